@@ -1,6 +1,6 @@
 """NumPy's and MATLAB's arrays, and tables for Spark, hold what the Arrow tables hold.
 
-NumPy and SciPy read what `convert --to npz` and `--to mat` write, pyarrow the Arrow files
+NumPy and SciPy read what `convert --format npz` and `--format mat` write, pyarrow the Arrow files
 that other checks compare with other readers of the logs.
 """
 
@@ -49,7 +49,7 @@ def check_log(path):
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         out = Path(folder)
         try:
-            run("convert", path, "-o", out / "arrow", "--to", "arrow")
+            run("convert", path, "-o", out / "arrow", "--format", "arrow")
         except RuntimeError as error:
             tally.check("refused", [], str(error).splitlines()[0])
             return tally
@@ -57,7 +57,7 @@ def check_log(path):
         if not tables:
             tally.check("no table", [])
             return tally
-        run("convert", path, "-o", out / "npz", "--to", "npz")
+        run("convert", path, "-o", out / "npz", "--format", "npz")
         npz = {file.stem: file for file in (out / "npz").glob("*.npz")}
         tally.check("npz", different_files(tables, npz), f"{len(npz)} files")
         for name in sorted(set(tables) & set(npz)):
@@ -79,7 +79,7 @@ def check_log(path):
             struct = table.to_struct_array().combine_chunks() if table.num_rows else None
             found = [] if struct is None else list(mat_differences("", struct, value[0, 0]))
             tally.check(f"mat {name}", found)
-        run("convert", path, "-o", out / "spark", "--to", "parquet", "--layout", "spark")
+        run("convert", path, "-o", out / "spark", "--format", "parquet", "--layout", "spark")
         spark = {file.stem: file for file in (out / "spark").glob("*.parquet")}
         tally.check("spark", different_files(tables, spark), f"{len(spark)} files")
         for name in sorted(set(tables) & set(spark)):

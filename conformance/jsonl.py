@@ -113,7 +113,7 @@ def check_log(path):
     tally = Tally(path.name, [])
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         try:
-            run("convert", path, "-o", folder, "--to", "jsonl")
+            run("convert", path, "-o", folder, "--format", "jsonl")
         except RuntimeError as error:
             tally.check("refused", [], str(error).splitlines()[0])
             return tally

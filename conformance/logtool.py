@@ -42,7 +42,7 @@ class Ours:
         key = (to, *more)
         if key not in self._converted:
             folder = Path(self._folder.name) / "-".join(key)
-            run("convert", self.path, "-o", folder, "--to", to, *more)
+            run("convert", self.path, "-o", folder, "--format", to, *more)
             self._converted[key] = folder
         return self._converted[key]
 

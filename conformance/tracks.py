@@ -179,7 +179,7 @@ def check(path, expected, tally):
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         for end, read in (("kml", kml), ("gpx", gpx), ("geojson", geojson)):
             out = Path(folder) / end
-            run("convert", path, "-o", out, "--to", end)
+            run("convert", path, "-o", out, "--format", end)
             found = {file.stem: read(file) for file in sorted(out.iterdir())}
             tally.check(f"{end} files", sorted(found.keys() ^ expected.keys()))
             for name in sorted(found.keys() & expected.keys()):

@@ -107,7 +107,7 @@ def in_json(message):
 
 
 def check_points(path, clouds, folder, tally, how="in protobuf"):
-    run("convert", path, "-o", Path(folder) / "points", "--to", "parquet", "--topic", "/cloud/points")
+    run("convert", path, "-o", Path(folder) / "points", "--format", "parquet", "--topic", "/cloud/points")
     table = pq.ParquetFile(next((Path(folder) / "points").glob("*.parquet"))).read()
     wanted, differences = np.concatenate(clouds), []
     for name in wanted.dtype.names:
@@ -121,7 +121,7 @@ def check_points(path, clouds, folder, tally, how="in protobuf"):
 
 
 def check_images(path, png, pixels, folder, tally, how="in protobuf"):
-    run("convert", path, "-o", Path(folder) / "images", "--to", "images")
+    run("convert", path, "-o", Path(folder) / "images", "--format", "images")
     differences = []
     if (Path(folder) / "images/png/1.500000000.png").read_bytes() != png:
         differences.append("foxglove.CompressedImage")

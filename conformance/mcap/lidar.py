@@ -117,7 +117,7 @@ def check(path, tally):
     """The checks of a log."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        run("convert", path, "-o", folder / "tables", "--to", "parquet")
+        run("convert", path, "-o", folder / "tables", "--format", "parquet")
         run("convert", path, "-o", folder / "made.mcap", "--ros2")
         run("convert", path, "-o", folder / "made.bag")
         run("convert", path, "-o", folder / "foxglove.mcap", "--foxglove")
@@ -125,8 +125,8 @@ def check(path, tally):
         if "/points" in topics:
             # Points of new logs are on the best UTC that there is, as is asked of tables.
             knows_utc = shift is not None or path.suffix == ".pcap"
-            utc = ["--time", "utc"] if knows_utc else []
-            run("convert", path, "-o", folder / "points", "--to", "parquet", "--topic", "points", *utc)
+            utc = ["--clock", "utc"] if knows_utc else []
+            run("convert", path, "-o", folder / "points", "--format", "parquet", "--topic", "points", *utc)
         read_in = (pq.ParquetFile(table).read() for table in folder.glob("*/*.parquet"))
         tables = {topic(table.schema)[0]: table for table in read_in}
         for name, table in tables.items():

@@ -116,7 +116,7 @@ def row(m):
 
 def table(path, folder):
     """The only table that logtool makes of a file, times as nanoseconds."""
-    run("convert", path, "-o", folder, "--to", "parquet", "--force")
+    run("convert", path, "-o", folder, "--format", "parquet", "--force")
     found = pq.ParquetFile(next(Path(folder).glob("*.parquet"))).read()
     rows = [{} for _ in range(found.num_rows)]
     for name, column in zip(found.column_names, found.columns, strict=True):

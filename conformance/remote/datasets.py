@@ -372,12 +372,12 @@ def tables_of_one_type(store, prefix):
 def others(tally, store, sources, folder):
     """Logs of logs, and a bucket that is read and written."""
     here = folder / "mcaps"
-    logtool("batch", sources / "flight_00.ulg", sources / "flight_01.ulg", "-o", here, "--to", "mcap", "-q")
+    logtool("batch", sources / "flight_00.ulg", sources / "flight_01.ulg", "-o", here, "--format", "mcap", "-q")
     for path in ("flight_00.ulg", "flight_01.ulg"):
         store.put(f"both/{path}", (sources / path).read_bytes())
     time.sleep(3)  # what was changed just now may be changed again
-    first = logtool("batch", store.url("both/"), "-o", store.url("both/set"), "--to", "mcap", "--json")
-    second = logtool("batch", store.url("both/"), "-o", store.url("both/set"), "--to", "mcap", "--json")
+    first = logtool("batch", store.url("both/"), "-o", store.url("both/set"), "--format", "mcap", "--json")
+    second = logtool("batch", store.url("both/"), "-o", store.url("both/set"), "--format", "mcap", "--json")
     names = [name for name in keys(store, "both/set") if not name.startswith(STATE)]
     wanted = sorted(path.name for path in here.iterdir() if path.is_file())
     end = json.loads(second.stdout.splitlines()[-1])

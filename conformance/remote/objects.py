@@ -25,8 +25,8 @@ def inputs(tally, store, files, folder):
 
 def outputs(tally, store, files, folder):
     here = folder / "out" / store.scheme / "here"
-    logtool("convert", files["ulog"], "--to", "parquet", "-o", here)
-    done = logtool("convert", files["ulog"], "--to", "parquet", "-o", store.url("out/a"))
+    logtool("convert", files["ulog"], "--format", "parquet", "-o", here)
+    done = logtool("convert", files["ulog"], "--format", "parquet", "-o", store.url("out/a"))
     there = {key.removeprefix("out/a/"): store.get(key) for key in store.keys("out/a/")}
     wrong = [done.stderr.decode()] * (done.returncode != 0)
     wrong += ["the objects are not the files"] * (there != tables(here) or not there)
@@ -43,7 +43,7 @@ def outputs(tally, store, files, folder):
         tally.check(f"{command} in parts", wrong, f"{here.stat().st_size} bytes")
     before = store.get("out/big.mcap")
     for source in ("big mcap", "bag"):
-        to = ("convert", "--to", "mcap") if source == "bag" else ("filter",)
+        to = ("convert", "--format", "mcap") if source == "bag" else ("filter",)
         done = logtool(to[0], files[source], *to[1:], "-o", url)
         text = done.stderr.decode()
         wrong = [text] * (done.returncode != 1 or "exists already" not in text)

@@ -65,7 +65,7 @@ def unsaid(tally, bag, folder):
 def sets(tally, folder):
     """A data set among logs is left out, unless it is named."""
     url = f"s3://{BUCKET}/which/"
-    logtool("batch", f"{url}day1/log.bag", "-o", f"{url}set", "--to", "mcap", "-q")
+    logtool("batch", f"{url}day1/log.bag", "-o", f"{url}set", "--format", "mcap", "-q")
     done = logtool("batch", url, "-o", folder / "which", "--json")
     end = json.loads(done.stdout.splitlines()[-1])
     wrong = [str(end)] * (sources(done) != days(1, 2, 3) or end["data_sets"] != [f"{url}set/"])

@@ -48,7 +48,7 @@ def same_info(path, url):
 
 def same_tables(path, url, folder, *more):
     here, there = folder / "here", folder / "there"
-    options = ("--to", "csv", "--force", "-o")
+    options = ("--format", "csv", "--force", "-o")
     ends = [
         logtool("convert", place, *options, out, *more)
         for place, out in ((path, here), (url, there))
@@ -91,7 +91,7 @@ def faults(tally, server, files, folder):
         server.reset()
         server.always = fault
         out = folder / "never" / fault
-        done = logtool("convert", url, "--to", "csv", "-o", out)
+        done = logtool("convert", url, "--format", "csv", "-o", out)
         text = done.stderr.decode()
         wrong = [f"status {done.returncode}"] * (done.returncode != 1)
         wrong += [text] * (told not in text or len(text.splitlines()) > 2)

@@ -33,7 +33,7 @@ def check_labels(testdata):
         ):
             out = Path(folder) / "-".join((to, *more))
             msg_dir = ("--msg-dir", testdata / "msg", "--topic", TOPIC)
-            run("convert", testdata / "pasta.ulg", "-o", out, "--to", to, *msg_dir, *more)
+            run("convert", testdata / "pasta.ulg", "-o", out, "--format", to, *msg_dir, *more)
             # Beside it may lie where it is from.
             (path,) = (path for path in out.glob("*.*") if path.name != "provenance.json")
             check_file(tally, " ".join((to, *more)), path, expected, set(name_of.values()))

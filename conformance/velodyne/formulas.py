@@ -341,7 +341,7 @@ def compared(log, model, is_dual, name, kind):
             told = "    two_pt_correction_available: true\n    vert_correction"
             path.write_text(more[1].read_text().replace("    vert_correction", told))
             more = ("--calibration", path)
-        run("convert", SAMPLES / log, "-t", "points", "-o", Path(out) / "t", "--to", "parquet",
+        run("convert", SAMPLES / log, "-t", "points", "-o", Path(out) / "t", "--format", "parquet",
             "--formula", name, *more)
         (file,) = Path(out).glob("t/*.parquet")
         table = pq.ParquetFile(file).read(["x", "y", "z"])

@@ -52,7 +52,7 @@ COLUMNS = (
 
 
 def convert(log, folder, to, *more):
-    run("convert", log, "-o", folder, "--to", to, *more)
+    run("convert", log, "-o", folder, "--format", to, *more)
     return folder
 
 

@@ -23,14 +23,14 @@ pub(crate) use self::commands::{
     CatArgs, CatFormat, CompletionsArgs, FormatsArgs, InfoArgs, ManArgs, MessagesArgs,
     ParamsArgs, ParamsCommand, ParamsFormat, SchemaArgs,
 };
-pub(crate) use self::convert::{ConvertArgs, To};
+pub(crate) use self::convert::ConvertArgs;
 pub(crate) use self::logs::{
     CheckArgs, Drift, FilterArgs, FindingLevel, MergeArgs, Offset, RepairArgs,
 };
 pub(crate) use self::plot::{PlotArgs, ReportArgs};
 pub(crate) use self::points::{
-    AxesChoice, CalibrationArgs, ColorChoice, LidarArgs, PerChoice, PictureArgs,
-    PointArgs, WhoseClock,
+    AxesChoice, CalibrationArgs, ColorChoice, LidarArgs, LidarClockChoice, PerChoice,
+    PictureArgs, PointArgs,
 };
 pub(crate) use logtool::{
     formats::{Compression, LogFormat},
@@ -53,7 +53,7 @@ pub(crate) use logtool::{
 Examples:
   logtool info flight.ulg
   logtool convert flight.ulg -o tables
-  logtool cat flight.ulg --topic 'vehicle_*' --from 1m --to 1m10s
+  logtool cat flight.ulg --topic 'vehicle_*' --start 1m --end 1m10s
 
 Exit status:
   0  done
@@ -102,7 +102,7 @@ pub(crate) struct GlobalArgs {
     #[arg(value_parser = clap::value_parser!(u16).range(1..=2047))]
     pub(crate) record_limit: Option<u16>,
     /// The time at which the log starts, as 2024-06-01T10:00:00Z: it replaces the UTC
-    /// reference of the log, and `--time utc` uses it
+    /// reference of the log, and `--clock utc` uses it
     #[arg(long, global = true, value_name = "UTC", value_parser = typed::utc)]
     pub(crate) utc_start: Option<i64>,
     /// How long to wait for a server to answer, in seconds [default: 30]
@@ -151,20 +151,33 @@ pub(crate) enum Command {
     Man(ManArgs),
 }
 
-/// Which clock times are told on.
+/// The clock on which times are shown.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ClockArgs {
-    /// The clock on which times are told; where a log is written, that of --from and
-    /// --to [default: boot]
+    /// The clock on which times are shown [default: boot]
     #[arg(long, value_enum, value_name = "CLOCK")]
-    pub(crate) time: Option<TimeChoice>,
+    pub(crate) clock: Option<TimeChoice>,
 }
 
 impl ClockArgs {
-    /// The clock on which times are told.
-    pub(crate) fn time(&self) -> TimeChoice {
-        self.time.unwrap_or(TimeChoice::Boot)
+    /// Returns the clock on which times are shown.
+    pub(crate) fn choice(&self) -> TimeChoice {
+        self.clock.unwrap_or_default()
     }
+}
+
+/// The selected time range.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct TimeArgs {
+    /// Start at this time: 12.5 or 1m30s after the start of the log, boot:105.2 on the log's
+    /// own clock, or a date in UTC, 2024-05-01T12:00:00Z
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(help_heading = "Selection")]
+    pub(crate) start: Option<TypedTime>,
+    /// End before this time
+    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
+    #[arg(help_heading = "Selection")]
+    pub(crate) end: Option<TypedTime>,
 }
 
 /// Which records are wanted.
@@ -175,12 +188,8 @@ pub(crate) struct RecordArgs {
     #[arg(short, long = "topic", value_name = "GLOB", action = ArgAction::Append)]
     #[arg(help_heading = "Selection")]
     pub(crate) topics: Vec<String>,
-    /// Nothing before this time: 12.5, 12m30s or 2:30.5 on the clock chosen with
-    /// --time (of a log on Unix time, as bags are: since its start), or
-    /// 2024-05-01T12:00:00Z
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
-    #[arg(help_heading = "Selection")]
-    pub(crate) from: Option<TypedTime>,
+    #[command(flatten)]
+    pub(crate) time: TimeArgs,
 }
 
 /// What numbers are called.

@@ -105,7 +105,7 @@ mod tests {
             "-o",
             "/home/me/out",
             "-f",
-            "--to",
+            "--format",
             "csv",
             "-t",
             "/imu/*",
@@ -118,7 +118,7 @@ mod tests {
             "--flat",
         ];
         let want =
-            "convert --to csv --topic '/imu/*' --topic 'a b' --flat --msg-dir msg";
+            "convert --format csv --topic '/imu/*' --topic 'a b' --flat --msg-dir msg";
         assert_eq!(given(&typed), want);
         assert_eq!(given(&["logtool", "convert", "a.bag"]), "convert");
     }

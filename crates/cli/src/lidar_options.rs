@@ -13,7 +13,7 @@ use logtool_velodyne::{
     points::Axes,
 };
 
-use crate::args::{AxesChoice, LidarArgs, WhoseClock};
+use crate::args::{AxesChoice, LidarArgs, LidarClockChoice};
 
 /// Returns the options that `args` state, for times on the clock `time`.
 pub(crate) fn options(args: &LidarArgs, time: TimeChoice) -> Result<LidarOptions> {
@@ -30,10 +30,10 @@ pub(crate) fn options(args: &LidarArgs, time: TimeChoice) -> Result<LidarOptions
     };
     options.points.cut = args.cut.unwrap_or(0);
     options.keeps_cut = args.cut.is_some();
-    options.clock = match args.clock {
+    options.clock = match args.lidar_clock {
         None => ClockChoice::Auto,
-        Some(WhoseClock::Log) => ClockChoice::Log,
-        Some(WhoseClock::Lidar) => ClockChoice::Lidar,
+        Some(LidarClockChoice::Log) => ClockChoice::Log,
+        Some(LidarClockChoice::Lidar) => ClockChoice::Lidar,
     };
     Ok(options)
 }

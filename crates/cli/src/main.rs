@@ -45,7 +45,7 @@ fn main() -> ExitCode {
 /// What was typed; ends the program where that is no command.
 fn typed() -> Args {
     let words = std::env::args_os().map(logtool::input::url::local);
-    // `--to CSV` and `--time UTC` are accepted like `--to csv` and `--time utc`.
+    // `--format CSV` and `--clock UTC` are accepted like `--format csv` and `--clock utc`.
     let no_case = |arg: clap::Arg| {
         let is_choice =
             arg.get_action().takes_values() && !arg.get_possible_values().is_empty();

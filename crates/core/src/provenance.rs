@@ -71,13 +71,13 @@ mod tests {
         Provenance {
             sources: vec![source],
             tool: "logtool 1".to_owned(),
-            command: "convert --to csv".to_owned(),
+            command: "convert --format csv".to_owned(),
         }
     }
 
     #[test]
     fn it_is_one_line_of_json() {
-        let want = r#"{"sources":[{"name":"a \"b\".ulg","bytes":7,"digest":"blake3:00ff"}],"tool":"logtool 1","command":"convert --to csv"}"#;
+        let want = r#"{"sources":[{"name":"a \"b\".ulg","bytes":7,"digest":"blake3:00ff"}],"tool":"logtool 1","command":"convert --format csv"}"#;
         assert_eq!(provenance().json(), want);
     }
 
@@ -87,7 +87,7 @@ mod tests {
         let words: Vec<_> =
             words.iter().map(|(key, word)| (key.as_str(), word.as_str())).collect();
         let want = [
-            ("command", "convert --to csv"),
+            ("command", "convert --format csv"),
             ("sources[0].bytes", "7"),
             ("sources[0].digest", "blake3:00ff"),
             ("sources[0].name", "a \"b\".ulg"),

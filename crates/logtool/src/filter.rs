@@ -21,7 +21,7 @@ use crate::{
     session::Session,
     suggest,
     time::{
-        clock::{self, ShownClock, TimeChoice},
+        clock::{self, ShownClock},
         typed::TypedTime,
     },
     units::counted,
@@ -35,8 +35,8 @@ use crate::{
 ///
 /// let report = Filter::new("drive.bag", "minute.bag")
 ///     .with_topics(["/gps/fix", "/imu*"])
-///     .with_start(TypedTime::Nanos(0))
-///     .with_end(TypedTime::Nanos(60_000_000_000))
+///     .with_start(TypedTime::Relative(0))
+///     .with_end(TypedTime::Relative(60_000_000_000))
 ///     .run(&Session::new())?;
 /// println!("{} records", report.output.records);
 /// # Ok::<(), logtool::Error>(())
@@ -49,7 +49,6 @@ pub struct Filter {
     strictness: Strictness,
     topics: Vec<String>,
     excluded_topics: Vec<String>,
-    clock: TimeChoice,
     start: Option<TypedTime>,
     end: Option<TypedTime>,
     has_latched_records: bool,
@@ -83,7 +82,6 @@ impl Filter {
             strictness: Strictness::Tolerant,
             topics: Vec::new(),
             excluded_topics: Vec::new(),
-            clock: TimeChoice::default(),
             start: None,
             end: None,
             has_latched_records: false,
@@ -114,12 +112,6 @@ impl Filter {
         patterns: impl IntoIterator<Item = impl Into<String>>,
     ) -> Self {
         self.excluded_topics.extend(patterns.into_iter().map(Into::into));
-        self
-    }
-
-    /// Sets the clock of the start and the end. The default is the clock of the log.
-    pub fn with_clock(mut self, clock: TimeChoice) -> Self {
-        self.clock = clock;
         self
     }
 
@@ -242,7 +234,7 @@ struct Plan {
 impl Plan {
     fn new(opened: &Opened, request: &Filter, format: LogFormat) -> Result<Self> {
         let (log, manifest) = (&*opened.log, opened.log.manifest());
-        let clock = ShownClock::new(manifest, request.clock)?;
+        let clock = ShownClock::as_logged(manifest);
         let time = clock.range(request.start, request.end)?;
         let topics = selected_topics(manifest, request)?;
         let mut options = request.output.options(format)?;

@@ -24,7 +24,7 @@ use crate::{
     progress_counter::ProgressCounter,
     session::Session,
     time::{
-        clock::{self, ShownClock, TimeChoice},
+        clock::{self, ShownClock},
         offset::Moved,
         typed::TypedTime,
     },
@@ -54,7 +54,6 @@ pub struct Merge {
     inputs: Vec<MergeInput>,
     output: LogOutput,
     strictness: Strictness,
-    clock: TimeChoice,
     start: Option<TypedTime>,
     end: Option<TypedTime>,
     unknown_clocks: UnknownClocks,
@@ -97,7 +96,6 @@ impl Merge {
             inputs: inputs.into_iter().map(Into::into).collect(),
             output: output.into(),
             strictness: Strictness::Tolerant,
-            clock: TimeChoice::default(),
             start: None,
             end: None,
             unknown_clocks: UnknownClocks::Refused,
@@ -109,12 +107,6 @@ impl Merge {
     /// Sets whether losses are errors. The default is tolerant.
     pub fn with_strictness(mut self, strictness: Strictness) -> Self {
         self.strictness = strictness;
-        self
-    }
-
-    /// Sets the clock of the start and the end. The default is the clock of the new log.
-    pub fn with_clock(mut self, clock: TimeChoice) -> Self {
-        self.clock = clock;
         self
     }
 
@@ -259,7 +251,7 @@ impl Merge {
         let clock = own.map(|(log, _)| log.clock.clone()).unwrap_or_default();
         let time = times.reduce(|all, next| all.cover(&next));
         let merged = Manifest { clock, time, ..Manifest::default() };
-        ShownClock::new(&merged, self.clock)?.range(self.start, self.end)
+        ShownClock::as_logged(&merged).range(self.start, self.end)
     }
 
     /// Returns the format of the new log: MCAP or rosbag if the path of the output

@@ -36,7 +36,7 @@ pub fn topics(
             let names = manifest.topics.iter().map(|topic| topic.name.as_str());
             let hint = match is_of_packets(manifest, glob) {
                 true => "points of packets are not messages: without -o x.mcap or x.bag they \
-                         are a table, and --to pcd makes files of them"
+                         are a table, and the format pcd makes files of them"
                     .to_owned(),
                 false => suggest::hint(glob, names, "`logtool info` lists the topics"),
             };

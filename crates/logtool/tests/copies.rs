@@ -62,7 +62,7 @@ fn filter_keeps_the_selected_topics_and_times() {
         .with_topics(["/imu/data", "/gps*"])
         .with_excluded_topics(["/imu*"])
         .with_renamed_topic("/gps/fix", "/fix")
-        .with_end(TypedTime::Nanos(middle));
+        .with_end(TypedTime::Relative(middle));
     let report = request.run(&Session::new()).unwrap();
 
     let end = time.start.later(middle);

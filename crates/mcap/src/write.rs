@@ -353,8 +353,7 @@ impl Statistics {
 fn nanos(time: Timestamp) -> Result<u64> {
     u64::try_from(time.as_nanos()).map_err(|_| {
         let what = format!(
-            "a record is at {} ns, and MCAP files have no times before 1970: --offset, or \
-             --from, can help",
+            "a record is at {} ns, and MCAP files have no times before 1970",
             time.as_nanos()
         );
         Error::new(ErrorKind::Limit, what)

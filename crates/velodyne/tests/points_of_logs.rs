@@ -337,9 +337,9 @@ fn of_clocks_that_contradict_each_other_one_is_chosen_and_told() {
     let records = "those of the records";
     let own = "those of the lidar's own clock";
     for (clock, times, other) in [
-        (ClockChoice::Auto, records, "--clock lidar"),
-        (ClockChoice::Log, records, "--clock lidar"),
-        (ClockChoice::Lidar, own, "--clock log"),
+        (ClockChoice::Auto, records, "--lidar-clock lidar"),
+        (ClockChoice::Log, records, "--lidar-clock lidar"),
+        (ClockChoice::Lidar, own, "--lidar-clock log"),
     ] {
         let metadata = of(clock);
         assert_eq!(metadata["times"], times);

@@ -6,9 +6,7 @@ use clap::{Args, ValueEnum};
 
 use crate::args::{ConvertArgs, LidarArgs};
 
-const TO_HELP: &str = "What to write: parquet, csv, jsonl, arrow, npz, mat, images, pcd, ply, \
-    las, laz, kitti, png, mcap, bag, pcap, vel, kml, gpx or geojson [default: parquet]. With a \
-    time: nothing at this time or later. May be given once for each";
+const FORMAT_HELP: &str = "The format to write [default: parquet]";
 
 /// Make one data set of many logs, whatever their formats
 ///
@@ -27,7 +25,7 @@ const TO_HELP: &str = "What to write: parquet, csv, jsonl, arrow, npz, mat, imag
 /// lists and structs of several types are widened by DuckDB and Polars. Where one log has
 /// a number and another a text, the later one's topic gets a separate table, which the
 /// report names. OUT/_catalog.parquet has a row for each log and topic. With
-/// --to mcap, bag, pcap or vel each log becomes a log in OUT, with --to mat one file of arrays; with
+/// --format mcap, bag, pcap or vel each log becomes a log in OUT, with --format mat one file of arrays; with
 /// --layout px4 its files are in a folder of its own, `OUT/log=<name>`.
 ///
 /// What is done is noted in OUT/_logtool: another run converts what is new or has changed
@@ -45,7 +43,7 @@ Examples:
   logtool batch 'disk/**/*.ulg' 'disk/**/*.bag' -o dataset --topic 'sensor_*' --topic /imu/data
   find . -newer yesterday | logtool batch - -o dataset --memory 8G
   logtool batch logs -o s3://bucket/dataset
-  logtool batch @list.txt -o mcaps --to mcap --shard 0/4")]
+  logtool batch @list.txt -o mcaps --format mcap --shard 0/4")]
 #[command(mut_arg("inputs", |arg| arg
     .help("Logs, folders of logs, patterns, @lists of these; `-` is a list on standard input")
     .long_help("Logs, folders of logs, patterns, @lists of these; `-` is a list on standard \
@@ -53,7 +51,7 @@ Examples:
 #[command(mut_arg("out", |arg| arg.required(true).help("The folder of the data set")
     .long_help("The folder of the data set: a new one, or one that batch has made; it may be \
                 a URL of an object store")))]
-#[command(mut_arg("to", |arg| arg.help(TO_HELP).long_help(TO_HELP)))]
+#[command(mut_arg("format", |arg| arg.help(FORMAT_HELP).long_help(FORMAT_HELP)))]
 #[command(mut_arg("force", |arg| arg
     .help("Convert again what is done already").long_help("Convert again what is done already")))]
 pub(crate) struct BatchArgs {

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use logtool::time::typed::TypedTime;
 
-use crate::args::{ClockArgs, LabelArgs, LevelChoice, LidarArgs, Order, RecordArgs};
+use crate::args::{
+    ClockArgs, LabelArgs, LevelChoice, LidarArgs, Order, RecordArgs, TimeArgs,
+};
 
 /// Say what logs hold: times, system, topics, losses
 ///
@@ -46,13 +47,13 @@ pub(crate) struct InfoArgs {
 /// In a pipe, each record is a line of JSON: {"timestamp":…,"topic":"sensor_gps.1",
 /// "data":{…}}; on a terminal, a line of text. In JSON, the time has the name, the unit
 /// and the type that it has in JSON Lines: in a ULog "timestamp", in whole microseconds,
-/// elsewhere "time", in whole nanoseconds; with `--time utc` a date. Topics that are made of others, as `messages`, are printed where
+/// elsewhere "time", in whole nanoseconds; with `--clock utc` a date. Topics that are made of others, as `messages`, are printed where
 /// they are asked for.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   logtool cat flight.ulg --topic sensor_gps -n 5
-  logtool cat flight.ulg --topic 'battery*' --time utc | jq .data.voltage_v
+  logtool cat flight.ulg --topic 'battery*' --clock utc | jq .data.voltage_v
   logtool cat flight.ulg --topic messages --format text
   logtool cat drive.bag --topic /tf --order time")]
 pub(crate) struct CatArgs {
@@ -60,10 +61,6 @@ pub(crate) struct CatArgs {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) records: RecordArgs,
-    /// Nothing at this time or later
-    #[arg(long, value_name = "TIME", help_heading = "Selection")]
-    #[arg(allow_negative_numbers = true)]
-    pub(crate) to: Option<TypedTime>,
     /// No more than so many records
     #[arg(short = 'n', long = "count", value_name = "N")]
     pub(crate) count: Option<u64>,
@@ -101,20 +98,16 @@ pub(crate) enum CatFormat {
 #[command(after_help = "\
 Examples:
   logtool messages flight.ulg
-  logtool messages flight.ulg --level warning --time utc
-  logtool messages flight.ulg --from 3m --to 3m20s")]
+  logtool messages flight.ulg --level warning --clock utc
+  logtool messages flight.ulg --start 3m --end 3m20s")]
 pub(crate) struct MessagesArgs {
     /// The log; `-` is standard input
     pub(crate) file: PathBuf,
     /// Only what is as urgent as this, or more
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) level: Option<LevelChoice>,
-    /// Nothing before this time, as for `cat`
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
-    pub(crate) from: Option<TypedTime>,
-    /// Nothing at this time or later
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
-    pub(crate) to: Option<TypedTime>,
+    #[command(flatten)]
+    pub(crate) time: TimeArgs,
     /// A JSON object on each line
     #[arg(long)]
     pub(crate) json: bool,

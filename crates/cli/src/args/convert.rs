@@ -2,14 +2,14 @@
 
 use std::{
     path::{Path, PathBuf},
-    str::FromStr,
+    time::Duration,
 };
 
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 use logtool::{
     convert::{Layout, OutputFormat},
     input::url,
-    time::typed::TypedTime,
+    time::typed,
 };
 
 use crate::args::{
@@ -24,7 +24,7 @@ use crate::args::{
 /// the end, or not at all. A record that cannot be decoded is a row in which only its time and
 /// the column `payload`, its bytes, have values; tables without such records have no such column.
 ///
-/// With `--to npz`, each topic becomes a file for numpy.load, with --to mat, or where OUT
+/// With `--format npz`, each topic becomes a file for numpy.load, with --format mat, or where OUT
 /// ends so, each log one for MATLAB's load, in which each topic is a struct. Nested fields
 /// are arrays `a.b` or structs of arrays, arrays of fixed length one more dimension, times
 /// 64-bit nanoseconds. Lists are the items of all rows, and `x.offsets`, where in them
@@ -33,13 +33,13 @@ use crate::args::{
 /// x there are, if some are missing; of floats that is NaN, and of times NumPy's NaT, which
 /// MATLAB has as -9223372036854775808.
 ///
-/// With `--to images`, the images of a bag, an MCAP file or a .vel log become files, called by the
+/// With `--format images`, the images of a bag, an MCAP file or a .vel log become files, called by the
 /// seconds of their stamps, in a folder for each topic, beside a table of them, index.csv. Compressed ones
 /// are written as they are, others as PNG, with depth in metres (32FC1) as millimetres of
 /// 16 bits: 0 where there is none (NaN, infinite, negative), 65535 where it is further than
 /// 65.535 m, which is counted and told.
 ///
-/// With `--to pcd`, `ply`, `las`, `laz` or `kitti`, topics of points become files of
+/// With `--format pcd`, `ply`, `las`, `laz` or `kitti`, topics of points become files of
 /// points: a file for each scan, called by its number and the time of its first point, in a
 /// folder for each topic beside a table of them, index.csv; or (las, laz, or `--per log`) a file for each topic.
 /// Points are topics with columns x, y, z: the clouds of a bag or an MCAP file, and what packets of a
@@ -51,18 +51,18 @@ use crate::args::{
 /// intensity of 16 bits (8 bits times 257), point source = laser, user data = ring, in
 /// steps of 0.1 mm; the number of the scan and the calibrated intensity are extra bytes. KITTI: x, y, z, intensity from 0 to 1, float32.
 ///
-/// With `--to png`, each scan is a picture from above: x to the right and y upwards (of a
-/// lidar, ahead and to the left), metres at the sides, `--color` range, height or
+/// With `--format png`, each scan is a picture from above: x to the right and y upwards (of a
+/// lidar, ahead and to the left), metres at the sides, `--color-by` range, height or
 /// intensity.
 ///
-/// With `--to kml`, `gpx` or `geojson`, or where OUT ends so, topics with a latitude and a
+/// With `--format kml`, `gpx` or `geojson`, or where OUT ends so, topics with a latitude and a
 /// longitude become tracks, a file for each topic: of PX4's receivers and estimators, of
 /// NavSatFix in bags, of `gps` in .vel logs and `position` in captures. Rows without a fix
 /// are left out and counted; each flight mode of PX4 has a line and a colour of its own.
 /// If OUT is a file, one topic is in it: of several that of PX4's receiver, if --topic
 /// names none.
 ///
-/// With `--to mcap`, or where OUT ends in .mcap, a bag becomes an MCAP file: its messages as
+/// With `--format mcap`, or where OUT ends in .mcap, a bag becomes an MCAP file: its messages as
 /// they are, each still of its own connection; with `--ros2`, as ROS 2 has them: in CDR,
 /// with their types renamed and without the `seq` of headers, so that what reads only
 /// files of ROS 2 reads them. A ULog becomes one with messages of protocol buffers, of types
@@ -70,11 +70,11 @@ use crate::args::{
 /// as `foxglove.Log`, positions as `foxglove.LocationFix` (`/sensor_gps/fix`), parameters and
 /// information as metadata; at UTC if the log knows it.
 ///
-/// With `--to bag`, an MCAP file becomes a bag: messages of ROS 1 as they are, those in CDR as
+/// With `--format bag`, an MCAP file becomes a bag: messages of ROS 1 as they are, those in CDR as
 /// ROS 1 has them, by the definitions in the file alone (`seq` of headers is 0). Topics of
 /// other encodings are named and left out, as those with a `wstring`.
 ///
-/// With `--ros2`, or with `--to bag`, a ULog becomes messages of ROS: each topic with a type
+/// With `--ros2`, or with `--format bag`, a ULog becomes messages of ROS: each topic with a type
 /// that is made of its format (`/vehicle_status` of `ulog/VehicleStatus`, `/sensor_gps_1` for a
 /// second instance), in PX4's frames and units. Beside them, in ROS's frames (REP 103: east,
 /// north, up; forward, left, up), are rates and accelerations, and attitudes, as
@@ -85,7 +85,7 @@ use crate::args::{
 /// A .vel log or a capture becomes an MCAP file or a bag with messages of ROS 1 (in MCAP with
 /// `--ros2` of ROS 2): `/points`, a `sensor_msgs/PointCloud2` for each scan (`t`: nanoseconds
 /// after the stamp, the time of its first point; the message is of that of its last, so that
-/// --from and --to, which cut by points, cut messages alike), `/image/compressed`, positions as
+/// --start and --end, which cut by points, cut messages alike), `/image/compressed`, positions as
 /// `sensor_msgs/NavSatFix` (`/gps/fix`), attitudes as transforms (`/tf`), and else types made
 /// of the columns. With `--foxglove` they are protocol buffers instead: `foxglove.PointCloud` of
 /// the same points, `foxglove.CompressedImage`, `foxglove.LocationFix`,
@@ -94,37 +94,37 @@ use crate::args::{
 /// message each turn.
 /// Times are UTC there, where GPS tells the log or the lidar when that is.
 ///
-/// With `--to bag`, or where OUT ends in .bag, an MCAP file of
+/// With `--format bag`, or where OUT ends in .bag, an MCAP file of
 /// ROS 1 becomes a bag, as do logs of lidars.
 ///
-/// With `--to pcap`, or where OUT ends in .pcap, the packets of a .vel log, of a bag
+/// With `--format pcap`, or where OUT ends in .pcap, the packets of a .vel log, of a bag
 /// or an MCAP file (velodyne_msgs/VelodyneScan) or of another capture become a capture, each at its own time, in the frames that a Velodyne sends.
-/// With `--to vel`, or where OUT ends in .vel, the data packets of one lidar in a capture,
+/// With `--format vel`, or where OUT ends in .vel, the data packets of one lidar in a capture,
 /// a bag or an MCAP file become a .vel log, a message each. What the new log has no place for is told before
 /// anything is written.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   logtool convert flight.ulg                       # CSV files in ./flight/
-  logtool convert *.ulg -o tables --to parquet
+  logtool convert *.ulg -o tables --format parquet
   logtool convert flight.ulg -o one --topic 'vehicle_*' --merge asof --rate 10
-  logtool convert flight.ulg -o landing --from 3m --to 3m20s --to jsonl
+  logtool convert flight.ulg -o landing --start 3m --end 3m20s --format jsonl
   logtool convert flight.ulg -o gps --topic 'sensor_gps*' --field 'lat*' --field 'lon*'
   logtool convert flight.ulg -o gps.csv --topic sensor_gps
   logtool convert flight.ulg -o flight.mat
-  logtool convert drive.bag -o pictures --to images --topic '/camera/*'
-  logtool convert drive.vel -o scans --to pcd --calibration db.xml
-  logtool convert drive.pcap -o cloud --to laz --formula ros
-  logtool convert drive.pcap -o pictures --to png --color intensity
+  logtool convert drive.bag -o pictures --format images --topic '/camera/*'
+  logtool convert drive.vel -o scans --format pcd --calibration db.xml
+  logtool convert drive.pcap -o cloud --format laz --formula ros
+  logtool convert drive.pcap -o pictures --format png --color-by intensity
   logtool convert drive.bag -o drive.mcap --ros2
   logtool convert flight.ulg -o flight.mcap
   logtool convert drive.vel -o drive.mcap --ros2
   logtool convert drive.vel -o drive.mcap --foxglove
   logtool convert drive.vel -o drive.pcap
   logtool convert flight.ulg -o flight.kml
-  logtool convert drive.bag -o tracks --to gpx --topic '/gps/*'
-  logtool convert drive.bag -o - --to arrow --topic /imu/data | python imu.py
-  curl -s https://example.org/x.ulg | logtool convert - -o x --to arrow")]
+  logtool convert drive.bag -o tracks --format gpx --topic '/gps/*'
+  logtool convert drive.bag -o - --format arrow --topic /imu/data | python imu.py
+  curl -s https://example.org/x.ulg | logtool convert - -o x --format arrow")]
 pub(crate) struct ConvertArgs {
     /// The logs, or folders with logs in them; `-` is standard input
     #[arg(required = true, value_name = "INPUT")]
@@ -135,12 +135,9 @@ pub(crate) struct ConvertArgs {
     /// standard output. Folders that it needs are made
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: Option<PathBuf>,
-    /// What to write: csv, jsonl, parquet, arrow, npz, mat, images, pcd, ply, las, laz,
-    /// kitti, png, mcap, bag, pcap, vel, kml, gpx or geojson [default: csv]. With a time: nothing at this time
-    /// or later. May be given once for each
-    #[arg(long, value_name = "FORMAT|TIME", action = ArgAction::Append)]
-    #[arg(allow_negative_numbers = true)]
-    pub(crate) to: Vec<To>,
+    /// The format to write [default: by the extension of OUT, else csv]
+    #[arg(long, value_enum, value_name = "FORMAT", ignore_case = true)]
+    pub(crate) format: Option<OutputFormat>,
     /// Replace files that are there already
     #[arg(short, long)]
     pub(crate) force: bool,
@@ -187,7 +184,8 @@ pub(crate) struct ConvertArgs {
     pub(crate) rate: Option<Rate>,
     /// A value that is older than this is left out of the merged table, as 2 or 500ms
     #[arg(long, value_name = "TIME", requires = "merge", help_heading = "Merging")]
-    pub(crate) max_age: Option<TypedTime>,
+    #[arg(value_parser = max_age)]
+    pub(crate) max_age: Option<Duration>,
     #[command(flatten)]
     pub(crate) clock: ClockArgs,
     #[command(flatten)]
@@ -201,27 +199,19 @@ pub(crate) struct ConvertArgs {
 }
 
 impl ConvertArgs {
-    /// What to write.
-    pub(crate) fn format(&self) -> OutputFormat {
+    /// Returns the format of the output: that of `--format`, or else of the extension of `-o`.
+    pub(crate) fn output_format(&self) -> OutputFormat {
         let named = self.out.as_deref().filter(|out| !url::is_folder(out));
         let by_name = || {
             named.and_then(OutputFormat::from_file_name).unwrap_or(OutputFormat::Csv)
         };
-        self.told_format().unwrap_or_else(by_name)
-    }
-
-    /// What `--to` says to write.
-    pub(crate) fn told_format(&self) -> Option<OutputFormat> {
-        self.to.iter().find_map(|to| match to {
-            To::Format(format) => Some(*format),
-            To::Time(_) => None,
-        })
+        self.format.unwrap_or_else(by_name)
     }
 
     /// The only file that is made, if OUT is one: of a track, of arrays for MATLAB, or of the
     /// table or the points of one topic.
     pub(crate) fn one_file(&self) -> Option<&Path> {
-        let format = self.format();
+        let format = self.output_format();
         let is_it = |out: &&Path| {
             OutputFormat::from_file_name(out) == Some(format) && !url::is_folder(out)
         };
@@ -233,49 +223,6 @@ impl ConvertArgs {
     pub(crate) fn is_stdout(&self) -> bool {
         self.out.as_deref().is_some_and(|out| out.as_os_str() == "-")
     }
-
-    /// The time before which a record has to be.
-    pub(crate) fn end(&self) -> Option<TypedTime> {
-        self.to.iter().find_map(|to| match to {
-            To::Format(_) => None,
-            To::Time(time) => Some(*time),
-        })
-    }
-
-    /// Whether one thing was said twice.
-    pub(crate) fn is_ambiguous(&self) -> bool {
-        let formats = self.to.iter().filter(|to| matches!(to, To::Format(_))).count();
-        formats > 1 || self.to.len() - formats > 1
-    }
-}
-
-/// What follows `--to`: a format to convert to, or a time to read to.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum To {
-    Format(OutputFormat),
-    Time(TypedTime),
-}
-
-impl FromStr for To {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if let Ok(format) = OutputFormat::from_str(text, true) {
-            return Ok(Self::Format(format));
-        }
-        match text.parse() {
-            Ok(time) => Ok(Self::Time(time)),
-            Err(_) if text.starts_with(|c: char| c.is_ascii_digit()) => {
-                Err("no time; one is like 12.5, 12m30s or 2024-05-01T12:00:00Z".into())
-            }
-            Err(_) => Err(format!("the formats are {}", names().join(", "))),
-        }
-    }
-}
-
-/// The names of the formats.
-fn names() -> Vec<&'static str> {
-    OutputFormat::ALL.iter().map(|format| format.name()).collect()
 }
 
 /// How several topics become one table.
@@ -283,6 +230,14 @@ fn names() -> Vec<&'static str> {
 pub(crate) enum Merge {
     /// Each value as it was last told at that moment or before
     Asof,
+}
+
+/// Parses how old a value of a merged table may be.
+fn max_age(text: &str) -> Result<Duration, String> {
+    let nanos = typed::duration(text).map_err(|err| err.to_string())?;
+    let nanos =
+        u64::try_from(nanos).map_err(|_| "an age is not negative".to_owned())?;
+    Ok(Duration::from_nanos(nanos))
 }
 
 /// How often something happens: so many nanoseconds lie between.

@@ -6,9 +6,9 @@ use std::{
 };
 
 use clap::{ArgAction, Args, ValueEnum};
-use logtool::{output::LogOutput, time::typed::TypedTime};
+use logtool::{output::LogOutput, time::typed};
 
-use crate::args::{ClockArgs, Compression, LidarArgs, RecordArgs};
+use crate::args::{Compression, LidarArgs, RecordArgs, TimeArgs};
 
 /// Copy a part of a log, byte for byte: some topics, some time
 ///
@@ -23,10 +23,10 @@ use crate::args::{ClockArgs, Compression, LidarArgs, RecordArgs};
 #[command(after_help = "\
 Examples:
   logtool filter drive.bag -o gps.bag --topic /gps/fix --topic '/imu*'
-  logtool filter drive.bag -o cut.bag --time relative --from 1m --to 1m30s --latch
+  logtool filter drive.bag -o cut.bag --start 1m --end 1m30s --latch
   logtool filter drive.bag -o small.bag --exclude '/camera*' --compression lz4
   logtool filter drive.bag -o new.bag --rename /gps/fix=/fix --restamp
-  logtool filter flight.ulg -o landing.ulg --from 3m --topic 'vehicle_*'")]
+  logtool filter flight.ulg -o landing.ulg --start 3m --topic 'vehicle_*'")]
 pub(crate) struct FilterArgs {
     /// The log; `-` is standard input
     pub(crate) file: PathBuf,
@@ -37,17 +37,13 @@ pub(crate) struct FilterArgs {
     pub(crate) writing: WritingArgs,
     #[command(flatten)]
     pub(crate) records: RecordArgs,
-    /// Nothing at this time or later
-    #[arg(long, value_name = "TIME", help_heading = "Selection")]
-    #[arg(allow_negative_numbers = true)]
-    pub(crate) to: Option<TypedTime>,
     /// No topics of this name or label; `*` and `?` are wild. May be given several times
     #[arg(short = 'x', long, value_name = "GLOB", action = ArgAction::Append)]
     #[arg(help_heading = "Selection")]
     pub(crate) exclude: Vec<String>,
-    /// Begin with the last record before --from of each connection that latches (as
-    /// /tf_static or /map), written with the time --from
-    #[arg(long, requires = "from", help_heading = "Selection")]
+    /// Begin with the last record before --start of each connection that latches (as
+    /// /tf_static or /map), written with the time --start
+    #[arg(long, requires = "start", help_heading = "Selection")]
     pub(crate) latch: bool,
     /// Call topic A (a name or a label) B; in a ULog, the instance stays unless B ends
     /// with a dot and a number. May be given several times
@@ -59,8 +55,6 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "FIELD", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "header.stamp", hide_default_value = true)]
     pub(crate) restamp: Option<String>,
-    #[command(flatten)]
-    pub(crate) clock: ClockArgs,
 }
 
 /// How a new log is written.
@@ -126,14 +120,11 @@ impl FromStr for Offset {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const LIKE: &str = "an offset is like ros.bag=-2.345";
         let split = text.rsplit_once('=').filter(|(name, _)| !name.is_empty());
-        let parsed = split.and_then(|(name, time)| Some((name, time.parse().ok()?)));
-        match parsed {
-            Some((name, TypedTime::Nanos(nanos))) => {
-                Ok(Self { name: name.to_owned(), nanos })
-            }
-            _ => Err("an offset is like ros.bag=-2.345"),
-        }
+        let (name, time) = split.ok_or(LIKE)?;
+        let nanos = typed::duration(time).map_err(|_| LIKE)?;
+        Ok(Self { name: name.to_owned(), nanos })
     }
 }
 
@@ -156,10 +147,9 @@ impl FromStr for Drift {
         let (name, drift) = text.rsplit_once('=').ok_or(LIKE)?;
         let (ppm, reference) = match drift.split_once('@') {
             None => (drift, None),
-            Some((ppm, seconds)) => match seconds.parse() {
-                Ok(TypedTime::Nanos(nanos)) => (ppm, Some(nanos)),
-                _ => return Err(LIKE),
-            },
+            Some((ppm, seconds)) => {
+                (ppm, Some(typed::duration(seconds).map_err(|_| LIKE)?))
+            }
         };
         let ppm = ppm.parse::<f64>().ok().filter(|ppm| ppm.abs() <= 1e5);
         let ppm = ppm.filter(|_| !name.is_empty()).ok_or(LIKE)?;
@@ -196,7 +186,7 @@ Examples:
   logtool merge drive_*.bag -o drive.bag --compression lz4
   logtool merge full.ulg mission.ulg -o all.ulg
   logtool merge flight.ulg lidar.vel ros.bag -o all.mcap
-  logtool merge flight.ulg ros.bag -o all.mcap --time relative --from 10s --to 1m
+  logtool merge flight.ulg ros.bag -o all.mcap --start 10s --end 1m
   logtool merge flight.ulg ros.bag -o all.mcap --offset ros.bag=-1714560000.25
   logtool align flight.ulg ros.bag --signal sensor_combined.gyro_rad \\
     /imu/data.angular_velocity --json > fit.json
@@ -225,17 +215,8 @@ pub(crate) struct MergeArgs {
     /// the first log. May be given several times
     #[arg(long = "align", value_name = "FILE", action = ArgAction::Append)]
     pub(crate) alignments: Vec<PathBuf>,
-    /// Nothing before this time of the new log, as 12.5, 12m30s or 2024-05-01T12:00:00Z.
-    /// Seconds count on the clock of --time; in a log on Unix time, from its start
-    #[arg(long, value_name = "TIME", help_heading = "Selection")]
-    #[arg(allow_negative_numbers = true)]
-    pub(crate) from: Option<TypedTime>,
-    /// Nothing at this time or later
-    #[arg(long, value_name = "TIME", help_heading = "Selection")]
-    #[arg(allow_negative_numbers = true)]
-    pub(crate) to: Option<TypedTime>,
     #[command(flatten)]
-    pub(crate) clock: ClockArgs,
+    pub(crate) time: TimeArgs,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,
     /// MCAP: .vel logs and captures as Foxglove's types, in protocol buffers, as `logtool

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use logtool::time::typed::TypedTime;
 
-use crate::args::{LidarArgs, TimeChoice};
+use crate::args::{LidarArgs, TimeArgs, TimeChoice};
 
 /// Draw fields over time, as SVG or PNG
 ///
@@ -14,7 +13,7 @@ use crate::args::{LidarArgs, TimeChoice};
 /// value are drawn, so that nothing that is in the log is missing in the picture. Where
 /// values are missing in the log, so they are in the lines; states hold until the next, and
 /// to the end. Values of which the time is far from all of the log, or over an hour from nine of
-/// ten, are left out, and counted, where --from and --to do not ask for them.
+/// ten, are left out, and counted, where --start and --end do not ask for them.
 /// Of a ninth line on, lines are dashed; 32 look different from each other. Behind the lines
 /// of a log of PX4 are its flight modes, in the colours of ulog2kml. Texts of a PNG are in DejaVu
 /// Sans, and what that has no signs for in a font of the system, if one has.
@@ -22,8 +21,8 @@ use crate::args::{LidarArgs, TimeChoice};
 #[command(after_help = "\
 Examples:
   logtool plot flight.ulg battery_status.voltage_v battery_status.1.voltage_v -o battery.svg
-  logtool plot flight.ulg vehicle_attitude.q sensor_combined.gyro_rad -o one.png --from 1m --to 2m
-  logtool plot drive.bag /imu/data.angular_velocity -o imu.svg --time utc
+  logtool plot flight.ulg vehicle_attitude.q sensor_combined.gyro_rad -o one.png --start 1m --end 2m
+  logtool plot drive.bag /imu/data.angular_velocity -o imu.svg --clock utc
   logtool plot drive.bag '/gps/*.altitude' /scan.ranges[0] -o gps.png --size 600x400")]
 pub(crate) struct PlotArgs {
     /// The log; `-` is standard input
@@ -37,17 +36,11 @@ pub(crate) struct PlotArgs {
     /// The picture, .svg or .png
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
-    /// Nothing before this time, as 12.5, 12m30s or 2024-05-01T12:00:00Z
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
-    #[arg(help_heading = "Selection")]
-    pub(crate) from: Option<TypedTime>,
-    /// Nothing at this time or later
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
-    #[arg(help_heading = "Selection")]
-    pub(crate) to: Option<TypedTime>,
-    /// The clock of the axis, and of --from and --to
+    #[command(flatten)]
+    pub(crate) time: TimeArgs,
+    /// The clock of the time axis
     #[arg(long, value_enum, default_value = "relative", value_name = "CLOCK")]
-    pub(crate) time: TimeChoice,
+    pub(crate) clock: TimeChoice,
     /// Pixels to the right and downwards [default: 1000 wide, and as high as the plots
     /// need]
     #[arg(long, value_name = "WxH", value_parser = size)]
@@ -81,8 +74,8 @@ pub(crate) struct PlotArgs {
 #[command(after_help = "\
 Examples:
   logtool report flight.ulg -o flight.html
-  logtool report drive.bag -o drive.html --time utc
-  logtool report drive.bag -o start.html --to 1m30s
+  logtool report drive.bag -o drive.html --clock utc
+  logtool report drive.bag -o start.html --end 1m30s
   logtool report drive.vel -o drive.html --calibration db.xml")]
 pub(crate) struct ReportArgs {
     /// The log; `-` is standard input
@@ -90,18 +83,11 @@ pub(crate) struct ReportArgs {
     /// The page, .html
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
-    /// Nothing before this time but the summary and parameters, as 12.5, 12m30s or
-    /// 2024-05-01T12:00:00Z
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
-    #[arg(help_heading = "Selection")]
-    pub(crate) from: Option<TypedTime>,
-    /// Nothing at this time or later
-    #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
-    #[arg(help_heading = "Selection")]
-    pub(crate) to: Option<TypedTime>,
-    /// The clock of the plots, and of --from and --to
+    #[command(flatten)]
+    pub(crate) time: TimeArgs,
+    /// The clock of the plots
     #[arg(long, value_enum, default_value = "relative", value_name = "CLOCK")]
-    pub(crate) time: TimeChoice,
+    pub(crate) clock: TimeChoice,
     /// Replace a file that is there already
     #[arg(short, long)]
     pub(crate) force: bool,

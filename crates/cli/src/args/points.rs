@@ -23,7 +23,7 @@ pub(crate) struct PointArgs {
 pub(crate) struct PictureArgs {
     /// PNG: what the colours of points show [default: height]
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Points")]
-    pub(crate) color: Option<ColorChoice>,
+    pub(crate) color_by: Option<ColorChoice>,
     /// PNG: how far to the sides a picture reaches [default: as far as nearly all points]
     #[arg(long, value_name = "METRES", help_heading = "Points")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -72,16 +72,16 @@ pub(crate) struct LidarArgs {
     #[arg(long, value_name = "DEGREES", help_heading = "Velodyne lidars")]
     #[arg(value_parser = azimuth, allow_hyphen_values = true)]
     pub(crate) cut: Option<u16>,
-    /// With --time utc, and in new logs: which clock points have their times from, where that of
+    /// With --clock utc, and in new logs: which clock points have their times from, where that of
     /// the lidar and that of the log contradict each other [default: the lidar's, unless GPS
     /// messages in the log say otherwise]
     #[arg(long, value_enum, value_name = "WHOSE", help_heading = "Velodyne lidars")]
-    pub(crate) clock: Option<WhoseClock>,
+    pub(crate) lidar_clock: Option<LidarClockChoice>,
 }
 
 /// Whose clock is believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum WhoseClock {
+pub(crate) enum LidarClockChoice {
     /// That of who recorded the log
     Log,
     /// That of the lidar, of the hour that is nearest

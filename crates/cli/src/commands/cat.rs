@@ -29,13 +29,13 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let opened = open::open_with(
         &args.file,
         &global.session,
-        &lidar_options::options(&args.lidar, args.clock.time())?,
+        &lidar_options::options(&args.lidar, args.clock.choice())?,
     )?;
     let (log, name) = (&*opened.log, &opened.input.name);
     let manifest = log.manifest();
     let prepare = || {
-        let clock = ShownClock::new(manifest, args.clock.time())?;
-        let time = clock.range(args.records.from, args.to)?;
+        let clock = ShownClock::new(manifest, args.clock.choice())?;
+        let time = clock.range(args.records.time.start, args.records.time.end)?;
         let topics = selection::topics(manifest, &args.records.topics, false)?;
         Ok::<_, Error>((clock, Selection { topics, time }))
     };

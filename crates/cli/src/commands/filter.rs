@@ -15,12 +15,11 @@ pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut request = Filter::new(&args.file, args.writing.output(&args.out))
         .with_strictness(global.strictness())
         .with_topics(&args.records.topics)
-        .with_excluded_topics(&args.exclude)
-        .with_clock(args.clock.time());
-    if let Some(start) = args.records.from {
+        .with_excluded_topics(&args.exclude);
+    if let Some(start) = args.records.time.start {
         request = request.with_start(start);
     }
-    if let Some(end) = args.to {
+    if let Some(end) = args.records.time.end {
         request = request.with_end(end);
     }
     if args.latch {

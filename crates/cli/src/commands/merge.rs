@@ -17,12 +17,11 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     let inputs = inputs::inputs(args)?;
     let mut request = Merge::new(inputs, args.writing.output(&args.out))
         .with_strictness(global.strictness())
-        .with_clock(args.clock.time())
         .with_lidar_options(lidar_options::options(&args.lidar, TimeChoice::Utc)?);
-    if let Some(start) = args.from {
+    if let Some(start) = args.time.start {
         request = request.with_start(start);
     }
-    if let Some(end) = args.to {
+    if let Some(end) = args.time.end {
         request = request.with_end(end);
     }
     if args.same_clock {

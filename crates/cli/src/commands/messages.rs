@@ -27,8 +27,8 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
     let opened = open::open(&args.file, &global.session)?;
     let manifest = opened.log.manifest();
     let prepare = || {
-        let clock = ShownClock::new(manifest, args.clock.time())?;
-        let time = clock.range(args.from, args.to)?;
+        let clock = ShownClock::new(manifest, args.clock.choice())?;
+        let time = clock.range(args.time.start, args.time.end)?;
         Ok::<_, Error>((clock, time, said(manifest)?))
     };
     let (clock, time, (topics, text, json)) =

@@ -34,7 +34,7 @@ pub(super) fn run(args: &ParamsArgs, global: &GlobalArgs) -> Result<Outcome> {
     }
     let file = args.file.as_ref().context("no log was named")?;
     let (log, findings) = open(file, global)?;
-    let clock = ShownClock::new(log.manifest(), args.clock.time());
+    let clock = ShownClock::new(log.manifest(), args.clock.choice());
     let clock = clock.with_context(|| file.display().to_string())?;
     let format = match args.format {
         Some(format) => format,

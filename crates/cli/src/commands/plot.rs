@@ -57,7 +57,7 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
     let outputs = guarded::one_file(&args.out, existing, &global.session)?;
     let mut staged = outputs.create(&name)?;
 
-    let lidar = lidar_options::options(&args.lidar, args.time)?;
+    let lidar = lidar_options::options(&args.lidar, args.clock)?;
     let opened = open::open_with(&args.file, &global.session, &lidar)?;
     let mut findings = Findings::of(&opened.input, opened.log.manifest());
     findings.check(global.strict)?;
@@ -106,7 +106,7 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
             );
         }
         if let Some(stray) = &drawn.stray {
-            say!("  {stray}; --from and --to choose other times");
+            say!("  {stray}; --start and --end choose other times");
         }
         for panel in drawn.chart.panels.iter().filter(|p| p.lines.len() > LOOKS) {
             let lines = counted(panel.lines.len() as u64, "line");
@@ -148,9 +148,9 @@ pub(super) fn stray<'s>(
 fn draw(args: &PlotArgs, opened: &Opened, global: &GlobalArgs) -> Result<Drawn> {
     let log = &*opened.log;
     let manifest = log.manifest();
-    let clock = ShownClock::new(manifest, args.time)?;
+    let clock = ShownClock::new(manifest, args.clock)?;
     let wanted = signals::find(log, &args.fields)?;
-    let asked = clock.range(args.from, args.to)?;
+    let asked = clock.range(args.time.start, args.time.end)?;
     let wanted = signals::each(log, wanted, asked)?;
     if record_span::within(asked, record_span::near(manifest)).is_empty() {
         return Err(Error::failed("the log has nothing at that time"));
@@ -192,7 +192,7 @@ fn draw(args: &PlotArgs, opened: &Opened, global: &GlobalArgs) -> Result<Drawn> 
         size: args.size.unwrap_or((width, height.min(20_000))),
         ..Chart::default()
     };
-    if args.from.or(args.to).is_some() {
+    if args.time.start.or(args.time.end).is_some() {
         let time = record_span::within(asked, manifest.time.unwrap_or_default());
         chart.time.range = (!time.is_empty()).then(|| ends(time));
         let lines = chart.panels.iter().flat_map(|panel| &panel.lines);
@@ -200,7 +200,7 @@ fn draw(args: &PlotArgs, opened: &Opened, global: &GlobalArgs) -> Result<Drawn> 
     }
     let (start, end) = chart.times();
     let range = chart.time.range;
-    let axis = axis(args.time, &clock, manifest, start);
+    let axis = axis(args.clock, &clock, manifest, start);
     chart.time = TimeAxis { range, ..axis };
     if !args.no_modes {
         chart.bands = bands(log, end)?;

@@ -80,16 +80,16 @@ fn page(opened: &Opened, args: &ReportArgs, findings: &mut Findings) -> Result<P
     };
     // First what reads, so that the summary knows all that is damaged.
     let all = manifest.time.unwrap_or(TimeRange::just(Timestamp::default()));
-    let clock = ShownClock::new(manifest, args.time)?;
-    let asked = clock.range(args.from, args.to)?;
+    let clock = ShownClock::new(manifest, args.clock)?;
+    let asked = clock.range(args.time.start, args.time.end)?;
     let time = record_span::within(asked, all);
     if time.is_empty() {
         return Err(Error::failed("the log has nothing at that time"));
     }
-    let is_part = args.from.or(args.to).is_some();
+    let is_part = args.time.start.or(args.time.end).is_some();
     let bands = plot::bands(log, time.end.as_nanos())?;
     // What is not asked for by its time may have any.
-    let shown = Shown { time: asked, choice: args.time, clock: &clock, bands: &bands };
+    let shown = Shown { time: asked, choice: args.clock, clock: &clock, bands: &bands };
     let plots = plots::all(log, &shown, &mut seen)?;
     let tracks = track::all(log, asked, &bands, &mut seen)?;
     let scans = scan::first_of_each(log, asked)?;

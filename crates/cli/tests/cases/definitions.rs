@@ -17,11 +17,11 @@ fn is_loss_everywhere(log: &str, topic: &str) {
     let commands: [&[&str]; 7] = [
         &["info", log],
         &["cat", log],
-        &["convert", "--to", "csv", "-o", "tables", "--force", log],
+        &["convert", "--format", "csv", "-o", "tables", "--force", log],
         &["filter", "-o", &name, "--force", log],
         &["repair", "-o", &name, "--force", log],
         &["merge", "--same-clock", "-o", &name, "--force", log, log],
-        &["batch", "--to", "parquet", "-o", "data", "--force", log],
+        &["batch", "--format", "parquet", "-o", "data", "--force", log],
     ];
     for command in commands {
         let run = folder.run(command);
@@ -121,7 +121,8 @@ fn the_last_line_of_batch_names_the_topics_that_are_damaged() {
             4 => "the definitions of /t0, /t1, /t2 and 1 other topic cannot be used",
             _ => "the definitions of /t0, /t1, /t2 and 2 other topics cannot be used",
         };
-        let batch = ["batch", "--force", "log.mcap", "-o", "set", "--to", "parquet"];
+        let batch =
+            ["batch", "--force", "log.mcap", "-o", "set", "--format", "parquet"];
         folder.run(&batch).ended(3, &[named]);
     }
 }

@@ -49,7 +49,7 @@ fn schemas_that_a_summary_does_not_repeat_are_read_from_the_data() {
     let lines = cat(&folder, &log);
     assert_eq!(lines[0], ("/chatter".into(), json!({"data": "msg 0"})));
     assert_eq!(lines[1], ("/j".into(), json!({"x": 0.1})));
-    folder.run(&["convert", &log, "-o", "tables", "--to", "csv"]).ended(0, &[]);
+    folder.run(&["convert", &log, "-o", "tables", "--format", "csv"]).ended(0, &[]);
     assert!(folder.read("tables/no_repeat_schemas_chatter_0.csv").contains("msg 9"));
     folder.run(&["merge", &log, &log, "-o", "merged.mcap"]).ended(0, &[]);
     assert_eq!(cat(&folder, "merged.mcap").len(), 2 * lines.len());
@@ -111,7 +111,7 @@ fn surplus_bytes_of_messages_in_cdr_are_reported() {
         let report = format!("{surplus} bytes of 1 record belong to no field");
         let run = folder.run(&["cat", "--json", "x.mcap"]).ended(3, &[&report]);
         assert_eq!(run.json_lines()[0]["data"], json!({"x": 5}), "{surplus}");
-        let convert = ["convert", "-f", "x.mcap", "-o", "x", "--to", "csv"];
+        let convert = ["convert", "-f", "x.mcap", "-o", "x", "--format", "csv"];
         folder.run(&convert).ended(3, &[&report]);
         assert_eq!(folder.read("x/x_x_0.csv"), "time,x\n1000000000,5\n");
         folder.run(&["check", "x.mcap"]).ended(3, &[]);

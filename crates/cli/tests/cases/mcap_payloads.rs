@@ -135,7 +135,7 @@ fn a_record_that_cannot_be_decoded_is_a_row_with_its_payload_in_every_table() {
                 run.ended(3, &["1 record of /x lost"])
             };
             let convert = |to: &str| {
-                run(&["convert", "--force", "x.mcap", "-o", "tables", "--to", to]);
+                run(&["convert", "--force", "x.mcap", "-o", "tables", "--format", to]);
             };
             convert("csv");
             assert_eq!(folder.read("tables/x_x_0.csv"), csv);
@@ -163,21 +163,23 @@ fn a_record_that_cannot_be_decoded_is_a_row_with_its_payload_in_every_table() {
             }
             run(&["convert", "--force", "-t", "/x", "x.mcap", "-o", "one.csv"]);
             assert_eq!(folder.read("one.csv"), csv);
-            let stdout = run(&["convert", "x.mcap", "-o", "-", "--to", "csv"]).stdout;
+            let stdout =
+                run(&["convert", "x.mcap", "-o", "-", "--format", "csv"]).stdout;
             assert_eq!(stdout, csv);
-            let one_field =
-                run(&["convert", "--field", "x", "x.mcap", "-o", "-", "--to", "csv"]);
+            let one_field = run(&[
+                "convert", "--field", "x", "x.mcap", "-o", "-", "--format", "csv",
+            ]);
             assert!(one_field.stdout.contains(&format!("2000000000,,{payload}\n")));
-            let merge = ["--merge", "asof", "--rate", "1", "--to", "csv"];
+            let merge = ["--merge", "asof", "--rate", "1", "--format", "csv"];
             run(&[&["convert", "--force", "x.mcap", "-o", "merged"], &merge[..]]
                 .concat());
             let merged = folder.read("merged/merged.csv");
             assert!(merged.contains(&format!("2000000000,,,{payload}\n")), "{merged}");
-            run(&["batch", "--force", "x.mcap", "-o", "set", "--to", "parquet"]);
+            run(&["batch", "--force", "x.mcap", "-o", "set", "--format", "parquet"]);
             is_in_parquet(&folder, "set/x/log=x/part-0.parquet", &payloads[1]);
         }
         folder
-            .run(&["--strict", "convert", "x.mcap", "-o", "strict", "--to", "csv"])
+            .run(&["--strict", "convert", "x.mcap", "-o", "strict", "--format", "csv"])
             .ended(1, &[]);
         assert!(folder.list("strict").is_empty());
     }
@@ -206,7 +208,7 @@ fn a_bag_has_rows_of_records_that_cannot_be_decoded_too() {
     let payloads = payloads(&ROS1);
     write_file(&folder, "x.mcap", &ROS1, &payloads.each_ref().map(Vec::as_slice));
     folder.run(&["convert", "x.mcap", "-o", "x.bag"]);
-    let run = folder.run(&["convert", "x.bag", "-o", "-", "--to", "csv"]);
+    let run = folder.run(&["convert", "x.bag", "-o", "-", "--format", "csv"]);
     let payload = hex(&payloads[1]);
     let run = run.ended(3, &["1 record of /x lost"]);
     assert!(run.stdout.contains(&format!("2000000000,,,{payload}\n")), "{run:?}");
@@ -220,7 +222,7 @@ fn lists_and_structs_of_records_that_cannot_be_decoded_are_null() {
     let encoding = Encoding { definition, ..ROS1 };
     let sound = b"\0\0\x80\x3f\0\0\0\x40\x01\0\0\0\x01\0\0\0x\x05\x06\x07";
     write_file(&folder, "x.mcap", &encoding, &[&sound[..9], sound]);
-    let run = folder.run(&["convert", "x.mcap", "-o", "-", "--to", "jsonl"]);
+    let run = folder.run(&["convert", "x.mcap", "-o", "-", "--format", "jsonl"]);
     let lines = run.ended(3, &[]).json_lines();
     let lost = json!({"time": 1_000_000_000, "a": null, "l": null, "s": null, "one": null,
         "payload": hex(&sound[..9])});
@@ -228,7 +230,7 @@ fn lists_and_structs_of_records_that_cannot_be_decoded_are_null() {
         "s": [{"b": 5}, {"b": 6}], "one": {"b": 7}, "payload": null});
     assert_eq!(lines, [lost, read]);
     for to in ["parquet", "arrow", "npz", "mat"] {
-        folder.run(&["convert", "x.mcap", "-o", to, "--to", to]).ended(3, &[]);
+        folder.run(&["convert", "x.mcap", "-o", to, "--format", to]).ended(3, &[]);
     }
 }
 
@@ -239,7 +241,7 @@ fn a_field_called_payload_keeps_its_name_and_its_values() {
     let [sound, cut] = [&b"\0\x01\0\0\x07\0\0\0"[..], b"\0\x01\0\0\x07\0\0"];
     write_file(&folder, "x.mcap", &encoding, &[sound, cut]);
     let run =
-        folder.run(&["convert", "x.mcap", "-o", "-", "--to", "csv"]).ended(3, &[]);
+        folder.run(&["convert", "x.mcap", "-o", "-", "--format", "csv"]).ended(3, &[]);
     let table = "time,payload,payload_\n1000000000,7,\n2000000000,,00010000070000\n";
     assert_eq!(run.stdout, table);
 }
@@ -299,11 +301,13 @@ fn messages_that_rosbag2_packs_one_by_one_are_unpacked() {
         folder.run(&["check", "packed.mcap"]).ended(0, &[]);
         for (name, log) in [("plain", "plain.mcap"), ("packed", "packed.mcap")] {
             let convert =
-                ["convert", log, "-t", "/cloud/points", "-o", "-", "--to", "csv"];
+                ["convert", log, "-t", "/cloud/points", "-o", "-", "--format", "csv"];
             let points = folder.run(&convert).ended(0, &[]).stdout;
             assert_eq!(points.lines().count(), 2, "{points}");
             assert!(points.contains(",1.0,2.0,3.0"), "{points}");
-            folder.run(&["convert", log, "-o", name, "--to", "images"]).ended(0, &[]);
+            folder
+                .run(&["convert", log, "-o", name, "--format", "images"])
+                .ended(0, &[]);
             assert_eq!(folder.list(&format!("{name}/image")).len(), 2);
             folder.run(&["convert", log, "-o", &format!("{name}.bag")]);
         }
@@ -335,6 +339,6 @@ fn packed_messages_that_are_broken_or_huge_are_shown_as_payloads() {
     assert_eq!(lines[1]["data"], json!({"payload": hex(huge)}));
     assert_eq!(lines[2]["data"], json!({"x": 7, "s": "hi"}));
     let run =
-        folder.run(&["convert", "x.mcap", "-o", "-", "--to", "csv"]).ended(3, &[]);
+        folder.run(&["convert", "x.mcap", "-o", "-", "--format", "csv"]).ended(3, &[]);
     assert!(run.stdout.contains(&format!("2000000000,,,{}\n", hex(huge))), "{run:?}");
 }

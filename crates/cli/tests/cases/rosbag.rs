@@ -43,7 +43,7 @@ fn a_field_called_time_keeps_its_name_in_a_record() {
     let text = folder.run(&["cat", "--format", "text", &bag]).succeeded().stdout;
     assert!(text.contains(" time=\"t\" "), "{text}");
     // In a table it would have the name of the column of times.
-    folder.run(&["convert", &bag, "-o", "t", "--to", "csv"]).ended(0, &[]);
+    folder.run(&["convert", &bag, "-o", "t", "--format", "csv"]).ended(0, &[]);
     let csv = folder.read("t/b21_field_time_x_0.csv");
     assert!(csv.starts_with("time,date,time_,stamp,topic\n"), "{csv}");
 }
@@ -53,7 +53,7 @@ fn a_field_called_time_keeps_its_name_in_a_record() {
 fn a_merged_row_has_one_unit_of_time() {
     let Some(bag) = sample("cases/rosbag/scan_rate.bag") else { return };
     let folder = Folder::new();
-    let args = ["convert", &bag, "--merge", "asof", "--rate", "10", "--to", "csv"];
+    let args = ["convert", &bag, "--merge", "asof", "--rate", "10", "--format", "csv"];
     folder.run(&[&args[..], &["-o", "t"]].concat()).ended(0, &[]);
     let table = folder.read(&format!("t/{}", folder.list("t").remove(0)));
     let mut lines = table.lines();

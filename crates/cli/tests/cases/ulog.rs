@@ -6,7 +6,7 @@ use crate::{program::Folder, samples::sample};
 fn infinities_are_null_in_json_lines() {
     let Some(file) = sample("cases/ulog/infinity.ulg") else { return };
     let folder = Folder::new();
-    let run = folder.run(&["convert", &file, "--to", "jsonl", "-o", "tables"]);
+    let run = folder.run(&["convert", &file, "--format", "jsonl", "-o", "tables"]);
     run.ended(0, &["null; --keep-infinities writes 1e999"]);
     for name in folder.list("tables").iter().filter(|name| name.ends_with(".jsonl")) {
         let text = folder.read(&format!("tables/{name}"));
@@ -15,7 +15,8 @@ fn infinities_are_null_in_json_lines() {
             serde_json::from_str::<serde_json::Value>(line).unwrap();
         }
     }
-    let args = ["convert", &file, "--to", "jsonl", "-o", "large", "--keep-infinities"];
+    let args =
+        ["convert", &file, "--format", "jsonl", "-o", "large", "--keep-infinities"];
     folder.run(&args).ended(0, &[]);
     let names = folder.list("large");
     let texts = names.iter().map(|name| folder.read(&format!("large/{name}")));

@@ -130,7 +130,7 @@ fn the_stated_utc_start_is_the_same_in_all_commands() {
         let info = run(&["info", "--json"]).json_lines().remove(0);
         assert_eq!(info["start_utc"], "2024-06-01T10:00:00.000000Z", "{log}");
         assert_eq!(info["duration_s"], duration);
-        let rows = run(&["cat", "--time", "utc"]).json_lines();
+        let rows = run(&["cat", "--clock", "utc"]).json_lines();
         let time = |row: &Value| {
             let time = row.get("timestamp").filter(|time| time.is_string());
             time.unwrap_or(&row["time"]).as_str().unwrap().to_owned()
@@ -142,7 +142,10 @@ fn the_stated_utc_start_is_the_same_in_all_commands() {
         if log == "flight.ulg" {
             assert!(time(&rows[0]).starts_with("2024-06-01T09:53:20.000"), "{rows:?}");
         }
-        run(&["convert", "-t", "*t0", "--time", "utc", "--to", "csv", "-f", "-o", "t"]);
+        run(&[
+            "convert", "-t", "*t0", "--clock", "utc", "--format", "csv", "-f", "-o",
+            "t",
+        ]);
         let table = folder.read(&format!("t/{}", folder.list("t").remove(0)));
         let row = table.lines().nth(1).unwrap();
         assert!(row.starts_with(&wanted), "{log}: {row}");
@@ -168,7 +171,8 @@ fn the_stated_utc_start_is_the_same_in_all_commands() {
 #[test]
 fn a_new_log_keeps_the_stated_utc_start() {
     let folder = Folder::with(&stale_log());
-    for (cut, start) in [(&[][..], "10:00:00"), (&["--from", "502"], "10:00:02")] {
+    for (cut, start) in [(&[][..], "10:00:00"), (&["--start", "boot:502"], "10:00:02")]
+    {
         let args = ["filter", "flight.ulg", "-f", "-o", "new.ulg"];
         folder.run(&[&args[..], &UTC_START, cut].concat()).ended(0, &[]);
         let info = folder.run(&["info", "--json", "new.ulg"]).json_lines().remove(0);

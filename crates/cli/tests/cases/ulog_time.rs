@@ -68,7 +68,7 @@ fn relative_times_and_plots_begin_at_the_start_of_logging() {
         return;
     };
     let folder = Folder::new();
-    let cut = ["--time", "relative", "--from", "0", "--to", "5"];
+    let cut = ["--start", "0", "--end", "5"];
     folder.run(&[&["filter", &log, "-o", "cut.ulg"], &cut[..]].concat()).ended(0, &[]);
     let all = times(&folder.run(&["cat", "cut.ulg", "--json"]).succeeded());
     assert_eq!((all.len(), all[0].0, all[49].0), (50, 120_000_000, 124_900_000));
@@ -112,7 +112,7 @@ fn many_old_records_are_neither_the_start_nor_impossible() {
     // They are the last known values in the first row.
     let args = ["convert", "flight.ulg", "--merge", "asof", "--rate", "1"];
     let args =
-        [&args[..], &["--to", "csv", "-o", "t", "-t", "t0", "-t", "t3"]].concat();
+        [&args[..], &["--format", "csv", "-o", "t", "-t", "t0", "-t", "t3"]].concat();
     folder.run(&args).ended(0, &[]);
     let name = format!("t/{}", folder.list("t").remove(0));
     let table = folder.read(&name);
@@ -153,7 +153,8 @@ fn a_cut_starts_at_its_own_time_and_keeps_utc() {
     let folder = Folder::with(&log);
     let was = info(&folder, "flight.ulg")["clock"]["to_unix"]["offset_ns"].clone();
     assert_eq!(was, json!(utc * 1_000));
-    let args = ["filter", "flight.ulg", "-o", "cut.ulg", "-t", "t0", "--from", "14.5"];
+    let args =
+        ["filter", "flight.ulg", "-o", "cut.ulg", "-t", "t0", "--start", "boot:14.5"];
     folder.run(&args).ended(0, &[]);
     let cut = info(&folder, "cut.ulg");
     assert_eq!(start_and_duration(&cut), (14.5, 4.5));
@@ -256,20 +257,22 @@ fn a_merge_takes_the_times_that_are_asked_for() {
         all.iter().map(|(time, _)| time / unit).collect()
     };
     for out in ["m.ulg", "m.mcap"] {
-        merge(out, &["--from", "104", "--to", "107"]).ended(0, &[]);
+        merge(out, &["--start", "boot:104", "--end", "boot:107"]).ended(0, &[]);
         assert_eq!(seconds(out), [104, 105, 105, 106, 106], "{out}");
-        merge(out, &["--time", "relative", "--to", "2s"]).ended(0, &[]);
+        merge(out, &["--end", "2s"]).ended(0, &[]);
         assert_eq!(seconds(out), [100, 101], "{out}");
     }
-    merge("m.ulg", &["--from", "900"]).ended(0, &["no record is of"]);
-    merge("m.ulg", &["--from", "9", "--to", "8"]).ended(2, &["--to is the later one"]);
+    merge("m.ulg", &["--start", "900"]).ended(0, &["no record is of"]);
+    merge("m.ulg", &["--start", "9", "--end", "8"]).ended(2, &["not after its start"]);
 }
 
 /// The lines of `cat` and those of the table have the time under one name, in one unit.
 #[test]
 fn cat_and_tables_tell_times_alike() {
     let folder = Folder::with(&[head(SECOND, &["uint64_t"]), ten(SECOND)].concat());
-    folder.run(&["convert", "flight.ulg", "--to", "jsonl", "-o", "t"]).ended(0, &[]);
+    folder
+        .run(&["convert", "flight.ulg", "--format", "jsonl", "-o", "t"])
+        .ended(0, &[]);
     let rows = folder.read("t/t0_0.jsonl");
     let rows = rows.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let lines = folder.run(&["cat", "flight.ulg"]).json_lines();

@@ -57,7 +57,7 @@ fn logs_and_bags_of_these_packets_show_the_same_field_of_view_and_scans() {
 fn points(path: &str) -> Vec<(f64, f64, f64, f64, u32)> {
     let folder = Folder::new();
     let out =
-        folder.run(&["convert", path, "-t", "points", "--to", "csv", "-o", "out"]);
+        folder.run(&["convert", path, "-t", "points", "--format", "csv", "-o", "out"]);
     assert_eq!(out.status, 0, "{out:?}");
     let mut files = std::fs::read_dir(folder.path().join("out")).unwrap();
     let csv = files.find_map(|file| {
@@ -110,7 +110,7 @@ fn a_distance_step_that_the_model_does_not_have_is_overruled() {
         return;
     };
     let folder = Folder::new();
-    let args = ["convert", &path, "-t", "points", "--to", "csv", "-o", "out"];
+    let args = ["convert", &path, "-t", "points", "--format", "csv", "-o", "out"];
     let run = folder.run(&[&args[..], &["--calibration", &calibration]].concat());
     assert_eq!(run.status, 0, "{run:?}");
     let told = "counts steps of 0.007 m; those of a VLS-128 are 0.004 m";

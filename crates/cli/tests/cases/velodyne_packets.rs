@@ -86,7 +86,7 @@ fn nmea_that_contradicts_the_time_of_the_lidar_is_reported_and_used() {
     assert!(info.contains(text), "{info}");
     let folder = Folder::new();
     let path = sample("cases/velodyne/nmea_nopps.pcap").unwrap();
-    let args = ["cat", &path, "-t", "points", "-n", "1", "--time", "utc"];
+    let args = ["cat", &path, "-t", "points", "-n", "1", "--clock", "utc"];
     let rows = folder.run(&args).json_lines();
     let time = rows[0]["time"].as_str().unwrap();
     assert!(time.starts_with("2023-11-14T22:59:59.95"), "{time}");
@@ -258,7 +258,7 @@ fn packets_that_are_swapped_at_the_cut_begin_no_other_scan() {
 #[test]
 fn the_utc_start_of_a_log_can_be_stated() {
     let start = "2024-06-01T10:00:00Z";
-    let args = ["cat", "--time", "utc", "--utc-start", start];
+    let args = ["cat", "--clock", "utc", "--utc-start", start];
     let Some(cat) = run("obd_throttle.vel", &args) else { return };
     let rows = cat.succeeded().json_lines();
     assert_eq!(rows[0]["time"].as_str().unwrap()[..19], start[..19]);

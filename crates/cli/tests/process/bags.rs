@@ -268,7 +268,7 @@ fn standard_output_is_no_place_for_files() {
     let folder = folder();
     for args in [
         &["convert", "drive.bag", "-o", "-"][..],
-        &["convert", "drive.bag", "--to", "mcap", "-o", "-"],
+        &["convert", "drive.bag", "--format", "mcap", "-o", "-"],
         &["filter", "drive.bag", "-o", "-"],
         &["repair", "drive.bag", "-o", "-"],
         &["merge", "drive.bag", "drive.bag", "-o", "-"],

@@ -71,7 +71,7 @@ fn logs_of_all_formats_become_partitions_of_tables() {
 fn a_broken_log_stops_no_other_and_the_exit_status_tells() {
     let folder = logs();
     folder.write("logs/broken.ulg", b"no log at all");
-    let (done, end) = batch(&folder, 1, &["logs", "-o", "set", "--to", "csv"]);
+    let (done, end) = batch(&folder, 1, &["logs", "-o", "set", "--format", "csv"]);
     let failed = done.iter().filter(|(_, outcome)| outcome == "failed");
     assert_eq!(failed.map(|(name, _)| &**name).collect::<Vec<_>>(), ["broken"]);
     assert_eq!(end["converted"], 3);
@@ -118,7 +118,7 @@ fn logs_become_logs_and_lists_name_them() {
     let folder = logs();
     let list = b"# two of three\nlogs/monday/flight.ulg\n\nlogs/rover\n";
     let run =
-        folder.run_with(&["batch", "-q", "-", "-o", "mcaps", "--to", "mcap"], list);
+        folder.run_with(&["batch", "-q", "-", "-o", "mcaps", "--format", "mcap"], list);
     run.succeeded();
     let made = ["_catalog.parquet", "_logtool", "flight.mcap", "rover.mcap"];
     assert_eq!(folder.list("mcaps"), made);
@@ -129,7 +129,7 @@ fn logs_become_logs_and_lists_name_them() {
 #[test]
 fn arrays_for_matlab_are_a_file_of_each_log() {
     let folder = logs();
-    let (done, _) = batch(&folder, 0, &["logs", "-o", "set", "--to", "mat"]);
+    let (done, _) = batch(&folder, 0, &["logs", "-o", "set", "--format", "mat"]);
     assert_eq!(done.len(), 3);
     let files = ["_catalog.parquet", "_logtool", "monday_flight.mat", "rover.mat"];
     let files = [&files[..], &["tuesday_flight.mat"]].concat();
@@ -139,18 +139,18 @@ fn arrays_for_matlab_are_a_file_of_each_log() {
     let read = |path: &str| fs::read(folder.path().join(path)).unwrap();
     // The text at the start says when it was made, if anything does.
     assert!(read("set/rover.mat").len().abs_diff(read("one.mat").len()) < 1024);
-    let (_, end) = batch(&folder, 0, &["logs", "-o", "set", "--to", "mat"]);
+    let (_, end) = batch(&folder, 0, &["logs", "-o", "set", "--format", "mat"]);
     assert_eq!(end["done_before"], 3);
 }
 
 #[test]
 fn the_files_of_flight_review_are_in_a_folder_of_each_flight() {
     let folder = logs();
-    let px4 = ["logs/monday", "-o", "set", "--to", "parquet", "--layout", "px4"];
+    let px4 = ["logs/monday", "-o", "set", "--format", "parquet", "--layout", "px4"];
     batch(&folder, 0, &px4);
     let log = "logs/monday/flight.ulg";
     let convert =
-        ["-q", "convert", log, "-o", "one", "--to", "parquet", "--layout", "px4"];
+        ["-q", "convert", log, "-o", "one", "--format", "parquet", "--layout", "px4"];
     folder.run(&convert).succeeded();
     assert_eq!(folder.list("set"), ["_catalog.parquet", "_logtool", "log=flight"]);
     let files = folder.list("set/log=flight");
@@ -158,7 +158,7 @@ fn the_files_of_flight_review_are_in_a_folder_of_each_flight() {
     assert!(files.len() > 3, "{files:?}");
     batch(&folder, 0, &["logs/monday", "-o", "set"]);
     assert!(!folder.list("set").contains(&"log=flight".to_owned()));
-    let px4 = ["logs/rover", "-o", "other", "--to", "parquet", "--layout", "px4"];
+    let px4 = ["logs/rover", "-o", "other", "--format", "parquet", "--layout", "px4"];
     batch(&folder, 1, &px4);
 }
 

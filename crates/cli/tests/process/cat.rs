@@ -52,11 +52,11 @@ fn times_choose_what_is_at_the_start_and_before_the_end() {
     let cat = |args: &[&str]| {
         folder.run(&[&["cat", "flight.ulg"], args].concat()).succeeded().stdout
     };
-    assert_eq!(cat(&["--from", "1.5", "--to", "2.1s"]), lines(&[2, 3, 4]));
-    assert_eq!(cat(&["--from", "0:02.5"]), lines(&[6, 7]));
+    assert_eq!(cat(&["--start", "boot:1.5", "--end", "boot:2.1s"]), lines(&[2, 3, 4]));
+    assert_eq!(cat(&["--start", "boot:0:02.5"]), lines(&[6, 7]));
     assert_eq!(cat(&["-n", "2"]), lines(&[0, 1]));
     assert_eq!(cat(&["-n", "0"]), "");
-    let relative = cat(&["--time", "relative", "--from", "2", "--topic", "att"]);
+    let relative = cat(&["--clock", "relative", "--start", "2", "--topic", "att"]);
     assert_eq!(
         relative,
         r#"{"timestamp":2000001,"topic":"att.1","data":{"x":0.1}}
@@ -83,10 +83,10 @@ fn what_cannot_be_meant_is_refused_with_a_hint() {
     let cat = |args: &[&str]| folder.run(&[&["cat", "flight.ulg"], args].concat());
     cat(&["--topic", "atd"])
         .ended(1, &["flight.ulg", "no topic `atd`", "did you mean `att`"]);
-    cat(&["--from", "2", "--to", "1"]).ended(2, &["no time between", "hint:"]);
-    cat(&["--from", "soon"]).ended(2, &["12m30s"]);
-    cat(&["--time", "utc"]).ended(1, &["no UTC reference", "--time boot"]);
-    cat(&["--from", "2024-05-01T12:00:00Z"]).ended(1, &["no UTC reference"]);
+    cat(&["--start", "2", "--end", "1"]).ended(2, &["not after its start"]);
+    cat(&["--start", "soon"]).ended(2, &["12.5, 1m30s"]);
+    cat(&["--clock", "utc"]).ended(1, &["no UTC reference", "hint:"]);
+    cat(&["--start", "2024-05-01T12:00:00Z"]).ended(1, &["no UTC reference"]);
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn what_an_index_does_not_say_of_topics_a_batch_does() {
     assert!((imu["rate_hz"].as_f64().unwrap() - 25.0).abs() < 0.2, "{imu}");
     // Of a part of the time nothing is said of all of it.
     let part =
-        ["batch", "-q", "y.mcap", "-o", "part", "--catalog", "jsonl", "--to", "5s"];
+        ["batch", "-q", "y.mcap", "-o", "part", "--catalog", "jsonl", "--end", "5s"];
     folder.run(&part).succeeded();
     assert!(
         rows(&folder, "part/_catalog.jsonl").iter().all(|row| row["rate_hz"].is_null())

@@ -63,7 +63,8 @@ fn every_input_becomes_what_the_table_says_and_nothing_else() {
                     ("mcap", "pcap" | "vel") => "packets.mcap",
                     _ => file,
                 };
-                let run = folder.run(&["convert", file, "-q", "-o", &out, "--to", to]);
+                let run =
+                    folder.run(&["convert", file, "-q", "-o", &out, "--format", to]);
                 assert_eq!(run.status == 0, is_told, "{input} to {to}: {run:?}");
                 assert_eq!(
                     folder.path().join(&out).exists(),
@@ -74,8 +75,8 @@ fn every_input_becomes_what_the_table_says_and_nothing_else() {
             }
         }
     }
-    let help = folder.run(&["convert", "x", "--to", "?"]).stderr;
-    let all = help.split("the formats are ").nth(1).unwrap().lines().next().unwrap();
+    let help = folder.run(&["convert", "x", "--format", "?"]).stderr;
+    let all = help.split("[possible values: ").nth(1).unwrap().lines().next().unwrap();
     assert_eq!(tried, inputs.len() * all.split(", ").count(), "each cell: {all}");
 }
 

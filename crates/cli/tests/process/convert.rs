@@ -77,7 +77,9 @@ fn several_logs_have_a_folder_each() {
 #[test]
 fn topics_fields_and_times_choose_what_is_in_the_tables() {
     let folder = Folder::with(&bytes::log());
-    let args = ["--topic", "att", "--from", "2", "--to", "3s", "--to", "jsonl"];
+    let args = [
+        "--topic", "att", "--start", "boot:2", "--end", "boot:3s", "--format", "jsonl",
+    ];
     folder
         .run(&[&["convert", "flight.ulg", "-o", "a", "-q"], &args[..]].concat())
         .succeeded();
@@ -103,14 +105,14 @@ fn every_format_and_layout_writes_what_it_is() {
         folder.run(&args).succeeded();
         folder.list(out)
     };
-    let files = convert("parquet", &["--to", "parquet"]);
+    let files = convert("parquet", &["--format", "parquet"]);
     assert!(files.contains(&"att_1.parquet".to_owned()), "{files:?}");
     let bytes = fs::read(folder.path().join("parquet/att_1.parquet")).unwrap();
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
-    convert("arrow", &["--to", "arrow"]);
+    convert("arrow", &["--format", "arrow"]);
     let bytes = fs::read(folder.path().join("arrow/att_0.arrow")).unwrap();
     assert!(bytes.starts_with(b"ARROW1") && bytes.ends_with(b"ARROW1"));
-    let files = convert("px4", &["--to", "parquet", "--layout", "px4"]);
+    let files = convert("px4", &["--format", "parquet", "--layout", "px4"]);
     let expected = ["att.parquet", "att_1.parquet", "manifest.json", "metadata.json"];
     assert_eq!(files, expected);
 }
@@ -160,12 +162,13 @@ fn what_cannot_be_meant_together_is_misuse() {
     let convert =
         |args: &[&str]| folder.run(&[&["convert", "flight.ulg"], args].concat());
     convert(&["-o", "flight.csv"]).ended(2, &["flight.csv is one file", "hint:"]);
-    convert(&["--to", "xml"]).ended(
+    convert(&["--format", "xml"]).ended(
         2,
-        &["the formats are csv, jsonl, parquet, arrow, npz, mat, images, pcd"],
+        &["possible values: csv, jsonl, parquet, arrow, npz, mat, images, pcd"],
     );
-    convert(&["--to", "csv", "--to", "arrow"]).ended(2, &["given twice"]);
-    convert(&["--layout", "flat"]).ended(2, &["--layout is for --to parquet"]);
+    convert(&["--format", "csv", "--format", "arrow"])
+        .ended(2, &["cannot be used multiple times"]);
+    convert(&["--layout", "flat"]).ended(2, &["--layout is for --format parquet"]);
     convert(&["--merge", "asof"]).ended(2, &["--rate"]);
     folder
         .run_with(&["convert", "-"], &bytes::log())
@@ -182,29 +185,29 @@ fn a_name_that_promises_a_file_is_kept_or_refused() {
         folder.run(&[&["convert", "flight.ulg", "-o", out], more].concat())
     };
     for (out, hint) in [
-        ("x.parquet", "-o x --to parquet"),
-        ("x.csv", "-o x --to csv"),
-        ("x.PNG", "-o x --to png"),
-        ("x.feather", "-o x --to arrow"),
+        ("x.parquet", "-o x --format parquet"),
+        ("x.csv", "-o x --format csv"),
+        ("x.PNG", "-o x --format png"),
+        ("x.feather", "-o x --format arrow"),
         ("x.ulg", "logtool filter"),
         ("x.xlsx", "-o x.xlsx/"),
         ("x.mcap.zst", "-o x.mcap.zst/"),
     ] {
         convert(out, &[]).ended(2, &[out, hint]);
     }
-    convert("x.csv", &["--to", "csv"]).ended(2, &["x.csv is one file"]);
-    convert("x.csv", &["--to", "jsonl"]).ended(2, &["looks like a file"]);
+    convert("x.csv", &["--format", "csv"]).ended(2, &["x.csv is one file"]);
+    convert("x.csv", &["--format", "jsonl"]).ended(2, &["looks like a file"]);
     convert("x.las", &[]).ended(1, &["no points"]);
-    convert("x.bag", &["--to", "mcap"]).ended(2, &["x.bag", "--to says mcap"]);
-    convert("x.mcap/", &[]).ended(2, &["x.mcap/ is a folder", "--to mcap"]);
+    convert("x.bag", &["--format", "mcap"]).ended(2, &["x.bag", "--format says mcap"]);
+    convert("x.mcap/", &[]).ended(2, &["x.mcap/ is a folder", "--format mcap"]);
     assert_eq!(folder.list("."), ["flight.ulg"]);
-    convert("x.mcap/", &["--to", "mcap", "-q"]).succeeded();
+    convert("x.mcap/", &["--format", "mcap", "-q"]).succeeded();
     assert_eq!(folder.list("x.mcap"), ["flight.mcap"]);
     convert("x.mcap", &[]).ended(2, &["x.mcap is a folder"]);
     convert("y.las/", &["-q"]).ended(2, &["y.las/ is a folder"]);
     convert("y.z/", &["-q"]).succeeded();
     convert("v1.2", &["-q"]).succeeded();
-    convert("z.xlsx", &["-q", "--to", "jsonl"]).succeeded();
+    convert("z.xlsx", &["-q", "--format", "jsonl"]).succeeded();
     assert_eq!(folder.list("."), ["flight.ulg", "v1.2", "x.mcap", "y.z", "z.xlsx"]);
 }
 
@@ -215,18 +218,19 @@ fn a_clock_that_a_log_does_not_have_is_refused() {
         let args = ["convert", "flight.ulg", "-f", "-q", "-o", "x.mcap"];
         folder.run(&[&args[..], more].concat())
     };
-    convert(&["--time", "boot"]).ended(2, &["no other clock", "--from"]);
-    convert(&["--time", "relative"]).ended(2, &["no other clock"]);
+    convert(&["--clock", "boot"])
+        .ended(2, &["no other clock", "--clock is for tables"]);
+    convert(&["--clock", "relative"]).ended(2, &["no other clock"]);
     convert(&["--labels"]).ended(2, &["for tables"]);
-    convert(&["--time", "relative", "--from", "1"]).ended(0, &[]);
+    convert(&["--start", "1"]).ended(0, &[]);
 }
 
 #[test]
 fn a_table_without_rows_has_its_columns_and_a_folder_without_tables_is_none() {
     let folder = Folder::with(&bytes::log());
     let late = |to: &str| {
-        let args = ["convert", "flight.ulg", "--to", to, "-t", "att.1"];
-        let late = ["--from", "1h", "-o", "-"];
+        let args = ["convert", "flight.ulg", "--format", to, "-t", "att.1"];
+        let late = ["--start", "1h", "-o", "-"];
         folder.command(&[&args[..], &late].concat()).output().unwrap().stdout
     };
     assert_eq!(String::from_utf8(late("csv")).unwrap(), "timestamp,x\n");
@@ -237,7 +241,7 @@ fn a_table_without_rows_has_its_columns_and_a_folder_without_tables_is_none() {
     );
     assert!(arrow.ends_with(&[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]));
     for out in ["x.mat", "x"] {
-        let args = ["convert", "flight.ulg", "-o", out, "--from", "1h"];
+        let args = ["convert", "flight.ulg", "-o", out, "--start", "1h"];
         folder.run(&args).ended(0, &["nothing is written"]);
     }
     assert_eq!(folder.list("."), ["flight.ulg"]);
@@ -268,17 +272,20 @@ fn one_table_goes_to_standard_output() {
     assert_eq!(run.stdout, "timestamp,x\n1500000,-1.0\n3000001,0.1\n");
     let run = to_stdout(&[]).ended(2, &["5 tables, and one standard output", "att"]);
     assert_eq!(run.stdout, "", "nothing is written of what is refused");
-    to_stdout(&["--to", "parquet"]).ended(2, &["cannot be written to standard output"]);
+    to_stdout(&["--format", "parquet"])
+        .ended(2, &["cannot be written to standard output"]);
     assert_eq!(folder.list("."), ["flight.ulg"]);
 }
 
 #[test]
 fn arrays_are_a_file_for_each_topic_or_one_for_matlab() {
     let folder = Folder::with(&bytes::log());
-    folder.run(&["convert", "flight.ulg", "-q", "-o", "np", "--to", "npz"]).succeeded();
+    folder
+        .run(&["convert", "flight.ulg", "-q", "-o", "np", "--format", "npz"])
+        .succeeded();
     assert_eq!(folder.list("np")[..2], ["att_0.npz", "att_1.npz"]);
     folder.run(&["convert", "flight.ulg", "-q", "-o", "x.mat"]).succeeded();
-    folder.run(&["convert", "flight.ulg", "-q", "--to", "mat"]).succeeded();
+    folder.run(&["convert", "flight.ulg", "-q", "--format", "mat"]).succeeded();
     assert_eq!(folder.list("."), ["flight", "flight.ulg", "np", "x.mat"]);
     assert_eq!(folder.list("flight"), ["flight.mat"]);
     let run = folder.run(&["convert", "flight.ulg", "-o", "x.mat"]);

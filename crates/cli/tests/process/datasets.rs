@@ -157,7 +157,7 @@ fn the_types_of_tables_without_files_decide_nothing() {
     assert_eq!(plain, ["vehicle_status"]);
     assert_eq!(made(&["-t", "esc_status"]), ["esc_status"]);
     // Times of another type: nothing has files with those of the first one any more.
-    assert_eq!(made(&["-t", "vehicle_status", "--time", "utc"]), plain);
+    assert_eq!(made(&["-t", "vehicle_status", "--clock", "utc"]), plain);
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_field_that_is_called_as_the_partition_is_told() {
 #[test]
 fn a_data_set_among_the_logs_is_told_and_left_out() {
     let folder = folder(&[("rover.bag", "logs/y.bag")]);
-    batch(&folder, &["logs", "-o", "logs/set", "--to", "mcap"]).ended(0, &[]);
+    batch(&folder, &["logs", "-o", "logs/set", "--format", "mcap"]).ended(0, &[]);
     let told = ["1 log converted", "logs/set: a data set, and no logs"];
     batch(&folder, &["logs", "-o", "other"]).ended(0, &told);
     let run = batch(&folder, &["logs", "logs/set", "-o", "other"]);

@@ -16,7 +16,7 @@ fn rover() -> Folder {
 #[test]
 fn images_are_files_called_by_their_stamps_beside_a_table_of_them() {
     let folder = rover();
-    let run = folder.run(&["convert", "rover.bag", "--to", "images", "-o", "out"]);
+    let run = folder.run(&["convert", "rover.bag", "--format", "images", "-o", "out"]);
     assert!(run.status == 0 && run.stderr.contains("10 images"), "{run:?}");
     assert_eq!(folder.list("out"), ["camera_image_raw", "provenance.json"]);
     let files = folder.list("out/camera_image_raw");
@@ -42,8 +42,8 @@ fn images_are_files_called_by_their_stamps_beside_a_table_of_them() {
 #[test]
 fn images_of_some_time_only_and_never_over_others() {
     let folder = rover();
-    let some = ["convert", "rover.bag", "-q", "--to", "images", "-o", "out"];
-    let part = ["--time", "relative", "--from", "2.5", "--to", "5"];
+    let some = ["convert", "rover.bag", "-q", "--format", "images", "-o", "out"];
+    let part = ["--clock", "relative", "--start", "2.5", "--end", "5"];
     folder.run(&[&some[..], &part].concat()).succeeded();
     assert_eq!(folder.list("out/camera_image_raw").len(), 3);
     let again = folder.run(&some);
@@ -55,11 +55,11 @@ fn images_of_some_time_only_and_never_over_others() {
 #[test]
 fn a_log_without_images_says_so() {
     let folder = rover();
-    let args = ["convert", "rover.bag", "--to", "images", "--topic", "/scan"];
+    let args = ["convert", "rover.bag", "--format", "images", "--topic", "/scan"];
     let run = folder.run(&args);
     assert_eq!(run.status, 1);
     assert!(run.stderr.contains("no images"), "{run:?}");
-    let misused = folder.run(&["convert", "rover.bag", "--to", "images", "--flat"]);
+    let misused = folder.run(&["convert", "rover.bag", "--format", "images", "--flat"]);
     assert_eq!(misused.status, 2);
 }
 
@@ -108,7 +108,7 @@ fn what_is_made_of_others_is_not_copied_into_a_log() {
     run.ended(1, &["no topic is left to copy"]);
     let names = ["a.mcap", "b.bag", "c.bag", "rover.bag"];
     assert_eq!(folder.list("."), names);
-    let batch = ["batch", "rover.bag", "--to", "mcap", "-o", "all", "-t"];
+    let batch = ["batch", "rover.bag", "--format", "mcap", "-o", "all", "-t"];
     let run = folder.run(&[&batch[..], &["/scan/points"]].concat());
     run.ended(0, &["0 rows"]);
     assert!(!folder.list("all").contains(&"rover.mcap".to_owned()));
@@ -120,10 +120,11 @@ fn what_is_made_of_others_is_not_copied_into_a_log() {
 fn vectors_are_no_points() {
     let folder = rover();
     // Imu has an acceleration with x, y and z, and Twist speeds.
-    let args = ["convert", "rover.bag", "-q", "--to", "ply", "-o", "out"];
+    let args = ["convert", "rover.bag", "-q", "--format", "ply", "-o", "out"];
     folder.run(&args).succeeded();
     assert_eq!(folder.list("out"), ["points_points", "scan_points"]);
-    let run = folder.run(&["convert", "rover.bag", "--to", "ply", "--topic", "/imu*"]);
+    let run =
+        folder.run(&["convert", "rover.bag", "--format", "ply", "--topic", "/imu*"]);
     run.ended(1, &["no points"]);
 }
 
@@ -160,9 +161,10 @@ fn images_of_an_unknown_encoding_are_lost() {
         }
     }
     folder.write("odd.bag", &bag);
-    let run = folder.run(&["convert", "odd.bag", "--to", "images", "-o", "out"]);
+    let run = folder.run(&["convert", "odd.bag", "--format", "images", "-o", "out"]);
     run.ended(3, &["10 records of /camera/image_raw lost", "\"zzz8\" are not known"]);
-    let strict = ["convert", "odd.bag", "--strict", "-q", "--to", "images", "-o", "no"];
+    let strict =
+        ["convert", "odd.bag", "--strict", "-q", "--format", "images", "-o", "no"];
     folder.run(&strict).ended(1, &["zzz8"]);
 }
 
@@ -171,7 +173,7 @@ fn an_mcap_file_of_either_encoding_has_the_points_and_images_of_its_bag() {
     let folder = rover();
     let files = |log: &str, to: &str| -> Vec<(String, Vec<u8>)> {
         let out = format!("{to} of {log}");
-        folder.run(&["convert", log, "-q", "--to", to, "-o", &out]).succeeded();
+        folder.run(&["convert", log, "-q", "--format", to, "-o", &out]).succeeded();
         let mut all = Vec::new();
         for topic in folder.list(&out).iter().filter(|name| !name.contains('.')) {
             for name in folder.list(&format!("{out}/{topic}")) {

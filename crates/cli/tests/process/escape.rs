@@ -58,7 +58,7 @@ fn what_was_typed_is_escaped() {
         &["fly\u{1b}[2J"][..],
         &["info", "--\u{1b}[2J"],
         &["cat", "flight.ulg", "-t", "\u{1b}[2J"],
-        &["cat", "flight.ulg", "--from", "\u{1b}[2J"],
+        &["cat", "flight.ulg", "--start", "\u{1b}[2J"],
         &["params", "flight.ulg", "\u{1b}[2J"],
         &["convert", "flight.ulg", "-o", "x.x\u{1b}[2J"],
         &["man", "\u{1b}[2J"],

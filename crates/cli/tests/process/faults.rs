@@ -46,7 +46,7 @@ fn cut_while_it_runs(folder: &Folder, name: &str, args: &[&str], age: Duration) 
 fn a_log_that_gets_shorter_while_it_is_read_is_told_and_nothing_is_left() {
     for args in [
         &["convert", "flight.ulg", "-o", "."][..],
-        &["convert", "flight.ulg", "-o", ".", "--to", "parquet"],
+        &["convert", "flight.ulg", "-o", ".", "--format", "parquet"],
         &["filter", "flight.ulg", "-o", "new.ulg"],
     ] {
         // 63 MB: it takes long enough to be cut.
@@ -63,7 +63,7 @@ fn a_log_that_gets_shorter_while_it_is_read_is_told_and_nothing_is_left() {
         for to in ["csv", "parquet"] {
             let bag = folder.path().join("flight.bag");
             fs::copy(folder.path().join("whole.bag"), bag).unwrap();
-            let args = ["convert", "flight.bag", "-o", ".", "--to", to];
+            let args = ["convert", "flight.bag", "-o", ".", "--format", to];
             let run = cut_while_it_runs(&folder, "flight.bag", &args, age);
             run.ended(1, &["flight.bag: ", "got shorter while it was read"]);
             assert_eq!(folder.list("."), ["flight.bag", "whole.bag"], "{to}, {age:?}");
@@ -185,10 +185,10 @@ fn a_full_disk_is_told_and_nothing_is_left() {
     let (puck, car) = (testdata("puck.pcap"), testdata("car.vel"));
     let mut jobs: Vec<Vec<&str>> = Vec::new();
     for to in ["csv", "jsonl", "parquet", "arrow", "npz", "mat"] {
-        jobs.push(vec!["convert", &flight, "-o", "out", "--to", to]);
+        jobs.push(vec!["convert", &flight, "-o", "out", "--format", to]);
     }
     for to in ["las", "ply", "pcd"] {
-        jobs.push(vec!["convert", &puck, "-o", "out", "--to", to]);
+        jobs.push(vec!["convert", &puck, "-o", "out", "--format", to]);
     }
     jobs.push(vec!["convert", &rover, "-o", "new.mcap"]);
     jobs.push(vec!["filter", &flight, "-o", "new.ulg"]);

@@ -21,7 +21,7 @@ fn a_part_of_a_log_reads_as_that_part() {
         ("rover.bag", "new.bag", "/imu*", "2", "6"),
     ] {
         let (folder, log) = (Folder::new(), testdata(log));
-        let part = ["--topic", topic, "--time", "relative", "--from", from, "--to", to];
+        let part = ["--topic", topic, "--start", from, "--end", to];
         let args = [&["filter", &log, "-o", new][..], &part].concat();
         folder.run(&args).ended(0, &["→", "records"]);
         let was: Vec<String> = times(&cat(&folder, &[&[&*log][..], &part].concat()));
@@ -70,7 +70,8 @@ fn what_is_excluded_is_not_there() {
 #[test]
 fn what_latches_is_there_at_the_start_of_a_cut() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
-    let cut = ["--from", "2024-06-01T10:00:05Z", "-q", "-t", "/map", "-t", "/imu/data"];
+    let cut =
+        ["--start", "2024-06-01T10:00:05Z", "-q", "-t", "/map", "-t", "/imu/data"];
     let without = [&["filter", &bag, "-o", "without.bag"][..], &cut].concat();
     folder.run(&without).succeeded();
     let with = [&["filter", &bag, "-o", "with.bag", "--latch"][..], &cut].concat();
@@ -94,7 +95,7 @@ fn records_get_the_time_of_their_stamp() {
     // None of /map is in the cut.
     let cut =
         ["filter", &bag, "-o", "cut.bag", "--restamp", "-t", "/imu*", "-t", "/map"];
-    let run = folder.run(&[&cut[..], &["--from", "2024-06-01T10:00:05Z"]].concat());
+    let run = folder.run(&[&cut[..], &["--start", "2024-06-01T10:00:05Z"]].concat());
     assert!(!run.ended(0, &[]).stderr.contains("keep their times"));
     for line in folder.run(&["cat", "--json", "new.bag", "-t", "/imu*"]).json_lines() {
         let stamp = line["data"]["header"]["stamp"].as_i64().unwrap();
@@ -134,7 +135,7 @@ fn what_cannot_be_meant_is_refused_and_leaves_nothing() {
     let folder = Folder::with(&bytes::log());
     for (status, args, words) in [
         (2, &["-o", "new.bag"][..], "looks like rosbag"),
-        (2, &["-o", "new.ulg", "--latch"], "--from"),
+        (2, &["-o", "new.ulg", "--latch"], "--start"),
         (2, &["-o", "new.ulg", "--rename", "att"], "/old/name=/new/name"),
         (1, &["-o", "new.ulg", "--rename", "atz=b"], "did you mean `att`"),
         (
@@ -172,7 +173,7 @@ fn no_log_is_written_over_itself() {
         &["filter", "flight.ulg", "-t", "att"][..],
         &["repair", "./flight.ulg"],
         &["merge", "flight.ulg", "flight.ulg"],
-        &["convert", "flight.ulg", "--to", "mcap"],
+        &["convert", "flight.ulg", "--format", "mcap"],
     ] {
         let args = [args, &["-f", "-o", "flight.ulg"]].concat();
         folder.run(&args).ended(2, &["would be overwritten by itself"]);

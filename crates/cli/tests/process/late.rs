@@ -57,7 +57,7 @@ fn a_field_that_is_no_column_is_told_and_is_no_damage() {
     assert!(!run.stderr.contains("damaged"), "{}", run.stderr);
     // The way out that it tells.
     let args =
-        ["filter", "late.bag", "--from", "4s", "--to", "6s", "-q", "-o", "cut.bag"];
+        ["filter", "late.bag", "--start", "4s", "--end", "6s", "-q", "-o", "cut.bag"];
     folder.run(&args).succeeded();
     let args = ["convert", "cut.bag", "-q", "-t", "/points/points", "-o", "cut"];
     folder.run(&args).succeeded();

@@ -118,11 +118,12 @@ fn points_and_positions_of_a_lidar_that_tells_of_no_pulse_are_on_one_clock() {
         return;
     };
     let folder = Folder::new();
-    let times = ["--from", "2012-12-11T22:02:44.5Z", "--to", "2012-12-11T22:02:44.6Z"];
+    let times =
+        ["--start", "2012-12-11T22:02:44.5Z", "--end", "2012-12-11T22:02:44.6Z"];
     // date -u -d "2012-12-11 22:02:44" +%s
     let second = 1_355_263_364_000_000;
     let wanted = second + 500_000..second + 600_000;
-    for (new, more) in [("a.mcap", &["--foxglove"][..]), ("b.bag", &["--time", "utc"])]
+    for (new, more) in [("a.mcap", &["--foxglove"][..]), ("b.bag", &["--clock", "utc"])]
     {
         let convert = ["convert", &log, "-o", new];
         let told = folder.run(&[&convert[..], &times, more].concat());
@@ -145,7 +146,7 @@ fn points_and_positions_of_a_lidar_that_tells_of_no_pulse_are_on_one_clock() {
         assert_eq!(position["records"], 20, "{new}");
     }
     // Who believes the computer has its times.
-    let convert = ["convert", &log, "-o", "c.bag", "--clock", "log"];
+    let convert = ["convert", &log, "-o", "c.bag", "--lidar-clock", "log"];
     let told = folder.run(&convert).stderr;
     assert!(!told.contains("earlier"), "{told}");
     let (time, stamp) = clouds(&folder, "c.bag")[0];
@@ -156,7 +157,7 @@ fn points_and_positions_of_a_lidar_that_tells_of_no_pulse_are_on_one_clock() {
 fn a_cloud_is_within_the_times_that_are_asked_for() {
     let (folder, log) = (Folder::new(), testdata("car.vel"));
     let times =
-        ["--from", "2010-09-30T13:11:07.237Z", "--to", "2010-09-30T13:11:07.637Z"];
+        ["--start", "2010-09-30T13:11:07.237Z", "--end", "2010-09-30T13:11:07.637Z"];
     // date -u -d "2010-09-30 13:11:07" +%s
     let second = 1_285_852_267_000_000;
     for new in ["a.mcap", "b.bag"] {
@@ -175,7 +176,7 @@ fn where_a_date_is_of_no_record_it_is_told_on_which_clock_dates_are() {
     let Some(log) = sample("velodyne/vlp16_mrpt_gps_sample.pcap") else { return };
     let folder = Folder::new();
     // The capture ends at 08:18:03.096 by its own clock, 0.367 s before that in UTC.
-    let from = ["--from", "2016-01-21T08:18:02.85Z"];
+    let from = ["--start", "2016-01-21T08:18:02.85Z"];
     let told = "dates are UTC; the log's own clock is 0.367145";
     for args in [
         &["convert", &log, "-t", "points", "-o", "z"][..],

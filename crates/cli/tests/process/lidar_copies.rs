@@ -65,7 +65,7 @@ fn a_vel_log_becomes_a_capture_and_what_that_cannot_hold_is_told_before() {
     let (left, made) = (told.find("left out: gps, "), told.find(" → car.pcap"));
     assert!(left.is_some() && left < made, "{told}");
     let points = |log: &str| {
-        let args = ["cat", log, "--topic", "points", "--time", "relative"];
+        let args = ["cat", log, "--topic", "points", "--clock", "relative"];
         folder.run(&args).ended(0, &["NO CALIBRATION"]).stdout
     };
     let coordinates = |text: String| -> Vec<String> {
@@ -93,7 +93,7 @@ fn points_made_with_the_calibration_of_another_lidar_are_told_of_aloud() {
         let folder = Folder::new();
         for (to, times) in [("pcd", 1), ("csv", 1), ("gpx", 0)] {
             let out = if to == "gpx" { "out.gpx" } else { to };
-            let run = folder.run(&["convert", &log, "-o", out, "--to", to]);
+            let run = folder.run(&["convert", &log, "-o", out, "--format", to]);
             assert_eq!(run.stderr.matches(NOTICE).count(), times, "{run:?}");
         }
         let cat = |more: &[&str]| {
@@ -122,7 +122,7 @@ fn the_packets_of_a_bag_become_a_capture_and_all_else_is_told() {
     let run = folder.run(&["convert", &bag, "-o", "scans.pcap"]);
     run.ended(0, &["a capture has only packets", "scans.pcap: 760 records"]);
     let args = ["convert", &bag, "-q", "--topic", "/velodyne_packets/packets"];
-    let packets = folder.run(&[&args[..], &["--to", "csv", "-o", "-"]].concat());
+    let packets = folder.run(&[&args[..], &["--format", "csv", "-o", "-"]].concat());
     let packets = packets.succeeded().stdout;
     // A header of 24 bytes, then frames of 16 + 42 + 1206: by the format of pcap.
     let capture = fs::read(folder.path().join("scans.pcap")).unwrap();
@@ -146,7 +146,7 @@ fn the_packets_of_a_bag_become_the_vel_log_that_those_of_their_capture_become() 
     let packets = |log: &str, name: &str| -> Vec<(i64, String)> {
         let out = format!("{name}.vel");
         folder.run(&["convert", log, "-q", "-o", &out]); // one is cut in a packet
-        let args = ["convert", &out, "-q", "-o", name, "--to", "jsonl", "--time"];
+        let args = ["convert", &out, "-q", "-o", name, "--format", "jsonl", "--clock"];
         let topic = ["relative", "--topic", "velodyne_packets"];
         folder.run(&[&args[..], &topic].concat());
         let table = folder.path().join(name).join("velodyne_packets_0.jsonl");

@@ -15,7 +15,7 @@ fn records(folder: &Folder, log: &str, topic: &str) -> u64 {
 
 /// The times in nanoseconds of the points `topic` in `log`.
 fn times(folder: &Folder, log: &str, topic: &str, more: &[&str]) -> Vec<String> {
-    let convert = ["convert", log, "-q", "-t", topic, "--to", "csv", "-o", "times"];
+    let convert = ["convert", log, "-q", "-t", topic, "--format", "csv", "-o", "times"];
     let columns = ["--field", "x"];
     folder.run(&[&convert[..], &columns, more].concat()).succeeded();
     let mut names = folder.list("times").into_iter();
@@ -30,8 +30,9 @@ fn times(folder: &Folder, log: &str, topic: &str, more: &[&str]) -> Vec<String> 
 fn a_cloud_has_the_points_of_the_times_that_are_wanted_and_no_others() {
     for (log, from, to) in [("car.vel", "0.7", "0.9"), ("puck.pcap", "0.01", "0.03")] {
         let (folder, log) = (Folder::new(), testdata(log));
-        // Tables have UTC only with --time utc, new logs always.
-        let relative = ["--time", "relative", "--clock", "log"];
+        // Tables have UTC only with --clock utc, new logs always.
+        let own_clock = ["--lidar-clock", "log"];
+        let relative = [&own_clock[..], &["--clock", "relative"]].concat();
         let all = times(&folder, &log, "points", &relative);
         let nanos = |text: &str| (text.parse::<f64>().unwrap() * 1e9).round() as i64;
         let cut = nanos(from)..nanos(to);
@@ -39,8 +40,8 @@ fn a_cloud_has_the_points_of_the_times_that_are_wanted_and_no_others() {
         let wanted = all.iter().filter(is_within).count();
         assert!(wanted > 0 && wanted < all.len());
         for new in ["cut.bag", "cut.mcap"] {
-            let convert = ["convert", &log, "-o", new, "--from", from, "--to", to];
-            folder.run(&[&convert[..], &relative].concat()).ended(0, &[]);
+            let convert = ["convert", &log, "-o", new, "--start", from, "--end", to];
+            folder.run(&[&convert[..], &own_clock].concat()).ended(0, &[]);
             let points = times(&folder, new, "/points/points", &[]);
             assert_eq!(points.len(), wanted, "{new} of {log}");
         }
@@ -81,7 +82,7 @@ fn packets_become_the_scans_of_the_drivers_of_ros_and_lose_nothing() {
 #[test]
 fn a_vel_log_becomes_an_mcap_file_and_a_bag_with_a_cloud_for_each_scan() {
     let (folder, log) = (Folder::new(), testdata("car.vel"));
-    folder.run(&["convert", &log, "-q", "-o", "scans", "--to", "pcd"]).succeeded();
+    folder.run(&["convert", &log, "-q", "-o", "scans", "--format", "pcd"]).succeeded();
     let scans = folder.read("scans/points/index.csv").lines().count() as u64 - 1;
     for new in ["car.mcap", "car.bag"] {
         let done = folder.run(&["convert", &log, "-o", new]);
@@ -94,7 +95,8 @@ fn a_vel_log_becomes_an_mcap_file_and_a_bag_with_a_cloud_for_each_scan() {
 /// The rows of the table of the points in `log`, without its times: those of their firings, or of
 /// their cloud.
 fn points(folder: &Folder, log: &str, topic: &str) -> Vec<String> {
-    let convert = ["convert", log, "-q", "-t", topic, "--to", "csv", "-o", "points"];
+    let convert =
+        ["convert", log, "-q", "-t", topic, "--format", "csv", "-o", "points"];
     let columns =
         ["x", "y", "z", "laser", "ring", "azimuth", "distance", "return_type"];
     let columns: Vec<&str> =
@@ -159,7 +161,7 @@ fn foxglove_s_types_are_refused_where_nothing_becomes_of_them() {
     }
     let log = testdata("car.vel");
     for (out, more, told) in [
-        ("x.bag", "--foxglove", "--foxglove is for --to mcap"),
+        ("x.bag", "--foxglove", "--foxglove is for --format mcap"),
         ("x.mcap", "--ros2", "cannot be used with"),
     ] {
         let convert = ["convert", &log, "-o", out, "--foxglove", more];

@@ -52,10 +52,20 @@ fn clocks_that_contradict_each_other_are_told_aloud_and_either_can_be_chosen() {
     let Some(log) = sample("velodyne/sample_sim_s2.vel") else { return };
     let folder = Folder::new();
     for (clock, taken) in
-        [("log", "--clock lidar takes"), ("lidar", "--clock log takes")]
+        [("log", "--lidar-clock lidar takes"), ("lidar", "--lidar-clock log takes")]
     {
-        let args =
-            ["cat", &log, "-t", "points", "-n", "1", "--time", "utc", "--clock", clock];
+        let args = [
+            "cat",
+            &log,
+            "-t",
+            "points",
+            "-n",
+            "1",
+            "--clock",
+            "utc",
+            "--lidar-clock",
+            clock,
+        ];
         folder.run(&args).ended(0, &["668.", taken]);
     }
 }
@@ -124,12 +134,12 @@ fn each_of_several_lidars_is_meant_by_its_number() {
         let (points, out) = (format!("points.{number}"), format!("{number}.yaml"));
         let calibration = ["calibration", "-q", "two.pcap", "-o", &out, "-t", &points];
         folder.run(&calibration).succeeded();
-        let topics = ["convert", "two.pcap", "-q", "-t", &points, "--to", "pcd"];
+        let topics = ["convert", "two.pcap", "-q", "-t", &points, "--format", "pcd"];
         let args = [&topics[..], &["-o", number, "--calibration", &out]].concat();
         folder.run(&args).succeeded();
         assert_eq!(folder.list(number).len(), 1);
     }
-    let both = ["convert", "two.pcap", "-o", "both", "-t", "points", "--to", "pcd"];
+    let both = ["convert", "two.pcap", "-o", "both", "-t", "points", "--format", "pcd"];
     let args = [&both[..], &["--calibration", "0.yaml"]].concat();
     folder.run(&args).ended(0, &["is used for 2 lidars: --topic points.0 means one"]);
 }
@@ -146,7 +156,7 @@ fn a_calibration_that_suits_one_of_several_lidars_is_refused_with_which_that_is(
     folder.run(&["calibration", &puck, "-q", "-o", "puck.yaml"]).succeeded();
     let given = ["--calibration", "puck.yaml"];
     for args in [
-        &["convert", "both.pcap", "-o", "x", "--to", "pcd"][..],
+        &["convert", "both.pcap", "-o", "x", "--format", "pcd"][..],
         &["convert", "both.pcap", "-o", "x.bag"],
         &["cat", "both.pcap", "-t", "points"],
     ] {
@@ -154,7 +164,7 @@ fn a_calibration_that_suits_one_of_several_lidars_is_refused_with_which_that_is(
             ["points.0: ", "calibration of 16 lasers", "--topic points.1 takes that"];
         folder.run(&[args, &given].concat()).ended(1, &told);
     }
-    let one = ["convert", "both.pcap", "-o", "x", "--to", "pcd", "-t", "points.1"];
+    let one = ["convert", "both.pcap", "-o", "x", "--format", "pcd", "-t", "points.1"];
     folder.run(&[&one[..], &given].concat()).ended(0, &[]);
 }
 
@@ -166,10 +176,11 @@ fn a_part_that_is_too_short_for_the_calibration_that_the_lidar_sends_is_told() {
     let lost = "too short for the calibration that the lidar sends";
     for (command, out) in [("convert", "x.pcap"), ("filter", "x.vel")] {
         let run = |to: &str| {
-            let args = [command, &log, "-f", "-o", out, "--from", "1.5", "--to", to];
+            let args =
+                [command, &log, "-f", "-o", out, "--start", "boot:1.5", "--end", to];
             folder.run(&args).ended(0, &[])
         };
-        assert!(run("2.0").stderr.contains(lost), "{command}");
+        assert!(run("boot:2.0").stderr.contains(lost), "{command}");
     }
     let all = folder.run(&["convert", &log, "-o", "all.pcap"]).ended(0, &[]);
     assert!(!all.stderr.contains(lost));
@@ -194,7 +205,7 @@ fn a_calibration_of_windows_is_read_and_a_number_with_a_comma_is_named() {
     let comma = plain.replacen("<vertCorrection_>-15<", "<vertCorrection_>-15,0<", 1);
     assert_ne!(comma, plain);
     folder.write("comma.xml", comma.as_bytes());
-    let convert = ["convert", &puck, "--to", "csv", "-o", "x", "--calibration"];
+    let convert = ["convert", &puck, "--format", "csv", "-o", "x", "--calibration"];
     for args in [&["calibration", "-o", "c.yaml"][..], &convert] {
         let told = "laser 0: `vertCorrection_` in line";
         folder.run(&[args, &["comma.xml"]].concat()).ended(1, &[told, "\"-15,0\""]);
@@ -204,7 +215,7 @@ fn a_calibration_of_windows_is_read_and_a_number_with_a_comma_is_named() {
 #[test]
 fn files_of_scans_that_an_earlier_run_left_are_told() {
     let (folder, car) = (Folder::new(), testdata("car.vel"));
-    let convert = ["convert", &car, "-o", "s", "--to", "pcd"];
+    let convert = ["convert", &car, "-o", "s", "--format", "pcd"];
     folder.run(&convert).ended(0, &[]);
     let first = folder.list("s/points");
     let again = folder.run(&[&convert[..], &["-f", "--cut", "180"]].concat());

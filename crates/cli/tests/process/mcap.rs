@@ -18,7 +18,7 @@ fn a_bag_becomes_an_mcap_file_that_reads_as_the_bag() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     folder.run(&["convert", &bag, "-o", "new.mcap"]).ended(0, &["491 records"]);
     assert_eq!(cat(&folder, "new.mcap", &[]), cat(&folder, &bag, &[]));
-    let part = ["--topic", "/gps/*", "--from", "2", "--to", "3"];
+    let part = ["--topic", "/gps/*", "--start", "2", "--end", "3"];
     let (new, old) = (cat(&folder, "new.mcap", &part), cat(&folder, &bag, &part));
     assert!(new == old && new.lines().count() == 5, "5 Hz for a second: {new}");
     folder.run(&["convert", "new.mcap", "-o", "back.bag"]).ended(0, &["491 records"]);
@@ -173,7 +173,7 @@ fn images_of_foxglove_s_own_types_become_files() {
         file.write(channel, 0, time, time, &message).unwrap();
     }
     folder.write("a.mcap", &file.finish().unwrap().into_inner());
-    let args = ["convert", "a.mcap", "-q", "-o", "out", "--to", "images"];
+    let args = ["convert", "a.mcap", "-q", "-o", "out", "--format", "images"];
     folder.run(&args).succeeded();
     let read =
         |name: &str| std::fs::read(folder.path().join("out").join(name)).unwrap();

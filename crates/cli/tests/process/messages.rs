@@ -41,7 +41,7 @@ fn what_nodes_of_ros_said_is_told_as_what_a_vehicle_said() {
                 killed publishing turtle1 to carrot";
     assert!(run.stdout.lines().last().unwrap().ends_with(last), "{run:?}");
     // From the start of the bag, to the nanosecond.
-    let args = ["messages", &bag, "--time", "relative"];
+    let args = ["messages", &bag, "--clock", "relative"];
     let run = folder.run(&args).succeeded();
     let times = ["00:00:00.000", "00:00:00.000040566", "00:00:00.000657689"];
     for (line, time) in run.stdout.lines().zip(times) {

@@ -45,7 +45,7 @@ fn one_topic_becomes_the_file_that_was_named() {
         convert(name, &[]);
         assert!(folder.path().join(name).is_file(), "{name}");
     }
-    convert("none.csv", &["--from", "1h"]);
+    convert("none.csv", &["--start", "1h"]);
     assert_eq!(folder.read("none.csv"), "timestamp,x\n");
     assert_eq!(folder.list("new"), ["b.csv"], "no provenance.json beside it");
     let again = ["convert", "flight.ulg", "-t", "att.0", "-o", "gps.csv"];
@@ -133,7 +133,7 @@ fn few_open_files_are_enough_for_many_tables() {
     let program = env!("CARGO_BIN_EXE_logtool");
     for to in ["csv", "jsonl", "parquet", "arrow", "npz", "mat"] {
         let script = format!(
-            "ulimit -n 64 && exec '{program}' convert -q flight.ulg --to {to} -o {to}"
+            "ulimit -n 64 && exec '{program}' convert -q flight.ulg --format {to} -o {to}"
         );
         let mut shell = std::process::Command::new("sh");
         let output =

@@ -58,16 +58,16 @@ fn the_date_is_that_of_what_is_shown() {
     folder.run(&[&["merge", "a.bag", "b.bag"][..], &late].concat()).succeeded();
     let plot = |more: &[&str]| {
         let args = ["plot", "late.bag", "/imu/data.angular_velocity.x", "-q"];
-        let utc = ["--time", "utc", "-f", "-o", "x.svg"];
+        let utc = ["--clock", "utc", "-f", "-o", "x.svg"];
         folder.run(&[&args[..], &utc, more].concat()).succeeded();
         folder.read("x.svg")
     };
     let all = plot(&[]);
     assert!(all.contains("UTC, 2024-06-01") && all.contains("\n2024-06-02\n"), "{all}");
-    let next = plot(&["--from", "2024-06-02T00:00:01Z"]);
+    let next = plot(&["--start", "2024-06-02T00:00:01Z"]);
     assert!(next.contains("UTC, 2024-06-02") && !next.contains("2024-06-01"));
-    let page = ["report", "late.bag", "-q", "-o", "x.html", "--time", "utc"];
-    folder.run(&[&page[..], &["--from", "2024-06-02T00:00:01Z"]].concat()).succeeded();
+    let page = ["report", "late.bag", "-q", "-o", "x.html", "--clock", "utc"];
+    folder.run(&[&page[..], &["--start", "2024-06-02T00:00:01Z"]].concat()).succeeded();
     // Days since 1970: `date -u -d 2024-06-02 +%s` is so many of 86,400 s.
     assert!(folder.read("x.html").contains("UTC, 2024-06-02\",\"day\":19876"));
 }
@@ -77,11 +77,11 @@ fn a_state_is_drawn_that_was_told_before() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     // It is told twice in a second, and is 17 from 3 s to 8 s.
     let args = ["plot", &log, "vehicle_status.nav_state", "-o", "x.svg"];
-    let part = ["--from", "4.1", "--to", "4.2"];
+    let part = ["--start", "4.1", "--end", "4.2"];
     folder.run(&[&args[..], &part].concat()).ended(0, &["1 line of"]);
     let svg = folder.read("x.svg");
     assert!(svg.contains("\n17\n"), "{svg}");
-    let page = ["report", &log, "-o", "x.html", "--from", "4.1", "--to", "4.2"];
+    let page = ["report", &log, "-o", "x.html", "--start", "4.1", "--end", "4.2"];
     folder.run(&page).ended(0, &["pieces"]);
 }
 
@@ -124,7 +124,7 @@ fn a_list_is_a_line_for_each_element_as_an_array_of_a_ulog_is() {
 fn a_png_has_the_size_that_was_asked_for() {
     let folder = Folder::new();
     let (log, field) = (testdata("quad_flight.ulg"), "battery_status*.voltage_v");
-    let size = ["--size", "640x300", "--scale", "1", "--time", "utc"];
+    let size = ["--size", "640x300", "--scale", "1", "--clock", "utc"];
     let args = [&["plot", &log, field, "-o", "x.png"][..], &size].concat();
     folder.run(&args).ended(0, &["2 lines of 59 values"]);
     let png = fs::read(folder.path().join("x.png")).unwrap();
@@ -148,7 +148,7 @@ fn what_cannot_be_drawn_is_said_and_nothing_is_there() {
         &["`/imu/data` is a topic", "its numeric fields are header.seq, header.stamp"],
     );
     run("/scan.angle_min", "x.jpg", &[]).ended(2, &[".svg or .png"]);
-    run("/scan.angle_min", "x.svg", &["--from", "500"]).ended(1, &["at that time"]);
+    run("/scan.angle_min", "x.svg", &["--start", "500"]).ended(1, &["at that time"]);
     run("/scan.angle_min", "x.svg", &["--size", "100x100"])
         .ended(1, &["larger picture"]);
     assert_eq!(folder.list("."), Vec::<String>::new());
@@ -157,17 +157,18 @@ fn what_cannot_be_drawn_is_said_and_nothing_is_there() {
 #[test]
 fn each_scan_is_a_picture_from_above() {
     let folder = Folder::new();
-    let args = ["convert", &testdata("puck.pcap"), "-o", "scans", "--to", "png"];
-    let look = ["--color", "intensity", "--reach", "30"];
+    let args = ["convert", &testdata("puck.pcap"), "-o", "scans", "--format", "png"];
+    let look = ["--color-by", "intensity", "--reach", "30"];
     folder.run(&[&args[..], &look].concat()).ended(0, &["files of points"]);
     let names = folder.list("scans/points");
     let pictures = names.iter().filter(|name| name.ends_with(".png")).count();
     // A line of the table for each, below its head.
     let rows = folder.read("scans/points/index.csv").lines().count() - 1;
     assert!(pictures > 1 && pictures == rows, "{names:?}");
-    let cloud = ["convert", &testdata("rover.bag"), "-o", "clouds", "--to", "png"];
+    let cloud = ["convert", &testdata("rover.bag"), "-o", "clouds", "--format", "png"];
     folder.run(&cloud).ended(0, &["files of points"]);
     let bag = testdata("rover.bag");
-    let misused = ["convert", &bag, "-o", "x", "--to", "pcd", "--color", "range"];
-    folder.run(&misused).ended(2, &["--to png"]);
+    let misused =
+        ["convert", &bag, "-o", "x", "--format", "pcd", "--color-by", "range"];
+    folder.run(&misused).ended(2, &["--format png"]);
 }

@@ -52,7 +52,7 @@ fn has(points: &[[f32; 4]], wanted: [[f64; 4]; 2]) -> bool {
 
 #[test]
 fn kitti_has_veloviews_points_in_either_axes() {
-    let args = ["--to", "kitti", "--per", "log"];
+    let args = ["--format", "kitti", "--per", "log"];
     let Some(folder) = convert(&[&args[..], &["--axes", "manual"]].concat()) else {
         return;
     };
@@ -72,7 +72,7 @@ fn kitti_has_veloviews_points_in_either_axes() {
 #[test]
 fn each_format_has_as_many_points_as_others_count() {
     for (to, name) in [("pcd", "points.pcd"), ("ply", "points.ply")] {
-        let Some(folder) = convert(&["--to", to, "--per", "log"]) else { return };
+        let Some(folder) = convert(&["--format", to, "--per", "log"]) else { return };
         let file = fs::read(folder.path().join("out").join(name)).unwrap();
         let head = String::from_utf8_lossy(&file[..2_000]).into_owned();
         let count = match to {
@@ -83,7 +83,7 @@ fn each_format_has_as_many_points_as_others_count() {
         assert!(head.contains("formula: manual"), "{head}");
     }
     for (to, name) in [("las", "points.las"), ("laz", "points.laz")] {
-        let folder = convert(&["--to", to]).unwrap();
+        let folder = convert(&["--format", to]).unwrap();
         let file = fs::read(folder.path().join("out").join(name)).unwrap();
         // LAS 1.2, table 1: the number of point records.
         assert_eq!(file[107..111], (POINTS as u32).to_le_bytes(), "{name}");
@@ -94,7 +94,7 @@ fn each_format_has_as_many_points_as_others_count() {
 fn a_scan_that_does_not_begin_or_end_at_the_cut_is_flagged() {
     // The head passes the cut twice, once at the start of VeloView's frame and once at its
     // end: there is something before and after it.
-    let Some(folder) = convert(&["--to", "pcd"]) else { return };
+    let Some(folder) = convert(&["--format", "pcd"]) else { return };
     let index = folder.read("out/points/index.csv");
     let rows: Vec<Vec<&str>> =
         index.lines().map(|line| line.split(',').collect()).collect();
@@ -104,7 +104,8 @@ fn a_scan_that_does_not_begin_or_end_at_the_cut_is_flagged() {
     let counts = rows[1..].iter().map(|row| row[3].parse::<usize>().unwrap());
     assert_eq!(counts.sum::<usize>(), POINTS);
     // A whole scan that only some was asked for of, is partial as well.
-    let some = ["--time", "relative", "--from", "0.02", "--to", "0.1", "--to", "pcd"];
+    let some =
+        ["--clock", "relative", "--start", "0.02", "--end", "0.1", "--format", "pcd"];
     let folder = convert(&some).unwrap();
     let index = folder.read("out/points/index.csv");
     assert!(index.lines().skip(1).all(|row| row.ends_with(",true")), "{index}");
@@ -166,8 +167,16 @@ fn a_calibration_of_another_number_of_lasers_is_refused() {
         };
         let folder = Folder::new();
         let words = [&*format!("calibration of {has} lasers"), "64 (HDL-64E S1)", name];
-        let args =
-            ["convert", &capture, "-o", "out", "--to", "pcd", "--calibration", &other];
+        let args = [
+            "convert",
+            &capture,
+            "-o",
+            "out",
+            "--format",
+            "pcd",
+            "--calibration",
+            &other,
+        ];
         folder.run(&args).ended(1, &words);
         assert!(folder.list("").is_empty());
         let args = ["cat", &capture, "-t", "points", "--calibration", &other];

@@ -95,7 +95,9 @@ fn the_same_log_in_another_folder_becomes_the_same_files() {
     let (folder, _) = folder();
     folder.write("deep/down/quad_flight.ulg", &fs::read(testdata(LOG)).unwrap());
     for (log, out) in [(LOG, "one"), ("deep/down/quad_flight.ulg", "deep/two")] {
-        folder.run(&["convert", log, "-q", "--to", "parquet", "-o", out]).succeeded();
+        folder
+            .run(&["convert", log, "-q", "--format", "parquet", "-o", out])
+            .succeeded();
     }
     for name in folder.list("one") {
         let read = |dir: &str| fs::read(folder.path().join(dir).join(&name)).unwrap();
@@ -120,7 +122,8 @@ fn the_same_bytes_are_made_on_any_number_of_threads() {
         folder.write(name, &log);
         for to in formats {
             let made = |threads: &str, out: &str| {
-                let args = ["convert", "-q", name, "--to", to, "--threads", threads];
+                let args =
+                    ["convert", "-q", name, "--format", to, "--threads", threads];
                 folder.run(&[&args[..], &["-o", out]].concat()).succeeded();
                 let names = folder.list(out).into_iter();
                 let read = |file| fs::read(folder.path().join(out).join(file)).unwrap();

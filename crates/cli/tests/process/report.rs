@@ -35,13 +35,13 @@ fn a_page_of_each_format_has_all_in_it() {
 #[test]
 fn a_page_of_a_part_says_so_and_shows_only_that_in_the_plots() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
-    let part = ["report", &log, "-o", "part.html", "--from", "2", "--to", "4"];
+    let part = ["report", &log, "-o", "part.html", "--start", "2", "--end", "4"];
     folder.run(&part).ended(0, &["pieces"]);
     let page = folder.read("part.html");
     assert!(page.contains("\"range\":[2,4]"));
     assert!(page.contains("only from 00:00:02.000 to 00:00:04.000"));
     assert!(page.contains("<h2>Summary of the whole log</h2>"));
-    let late = ["report", &log, "-o", "late.html", "--from", "1h"];
+    let late = ["report", &log, "-o", "late.html", "--start", "1h"];
     folder.run(&late).ended(1, &["nothing at that time"]);
     assert_eq!(folder.list("."), ["part.html"]);
 }
@@ -50,7 +50,7 @@ fn a_page_of_a_part_says_so_and_shows_only_that_in_the_plots() {
 fn a_page_of_a_part_has_the_scans_and_images_of_that() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let page = |from: &str, to: &str| {
-        let args = ["report", &bag, "-f", "-o", "x.html", "--from", from, "--to", to];
+        let args = ["report", &bag, "-f", "-o", "x.html", "--start", from, "--end", to];
         folder.run(&args).ended(0, &["pieces"]);
         let page = folder.read("x.html");
         let titles = ["Scans", "Images"].map(|of| format!("<h2>{of}</h2>"));
@@ -77,7 +77,7 @@ fn a_page_of_a_part_has_the_scans_and_images_of_that() {
 #[test]
 fn plots_of_a_bag_are_in_the_time_of_the_day_if_asked_for() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
-    let utc = ["report", &bag, "-o", "utc.html", "--time", "utc"];
+    let utc = ["report", &bag, "-o", "utc.html", "--clock", "utc"];
     folder.run(&utc).ended(0, &["pieces"]);
     let page = folder.read("utc.html");
     // Days since 1970: `date -u -d 2024-06-01 +%s` is so many of 86,400 s.
@@ -133,7 +133,7 @@ fn what_is_far_from_all_of_the_log_is_counted_and_spoils_no_plot() {
 /// messages of `/imu/data` so many seconds off.
 fn bag_with_stray(folder: &Folder, name: &str, off: &str) {
     let bag = testdata("rover.bag");
-    let one = ["filter", &bag, "-t", "/imu/data", "--to", "0.015", "-o", "one.bag"];
+    let one = ["filter", &bag, "-t", "/imu/data", "--end", "0.015", "-o", "one.bag"];
     folder.run(&[&one[..], &["-f"]].concat()).ended(0, &["1 record"]);
     let offset = format!("--offset=1={off}");
     folder.run(&["merge", "one.bag", &bag, &offset, "-o", name]).ended(0, &[]);
@@ -161,9 +161,10 @@ fn what_is_at_1970_or_in_the_future_is_told_beside_the_plots_and_squeezes_none()
         // As many values as without it, in as many columns.
         let picture =
             ["plot", "stray.bag", "/imu/data.angular_velocity.x", "-f", "-o", "x.svg"];
-        let told = ["1 line of 250 values", "1 value at times far", at, "--from"];
+        let told = ["1 line of 250 values", "1 value at times far", at, "--start"];
         folder.run(&picture).ended(0, &told);
-        let asked = ["--from", "1970-01-01T00:00:00Z", "--to", "2040-01-01T00:00:00Z"];
+        let asked =
+            ["--start", "1970-01-01T00:00:00Z", "--end", "2040-01-01T00:00:00Z"];
         let all = folder.run(&[&picture[..], &asked].concat());
         all.ended(0, &["1 line of 251 values"]);
         std::fs::remove_file(folder.path().join("stray.bag")).unwrap();

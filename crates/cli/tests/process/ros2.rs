@@ -41,7 +41,7 @@ fn a_bag_becomes_an_mcap_file_for_ros_2_that_reads_as_the_bag() {
 #[test]
 fn only_an_mcap_file_is_for_ros_2() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
-    folder.run(&["convert", &bag, "-o", "x", "--ros2"]).ended(2, &["--to mcap"]);
+    folder.run(&["convert", &bag, "-o", "x", "--ros2"]).ended(2, &["--format mcap"]);
     assert_eq!(folder.list("."), Vec::<String>::new());
 }
 
@@ -113,7 +113,7 @@ fn a_file_of_ros_2_becomes_the_bag_that_it_was_made_of_but_for_seq() {
         "{made:?}"
     );
     // Some topics, some of the time, and as one of several logs.
-    let part = ["-q", "-t", "/imu*", "--from", "1s", "--to", "5s"];
+    let part = ["-q", "-t", "/imu*", "--start", "1s", "--end", "5s"];
     for (verb, log, out) in
         [("convert", "ros2.mcap", "part.bag"), ("filter", &bag, "wanted.bag")]
     {

@@ -40,10 +40,10 @@ fn a_list_of_topics_is_split_at_commas_unless_a_topic_is_called_so() {
 #[test]
 fn names_of_formats_and_clocks_are_the_same_in_capitals() {
     let folder = Folder::with(&bytes::log());
-    folder.run(&["convert", "flight.ulg", "-o", "a", "--to", "CSV"]).ended(0, &[]);
+    folder.run(&["convert", "flight.ulg", "-o", "a", "--format", "CSV"]).ended(0, &[]);
     assert!(folder.list("a").contains(&"flight_att_0.csv".to_owned()));
-    let lower = folder.run(&["cat", "flight.ulg", "--time", "relative"]).succeeded();
-    let upper = folder.run(&["cat", "flight.ulg", "--time", "Relative"]).succeeded();
+    let lower = folder.run(&["cat", "flight.ulg", "--clock", "relative"]).succeeded();
+    let upper = folder.run(&["cat", "flight.ulg", "--clock", "Relative"]).succeeded();
     assert_eq!(upper.stdout, lower.stdout);
     let json = folder.run(&["params", "flight.ulg", "--format", "JSON"]).succeeded();
     assert!(json.stdout.starts_with('{'));
@@ -56,11 +56,11 @@ fn messages_can_be_selected_by_time() {
     let messages = |args: &[&str]| {
         folder.run(&[&["messages", "flight.ulg"], args].concat()).stdout
     };
-    assert!(messages(&["--from", "2"]).ends_with("WARN   low battery\n"));
-    assert!(!messages(&["--from", "2"]).contains("ready"));
-    assert!(messages(&["--to", "2"]).contains("ready"));
-    assert!(!messages(&["--to", "2"]).contains("battery"));
-    let none = folder.run(&["messages", "flight.ulg", "--from", "1h"]);
+    assert!(messages(&["--start", "boot:2"]).ends_with("WARN   low battery\n"));
+    assert!(!messages(&["--start", "boot:2"]).contains("ready"));
+    assert!(messages(&["--end", "boot:2"]).contains("ready"));
+    assert!(!messages(&["--end", "boot:2"]).contains("battery"));
+    let none = folder.run(&["messages", "flight.ulg", "--start", "1h"]);
     none.ended(0, &["flight.ulg: no messages are selected"]);
 }
 
@@ -86,7 +86,7 @@ fn parameters_are_selected_by_name() {
 #[test]
 fn an_empty_selection_is_reported() {
     let folder = Folder::with(&bytes::log());
-    let late = ["--from", "1h"];
+    let late = ["--start", "1h"];
     let run = |args: &[&str]| folder.run(&[args, &late].concat());
     run(&["cat", "flight.ulg"]).ended(0, &["no records are selected"]);
     run(&["filter", "flight.ulg", "-o", "a.ulg"])
@@ -94,7 +94,7 @@ fn an_empty_selection_is_reported() {
     run(&["convert", "flight.ulg", "-o", "a.mcap"])
         .ended(0, &["no records are selected"]);
     run(&["convert", "flight.ulg", "-o", "a"]).ended(0, &["nothing is written"]);
-    let quiet = folder.run(&["cat", "-q", "flight.ulg", "--from", "1h"]).succeeded();
+    let quiet = folder.run(&["cat", "-q", "flight.ulg", "--start", "1h"]).succeeded();
     assert_eq!(quiet.stdout, "");
 }
 

@@ -16,7 +16,7 @@ fn times_of_the_world_are_those_of_the_gps() {
     let (folder, flight) = (Folder::new(), testdata("quad_flight.ulg"));
     // Boot was at 10:00:00 UTC, and the GPS tells the time 90 to 110 ms late.
     let args =
-        ["cat", &flight, "--time", "utc", "--from", "2024-06-01T10:00:12Z", "-n1"];
+        ["cat", &flight, "--clock", "utc", "--start", "2024-06-01T10:00:12Z", "-n1"];
     let line = &folder.run(&args).succeeded().json_lines()[0];
     let time = line["timestamp"].as_str().unwrap();
     let soon = "2024-06-01T10:00:12.000000Z".."2024-06-01T10:00:12.020";
@@ -83,9 +83,9 @@ fn every_command_ends_on_every_log_with_a_status_of_its_own() {
             &["messages", &log],
             &["params", &log],
             &["convert", &log, "-o", &out, "--force"],
-            &["convert", &log, "-o", &out, "--force", "--to", "jsonl"],
-            &["convert", &log, "-o", &out, "--force", "--to", "parquet"],
-            &["convert", &log, "-o", &out, "--force", "--to", "arrow"],
+            &["convert", &log, "-o", &out, "--force", "--format", "jsonl"],
+            &["convert", &log, "-o", &out, "--force", "--format", "parquet"],
+            &["convert", &log, "-o", &out, "--force", "--format", "arrow"],
             &["convert", &log, "-o", &out, "--force", "--merge", "asof", "--rate", "5"],
         ] {
             let run = folder.run(args);
@@ -97,7 +97,7 @@ fn every_command_ends_on_every_log_with_a_status_of_its_own() {
 #[test]
 fn flight_review_is_told_what_it_asks_for() {
     let folder = Folder::new();
-    let args = ["--to", "parquet", "--layout", "px4", "-o", "px4", "-q"];
+    let args = ["--format", "parquet", "--layout", "px4", "-o", "px4", "-q"];
     folder
         .run(&[&["convert", &testdata("quad_flight.ulg")], &args[..]].concat())
         .succeeded();

@@ -41,7 +41,9 @@ fn a_folder_gets_a_file_for_each_topic_of_any_format() {
         ("puck.pcap", "position.geojson", 1),
     ] {
         let path = testdata(log);
-        folder.run(&["convert", &path, "-q", "-o", log, "--to", "geojson"]).succeeded();
+        folder
+            .run(&["convert", &path, "-q", "-o", log, "--format", "geojson"])
+            .succeeded();
         assert_eq!(folder.list(log), [file]);
         let json: Value =
             serde_json::from_str(&folder.read(&format!("{log}/{file}"))).unwrap();
@@ -76,11 +78,11 @@ fn a_ulog_in_an_mcap_file_has_the_track_that_it_has() {
 #[test]
 fn a_part_of_the_time_is_a_part_of_the_track() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
-    let part = ["--from", "2", "--to", "3", "--topic", "/gps/*"];
+    let part = ["--start", "2", "--end", "3", "--topic", "/gps/*"];
     folder
         .run(&[&["convert", &bag, "-o", "part.gpx"][..], &part].concat())
         .ended(0, &["1 track of 5 positions"]); // 5 Hz for a second
-    let gone = ["--from", "500", "--to", "gpx"];
+    let gone = ["--start", "500", "--format", "gpx"];
     folder
         .run(&[&["convert", &bag, "-o", "none"][..], &gone].concat())
         .ended(1, &["no track", "no records at that time"]);
@@ -96,14 +98,15 @@ fn of_several_topics_one_file_takes_the_receivers() {
         &["of vehicle_gps_position; positions are also in vehicle_global_position"],
     );
     folder
-        .run(&["convert", &log, "-o", "all", "--to", "kml"])
+        .run(&["convert", &log, "-o", "all", "--format", "kml"])
         .ended(0, &["2 tracks of 274 positions"]);
     assert_eq!(
         folder.list("all"),
         ["vehicle_global_position.kml", "vehicle_gps_position.kml"]
     );
     // But for the command, which is told.
-    let read = |name: &str| folder.read(name).replace("convert --to kml", "convert");
+    let read =
+        |name: &str| folder.read(name).replace("convert --format kml", "convert");
     assert_eq!(read("one.kml"), read("all/vehicle_gps_position.kml"));
 }
 
@@ -115,7 +118,7 @@ fn what_cannot_be_a_track_is_said_and_nothing_is_there() {
     let log = testdata("quad_flight.ulg");
     folder.run(&["convert", &bag, &log, "-o", "x.kml"]).ended(2, &["several logs"]);
     folder.run(&["convert", &bag, "-o", "x.kml", "--flat"]).ended(2, &["no columns"]);
-    let other = ["convert", &bag, "-o", "x.kml", "--to", "gpx"];
+    let other = ["convert", &bag, "-o", "x.kml", "--format", "gpx"];
     folder.run(&other).ended(2, &["x.kml looks like a file"]);
     assert_eq!(folder.list("."), Vec::<String>::new());
 }

@@ -44,12 +44,20 @@ fn every_topic_is_there_with_as_many_messages() {
 #[test]
 fn only_the_topics_and_the_time_that_are_wanted_are_there() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
-    let part =
-        ["--topic", "vehicle_attitude", "--to", "mcap", "--from", "6", "--to", "7"];
+    let part = [
+        "--topic",
+        "vehicle_attitude",
+        "--format",
+        "mcap",
+        "--start",
+        "6",
+        "--end",
+        "7",
+    ];
     folder
         .run(&[&["convert", &log, "-o", "part.mcap"][..], &part].concat())
         .ended(0, &["part.mcap"]);
-    let wanted = ["--topic", "vehicle_attitude", "--from", "6", "--to", "7"];
+    let wanted = ["--topic", "vehicle_attitude", "--start", "6", "--end", "7"];
     let lines =
         folder.run(&[&["cat", "--json", &log][..], &wanted].concat()).succeeded();
     let records = lines.stdout.lines().count() as u64;

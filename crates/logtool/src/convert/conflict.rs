@@ -23,7 +23,7 @@ pub enum RequestConflict {
     ColumnsOfLog,
     /// The records of a new log have no names of values.
     LabelsOfLog,
-    /// The records of a new log keep their times, and none are selected by a clock.
+    /// The records of a new log keep their times.
     ClockOfLog,
     /// Only MCAP files have messages of ROS 2.
     Ros2WithoutMcap,
@@ -77,7 +77,7 @@ impl RequestConflict {
             (format == OutputFormat::Images && has_columns, Self::ColumnsOfImages),
             (is_log && has_columns, Self::ColumnsOfLog),
             (is_log && request.labels.is_some(), Self::LabelsOfLog),
-            (is_log && has_other_clock && !request.has_time_range(), Self::ClockOfLog),
+            (is_log && has_other_clock, Self::ClockOfLog),
             (request.messages == MessageTypes::Ros && !is_mcap, Self::Ros2WithoutMcap),
             (
                 request.messages == MessageTypes::Foxglove && !is_mcap,

@@ -67,7 +67,7 @@ pub(super) fn write(job: &ExportJob<'_>, merge: AsofMerge) -> Result<ExportSumma
         let time = clock.typed(time);
         format!(
             "rows are of the times of nine of ten records; others are over an hour away, \
-             as {time}: --from and --to choose other times"
+             as {time}: another start and end choose other times"
         )
     });
     let remarks = remark.into_iter().chain(stray).chain(sink.remarks());

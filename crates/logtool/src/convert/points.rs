@@ -43,7 +43,7 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     }
     if topics == TopicSet::EMPTY {
         let hint = "points are made of clouds, scans and packets, as `logtool info` tells, \
-                    and --model names a lidar that is not recognised; --to csv takes \
+                    and --model names a lidar that is not recognised; the format csv takes \
                     every topic";
         return Err(Error::not_found("there are no points here").with_hint(hint));
     }

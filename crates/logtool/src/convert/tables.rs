@@ -47,7 +47,7 @@ pub(super) fn check_file(
     let (shown, stem) = (file.display(), file.with_extension(""));
     let format = job.request.format.name();
     let folder =
-        format!("; -o {} --to {format} makes a folder of them", stem.display());
+        format!("; -o {} --format {format} makes a folder of them", stem.display());
     check_one(manifest, topics, &format!("{shown} is one file"), &folder)
 }
 

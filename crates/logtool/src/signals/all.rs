@@ -34,7 +34,7 @@ pub fn one(log: &dyn Log, text: &str, progress: &(dyn Fn(u64) + Sync)) -> Result
     let made = made.pop().unwrap_or_default();
     if made.too_many {
         let what = format!("`{text}` has more than {MOST} samples");
-        let hint = "`logtool filter` with --from and --to cuts a part out of a log";
+        let hint = "`logtool filter` with --start and --end cuts a part out of a log";
         return Err(Error::failed(what).with_hint(hint));
     }
     Ok(All { samples: made.samples, wanted, damage })

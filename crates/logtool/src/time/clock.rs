@@ -1,4 +1,4 @@
-//! The clocks on which times are shown and entered.
+//! The clocks on which times are shown, and the meaning of typed times.
 
 use std::{fmt, io::Write as _};
 
@@ -19,32 +19,27 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum TimeChoice {
-    /// As the log has them: for a ULog, since the vehicle was switched on
-    #[cfg_attr(feature = "clap", value(alias = "log"))]
+    /// The log's own clock: in a ULog, the time since the vehicle was switched on
     #[default]
     Boot,
-    /// UTC, if the log contains a reference to it (e.g. from GPS)
+    /// UTC, if the log has a reference, such as GPS
     Utc,
-    /// Since the start of the log: that of logging, or else the first record
+    /// The time since the start of the log
     Relative,
 }
 
-/// The clock on which the times of a log are shown.
+/// The clock on which a log's times are shown.
 #[derive(Clone, Copy, Debug)]
 pub struct ShownClock {
     choice: TimeChoice,
     base: TimeBase,
-    /// The offset to Unix time, if it is known.
+    /// The offset to Unix time in nanoseconds, if it is known.
     to_unix: Option<i64>,
-    /// Whether the shown times are Unix time, so that they are formatted as dates.
+    /// Whether the shown times are Unix time, which text output shows as dates.
     is_unix: bool,
-    /// The zero of times that users enter as seconds: the zero of the clock, or the start of
-    /// the log on Unix time, because users do not enter seconds since 1970.
-    typed_zero: i64,
+    /// The start of the log on its own clock, in nanoseconds.
+    start: i64,
 }
-
-/// Larger numbers of seconds are Unix time, from 2001 on.
-const UNIX_TIMES: i64 = 1_000_000_000_000_000_000;
 
 impl ShownClock {
     /// Returns the clock of the log itself.
@@ -76,11 +71,7 @@ impl ShownClock {
         let is_as_logged = choice == TimeChoice::Boot;
         let is_unix =
             base.is_utc || is_as_logged && manifest.clock.zero == ClockZero::Unix;
-        let typed_zero = match manifest.clock.zero {
-            ClockZero::Unix if is_as_logged => start(manifest),
-            _ => base.offset_nanos.saturating_neg(),
-        };
-        Self { choice, base, to_unix, is_unix, typed_zero }
+        Self { choice, base, to_unix, is_unix, start: start(manifest) }
     }
 
     /// Returns the time base for tables.
@@ -98,54 +89,48 @@ impl ShownClock {
         self.choice == TimeChoice::Boot && !self.is_unix
     }
 
-    /// Converts the times that the user entered to the log's own clock.
+    /// Returns the range from `start` to before `end`, on the log's own clock.
+    ///
+    /// # Errors
+    /// If the range is empty, or if a date is typed and the log has no UTC reference.
     pub fn range(
         &self,
-        from: Option<TypedTime>,
-        to: Option<TypedTime>,
+        start: Option<TypedTime>,
+        end: Option<TypedTime>,
     ) -> Result<TimeRange> {
-        let start = from.map(|time| self.moment(time)).transpose()?;
-        let end = to.map(|time| self.moment(time)).transpose()?;
+        let start = start.map(|time| self.log_time(time)).transpose()?;
+        let end = end.map(|time| self.log_time(time)).transpose()?;
         let range = TimeRange {
             start: start.unwrap_or(Timestamp::MIN),
             end: end.unwrap_or(Timestamp::MAX),
         };
         if range.is_empty() {
-            let what = "there is no time between --from and --to";
-            return Err(Error::invalid(what).with_hint("--to is the later one"));
+            return Err(Error::invalid(
+                "the end of the time range is not after its start",
+            ));
         }
         Ok(range)
     }
 
-    fn moment(&self, time: TypedTime) -> Result<Timestamp> {
-        let nanos = match (time, self.choice) {
-            (TypedTime::Nanos(nanos), TimeChoice::Boot)
-                if self.is_unix && nanos >= UNIX_TIMES =>
-            {
-                nanos
-            }
-            (TypedTime::Nanos(nanos), TimeChoice::Boot | TimeChoice::Relative) => {
-                self.typed_zero.saturating_add(nanos)
-            }
-            (TypedTime::Nanos(_), TimeChoice::Utc) => {
-                let what = "with --time utc, --from and --to are dates";
-                let hint = "as 2024-05-01T12:00:00Z; seconds go with --time boot or \
-                            --time relative";
-                return Err(Error::invalid(what).with_hint(hint));
-            }
-            (TypedTime::Unix(nanos), _) => {
+    /// Returns `time` on the log's own clock.
+    fn log_time(&self, time: TypedTime) -> Result<Timestamp> {
+        let nanos = match time {
+            TypedTime::Relative(nanos) => self.start.saturating_add(nanos),
+            TypedTime::Boot(nanos) => nanos,
+            TypedTime::Utc(nanos) => {
                 nanos.saturating_sub(self.to_unix.ok_or_else(no_utc)?)
             }
         };
         Ok(Timestamp::from_nanos(nanos))
     }
 
-    /// Formats `time` as users enter it after --from and --to.
+    /// Returns `time` as a user can type it: a date, or seconds since the start of a log that
+    /// has no UTC reference.
     pub fn typed(&self, time: Timestamp) -> String {
         let nanos = time.as_nanos();
         match self.to_unix {
             Some(offset) => Iso(nanos.saturating_add(offset)).to_string(),
-            None => Seconds(nanos.saturating_sub(self.typed_zero)).to_string(),
+            None => Seconds(nanos.saturating_sub(self.start)).to_string(),
         }
     }
 
@@ -211,7 +196,7 @@ fn start(manifest: &Manifest) -> i64 {
 
 fn no_utc() -> Error {
     Error::failed("the log has no UTC reference")
-        .with_hint("`--time boot` and `--time relative` always work")
+        .with_hint("times since its start and on its own clock need none")
 }
 
 /// See [`ShownClock::json`].

@@ -1,19 +1,29 @@
-//! Parses the times that users enter.
+//! Parses the times and durations that users type.
 
 use std::{fmt, str::FromStr};
 
 use jiff::Timestamp;
 
-/// A time that a user entered; its meaning may depend on the log.
+/// A time that a user typed. The log determines the record time that it stands for.
+///
+/// ```
+/// use logtool::time::typed::TypedTime;
+///
+/// assert_eq!("1m30s".parse(), Ok(TypedTime::Relative(90_000_000_000)));
+/// assert_eq!("boot:105.2".parse(), Ok(TypedTime::Boot(105_200_000_000)));
+/// assert_eq!("1970-01-01T00:00:01Z".parse(), Ok(TypedTime::Utc(1_000_000_000)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypedTime {
-    /// Nanoseconds from the zero of the selected clock.
-    Nanos(i64),
-    /// Nanoseconds of Unix time.
-    Unix(i64),
+    /// Nanoseconds since the start of the log.
+    Relative(i64),
+    /// Nanoseconds on the log's own clock.
+    Boot(i64),
+    /// UTC, in nanoseconds since 1970.
+    Utc(i64),
 }
 
-/// The error of a string that is not a time.
+/// The text is not a time.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NoTime(&'static str);
 
@@ -25,13 +35,17 @@ impl fmt::Display for NoTime {
 
 impl std::error::Error for NoTime {}
 
-const FORMS: NoTime =
-    NoTime("a time is like 12.5, 90s, 12m30s, 2:30.5 or 2024-05-01T12:00:00Z");
+const FORMS: NoTime = NoTime(
+    "expected a time such as 12.5, 1m30s, 2:30.5, boot:105.2 or 2024-05-01T12:00:00Z",
+);
+
+const NO_DURATION: NoTime =
+    NoTime("expected a duration such as 2.5, 500ms, 1m30s or -0.25");
 
 const NO_DATE: NoTime =
     NoTime("a date needs a time and a zone, e.g. 2024-05-01T12:00:00Z");
 
-/// The limit of 64 bits of nanoseconds.
+/// The reach of 64-bit nanoseconds.
 const BEYOND: NoTime = NoTime("a time is at most 292 years from the zero of its clock");
 
 impl FromStr for TypedTime {
@@ -40,32 +54,45 @@ impl FromStr for TypedTime {
     fn from_str(text: &str) -> Result<Self, NoTime> {
         let text = text.trim();
         if is_date(text) {
-            let time: Timestamp = text.parse().map_err(|_| NO_DATE)?;
-            let nanos = i64::try_from(time.as_nanosecond());
-            return nanos.map(Self::Unix).map_err(|_| BEYOND);
+            return utc(text).map(Self::Utc);
         }
-        let (sign, text) = match text.strip_prefix('-') {
-            Some(text) => (-1, text),
-            None => (1, text),
-        };
-        let nanos = match text.contains(':') {
-            true => with_colons(text),
-            false => with_units(text),
-        };
-        let nanos = i64::try_from(nanos.ok_or(FORMS)?).map_err(|_| BEYOND)?;
-        Ok(Self::Nanos(sign * nanos))
+        match text.strip_prefix("boot:") {
+            Some(time) => nanos(time, FORMS).map(Self::Boot),
+            None => nanos(text, FORMS).map(Self::Relative),
+        }
     }
 }
 
-/// Parses a date with a time and a zone, as nanoseconds of Unix time.
+/// Parses a date with its time and zone, as nanoseconds since 1970.
+///
+/// # Errors
+/// If `text` is not such a date, or if the date does not fit into 64 bits.
 pub fn utc(text: &str) -> Result<i64, NoTime> {
-    match text.parse()? {
-        TypedTime::Unix(nanos) => Ok(nanos),
-        TypedTime::Nanos(_) => Err(NO_DATE),
-    }
+    let time: Timestamp = text.parse().map_err(|_| NO_DATE)?;
+    i64::try_from(time.as_nanosecond()).map_err(|_| BEYOND)
 }
 
-/// Returns whether `text` starts like `2024-05`.
+/// Parses a duration, as nanoseconds. It may be negative.
+///
+/// # Errors
+/// If `text` is not a duration, or if the duration does not fit into 64 bits.
+pub fn duration(text: &str) -> Result<i64, NoTime> {
+    nanos(text.trim(), NO_DURATION)
+}
+
+/// Parses seconds, units or colons with an optional sign, as nanoseconds.
+fn nanos(text: &str, malformed: NoTime) -> Result<i64, NoTime> {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, text),
+    };
+    let nanos =
+        if digits.contains(':') { with_colons(digits) } else { with_units(digits) };
+    let nanos = i64::try_from(nanos.ok_or(malformed)?).map_err(|_| BEYOND)?;
+    Ok(sign * nanos)
+}
+
+/// Returns whether `text` starts with a year and a hyphen, like `2024-05`.
 fn is_date(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() > 4 && bytes[..4].iter().all(u8::is_ascii_digit) && bytes[4] == b'-'
@@ -99,7 +126,7 @@ fn with_units(text: &str) -> Option<u128> {
         let (number, tail) = rest.split_at(end);
         let end = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
         let (name, tail) = tail.split_at(end);
-        // A number without a unit is seconds; each unit is smaller than the one before it.
+        // A number without a unit is seconds. Each unit is smaller than the one before it.
         let unit = match name {
             "" if rest.len() == text.len() => NANOS,
             _ => UNITS.iter().find(|(unit, _)| *unit == name)?.1,
@@ -116,12 +143,12 @@ fn with_units(text: &str) -> Option<u128> {
 const NANOS: u128 = 1_000_000_000;
 
 fn digits(text: &str) -> Option<u128> {
-    let sound = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    // The digits are valid, so the number is too large.
-    sound.then(|| text.parse().unwrap_or(u128::MAX))
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    // Digits that do not fit are a number that is too large.
+    is_number.then(|| text.parse().unwrap_or(u128::MAX))
 }
 
-/// Parses `12`, `12.5` or `.5` of a `unit` exactly; digits below a nanosecond are dropped.
+/// Parses `12`, `12.5` or `.5` of a `unit` exactly. Fractions of a nanosecond are dropped.
 fn decimal(text: &str, unit: u128) -> Option<u128> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     if whole.is_empty() && part.is_empty() {
@@ -131,9 +158,9 @@ fn decimal(text: &str, unit: u128) -> Option<u128> {
     let part = match part {
         "" => 0,
         part => {
-            let sound = part.bytes().all(|byte| byte.is_ascii_digit());
-            // 13 digits of an hour are nanoseconds; 20 digits do not overflow in the product.
-            let kept = sound.then(|| &part[..part.len().min(20)])?;
+            let is_number = part.bytes().all(|byte| byte.is_ascii_digit());
+            // 13 digits resolve nanoseconds in an hour. 20 digits cannot overflow below.
+            let kept = is_number.then(|| &part[..part.len().min(20)])?;
             digits(kept)? * unit / 10_u128.pow(kept.len() as u32)
         }
     };
@@ -145,14 +172,14 @@ mod tests {
     use super::{TypedTime::*, *};
 
     fn nanos(text: &str) -> i64 {
-        match text.parse() {
-            Ok(Nanos(nanos)) => nanos,
-            other => panic!("{text}: {other:?}"),
-        }
+        let nanos = duration(text).unwrap();
+        assert_eq!(text.parse(), Ok(Relative(nanos)), "{text}");
+        assert_eq!(format!("boot:{text}").parse(), Ok(Boot(nanos)), "{text}");
+        nanos
     }
 
     #[test]
-    fn seconds_minutes_and_hours_are_parsed() {
+    fn seconds_units_and_colons_are_parsed() {
         assert_eq!(nanos("12.5"), 12_500_000_000);
         assert_eq!(nanos("12.5s"), 12_500_000_000);
         assert_eq!(nanos("12m30s"), 750_000_000_000);
@@ -168,7 +195,7 @@ mod tests {
 
     /// The products were computed with Python's `decimal`, rounded down to the nanosecond.
     #[test]
-    fn fractions_of_hours_and_minutes_are_exact_to_the_nanosecond() {
+    fn fractions_of_hours_and_minutes_are_exact() {
         assert_eq!(nanos("0.1234567891h"), 444_444_440_760);
         assert_eq!(nanos("1.00000000027778h"), 3_600_000_001_000);
         assert_eq!(nanos("2.98765432109876m"), 179_259_259_265);
@@ -176,16 +203,16 @@ mod tests {
     }
 
     #[test]
-    fn date_is_unix_time() {
+    fn dates_are_utc() {
         // date -u -d 2024-05-01T12:00:00Z +%s
         let noon = 1_714_564_800_000_000_000;
-        assert_eq!("2024-05-01T12:00:00Z".parse(), Ok(Unix(noon)));
-        assert_eq!("2024-05-01T14:00:00+02:00".parse(), Ok(Unix(noon)));
-        assert_eq!("2024-05-01T12:00:00.25Z".parse(), Ok(Unix(noon + 250_000_000)));
+        assert_eq!("2024-05-01T12:00:00Z".parse(), Ok(Utc(noon)));
+        assert_eq!("2024-05-01T14:00:00+02:00".parse(), Ok(Utc(noon)));
+        assert_eq!("2024-05-01T12:00:00.25Z".parse(), Ok(Utc(noon + 250_000_000)));
     }
 
     #[test]
-    fn time_out_of_range_has_its_own_error() {
+    fn times_beyond_292_years_are_refused() {
         // 2^63 ns are 292.47 years, of 31,557,600 s.
         assert_eq!(nanos("9223372036"), 9_223_372_036_000_000_000);
         let long = "9".repeat(60);
@@ -197,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_times_are_rejected() {
+    fn malformed_times_are_refused() {
         for text in [
             "",
             "s",
@@ -215,8 +242,14 @@ mod tests {
             "2024-05-01T12:00:00",
             "99999999999999999999",
             "1m1m",
+            "boot:",
+            "boot:2024-05-01T12:00:00Z",
+            "utc:5",
         ] {
             assert!(text.parse::<TypedTime>().is_err(), "{text:?}");
+            assert!(duration(text).is_err(), "{text:?}");
         }
+        assert_eq!(duration("boot:5"), Err(NO_DURATION));
+        assert_eq!(duration("2024-05-01T12:00:00Z"), Err(NO_DURATION));
     }
 }

@@ -85,7 +85,7 @@ impl Lidar {
             self.clock_remark = Some(format!(
                 "the clock of the lidar, which says that a receiver sets it, is {seconds:.3} s \
                  {where_to} {log}: one of them is wrong; the times of points are {taken}, and \
-                 --clock {other} takes the other"
+                 --lidar-clock {other} takes the other"
             ));
         }
     }

@@ -9,7 +9,7 @@ use logtool::{
 };
 
 use crate::{
-    args::{BatchArgs, ConvertArgs, GlobalArgs, LidarArgs, To},
+    args::{BatchArgs, ConvertArgs, GlobalArgs, LidarArgs},
     commands::{
         batch::job,
         convert::{self, request},
@@ -20,8 +20,8 @@ use crate::{
 /// What each log is to become.
 pub(super) fn of(args: &BatchArgs) -> Result<ConvertRequest> {
     let mut convert = ConvertArgs { out: None, ..args.convert.clone() };
-    if convert.told_format().is_none() {
-        convert.to.push(To::Format(OutputFormat::Parquet));
+    if convert.format.is_none() {
+        convert.format = Some(OutputFormat::Parquet);
     }
     let refuse = |what: &str, hint: &str| {
         Err(Error::invalid(what.to_owned()).with_hint(hint.to_owned()))

@@ -53,13 +53,13 @@ fn place(input: &Path, args: &ConvertArgs) -> Result<Destination> {
     if args.is_stdout() {
         return Ok(Destination::Stdout);
     }
-    if args.format().is_log() {
+    if args.output_format().is_log() {
         return new_log(args, &stem()?);
     }
     if let Some(file) = args.one_file() {
         if args.inputs.len() > 1 {
             let what = format!("several logs in one file, {}", file.display());
-            let hint = "name a folder with -o, and a format with --to";
+            let hint = "name a folder with -o, and a format with --format";
             return Err(Error::invalid(what).with_hint(hint));
         }
         return Ok(Destination::File(file.to_owned()));
@@ -79,7 +79,7 @@ fn place(input: &Path, args: &ConvertArgs) -> Result<Destination> {
 /// Returns where the log goes that an input called `stem` becomes: to OUT, or into it if it
 /// is a folder or there are several inputs.
 fn new_log(args: &ConvertArgs, stem: &str) -> Result<Destination> {
-    let name = format!("{stem}.{}", args.format().name());
+    let name = format!("{stem}.{}", args.output_format().name());
     let path = match &args.out {
         Some(out) if args.inputs.len() == 1 && !url::is_folder(out) => out.clone(),
         Some(out) if args.inputs.len() > 1 && out.extension().is_some() => {
@@ -97,12 +97,12 @@ fn new_log(args: &ConvertArgs, stem: &str) -> Result<Destination> {
 fn check(out: &Path, args: &ConvertArgs) -> Result<()> {
     let misuse = |what: String, hint: String| Err(Error::invalid(what).with_hint(hint));
     let end = out.extension().and_then(|end| end.to_str()).unwrap_or_default();
-    let (named, told) = (OutputFormat::from_extension(end), args.told_format());
+    let (named, told) = (OutputFormat::from_extension(end), args.format);
     let (shown, stem) = (out.display(), out.with_extension(""));
     let stem = stem.display();
     match (named, told) {
         (Some(named), None) if url::is_folder(out) && named != OutputFormat::Csv => {
-            let hint = format!("--to {} makes such in it", named.name());
+            let hint = format!("--format {} makes such in it", named.name());
             misuse(format!("{shown} is a folder"), hint)
         }
         _ if url::is_folder(out) => Ok(()),
@@ -110,8 +110,9 @@ fn check(out: &Path, args: &ConvertArgs) -> Result<()> {
         (Some(named), Some(told)) if named.is_log() && !told.is_log() => Ok(()),
         (Some(named), Some(told)) if named != told => {
             let (named, told) = (named.name(), told.name());
-            let what =
-                format!("{shown} looks like a file ({named}), and --to says {told}");
+            let what = format!(
+                "{shown} looks like a file ({named}), and --format says {told}"
+            );
             misuse(what, format!("for a folder of this name, -o {shown}/"))
         }
         (Some(named), _) if !named.is_file() => {
@@ -119,7 +120,7 @@ fn check(out: &Path, args: &ConvertArgs) -> Result<()> {
                 format!("{shown} looks like a file, and there is one each topic");
             misuse(
                 what,
-                format!("-o {stem} --to {} makes a folder of them", named.name()),
+                format!("-o {stem} --format {} makes a folder of them", named.name()),
             )
         }
         (None, None) if LogFormat::from_extension(end) == Some(LogFormat::Ulog) => {
@@ -130,7 +131,7 @@ fn check(out: &Path, args: &ConvertArgs) -> Result<()> {
         (None, None) if end.starts_with(|c: char| c.is_ascii_alphabetic()) => {
             let what = format!("no file that is written here is called .{end}");
             let hint =
-                format!("--to names a format; -o {shown}/ is a folder of tables");
+                format!("--format names a format; -o {shown}/ is a folder of tables");
             misuse(what, hint)
         }
         _ => Ok(()),

@@ -5,7 +5,6 @@ use std::time::Duration;
 use logtool::{
     Error, Result,
     convert::{AsofMerge, ConvertRequest, LabelSource, RequestConflict},
-    time::typed::TypedTime,
     translate::MessageTypes,
 };
 use logtool_sinks::{Per, PointColor};
@@ -20,15 +19,11 @@ use crate::{
 /// # Errors
 /// If an option is given twice, or a file that an option names cannot be read.
 pub(in crate::commands) fn request(args: &ConvertArgs) -> Result<ConvertRequest> {
-    if args.is_ambiguous() {
-        let hint = "once it may be a format, and once a time";
-        return Err(Error::invalid("--to is given twice for the same").with_hint(hint));
-    }
-    let mut request = ConvertRequest::new(args.format());
+    let mut request = ConvertRequest::new(args.output_format());
     request.topics.clone_from(&args.records.topics);
     request.columns.clone_from(&args.fields);
-    (request.start, request.end) = (args.records.from, args.end());
-    request.clock = args.clock.time;
+    (request.start, request.end) = (args.records.time.start, args.records.time.end);
+    request.clock = args.clock.clock;
     request.is_flat = args.flat;
     request.layout = args.layout;
     request.merge = merge(args)?;
@@ -51,7 +46,7 @@ pub(in crate::commands) fn request(args: &ConvertArgs) -> Result<ConvertRequest>
         PerChoice::Scan => Per::Scan,
         PerChoice::Log => Per::Log,
     });
-    request.point_color = args.picture.color.map(|color| match color {
+    request.point_color = args.picture.color_by.map(|color| match color {
         ColorChoice::Range => PointColor::Range,
         ColorChoice::Height => PointColor::Height,
         ColorChoice::Intensity => PointColor::Intensity,
@@ -67,16 +62,7 @@ fn merge(args: &ConvertArgs) -> Result<Option<AsofMerge>> {
         return Ok(None);
     };
     let mut merge = AsofMerge::new(Duration::from_nanos(rate.period_nanos));
-    match args.max_age {
-        None => {}
-        Some(TypedTime::Nanos(nanos @ 0..)) => {
-            merge.max_age = Some(Duration::from_nanos(nanos.unsigned_abs()));
-        }
-        Some(_) => {
-            let what = "--max-age is no date, and not negative";
-            return Err(Error::invalid(what).with_hint("it is like 0.5 or 2s"));
-        }
-    }
+    merge.max_age = args.max_age;
     Ok(Some(merge))
 }
 
@@ -88,43 +74,47 @@ pub(in crate::commands) fn explain(conflict: RequestConflict) -> Error {
     let text = conflict.to_string();
     let (what, hint) = match conflict {
         LayoutWithoutParquet => {
-            ("--layout is for --to parquet", "for the others there is --flat")
+            ("--layout is for --format parquet", "for the others there is --flat")
         }
-        ColumnsOfImages => ("--to images has no columns to choose", COLUMNS),
+        ColumnsOfImages => ("--format images has no columns to choose", COLUMNS),
         ColumnsOfLog | ColumnsOfTracks | ColumnsOfPoints => (&*text, COLUMNS),
         LabelsOfLog => (&*text, "--labels and --msg-dir are for tables"),
         ClockOfLog => (
             &*text,
-            "--time is the clock of --from and --to here: records keep their times, or \
-             are at UTC where they are translated",
+            "records keep their times, and translated records are on UTC; --clock is for \
+             tables",
         ),
-        Ros2WithoutMcap => ("--ros2 is for --to mcap", "or name a file with -o x.mcap"),
+        Ros2WithoutMcap => {
+            ("--ros2 is for --format mcap", "or name a file with -o x.mcap")
+        }
         FoxgloveWithoutMcap => {
-            ("--foxglove is for --to mcap", "or name a file with -o x.mcap")
+            ("--foxglove is for --format mcap", "or name a file with -o x.mcap")
         }
         CompressionWithoutChunks => (
-            "--compression is for --to mcap and --to bag",
+            "--compression is for --format mcap and --format bag",
             "leave it out, or name a file with -o x.mcap",
         ),
         EncodingWithoutPcdOrPly => {
-            ("--encoding is for --to pcd and --to ply", "leave it out")
+            ("--encoding is for --format pcd and --format ply", "leave it out")
         }
         CompressedPly => (&*text, "PCD files can"),
-        ColorWithoutPng => ("--color and --reach are for --to png", "leave them out"),
+        ColorWithoutPng => {
+            ("--color-by and --reach are for --format png", "leave them out")
+        }
         ScansInOneFile => (
             "scans are several files, and OUT is one",
-            "name a folder with -o, and the format with --to",
+            "name a folder with -o, and the format with --format",
         ),
         Px4InOneFile => (
             "--layout px4 makes several files, and OUT is one",
-            "name a folder with -o, and --to parquet",
+            "name a folder with -o, and --format parquet",
         ),
-        ScansWithoutPoints => ("--per is for points", "as with --to pcd"),
+        ScansWithoutPoints => ("--per is for points", "as with --format pcd"),
         FileOnStdout => {
             (&*text, "csv, jsonl and arrow can; others need a file: name it with -o")
         }
         Px4WithOtherClock => {
-            ("--layout px4 needs --time boot", "its viewer counts from there")
+            ("--layout px4 needs --clock boot", "its viewer counts from there")
         }
         _ => return conflict.into(),
     };

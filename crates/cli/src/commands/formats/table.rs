@@ -4,7 +4,7 @@ use logtool::formats::LogFormat;
 
 /// A group of formats that are written of the same inputs.
 pub(super) struct Output {
-    /// What `convert --to` calls them.
+    /// What `convert --format` calls them.
     pub(super) formats: &'static [&'static str],
     /// What they are, in a word or two.
     pub(super) what: &'static str,

@@ -112,8 +112,9 @@ pub(super) fn all(
     if !more.is_empty() {
         let labels: Vec<&str> = more.iter().map(|source| &*source.label).collect();
         let labels = labels.join(", ");
-        let what =
-            format!("not shown, but written by `logtool convert --to kml`: {labels}");
+        let what = format!(
+            "not shown, but written by `logtool convert --format kml`: {labels}"
+        );
         blocks.push(Block::Note(what));
     }
     Ok(blocks)

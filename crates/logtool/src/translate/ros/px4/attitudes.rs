@@ -99,8 +99,7 @@ pub(super) fn too_many(manifest: &Manifest) -> Option<String> {
     let (_, records) = counted(manifest).filter(|(_, records)| *records > MOST)?;
     Some(format!(
         "{records} attitudes are more than the maximum ({MOST}): the rates and accelerations \
-         in sensor_msgs/Imu have no attitude beside them; less of the time at once, by --from \
-         and --to of `logtool filter`, has"
+         in sensor_msgs/Imu have no attitude; a shorter time range does"
     ))
 }
 
