@@ -1,4 +1,5 @@
-//! Packets to points, all columns, on one core: `cargo bench -p logtool-velodyne`.
+//! Decodes packets to points, all columns, on one core: `cargo bench -p
+//! logtool-velodyne`.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,18 +13,18 @@ use logtool_velodyne::{
     points::{Formula, PointDecoder, PointOptions},
 };
 
-/// How many packets are decoded: a second of an HDL-64E.
+/// The number of decoded packets: one second of an HDL-64E.
 const PACKETS: usize = 3_472;
 
-/// How many packets make a batch.
+/// The packets of a batch.
 const BATCH: usize = 24;
 
 fn main() {
     divan::main();
 }
 
-/// Packets of an HDL-64E S2 that turns ten times a second; every fiftieth firing does not
-/// come back.
+/// Returns packets of an HDL-64E S2 with ten rotations per second. Every fiftieth firing
+/// has no return.
 fn block() -> Block {
     let mut bytes = vec![];
     let mut seed = 1_u32;

@@ -1,4 +1,4 @@
-//! Writes the small logs of lidars in `testdata/`, the same bytes every time.
+//! Generates the small lidar logs in `testdata/`, always with the same bytes.
 //!
 //! ```text
 //! cargo run -p logtool-velodyne --example make_lidar_logs

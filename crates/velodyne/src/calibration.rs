@@ -1,4 +1,4 @@
-//! How the lasers of a lidar lie: from files, from its packets, or as its model is built.
+//! Calibrations of lasers: from files, from packets, or defaults of a model.
 
 mod laser;
 

@@ -1,12 +1,12 @@
-//! Captures of what lidars send: pcap, pcapng, and packets without a container.
+//! Captures of lidars: pcap, pcapng, and packets without a container.
 //!
-//! Whatever lies around the packets is taken off: Ethernet with tags of VLANs, Linux's
-//! cooked links, loopbacks, or nothing; IPv4 with options, IPv6 with headers that extend
-//! it; pieces are put together. What is no packet of a lidar is counted. Each lidar is a
-//! topic of its own, identified by the interface, its hardware address, its IP address and
-//! the port that it sends to.
+//! Supported link layers are Ethernet with VLAN tags, Linux cooked capture, loopback, and
+//! raw IP. IPv4 options and IPv6 extension headers are skipped, and fragments are
+//! reassembled. Frames without packets of lidars are counted. Each lidar is a topic. It is
+//! identified by the interface, its hardware address, its IP address, and the port that
+//! it sends to.
 //!
-//! A record's payload is that of a datagram.
+//! The payload of a record is that of a datagram.
 
 // In reading order: each module uses only those above it.
 mod duplicates;

@@ -1,9 +1,9 @@
-//! How far one clock is ahead of another, of many observations.
+//! Estimates the offset between two clocks from many observations.
 
 use logtool_core::ClockFit;
 
-/// The mapping in the middle of what was observed, in nanoseconds: half of `offsets` lie
-/// closer to it than the spread.
+/// Returns the median of `offsets` in nanoseconds. Half of them differ from it by at most
+/// the spread.
 pub(crate) fn fit(mut offsets: Vec<i64>, source: &str) -> Option<ClockFit> {
     let middle = median(&mut offsets)?;
     let mut spread: Vec<i64> =

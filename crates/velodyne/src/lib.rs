@@ -1,18 +1,18 @@
-//! Velodyne lidars: logs of their packets, and the exact points that these hold.
+//! Reads logs of Velodyne lidars and decodes their packets to points.
 //!
 //! ```text
 //! data packet    12 x (flag u16 | azimuth u16, 0.01 deg | 32 x (distance u16 | intensity u8))
 //!                time u32, us past the hour | u8 | u8                          1206 bytes
 //! flag           eeff lasers 0-31, ddff 32-63, ccff 64-95, bbff 96-127
-//! last two       HDL-64E: sort and value of a status; others: returns and model
+//! last two       HDL-64E: type and value of a status; others: returns and model
 //! .vel           magic a4 56 45 4c | versions 2 x u16 | index u32, n x i64
 //!                n x (size u32 | validity u8 | type u32 | version u32 | ms f64 | data)
 //! ```
 //!
-//! [`packet`] takes packets apart, [`model`] finds out which lidar sent them,
-//! [`calibration`] how its lasers lie, and [`points`] makes columns of points of them, by
-//! any of the formulas that are in use. None of these four reads files: [`vel`] and
-//! [`capture`] do, and [`lidar`] is what they have in common.
+//! [`packet`] parses packets, [`model`] detects which lidar sent them, [`calibration`]
+//! describes its lasers, and [`points`] decodes packets to columns of points with one of
+//! several formulas. None of these four modules reads files. [`vel`] and [`capture`] do,
+//! and [`lidar`] is the part that they share.
 //!
 //! # Example
 //!
@@ -25,7 +25,7 @@
 //!     points::{PointDecoder, PointOptions},
 //! };
 //!
-//! // A packet of a VLP-16 in which one laser saw something, 5 m away.
+//! // A packet of a VLP-16 in which one laser measured a distance of 5 m.
 //! let mut packet = [0; 1206];
 //! packet.chunks_exact_mut(100).for_each(|block| block[..2].copy_from_slice(&[0xff, 0xee]));
 //! packet[4..7].copy_from_slice(&[0xc4, 0x09, 100]);
@@ -65,7 +65,7 @@ pub mod vel;
 
 pub mod capture;
 
-/// Its example is tested.
+/// The example of the README, compiled as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

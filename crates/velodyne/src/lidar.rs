@@ -1,5 +1,5 @@
-//! A lidar of a log: which one it is, how it is calibrated, and how points are to be made
-//! of its packets; all of it found out, or told by the user.
+//! A lidar of a log: its model, its calibration, and the options for decoding its points.
+//! All of these are detected or set by the user.
 
 mod codes;
 
@@ -44,58 +44,61 @@ pub use crate::lidar::{
 /// Nanoseconds in an hour.
 const HOUR: i64 = 3_600_000_000_000;
 
-/// No packet takes longer, in nanoseconds: the longest is that of a VLP-16, 1.33 ms.
+/// An upper bound of the duration of a packet, in nanoseconds. The longest packet is that
+/// of a VLP-16, 1.33 ms.
 const LONGEST_PACKET: u64 = 2_000_000;
 
-/// What the user knows better, and how points are to be made.
+/// Settings that replace detected values, and options for points.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct LidarOptions {
-    /// The model, instead of what the packets tell.
+    /// The model. The default is the model that the packets indicate.
     pub model: Option<Model>,
-    /// The returns that are sent, instead of what the packets tell.
+    /// The return mode. The default is the mode that the packets state.
     pub returns: Option<ReturnMode>,
-    /// The calibration, instead of that in the packets.
+    /// The calibration. The default is the calibration in the packets.
     pub calibration: Option<Arc<Calibration>>,
-    /// How points are to be made of packets.
+    /// Options for decoding points.
     pub points: PointOptions,
-    /// Whether scans begin at the cut of `points` also where the lidar blanks another sector.
+    /// Whether scans start at the scan start of `points` even if the lidar blanks another
+    /// sector.
     pub keeps_cut: bool,
-    /// Whether points are to have the times of the lidar's own clock, where that tells
-    /// UTC and the log's clock can be brought to it.
+    /// Whether points have the times of the lidar's own clock. This needs a lidar clock
+    /// with UTC, and a known offset between it and the clock of the log.
     pub utc: bool,
-    /// Which clock is believed then, if both do not agree.
+    /// The clock to use if the clock of the log and that of the lidar disagree.
     pub clock: ClockChoice,
 }
 
 /// A lidar of a log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lidar {
-    /// Which one, and what it sends.
+    /// The model and its return mode.
     pub sensor: Sensor,
-    /// How it is calibrated, and where that is from.
+    /// The calibration and its origin.
     pub calibration: Calibration,
-    /// What is missing of the calibration that it sends itself, if something is.
+    /// A warning if the calibration that the lidar sends is incomplete.
     pub complaint: Option<String>,
-    /// How points are made.
+    /// Options for decoding points.
     pub points: PointOptions,
-    /// What the clock in the packets is worth, as far as they say it themselves.
+    /// A description of the clock in the packets, as far as they state it.
     pub clock: Option<String>,
-    /// Whether that is UTC: a receiver sets it.
+    /// Whether that clock is UTC, because a receiver sets it.
     #[serde(default)]
     pub tells_utc: bool,
-    /// Where an hour of it begins on the clock of the log, in nanoseconds, as packets say.
+    /// The start of an hour of the lidar's clock, on the clock of the log in nanoseconds,
+    /// as the packets state it.
     #[serde(default)]
     pub hour_nanos: Option<i64>,
-    /// What has to be said aloud of the clock of which points have their times.
+    /// A warning about the clock that the times of the points come from.
     #[serde(default)]
     pub clock_remark: Option<String>,
-    /// What speaks for the model, a sentence each.
+    /// The reasons for the model, one sentence each.
     pub reasons: Vec<String>,
-    /// What the packets say instead, and why, where the user says otherwise.
+    /// The model that the packets indicate, and why, if the user set another one.
     #[serde(default)]
     pub overruled: Option<String>,
-    /// What speaks against it, and was overruled, a sentence each.
+    /// Observations that contradict the model, one sentence each.
     pub conflicts: Vec<String>,
     /// Warns that packets come more often than the model sends them.
     #[serde(default)]
@@ -106,16 +109,17 @@ pub struct Lidar {
     /// Warns that the time that the lidar states contradicts the clock of the log or itself.
     #[serde(default)]
     pub time_warnings: Vec<String>,
-    /// The time in the status bytes of an HDL-64E, until it is compared.
+    /// The time in the status bytes of an HDL-64E. It is `None` after it was compared
+    /// with the clock of the log.
     #[serde(skip)]
     status_time: Option<StatusTime>,
-    /// Which returns its first packets hold, if they do not all hold the same.
+    /// The return modes of the first packets, if they differ.
     #[serde(default)]
     pub change: Option<String>,
 }
 
 impl LidarOptions {
-    /// What points are made of if the user says nothing.
+    /// Returns the defaults.
     pub(crate) const fn new() -> Self {
         let points = PointOptions {
             formula: Formula::Manual,
@@ -138,11 +142,11 @@ impl LidarOptions {
 }
 
 impl Lidar {
-    /// A decoder of its packets, of which scans begin where `scans` says.
+    /// Returns a decoder of the packets of this lidar. Scans start where `scans` states.
     ///
     /// # Errors
-    /// `NoSuch` if `columns` has some that points do not have, `Unsupported` if the
-    /// calibration is of fewer or of more lasers than the sensor has.
+    /// `NoSuch` if `columns` has columns that points do not have. `Unsupported` if the
+    /// calibration and the sensor have different numbers of lasers.
     pub fn decoder(
         &self,
         columns: &Columns,
@@ -153,15 +157,17 @@ impl Lidar {
         Ok(decoder.with_scans(Scans::Indexed(scans)))
     }
 
-    /// How long `packet` of it lasts, in nanoseconds: as the returns take that it holds.
+    /// Returns the duration of `packet` in nanoseconds, which depends on the return mode
+    /// of the packet.
     pub fn packet_nanos(&self, packet: &[u8]) -> f64 {
         let sensor = |of: Firings<'_>| self.points.sensor(self.sensor, &of.outline());
         Firings::new(packet).map_or(self.sensor, sensor).packet_nanos()
     }
 
-    /// How far its points may be from the time of the record of their packet: nearly a
-    /// packet's time; half an hour where the lidar's own clock tells them, for that may
-    /// contradict the log's.
+    /// Returns the maximum distance between the time of a point and the time of the
+    /// record of its packet. This is nearly the duration of a packet. It is half an hour
+    /// longer if points have the times of the lidar's own clock, because that clock may
+    /// contradict the clock of the log.
     pub fn reach(&self) -> Reach {
         let blanked = self
             .points
@@ -175,7 +181,7 @@ impl Lidar {
         Reach { before: nanos, after: nanos }
     }
 
-    /// What makes its points what they are, for whatever is written of them.
+    /// Returns how the points are made, as metadata for outputs.
     pub fn provenance(&self) -> BTreeMap<String, String> {
         let mut all = BTreeMap::from([
             (info::LIDAR.to_owned(), self.sensor.to_string()),
@@ -248,7 +254,7 @@ impl Lidar {
         all
     }
 
-    /// What has to be said aloud, a sentence each.
+    /// Returns all warnings, one sentence each.
     pub fn remarks(&self) -> impl Iterator<Item = String> {
         let conflict = |conflict: &String| {
             format!("taken for a {}, although: {conflict}", self.sensor.model)
@@ -263,7 +269,7 @@ impl Lidar {
         conflicts.chain(packets).chain(calibration).chain(complaint).chain(clock)
     }
 
-    /// The topic of its points, made of the records of `packets`.
+    /// Returns the topic of the points, which are decoded from the records of `packets`.
     pub fn topic(&self, packets: &Topic) -> Topic {
         let mut metadata = packets.metadata.clone();
         metadata.extend(self.provenance());

@@ -1,4 +1,4 @@
-//! Which lidar sent the packets: from what they tell to a verdict with its reasons.
+//! Detects the lidar model from its packets, with reasons.
 
 mod kind;
 

@@ -1,12 +1,12 @@
-//! What is odd about a log, in words that its manifest remarks, and by a code.
+//! Anomalies of a log: a code and a sentence for the manifest.
 
 use logtool_core::{Code, Finding, Findings};
 use serde::{Deserialize, Serialize};
 
-/// Something odd.
+/// An anomaly of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Oddity {
-    /// The name of its code.
+    /// The name of its code, e.g. `vel.index`.
     code: String,
     pub(crate) text: String,
 }
@@ -17,7 +17,7 @@ impl Oddity {
     }
 }
 
-/// Adds `oddities` to `findings`, which are of these `codes`.
+/// Adds the anomalies that have one of `codes` to `findings`.
 pub(crate) fn tell(
     oddities: &[Oddity],
     codes: &[&'static Code],

@@ -1,4 +1,4 @@
-//! What the sensors send: packets of firings, as bytes.
+//! Data packets of the sensors, and their definitions.
 
 pub(crate) mod definition;
 mod firing;

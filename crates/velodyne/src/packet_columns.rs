@@ -1,4 +1,4 @@
-//! The columns of packets that are shown as they are.
+//! The columns of undecoded packets.
 
 use arrow_array::{
     ArrayRef, ArrowPrimitiveType,
@@ -15,11 +15,11 @@ use crate::{
     points::UNIT,
 };
 
-/// How many columns there are.
+/// The number of columns.
 pub(crate) const COUNT: usize = 5;
 
-/// The columns: where the head of the sensor was at the first firing, the last six
-/// bytes, and all bytes.
+/// Returns the fields: the azimuth of the first firing, the last six bytes, and all
+/// bytes.
 pub(crate) fn fields() -> [Field; COUNT] {
     let field = |name, kind| Field::new(name, kind, false);
     let unit = |unit: &str| [(UNIT.to_owned(), unit.to_owned())].into();
@@ -32,7 +32,7 @@ pub(crate) fn fields() -> [Field; COUNT] {
     ]
 }
 
-/// The columns, as they are being made: none of those that are not wanted.
+/// Builders of the columns. Columns that are not selected are `None`.
 pub(crate) struct PacketColumns {
     azimuth: Option<Float32Builder>,
     stamp: Option<UInt32Builder>,
@@ -42,7 +42,7 @@ pub(crate) struct PacketColumns {
 }
 
 impl PacketColumns {
-    /// Those that are `wanted`, without rows yet.
+    /// Creates empty builders of the columns that are selected in `wanted`.
     pub(crate) fn new(wanted: &[bool]) -> Self {
         let is_wanted = |index: usize| wanted.get(index) == Some(&true);
         Self {
@@ -54,11 +54,11 @@ impl PacketColumns {
         }
     }
 
-    /// Adds a packet.
+    /// Appends a packet.
     pub(crate) fn append(&mut self, packet: &[u8]) -> Result<(), DamageKind> {
         let firings = Firings::new(packet).ok_or(DamageKind::Undecodable)?;
         if let Some(data) = &mut self.data {
-            // Only another length could be refused.
+            // `append_value` only fails for values of another length.
             data.append_value(packet).map_err(|_| DamageKind::Undecodable)?;
         }
         if self.azimuth.is_some() {
@@ -72,7 +72,7 @@ impl PacketColumns {
         Ok(())
     }
 
-    /// Takes the columns.
+    /// Returns the columns and resets the builders.
     pub(crate) fn finish(&mut self) -> [Option<ArrayRef>; COUNT] {
         [
             take(&mut self.azimuth),
@@ -84,7 +84,7 @@ impl PacketColumns {
     }
 }
 
-/// Adds a value to a column, if it is wanted.
+/// Appends a value to a column if the column is selected.
 pub(crate) fn put<T: ArrowPrimitiveType>(
     column: &mut Option<PrimitiveBuilder<T>>,
     value: T::Native,
@@ -94,7 +94,7 @@ pub(crate) fn put<T: ArrowPrimitiveType>(
     }
 }
 
-/// Takes a column, if it is wanted.
+/// Returns a column if it is selected, and resets its builder.
 pub(crate) fn take(column: &mut Option<impl ArrayBuilder>) -> Option<ArrayRef> {
     column.as_mut().map(ArrayBuilder::finish)
 }

@@ -1,4 +1,4 @@
-//! From packets to points: columns of numbers from the first line on.
+//! Decodes packets to columns of points.
 
 mod blanked;
 mod options;

@@ -1,7 +1,7 @@
-//! Decoders of records of which the columns are known beforehand.
+//! Decoders of records whose columns are known in advance.
 //!
-//! A topic says how a record becomes rows ([`Rows`]); what is common to all of them,
-//! the time and the choice of columns, is here.
+//! [`Rows`] converts a record to rows. [`RowsDecoder`] adds the time and the selection of
+//! columns, which all topics share.
 
 use std::sync::Arc;
 
@@ -12,31 +12,32 @@ use logtool_core::{
     forget_times, time_array, time_field,
 };
 
-/// The columns of some records, beside the time.
+/// Builders of the columns of some records, without the time.
 pub(crate) trait Rows: Send {
-    /// Adds the rows of `record` to every column that is wanted, and says how many, or
-    /// why there are none.
+    /// Appends the rows of `record` to every selected column, and returns the number of
+    /// rows, or the reason if the record cannot be decoded.
     fn append(&mut self, record: Record<'_>) -> Result<usize, DamageKind>;
 
-    /// Takes the columns with what was added: one for each field, if it is wanted.
+    /// Returns the columns and resets them: one entry per field, `None` if it is not
+    /// selected.
     fn finish(&mut self) -> Vec<Option<ArrayRef>>;
 }
 
-/// A decoder that is its [`Rows`] and their times.
+/// A decoder made of [`Rows`] and their times.
 pub(crate) struct RowsDecoder<R> {
     schema: SchemaRef,
     times: Vec<i64>,
     rows: R,
 }
 
-/// The columns `fields`, after the time.
+/// Returns the schema with the time and then `fields`.
 pub(crate) fn schema(fields: Vec<Field>) -> SchemaRef {
     let mut all = vec![time_field("time", "ns")];
     all.extend(fields);
     Arc::new(Schema::new(all))
 }
 
-/// Which columns of `schema`, without the time, are wanted.
+/// Returns a flag for each column of `schema` except the time: whether it is selected.
 pub(crate) fn wanted(schema: &Schema, columns: &Columns) -> Result<Vec<bool>> {
     let count = schema.fields().len();
     let only = columns.only.as_deref();
@@ -49,7 +50,7 @@ pub(crate) fn wanted(schema: &Schema, columns: &Columns) -> Result<Vec<bool>> {
 }
 
 impl<R: Rows + 'static> RowsDecoder<R> {
-    /// A decoder of those of the columns of `schema` that are `wanted`.
+    /// Returns a decoder of the columns of `schema` that are selected in `wanted`.
     pub(crate) fn boxed(
         schema: &SchemaRef,
         wanted: &[bool],
@@ -93,8 +94,7 @@ impl<R: Rows> Decoder for RowsDecoder<R> {
         let mut columns = vec![time_array(std::mem::take(&mut self.times))];
         columns.extend(self.rows.finish().into_iter().flatten());
         RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {
-            Error::new(ErrorKind::Malformed, "columns that are no table")
-                .from_source(err)
+            Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
         })
     }
 

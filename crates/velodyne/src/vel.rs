@@ -1,14 +1,14 @@
-//! The `.vel` logs of the University of Koblenz-Landau: packets of an HDL-64E, pictures,
-//! attitudes, GPS and what a car says of itself, in one file.
+//! The `.vel` logs of the University of Koblenz-Landau: one file with packets of an
+//! HDL-64E, camera images, attitudes, GPS positions and OBD data of the car.
 //!
 //! ```text
 //! head       A4 56 45 4C | version u16, u16 | number of entries u32        12 bytes
 //! index      position of the first message of each second i64
 //! message    size u32 | validity u8 | type u32 | version i32 | time f64, ms | data
-//! end        the end of the file, or FF FF FF FF, or a message that is not whole
+//! end        the end of the file, or FF FF FF FF, or an incomplete message
 //! ```
-//! All numbers are little-endian; times count from the start of the program. A record's
-//! payload is its message without the size.
+//! All numbers are little-endian. Times count from the start of the recording program.
+//! The payload of a record is the message without its size field.
 
 // In reading order: each module uses only those above it.
 mod wire;

@@ -1,4 +1,4 @@
-//! Calibrations from the files that go round, and from streams with lost packets.
+//! Calibrations from files in circulation, and from streams with lost packets.
 
 #![allow(clippy::unwrap_used)]
 
@@ -23,7 +23,7 @@ fn read(path: &Path) -> Calibration {
     read.unwrap_or_else(|err| panic!("{name}: {err}"))
 }
 
-/// All numbers of a laser, angles in degrees, lengths in metres.
+/// Returns all numbers of a laser, angles in degrees and lengths in metres.
 fn numbers(laser: &Laser) -> [f64; 11] {
     [
         laser.rotation_deg,
@@ -53,7 +53,7 @@ fn same(a: &Calibration, b: &Calibration, within: [f64; 11], name: &str) {
 }
 
 #[test]
-fn every_file_that_goes_round_is_read_and_written_back_equal() {
+fn calibration_files_in_circulation_round_trip() {
     let Some(samples) = samples() else { return };
     let mut files = 0;
     for entry in std::fs::read_dir(&samples).unwrap() {
@@ -75,7 +75,7 @@ fn every_file_that_goes_round_is_read_and_written_back_equal() {
             32
         };
         assert_eq!(calibration.lasers.len(), lasers, "{name}");
-        let doubted = calibration.remarks.iter().any(|r| r.contains("no lidar has"));
+        let doubted = calibration.remarks.iter().any(|r| r.contains("implausible"));
         assert!(!doubted, "{name}: {:?}", calibration.remarks);
         let xml = Calibration::from_xml(&calibration.to_xml(), "written").unwrap();
         let yaml = Calibration::from_yaml(&calibration.to_yaml(), "written").unwrap();
@@ -88,7 +88,7 @@ fn every_file_that_goes_round_is_read_and_written_back_equal() {
 }
 
 #[test]
-fn a_db_xml_and_its_yaml_by_other_hands_are_the_same() {
+fn db_xml_and_its_converted_yaml_are_equal() {
     let Some(samples) = samples() else { return };
     for name in ["S3735", "ajaayc_db", "opendlv_db", "s2.1_sztaki", "veloview_HDL-64"] {
         let of = |end: &str| read(&samples.join(format!("calib_hdl64e_{name}.{end}")));
@@ -97,7 +97,7 @@ fn a_db_xml_and_its_yaml_by_other_hands_are_the_same() {
 }
 
 #[test]
-fn a_web_page_and_other_texts_are_no_calibrations() {
+fn web_page_and_other_texts_are_rejected() {
     for text in
         ["", "<html><body>db.xml</body></html>", "<!DOCTYPE html><p>", "<DB></DB>"]
     {
@@ -111,7 +111,7 @@ fn a_web_page_and_other_texts_are_no_calibrations() {
 }
 
 #[test]
-fn a_number_that_cannot_be_read_is_an_error_that_names_it() {
+fn invalid_number_is_reported_with_its_name() {
     let xml = |field: &str| {
         format!(
             "<DB>\n<points_><item><px>\n<id_>3</id_>\n{field}\n</px></item></points_></DB>"
@@ -127,7 +127,7 @@ fn a_number_that_cannot_be_read_is_an_error_that_names_it() {
     }
     let enabled = "<DB><enabled_><item>on</item></enabled_></DB>";
     let err = Calibration::from_xml(enabled, "db").unwrap_err().to_string();
-    assert!(err.contains("`item` in line 1 is no number: \"on\""), "{err}");
+    assert!(err.contains("`item` in line 1 is not a number: \"on\""), "{err}");
     for (text, told) in [
         (
             "lasers:\n- laser_id: 3\n  vert_correction: -0,12\n",
@@ -143,22 +143,22 @@ fn a_number_that_cannot_be_read_is_an_error_that_names_it() {
 }
 
 #[test]
-fn angles_that_are_not_there_are_told_by_laser() {
+fn missing_angles_are_reported_with_their_lasers() {
     let lasers =
         (0..4).map(|id| format!("- {{laser_id: {id}, rot_correction: 0.1}}\n"));
     let text = format!("lasers:\n{}", lasers.collect::<String>());
     let remarks = Calibration::from_yaml(&text, "db").unwrap().remarks;
-    assert!(
-        remarks[0].contains("no vertical angle is told of the lasers 0-3"),
-        "{remarks:?}"
-    );
+    assert!(remarks[0].contains("lasers 0-3 have no vertical angle"), "{remarks:?}");
     let level = text.replace("rot", "vert");
     let remarks = Calibration::from_yaml(&level, "db").unwrap().remarks;
-    assert!(remarks[0].contains("all lasers look as far up"), "{remarks:?}");
+    assert!(
+        remarks[0].contains("all lasers have the same vertical angle"),
+        "{remarks:?}"
+    );
 }
 
-/// A stream of status bytes: `packets` of them, of which those are lost of which `lost`
-/// says so. The bytes of the sample, of which one round is whole, go on in rounds.
+/// Returns a stream of `rounds` rounds of status bytes without the packets for which
+/// `lost` returns true. The bytes of one whole round of the sample are repeated.
 fn stream(
     name: &str,
     period: f64,
@@ -177,7 +177,7 @@ fn stream(
     stream
 }
 
-/// Whether packet `n` is one of `percent` in a hundred.
+/// Returns whether packet `n` is lost, for `percent` of the packets.
 fn is_lost(n: usize, percent: u64) -> bool {
     let mixed = (n as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32 & 0xffff
@@ -195,14 +195,14 @@ const STREAMS: [(&str, &str, f64, Check); 3] = [
     ("sim_hdl64e_s3_dual.pcap", "calib_vd_HDL-64E_S3-VeloView.yml", 172.8, Check::Crc),
 ];
 
-/// Half of the last digit that the status bytes have, and the noise of floats.
+/// Half of the last digit of the status bytes, plus rounding errors.
 const DIGITS: [f64; 11] = {
     let (angle, length) = (0.005_01, 0.000_501);
     [angle, angle, length, length, length, length, length, length, 0.0501, 0.0, 0.0]
 };
 
 #[test]
-fn the_calibration_in_the_packets_is_the_one_that_was_simulated_whatever_is_lost() {
+fn calibration_in_packets_equals_the_simulated_one_despite_losses() {
     let Some(samples) = samples() else { return };
     for (name, truth, period, check) in STREAMS {
         let truth = read(&samples.join(truth));
@@ -217,7 +217,7 @@ fn the_calibration_in_the_packets_is_the_one_that_was_simulated_whatever_is_lost
 }
 
 #[test]
-fn packets_that_were_overtaken_are_as_good_as_others() {
+fn calibration_is_complete_with_swapped_packets() {
     let Some(samples) = samples() else { return };
     for (name, truth, period, check) in STREAMS {
         let mut tails: Vec<_> = packets(&samples.join(name))
@@ -236,7 +236,7 @@ fn packets_that_were_overtaken_are_as_good_as_others() {
 }
 
 #[test]
-fn the_packets_of_the_sample_alone_are_enough() {
+fn calibration_is_complete_from_the_sample_alone() {
     let Some(samples) = samples() else { return };
     for (name, truth, period, check) in STREAMS {
         let mut stream = StatusStream::new(period);
@@ -259,7 +259,7 @@ fn the_packets_of_the_sample_alone_are_enough() {
 }
 
 #[test]
-fn a_value_that_no_lidar_has_is_told_by_laser() {
+fn implausible_value_is_reported_with_its_laser() {
     let Some(samples) = samples() else { return };
     let text = std::fs::read_to_string(samples.join("calib_hdl64e_S3735.xml")).unwrap();
     // The far correction of laser 2, in centimetres.
@@ -269,10 +269,10 @@ fn a_value_that_no_lidar_has_is_told_by_laser() {
     let corrupted =
         format!("{before}<id_>2</id_>{between}<distCorrection_>3276.7<{rest}");
     let found = Calibration::from_xml(&corrupted, "db.xml").unwrap();
-    let told = "there is a value that no lidar has: far correction 32.767 m of laser 2";
+    let told = "implausible value: far correction 32.767 m of laser 2";
     assert_eq!(found.remarks, [told]);
-    // The same, sent by an S2, which sends no sum over its values: the high byte of the
-    // far correction of laser 17.
+    // The same error sent by an S2, which sends no CRC: the high byte of the far
+    // correction of laser 17.
     let sample = packets(&samples.join("sim_hdl64e_s2.pcap"));
     let value = 7 + 28 * 17 + 6;
     let place = (value / 7 * 16 + 9 + value % 7 + 4_160 - 37) % 4_160;
@@ -288,19 +288,16 @@ fn a_value_that_no_lidar_has_is_told_by_laser() {
     assert_eq!((report.check, report.calibration.clone()), (Check::Length, None));
     assert_eq!((&*report.incomplete, &*report.doubted), (&[17][..], &[17][..]));
     let told = report.complaint().unwrap();
-    assert!(
-        told.ends_with("values that no lidar has were sent of lasers 17"),
-        "{told}"
-    );
+    assert!(told.ends_with("implausible values were sent for lasers 17"), "{told}");
 }
 
 #[test]
-fn the_lasers_that_lost_a_value_are_named_and_no_others() {
+fn only_lasers_with_lost_values_are_reported() {
     if samples().is_none() {
         return;
     }
-    // The simulation begins 37 packets into a round. Of laser 5 the eighth value is lost,
-    // of laser 40 the first; each laser has four short rounds of sixteen packets.
+    // The simulation starts 37 packets into a round. The eighth value of laser 5 and the
+    // first value of laser 40 are lost. Each laser has four cycles of sixteen packets.
     let place = |laser: usize, value: usize| {
         let value = 7 + 28 * laser + value;
         let packet = value / 7 * 16 + 9 + value % 7;
@@ -316,11 +313,11 @@ fn the_lasers_that_lost_a_value_are_named_and_no_others() {
 }
 
 #[test]
-fn what_was_lost_of_a_calibration_is_of_the_default_and_all_else_as_it_was_sent() {
+fn lost_values_come_from_the_default_and_others_as_sent() {
     let Some(samples) = samples() else { return };
     let truth = read(&samples.join("calib_vd_HDL-64E_S2.1-sztaki.yml"));
     let other = Calibration::of_model(Model::Hdl64eS2);
-    // The packets that send what lasers 12 to 14 are calibrated to: twelve short rounds.
+    // The packets with the values of lasers 12 to 14: twelve cycles.
     let (start, end) = (49 * 16, 61 * 16);
     let gone = |n: usize| (start..end).contains(&((n + 37) % 4_160));
     let report = stream("sim_hdl64e_s2.pcap", 288.0, 2, gone).report();
@@ -341,13 +338,13 @@ fn what_was_lost_of_a_calibration_is_of_the_default_and_all_else_as_it_was_sent(
 }
 
 #[test]
-fn half_a_minute_without_packets_and_wrong_values_do_no_harm() {
+fn calibration_is_complete_despite_long_gaps_and_wrong_values() {
     let Some(samples) = samples() else { return };
     let sample = packets(&samples.join("sim_hdl64e_s3_single.pcap"));
     let truth = read(&samples.join("calib_vd_HDL-64E_S3-VeloView.yml"));
     let mut stream = StatusStream::new(288.0);
     for round in 0..5_u32 {
-        // 100 s and some packets between the rounds, each of which is cut at either end.
+        // 100 s and some packets between the rounds, which are all cut at both ends.
         let (start, end) = (round as usize * 333, 4_160 - (4 - round as usize) * 333);
         for (n, (_, payload)) in sample.iter().enumerate().take(end).skip(start) {
             let tail = Firings::new(payload).unwrap().tail();
@@ -362,7 +359,7 @@ fn half_a_minute_without_packets_and_wrong_values_do_no_harm() {
 }
 
 #[test]
-fn a_calibration_suits_models_of_as_many_lasers_and_of_its_angles() {
+fn calibration_fits_models_with_its_number_of_lasers_and_angles() {
     for (lasers, model, suits) in [
         (Model::Vlp16, Model::Vlp16HiRes, false),
         (Model::Vls128, Model::AlphaPrime, true),
@@ -375,7 +372,7 @@ fn a_calibration_suits_models_of_as_many_lasers_and_of_its_angles() {
     }
     let said = Calibration::of_model(Model::Vlp16).suits(Model::Hdl64eS1).unwrap_err();
     let said = said.to_string();
-    for word in ["16 lasers", "of 64 (HDL-64E S1)", "name its model"] {
+    for word in ["16 lasers", "of 64 (HDL-64E S1)", "or its model"] {
         assert!(said.contains(word), "no {word:?} in {said}");
     }
 }

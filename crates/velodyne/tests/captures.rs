@@ -1,4 +1,4 @@
-//! The packets of one real capture, wrapped in many ways, are the same packets.
+//! The packets of one real capture in many containers and encapsulations are the same.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -27,8 +27,8 @@ fn sample(name: &str) -> Option<Bytes> {
     conformance::sample(&format!("velodyne/{name}"))
 }
 
-/// The first 60 packets of the capture that all variants are made of: the last 1206
-/// bytes of each frame of 1248, and its time.
+/// Returns the first 60 packets of the capture that all variants are made of: the last
+/// 1206 bytes of each frame of 1248, and its time.
 fn packets() -> Option<Vec<(i64, Bytes)>> {
     let bytes = sample("hdl64e_atwallshort.pcap")?;
     let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
@@ -43,7 +43,8 @@ fn packets() -> Option<Vec<(i64, Bytes)>> {
     Some(packets)
 }
 
-/// Where the whole frames of a pcap are, each with the 16 bytes before it.
+/// Returns the ranges of the whole frames of a pcap, including the 16 bytes of their
+/// headers.
 fn frames(bytes: &[u8]) -> Vec<Range<usize>> {
     let (mut frames, mut at) = (vec![], 24);
     while let Some(len) = bytes.get(at + 8..at + 12) {
@@ -92,7 +93,7 @@ fn count(log: &CaptureLog, key: &str) -> u64 {
 }
 
 #[test]
-fn every_wrapping_gives_the_same_packets() {
+fn every_encapsulation_has_the_same_packets() {
     let Some(packets) = packets() else { return };
     let payloads: Vec<&Bytes> = packets.iter().map(|(_, bytes)| bytes).collect();
     for name in [
@@ -121,7 +122,7 @@ fn every_wrapping_gives_the_same_packets() {
         let same: Vec<&Bytes> = found.iter().map(|(_, bytes)| bytes).collect();
         assert!(same == payloads, "{name}: {} packets", found.len());
         assert_eq!(log.manifest().damage, [], "{name}");
-        // Simple packets have no time; ticks of 2^-20 s are no whole microseconds.
+        // Simple packets have no time, and ticks of 2^-20 s are not whole microseconds.
         if name != "simplepackets.pcapng" {
             for ((time, _), (nanos, _)) in found.iter().zip(&packets) {
                 let late = nanos - time.as_nanos();
@@ -133,7 +134,7 @@ fn every_wrapping_gives_the_same_packets() {
 }
 
 #[test]
-fn packets_of_two_interfaces_are_of_two_senders() {
+fn packets_of_two_interfaces_have_two_senders() {
     let Some(packets) = packets() else { return };
     let (log, found) = read("two_interfaces.pcapng");
     assert_eq!(log.manifest().damage, []);
@@ -146,7 +147,7 @@ fn packets_of_two_interfaces_are_of_two_senders() {
 }
 
 #[test]
-fn each_lidar_is_a_topic_and_the_rest_is_counted() {
+fn each_lidar_is_a_topic_and_other_frames_are_counted() {
     let Some(packets) = packets() else { return };
     let (log, found) = read("noise_two_sensors.pcap");
     let every = |nth: usize| -> Vec<&Bytes> {
@@ -169,7 +170,7 @@ fn each_lidar_is_a_topic_and_the_rest_is_counted() {
     assert_eq!(sender("velodyne_packets.1"), "192.168.3.43 9999");
     assert_eq!(sender("velodyne_packets.2"), "192.168.3.99 2368");
     assert_eq!(count(&log, "packets"), 60 + 9 + 6);
-    // One block of those is of no lasers, the first: they are lost, and where is told.
+    // The first block of these packets has an unknown flag: they are reported as damage.
     assert_eq!(count(&log, "marred_packets"), 10);
     let damage = &log.manifest().damage;
     assert_eq!(damage.iter().map(|gap| gap.records).sum::<u64>(), 10);
@@ -182,16 +183,17 @@ fn each_lidar_is_a_topic_and_the_rest_is_counted() {
 }
 
 #[test]
-fn a_packet_of_which_a_piece_is_missing_is_lost_and_where_is_told() {
+fn missing_fragment_is_reported_with_its_position() {
     let Some(bytes) = sample("pcap_variants/ipfrag.pcap") else { return };
     let frames = frames(&bytes);
     assert_eq!(frames.len(), 2 * 60);
-    // Each datagram has a number, in its IP header behind those of pcap and Ethernet.
+    // Each datagram has an identification in its IP header after those of pcap and
+    // Ethernet.
     let mut bytes = bytes.to_vec();
     for (at, frame) in (0_u16..).zip(&frames) {
         bytes[frame.start + 34..][..2].copy_from_slice(&(at / 2).to_be_bytes());
     }
-    // The first piece of the fourth packet, then the second.
+    // The first fragment of the fourth packet, then the second.
     for missing in [6, 7] {
         let rest = [&bytes[..frames[missing].start], &bytes[frames[missing].end..]];
         let source = Arc::new(Bytes::from(rest.concat()));
@@ -204,8 +206,8 @@ fn a_packet_of_which_a_piece_is_missing_is_lost_and_where_is_told() {
 }
 
 #[test]
-fn position_packets_are_found_though_ip_says_that_they_are_longer() {
-    // As many as the samples' own list says.
+fn position_packets_with_a_too_large_ip_length_are_found() {
+    // The numbers in the list of the samples.
     for (name, count_of) in [
         ("vlp16_gadomski_position.pcap", 1),
         ("vlp16_opendlv_sampleShort.pcap", 56),
@@ -223,7 +225,7 @@ fn position_packets_are_found_though_ip_says_that_they_are_longer() {
 }
 
 #[test]
-fn packets_that_were_captured_only_in_part_are_told_as_damage() {
+fn frames_truncated_by_the_snapshot_length_are_damage() {
     if packets().is_none() {
         return;
     }
@@ -232,22 +234,23 @@ fn packets_that_were_captured_only_in_part_are_told_as_damage() {
     let [lost] = &log.manifest().damage[..] else { panic!("one damage") };
     assert_eq!((lost.kind, lost.records), (DamageKind::Garbled, 60));
     assert_eq!(lost.bytes, 24..log.manifest().bytes);
-    // Each frame is 16 bytes of header and 1000 of what was sent.
+    // Each frame has a header of 16 bytes and 1000 captured bytes.
     assert_eq!(lost.lost_bytes, 60 * (16 + 1_000));
 }
 
 #[test]
-fn a_packet_to_which_its_headers_do_not_lead_is_damage() {
+fn packet_that_its_headers_do_not_lead_to_is_damage() {
     let Some(sound) = sample("hdl64e_atwallshort.pcap") else { return };
     let start = 24 + 20 * 1_264;
-    // The protocols of Ethernet and IP, the lengths of IP and UDP, and of the record.
+    // The protocols of Ethernet and IP, the lengths of IP and UDP, and that of the
+    // record.
     for at in [16 + 12, 16 + 23, 16 + 16, 16 + 38, 8, 9] {
         let mut bytes = sound.to_vec();
         bytes[start + at] ^= 0x01;
         let (log, found) = opened(bytes.into());
         let damage = &log.manifest().damage;
         let sent = found["velodyne_packets"].len();
-        // The capture ends within a frame, as it did before.
+        // The original capture also ends inside a frame.
         let (_, told) = damage.split_last().unwrap();
         assert_eq!(sent + told.len().min(1), 306, "{at}: {damage:?}");
         let place = start as u64..start as u64 + 1_264;
@@ -256,9 +259,9 @@ fn a_packet_to_which_its_headers_do_not_lead_is_damage() {
 }
 
 #[test]
-fn of_frames_that_are_cut_only_those_of_lidars_are_damage() {
+fn only_truncated_frames_of_lidars_are_damage() {
     let Some(bytes) = sample("pcap_variants/noise_two_sensors.pcap") else { return };
-    // As if all but a few frames had been captured up to 100 bytes.
+    // All but a few frames are truncated to 100 bytes.
     let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
     let mut cut = bytes[..24].to_vec();
     let (mut at, mut frames, mut lost) = (24, 0, 0);
@@ -285,7 +288,7 @@ fn of_frames_that_are_cut_only_those_of_lidars_are_damage() {
 }
 
 #[test]
-fn a_capture_that_ends_in_a_frame_gives_those_before() {
+fn capture_that_ends_inside_a_frame_has_the_frames_before() {
     let Some(packets) = packets() else { return };
     let (log, found) = read("truncated_tail.pcap");
     let found = &found["velodyne_packets"];
@@ -296,7 +299,7 @@ fn a_capture_that_ends_in_a_frame_gives_those_before() {
     assert_eq!(lost.bytes, 24 + 59 * (16 + 1_248)..log.manifest().bytes);
 }
 
-/// The packets of a dump, and what of it is damaged.
+/// Returns the packets of a file of bare packets, and its damage.
 fn bare(bytes: &[u8]) -> (Vec<Bytes>, Vec<(DamageKind, Range<u64>)>) {
     let (log, mut found) = opened(Bytes::copy_from_slice(bytes));
     let packets = found.remove("velodyne_packets").unwrap();
@@ -305,14 +308,15 @@ fn bare(bytes: &[u8]) -> (Vec<Bytes>, Vec<(DamageKind, Range<u64>)>) {
 }
 
 #[test]
-fn broken_bytes_of_bare_packets_cost_the_packets_that_they_are_in() {
+fn damaged_bytes_lose_only_their_bare_packets() {
     let Some(dump) = sample("vlp16_einride_recording.bin") else { return };
     let packets: Vec<&[u8]> = dump.chunks_exact(1_206).collect();
     assert_eq!(packets.len(), 1_000);
     let garbled = |start: usize, end: usize| {
         (DamageKind::Garbled, (start * 1_206) as u64..(end * 1_206) as u64)
     };
-    // The flag of a block, of the first packet and of two that one sound one parts.
+    // The flag of a block: of the first packet, and of two packets with a sound one
+    // between them.
     let mut wrong = dump.to_vec();
     for (packet, block) in [(0, 0), (500, 3), (502, 11)] {
         wrong[packet * 1_206 + block * 100] ^= 1;
@@ -321,7 +325,7 @@ fn broken_bytes_of_bare_packets_cost_the_packets_that_they_are_in() {
     let kept = (0..1_000).filter(|n| ![0, 500, 502].contains(n));
     assert!(found.iter().eq(kept.map(|n| packets[n])));
     assert_eq!(damage, [garbled(0, 1), garbled(500, 501), garbled(502, 503)]);
-    // A byte that is missing, and a hundred too many.
+    // A missing byte, and a hundred additional ones.
     let mut wrong = dump.to_vec();
     wrong.splice(700 * 1_206..700 * 1_206, [0xff; 100]);
     wrong.remove(300 * 1_206 + 7);
@@ -337,7 +341,7 @@ fn broken_bytes_of_bare_packets_cost_the_packets_that_they_are_in() {
 }
 
 #[test]
-fn sound_captures_keep_the_laws() {
+fn sound_captures_conform() {
     for name in ["std.pcapng", "ipfrag.pcap", "two_sections_mixed_endian.pcapng"] {
         if let Some(bytes) = sample(&format!("pcap_variants/{name}")) {
             conformance::check(&FORMAT, bytes);
@@ -349,7 +353,7 @@ fn sound_captures_keep_the_laws() {
 }
 
 #[test]
-fn odd_captures_and_bare_packets_keep_the_laws() {
+fn unusual_captures_and_bare_packets_conform() {
     for name in [
         "pcap_variants/noise_two_sensors.pcap",
         "pcap_variants/simplepackets.pcapng",
@@ -366,16 +370,16 @@ fn odd_captures_and_bare_packets_keep_the_laws() {
 }
 
 #[test]
-fn any_length_at_its_maximum_is_survived() {
+fn maximum_lengths_at_any_offset_do_not_panic() {
     let puck = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/puck.pcap");
     let puck = Some(Bytes::from(std::fs::read(puck).unwrap()));
     let ng = sample("pcap_variants/two_interfaces.pcapng");
     let pieces = sample("pcap_variants/ipfrag.pcap");
     for bytes in [puck, ng, pieces].into_iter().flatten() {
-        // A few frames are enough, and quick.
+        // A few frames are sufficient and fast.
         let bytes = bytes.slice(..bytes.len().min(6_000));
         for at in 0..bytes.len() - 4 {
-            // All of the first frames' headers, and some of what they hold.
+            // All headers of the first frames, and some of their contents.
             if at > 300 && at % 5 != 0 {
                 continue;
             }

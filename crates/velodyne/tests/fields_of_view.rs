@@ -1,5 +1,5 @@
-//! Lidars whose field of view is limited: generated packets as points. The azimuth and the
-//! time of each firing are known.
+//! Points of generated packets of lidars with a limited field of view. The azimuth and
+//! the time of each firing are known.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -19,12 +19,12 @@ use logtool_velodyne::{
     points::TimeSource,
 };
 
-/// The times of points.
+/// The clock of the record times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stamp {
-    /// The host stamps packets on arrival.
+    /// The host timestamps packets on arrival.
     Arrival,
-    /// The log has the time of the first firing.
+    /// The log has the times of the first firings.
     First,
     /// The lidar's own clock is used.
     Sensor,
@@ -42,8 +42,8 @@ struct Setup {
     rotations: f64,
 }
 
-/// How blocks are arranged: the blocks of a firing, those in use, and nanoseconds from a
-/// firing to the next.
+/// Returns the arrangement of blocks: the blocks of a firing, the used blocks, and the
+/// nanoseconds between firings.
 fn layout(model: Model, returns: ReturnMode) -> (usize, usize, f64) {
     let is_dual = returns == ReturnMode::Dual;
     let factor = if is_dual { 2 } else { 1 };
@@ -66,8 +66,8 @@ impl Setup {
         self.rpm / 60.0 * 36_000.0 / 1e9
     }
 
-    /// Returns the azimuth at a time in nanoseconds after the first firing, which is in the
-    /// middle of the field of view.
+    /// Returns the azimuth at a time in nanoseconds after the first firing, which is in
+    /// the middle of the field of view.
     fn azimuth(&self, nanos: f64) -> f64 {
         let visible = (u32::from(self.end) + 36_000 - u32::from(self.start)) % 36_000;
         f64::from(self.start) + f64::from(visible) / 2.0 + self.rate() * nanos
@@ -79,12 +79,12 @@ impl Setup {
         after < f64::from(visible)
     }
 
-    /// How often the blanked sector was passed before.
+    /// Returns how often the blanked sector was passed before.
     fn passed(&self, nanos: f64) -> i64 {
         ((self.azimuth(nanos) - f64::from(self.start)) / 36_000.0).floor() as i64
     }
 
-    /// Returns the times of all firings, if the field of view is limited after `begin`
+    /// Returns the times of all firings if the field of view is limited after `begin`
     /// nanoseconds.
     fn firings(&self, begin: f64) -> Vec<f64> {
         let (_, _, interval) = layout(self.model, self.returns);
@@ -93,7 +93,7 @@ impl Setup {
         all.filter(|nanos| *nanos < begin || self.is_visible(*nanos)).collect()
     }
 
-    /// Returns the numbers of the packets that span the blanked sector.
+    /// Returns the numbers of the packets that cross the blanked sector.
     fn spanning(&self) -> Vec<usize> {
         let (blocks, used, _) = layout(self.model, self.returns);
         let firings = self.firings(0.0);
@@ -105,7 +105,7 @@ impl Setup {
     }
 
     /// Returns a capture with nanoseconds. The field of view is limited after `begin`
-    /// nanoseconds. Packets are left out if `is_lost` is true for their number.
+    /// nanoseconds. Packets for which `is_lost` returns true are omitted.
     fn capture(&self, begin: f64, is_lost: impl Fn(usize) -> bool) -> Bytes {
         let (blocks, used, interval) = layout(self.model, self.returns);
         let sensor = Sensor { model: self.model, returns: self.returns };
@@ -119,7 +119,8 @@ impl Setup {
                 continue;
             }
             let (first, final_) = (times[0], times[firings - 1]);
-            // As the last firing ends, or as the last one of a packet without a gap begins.
+            // The end of the last firing, or the start of the last one of a packet
+            // without a gap.
             let at_end = final_ + interval - firings as f64 * interval;
             let is_end = self.model.anchor() == Anchor::End;
             let packet_nanos = if is_end { sensor.packet_nanos() } else { 0.0 };
@@ -142,7 +143,7 @@ impl Setup {
                 let azimuth = self.azimuth(times[block / blocks]).rem_euclid(36_000.0);
                 bytes.extend(self.flag(block).to_le_bytes());
                 bytes.extend((azimuth as u16).to_le_bytes());
-                // Two returns differ, so that both are points.
+                // The two returns differ, so that both are points.
                 let distance = 5_000 + (block % 8) as u16;
                 for channel in 0..32 {
                     let distance = if channel % 31 == 0 { distance } else { 0 };
@@ -205,10 +206,10 @@ impl Setup {
         let (blocks, _, interval) = layout(self.model, self.returns);
         assert!(blocks > 0 && !times.is_empty());
         let first_pass = self.passed(0.0);
-        // All lasers of a block of an HDL-64E have the azimuth of the block.
+        // All lasers in a block of an HDL-64E have the azimuth of the block.
         let is_still = self.model.is_hdl64e();
         let late = if is_still { self.rate() * interval / 100.0 } else { 0.0 };
-        // The VLS-128 counts from its fourth group of lasers.
+        // The time of a VLS-128 is that of its fourth group of lasers.
         let shift = match self.model {
             Model::Vls128 | Model::AlphaPrime => 8_700.0,
             _ => 0.0,
@@ -222,7 +223,7 @@ impl Setup {
                 off = (off - late).max(0.0);
             }
             assert!(off.abs() < 0.06, "{self:?}: point {at} is {off} deg off");
-            // No laser looks further to the side than 7 degrees.
+            // No laser points further to the side than 7 degrees.
             let seen = f64::from(-y[at]).atan2(f64::from(x[at])).to_degrees();
             let turned =
                 (seen - f64::from(azimuths[at]) + 180.0).rem_euclid(360.0) - 180.0;
@@ -242,7 +243,7 @@ impl Setup {
     }
 }
 
-/// Returns what `check` reports about lost packets.
+/// Returns the finding about lost packets.
 fn lost_packets(log: &CaptureLog) -> Option<String> {
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
@@ -277,7 +278,7 @@ fn points(log: &CaptureLog) -> RecordBatch {
 const SINGLE: ReturnMode = ReturnMode::Strongest;
 
 #[test]
-fn sectors_of_any_width_and_position_are_found() {
+fn sectors_of_any_width_and_position_are_detected() {
     for (start, end) in [
         (4_500, 31_500),
         (9_000, 27_000),
@@ -293,7 +294,7 @@ fn sectors_of_any_width_and_position_are_found() {
         for rpm in [300.0, 600.0, 1_200.0] {
             for stamp in [Stamp::Arrival, Stamp::First, Stamp::Sensor] {
                 let (model, returns) = (Model::Vlp16, SINGLE);
-                // A packet of a very narrow field of view holds several rotations.
+                // With a very narrow field of view, a packet contains several rotations.
                 let visible = (u32::from(end) + 36_000 - u32::from(start)) % 36_000;
                 let rotations = if visible < 1_000 { 60.3 } else { 3.3 };
                 Setup { model, returns, rpm, start, end, stamp, rotations }.check();
@@ -303,7 +304,7 @@ fn sectors_of_any_width_and_position_are_found() {
 }
 
 #[test]
-fn packets_of_all_models_may_span_a_blanked_sector() {
+fn packets_of_all_models_may_cross_a_blanked_sector() {
     for model in [
         Model::Hdl64eS2,
         Model::Hdl64eS3,
@@ -323,7 +324,7 @@ fn packets_of_all_models_may_span_a_blanked_sector() {
                     (Stamp::First, 1_200.0),
                     (Stamp::Sensor, 1_200.0),
                 ] {
-                    // A few packets that all span the sector do not show which firing
+                    // A few packets that all cross the sector do not show which firing
                     // has the time of the record.
                     let is_narrow = start == 17_500;
                     let rotations = if is_narrow { 20.3 } else { 2.3 };
@@ -334,7 +335,7 @@ fn packets_of_all_models_may_span_a_blanked_sector() {
     }
 }
 
-/// Sectors of 10, 90, 180 and 300 degrees; some contain 0 degrees.
+/// Sectors of 10, 90, 180 and 300 degrees. Some contain 0 degrees.
 const FIELDS: [(u16, u16); 6] = [
     (500, 35_500),
     (10_000, 9_000),
@@ -345,7 +346,7 @@ const FIELDS: [(u16, u16); 6] = [
 ];
 
 #[test]
-fn packets_that_are_lost_are_counted_around_a_sector() {
+fn lost_packets_are_counted_around_a_sector() {
     let (model, returns, rpm, rotations) = (Model::Vlp16, SINGLE, 600.0, 12.3);
     for (start, end) in FIELDS {
         for stamp in [Stamp::Arrival, Stamp::First, Stamp::Sensor] {
@@ -373,7 +374,7 @@ fn packets_that_are_lost_are_counted_around_a_sector() {
 }
 
 #[test]
-fn a_field_of_view_that_is_limited_later_is_found() {
+fn field_of_view_that_is_limited_later_is_detected() {
     let (returns, rotations) = (SINGLE, 145.3);
     // After more than 8,192 packets.
     for (model, rpm, begin, (start, end), stamp) in [
@@ -388,7 +389,7 @@ fn a_field_of_view_that_is_limited_later_is_found() {
         let topic = log.manifest().topic("points").unwrap();
         let told = &log.manifest().topics[topic.index()].metadata["field_of_view"];
         assert!(told.ends_with("but not from the start of the log"), "{told}");
-        // The notes of the manifest hold it as well.
+        // The private state of the manifest contains it as well.
         let manifest = Arc::new(log.manifest().clone());
         let again =
             CaptureLog::resume(log.source().clone(), manifest, OpenOptions::default());

@@ -1,4 +1,5 @@
-//! Scans lie where their groups say, of all samples and of heads that turn like no head.
+//! Points of scans are within the groups of the scans, for all samples and for irregular
+//! rotations.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -23,7 +24,7 @@ use logtool_velodyne::{
     vel,
 };
 
-/// The number of the scan and the time of each point.
+/// Returns the scan number and the time of each point.
 fn rows(points: &RecordBatch) -> Vec<(usize, Option<i64>)> {
     let scans = points["scan"].as_primitive::<UInt32Type>();
     let times = points["time"].as_primitive::<TimestampNanosecondType>();
@@ -31,15 +32,15 @@ fn rows(points: &RecordBatch) -> Vec<(usize, Option<i64>)> {
     (0..points.num_rows()).map(|row| (scans.value(row) as usize, time(row))).collect()
 }
 
-/// Whether a record of these bytes may hold points of the scan `number`.
+/// Returns whether a record with this offset and length may contain points of the scan
+/// `number`.
 fn may_hold(groups: &[Group], number: usize, offset: u64, len: usize) -> bool {
     let group = &groups[number.min(groups.len() - 1)];
     let next = groups.get(number + 1).map_or(u64::MAX, |next| next.start);
     offset + len as u64 >= group.earliest && offset <= next
 }
 
-/// Asserts that each point of `topic` lies where its group does and is of its times; says
-/// how many points there are.
+/// Asserts that each point of `topic` is within its group. Returns the number of points.
 fn assert_points(name: &str, log: &dyn Log, topic: TopicId) -> usize {
     let groups = log.groups(topic, TimeRange::ALL).unwrap().unwrap();
     assert!(groups.is_sorted_by_key(|group| group.start), "{name}");
@@ -71,7 +72,7 @@ fn assert_points(name: &str, log: &dyn Log, topic: TopicId) -> usize {
 }
 
 #[test]
-fn all_points_of_samples_lie_in_their_groups() {
+fn points_of_samples_are_within_their_groups() {
     let formats: [(&dyn Format, &[&str]); 2] =
         [(&capture::FORMAT, &["pcap", "pcapng"]), (&vel::FORMAT, &["vel"])];
     for (format, extensions) in formats {
@@ -94,7 +95,7 @@ fn all_points_of_samples_lie_in_their_groups() {
     }
 }
 
-/// What is as good as random, from 0 to below `below`.
+/// Returns a pseudo-random number below `below`.
 fn any(state: &mut u64, below: u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -103,7 +104,7 @@ fn any(state: &mut u64, below: u64) -> u64 {
 }
 
 #[test]
-fn points_of_a_head_that_jumps_lie_in_their_groups_too() {
+fn points_of_irregular_rotations_are_within_their_groups() {
     let state = &mut 11;
     let mut ahead = 0;
     for round in 0..60 {
@@ -127,7 +128,7 @@ fn points_of_a_head_that_jumps_lie_in_their_groups_too() {
                 2 => azimuth += 36_000 - any(state, 300),
                 _ => {}
             }
-            // Some packets are no lidar's.
+            // Some packets are not from a lidar.
             let step = if any(state, 50) == 0 {
                 any(state, 9_000)
             } else {

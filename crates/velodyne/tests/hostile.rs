@@ -1,5 +1,5 @@
-//! Packets of any bytes, for every model and formula: no panic, and what is no packet of
-//! the sensor is told.
+//! Packets of arbitrary bytes for every model and formula cause no panic, and invalid
+//! packets are reported.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ use logtool_velodyne::{
     points::{Axes, Formula, PointDecoder, PointOptions, TimeSource},
 };
 
-/// Numbers that look random.
+/// A pseudo-random number generator.
 struct Numbers(u64);
 
 impl Numbers {
@@ -24,7 +24,8 @@ impl Numbers {
     }
 }
 
-/// A packet of random bytes whose flags are mostly known, and times that are far apart.
+/// Returns a packet of random bytes, mostly with known flags, and with times that are far
+/// apart.
 fn packet(numbers: &mut Numbers) -> (Timestamp, Vec<u8>) {
     let mut bytes: Vec<u8> = (0..DATA_BYTES).map(|_| numbers.next() as u8).collect();
     let order = numbers.next() % 5;
@@ -54,7 +55,7 @@ fn packet(numbers: &mut Numbers) -> (Timestamp, Vec<u8>) {
 }
 
 #[test]
-fn packets_of_any_bytes_are_read_or_told() {
+fn arbitrary_packets_are_decoded_or_reported() {
     let mut numbers = Numbers(1);
     let packets: Vec<_> = (0..300).map(|_| packet(&mut numbers)).collect();
     let mut block = Block::default();
@@ -90,7 +91,7 @@ fn packets_of_any_bytes_are_read_or_told() {
 }
 
 #[test]
-fn any_bytes_are_evidence_and_status() {
+fn arbitrary_bytes_are_accepted_as_evidence_and_status() {
     let mut numbers = Numbers(2);
     let mut evidence = Evidence::default();
     let mut stream = StatusStream::new(288.0);

@@ -1,5 +1,4 @@
-//! `.vel` logs keep the laws of the core: those of our own writer, and those that others
-//! packed.
+//! Conformance of `.vel` logs, written by our own writer and by others.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -12,7 +11,7 @@ fn sample(name: &str) -> Option<Bytes> {
 }
 
 #[test]
-fn sound_vel_logs_keep_the_laws() {
+fn sound_vel_logs_conform() {
     for name in ["sample_real_s1.vel", "sample_real_s1_size21.vel"] {
         if let Some(bytes) = sample(name) {
             conformance::check(&vel::FORMAT, bytes);
@@ -21,7 +20,7 @@ fn sound_vel_logs_keep_the_laws() {
 }
 
 #[test]
-fn long_and_damaged_vel_logs_keep_the_laws() {
+fn long_and_damaged_vel_logs_conform() {
     for name in ["sample_real_s1_trunc_noindex.vel", "sample_real_s1_loop12.vel"] {
         if let Some(bytes) = sample(name) {
             conformance::check_damaged(&vel::FORMAT, bytes);

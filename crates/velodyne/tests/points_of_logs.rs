@@ -1,4 +1,4 @@
-//! Points come out the same whatever the packets lie in, and however it is split.
+//! Points are the same in any container, and for any division into parts.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -36,8 +36,8 @@ fn capture(name: &str) -> Option<CaptureLog> {
     Some(CaptureLog::open(bytes, OpenOptions::default()).unwrap())
 }
 
-/// The points of a log, read in parts of about `target` bytes, each by a decoder of its
-/// own.
+/// Returns the points of a log, read in parts of about `target` bytes, each with a
+/// decoder of its own.
 fn points(log: &dyn Log, target: u64) -> RecordBatch {
     let topic = log.manifest().topic("points").unwrap();
     let topics = [topic].into_iter().collect();
@@ -57,7 +57,7 @@ fn points(log: &dyn Log, target: u64) -> RecordBatch {
 }
 
 #[test]
-fn points_of_packets_without_time_have_none() {
+fn points_of_packets_without_time_have_null_times() {
     let Some(log) = capture("pcap_variants/simplepackets.pcapng") else { return };
     let points = points(&log, u64::MAX);
     assert!(points.num_rows() > 0);
@@ -65,7 +65,7 @@ fn points_of_packets_without_time_have_none() {
 }
 
 #[test]
-fn a_vel_log_gives_the_points_of_the_capture_that_it_is_made_of() {
+fn vel_log_has_the_points_of_its_source_capture() {
     for (vel, pcap) in [
         ("sample_real_s1.vel", "hdl64e_atwallshort.pcap"),
         ("sample_real_s1_size21.vel", "hdl64e_atwallshort.pcap"),
@@ -87,7 +87,7 @@ fn a_vel_log_gives_the_points_of_the_capture_that_it_is_made_of() {
     }
 }
 
-/// The points of these times, and the scans that are told as partial.
+/// Returns the points of these times, and the list of partial scans.
 fn points_within(log: &dyn Log, time: TimeRange) -> (RecordBatch, String) {
     let topic = log.manifest().topic("points").unwrap();
     let topics = [topic].into_iter().collect();
@@ -106,7 +106,7 @@ fn points_within(log: &dyn Log, time: TimeRange) -> (RecordBatch, String) {
     (decoder.take().unwrap(), partial.clone())
 }
 
-/// The numbers in a text like `0,7-9`.
+/// Parses a list of numbers such as `0,7-9`.
 fn numbers(text: &str) -> Vec<u32> {
     let runs = text.split(',').filter(|run| !run.is_empty());
     let all = runs.flat_map(|run| {
@@ -117,7 +117,7 @@ fn numbers(text: &str) -> Vec<u32> {
 }
 
 #[test]
-fn points_are_cut_by_the_time_of_their_firing_and_the_scans_that_are_cut_are_told() {
+fn points_are_selected_by_firing_time_and_partial_scans_are_listed() {
     let vel = ["sample_sim_s2.vel", "sample_real_s1.vel"].map(|name| {
         let log = VelLog::open(Arc::new(sample(name)?), OpenOptions::default());
         Some((name, Box::new(log.unwrap()) as Box<dyn Log>))
@@ -143,7 +143,7 @@ fn points_are_cut_by_the_time_of_their_firing_and_the_scans_that_are_cut_are_tol
                     .unwrap();
             let (found, partial) = points_within(&*log, time);
             assert_eq!(found.columns(), wanted.columns(), "{name}: {from:?} to {to:?}");
-            // Scans of which some points are in the cut, and not all.
+            // Scans of which some points, but not all, are selected.
             let mut counts: BTreeMap<u32, [u32; 2]> = BTreeMap::new();
             for (scan, is_wanted) in scans.iter().zip(&is_wanted) {
                 counts.entry(*scan).or_default()[usize::from(*is_wanted)] += 1;
@@ -161,15 +161,15 @@ fn points_are_cut_by_the_time_of_their_firing_and_the_scans_that_are_cut_are_tol
     }
 }
 
-/// Whether all parts are so short that the points of some at a time take little memory: those of
-/// a packet are a dozen times as long as it.
+/// Returns whether all parts are so short that the points of a few take little memory:
+/// those of a packet are a dozen times as long as the packet.
 fn are_short(log: &dyn Log) -> bool {
     let parts = &log.manifest().parts;
     parts.iter().all(|part| part.bytes.end - part.bytes.start < 5 << 18)
 }
 
 #[test]
-fn parts_that_are_decoded_one_by_one_give_the_points_of_the_whole() {
+fn parts_decoded_separately_have_the_points_of_the_whole() {
     let Some(log) = capture("sim_hdl64e_s2.pcap") else { return };
     assert!(are_short(&log));
     assert!(points(&log, 0) == points(&log, u64::MAX));
@@ -180,7 +180,7 @@ fn parts_that_are_decoded_one_by_one_give_the_points_of_the_whole() {
 }
 
 #[test]
-fn the_calibration_in_the_packets_is_found_when_a_log_is_opened() {
+fn calibration_in_packets_is_found_when_opening() {
     for name in ["sim_hdl64e_s2.pcap", "sim_hdl64e_s3_single.pcap"] {
         let Some(log) = capture(name) else { continue };
         let points = log.manifest().topic("points").unwrap();
@@ -193,7 +193,7 @@ fn the_calibration_in_the_packets_is_found_when_a_log_is_opened() {
 }
 
 #[test]
-fn a_vlp_16_that_says_it_is_an_hdl_32e_is_told_by_its_period() {
+fn vlp_16_with_the_product_id_of_hdl_32e_is_detected() {
     for name in
         ["vlp16_veloview_test-90deg-1-50-frames.pcap", "vlp16_rustlidarutils.pcap"]
     {
@@ -206,7 +206,7 @@ fn a_vlp_16_that_says_it_is_an_hdl_32e_is_told_by_its_period() {
 }
 
 #[test]
-fn the_user_knows_better() {
+fn options_override_detected_values() {
     let Some(bytes) = sample("vlp16_nebula.pcap") else { return };
     let mut options = LidarOptions::default();
     options.model = Some(Model::Vlp16HiRes);
@@ -218,12 +218,12 @@ fn the_user_knows_better() {
     let id = log.manifest().topic("points").unwrap();
     let metadata = &log.manifest().get(id).unwrap().metadata;
     assert_eq!(metadata["lidar"], "VLP-16 Hi-Res, dual return");
-    assert_eq!(metadata["lidar_because"], "the user says so");
+    assert_eq!(metadata["lidar_because"], "set by the user");
     assert_eq!(metadata["formula"], "ros");
     assert!(points(&log, u64::MAX).num_rows() > 0);
 }
 
-/// The time of the first point, in nanoseconds of Unix time, when UTC is asked for.
+/// Returns the Unix time of the first point in nanoseconds, if UTC is requested.
 fn first_utc(name: &str) -> Option<(i64, CaptureLog)> {
     let mut options = LidarOptions::default();
     options.utc = true;
@@ -237,9 +237,9 @@ fn first_utc(name: &str) -> Option<(i64, CaptureLog)> {
 }
 
 #[test]
-fn points_are_on_utc_where_a_receiver_sets_the_clock_of_the_lidar() {
-    // The stamps of the first data packets, in microseconds past the hour, and the hours
-    // that NMEA and the status tell; the first firing is so many nanoseconds later.
+fn points_are_in_utc_if_a_receiver_sets_the_lidar_clock() {
+    // The timestamps of the first data packets in microseconds past the hour, the hours
+    // from NMEA and the status bytes, and the nanoseconds until the first firing.
     // date -u -d "2015-07-23 21:00" +%s; date -u -d "2010-09-30 12:00" +%s
     for (name, hour, stamp, first, verdict) in [
         ("vlp16_opendlv_sampleShort.pcap", 1_437_685_200, 2_467_108_343, 0, "those of"),
@@ -247,7 +247,7 @@ fn points_are_on_utc_where_a_receiver_sets_the_clock_of_the_lidar() {
     ] {
         let Some((found, log)) = first_utc(name) else { continue };
         let expected = hour * 1_000_000_000 + stamp * 1_000 + first;
-        // Of the first firings, some did not come back.
+        // Some of the first firings have no return.
         let late = found - expected;
         assert!((0..100_000).contains(&late), "{name}: {late} ns late");
         let id = log.manifest().topic("points").unwrap();
@@ -259,9 +259,9 @@ fn points_are_on_utc_where_a_receiver_sets_the_clock_of_the_lidar() {
 }
 
 #[test]
-fn the_clock_of_a_capture_is_compared_with_utc_by_packets_that_are_locked() {
+fn capture_clock_is_compared_with_utc_by_locked_packets() {
     let Some(log) = capture("vlp16_opendlv_sampleShort.pcap") else { return };
-    // The first position packet: captured at 21:41:05.704139, it says 21:41:06 and
+    // The first position packet: captured at 21:41:05.704139, with NMEA 21:41:06 and
     // 2467110195 us past the hour.
     let fit = log.manifest().clock.to_unix.clone().unwrap();
     let first = 1_406_056_000;
@@ -272,7 +272,7 @@ fn the_clock_of_a_capture_is_compared_with_utc_by_packets_that_are_locked() {
 }
 
 #[test]
-fn packets_that_do_not_tell_of_a_pulse_tell_utc_where_no_others_do() {
+fn packets_without_a_pulse_state_utc_if_there_are_no_others() {
     let Some(bytes) = sample("hdl32e_rustlidarutils_example.pcap") else { return };
     let of = |clock| {
         let mut options = LidarOptions::default();
@@ -281,8 +281,8 @@ fn packets_that_do_not_tell_of_a_pulse_tell_utc_where_no_others_do() {
         let log = CaptureLog::open_with(source, OpenOptions::default(), &options);
         log.unwrap().manifest().clock.to_unix.clone()
     };
-    // The first position packet: captured at 22:02:45.380293, it says 22:02:43 and 164475540 us
-    // past the hour.
+    // The first position packet: captured at 22:02:45.380293, with NMEA 22:02:43 and
+    // 164475540 us past the hour.
     let fit = of(ClockChoice::Auto).unwrap();
     assert!((fit.offset_nanos + 904_753_000).abs() < 1_000_000, "{fit:?}");
     assert!(fit.spread_nanos < 1_000_000 && fit.observations == 100, "{fit:?}");
@@ -290,7 +290,7 @@ fn packets_that_do_not_tell_of_a_pulse_tell_utc_where_no_others_do() {
 }
 
 #[test]
-fn a_clock_that_nobody_sets_is_not_taken_for_utc() {
+fn clock_that_is_not_set_is_not_utc() {
     let Some((found, log)) = first_utc("vlp16_mrpt_gps_sample.pcap") else { return };
     let id = log.manifest().topic("points").unwrap();
     eprintln!("{found} {:?}", log.manifest().get(id).unwrap().metadata);
@@ -301,7 +301,7 @@ fn a_clock_that_nobody_sets_is_not_taken_for_utc() {
 }
 
 #[test]
-fn a_model_that_the_packets_speak_against_is_told() {
+fn model_option_that_contradicts_the_packets_is_reported() {
     let Some(bytes) = sample("sim_hdl64e_s2.pcap") else { return };
     let of = |model| {
         let mut options = LidarOptions::default();
@@ -310,20 +310,20 @@ fn a_model_that_the_packets_speak_against_is_told() {
         CaptureLog::open_with(source, OpenOptions::default(), &options).unwrap()
     };
     let log = of(Model::Hdl64eS1);
-    let told = log.manifest().remarks.iter().find(|r| r.contains("as the user says"));
+    let told = log.manifest().remarks.iter().find(|r| r.contains("as set by the user"));
     let told = told.expect("a remark");
-    for word in ["HDL-64E S1", "the packets say HDL-64E S2", "blocks in turn"] {
+    for word in ["HDL-64E S1", "the packets indicate HDL-64E S2", "blocks in turn"] {
         assert!(told.contains(word), "{told}");
     }
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
     assert!(findings.iter().any(|found| found.code.name == "lidar.model.overruled"));
     let log = of(Model::Hdl64eS2);
-    assert!(!log.manifest().remarks.iter().any(|r| r.contains("as the user says")));
+    assert!(!log.manifest().remarks.iter().any(|r| r.contains("as set by the user")));
 }
 
 #[test]
-fn of_clocks_that_contradict_each_other_one_is_chosen_and_told() {
+fn contradicting_clocks_are_reported_and_one_is_chosen() {
     let Some(bytes) = sample("sample_sim_s2.vel") else { return };
     let of = |clock| {
         let mut options = LidarOptions::default();
@@ -333,7 +333,7 @@ fn of_clocks_that_contradict_each_other_one_is_chosen_and_told() {
         let id = log.manifest().topic("points").unwrap();
         log.manifest().get(id).unwrap().metadata.clone()
     };
-    // GPS says 13:11:07 at the first seconds, the packets 59:58.9 past the hour.
+    // GPS states 13:11:07 in the first seconds, and the packets 59:58.9 past the hour.
     let records = "those of the records";
     let own = "those of the lidar's own clock";
     for (clock, times, other) in [
@@ -346,7 +346,7 @@ fn of_clocks_that_contradict_each_other_one_is_chosen_and_told() {
         let told = &metadata["clock_remark"];
         assert!(told.contains(other) && told.contains("668."), "{told}");
     }
-    // A capture has no GPS but that of the lidar, and both say the same.
+    // A capture has only the GPS of the lidar, and both agree.
     let Some((_, log)) = first_utc("sim_hdl64e_s2.pcap") else { return };
     let id = log.manifest().topic("points").unwrap();
     assert!(!log.manifest().get(id).unwrap().metadata.contains_key("clock_remark"));

@@ -1,4 +1,4 @@
-//! Scans are turns of the head, of real lidars too.
+//! Scans are rotations of the head, even for real lidars.
 
 #![allow(clippy::unwrap_used)]
 
@@ -36,7 +36,8 @@ const CAPTURES: [&str; 6] = [
     "vlp16_nebula.pcap",
 ];
 
-/// How often the azimuth falls by more than half a turn, seen by bytes alone.
+/// Returns how often the azimuth decreases by more than half a rotation, from the bytes
+/// alone.
 fn falls(packets: &[Payload]) -> usize {
     let azimuths = packets.iter().flat_map(|(_, payload)| {
         (0..12).map(|block| {
@@ -49,7 +50,7 @@ fn falls(packets: &[Payload]) -> usize {
 }
 
 #[test]
-fn a_scan_begins_where_the_azimuth_falls_and_the_first_and_last_are_partial() {
+fn scans_start_where_the_azimuth_wraps_and_the_ends_are_partial() {
     let Some(samples) = samples() else { return };
     for name in CAPTURES {
         let packets = packets(&samples.join(name));
@@ -59,7 +60,8 @@ fn a_scan_begins_where_the_azimuth_falls_and_the_first_and_last_are_partial() {
         let partial: Vec<u32> =
             (0..count as u32).filter(|scan| index.is_partial(*scan)).collect();
         let first = u16::from_le_bytes([packets[0].1[2], packets[0].1[3]]);
-        // Nothing is missing before the first block if the one before it was before the cut.
+        // The first scan is complete if the block before its first block would be before
+        // the scan start.
         let azimuth = |at: usize| {
             u16::from_le_bytes([packets[0].1[100 * at + 2], packets[0].1[100 * at + 3]])
         };
@@ -69,7 +71,7 @@ fn a_scan_begins_where_the_azimuth_falls_and_the_first_and_last_are_partial() {
             false => vec![0, count as u32 - 1],
         };
         assert_eq!(partial, wanted, "{name}");
-        // The same beside the column, and no scan that there is not.
+        // The metadata of the column lists the same scans, and none that do not exist.
         let sensor = sensor(&packets);
         let calibration = Calibration::of_model(sensor.model);
         let (options, columns) = (PointOptions::default(), Columns::default());
@@ -84,7 +86,7 @@ fn a_scan_begins_where_the_azimuth_falls_and_the_first_and_last_are_partial() {
 }
 
 #[test]
-fn points_are_cut_at_the_firing_at_any_azimuth() {
+fn scans_start_at_the_firing_for_any_azimuth() {
     let Some(samples) = samples() else { return };
     for (name, cut) in [
         ("vlp16_opendlv_sampleShort.pcap", 0),
@@ -97,8 +99,8 @@ fn points_are_cut_at_the_firing_at_any_azimuth() {
         let mut options = PointOptions::default();
         options.cut = cut;
         let points = decode(&packets, sensor, &calibration, options);
-        // In a scan, the azimuth after the cut only grows, but for the order in which
-        // the lasers of a block are told.
+        // In a scan, the azimuth after the scan start only increases, except for the
+        // order of the lasers in a block.
         let after = |azimuth: f64| (azimuth - f64::from(cut) / 100.0).rem_euclid(360.0);
         for at in 1..points.scan.len() {
             let (before, now) =
@@ -114,7 +116,7 @@ fn points_are_cut_at_the_firing_at_any_azimuth() {
 }
 
 #[test]
-fn with_an_index_any_part_has_the_scans_of_the_whole() {
+fn parts_with_an_index_have_the_scan_numbers_of_the_whole() {
     let Some(samples) = samples() else { return };
     for name in CAPTURES {
         let packets = packets(&samples.join(name));
@@ -141,10 +143,10 @@ fn with_an_index_any_part_has_the_scans_of_the_whole() {
 }
 
 #[test]
-fn a_rotation_that_is_lost_begins_a_new_scan() {
+fn lost_rotation_starts_a_new_scan() {
     let Some(samples) = samples() else { return };
     let mut packets = packets(&samples.join("vlp16_opendlv_sampleShort.pcap"));
-    // 76 packets are a rotation: of 70, the same one seems to go on.
+    // A rotation has 76 packets: without 70, the same rotation seems to continue.
     let whole = index(&packets, 0).starts.len();
     packets.drain(120..190);
     let index = index(&packets, 0);

@@ -1,5 +1,4 @@
-//! The logs of lidars in `testdata/` are the ones that the generator writes, and keep the
-//! laws.
+//! The lidar logs in `testdata/` equal the output of their generator, and conform.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -22,9 +21,9 @@ fn testdata(name: &str) -> Bytes {
 }
 
 #[test]
-fn the_generator_writes_what_lies_in_testdata() {
+fn generator_writes_the_files_in_testdata() {
     for (name, bytes) in files::all().unwrap() {
-        // Not `assert_eq`: it would print both.
+        // Not `assert_eq`, which would print both.
         assert!(
             testdata(name) == bytes,
             "{name} differs; cargo run -p logtool-velodyne --example make_lidar_logs"
@@ -34,14 +33,14 @@ fn the_generator_writes_what_lies_in_testdata() {
 }
 
 #[test]
-fn our_own_logs_keep_the_laws() {
+fn generated_logs_conform() {
     conformance::check(&vel::FORMAT, testdata("car.vel"));
     conformance::check_damaged(&vel::FORMAT, testdata("damaged/cut.vel"));
     conformance::check(&capture::FORMAT, testdata("puck.pcap"));
 }
 
 #[test]
-fn the_car_is_what_was_written() {
+fn car_log_has_its_generated_contents() {
     let bytes = testdata("car.vel");
     let log = VelLog::open(Arc::new(bytes), OpenOptions::default()).unwrap();
     assert_eq!(log.version(), (1, 1));
@@ -60,7 +59,7 @@ fn the_car_is_what_was_written() {
     assert_eq!(records("message_0x00012345_v3"), 1);
     assert_eq!(manifest.metadata["packets"], Value::UInt(36));
     assert_eq!(log.lidar().unwrap().sensor.model, Model::Hdl64eS2);
-    // 2010-09-30 13:11:07 UTC was 613 ms after the program started.
+    // 2010-09-30 13:11:07 UTC was 613 ms after the start of the program.
     let fit = manifest.clock.to_unix.as_ref().unwrap();
     assert_eq!(fit.offset_nanos, 1_285_852_267_000_000_000 - 613_000_000);
     assert_eq!((fit.spread_nanos, fit.observations), (0, 2));
@@ -68,7 +67,7 @@ fn the_car_is_what_was_written() {
 }
 
 #[test]
-fn of_a_message_that_is_cut_whole_packets_are_left() {
+fn truncated_message_keeps_its_complete_packets() {
     let bytes = testdata("damaged/cut.vel");
     let len = bytes.len() as u64;
     let log = VelLog::open(Arc::new(bytes), OpenOptions::default()).unwrap();
@@ -80,7 +79,7 @@ fn of_a_message_that_is_cut_whole_packets_are_left() {
 }
 
 #[test]
-fn the_puck_is_what_was_written() {
+fn puck_capture_has_its_generated_contents() {
     let bytes = testdata("puck.pcap");
     let log = CaptureLog::open(Arc::new(bytes), OpenOptions::default()).unwrap();
     let manifest = log.manifest();
@@ -91,7 +90,7 @@ fn the_puck_is_what_was_written() {
     assert_eq!(manifest.metadata["other_protocols"], Value::UInt(1));
     let points = manifest.topic("points").unwrap();
     assert_eq!(log.lidar(points).unwrap().sensor.model, Model::Vlp16);
-    // From 300 degrees on over the cut at 0, and on to 340.
+    // From 300 degrees over the scan start at 0 to 340.
     let scans = log.scans(points).unwrap();
     let at_cut: Vec<bool> = scans.starts.iter().map(|start| start.is_at_cut).collect();
     assert_eq!(at_cut, [false, true]);

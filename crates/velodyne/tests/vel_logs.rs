@@ -1,4 +1,4 @@
-//! `.vel` logs of all sorts are read, written anew, and read back equal.
+//! `.vel` logs of all variants are read, written and read back equal.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -32,13 +32,13 @@ fn open(bytes: &Bytes) -> VelLog {
     VelLog::open(Arc::new(bytes.clone()), OpenOptions::default()).unwrap()
 }
 
-/// What is wanted of a log that is written anew.
+/// Returns the selection of all logged topics.
 fn logged(manifest: &Manifest) -> Selection {
     let those = manifest.topics().filter(|(_, t)| t.origin != TopicOrigin::Derived);
     Selection { topics: those.map(|(id, _)| id).collect(), ..Selection::default() }
 }
 
-/// The messages of a log, by the names of their topics, and what is damaged.
+/// Returns the messages of a log with the names of their topics, and its damage.
 fn messages(log: &VelLog) -> (Vec<(String, Vec<u8>)>, Vec<Damage>) {
     let (mut block, mut all, mut damage) = (Block::default(), vec![], vec![]);
     let selection = logged(log.manifest());
@@ -55,7 +55,7 @@ fn messages(log: &VelLog) -> (Vec<(String, Vec<u8>)>, Vec<Damage>) {
     (all, damage)
 }
 
-/// The log written anew: record by record, or part by part where that is allowed.
+/// Returns a copy of the log, written record by record, or by parts if possible.
 fn rewritten(log: &VelLog, by_parts: bool) -> Bytes {
     let (manifest, selection) = (log.manifest(), logged(log.manifest()));
     let extract = Extract { manifest, selection: selection.clone() };
@@ -85,13 +85,14 @@ const SAMPLES: [&str; 5] = [
 ];
 
 #[test]
-fn what_is_written_anew_is_read_back_equal_message_for_message() {
+fn rewritten_logs_have_equal_messages() {
     let samples = SAMPLES.iter().filter_map(|name| Some((*name, sample(name)?)));
     for (name, bytes) in samples.chain([("car.vel", testdata())]) {
         let log = open(&bytes);
         let mut wanted = messages(&log).0;
         if name.contains("trunc") {
-            // Its last message says 306 packets, and the 305 that are whole are written.
+            // Its last message declares 306 packets, and the 305 complete ones are
+            // written.
             let (topic, last) = wanted.last_mut().unwrap();
             assert_eq!(
                 (topic.as_str(), &last[17..21]),
@@ -111,8 +112,8 @@ fn what_is_written_anew_is_read_back_equal_message_for_message() {
     }
 }
 
-/// The messages of car.vel, each as its header, of which the size is left out, and its data;
-/// more of types, versions and lengths that nobody knows.
+/// Returns the messages of car.vel as header without size and data, with additional
+/// messages of unknown types, versions and lengths.
 fn all_sorts() -> Vec<Vec<u8>> {
     let bytes = testdata();
     let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
@@ -145,8 +146,8 @@ fn all_sorts() -> Vec<Vec<u8>> {
     all
 }
 
-/// A log of these messages, made by hand: what sizes count beside the data, the entries of
-/// the index, and what follows the messages.
+/// Returns a log of these messages: `counted` header bytes in sizes, the entries of the
+/// index, and the bytes after the messages.
 fn made(messages: &[Vec<u8>], counted: u32, index: &[u64], end: &[u8]) -> Bytes {
     let mut bytes = b"\xa4VEL\x01\x00\x01\x00".to_vec();
     bytes.extend((index.len() as u32).to_le_bytes());
@@ -160,7 +161,7 @@ fn made(messages: &[Vec<u8>], counted: u32, index: &[u64], end: &[u8]) -> Bytes 
 }
 
 #[test]
-fn any_size_end_index_and_length_is_read_and_written_anew_and_read_back_equal() {
+fn logs_with_any_size_field_index_and_end_round_trip() {
     let messages = all_sorts();
     let right = (17, &[][..], &[][..]);
     let indices: [&[u64]; 5] = [&[], &[36, 1], &[0, 0, 0], &[u64::MAX; 2], &[60; 6]];
@@ -168,7 +169,7 @@ fn any_size_end_index_and_length_is_read_and_written_anew_and_read_back_equal() 
     let by_index = indices.map(|index| (17, index, &b""[..]));
     let by_end = ends.map(|end| (21, &[][..], end));
     for (counted, index, end) in [right].into_iter().chain(by_index).chain(by_end) {
-        // One message of each, then all, then only those of one packet.
+        // The first message, all messages, and only messages of one packet.
         for some in [&messages[..1], &messages[..], &messages[7..20]] {
             let log = open(&made(some, counted, index, end));
             let (found, damage) = self::messages(&log);
@@ -189,20 +190,20 @@ fn any_size_end_index_and_length_is_read_and_written_anew_and_read_back_equal() 
 }
 
 #[test]
-fn messages_of_no_time_or_of_a_wild_one_are_told_and_make_the_log_no_longer() {
+fn invalid_times_are_reported_and_do_not_extend_the_log() {
     let (sound, bytes) = (open(&testdata()), made(&all_sorts(), 17, &[], b""));
     let log = open(&bytes);
     assert_eq!(log.manifest().time, sound.manifest().time);
-    let is_told = |remark: &String| remark.starts_with("3 messages are of no time");
+    let is_told = |remark: &String| remark.starts_with("3 messages have no time");
     assert!(log.manifest().remarks.iter().any(is_told), "{:?}", log.manifest().remarks);
-    // Written anew, it has an entry for each second, as the sound one has.
+    // Like the sound log, the copy has an index entry for each second.
     let entries = |bytes: &Bytes| u32::from_le_bytes(bytes[8..12].try_into().unwrap());
     assert_eq!(entries(&rewritten(&log, true)), entries(&rewritten(&sound, true)));
 }
 
 #[test]
-fn the_index_and_the_parts_of_a_log_lead_to_its_seconds() {
-    // 200 s with a message of 20 packets each 100 ms: a part has at least 64 kB.
+fn index_and_parts_start_at_seconds() {
+    // 200 s with a message of 20 packets every 100 ms. A part has at least 64 kB.
     let mut options = WriterOptions::default();
     options.seconds = 200;
     let mut log = Writer::new(Cursor::new(Vec::new()), options).unwrap();
@@ -217,7 +218,7 @@ fn the_index_and_the_parts_of_a_log_lead_to_its_seconds() {
     let nanos = |seconds: i64| Timestamp::from_nanos(seconds * 1_000_000_000);
     let time = TimeRange { start: nanos(120), end: nanos(123) };
     let plan = log.manifest().plan(&Selection { time, ..Selection::default() }, 0);
-    // Where the index says that the seconds 120 and 123 begin.
+    // The starts of the seconds 120 and 123 in the index.
     let entry = |second: usize| {
         let at = 12 + 8 * second;
         u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
@@ -228,7 +229,7 @@ fn the_index_and_the_parts_of_a_log_lead_to_its_seconds() {
 }
 
 #[test]
-fn a_sound_log_with_an_index_is_written_anew_byte_for_byte() {
+fn sound_log_is_copied_byte_for_byte() {
     for name in ["sample_real_s1.vel", "sample_real_s1_loop12.vel", "sample_sim_s2.vel"]
     {
         if let Some(bytes) = sample(name) {
@@ -239,7 +240,7 @@ fn a_sound_log_with_an_index_is_written_anew_byte_for_byte() {
 }
 
 #[test]
-fn what_sizes_count_is_found_out() {
+fn size_field_is_detected() {
     for name in SAMPLES {
         let Some(bytes) = sample(name) else { continue };
         let whole = name.contains("size21");
@@ -249,7 +250,7 @@ fn what_sizes_count_is_found_out() {
 }
 
 #[test]
-fn the_packets_are_those_of_the_capture_that_the_samples_are_made_of() {
+fn packets_equal_those_of_the_source_capture() {
     let Some(capture) = sample("hdl64e_atwallshort.pcap") else { return };
     let frames = capture[24..].chunks(16 + 1_248).filter(|frame| frame.len() == 1_264);
     let wanted: Vec<&[u8]> = frames.map(|frame| &frame[16 + 42..]).collect();
@@ -262,16 +263,16 @@ fn the_packets_are_those_of_the_capture_that_the_samples_are_made_of() {
     assert!(packets("sample_real_s1.vel") == wanted.concat());
     assert!(packets("sample_real_s1_size21.vel") == wanted.concat());
     assert!(packets("sample_real_s1_loop12.vel") == wanted.concat().repeat(12));
-    // The last 700 bytes are missing: of the last packet there is a part.
+    // The last 700 bytes are missing, so the last packet is incomplete.
     assert!(packets("sample_real_s1_trunc_noindex.vel") == wanted[..305].concat());
 }
 
 #[test]
-fn gps_tells_utc_and_attitudes_their_order() {
+fn utc_and_quaternion_order_are_detected() {
     let Some(bytes) = sample("sample_real_s1_loop12.vel") else { return };
     let log = open(&bytes);
-    // The first message is 1234.5 ms after the program's start; GPS comes 13 ms later,
-    // and says 2010-09-30 13:11:07 UTC.
+    // The first message is 1234.5 ms after the start of the program. GPS follows 13 ms
+    // later and states 2010-09-30 13:11:07 UTC.
     let fit = log.manifest().clock.to_unix.as_ref().unwrap();
     assert_eq!(fit.offset_nanos, 1_285_852_267_000_000_000 - 1_247_500_000);
     assert_eq!(fit.spread_nanos, 0);
@@ -285,7 +286,7 @@ fn gps_tells_utc_and_attitudes_their_order() {
     assert_eq!(order("sample_real_s1_trunc_noindex.vel"), "x, y, z, w");
 }
 
-/// A log of an attitude every 400 ms.
+/// Returns a log with an attitude every 400 ms.
 fn attitudes(count: u32, seconds: u32, size_field: SizeField) -> Vec<u8> {
     let mut options = WriterOptions::default();
     (options.seconds, options.size_field) = (seconds, size_field);
@@ -308,8 +309,8 @@ fn verdict(bytes: Vec<u8>) -> IndexVerdict {
 }
 
 #[test]
-fn an_index_is_checked_and_no_message_is_lost_whatever_it_says() {
-    // Ten messages in 3.6 s: seconds begin with the messages 0, 3, 5 and 8.
+fn index_is_verified_and_no_message_is_lost() {
+    // Ten messages in 3.6 s: the seconds start with the messages 0, 3, 5 and 8.
     let sound = attitudes(10, 4, SizeField::AfterItself);
     for (entry, message) in [(0, 0), (1, 3), (2, 5), (3, 8)] {
         let at = 12 + 8 * entry;
@@ -327,13 +328,13 @@ fn an_index_is_checked_and_no_message_is_lost_whatever_it_says() {
     };
     assert_eq!(changed(12, 45), IndexVerdict::Stale);
     assert_eq!(changed(12 + 8, 1), IndexVerdict::Unsorted);
-    // Entries that are not there, and more than are said to be.
+    // More entries than exist, and fewer.
     assert_eq!(changed(8, 200), IndexVerdict::Stale);
     assert_eq!(changed(8, 2), IndexVerdict::Stale);
 }
 
 #[test]
-fn a_log_ends_in_three_ways() {
+fn log_can_end_in_three_ways() {
     let end = |bytes: Vec<u8>| {
         let log = open(&bytes.into());
         let (found, damage) = messages(&log);

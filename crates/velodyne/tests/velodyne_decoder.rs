@@ -1,9 +1,10 @@
-//! Points of real and simulated captures, as velodyne_decoder 3 makes them.
+//! Points of real and simulated captures equal those of velodyne_decoder 3.
 //!
-//! Compared are the first packets of each capture, point by point, and the number of
-//! points of the whole. Its times count from the start of a packet, also where the stamp
-//! is that of the end. It takes 57.6 us for a cycle of the HDL-64E S3 also where that
-//! sends one return, in 48 us: of that, only the number of points is compared.
+//! The first packets of each capture are compared point by point, and the number of
+//! points for the whole capture. The times of velodyne_decoder count from the start of a
+//! packet, even if the timestamp is that of the end. It assumes 57.6 us for each cycle of
+//! an HDL-64E S3, even with single return, which takes 48 us: for that, only the number
+//! of points is compared.
 
 #![allow(clippy::unwrap_used)]
 
@@ -19,8 +20,8 @@ use logtool_velodyne::{
     points::{Formula, PointOptions},
 };
 
-/// Name in `expected/`, capture, calibration (built in where empty), sensor, number of
-/// points, microseconds by which our times are ahead.
+/// The name in `expected/`, capture, calibration (default if empty), sensor, number of
+/// points, and the microseconds by which our times are ahead.
 type Case = (&'static str, &'static str, &'static str, Model, ReturnMode, usize, f64);
 
 use Model::*;
@@ -165,11 +166,11 @@ fn calibration(
     }
 }
 
-/// A point as it is compared: packet, nanoseconds after its packet, ring, return type,
-/// where, intensity.
+/// The compared values of a point: packet, nanoseconds after its packet, ring, return
+/// type, position, intensity.
 type Point = (usize, f64, u8, u8, [f64; 3], f64);
 
-/// In an order that both have: by packet, time, ring and return.
+/// Sorts points by packet, time, ring and return type.
 fn sorted(mut points: Vec<Point>) -> Vec<Point> {
     points.sort_by(|a, b| {
         let key = |p: &Point| (p.0, (p.1 / 100.0).round() as i64, p.2, p.3);
@@ -179,7 +180,7 @@ fn sorted(mut points: Vec<Point>) -> Vec<Point> {
 }
 
 #[test]
-fn points_are_those_of_velodyne_decoder_where_it_is_right() {
+fn points_equal_those_of_velodyne_decoder() {
     let Some(samples) = samples() else { return };
     let mut failures = vec![];
     for (name, capture, file, model, returns, count, ahead) in CASES {
@@ -213,7 +214,7 @@ fn points_are_those_of_velodyne_decoder_where_it_is_right() {
             })
             .collect();
         let first = wanted.last().unwrap().0 + 1;
-        // Spread out, so that it is clear to which packet a point belongs.
+        // Spread the packets, so that the packet of each point is unambiguous.
         let spread: Vec<Payload> = packets[..first]
             .iter()
             .enumerate()
@@ -260,7 +261,7 @@ fn points_are_those_of_velodyne_decoder_where_it_is_right() {
 }
 
 #[test]
-fn of_an_s3_of_one_return_there_are_as_many_points() {
+fn number_of_points_of_an_s3_with_single_return_is_equal() {
     let Some(samples) = samples() else { return };
     let packets = packets(&samples.join("sim_hdl64e_s3_single.pcap"));
     let sensor = sensor(&packets);

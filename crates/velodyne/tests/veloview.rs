@@ -1,4 +1,4 @@
-//! The points of a real HDL-64E, as VeloView of 2016 wrote them.
+//! Points of real lidars equal those of VeloView.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ use logtool_velodyne::{
 };
 
 #[test]
-fn the_manual_formula_gives_veloviews_frame_point_by_point() {
+fn manual_formula_equals_a_frame_of_veloview_2016() {
     let Some(samples) = samples() else { return };
     let archive = samples.join("hdl64e_atwall_veloview_frame1.csv.zip");
     let expected = frame(&archive, "atwallFrame1New.csv");
@@ -30,7 +30,7 @@ fn the_manual_formula_gives_veloviews_frame_point_by_point() {
     (options.formula, options.axes) = (Formula::Manual, Axes::Manual);
     let points = decode(&packets, sensor, &calibration, options);
 
-    // VeloView cuts where the azimuth of a block falls.
+    // VeloView splits frames where the azimuth of a block decreases.
     let falls = |at: &usize| points.azimuth[*at] < points.azimuth[at - 1] - 180.0;
     let start = (1..points.azimuth.len()).find(falls).unwrap();
     let worst = |axis: usize| {
@@ -48,7 +48,7 @@ fn the_manual_formula_gives_veloviews_frame_point_by_point() {
     assert!(falls(&end), "the frame ends where the azimuth falls again");
 }
 
-/// The points of a frame of VeloView: of a line, x, y, z and the intensity.
+/// Returns the points of a VeloView frame: x, y, z and intensity per line.
 fn frame(archive: &Path, name: &str) -> Vec<Vec<f64>> {
     let csv = String::from_utf8(unzip(archive, name)).unwrap();
     let line =
@@ -57,7 +57,7 @@ fn frame(archive: &Path, name: &str) -> Vec<Vec<f64>> {
 }
 
 #[test]
-fn the_veloview_formula_gives_its_frame_of_a_vlp_16() {
+fn veloview_formula_equals_its_frame_of_a_vlp_16() {
     let Some(samples) = samples() else { return };
     let archive = samples.join("vlp16_opendlv_veloview_frame1.csv.zip");
     let expected = frame(&archive, "sampleVeloViewFrame1.csv");
@@ -69,7 +69,8 @@ fn the_veloview_formula_gives_its_frame_of_a_vlp_16() {
     let mut options = PointOptions::default();
     (options.formula, options.axes) = (Formula::VeloView, Axes::Manual);
     let points = decode(&packets, sensor, &calibration, options);
-    // VeloView cuts between blocks: its frame begins with the first one after the cut.
+    // VeloView splits frames between blocks: its frame starts with the first block after
+    // the scan start.
     let near = |start: &usize| {
         let pairs = expected.iter().zip(&points.xyz[*start..]).take(50);
         pairs.into_iter().all(|(w, h)| (0..3).all(|a| (w[a] - h[a]).abs() < 0.1))

@@ -66,7 +66,7 @@ fn a_vel_log_becomes_a_capture_and_what_that_cannot_hold_is_told_before() {
     assert!(left.is_some() && left < made, "{told}");
     let points = |log: &str| {
         let args = ["cat", log, "--topic", "points", "--clock", "relative"];
-        folder.run(&args).ended(0, &["NO CALIBRATION"]).stdout
+        folder.run(&args).ended(0, &["no calibration of this lidar"]).stdout
     };
     let coordinates = |text: String| -> Vec<String> {
         let data = text.lines().filter_map(|line| line.split_once("data").map(|l| l.1));
@@ -83,7 +83,7 @@ fn a_vel_log_becomes_a_capture_and_what_that_cannot_hold_is_told_before() {
 
 #[test]
 fn points_made_with_the_calibration_of_another_lidar_are_told_of_aloud() {
-    const NOTICE: &str = "points: NO CALIBRATION OF THIS LIDAR IS KNOWN";
+    const NOTICE: &str = "points: no calibration of this lidar is known";
     // A real HDL-64E S1, which does not send its calibration.
     let Some(db) = sample("velodyne/calib_hdl64e_opendlv_db.xml") else { return };
     for name in
@@ -217,8 +217,8 @@ fn check_looks_whether_points_can_be_made_of_packets() {
 fn a_log_without_packets_is_one_error_that_says_what_it_lacks() {
     let folder = Folder::new();
     for (out, told) in [
-        ("x.vel", "ulog as a .vel log: there are no packets of lidars in it"),
-        ("x.pcap", "ulog as a capture: there are no packets of lidars"),
+        ("x.vel", "writing ulog as a .vel log: it has no packets of lidars"),
+        ("x.pcap", "writing ulog as a capture: it has no packets of lidars"),
     ] {
         let run = folder.run(&["convert", &testdata("quad_flight.ulg"), "-o", out]);
         let run = run.ended(1, &[told]);
@@ -235,7 +235,8 @@ fn a_log_without_packets_is_one_error_that_says_what_it_lacks() {
     bytes[42..44].copy_from_slice(b"\xff\xee");
     let capture = [head.as_flattened(), frame.as_flattened(), &bytes].concat();
     folder.write("cut.pcap", &capture);
-    let told = "pcap as a .vel log: 1 frame is captured only in part, and lost";
+    let told =
+        "pcap as a .vel log: 1 frame is truncated by the snapshot length, and lost";
     folder.run(&["convert", "cut.pcap", "-o", "x.vel"]).ended(1, &[told]);
     assert_eq!(folder.list("."), ["cut.pcap"]);
 }

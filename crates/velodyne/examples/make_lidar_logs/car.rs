@@ -1,4 +1,4 @@
-//! Two seconds of a car with an HDL-64E S2, as a `.vel` log.
+//! Generates a `.vel` log: two seconds of a car with an HDL-64E S2.
 
 use std::io::Cursor;
 
@@ -9,10 +9,10 @@ use logtool_velodyne::vel::{
 
 use crate::files::packet::{Packet, packet};
 
-/// When the program's clock showed zero, the lidar's was this far into the hour.
+/// The clock of the lidar past the hour when the clock of the program was zero.
 const MICROS_AT_START: u32 = 3_599_000_000;
 
-/// A picture of 8 x 8 pixels.
+/// An image of 8 x 8 pixels.
 const PICTURE: &[u8] = include_bytes!("picture.jpg");
 
 pub(crate) fn log() -> Result<Vec<u8>> {
@@ -67,12 +67,12 @@ pub(crate) fn log() -> Result<Vec<u8>> {
     Ok(log.finish()?.into_inner())
 }
 
-/// The six packets that had come by then.
+/// Returns the last six packets at this time.
 fn packets(millis: f64) -> [Packet; 6] {
     let last = MICROS_AT_START + (millis * 1_000.0) as u32;
     [5, 4, 3, 2, 1, 0].map(|behind| {
         let micros = last - 288 * behind;
-        // Ten turns a second, 28.8 hundredths of a degree in 8 us.
+        // Ten rotations per second: 28.8 hundredths of a degree in 8 us.
         let turned = (u64::from(micros) * 36 / 100) as u32;
         let mut blocks = [(0xeeff, 0); 12];
         for (index, block) in (0..).zip(&mut blocks) {

@@ -1,4 +1,4 @@
-//! What is in `testdata/` of lidars: see the README there.
+//! The lidar logs in `testdata/`, which are described in the README there.
 
 mod car;
 mod packet;
@@ -6,7 +6,7 @@ mod puck;
 
 use logtool_core::Result;
 
-/// All logs, by the names of their files.
+/// Returns all logs with their file names.
 pub(crate) fn all() -> Result<Vec<(&'static str, Vec<u8>)>> {
     let car = car::log()?;
     let mut cut = car.clone();

@@ -1,11 +1,11 @@
-//! A turn and a little of a VLP-16, as a pcap that has other things in it too.
+//! Generates a pcap of a VLP-16: slightly more than one rotation, and other frames.
 
 use crate::files::packet::packet;
 
 /// 2024-06-01 10:00:00 UTC.
 const START_SECS: u32 = 1_717_236_000;
 
-/// Microseconds from one packet to the next.
+/// Microseconds between packets.
 const PERIOD: f64 = 1_327.104;
 
 pub(crate) fn capture() -> Vec<u8> {
@@ -20,7 +20,7 @@ pub(crate) fn capture() -> Vec<u8> {
     };
     for index in 0..42_u32 {
         let micros = (f64::from(index) * PERIOD) as u32;
-        // Twenty turns a second: 0.72 hundredths of a degree a microsecond.
+        // Twenty rotations per second: 0.72 hundredths of a degree per microsecond.
         let mut blocks = [(0xeeff, 0); 12];
         for (block, slot) in (0..).zip(&mut blocks) {
             let since = f64::from(index) * PERIOD + 110.592 * f64::from(block);
@@ -29,7 +29,7 @@ pub(crate) fn capture() -> Vec<u8> {
         let data = packet(blocks, micros, [0x37, 0x22]);
         add(micros + 200, &ethernet(&ip(index, 0, &udp(2368, &data))));
         if index == 9 {
-            // Who has 192.168.1.100?
+            // An ARP request.
             add(micros + 300, &[&[0xff; 12][..], &[8, 6], &[0; 46]].concat());
         }
         if index == 20 {
@@ -42,7 +42,7 @@ pub(crate) fn capture() -> Vec<u8> {
     file
 }
 
-/// What the receiver says, in a position packet.
+/// Returns a position packet with a sentence of the receiver.
 fn position(micros: u32) -> [u8; 512] {
     let sentence =
         b"$GPRMC,100000,A,5021.8167,N,00733.5167,E,000.0,000.0,010624,001.2,E,A*01\r\n";

@@ -1,7 +1,7 @@
-//! What to believe of a lidar of which nothing is told but its model.
+//! Default calibrations for lidars of which only the model is known.
 //!
-//! The smaller models are built alike. Each HDL-64E is not: of it, the calibration of
-//! one lidar has to do for all, and points are wrong by decimetres.
+//! All lidars of the smaller models are built alike. Those of the HDL-64E are not: the
+//! calibration of one lidar is used for all, and points are off by decimetres.
 
 mod angles;
 mod hdl64e_s1;
@@ -21,8 +21,8 @@ use crate::{
 };
 
 impl Calibration {
-    /// What to believe of a lidar of `model`: its design, or for an HDL-64E the
-    /// calibration of another one, which a remark says aloud.
+    /// Returns the default calibration of a `model`: its design angles, or for an HDL-64E
+    /// the calibration of another lidar, with a warning.
     pub fn of_model(model: Model) -> Self {
         let (lasers, name) = match model {
             Model::Hdl64eS1 => (measured(&hdl64e_s1::LASERS), hdl64e_s1::NAME),
@@ -48,12 +48,12 @@ impl Calibration {
         }
     }
 
-    /// Returns the calibration that VeloView has for every HDL-64E.
+    /// Returns the calibration that VeloView uses for each HDL-64E.
     pub(crate) fn hdl64e_of_veloview() -> Self {
         Self::of_model(Model::Hdl64eS3)
     }
 
-    /// Returns the calibration that ROS has for an HDL-64E S3.
+    /// Returns the calibration that ROS uses for an HDL-64E S3.
     pub(crate) fn hdl64e_s3_of_ros() -> Self {
         Self {
             lasers: measured(&hdl64e_s3_ros::LASERS),
@@ -64,16 +64,17 @@ impl Calibration {
     }
 }
 
-/// Says that the calibration of another lidar is used.
+/// Returns a warning that the calibration of another lidar is used.
 fn of_another(name: &str) -> String {
     format!(
-        "NO CALIBRATION OF THIS LIDAR IS KNOWN: that of another one ({name}) is used, and \
-         points are off by decimetres; give the file db.xml that came with the lidar"
+        "no calibration of this lidar is known, so that of another one ({name}) is used: \
+         points are off by decimetres; specify the file db.xml that came with the lidar"
     )
 }
 
-/// Lasers that look `up`, and `left`, from one point `focus_mm` before the mirror: so
-/// far off its axis they start the higher, the lower they look (VLP-16 manual, 9.3).
+/// Returns lasers with the angles `up` and `left`. They start at one point `focus_mm` in
+/// front of the mirror, so that lasers that point lower start higher (VLP-16 manual,
+/// 9.3).
 fn built(up: &[f64], left: &[f64], focus_mm: f64) -> Vec<Laser> {
     let lasers = (0..).zip(up).zip(left.iter().cycle());
     let laser = |((id, up), left): ((u16, &f64), &f64)| Laser {
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_model_has_all_its_lasers_and_only_the_hdl_64e_is_told_aloud() {
+    fn every_model_has_all_its_lasers_and_only_the_hdl_64e_has_a_warning() {
         for model in Model::ALL {
             let calibration = Calibration::of_model(model);
             assert_eq!(calibration.lasers.len(), model.lasers(), "{model}");
@@ -142,8 +143,8 @@ mod tests {
     }
 
     #[test]
-    fn a_vlp_16_is_built_as_its_manual_says() {
-        // VLP-16 manual, table 9-1: laser 0 looks 15 degrees down and starts 11.2 mm up.
+    fn vlp_16_defaults_agree_with_its_manual() {
+        // VLP-16 manual, table 9-1: laser 0 points 15 degrees down and starts 11.2 mm up.
         let laser = &Calibration::of_model(Model::Vlp16).lasers[0];
         assert_eq!(laser.vertical_deg, -15.0);
         assert!((laser.vertical_offset_m - 0.0112).abs() < 5e-5);

@@ -1,17 +1,17 @@
-//! A calibration file compared with the lidar that sent the packets.
+//! Adapts a calibration file to the model of a lidar.
 
 use crate::{
     calibration::laser::{Calibration, Laser, ranges},
     model::Model,
 };
 
-/// Lidars of one model look up by the same angles, but for this much, in degrees.
+/// The tolerance of the vertical angles of lidars of one model, in degrees.
 const SAME_ANGLE_DEG: f64 = 0.3;
 
 impl Calibration {
-    /// Fits a calibration that a file holds to a lidar of `model`. A distance step that the
-    /// model does not have is replaced with a remark, and lasers that only fill up the file
-    /// are left out.
+    /// Adapts a calibration from a file to a lidar of `model`. A distance resolution that
+    /// the model does not have is replaced, with a warning. Lasers that only pad the file
+    /// are removed.
     pub(crate) fn fit(&mut self, model: Model) {
         let count = model.lasers();
         let is_filler = |(at, laser): (usize, &Laser)| {
@@ -34,15 +34,16 @@ impl Calibration {
             && (told - step).abs() > step * 0.01
         {
             self.remarks.push(format!(
-                "{} says that a distance counts steps of {told} m; those of a {model} are \
-                 {step} m, and that is used",
+                "{} declares a distance resolution of {told} m; that of a {model} is \
+                 {step} m, which is used",
                 self.origin
             ));
             self.distance_step_m = Some(step);
         }
     }
 
-    /// Reports lasers that a file lists more than once; the last entry counts.
+    /// Adds a warning about lasers that a file lists more than once. The last entry is
+    /// used.
     pub(super) fn report_repeated(&mut self, mut lasers: Vec<u16>) {
         lasers.sort_unstable();
         lasers.dedup();
@@ -57,7 +58,7 @@ impl Calibration {
         ));
     }
 
-    /// Returns the model whose angles the lasers have, if these are not those of `model`.
+    /// Returns the model whose vertical angles the lasers have, if it is not `model`.
     pub(super) fn other_model(&self, model: Model) -> Option<Model> {
         if model.is_hdl64e() {
             return None;
@@ -66,11 +67,11 @@ impl Calibration {
             .into_iter()
             .filter(|other| !other.is_hdl64e() && self.is_built_like(*other));
         let like: Vec<Model> = like.collect();
-        // Models of one identity byte cannot be distinguished by their packets.
+        // Models with the same product ID cannot be distinguished by their packets.
         if like.iter().any(|other| other.identity() == model.identity()) {
             return None;
         }
-        // Of a VLP-32B and a VLP-32C, which have the same angles, the newer is meant.
+        // A VLP-32B and a VLP-32C have the same angles: the newer one is reported.
         like.last().copied()
     }
 
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_distance_step_of_no_such_model_is_replaced_and_told() {
+    fn distance_resolution_of_another_model_is_replaced_and_reported() {
         for (model, told) in
             [(Model::Vls128, 0.007), (Model::Vlp16, 0.004), (Model::Vlp32c, 0.002)]
         {
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn angles_of_another_model_do_not_suit() {
+    fn angles_of_another_model_are_rejected() {
         for (of, model) in [
             (Model::Vlp32c, Model::Hdl32e),
             (Model::Hdl32e, Model::Vlp32c),
@@ -121,12 +122,12 @@ mod tests {
             assert!(misfit.contains(&format!("the angles of a {of}")), "{misfit}");
             assert!(of_file(model).suits(model).is_ok());
         }
-        // Both have one identity byte.
+        // Both have the same product ID.
         assert!(of_file(Model::Vlp32b).suits(Model::Vlp32a).is_ok());
     }
 
     #[test]
-    fn lasers_that_fill_up_a_file_are_left_out() {
+    fn padding_lasers_of_a_file_are_removed() {
         for model in [Model::Hdl32e, Model::Vlp16] {
             let mut blank = of_file(model);
             let mut repeated = of_file(model);

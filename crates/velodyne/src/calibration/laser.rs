@@ -1,4 +1,4 @@
-//! What is known of each laser of a lidar.
+//! The calibration of each laser of a lidar.
 
 use std::fmt;
 
@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Model;
 
-/// The corrections of all lasers of a lidar, and where they are from.
+/// The corrections of all lasers of a lidar, and their origin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Of each laser, in the order of their numbers.
+    /// The lasers, in the order of their indexes in packets.
     pub lasers: Vec<Laser>,
-    /// Metres in one step of a distance, where that is told.
+    /// The resolution of distances in metres, if known.
     pub distance_step_m: Option<f64>,
-    /// Where it is from.
+    /// The origin of the values.
     pub origin: Origin,
     /// Whether the sensor corrects its intensities itself (power level A8).
     pub sends_corrected_intensity: bool,
-    /// What is odd about it, a sentence each.
+    /// Warnings about implausible values, one sentence each.
     pub remarks: Vec<String>,
 }
 
-/// Where a calibration is from.
+/// The origin of a calibration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -30,54 +30,54 @@ pub enum Origin {
     File(String),
     /// The status bytes of the packets.
     Stream,
-    /// The status bytes of the packets; what they do not hold of some lasers is of another
+    /// The status bytes of the packets. Values that they do not contain are from another
     /// calibration.
     Completed {
-        /// The lasers of which something was not in the packets.
+        /// The lasers with values that are missing in the packets.
         lasers: Vec<u16>,
-        /// Where that is from.
+        /// The origin of these values.
         with: String,
     },
-    /// The angles to which all lidars of a model are built, or those of one lidar for
-    /// all: the name of the table.
+    /// The name of a table: the design angles of a model, or the calibration of one lidar
+    /// for all.
     Default(String),
 }
 
 /// The corrections of one laser (HDL-64E S2 manual, appendix F).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Laser {
-    /// Its number in the packets: 0 for the first one of the first bank.
+    /// The index in packets: 0 for the first laser of the first bank.
     pub id: u16,
-    /// Whether it is in use.
+    /// Whether the laser is in use.
     pub is_enabled: bool,
-    /// How far it looks to the left of the head, in degrees.
+    /// The horizontal angle, to the left of the head, in degrees.
     pub rotation_deg: f64,
-    /// How far it looks up, in degrees.
+    /// The vertical angle, upward, in degrees.
     pub vertical_deg: f64,
-    /// What to add to a far distance, in metres.
+    /// The correction of far distances, in metres.
     pub distance_m: f64,
-    /// What to add at 2.40 m, along x, in metres.
+    /// The correction at 2.40 m, along x, in metres.
     pub distance_x_m: f64,
-    /// What to add at 1.93 m, along y, in metres.
+    /// The correction at 1.93 m, along y, in metres.
     pub distance_y_m: f64,
-    /// Whether the two near corrections are to be used, where a file says so.
+    /// Whether to use the two near corrections, if a file states that.
     pub two_point: Option<bool>,
-    /// How far up it starts, in metres.
+    /// The height at which the laser starts, in metres.
     pub vertical_offset_m: f64,
-    /// How far to the left it starts, in metres.
+    /// The offset to the left at which the laser starts, in metres.
     pub horizontal_offset_m: f64,
-    /// The distance for which its intensity is right, in metres.
+    /// The distance at which its intensity needs no correction, in metres.
     pub focal_distance_m: f64,
-    /// How fast its intensity falls off from there.
+    /// The decrease of the intensity with the distance from there.
     pub focal_slope: f64,
-    /// The least intensity that it tells.
+    /// The minimum intensity.
     pub min_intensity: u8,
-    /// The highest intensity that it tells.
+    /// The maximum intensity.
     pub max_intensity: u8,
 }
 
 impl Laser {
-    /// The laser `id`, of which nothing is to be corrected.
+    /// Creates a laser without corrections.
     pub const fn new(id: u16) -> Self {
         Self {
             id,
@@ -99,8 +99,8 @@ impl Laser {
 }
 
 impl Calibration {
-    /// The place of each laser among all, counted from the lowest look upwards: its
-    /// ring. Of two that look alike, the first is the lower.
+    /// Returns the ring of each laser: its index by vertical angle, lowest first. Lasers
+    /// with equal angles keep their order.
     pub fn rings(&self) -> Vec<u8> {
         let mut order: Vec<usize> = (0..self.lasers.len()).collect();
         let angle = |at: &usize| self.lasers.get(*at).map_or(0.0, |l| l.vertical_deg);
@@ -114,19 +114,20 @@ impl Calibration {
         rings
     }
 
-    /// Checks that it is of as many lasers as `model` has, and not built like another model:
-    /// that of another model makes points that are nowhere near.
+    /// Checks that the calibration has the number of lasers of `model`, and not the
+    /// angles of another model.
     ///
     /// # Errors
-    /// `Unsupported` if it has fewer lasers or more, or the angles of another model.
+    /// `Unsupported` if the number of lasers differs, or if the angles are those of
+    /// another model.
     pub fn suits(&self, model: Model) -> Result<()> {
         let (own, needed) = (self.lasers.len(), model.lasers());
         if own == needed {
             return match self.other_model(model) {
                 Some(other) => {
                     let what = format!(
-                        "a calibration with the angles of a {other} ({}) for a {model}: give \
-                         the calibration of this lidar, or name its model if it is another",
+                        "a calibration with the angles of a {other} ({}) for a {model}; specify \
+                         the calibration of this lidar, or its model if that is another one",
                         self.origin
                     );
                     Err(Error::new(ErrorKind::Unsupported, what))
@@ -135,8 +136,8 @@ impl Calibration {
             };
         }
         let what = format!(
-            "a calibration of {own} lasers ({}) for a lidar of {needed} ({model}): give the \
-             calibration of this lidar, or name its model if it is another",
+            "a calibration of {own} lasers ({}) for a lidar of {needed} ({model}); specify the \
+             calibration of this lidar, or its model if that is another one",
             self.origin
         );
         Err(Error::new(ErrorKind::Unsupported, what))
@@ -152,7 +153,7 @@ impl fmt::Display for Origin {
                 let lasers = ranges(lasers);
                 write!(
                     f,
-                    "status bytes of the packets, but for values of lasers {lasers}: {with}"
+                    "status bytes of the packets, except for values of lasers {lasers}: {with}"
                 )
             }
             Self::Default(name) => write!(f, "built in, {name}"),
@@ -160,7 +161,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// `3, 5-7`, of numbers in their order.
+/// Formats sorted numbers with ranges: `3, 5-7`.
 pub(super) fn ranges(numbers: &[u16]) -> String {
     let follow = |a: &u16, b: &u16| a.checked_add(1) == Some(*b);
     let text = |run: &[u16]| match run {
@@ -176,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rings_count_from_the_lowest_laser_up() {
+    fn rings_are_ordered_by_vertical_angle() {
         let angles = [-15.0, 1.0, -13.0, 3.0];
         let laser = |(id, vertical_deg): (usize, &f64)| Laser {
             vertical_deg: *vertical_deg,

@@ -1,20 +1,19 @@
-//! What values of a calibration can be.
+//! Checks whether the values of a calibration are plausible.
 //!
-//! The bounds are those within which lidars are built, with room to spare: no laser of
-//! them looks further to the side than 10 degrees or further up or down than 31, none is
-//! mounted more than 22 cm off, corrections of distances are below 1.7 m, and intensities
-//! are focused below 25 m (HDL-64E S2 manual, appendix E and F; the calibrations that come
-//! with lidars).
+//! The bounds are wider than those of real lidars: no laser points further to the side
+//! than 10 degrees or further up or down than 31, none is mounted more than 22 cm off
+//! centre, distance corrections are below 1.7 m, and the focal distance is below 25 m
+//! (HDL-64E S2 manual, appendix E and F; calibrations that come with lidars).
 
 use crate::calibration::laser::Laser;
 
-/// How many values are named one by one.
+/// The maximum number of values that are listed.
 const NAMED: usize = 4;
 
-/// Of a value: what it is, where it is in a laser, its least and its most, and its unit.
+/// A value of a laser: its name, getter, minimum, maximum and unit.
 type Bound = (&'static str, fn(&Laser) -> f64, f64, f64, &'static str);
 
-/// In the order in which the status bytes have the values.
+/// The bounds, in the order of the values in the status bytes.
 pub(super) const BOUNDS: [Bound; 9] = [
     ("vertical angle", |laser| laser.vertical_deg, -45.0, 45.0, " deg"),
     ("rotation", |laser| laser.rotation_deg, -30.0, 30.0, " deg"),
@@ -27,8 +26,7 @@ pub(super) const BOUNDS: [Bound; 9] = [
     ("focal slope", |laser| laser.focal_slope, -10.0, 10.0, ""),
 ];
 
-/// The values of `lasers` that no lidar has, laser by laser, in a sentence; none if all can
-/// be.
+/// Describes the implausible values of `lasers`, or returns `None` if all are plausible.
 pub(super) fn odd(lasers: &[Laser]) -> Option<String> {
     let mut all = Vec::new();
     for laser in lasers {
@@ -47,19 +45,18 @@ pub(super) fn odd(lasers: &[Laser]) -> Option<String> {
     };
     all.truncate(NAMED);
     let some = match count {
-        1 => "there is a value that no lidar has",
-        _ => "there are values that no lidar has",
+        1 => "implausible value",
+        _ => "implausible values",
     };
     (count > 0).then(|| format!("{some}: {}{more}", all.join(", ")))
 }
 
-/// That all of `lasers` look as far up, in a sentence, if they do: no lidar is like that.
+/// Describes that all of `lasers` have the same vertical angle, which no lidar has.
 pub(super) fn alike(lasers: &[Laser]) -> Option<String> {
     let angle = lasers.first()?.vertical_deg;
     let is_alike = lasers.iter().all(|laser| laser.vertical_deg == angle);
-    (is_alike && lasers.len() > 1).then(|| {
-        format!("all lasers look as far up: the vertical angle is {angle} deg")
-    })
+    (is_alike && lasers.len() > 1)
+        .then(|| format!("all lasers have the same vertical angle of {angle} deg"))
 }
 
 #[cfg(test)]
@@ -67,12 +64,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_that_no_lidar_has_are_named_by_laser() {
+    fn implausible_values_are_listed_with_their_lasers() {
         let mut lasers: Vec<Laser> = (0..64).map(Laser::new).collect();
         assert_eq!(odd(&lasers), None);
         lasers[17].distance_m = 32.767;
-        let told =
-            "there is a value that no lidar has: far correction 32.767 m of laser 17";
+        let told = "implausible value: far correction 32.767 m of laser 17";
         assert_eq!(odd(&lasers).unwrap(), told);
         (0..6).for_each(|at| lasers[at].vertical_deg = f64::NAN);
         let told = odd(&lasers).unwrap();

@@ -1,14 +1,14 @@
-//! The calibration that the HDL-64E S2 and S3 send, a byte with each packet.
+//! The calibration that the HDL-64E S2 and S3 send, one byte per packet.
 //!
 //! ```text
-//! 16 packets     H M S D N Y G T V   1 2 3 4 5 6 7    sorts: nine of status, seven of values
+//! 16 packets     H M S D N Y G T V   1 2 3 4 5 6 7    types: nine of status, seven of values
 //! 260 of these   "UNIT#", two thresholds              7 values
 //!                64 x (21 values of a laser, warning, 6 unused; the last without these 7)
 //!                4 x 7 values: date, speed, addresses, returns, power, check
 //! ```
-//! (HDL-64E S3 manual, p. 32 to 37.) Packets get lost, so a value is not counted into
-//! its place but put there by the time of its packet and by its sort; holes are filled
-//! from the next round, and where rounds differ the most frequent value counts.
+//! (HDL-64E S3 manual, p. 32 to 37.) Packets may be lost, so the position of a value
+//! follows from the time and the type of its packet. Missing values are filled in from
+//! the next round. If rounds differ, the most frequent value is used.
 
 mod laser_status;
 mod place;
@@ -25,7 +25,7 @@ use crate::calibration::{
 
 pub use crate::calibration::stream::record::{Check, StreamReport};
 
-/// Gathers the status bytes of a stream of packets.
+/// Collects the status bytes of a stream of packets.
 ///
 /// ```
 /// use logtool_velodyne::calibration::StatusStream;
@@ -39,19 +39,19 @@ pub use crate::calibration::stream::record::{Check, StreamReport};
 #[derive(Clone, Debug)]
 pub struct StatusStream {
     placer: Placer,
-    /// What was seen since the last long gap, at places that are right but for a number
-    /// of rounds of 16.
+    /// The values since the last long gap. Their positions are correct up to a multiple
+    /// of 16.
     segment: Votes,
-    /// What was seen before it.
+    /// The values before the last long gap.
     whole: Votes,
-    /// The last value of each of the nine sorts of status.
+    /// The last value of each of the nine status types.
     status: [Option<u8>; 9],
     warnings: u64,
     packets: u64,
 }
 
 impl StatusStream {
-    /// A stream of a packet every `period_micros`.
+    /// Creates a collector for a stream with one packet every `period_micros`.
     pub fn new(period_micros: f64) -> Self {
         Self {
             placer: Placer::new(period_micros),
@@ -63,8 +63,8 @@ impl StatusStream {
         }
     }
 
-    /// Adds the last six bytes of a packet: microseconds past the hour, the sort of
-    /// status, its value.
+    /// Adds the last six bytes of a packet: microseconds past the hour, status type and
+    /// status value.
     pub fn add(&mut self, micros: u32, sort: u8, value: u8) {
         self.packets += 1;
         self.warnings += u64::from(sort == b'W');
@@ -84,26 +84,26 @@ impl StatusStream {
         }
     }
 
-    /// How many packets were added.
+    /// Returns the number of packets that were added.
     pub fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// Whether every value is there and the check is right, so that no more are needed.
-    /// This takes as long as reading them all: not to be asked after every packet.
+    /// Returns whether all values are known and verified, so that no more packets are
+    /// needed. This parses all values, so it should not be called after each packet.
     pub fn is_complete(&self) -> bool {
         let check = self.report().check;
         matches!(check, Check::Crc | Check::Length)
     }
 
-    /// All that can be said by now.
+    /// Returns everything that is known so far.
     pub fn report(&self) -> StreamReport {
         let mut whole = self.whole.clone();
         self.segment.join_into(&mut whole);
         record::read(&whole.values(), &self.status, self.warnings > 0)
     }
 
-    /// The calibration, if every laser's is complete.
+    /// Returns the calibration if the values of all lasers are complete.
     pub fn calibration(&self) -> Option<Calibration> {
         self.report().calibration
     }

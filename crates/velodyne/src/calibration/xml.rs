@@ -1,8 +1,8 @@
-//! The file `db.xml` that comes with an HDL-64E, read and written.
+//! Reads and writes the file `db.xml` that comes with an HDL-64E.
 //!
-//! It is an archive of Boost's serialisation: degrees, centimetres, and lists that have
-//! an item for each laser. Real files lack fields, number lasers as `0.0`, and one that
-//! is passed around is a web page.
+//! It is an archive of Boost serialization with degrees, centimetres, and lists with one
+//! item per laser. Real files may lack fields or have laser numbers such as `0.0`. One
+//! file in circulation is a web page.
 
 use std::fmt::Write as _;
 
@@ -14,18 +14,18 @@ use crate::calibration::{
     plausible,
 };
 
-/// The most lasers that a file is believed to have.
+/// The maximum number of lasers in a file.
 pub(super) const MOST_LASERS: usize = 128;
 
-/// More nodes than any calibration has: that of 128 lasers has 6,000.
+/// The maximum number of XML nodes. A calibration of 128 lasers has 6,000.
 const MOST_NODES: u32 = 100_000;
 
 impl Calibration {
-    /// Reads a `db.xml`; `name` is kept as its origin.
+    /// Parses a `db.xml`. `name` becomes its origin.
     ///
     /// # Errors
-    /// `Malformed` if it is none, or if one of its numbers cannot be read: then the error
-    /// says which.
+    /// `Malformed` if it is not a calibration, or if a number cannot be parsed. The error
+    /// names the number.
     pub fn from_xml(text: &str, name: &str) -> Result<Self> {
         let options = ParsingOptions {
             allow_dtd: true,
@@ -33,7 +33,7 @@ impl Calibration {
             ..ParsingOptions::default()
         };
         let document = Document::parse_with_options(text, options).map_err(|err| {
-            Error::new(ErrorKind::Malformed, format!("{name} is no XML"))
+            Error::new(ErrorKind::Malformed, format!("{name} is not XML"))
                 .from_source(err)
         })?;
         let db = document.descendants().find(|node| node.has_tag_name("DB"));
@@ -101,12 +101,12 @@ impl Calibration {
         Ok(calibration)
     }
 
-    /// Writes a `db.xml`. What it cannot say (`two_point`) is left out.
+    /// Writes a `db.xml`. It cannot contain `two_point`.
     pub fn to_xml(&self) -> String {
         let mut out = String::from(HEAD);
         let step = self.distance_step_m.unwrap_or(0.002) * 100.0;
         let mut put = |text: std::fmt::Arguments<'_>| {
-            // Writing to a text cannot fail.
+            // Writing to a `String` cannot fail.
             let _ = out.write_fmt(text);
         };
         put(format_args!("\t<distLSB_>{}</distLSB_>\n", short(step)));
@@ -163,8 +163,8 @@ impl Calibration {
         out
     }
 
-    /// The calibration of `lasers`, of which each should be there; the vertical angles of
-    /// some are `untold`.
+    /// Creates a calibration from `lasers`, whose index is the laser number. `untold`
+    /// lists lasers without a vertical angle.
     pub(super) fn gathered(
         lasers: Vec<Option<Laser>>,
         untold: &[u16],
@@ -172,12 +172,12 @@ impl Calibration {
         origin: Origin,
     ) -> Result<Self> {
         let mut lasers = lasers;
-        // A VLP-16's file has 64 lasers, of which the last 48 are switched off.
+        // The file of a VLP-16 has 64 lasers, and the last 48 are disabled.
         while lasers.last().is_some_and(|l| l.as_ref().is_none_or(|l| !l.is_enabled)) {
             lasers.pop();
         }
         if lasers.is_empty() {
-            let what = format!("{origin} has no laser in it");
+            let what = format!("{origin} has no lasers");
             return Err(Error::new(ErrorKind::Malformed, what));
         }
         let mut remarks = vec![];
@@ -187,7 +187,7 @@ impl Calibration {
             .collect();
         if !missing.is_empty() {
             remarks.push(format!(
-                "nothing is told of the lasers {}: they are taken as built straight",
+                "lasers {} are missing: angles and corrections of zero are assumed",
                 missing.join(", ")
             ));
         }
@@ -198,7 +198,7 @@ impl Calibration {
             .collect();
         if !untold.is_empty() {
             remarks.push(format!(
-                "no vertical angle is told of the lasers {}: they are taken for level",
+                "lasers {} have no vertical angle: zero is assumed",
                 ranges(&untold)
             ));
         }
@@ -219,7 +219,7 @@ impl Calibration {
     }
 }
 
-/// What a `db.xml` begins with.
+/// The start of a `db.xml`.
 const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\" ?>
 <!DOCTYPE boost_serialization>
 <boost_serialization signature=\"serialization::archive\" version=\"4\">
@@ -230,25 +230,25 @@ fn child<'a, 'input>(node: Node<'a, 'input>, name: &str) -> Option<Node<'a, 'inp
     node.children().find(|node| node.has_tag_name(name))
 }
 
-/// The finite number that `node` holds, or what it holds instead.
+/// Returns the finite number in `node`, or an error with its text.
 fn value(node: Node<'_, '_>) -> Result<f64, String> {
     let text = node.text().unwrap_or_default().trim();
     let value = text.parse().ok().filter(|value: &f64| value.is_finite());
     value.ok_or_else(|| {
         let line = node.document().text_pos_at(node.range().start).row;
         let name = node.tag_name().name();
-        format!("`{name}` in line {line} is no number: {text:?}")
+        format!("`{name}` in line {line} is not a number: {text:?}")
     })
 }
 
-/// The numbers of the list called `name`.
+/// Returns the numbers of the list called `name`.
 fn list(db: Node<'_, '_>, name: &str) -> Result<Vec<f64>, String> {
     let items = child(db, name).into_iter().flat_map(|list| list.children());
     let items = items.filter(|node| node.has_tag_name("item"));
     items.take(MOST_LASERS).map(value).collect()
 }
 
-/// A number without the noise that a change of unit brings: twelve digits.
+/// Formats a number with twelve digits, without the rounding noise of unit conversions.
 pub(super) fn short(value: f64) -> String {
     let digits = format!("{value:.11e}");
     digits.parse::<f64>().map_or(digits, |value| value.to_string())

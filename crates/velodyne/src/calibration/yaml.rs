@@ -1,4 +1,5 @@
-//! Calibrations as YAML: that of ROS, of velodyne_decoder and of nebula.
+//! Reads and writes calibrations in YAML, in the layout of ROS, velodyne_decoder and
+//! nebula.
 //!
 //! ```text
 //! distance_resolution: 0.002
@@ -6,8 +7,8 @@
 //! lasers:
 //! - {laser_id: 0, rot_correction: -0.09, vert_correction: -0.12, dist_correction: 1.11, ...}
 //! ```
-//! Radians and metres. Only this much of YAML is understood: a map of plain values and
-//! lists of maps; anchors are refused, so that a small file stays small.
+//! Units are radians and metres. Only a subset of YAML is supported: maps of plain values
+//! and lists of maps. Aliases are rejected, so that a small file stays small.
 
 mod tree;
 
@@ -22,15 +23,16 @@ use crate::calibration::{
 };
 
 impl Calibration {
-    /// Reads a YAML file; `name` is kept as its origin.
+    /// Parses a YAML file. `name` becomes its origin.
     ///
     /// # Errors
-    /// `Malformed` if it is none, or if one of its numbers cannot be read: then the error
-    /// says which.
+    /// `Malformed` if it is not a calibration, or if a number cannot be parsed. The error
+    /// names the number.
     pub fn from_yaml(text: &str, name: &str) -> Result<Self> {
         let malformed = |what: String| Error::new(ErrorKind::Malformed, what);
-        let tree = Tree::parse(text)
-            .map_err(|what| malformed(format!("{name} is no calibration: {what}")))?;
+        let tree = Tree::parse(text).map_err(|what| {
+            malformed(format!("{name} is not a calibration: {what}"))
+        })?;
         let Some(Tree::List(items)) = tree.get("lasers") else {
             return Err(malformed(format!("{name} has no list of `lasers`")));
         };
@@ -46,9 +48,7 @@ impl Calibration {
             let at = id as usize;
             let odd = |what| malformed(format!("{name}: laser {at}: {what}"));
             if let Some(key) = item.stray_number() {
-                return Err(odd(format!(
-                    "`{key}` is no name of a value, but a number"
-                )));
+                return Err(odd(format!("`{key}` is a number instead of a key")));
             }
             let number = |key| item.number(key).map_err(odd);
             let field = |key| Ok::<_, Error>(number(key)?.unwrap_or(0.0));
@@ -66,7 +66,7 @@ impl Calibration {
                 distance_m: field("dist_correction")?,
                 distance_x_m: field("dist_correction_x")?,
                 distance_y_m: field("dist_correction_y")?,
-                // ROS does not use them unless it is told to.
+                // ROS only uses the near corrections if the file enables them.
                 two_point: Some(two_point.unwrap_or(false)),
                 vertical_offset_m: field("vert_offset_correction")?,
                 horizontal_offset_m: field("horiz_offset_correction")?,
@@ -92,11 +92,11 @@ impl Calibration {
         Ok(calibration)
     }
 
-    /// Writes the YAML that ROS and velodyne_decoder read.
+    /// Writes YAML for ROS and velodyne_decoder.
     pub fn to_yaml(&self) -> String {
         let mut out = String::new();
         let mut put = |text: std::fmt::Arguments<'_>| {
-            // Writing to a text cannot fail.
+            // Writing to a `String` cannot fail.
             let _ = out.write_fmt(text);
         };
         let step = self.distance_step_m.unwrap_or(0.002);
@@ -131,7 +131,7 @@ impl Calibration {
 }
 
 impl Laser {
-    /// Whether it has near corrections, and no file says that they are not to be used.
+    /// Returns whether the laser has near corrections that are not disabled by its file.
     pub fn is_two_point(&self) -> bool {
         self.two_point.unwrap_or(self.distance_x_m != 0.0 && self.distance_y_m != 0.0)
     }

@@ -1,4 +1,4 @@
-//! The codes of what is found in captures.
+//! The codes of the findings in captures.
 
 use logtool_core::{
     Code,
@@ -7,7 +7,7 @@ use logtool_core::{
 
 use crate::lidar;
 
-/// All of them, but for those of lidars.
+/// All codes except those of lidars.
 pub(crate) const OWN: &[&Code] = &[
     &BROKEN,
     &CHECKSUM,
@@ -29,7 +29,7 @@ pub(crate) const OWN: &[&Code] = &[
     &WITHOUT_TIME,
 ];
 
-/// All of them.
+/// All codes.
 pub(crate) const CODES: &[&Code] = &{
     let mut all = [&EMPTY; OWN.len() + lidar::CODES.len()];
     let mut at = 0;
@@ -50,8 +50,8 @@ const fn code(name: &'static str, severity: Severity, meaning: &'static str) -> 
 pub(crate) static BROKEN: Code = code(
     "capture.broken",
     Error,
-    "frames of a capture are shorter than the packets in them say, or hold packets to \
-     which their headers do not lead, or with blocks of no known lasers",
+    "frames of a capture are shorter than their headers declare, contain packets that \
+     their headers do not lead to, or packets with unknown block flags",
 );
 pub(crate) static CHECKSUM: Code = code(
     "capture.checksum",
@@ -81,51 +81,48 @@ pub(crate) static CLOCK_ROLLOVER: Code = code(
      the week number of the GPS receiver has overflowed",
 );
 pub(crate) static EMPTY: Code =
-    code("capture.empty", Warning, "a capture has no packet of a lidar");
+    code("capture.empty", Warning, "a capture has no packets of a lidar");
 pub(crate) static FLAGS: Code = code(
     "capture.flags",
     Warning,
-    "datagrams are as long as data packets, but their blocks are of no known lasers",
+    "datagrams have the length of data packets, but unknown block flags",
 );
 pub(crate) static HOURS: Code = code(
     "capture.hours",
     Note,
-    "packets without a container: times are what they tell, from the hour of the first",
+    "packets without a container: times are those in the packets, from the hour of the first",
 );
-pub(crate) static OTHER_DATAGRAM: Code = code(
-    "capture.other.datagram",
-    Note,
-    "datagrams of a capture are of something else than lidars",
-);
+pub(crate) static OTHER_DATAGRAM: Code =
+    code("capture.other.datagram", Note, "datagrams of a capture are not from lidars");
 pub(crate) static OTHER_LIDAR: Code = code(
     "capture.other.lidar",
     Warning,
-    "a capture holds packets of lidars of other manufacturers, which are not supported",
+    "a capture contains packets of lidars of other manufacturers, which are not supported",
 );
 pub(crate) static OTHER_PROTOCOL: Code =
-    code("capture.other.protocol", Note, "frames of a capture are of other protocols");
+    code("capture.other.protocol", Note, "frames of a capture have other protocols");
 pub(crate) static PIECES: Code =
-    code("capture.pieces", Error, "datagrams that came in pieces are not complete");
+    code("capture.pieces", Error, "fragmented datagrams are incomplete");
 pub(crate) static PRODUCT: Code = code(
     "capture.product",
     Warning,
-    "data packets have the product ID of no known model: no points are made of them",
+    "data packets have an unknown product ID: they are not decoded to points",
 );
 pub(crate) static SHORT: Code = code(
     "capture.short",
     Error,
-    "frames were captured only in part: the packets in them are lost",
+    "frames are truncated by the snapshot length: the packets in them are lost",
 );
 pub(crate) static TWICE: Code = code(
     "capture.twice",
     Note,
-    "packets of a capture came twice, as behind the mirror port of a switch: one of each \
+    "packets of a capture are duplicated, e.g. by the mirror port of a switch: one of each \
      is read",
 );
 pub(crate) static UNKNOWN_LINK: Code = code(
     "capture.unknown_link",
     Warning,
-    "frames of a capture are of an unknown type of link, and were not looked into",
+    "frames of a capture have an unknown link type and are ignored",
 );
 pub(crate) static WITHOUT_TIME: Code =
     code("capture.time", Warning, "packets of a capture have no time");

@@ -1,4 +1,4 @@
-//! The three containers of packets: pcap, pcapng, and packets without any.
+//! The containers of packets: pcap, pcapng, and bare packets without a container.
 //!
 //! ```text
 //! pcap      header 24 bytes, then: seconds u32 | fraction u32 | captured u32 |
@@ -6,9 +6,8 @@
 //! pcapng    blocks: type u32 | length u32 | ... | length u32
 //! bare      packets of 1206 bytes
 //! ```
-//! (draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.) Here is only what it takes to go
-//! from one item to the next, also where some are broken; what is in an item, the crate
-//! `pcap-parser` says.
+//! (draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.) This module only finds the next
+//! item, even after damage. The crate `pcap-parser` parses the items.
 
 use pcap_parser::parse_pcap_header;
 use serde::{Deserialize, Serialize};
@@ -18,12 +17,12 @@ use crate::{
     packet::{DATA_BYTES, Firings},
 };
 
-/// The longest frame that is not taken for garbage; the longest on real links is 65,551
-/// bytes.
+/// The maximum length of a frame. Longer lengths are damage. The longest frame on real
+/// links has 65,551 bytes.
 const MAX_FRAME: u32 = 1 << 18;
 
-/// The longest block of a pcapng that is not taken for garbage: the specification's own
-/// advice.
+/// The maximum length of a pcapng block, as recommended by the specification. Longer
+/// lengths are damage.
 const MAX_BLOCK: u32 = 16 << 20;
 
 /// The length of the header of a pcap.
@@ -32,24 +31,24 @@ const PCAP_HEADER_BYTES: u64 = 24;
 /// The link type of Ethernet.
 const ETHERNET: u16 = 1;
 
-/// How much of an item that has a header of its own has to be seen to judge it.
+/// The number of bytes for classifying an item with a header.
 const SIGHT: usize = 32;
 
-/// How many packets without a container are looked at to tell that they are: as many as
-/// are surely in what is seen of a file before it is opened.
+/// The number of packets that are examined to recognize bare packets. They must fit into
+/// the bytes that are available before a file is opened.
 const FIRST: usize = 3;
 
-/// The types of blocks that a search for the next one believes in.
+/// The block types that are accepted when searching for the next block.
 const BLOCKS: [u32; 9] = [1, 2, 3, 4, 5, 6, 10, 0xbad, SECTION];
 
-/// The type of a section's header, which is the same in either order of bytes.
+/// The type of a section header, which is the same in both byte orders.
 const SECTION: u32 = 0x0a0d_0d0a;
 
-/// How a section's header says in which order its bytes are.
+/// The byte-order magic of a section header.
 const BIG_ENDIAN: [u8; 4] = [0x1a, 0x2b, 0x3c, 0x4d];
 const LITTLE_ENDIAN: [u8; 4] = [0x4d, 0x3c, 0x2b, 0x1a];
 
-/// What a file of packets is.
+/// The container of the packets in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Container {
@@ -58,37 +57,38 @@ pub(crate) enum Container {
     Bare,
 }
 
-/// What the header of a pcap says.
+/// The header of a pcap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pcap {
     pub(crate) is_big_endian: bool,
     pub(crate) is_nanos: bool,
-    /// Of a variant with 8 more bytes in the header of each frame.
+    /// Whether frame headers have 8 additional bytes (a variant of the format).
     pub(crate) is_modified: bool,
     pub(crate) link: u16,
     pub(crate) snap_len: u32,
 }
 
-/// What some bytes are.
+/// The classification of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     /// An item of this length.
     Item(u64),
-    /// An item of this length, beyond the end of the file.
+    /// An item that extends beyond the end of the file.
     Cut,
-    /// Nothing that could be one.
+    /// Bytes that cannot be an item.
     Nothing,
 }
 
 impl Container {
-    /// The container that begins with `head`, and how long its own header is.
+    /// Recognizes the container from the first bytes, and returns it with the length of
+    /// its header.
     pub(crate) fn of(head: &[u8]) -> Option<(Self, u64)> {
         if let Ok((_, header)) = parse_pcap_header(head) {
             let pcap = Pcap {
                 is_big_endian: header.is_bigendian(),
                 is_nanos: header.is_nanosecond_precision(),
                 is_modified: header.is_modified_format(),
-                // What is above says how frames are checked.
+                // The upper bits state how frames are checked.
                 link: header.network.0 as u16,
                 snap_len: header.snaplen,
             };
@@ -128,7 +128,7 @@ impl Container {
         (pcap(is_big_endian.unwrap_or(false)), PCAP_HEADER_BYTES)
     }
 
-    /// Its name.
+    /// Returns the name for metadata.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Pcap(_) => "pcap",
@@ -137,8 +137,9 @@ impl Container {
         }
     }
 
-    /// Whether numbers are big-endian from an item on that has `bytes`, if they are so before
-    /// it, or not: a section says its own order.
+    /// Returns whether numbers are big-endian from the item with these `bytes` on. A
+    /// section declares its own byte order. `before` is the byte order of the previous
+    /// items.
     pub(crate) fn is_big_endian(self, bytes: &[u8], before: bool) -> bool {
         match (self, word(bytes, 0, false), bytes.get(8..12)) {
             (Self::PcapNg, Some(SECTION), Some(magic)) => magic == BIG_ENDIAN,
@@ -146,8 +147,8 @@ impl Container {
         }
     }
 
-    /// What lies at `at`, where the file, of `end` bytes, has `bytes`; numbers are
-    /// big-endian in this section, or not.
+    /// Classifies the `bytes` of the file at `at`. `end` is the length of the file, and
+    /// `is_big_endian` the byte order of the section.
     pub(crate) fn look(
         self,
         at: u64,
@@ -168,7 +169,7 @@ impl Container {
         }
     }
 
-    /// Whether, after damage, an item is believed to begin with `bytes`.
+    /// Returns whether `bytes` is accepted as the start of an item after damage.
     pub(crate) fn may_begin(self, bytes: &[u8], is_big_endian: bool) -> bool {
         match self {
             Self::Pcap(pcap) => pcap.may_begin(bytes),
@@ -182,7 +183,7 @@ impl Container {
         }
     }
 
-    /// How much of an item has to be seen to judge it.
+    /// Returns the number of bytes that are needed to classify an item.
     pub(crate) fn sight(self) -> usize {
         match self {
             Self::Pcap(_) | Self::PcapNg => SIGHT,
@@ -190,7 +191,7 @@ impl Container {
         }
     }
 
-    /// The least that an item has.
+    /// Returns the minimum length of an item.
     pub(crate) fn header_len(self) -> u64 {
         match self {
             Self::Pcap(pcap) => pcap.header_len() as u64,
@@ -201,7 +202,7 @@ impl Container {
 }
 
 impl Pcap {
-    /// The bytes before those that were captured.
+    /// Returns the length of the header of a frame.
     pub(crate) fn header_len(self) -> usize {
         if self.is_modified { 24 } else { 16 }
     }
@@ -209,7 +210,7 @@ impl Pcap {
     fn item_len(self, bytes: &[u8]) -> Option<u64> {
         let captured = word(bytes, 8, self.is_big_endian)?;
         let fraction = word(bytes, 4, self.is_big_endian)?;
-        // More than a second is seen in the wild; more than four is garbage.
+        // Fractions above a second exist in real files. Above four seconds is damage.
         let second = if self.is_nanos { 1_000_000_000 } else { 1_000_000 };
         let is_one = captured <= self.max_frame() && fraction / 4 < second;
         is_one.then_some(self.header_len() as u64 + u64::from(captured))
@@ -230,13 +231,13 @@ impl Pcap {
     }
 }
 
-/// Whether `bytes` begin with a data packet.
+/// Returns whether `bytes` starts with a data packet.
 fn is_data(bytes: &[u8]) -> bool {
     let packet = bytes.get(..DATA_BYTES).and_then(Firings::new);
     packet.is_some_and(payload::is_data)
 }
 
-/// How long the block is that begins with `bytes`, if it can be one.
+/// Returns the length of the block that starts with `bytes`, if it is possible.
 fn block_len(bytes: &[u8], is_big_endian: bool) -> Option<u64> {
     let len = word(bytes, 4, is_big_endian)?;
     let is_one = (12..=MAX_BLOCK).contains(&len) && len.is_multiple_of(4);
@@ -261,7 +262,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_pcap_says_how_its_numbers_are_written() {
+    fn pcap_header_determines_byte_order_and_resolution() {
         let (Container::Pcap(little), 24) = Container::of(&PCAP).unwrap() else {
             panic!("no pcap")
         };
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_is_as_long_as_it_says_if_that_can_be() {
+    fn frame_length_is_bounded() {
         let (container, _) = Container::of(&PCAP).unwrap();
         let mut frame = [0; 16];
         frame[8..10].copy_from_slice(&1_248_u16.to_le_bytes());
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_section_says_its_order_itself() {
+    fn section_header_declares_its_byte_order() {
         let mut block = [0; 28];
         block[..4].copy_from_slice(&[0x0a, 0x0d, 0x0d, 0x0a]);
         block[4..12].copy_from_slice(&[0, 0, 0, 28, 0x1a, 0x2b, 0x3c, 0x4d]);
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn bare_packets_are_told_by_the_first_few_of_which_one_may_be_broken() {
+    fn bare_packets_are_recognized_even_if_one_of_the_first_is_broken() {
         let mut packets = [0; 3 * DATA_BYTES];
         for packet in packets.chunks_exact_mut(DATA_BYTES) {
             let blocks = packet.chunks_exact_mut(100);

@@ -1,4 +1,4 @@
-//! Reading the packets of a part.
+//! Reads the packets of a part.
 
 use std::{mem, sync::Arc};
 
@@ -27,30 +27,30 @@ struct State {
     manifest: Arc<Manifest>,
     notes: Arc<Notes>,
     selection: Selection,
-    /// Where the file ends.
+    /// The end of the file.
     end: u64,
-    /// The next gap that the walk will come to.
+    /// The next damaged range.
     gap: NextGap,
-    /// Where the last one ends that it came to.
+    /// The end of the last damaged range that was reached.
     gap_end: u64,
-    /// A packet that was put together, and is no bytes of the file.
+    /// A reassembled packet, whose bytes are not contiguous in the file.
     joined: Option<Joined>,
 }
 
-/// As what a packet is wanted: as itself, and for its points.
+/// The topics for which a packet is selected: its own, and its points.
 type Wanted = [Option<TopicId>; 2];
 
 struct Joined {
     topics: Wanted,
     time: Timestamp,
     bytes: Vec<u8>,
-    /// Where the frame is with which it was complete.
+    /// The position of the frame that completed the packet.
     at: u64,
 }
 
 impl CaptureCursor {
-    /// A cursor that walks `walk` through `source`, of which the reader's state is
-    /// `start` there.
+    /// Creates a cursor for the range of `walk` in `source`. `start` is the state of the
+    /// reader at its start.
     pub(crate) fn new(
         walk: Walk,
         source: &Arc<dyn Source>,
@@ -79,7 +79,8 @@ impl CaptureCursor {
         for (_, declaration) in declarations.filter(|(declared, _)| *declared < at) {
             reader.section.declare(*declaration);
         }
-        // Those that were read again would be taken for having come twice.
+        // Set after the replay: otherwise the frames that were read again would be
+        // duplicates.
         reader.latest = start.latest;
         let gap = NextGap::new(&notes.gaps, at);
         let state = State {
@@ -96,7 +97,7 @@ impl CaptureCursor {
     }
 }
 
-/// Reads the frame at `at` again, of which a piece waits for others.
+/// Reads the frame at `at` again, which contains a fragment of an incomplete datagram.
 fn replay(
     reader: &mut Reader,
     source: &Arc<dyn Source>,
@@ -133,8 +134,8 @@ impl Cursor for CaptureCursor {
 }
 
 impl State {
-    /// Looks at the item at `at` of the file, which is at `used` of the block; `rest` are
-    /// the bytes of the block from there on.
+    /// Reads the item at `at` of the file, which is at `used` of the block. `rest`
+    /// contains the bytes of the block from there on.
     fn step(&mut self, block: &mut Block, at: u64, rest: &[u8], used: usize) -> Step {
         let gap_end = match self.gap.at(&self.notes.gaps, at) {
             Some(gap) => gap.bytes.end,
@@ -152,12 +153,12 @@ impl State {
             (self.reader.container, self.reader.section.is_big_endian);
         let len = match container.look(at, rest, is_big_endian, self.end) {
             Look::Item(len) => usize::try_from(len).unwrap_or(usize::MAX),
-            // The survey saw something else here: the file has changed since.
+            // The index pass saw something else here: the file has changed since.
             _ => return Step::Whole { len: rest.len().max(1) },
         };
         let Some(item) = rest.get(..len) else { return Step::Partial { len } };
         let found = self.reader.read(at, item);
-        // The survey told of them.
+        // The index pass has reported these frames.
         self.reader.pieces.lost.clear();
         match found {
             Found::Packet(packet) => self.packet(block, at, packet, used, len),
@@ -165,9 +166,9 @@ impl State {
         }
     }
 
-    /// Passes over an item of the gap that ends at `gap_end`, or over the rest of it where
-    /// there is none. In frames that are lost there may be pieces of datagrams: they are
-    /// taken, as the survey took them, so that what is put together later is the same.
+    /// Skips an item of the damaged range that ends at `gap_end`, or the rest of the
+    /// range if there is no item. Fragments in lost frames are added like in the index
+    /// pass, so that later datagrams are reassembled the same way.
     fn pass(&mut self, at: u64, rest: &[u8], gap_end: u64) -> Step {
         let left = gap_end - at;
         let sight = left.min(self.reader.container.sight() as u64);

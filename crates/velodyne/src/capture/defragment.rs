@@ -1,7 +1,7 @@
-//! Datagrams that came in pieces, put together again.
+//! Reassembles fragmented datagrams.
 //!
-//! What is remembered is bounded, in number and in how far back in the file it goes, so
-//! that a few frames say all that a reader needs to begin in the middle of a file.
+//! The state is bounded, both in number and in distance within the file. A few frame
+//! positions are therefore sufficient to start reading in the middle of a file.
 
 use std::{collections::VecDeque, ops::Range};
 
@@ -16,70 +16,72 @@ use crate::{
     packet::DATA_BYTES,
 };
 
-/// How many datagrams may be incomplete at once.
+/// The maximum number of incomplete datagrams.
 const MAX_OPEN: usize = 64;
 
-/// How many pieces one datagram may be in.
+/// The maximum number of fragments of a datagram.
 const MAX_PIECES: usize = 256;
 
-/// How many datagrams are remembered that were complete: their pieces may come again.
+/// The number of completed datagrams that are remembered, because their fragments may be
+/// duplicated.
 const REMEMBERED: usize = 4;
 
-/// How far behind its first piece, in bytes of the file, a datagram is given up.
+/// The distance from its first fragment, in bytes of the file, after which an incomplete
+/// datagram is dropped.
 const PATIENCE: u64 = 1 << 20;
 
-/// The longest datagram that UDP can have.
+/// The maximum length of a UDP datagram.
 const MAX_LEN: u32 = 65_535;
 
-/// Datagrams of which some pieces have come.
+/// The reassembly of fragmented datagrams.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pieces {
     open: Vec<Open>,
-    /// The last that were complete.
+    /// The last completed datagrams.
     complete: VecDeque<Open>,
-    /// How many datagrams were given up.
+    /// The number of dropped datagrams.
     pub(crate) given_up: u64,
-    /// The frames of those of them that may have been packets of lidars, until somebody
-    /// takes note of them.
+    /// The frames of dropped datagrams that may have been packets of lidars. The caller
+    /// drains this list.
     pub(crate) lost: Vec<LostFrame>,
 }
 
-/// A frame with a piece of a datagram that is not complete.
+/// A frame with a fragment of an incomplete datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LostFrame {
-    /// Where it is in the file.
+    /// The range of the frame in the file.
     pub(crate) bytes: Range<u64>,
-    /// Whether it is the first of its datagram.
+    /// Whether it is the first frame of its datagram.
     pub(crate) is_first: bool,
 }
 
-/// A datagram of which all pieces have come.
+/// A reassembled datagram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Whole {
     pub(crate) bytes: Vec<u8>,
-    /// Where the frames of its pieces are in the file; the last has come last.
+    /// The ranges of the frames in the file, in the order of arrival.
     pub(crate) frames: Vec<Range<u64>>,
 }
 
-/// A datagram of which some pieces have come.
+/// A datagram of which some fragments have arrived.
 #[derive(Clone, Debug)]
 struct Open {
-    /// The number of the interface at which the pieces were captured.
+    /// The index of the interface that captured the fragments.
     interface: u32,
     of: PieceOf,
-    /// When the last of the pieces came.
+    /// The time of the last fragment.
     time: Timestamp,
-    /// Where the frames of the pieces are in the file; the first is the earliest.
+    /// The ranges of the frames in the file, in the order of arrival.
     frames: Vec<Range<u64>>,
-    /// The pieces, and where they belong.
+    /// The fragments with their offsets.
     pieces: Vec<(u32, Vec<u8>)>,
-    /// The length, once the last piece has come.
+    /// The length, known once the last fragment has arrived.
     len: Option<u32>,
 }
 
 impl Pieces {
-    /// Takes a piece, its `bytes`, from the frame at `frame` of the file, which was captured
-    /// at this interface and time; gives the datagram that it completes.
+    /// Adds a fragment with these `bytes` from the `frame` of the file. It was captured
+    /// at this interface and time. Returns the datagram if this fragment completes it.
     pub(crate) fn take(
         &mut self,
         frame: Range<u64>,
@@ -100,7 +102,8 @@ impl Pieces {
         }
         let is_its = |open: &Open| open.interface == interface && open.of == piece.of;
         let mut known = self.open.iter().position(is_its);
-        // The number of a datagram is used again, in time: of another are not its pieces.
+        // Identifications are reused over time: a contradicting fragment is from another
+        // datagram.
         if let Some(index) = known
             && self.open.get(index).is_some_and(|open| open.contradicts(piece, bytes))
         {
@@ -147,15 +150,15 @@ impl Pieces {
         }
     }
 
-    /// Takes note that a datagram is lost, that was whole, but for its last frame.
+    /// Records the frames of a complete datagram, except the last one, as lost.
     pub(crate) fn lose_whole(&mut self, mut frames: Vec<Range<u64>>) {
         frames.pop();
         let lost = frames.into_iter();
         self.lost.extend(lost.map(|bytes| LostFrame { bytes, is_first: false }));
     }
 
-    /// Where in the file the frames are of which the pieces still wait for others, or may
-    /// come again.
+    /// Returns the positions of the frames whose fragments are incomplete or may be
+    /// duplicated.
     pub(crate) fn frames(&self) -> Vec<u64> {
         let starts = |open: &Open| open.frames.clone().into_iter().map(|f| f.start);
         let all = self.open.iter().chain(&self.complete);
@@ -164,12 +167,12 @@ impl Pieces {
         frames
     }
 
-    /// Whether no piece has come of what still waits for others, or may come again.
+    /// Returns whether no fragments are stored.
     pub(crate) fn is_empty(&self) -> bool {
         self.open.is_empty() && self.complete.is_empty()
     }
 
-    /// Gives up what is incomplete, at the end of the file.
+    /// Drops all incomplete datagrams at the end of the file.
     pub(crate) fn give_up(&mut self) {
         self.give_up_before(u64::MAX);
     }
@@ -183,7 +186,7 @@ impl Pieces {
         }
     }
 
-    /// Takes note of a datagram that is given up.
+    /// Records a dropped datagram.
     fn lose(&mut self, open: &Open) {
         self.given_up += 1;
         if open.may_be_of_lidar() {
@@ -196,13 +199,14 @@ impl Pieces {
 }
 
 impl Open {
-    /// Whether there are other bytes in the place of `piece`.
+    /// Returns whether other bytes were received for the offset of `piece`.
     fn contradicts(&self, piece: &Piece, bytes: &[u8]) -> bool {
         let here = |(offset, _): &&(u32, Vec<u8>)| *offset == piece.offset;
         self.pieces.iter().find(here).is_some_and(|(_, known)| known != bytes)
     }
 
-    /// Whether `piece` is one of its own that came again, as mirror ports send them.
+    /// Returns whether `piece` is a duplicate of a fragment of this datagram, as sent by
+    /// mirror ports.
     fn has(&self, piece: &Piece, time: Timestamp, bytes: &[u8]) -> bool {
         let is_it = |(offset, known): &(u32, Vec<u8>)| {
             *offset == piece.offset && known == bytes
@@ -212,7 +216,8 @@ impl Open {
             && self.pieces.iter().any(is_it)
     }
 
-    /// Whether a lidar may have sent it, by what there is of it.
+    /// Returns whether the datagram may be from a lidar, according to its known
+    /// fragments.
     fn may_be_of_lidar(&self) -> bool {
         let first = self.pieces.iter().find(|(offset, _)| *offset == 0);
         let told = first.and_then(|(_, bytes)| ip::promised(bytes, 0..bytes.len()));
@@ -227,13 +232,13 @@ impl Open {
         }
     }
 
-    /// All of it, if the pieces follow on each other without a gap.
+    /// Returns the datagram if its fragments are contiguous.
     fn whole(&mut self) -> Option<Vec<u8>> {
         let len = self.len?;
         self.pieces.sort_by_key(|(offset, _)| *offset);
         let mut whole: Vec<u8> = Vec::with_capacity(len as usize);
         for (offset, bytes) in &self.pieces {
-            // A piece that came twice overlaps itself.
+            // A duplicate fragment overlaps itself.
             let skip = whole.len().checked_sub(*offset as usize)?;
             whole.extend(bytes.get(skip..).unwrap_or_default());
         }
@@ -257,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_in_any_order_make_the_whole() {
+    fn fragments_in_any_order_are_reassembled() {
         let mut pieces = Pieces::default();
         assert_eq!(pieces.take(0..9, NOW, &piece(1, 8, false), b"world"), None);
         assert_eq!(pieces.take(10..19, NOW, &piece(2, 0, true), b"other---"), None);
@@ -267,12 +272,12 @@ mod tests {
         let whole = whole.unwrap();
         assert_eq!(whole.bytes, b"hello   world");
         assert_eq!(whole.frames, [0..9, 20..29, 30..39]);
-        // Those that are complete may come again.
+        // Completed datagrams may be duplicated.
         assert_eq!(pieces.frames(), [0, 10, 20, 30]);
     }
 
     #[test]
-    fn a_number_that_is_used_again_is_of_another_datagram() {
+    fn reused_identification_starts_another_datagram() {
         let mut pieces = Pieces::default();
         assert_eq!(pieces.take(0..9, NOW, &piece(1, 0, true), b"an end  "), None);
         assert_eq!(pieces.take(10..19, NOW, &piece(1, 0, true), b"hello   "), None);
@@ -281,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_two_interfaces_make_two_datagrams() {
+    fn fragments_of_two_interfaces_are_separate_datagrams() {
         let mut pieces = Pieces::default();
         let other = (1, NOW.1);
         assert_eq!(pieces.take(0..9, NOW, &piece(1, 0, true), b"hello   "), None);
@@ -293,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_comes_is_given_up() {
+    fn incomplete_datagrams_are_dropped() {
         let mut pieces = Pieces::default();
         pieces.take(0..9, NOW, &piece(1, 0, true), b"12345678");
         let late = PATIENCE + 1..PATIENCE + 9;
@@ -307,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_that_leave_a_gap_are_no_datagram() {
+    fn fragments_with_a_gap_are_not_reassembled() {
         let mut pieces = Pieces::default();
         pieces.take(0..1, NOW, &piece(1, 0, true), b"12345678");
         assert_eq!(pieces.take(1..2, NOW, &piece(1, 16, false), b"9"), None);
@@ -315,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_that_came_twice_are_not_missing() {
+    fn duplicate_fragments_do_not_lose_a_datagram() {
         let mut pieces = Pieces::default();
         let first = piece(1, 0, true);
         assert_eq!(pieces.take(0..1, NOW, &first, b"hello   "), None);
@@ -332,7 +337,7 @@ mod tests {
         assert_eq!(pieces.given_up, 1);
     }
 
-    /// What is lost if only these pieces come of a datagram.
+    /// Returns the lost frames if only these fragments of a datagram arrive.
     fn lost(given: &[(u32, bool, &[u8])]) -> Vec<(Range<u64>, bool)> {
         let mut pieces = Pieces::default();
         for (at, (offset, has_next, bytes)) in (0..).zip(given) {
@@ -347,13 +352,13 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_what_may_be_a_packet_are_lost_and_others_are_not() {
-        // From port 2368 and to it, 8 + 1206 bytes (0x4be); a block of lasers 0 to 31.
+    fn only_fragments_of_possible_lidar_packets_are_lost() {
+        // From and to port 2368, 8 + 1206 bytes (0x4be); a block of lasers 0 to 31.
         let first =
             |len: u8| [9, 64, 9, 64, 4, len, 0, 0, 0xff, 0xee, 0, 0, 1, 0, 0, 0];
         assert_eq!(lost(&[(0, true, &first(0xbe))]), [(0..50, true)]);
         assert_eq!(lost(&[(0, true, &first(0xb0))]), []);
-        // The end of 1214 bytes, of 1222, and the middle of something.
+        // The end of 1214 bytes, the end of 1222, and a middle fragment.
         assert_eq!(lost(&[(1208, false, &[7; 6])]), [(0..50, true)]);
         assert_eq!(lost(&[(1208, false, &[7; 14])]), []);
         let middle: &[u8] = &[7; 8];

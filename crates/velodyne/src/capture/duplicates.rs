@@ -1,8 +1,8 @@
-//! Packets that came twice, as they do behind the mirror port of a switch.
+//! Detects duplicate packets, which occur behind the mirror port of a switch.
 //!
-//! No lidar sends the same bytes again within a millisecond: each packet tells its time,
-//! in microseconds, and where the rotor was. Packets that we write have different
-//! identifications, so that none of them is taken for another.
+//! A lidar never sends the same bytes twice within a millisecond, because each packet
+//! contains its time in microseconds and the azimuth. The packets that this crate writes
+//! have different identifications, so they are never taken for duplicates.
 
 use std::ops::RangeInclusive;
 
@@ -12,40 +12,41 @@ use twox_hash::XxHash3_64;
 
 use crate::capture::sender::Sender;
 
-/// How long after a packet it may come again, in nanoseconds; a mirror takes microseconds.
+/// The maximum time between duplicates, in nanoseconds. A mirror port takes microseconds.
 const DELAY: RangeInclusive<i64> = -1_000_000..=1_000_000;
 
-/// How many packets of one sender are remembered: others may lie between.
+/// The number of remembered packets per sender. Other packets may come between
+/// duplicates.
 const REMEMBERED: usize = 4;
 
-/// How many senders may be known at once.
+/// The maximum number of senders.
 const MAX_SENDERS: usize = 256;
 
-/// Whether what came `before` may be what comes again at `time`.
+/// Returns whether packets with these times may be duplicates.
 pub(crate) fn is_soon(before: Timestamp, time: Timestamp) -> bool {
     DELAY.contains(&time.as_nanos().saturating_sub(before.as_nanos()))
 }
 
-/// Returns the sum by which a packet is recognised that comes again: of its payload, and of
-/// the identification of the IP packet, which a mirror port copies too.
+/// Returns the hash that identifies duplicates. It covers the payload and the
+/// identification of the IP packet, because a mirror port copies both.
 pub(crate) fn sum(payload: &[u8], identification: u32) -> u64 {
     XxHash3_64::oneshot_with_seed(identification.into(), payload)
 }
 
-/// What is remembered of the last packets of each sender.
+/// The last packets of each sender.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Latest(Vec<OfSender>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct OfSender {
     sender: Sender,
-    /// When each was seen, and the hash of its bytes; the last is the latest.
+    /// The time and the hash of each packet, latest last.
     packets: Vec<(Timestamp, u64)>,
 }
 
 impl OfSender {
-    /// Returns whether packets of `sender` can be these packets again: a mirror sends them
-    /// to another interface, and from a hardware address of its own.
+    /// Returns whether packets of `sender` may be duplicates of these packets. A mirror
+    /// port sends them to another interface, and from its own hardware address.
     fn sends_as(&self, sender: &Sender) -> bool {
         let key =
             |sender: &Sender| (sender.device.address, sender.port, sender.is_position);
@@ -54,8 +55,7 @@ impl OfSender {
 }
 
 impl Latest {
-    /// Takes note of a packet with this [`sum`] of its bytes, and says whether it has come
-    /// before.
+    /// Adds a packet with this [`sum`], and returns whether it is a duplicate.
     pub(crate) fn has(&mut self, sender: &Sender, time: Timestamp, sum: u64) -> bool {
         let known = self.0.iter().position(|known| known.sends_as(sender));
         let index = known.unwrap_or_else(|| {
@@ -81,7 +81,7 @@ impl Latest {
         false
     }
 
-    /// Whether nothing is remembered.
+    /// Returns whether no packets are stored.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -95,7 +95,7 @@ mod tests {
     use crate::capture::sender::Device;
 
     #[test]
-    fn the_same_bytes_soon_after_are_a_packet_that_came_twice() {
+    fn equal_bytes_within_a_millisecond_are_duplicates() {
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let device = Device { address, ..Device::UNKNOWN };
         let sender = Sender { device, port: 2368, is_position: false };
@@ -107,12 +107,12 @@ mod tests {
         assert!(!has(&sender, 0, b"first"));
         assert!(!has(&other, 1, b"first"));
         assert!(!has(&sender, 3, b"second"));
-        // A mirror has another interface.
+        // A mirror port has another interface.
         let mirror = Device { interface: 1, ..device };
         assert!(has(&Sender { device: mirror, ..sender }, 5, b"first"));
         assert!(has(&sender, 7, b"second"));
         assert!(!has(&sender, 2_000, b"second"));
-        // So many later that it is forgotten.
+        // The packet is forgotten after this number of others.
         for payload in [b"a", b"b", b"c", b"d"] {
             assert!(!has(&sender, 2_010, payload));
         }

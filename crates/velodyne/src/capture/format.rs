@@ -1,4 +1,4 @@
-//! Captures as one of the formats.
+//! The capture format.
 
 use std::sync::Arc;
 
@@ -18,17 +18,18 @@ use crate::{
     lidar::LidarOptions,
 };
 
-/// The format of captures: pcap, pcapng, and dumps of bare packets.
+/// The format of captures, with default options for lidars: pcap, pcapng, and bare
+/// packets.
 pub const FORMAT: Capture = Capture { lidar: LidarOptions::new() };
 
-/// See [`FORMAT`].
+/// The capture format, see [`FORMAT`].
 #[derive(Clone, Debug)]
 pub struct Capture {
     lidar: LidarOptions,
 }
 
 impl Capture {
-    /// The format, of captures of lidars of which the user knows something.
+    /// Creates the format with options for the lidars of its captures.
     pub const fn of(lidar: LidarOptions) -> Self {
         Self { lidar }
     }

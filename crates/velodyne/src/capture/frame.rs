@@ -1,44 +1,44 @@
-//! Frames as a lidar sends them: Ethernet, IP, UDP.
+//! Writes frames like those of a lidar: Ethernet, IP, UDP.
 //!
 //! ```text
 //! Ethernet   to | from | type u16                                   14 bytes
 //! IPv4       RFC 791, without options                               20 bytes
-//! IPv6       RFC 8200, without headers that extend it               40 bytes
+//! IPv6       RFC 8200, without extension headers               40 bytes
 //! UDP        ports | length | checksum (RFC 768)                     8 bytes
 //! ```
-//! Numbers are big-endian. A Velodyne broadcasts, from 192.168.1.201 as it is delivered
-//! (VLP-16 manual 63-9243, 9.1), and its addresses on the link begin with 60:76:88.
+//! Numbers are big-endian. A Velodyne lidar broadcasts, by default from 192.168.1.201
+//! (VLP-16 manual 63-9243, 9.1). Its hardware addresses start with 60:76:88.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::capture::link::Mac;
 
-/// The longest payload that a datagram over IPv4 can have.
+/// The maximum payload of a datagram over IPv4.
 pub(super) const MAX_PAYLOAD: usize = 65_507;
 
-/// The address of a lidar as it is delivered.
+/// The factory-default address of a lidar.
 pub(super) const DELIVERED: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 201));
 
-/// The hardware address of a lidar whose own is not known.
+/// The hardware address for a lidar whose own is unknown.
 pub(super) const OWN_MAC: Mac = Mac([0x60, 0x76, 0x88, 0, 0, 1]);
 
 const BROADCAST_MAC: Mac = Mac([0xff; 6]);
-/// All hosts on the link, of IPv6.
+/// The IPv6 multicast address of all hosts on the link.
 const ALL_HOSTS_MAC: Mac = Mac([0x33, 0x33, 0, 0, 0, 1]);
 const ALL_HOSTS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 
 const UDP: u8 = 17;
 const HOPS: u8 = 64;
 
-/// How long the frame of the datagram `payload` is that `address` sends.
+/// Returns the length of the frame of a datagram with `payload` from `address`.
 pub(super) fn len(address: IpAddr, payload: &[u8]) -> usize {
     let ip = if address.is_ipv4() { 20 } else { 40 };
     14 + ip + 8 + payload.len()
 }
 
-/// Adds to `out` the frame of the datagram `payload` that the device of `mac` and `address`
-/// sends from and to `port`; its payload is no longer than [`MAX_PAYLOAD`]. The
-/// `identification` distinguishes it from an equal datagram.
+/// Appends the frame of a datagram with `payload` to `out`. It is sent by the device with
+/// `mac` and `address`, from and to `port`. The payload is not longer than
+/// [`MAX_PAYLOAD`]. The `identification` distinguishes it from an equal datagram.
 pub(super) fn put(
     out: &mut Vec<u8>,
     (mac, address, port): (Mac, IpAddr, u16),
@@ -74,8 +74,8 @@ fn put_link(out: &mut Vec<u8>, from: Mac, to: Mac, kind: u16) {
     out.extend(kind.to_be_bytes());
 }
 
-/// The header of a packet of a datagram, without the addresses at its end. Packets that are
-/// not to be cut may have any identification (RFC 6864, 4.1).
+/// Returns the IPv4 header without the addresses at its end. Packets that must not be
+/// fragmented may have any identification (RFC 6864, 4.1).
 fn v4(udp_len: u16, identification: u16, addresses: &[u8]) -> [u8; 12] {
     const DO_NOT_CUT: u16 = 0x4000;
     let words = [0x4500, 20 + udp_len, identification, DO_NOT_CUT];
@@ -96,11 +96,11 @@ fn put_datagram(
     payload: &[u8],
 ) {
     let header = |sum: u16| [port, port, udp_len, sum].map(u16::to_be_bytes);
-    // Over a header of its own: the addresses, the protocol, the length.
+    // The checksum covers a pseudo header: addresses, protocol and length.
     let pseudo = [[0, UDP], udp_len.to_be_bytes()];
     let unsummed = header(0);
     let parts = [addresses, pseudo.as_flattened(), unsummed.as_flattened(), payload];
-    // Zero says that there is none.
+    // Zero means that there is no checksum.
     let sum = match checksum(&parts) {
         0 => 0xffff,
         sum => sum,
@@ -109,9 +109,9 @@ fn put_datagram(
     out.extend(payload);
 }
 
-/// The checksum of the internet (RFC 1071) over `parts`; all but the last have an even
-/// number of bytes. In which order the bytes of words are, is all the same, but for the sum,
-/// of which they are in that order too (2, B); and so is how many are added at once (2, C).
+/// Returns the Internet checksum (RFC 1071) of `parts`. All parts except the last have an
+/// even length. The byte order of the words only changes the byte order of the sum (2,
+/// B), and several words can be added at once (2, C).
 pub(super) fn checksum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0_u64;
     for part in parts {
@@ -135,18 +135,18 @@ mod tests {
     };
 
     #[test]
-    fn the_checksum_is_that_of_the_standard() {
+    fn checksum_agrees_with_rfc_1071() {
         // RFC 1071, 3: the sum of these is 2ddf0, ddf2 when folded.
         let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
         assert_eq!(checksum(&[&bytes]), !0xddf2);
         assert_eq!(checksum(&[&bytes[..4], &bytes[4..]]), !0xddf2);
         assert_eq!(checksum(&[&bytes[..2], &bytes[2..]]), !0xddf2);
-        // An odd one counts as if a zero came behind it.
+        // An odd length is padded with a zero.
         assert_eq!(checksum(&[&bytes[..7]]), checksum(&[&bytes[..6], &[0xf6, 0]]));
     }
 
     #[test]
-    fn a_frame_is_read_back_as_what_was_sent() {
+    fn frames_round_trip() {
         let v6 = IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0xc9));
         for (address, ip) in [(DELIVERED, 14), (v6, 14)] {
             let mut frame = Vec::new();

@@ -1,38 +1,38 @@
-//! From an IP packet to the datagram in it, or to the piece of one.
+//! Parses IP packets to UDP datagrams or fragments of them.
 //!
-//! IPv4: RFC 791; IPv6 and the headers that extend it: RFC 8200; UDP: RFC 768.
+//! IPv4: RFC 791. IPv6 and its extension headers: RFC 8200. UDP: RFC 768.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
     ops::Range,
 };
 
-/// What an IP packet is.
+/// The contents of an IP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Packet {
-    /// A whole UDP packet, header included, at these bytes.
+    /// A whole UDP packet, including its header, at these bytes.
     Udp { source: IpAddr, destination: IpAddr, bytes: Range<usize> },
-    /// A piece of a UDP packet.
+    /// A fragment of a UDP packet.
     Piece(Piece),
-    /// Something else.
+    /// Another protocol.
     Other,
-    /// It says that it is longer than what is there.
+    /// The packet declares a greater length than there are bytes.
     Short,
 }
 
-/// A piece of a UDP packet.
+/// A fragment of a UDP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) of: PieceOf,
-    /// Where it belongs.
+    /// The offset in the UDP packet.
     pub(crate) offset: u32,
-    /// Whether others follow on it.
+    /// Whether more fragments follow.
     pub(crate) has_next: bool,
-    /// Where it is.
+    /// The position in the frame.
     pub(crate) bytes: Range<usize>,
 }
 
-/// What the pieces of one packet have in common.
+/// The fields that all fragments of a packet have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PieceOf {
     pub(crate) source: IpAddr,
@@ -49,10 +49,10 @@ pub(crate) struct Datagram {
 }
 
 const UDP: u8 = 17;
-/// The bytes of UDP's own header.
+/// The length of the UDP header.
 pub(crate) const UDP_HEADER: usize = 8;
 
-/// The IP packet that begins at `at` of `frame`.
+/// Parses the IP packet at `at` of `frame`.
 pub(crate) fn packet(frame: &[u8], at: usize) -> Packet {
     match frame.get(at).map(|byte| byte >> 4) {
         Some(4) => v4(frame, at),
@@ -62,7 +62,7 @@ pub(crate) fn packet(frame: &[u8], at: usize) -> Packet {
     }
 }
 
-/// The UDP packet at `bytes` of `frame`; nothing if it is no such thing.
+/// Parses the UDP packet at `bytes` of `frame`, or returns `None` if it is invalid.
 pub(crate) fn datagram(frame: &[u8], bytes: Range<usize>) -> Option<Datagram> {
     let udp = frame.get(bytes.clone())?;
     let len = usize::from(word(udp, 4)?);
@@ -74,8 +74,9 @@ pub(crate) fn datagram(frame: &[u8], bytes: Range<usize>) -> Option<Datagram> {
     })
 }
 
-/// The ports and the length of the payload that the UDP packet at `bytes` of `frame`
-/// promises, and what there is of the payload; nothing if it ends before that.
+/// Returns the ports and the payload length that the UDP packet at `bytes` of `frame`
+/// declares, and the available part of the payload. Returns `None` if the header is
+/// incomplete.
 pub(crate) fn promised(
     frame: &[u8],
     bytes: Range<usize>,
@@ -85,8 +86,8 @@ pub(crate) fn promised(
     Some(([word(udp, 0)?, word(udp, 2)?], len, udp.get(UDP_HEADER..)?))
 }
 
-/// Returns the number that the IP packet at `at` of `frame` has: the identification of IPv4,
-/// or the flow label of IPv6.
+/// Returns the identification of the IPv4 packet, or the flow label of the IPv6 packet,
+/// at `at` of `frame`.
 pub(crate) fn identification(frame: &[u8], at: usize) -> u32 {
     let header = frame.get(at..).unwrap_or_default();
     match header {
@@ -105,7 +106,7 @@ fn v4(frame: &[u8], at: usize) -> Packet {
     let Some(head) = head else { return Packet::Short };
     let header = usize::from(head[0] & 15) * 4;
     let total = match u16::from_be_bytes([head[2], head[3]]) {
-        // The card was to fill it in: all there is.
+        // The network card was to fill in the length: use all bytes.
         0 => frame.len() - at,
         total => usize::from(total),
     };
@@ -125,8 +126,8 @@ fn v4(frame: &[u8], at: usize) -> Packet {
     let fragment = u16::from_be_bytes([head[6], head[7]]);
     let (offset, has_next) = (u32::from(fragment & 0x1fff) * 8, fragment & 0x2000 != 0);
     if offset == 0 && !has_next {
-        // What is longer here than there is may be right in UDP's own header: the
-        // VLP-16 gives its position packets, of 540 bytes, a length of 1234.
+        // The length in the UDP header may be valid even if this one is too large: the
+        // VLP-16 declares 1234 bytes for its position packets of 540 bytes.
         return Packet::Udp { source, destination, bytes };
     }
     if is_short {
@@ -149,12 +150,12 @@ fn v6(frame: &[u8], at: usize) -> Packet {
     };
     let (source, destination) = (address(8), address(24));
     let (mut next, mut start) = (head[6], at + 40);
-    // Each header that extends it is 8 bytes or more, so that this ends.
+    // Each extension header has at least 8 bytes, so the loop ends.
     while start < end {
         let rest = frame.get(start..end).unwrap_or_default();
         match next {
             UDP => return Packet::Udp { source, destination, bytes: start..end },
-            // Hop by hop, routing, destination options.
+            // Hop-by-hop, routing and destination options.
             0 | 43 | 60 => {
                 let [kind, len, ..] = rest else { break };
                 (next, start) = (*kind, start + 8 + 8 * usize::from(*len));
@@ -213,18 +214,18 @@ mod tests {
     const ALL: IpAddr = IpAddr::V4(Ipv4Addr::BROADCAST);
 
     #[test]
-    fn options_are_stepped_over_and_what_trails_is_left_out() {
+    fn options_are_skipped_and_trailing_bytes_are_ignored() {
         let mut bytes = v4_packet(0, &[1, 1, 1, 0], &[7; 10]);
         bytes.extend([0xde, 0xad, 0xbe, 0xef]);
         let udp = |bytes| Packet::Udp { source: SOURCE, destination: ALL, bytes };
         assert_eq!(packet(&bytes, 0), udp(24..34));
-        // As much as there is: UDP says whether that is all.
+        // All available bytes: the UDP header determines whether they are complete.
         assert_eq!(packet(&bytes[..33], 0), udp(24..33));
         assert_eq!(packet(&bytes[..23], 0), Packet::Short);
     }
 
     #[test]
-    fn a_piece_says_where_it_belongs() {
+    fn fragment_has_its_offset_and_identification() {
         let Packet::Piece(piece) = packet(&v4_packet(0x2000 | 100, &[], &[7; 16]), 0)
         else {
             panic!("no piece");
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_extend_ipv6_are_stepped_over() {
+    fn ipv6_extension_headers_are_skipped() {
         let mut bytes = vec![0x60, 0, 0, 0, 0, 8 + 16, 0, 64];
         bytes.extend([0; 15]);
         bytes.push(1);
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_is_as_long_as_it_says_and_no_longer_than_there_is() {
+    fn datagram_length_is_checked_against_the_available_bytes() {
         let bytes = [9, 64, 9, 64, 0, 10, 0, 0, 1, 2, 3];
         let found = datagram(&bytes, 0..11).unwrap();
         assert_eq!((found.source_port, found.destination_port), (2368, 2368));

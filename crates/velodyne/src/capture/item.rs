@@ -1,4 +1,5 @@
-//! What is in an item of a container: a frame of a link, or what says how to read those.
+//! Parses the items of a container: frames, and the declarations of sections and
+//! interfaces.
 
 use std::ops::Range;
 
@@ -11,46 +12,46 @@ use serde::{Deserialize, Serialize};
 
 use crate::capture::container::{Container, Pcap};
 
-/// How many interfaces a section may have.
+/// The maximum number of interfaces of a section.
 const MAX_INTERFACES: usize = 1 << 12;
 
-/// The options of an interface that say how it counts time.
+/// The interface options for the clock.
 const TIME_RESOLUTION: u16 = 9;
 const TIME_OFFSET: u16 = 14;
 
-/// The type of a packet block, which the enhanced one has replaced.
+/// The type of the obsolete packet block.
 const PACKET_BLOCK: u32 = 2;
 
-/// The time of a frame that has none.
+/// The time of frames without a timestamp.
 pub(crate) const NO_TIME: Timestamp = Timestamp::MAX;
 
-/// What an item is.
+/// A parsed item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     /// A frame.
     Frame(Frame),
-    /// The start of a section, or an interface of it.
+    /// The start of a section, or an interface.
     Declaration(Declaration),
-    /// Something that is of no interest here.
+    /// An item without frames or declarations.
     Other,
-    /// It is not what it says.
+    /// The item is malformed.
     Broken,
 }
 
-/// A frame, as it was seen on a link.
+/// A captured frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
-    /// The number of the interface in its section. It is 0 where there are no interfaces.
+    /// The index of the interface in its section, or 0 if there are no interfaces.
     pub(crate) interface: u32,
     pub(crate) link: u16,
     pub(crate) time: Timestamp,
-    /// Where in the item the bytes are that were captured.
+    /// The position of the captured bytes in the item.
     pub(crate) bytes: Range<usize>,
-    /// How long it was on the link.
+    /// The length of the frame on the link.
     pub(crate) len: usize,
 }
 
-/// What says how to read the frames after it.
+/// A declaration that determines how later frames are parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Declaration {
@@ -58,18 +59,18 @@ pub(crate) enum Declaration {
     Interface(Interface),
 }
 
-/// Where frames were captured.
+/// A capture interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Interface {
     link: u16,
-    /// How it counts time: 10 to the power of minus this, or, with the highest bit set,
-    /// 2 to the power of minus the rest.
+    /// The resolution of timestamps: 10 to the power of minus this, or 2 to the power of
+    /// minus the lower bits if the highest bit is set.
     resolution: u8,
     offset_secs: i64,
     snap_len: u32,
 }
 
-/// The section that a reader is in.
+/// The current section.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Section {
     pub(crate) is_big_endian: bool,
@@ -77,7 +78,7 @@ pub(crate) struct Section {
 }
 
 impl Section {
-    /// Takes a declaration into account; says whether there was room for it.
+    /// Applies a declaration. Returns false if there are too many interfaces.
     pub(crate) fn declare(&mut self, declaration: Declaration) -> bool {
         match declaration {
             Declaration::Section { is_big_endian } => {
@@ -94,7 +95,7 @@ impl Section {
         }
     }
 
-    /// What the item is that is the whole of `bytes`.
+    /// Parses the item that consists of `bytes`.
     pub(crate) fn item(&self, container: Container, bytes: &[u8]) -> Item {
         match container {
             Container::Pcap(pcap) => legacy(pcap, bytes),
@@ -177,8 +178,8 @@ impl Section {
         }
     }
 
-    /// The frame in a packet block, the obsolete one: laid out as the enhanced one, but for
-    /// the interface, which has 16 bits, and after which packets are counted that were lost.
+    /// Parses an obsolete packet block. Its layout is that of the enhanced packet block,
+    /// except for a 16-bit interface and the number of dropped packets.
     fn packet_block(&self, bytes: &[u8]) -> Option<Item> {
         let word = |at| self.word(bytes, at);
         let ids = word(8)?;
@@ -186,7 +187,7 @@ impl Section {
         let interface = self.interfaces.get(id as usize)?;
         let ticks = u64::from(word(12)?) << 32 | u64::from(word(16)?);
         let (captured, len) = (word(20)? as usize, word(24)? as usize);
-        // Behind it is the length of the block once more.
+        // The length of the block is repeated at its end.
         let is_all = captured <= bytes.len().checked_sub(32)?;
         is_all.then_some(Item::Frame(Frame {
             interface: id,
@@ -207,14 +208,14 @@ impl Section {
 }
 
 impl Frame {
-    /// Whether it was longer on the link than what was captured.
+    /// Returns whether the frame was longer than the captured bytes.
     pub(crate) fn is_short(&self) -> bool {
         self.len > self.bytes.len()
     }
 }
 
 impl Interface {
-    /// The moment that `ticks` of this interface's clock tell.
+    /// Converts `ticks` of this interface's clock.
     fn time(&self, ticks: u64) -> Timestamp {
         let power = u32::from(self.resolution & 0x7f);
         let a_second: Option<u128> = match self.resolution & 0x80 {
@@ -225,7 +226,7 @@ impl Interface {
             Some(ticks_a_second) => {
                 u128::from(ticks) * 1_000_000_000 / ticks_a_second.max(1)
             }
-            // So fine that 64 bits of them are no time at all.
+            // The resolution is so fine that 64 bits of ticks are less than a nanosecond.
             None => 0,
         };
         let offset = i128::from(self.offset_secs) * 1_000_000_000;
@@ -269,12 +270,12 @@ mod tests {
     }
 
     #[test]
-    fn an_obsolete_packet_block_holds_a_frame() {
+    fn obsolete_packet_block_is_parsed() {
         let interface =
             Interface { link: 1, resolution: 6, offset_secs: 0, snap_len: 0 };
         for is_big_endian in [false, true] {
             let section = Section { is_big_endian, interfaces: vec![interface] };
-            // Two packets were lost on the interface 0.
+            // Two packets were dropped at interface 0.
             let ids = if is_big_endian { 2 } else { 2 << 16 };
             let mut words = [2, 36, ids, 0, 1_500_000, 3, 1_248, u32::MAX, 36];
             if is_big_endian {
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_of_any_length() {
+    fn all_timestamp_resolutions_are_converted() {
         assert_eq!(nanos(6, 0, 1_500_000), 1_500_000_000);
         assert_eq!(nanos(9, 0, 1_500_000), 1_500_000);
         assert_eq!(nanos(0x80 | 20, 0, 3 << 19), 1_500_000_000);

@@ -1,6 +1,6 @@
-//! From what a network card sees to what it carries: the link layers.
+//! Parses the link layers.
 //!
-//! Numbers of link types: <https://www.tcpdump.org/linktypes.html>.
+//! Link types: <https://www.tcpdump.org/linktypes.html>.
 
 use std::fmt;
 
@@ -17,16 +17,16 @@ impl fmt::Display for Mac {
     }
 }
 
-/// What is carried.
+/// The contents of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carried {
-    /// An IP packet, which begins at this byte of the frame; its version says which.
+    /// An IP packet that starts at this byte of the frame.
     Ip(usize),
-    /// Something else.
+    /// Another protocol.
     Other,
-    /// Of this type of link nothing is known.
+    /// The link type is unknown.
     UnknownLink,
-    /// The frame ends before that can be said.
+    /// The frame is too short.
     Short,
 }
 
@@ -39,13 +39,13 @@ const IPV4: u16 = 228;
 const IPV6: u16 = 229;
 const LINUX_SLL2: u16 = 276;
 
-/// The tags of VLANs: one, several within each other, and an older number of these.
+/// The Ethernet types of VLAN tags: single, nested, and an older value.
 const VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 
-/// The most tags that are within each other.
+/// The maximum number of nested tags.
 const MAX_TAGS: usize = 8;
 
-/// What `frame`, seen on a link of type `link`, carries.
+/// Returns the contents of `frame` from a link of type `link`.
 pub(crate) fn carried(link: u16, frame: &[u8]) -> Carried {
     match link {
         ETHERNET => by_ethertype(frame, 12),
@@ -63,8 +63,7 @@ pub(crate) fn carried(link: u16, frame: &[u8]) -> Carried {
     }
 }
 
-/// Returns the hardware address that sent `frame`, if it was seen on a link of a type that
-/// has such addresses.
+/// Returns the source hardware address of `frame`, if its link type has such addresses.
 pub(crate) fn source_mac(link: u16, frame: &[u8]) -> Option<Mac> {
     const MAC_LEN: u8 = 6;
     let at = match link {
@@ -76,7 +75,7 @@ pub(crate) fn source_mac(link: u16, frame: &[u8]) -> Option<Mac> {
     frame.get(at..)?.first_chunk().copied().map(Mac)
 }
 
-/// What follows on the type at `at`, once all tags of VLANs are taken off.
+/// Parses the Ethernet type at `at`, and skips VLAN tags.
 fn by_ethertype(frame: &[u8], mut at: usize) -> Carried {
     for _ in 0..=MAX_TAGS {
         match ethertype(frame, at) {
@@ -89,8 +88,8 @@ fn by_ethertype(frame: &[u8], mut at: usize) -> Carried {
     Carried::Other
 }
 
-/// What follows on the family of addresses, a `u32` in the order of whoever captured:
-/// 2 is IPv4 everywhere, IPv6 is 10, 24, 28 or 30.
+/// Parses the address family, a `u32` in the byte order of the capturing host: IPv4 is
+/// always 2, IPv6 is 10, 24, 28 or 30.
 fn by_family(frame: &[u8]) -> Carried {
     let Some(family) = frame.first_chunk() else { return Carried::Short };
     let family = u32::from_le_bytes(*family);
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_of_vlans_are_taken_off() {
+    fn vlan_tags_are_skipped() {
         let plain = ethernet(&[0x08, 0x00]);
         assert_eq!(carried(ETHERNET, &plain), Carried::Ip(14));
         let tagged = ethernet(&[0x81, 0x00, 0, 100, 0x86, 0xdd]);
@@ -129,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sender_is_read_where_the_link_has_addresses() {
+    fn source_address_is_read_if_the_link_has_addresses() {
         let mac =
             |link, frame: &[u8]| source_mac(link, frame).map(|mac| mac.to_string());
         let frame: Vec<u8> = (0..24).collect();
@@ -145,13 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn tags_without_end_are_given_up() {
+    fn number_of_vlan_tags_is_bounded() {
         let endless = ethernet(&[0x81, 0x00, 0, 0].repeat(100));
         assert_eq!(carried(ETHERNET, &endless), Carried::Other);
     }
 
     #[test]
-    fn a_loopback_tells_its_family_in_either_order() {
+    fn loopback_family_is_read_in_both_byte_orders() {
         assert_eq!(carried(NULL, &[2, 0, 0, 0]), Carried::Ip(4));
         assert_eq!(carried(LOOP, &[0, 0, 0, 30]), Carried::Ip(4));
         assert_eq!(carried(NULL, &[7, 0, 0, 0]), Carried::Other);

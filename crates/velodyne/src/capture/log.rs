@@ -1,4 +1,4 @@
-//! A capture that is open.
+//! An open capture.
 
 use std::{fmt, sync::Arc};
 
@@ -21,27 +21,27 @@ use crate::{
     points::ScanIndex,
 };
 
-/// A capture that is open.
+/// An open capture.
 pub struct CaptureLog {
     source: Arc<dyn Source>,
     manifest: Arc<Manifest>,
     notes: Arc<Notes>,
     options: OpenOptions,
-    /// Of each topic, the scans.
+    /// The scans for each topic.
     scans: Vec<ScanCache>,
 }
 
 impl CaptureLog {
-    /// Opens a capture, walking over all of it once.
+    /// Opens a capture. This reads the headers of all frames.
     ///
     /// # Errors
-    /// `Unrecognized` if it is none, `Limit` if it has more than 65,536 sections and
-    /// interfaces, `Io` if it cannot be read.
+    /// `Unrecognized` if it is not a capture, `Limit` if it has more than 65,536 sections
+    /// and interfaces, `Io` if it cannot be read.
     pub fn open(source: Arc<dyn Source>, options: OpenOptions) -> Result<Self> {
         Self::open_with(source, options, &LidarOptions::default())
     }
 
-    /// The same, with what the user knows of the lidars, and how points are to be made.
+    /// Like [`open`](Self::open), but with options for the lidars and their points.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -77,10 +77,10 @@ impl CaptureLog {
         Ok(self)
     }
 
-    /// Opens a capture of which the manifest is known, reading nothing.
+    /// Opens a capture with its manifest, without reading.
     ///
     /// # Errors
-    /// `Malformed` if the manifest is none of a capture.
+    /// `Malformed` if the manifest is not from a capture.
     pub fn resume(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
@@ -100,13 +100,13 @@ impl CaptureLog {
         Self { source, manifest, notes: Arc::new(notes), options, scans }
     }
 
-    /// The lidar of which the points are `topic`.
+    /// Returns the lidar whose points are `topic`.
     pub fn lidar(&self, topic: TopicId) -> Option<&Lidar> {
         Some(&self.notes.points(topic)?.1.lidar)
     }
 
-    /// Where the scans begin of the lidar of which the points are `topic`; none if there
-    /// is no such lidar. The first call takes a pass over all packets.
+    /// Returns the starts of the scans of the lidar whose points are `topic`. They are
+    /// empty if there is no such lidar. The first call reads all packets.
     ///
     /// # Errors
     /// `Io` if the log cannot be read.
@@ -135,7 +135,7 @@ impl Log for CaptureLog {
         let index = parts.binary_search_by_key(&part.bytes.start, |p| p.bytes.start);
         let start = index.ok().and_then(|index| self.notes.starts.get(index)).cloned();
         let start = start.ok_or_else(|| {
-            Error::new(ErrorKind::NoSuch, "no part begins here").at(part.bytes.start)
+            Error::new(ErrorKind::NoSuch, "part that starts here").at(part.bytes.start)
         })?;
         let walk = Walk::new(self.source.clone(), part.bytes.clone(), self.options);
         let (notes, selection) = (self.notes.clone(), selection.clone());
@@ -157,7 +157,7 @@ impl Log for CaptureLog {
         match self.notes.topics.get(topic.index()) {
             Some(sender) => topics::decoder(sender.is_position, columns),
             None => Err(self.manifest.get(topic).err().unwrap_or_else(|| {
-                Error::new(ErrorKind::NoSuch, "a decoder of the topic")
+                Error::new(ErrorKind::NoSuch, "decoder of the topic")
             })),
         }
     }

@@ -1,8 +1,8 @@
-//! Datagrams of lidars of other manufacturers, which are recognised and not read.
+//! Recognizes datagrams of lidars of other manufacturers, which are not supported.
 //!
 //! ```text
 //! Ouster      lidar to port 7502, of 1,280 to 33,024 bytes; motion to port 7503, 48 bytes
-//! Hesai       EE FF, or blocks that begin with FF EE, of certain lengths, or longer than
+//! Hesai       EE FF, or blocks that start with FF EE, of certain lengths, or longer than
 //!             Velodyne's and to port 2368
 //! RoboSense   55 AA 05 or 55 AA 5A, mostly to port 6699; device information mostly to
 //!             port 7788: A5 FF 00 5A or A5 FF 00 AE
@@ -67,8 +67,8 @@ const LSLIDAR: usize = 1_212;
 const ROBOSENSE_PORTS: [u16; 2] = [6699, 7788];
 const ROBOSENSE: [usize; 2] = [1_248, 1_210];
 
-/// The ports of Livox lidars and of the computer that listens to them: those of a Mid-360, and
-/// those of a HAP for commands, points, motion and logs.
+/// The ports of Livox lidars and of the receiving computer: those of a Mid-360, and those
+/// of a HAP for commands, points, motion and logs.
 const LIVOX_PORTS: [u16; 14] = [
     56_000, 56_100, 56_101, 56_200, 56_201, 56_300, 56_301, 56_400, 56_401, 56_500,
     56_501, 57_000, 58_000, 59_000,
@@ -87,12 +87,13 @@ const LIVOX_OLD_PACKETS: [usize; 6] = [
     18 + 48 * 16,
 ];
 
-/// What device information of RoboSense and LSLidar begins with.
+/// The first bytes of device information of RoboSense and LSLidar.
 const INFO: &[u8] = &[0xa5, 0xff, 0x00, 0x5a];
 const ROBOSENSE_INFO: &[u8] = &[0xa5, 0xff, 0x00, 0xae];
 
 impl Manufacturer {
-    /// Returns whose lidar sent the datagram `payload` from and to `ports`, if that is clear.
+    /// Returns the manufacturer whose lidar sent the datagram `payload` from and to
+    /// `ports`, if it is recognized.
     pub(crate) fn of_datagram(ports: [u16; 2], payload: &[u8]) -> Option<Self> {
         let is_to = |port: &[u16]| port.iter().any(|port| ports.contains(port));
         let len = payload.len();
@@ -137,9 +138,9 @@ impl Manufacturer {
     }
 }
 
-/// Returns whether the header of a packet by the second version of Livox's protocol states the
-/// length of `payload`: version, length u16, interval u16, number of points u16, two counters,
-/// data type.
+/// Returns whether the header of a packet of the second version of Livox's protocol
+/// states the length of `payload`: version, length u16, interval u16, number of points
+/// u16, two counters, data type.
 fn is_livox_packet(payload: &[u8]) -> bool {
     let Some([_, l0, l1, _, _, n0, n1, _, _, _, data_type]) = payload.first_chunk()
     else {
@@ -153,8 +154,9 @@ fn is_livox_packet(payload: &[u8]) -> bool {
         && size.is_some_and(|size| LIVOX_HEADER + points * size == len)
 }
 
-/// Returns whether a packet by the first version of Livox's protocol has the length of its data
-/// type: version, slot, number, a reserved byte, status u32, type of time, data type.
+/// Returns whether a packet of the first version of Livox's protocol has the length of
+/// its data type: version, slot, number, a reserved byte, status u32, time type, data
+/// type.
 fn is_old_livox_packet(payload: &[u8]) -> bool {
     let Some([_, _, _, 0, _, _, _, _, _, data_type]) = payload.first_chunk() else {
         return false;
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_recognised_by_port_length_and_start() {
+    fn packets_are_recognized_by_port_length_and_start() {
         use Manufacturer::*;
         let cases: [(u16, usize, &[u8], Manufacturer); 29] = [
             (7502, 12_608, b"", Ouster),
@@ -199,7 +201,7 @@ mod tests {
             (57_000, 1_380, b"", Livox),
             (58_000, 60, b"", Livox),
             (9_000, 1_380, &[0, 0x64, 0x05, 0, 0, 96, 0, 0, 0, 0, 1], Livox),
-            // 100 points of a Mid-40, to a port that the computer chose.
+            // 100 points of a Mid-40, to a port chosen by the computer.
             (1_981, 1_318, &[5, 1, 1, 0, 0, 0, 0, 0, 0, 0], Livox),
             (2369, 1_212, &[0xa5, 0xff, 0x00, 0x5a], LsLidar),
             (56_300, 1_362, b"", Livox),
@@ -215,15 +217,15 @@ mod tests {
     }
 
     #[test]
-    fn other_traffic_is_of_no_lidar() {
+    fn other_traffic_is_not_from_a_lidar() {
         assert_eq!(of(53, 120, b"\x12\x34\x81\x80"), None);
         assert_eq!(of(2368, 1_206, &[0xff, 0xee]), None);
         assert_eq!(of(8308, 512, b""), None);
         assert_eq!(of(7502, 100, b""), None);
-        // As long as packets of others, but without their headers.
+        // The lengths of packets of other manufacturers, but without their headers.
         assert_eq!(of(9_000, 1_380, &[0, 0x64, 0x05, 0, 0, 95, 0, 0, 0, 0, 1]), None);
         assert_eq!(of(1_981, 1_318, &[5, 1, 1, 7]), None);
-        // A port that an ordinary program got from the system.
+        // An ephemeral port of an ordinary program.
         assert_eq!(Manufacturer::of_datagram([53, 56_300], &[0; 120]), None);
     }
 }

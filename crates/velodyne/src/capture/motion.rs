@@ -1,14 +1,14 @@
-//! What the HDL-32E says in position packets of its own motion.
+//! The motion data in position packets of an HDL-32E.
 //!
 //! ```text
 //! 14    three times: gyro u16 | temperature u16 | acceleration x u16 | acceleration y u16
 //! ```
-//! Each number has 12 bits, in two's complement: steps of 0.09766 deg/s, of 0.1453 °C
-//! from 25 °C, and of 0.001221 g (HDL-32E manual 63-9113, appendix B; VeloView reads the
-//! same). The four bits above them are 0, 1, 2 and 3 in all packets of real lidars, and
-//! all is 0 in those of others, which have no such sensors: so it is known where there is
-//! something to be read. Which way the three pairs of axes look, the manual's figure B2
-//! shows; they are not turned here.
+//! Each value has 12 bits in two's complement. The steps are 0.09766 deg/s, 0.1453 °C
+//! from 25 °C on, and 0.001221 g (HDL-32E manual 63-9113, appendix B; VeloView uses the
+//! same values). The upper four bits are 0, 1, 2 and 3 in all packets of an HDL-32E.
+//! Other lidars have no motion sensors and send zeros, which is how the data is
+//! recognized. The orientation of the three pairs of axes is shown in figure B2 of the
+//! manual. The values are not rotated here.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ use logtool_core::Cut;
 
 use crate::points::UNIT;
 
-/// How many columns there are.
+/// The number of columns.
 pub(super) const COUNT: usize = 12;
 
 const START: usize = 14;
 
-/// The name of each number, its unit, what a step of it is, and what zero steps are.
+/// The name, the unit, the step and the offset of each value.
 const NUMBERS: [(&str, &str, f64, f64); COUNT] = {
     const GYRO: f64 = 0.097_66;
     const WARMTH: f64 = 0.145_3;
@@ -44,7 +44,7 @@ const NUMBERS: [(&str, &str, f64, f64); COUNT] = {
     ]
 };
 
-/// The columns.
+/// Returns the columns.
 pub(super) fn fields() -> impl Iterator<Item = Field> {
     NUMBERS.iter().map(|(name, unit, ..)| {
         let metadata = [(UNIT.to_owned(), (*unit).to_owned())].into();
@@ -52,7 +52,8 @@ pub(super) fn fields() -> impl Iterator<Item = Field> {
     })
 }
 
-/// What the position packet `bytes` says of motion, if its lidar measures it.
+/// Returns the motion data of the position packet `bytes`, if its lidar has motion
+/// sensors.
 pub(super) fn motion(bytes: &[u8]) -> Option<[f32; COUNT]> {
     let mut cut = Cut::new(bytes.get(START..)?);
     let mut motion = [0.0; COUNT];
@@ -61,7 +62,7 @@ pub(super) fn motion(bytes: &[u8]) -> Option<[f32; COUNT]> {
         if word >> 12 != index % 4 {
             return None;
         }
-        // The sign is moved up to where that of 16 bits is.
+        // Shift the sign bit to the position of that of 16 bits.
         let steps = (word << 4).cast_signed() >> 4;
         let (.., step, zero) = number;
         *value = (f64::from(steps) * step + zero) as f32;
@@ -69,19 +70,19 @@ pub(super) fn motion(bytes: &[u8]) -> Option<[f32; COUNT]> {
     Some(motion)
 }
 
-/// The columns, as they are being made.
+/// Builders of the columns.
 #[derive(Default)]
 pub(super) struct MotionColumns([Float32Builder; COUNT]);
 
 impl MotionColumns {
-    /// Adds what a packet says, or that it says nothing.
+    /// Appends the data of a packet, or nulls.
     pub(super) fn append(&mut self, motion: Option<[f32; COUNT]>) {
         for (index, column) in self.0.iter_mut().enumerate() {
             column.append_option(motion.and_then(|all| all.get(index).copied()));
         }
     }
 
-    /// Takes the columns.
+    /// Returns the columns and resets the builders.
     pub(super) fn finish(&mut self) -> impl Iterator<Item = ArrayRef> {
         self.0.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef)
     }
@@ -92,8 +93,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_real_lidar_stands_on_its_base() {
-        // From a real HDL-32E; reckoned by hand: 0xf70 is -144, 0x30c is 780.
+    fn values_of_a_real_hdl_32e_are_decoded() {
+        // From a real HDL-32E, calculated by hand: 0xf70 is -144, 0x30c is 780.
         let words: [u16; COUNT] = [
             0x0f70, 0x104b, 0x230c, 0x3115, 0x0fcb, 0x105d, 0x2307, 0x3fc8, 0x0ebf,
             0x1074, 0x2f01, 0x3fc6,
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lidar_that_measures_no_motion_says_none() {
+    fn packets_without_motion_data_have_none() {
         assert_eq!(motion(&[0; 512]), None);
         assert_eq!(motion(&[0; 20]), None);
     }

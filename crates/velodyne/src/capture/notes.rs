@@ -1,4 +1,5 @@
-//! What the manifest of a capture notes, so that it is resumed without reading anything.
+//! The private state of a capture in its manifest, with which it is opened without
+//! reading it again.
 
 use logtool_core::{Damage, TopicId};
 use serde::{Deserialize, Serialize};
@@ -12,23 +13,23 @@ use crate::{
     oddity::Oddity,
 };
 
-/// All that readers of parts need, and the survey found out.
+/// The results of the index pass that readers of parts need.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Notes {
     pub(crate) container: Container,
-    /// Sections and interfaces, and where they are declared.
+    /// The sections and interfaces, with their positions.
     pub(crate) declarations: Vec<(u64, Declaration)>,
-    /// What cannot be read, in the order of the file.
+    /// The damaged ranges, in the order of the file.
     pub(crate) gaps: Vec<Damage>,
-    /// For each of the manifest's parts, the state at its start.
+    /// The state at the start of each part of the manifest.
     pub(crate) starts: Vec<PartStart>,
-    /// What the topics are, but for those that are derived.
+    /// The topics, except derived ones.
     pub(crate) topics: Vec<Sender>,
-    /// For each of these, what points are made of, where it is a lidar that is known.
+    /// The points of each topic, if its lidar is known.
     pub(crate) points: Vec<Option<Points>>,
     /// Whether a wrong UDP checksum means that a packet is damaged.
     pub(crate) verifies_checksums: bool,
-    /// What is odd, but for what is of lidars.
+    /// The anomalies, except those of lidars.
     pub(crate) oddities: Vec<Oddity>,
 }
 
@@ -37,39 +38,39 @@ pub(crate) struct Notes {
 pub(crate) struct Points {
     /// The topic of the points.
     pub(crate) topic: TopicId,
-    /// Who sends their packets.
+    /// The lidar that sends the packets.
     pub(crate) lidar: Lidar,
 }
 
-/// The state of a reader where a part begins.
+/// The state of a reader at the start of a part.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct PartStart {
-    /// Where the frames are of which the pieces still wait for others.
+    /// The positions of the frames with fragments of incomplete datagrams.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) pieces: Vec<u64>,
-    /// The last packets, which may come again.
+    /// The last packets, for detecting duplicates.
     #[serde(default, skip_serializing_if = "Latest::is_empty")]
     pub(crate) latest: Latest,
-    /// Of packets without a container: the time.
+    /// The time of packets without a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) hours: Option<Hours>,
 }
 
 impl Notes {
-    /// The topic of what `sender` sends.
+    /// Returns the topic of packets from `sender`.
     pub(crate) fn topic(&self, sender: &Sender) -> Option<TopicId> {
         let index = self.topics.iter().position(|known| known == sender)?;
         Some(TopicId(index as u32))
     }
 
-    /// The topic of the packets of which the points of `topic` are made, and these.
+    /// Returns the points with the topic `topic`, and the topic of their packets.
     pub(crate) fn points(&self, topic: TopicId) -> Option<(TopicId, &Points)> {
         let all = (0..).map(TopicId).zip(&self.points);
         let mut known = all.filter_map(|(id, points)| Some((id, points.as_ref()?)));
         known.find(|(_, points)| points.topic == topic)
     }
 
-    /// The topic of the points that are made of the packets of `topic`.
+    /// Returns the topic of the points that are decoded from the packets of `topic`.
     pub(crate) fn points_of(&self, topic: TopicId) -> Option<TopicId> {
         Some(self.points.get(topic.index())?.as_ref()?.topic)
     }

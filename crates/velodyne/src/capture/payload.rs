@@ -1,42 +1,41 @@
-//! What the datagrams of a lidar are, and what is none.
+//! Classifies the payloads of datagrams.
 
 use crate::{
     capture::manufacturer::Manufacturer,
     packet::{BLOCK_BYTES, BLOCKS, Bank, DATA_BYTES, Firings},
 };
 
-/// How many bytes a position packet has.
+/// The length of a position packet.
 pub(crate) const POSITION_BYTES: usize = 512;
 
-/// Where data packets and position packets are sent.
+/// The default ports of data packets and position packets.
 pub(crate) const DATA_PORT: u16 = 2368;
 pub(crate) const POSITION_PORT: u16 = 8308;
 
-/// Where the sentence of the GPS receiver begins in a position packet.
+/// The position of the NMEA sentence in a position packet.
 pub(crate) const NMEA_START: usize = 206;
 
-/// What a datagram is.
+/// The classification of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Payload {
     /// A data packet.
     Data,
     /// A position packet.
     Position,
-    /// A data packet of which some blocks, but not most, do not say which lasers they
-    /// are of.
+    /// A data packet in which some blocks, but not most, have unknown flags.
     Marred,
-    /// As long as a data packet, and none.
+    /// A payload with the length of a data packet and unknown flags.
     WrongFlags,
-    /// As long as a packet of a lidar and sent to its port, and nothing but zeros: no packet
-    /// is that, as each has a time.
+    /// A payload with the length and the port of a packet of a lidar that contains only
+    /// zeros. It is not a packet, as each packet has a time.
     Zeros,
     /// A packet of a lidar of another manufacturer.
     OtherLidar(Manufacturer),
-    /// Something else.
+    /// Another datagram.
     Other,
 }
 
-/// What `bytes`, sent from and to `ports`, are.
+/// Classifies `bytes`, sent from and to `ports`.
 pub(crate) fn of(ports: [u16; 2], bytes: &[u8]) -> Payload {
     let is_to = match bytes.len() {
         DATA_BYTES => ports.contains(&DATA_PORT),
@@ -68,12 +67,12 @@ fn other_lidar(ports: [u16; 2], bytes: &[u8]) -> Option<Payload> {
     Manufacturer::of_datagram(ports, bytes).map(Payload::OtherLidar)
 }
 
-/// The fewest bytes that a frame has that holds one: those of a position packet, and of
-/// the headers of UDP and IPv4.
+/// The minimum length of a frame with a packet of a lidar: a position packet and the
+/// headers of UDP and IPv4.
 pub(crate) const LEAST_FRAME: usize = POSITION_BYTES + 8 + 20;
 
-/// Whether `len` bytes, sent from and to `ports`, may be a data packet or a position
-/// packet, as far as they were captured: `bytes`.
+/// Returns whether a payload of `len` bytes, sent from and to `ports`, may be a data
+/// packet or a position packet. `bytes` is its captured part.
 pub(crate) fn may_be(ports: [u16; 2], len: usize, bytes: &[u8]) -> bool {
     match len {
         DATA_BYTES => {
@@ -94,11 +93,12 @@ pub(crate) fn may_be(ports: [u16; 2], len: usize, bytes: &[u8]) -> bool {
     }
 }
 
-/// Where in a frame, or in a block of a pcapng around one, a data packet can begin: behind
-/// headers of any link, of IP and of UDP.
+/// The offsets at which a data packet may start in a frame or in a pcapng block: after
+/// the headers of any link, of IP and of UDP.
 const STARTS: std::ops::RangeInclusive<usize> = 8..=160;
 
-/// Whether `bytes` hold a data packet somewhere, whatever the headers before it say.
+/// Returns whether `bytes` contains a data packet at any offset, whatever the headers
+/// before it.
 pub(crate) fn holds_packet(bytes: &[u8]) -> bool {
     STARTS.step_by(2).any(|start| {
         let packet = bytes.get(start..start.saturating_add(DATA_BYTES));
@@ -106,8 +106,8 @@ pub(crate) fn holds_packet(bytes: &[u8]) -> bool {
     })
 }
 
-/// Whether the first block says which lasers it is of, and all others do, or are empty:
-/// the VLS-128 leaves some out.
+/// Returns whether the first block has a known flag, and all other blocks have one or are
+/// empty. The VLS-128 leaves some blocks empty.
 pub(crate) fn is_data(firings: Firings<'_>) -> bool {
     let flags = firings.flags();
     let is_known = |flag: &u16| Bank::of_flag(*flag).is_some();
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_data_packet_is_told_by_its_flags_whatever_the_port() {
+    fn data_packets_are_recognized_by_flags_for_any_port() {
         assert_eq!(of([9, 2368], &packet()), Payload::Data);
         assert_eq!(of([9, 9999], &packet()), Payload::Data);
         let mut wrong = packet();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_captured_of_a_packet_says_whether_it_may_be_one() {
+    fn captured_part_decides_whether_it_may_be_a_packet() {
         assert!(may_be([9, 9999], 1_206, &packet()[..1_000]));
         assert!(may_be([9, 9999], 1_206, &[]));
         assert!(!may_be([2368, 2368], 1_206, &[0x12, 0xee]));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_seen_behind_headers_that_do_not_lead_to_it() {
+    fn data_packet_is_found_after_unrelated_headers() {
         let frame = |packet: &[u8]| [&[0; 42], packet, &[0; 4]].concat();
         assert!(holds_packet(&frame(&packet())));
         assert!(!holds_packet(&frame(&packet()[..1_100])));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_may_be_empty_but_not_the_first() {
+    fn first_block_must_not_be_empty() {
         let mut dual = packet();
         dual[800..1200].fill(0);
         assert_eq!(of([0, 0], &dual), Payload::Data);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_position_packet_is_told_by_its_port_or_its_sentence() {
+    fn position_packets_are_recognized_by_port_or_sentence() {
         let mut bytes = [0; POSITION_BYTES];
         bytes[198] = 1;
         assert_eq!(of([8308, 8308], &bytes), Payload::Position);

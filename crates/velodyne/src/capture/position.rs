@@ -1,8 +1,8 @@
-//! Position packets: what the GPS receiver of a lidar says, and how well the lidar's
-//! clock follows it.
+//! Position packets: the sentence of the GPS receiver, and the synchronization of the
+//! lidar's clock.
 //!
 //! ```text
-//!  14   what an HDL-32E measures of its motion, see [`motion`](super::motion)
+//!  14   motion data of an HDL-32E, see [`motion`](super::motion)
 //! 198   time u32, us past the hour
 //! 202   pulse each second: 0 none, 1 synchronizing, 2 locked, 3 error
 //! 206   a sentence of NMEA 0183: $GPRMC or $GPGGA, ended by a line break or NUL
@@ -31,31 +31,31 @@ use crate::{
     rows::{Rows, RowsDecoder},
 };
 
-/// The longest sentence that NMEA 0183 allows has 82 characters; receivers send more.
+/// NMEA 0183 allows sentences of 82 characters, but receivers send longer ones.
 const MAX_SENTENCE: usize = 160;
 
-/// What is said of the pulse once the clock follows it.
+/// The pulse state of a synchronized clock.
 pub(crate) const LOCKED: u8 = 2;
 
-/// What a position packet says.
+/// A parsed position packet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Position {
     /// Microseconds past the hour.
     pub(crate) stamp: u32,
     pub(crate) pulse: u8,
-    /// The sentence, as it is.
+    /// The unparsed sentence.
     pub(crate) sentence: Option<String>,
     pub(crate) fix: Fix,
 }
 
-/// What a sentence says, as far as it does.
+/// The values of a sentence, as far as it contains them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Fix {
-    /// Nanoseconds since 1970: only sentences with a date.
+    /// Nanoseconds since 1970, if the sentence contains a date.
     pub(crate) utc_nanos: Option<i64>,
-    /// Nanoseconds since midnight, UTC: also sentences without a date.
+    /// Nanoseconds since midnight UTC, even without a date.
     pub(crate) nanos_of_day: Option<i64>,
-    /// Whether the receiver has a position.
+    /// Whether the receiver has a fix.
     pub(crate) is_valid: Option<bool>,
     latitude: Option<f64>,
     longitude: Option<f64>,
@@ -66,7 +66,7 @@ pub(crate) struct Fix {
 }
 
 impl Position {
-    /// What the packet `bytes` says.
+    /// Parses the position packet `bytes`.
     pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
         let stamp = Cut::new(bytes.get(198..)?).u32()?;
         let pulse = *bytes.get(202)?;
@@ -121,12 +121,12 @@ fn fix(sentence: &str) -> Fix {
             satellites: gga.fix_satellites,
             ..Fix::default()
         },
-        // Another sentence, or a wrong sum: it is shown as it is.
+        // Another sentence, or a wrong checksum: only its text is kept.
         _ => Fix::default(),
     }
 }
 
-/// The columns.
+/// Returns the columns.
 pub(crate) fn fields() -> Vec<Field> {
     let unit = |name: &str, kind: DataType, unit: &str| {
         let metadata = [(UNIT.to_owned(), unit.to_owned())].into();
@@ -152,7 +152,7 @@ pub(crate) fn fields() -> Vec<Field> {
     fields
 }
 
-/// A decoder of those of the columns of `schema` that are wanted.
+/// Returns a decoder of the columns of `schema` that are selected in `wanted`.
 pub(crate) fn decoder(schema: &SchemaRef, wanted: &[bool]) -> Result<Box<dyn Decoder>> {
     let rows = PositionRows {
         wanted: wanted.to_vec(),
@@ -194,7 +194,7 @@ impl Rows for PositionRows {
     fn append(&mut self, record: Record<'_>) -> Result<usize, DamageKind> {
         let odd = DamageKind::Undecodable;
         let position = Position::of(record.payload).ok_or(odd)?;
-        // Only another length could be refused.
+        // `append_value` only fails for values of another length.
         self.data.append_value(record.payload).map_err(|_| odd)?;
         let fix = position.fix;
         self.stamp.append_value(position.stamp);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_tells_utc_and_where() {
+    fn sentence_contains_utc_and_position() {
         // From a real VLP-16.
         let sentence = b"$GPRMC,214106,A,3707.8178,N,12139.2690,W,010.3,188.2,230715,\
             013.8,E,D*05\r\n";
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_with_a_wrong_sum_says_nothing_and_is_kept() {
+    fn sentence_with_a_wrong_checksum_keeps_only_its_text() {
         let sentence = b"$GPRMC,214106,A,3707.8178,N,12139.2690,W,,,230715,,,D*05";
         let position = Position::of(&packet(sentence)).unwrap();
         assert_eq!(position.fix, Fix::default());

@@ -1,5 +1,5 @@
-//! From the items of a container to the packets of lidars: what the survey and the
-//! cursors have in common.
+//! Finds packets of lidars in the items of a container, for the index pass and for
+//! cursors.
 
 use std::{net::IpAddr, ops::Range};
 
@@ -22,22 +22,22 @@ use crate::{
     packet::Firings,
 };
 
-/// What an item is, to those who look for packets of lidars.
+/// The classification of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// A packet of a lidar.
     Packet(LidarPacket),
-    /// A part of a datagram that waits for others.
+    /// A fragment of an incomplete datagram.
     Piece,
-    /// No packet of a lidar.
+    /// A frame without a packet of a lidar.
     Foreign(Foreign),
-    /// What there is of a frame that held a packet of a lidar, or may have.
+    /// A frame that contained, or may have contained, a packet of a lidar that is lost.
     Lost(Foreign),
-    /// Something that says how to read what follows.
+    /// A declaration of a section or an interface.
     Declaration(Declaration),
-    /// Nothing that was seen on a link.
+    /// An item that is not a frame.
     Other,
-    /// An item that is not what it says.
+    /// A malformed item.
     Broken,
 }
 
@@ -46,56 +46,57 @@ pub(crate) enum Found {
 pub(crate) struct LidarPacket {
     pub(crate) sender: Sender,
     pub(crate) time: Timestamp,
-    /// The number of its IP packet.
+    /// The identification of its IP packet.
     pub(crate) identification: u32,
     pub(crate) bytes: PacketBytes,
 }
 
-/// Where the bytes of a packet are.
+/// The bytes of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PacketBytes {
-    /// At this place of the item.
+    /// The bytes at this range of the item.
     In(Range<usize>),
-    /// Here: they came in pieces.
+    /// The bytes of a reassembled datagram.
     Joined(Vec<u8>),
 }
 
-/// Why a frame is no packet of a lidar.
+/// The reason why a frame has no packet of a lidar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Foreign {
-    /// It was captured only in part.
+    /// It is truncated by the snapshot length.
     Short,
-    /// It says that it is longer than it is.
+    /// It is shorter than its headers declare.
     Broken,
-    /// It holds a data packet, and its headers do not lead there.
+    /// It contains a data packet that its headers do not lead to.
     Hidden,
-    /// It holds a data packet of which some blocks do not say which lasers they are of.
+    /// It contains a data packet in which some blocks have unknown flags.
     Marred,
-    /// It holds a packet that came just before.
+    /// It is a duplicate of a previous packet.
     Twice,
-    /// It is as long as a data packet, and no block says which lasers it is of.
+    /// It has the length of a data packet, but unknown block flags.
     WrongFlags,
-    /// It holds only zeros where a packet of a lidar was.
+    /// It contains zeros in place of a packet of a lidar.
     Zeros,
     /// Its UDP checksum is wrong.
     Checksum,
-    /// It is a packet of a lidar of another manufacturer.
+    /// It is from a lidar of another manufacturer.
     OtherLidar(Manufacturer),
     /// It is a datagram of another length or port.
     OtherDatagram,
-    /// It is of another protocol.
+    /// It has another protocol.
     OtherProtocol,
-    /// It was seen on a link of an unknown type.
+    /// It has an unknown link type.
     UnknownLink,
 }
 
 impl LidarPacket {
-    /// Returns the [`sum`](duplicates::sum) by which it is recognised; it was found in `item`.
+    /// Returns the [`sum`](duplicates::sum) that identifies duplicates of the packet in
+    /// `item`.
     pub(crate) fn sum(&self, item: &[u8]) -> u64 {
         duplicates::sum(self.payload(item), self.identification)
     }
 
-    /// Its bytes; it was found in `item`.
+    /// Returns the payload of the packet in `item`.
     pub(crate) fn payload<'b>(&'b self, item: &'b [u8]) -> &'b [u8] {
         match &self.bytes {
             PacketBytes::In(place) => item.get(place.clone()).unwrap_or_default(),
@@ -104,22 +105,22 @@ impl LidarPacket {
     }
 }
 
-/// Reads items, one after the other.
+/// Reads items in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader {
     pub(crate) container: Container,
     pub(crate) section: Section,
     pub(crate) pieces: Pieces,
-    /// The last packets, to know those that come again.
+    /// The last packets, for detecting duplicates.
     pub(crate) latest: Latest,
-    /// Of packets without a container: the time that they tell themselves.
+    /// The clock of packets without a container.
     pub(crate) hours: Option<Hours>,
     /// Whether a wrong UDP checksum means that a packet is damaged.
     pub(crate) verifies_checksums: bool,
 }
 
 impl Reader {
-    /// Says what the item is that lies at `at` of the file and is the whole of `bytes`.
+    /// Classifies the item at `at` of the file, which consists of `bytes`.
     pub(crate) fn read(&mut self, at: u64, bytes: &[u8]) -> Found {
         match self.see(at, bytes) {
             Found::Packet(packet) if self.container != Container::Bare => {
@@ -134,7 +135,8 @@ impl Reader {
         }
     }
 
-    /// The same, with nothing known of the packets before.
+    /// Like [`read`](Self::read), but without detecting duplicates and without applying
+    /// declarations.
     pub(crate) fn see(&mut self, at: u64, bytes: &[u8]) -> Found {
         match self.section.item(self.container, bytes) {
             Item::Frame(frame) if self.container == Container::Bare => {
@@ -147,7 +149,8 @@ impl Reader {
         }
     }
 
-    /// A packet with this [`sum`](duplicates::sum), if it is new.
+    /// Returns a packet with this [`sum`](duplicates::sum), or [`Foreign::Twice`] if it
+    /// is a duplicate.
     pub(crate) fn once(&mut self, packet: LidarPacket, sum: u64) -> Found {
         match self.latest.has(&packet.sender, packet.time, sum) {
             true => Found::Foreign(Foreign::Twice),
@@ -229,15 +232,14 @@ impl Reader {
         }
     }
 
-    /// Returns whether the datagram `udp`, sent between these addresses, has a wrong
-    /// checksum.
+    /// Returns whether the datagram `udp` between these addresses has a wrong checksum.
     fn has_wrong_checksum(&self, udp: &[u8], addresses: [IpAddr; 2]) -> bool {
         self.verifies_checksums && verify::is_right(udp, addresses) == Some(false)
     }
 
-    /// Returns whether most of the checksums of the packets of lidars at the start of a
-    /// capture are right. After a change of addresses they are
-    /// not, and a wrong checksum does not mean damage.
+    /// Returns whether most checksums of packets of lidars at the start of a capture are
+    /// right. If addresses were changed, they are wrong, and a wrong checksum does not
+    /// mean damage.
     pub(crate) fn trusts_checksums(mut self, head: &[u8], start: u64) -> bool {
         let (mut right, mut wrong) = (0_u64, 0_u64);
         let (mut at, end) = (start, head.len() as u64);
@@ -258,8 +260,8 @@ impl Reader {
     }
 }
 
-/// What an item of these `bytes` is in truth that was `found` to be no packet of a lidar:
-/// lost, if it holds one to which its headers do not lead.
+/// Replaces `found` by [`Foreign::Hidden`] if `bytes` contains a packet of a lidar that
+/// its headers do not lead to.
 fn lost_or(found: Found, bytes: &[u8]) -> Found {
     match found {
         Found::Foreign(Foreign::OtherLidar(_)) => found,
@@ -270,13 +272,13 @@ fn lost_or(found: Found, bytes: &[u8]) -> Found {
     }
 }
 
-/// What a frame is that ends too early: what was captured of a longer one, or it is not
-/// what it says.
+/// Returns whether a frame that ends too early was truncated by the snapshot length or is
+/// malformed.
 fn short(frame: &Frame) -> Foreign {
     if frame.is_short() { Foreign::Short } else { Foreign::Broken }
 }
 
-/// What a frame is that ends before it says what it holds.
+/// Classifies a frame that ends before its contents are known.
 fn unseen(frame: &Frame) -> Found {
     match frame.len >= payload::LEAST_FRAME {
         true => Found::Lost(short(frame)),
@@ -284,7 +286,7 @@ fn unseen(frame: &Frame) -> Found {
     }
 }
 
-/// What the datagram `udp` is that came in pieces, with `frame` the last.
+/// Classifies the reassembled datagram `udp`, which `frame` completed.
 fn joined(
     udp: &[u8],
     frame: &Frame,
@@ -304,7 +306,7 @@ fn joined(
     }
 }
 
-/// What a datagram is that is no packet, because it is this instead.
+/// Converts the reason why a datagram has no packet.
 fn no_packet(why: Foreign) -> Found {
     match why {
         Foreign::Marred | Foreign::Zeros | Foreign::Checksum => Found::Lost(why),
@@ -312,7 +314,7 @@ fn no_packet(why: Foreign) -> Found {
     }
 }
 
-/// What a frame is that ends in the UDP packet at `udp` of its `bytes`.
+/// Classifies a frame that ends inside the UDP packet at `udp` of its `bytes`.
 fn cut(frame: &Frame, bytes: &[u8], udp: Range<usize>) -> Found {
     match ip::promised(bytes, udp) {
         Some((ports, len, seen)) if payload::may_be(ports, len, seen) => {
@@ -323,8 +325,8 @@ fn cut(frame: &Frame, bytes: &[u8], udp: Range<usize>) -> Found {
     }
 }
 
-/// Whose packet a datagram of `bytes` is, and where its payload lies; what it is
-/// instead. If its checksum `is_wrong`, a packet of a lidar is lost.
+/// Returns the sender and the payload of a datagram in `bytes`, or why it is not a
+/// packet. If its checksum `is_wrong`, a packet of a lidar is lost.
 fn classify(
     bytes: &[u8],
     datagram: Datagram,

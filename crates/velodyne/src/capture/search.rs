@@ -1,4 +1,4 @@
-//! Where the next item of a container begins, after damage.
+//! Finds the next item of a container after damage.
 
 use logtool_core::{Result, Window};
 
@@ -7,20 +7,20 @@ use crate::{
     packet::DATA_BYTES,
 };
 
-/// How many items have to follow on each other to be believed.
+/// The number of consecutive items that confirm the start of an item.
 const CHAIN: usize = 3;
 
-/// Looks for items of one container.
+/// Searches for items of one container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Search {
     pub(super) container: Container,
     pub(super) is_big_endian: bool,
-    /// Where the file ends.
+    /// The end of the file.
     pub(super) end: u64,
 }
 
 impl Search {
-    /// Where the next item begins after that at `broken`.
+    /// Returns the position of the next item after that at `broken`.
     pub(super) fn next(
         &self,
         broken: u64,
@@ -49,13 +49,13 @@ impl Search {
         }
     }
 
-    /// Whether an item that is so far behind the broken one lies where it would if
-    /// nothing had been lost: a packet without a container is believed there by itself.
+    /// Returns whether an item at the distance `behind` from the broken one is at its
+    /// expected position. A bare packet there needs no confirmation.
     fn is_in_step(&self, behind: u64) -> bool {
         self.container == Container::Bare && behind.is_multiple_of(DATA_BYTES as u64)
     }
 
-    /// Whether items follow on each other from `at` on.
+    /// Returns whether consecutive items start at `at`.
     fn begins(&self, mut at: u64, window: &Window<'_>) -> Result<bool> {
         let mut is_big_endian = self.is_big_endian;
         for count in 0..CHAIN {
@@ -77,7 +77,7 @@ impl Search {
         Ok(true)
     }
 
-    /// Whether something that could be an item lies at `at`, or the file ends there.
+    /// Returns whether a possible item or the end of the file is at `at`.
     pub(super) fn goes_on(&self, at: u64, window: &Window<'_>) -> Result<bool> {
         if at == self.end {
             return Ok(true);

@@ -1,4 +1,4 @@
-//! Who sends packets.
+//! The senders of packets.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -7,34 +7,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::capture::link::Mac;
 
-/// Who sends packets of one sort, and where to: a topic.
+/// The sender of packets of one type, and their destination port. Each is a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Sender {
     pub(crate) device: Device,
-    /// The port that the packets are sent to.
+    /// The destination port of the packets.
     pub(crate) port: u16,
-    /// Whether they are position packets, and not data packets.
+    /// Whether they are position packets instead of data packets.
     pub(crate) is_position: bool,
 }
 
-/// A device on one of the networks of a capture. Two lidars can have the same address: all
-/// are delivered with 192.168.1.201.
+/// A device on one of the networks of a capture. Two lidars may have the same address,
+/// because all have the factory default 192.168.1.201.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Device {
-    /// The number of the interface at which its packets were captured.
+    /// The index of the interface that captured its packets.
     pub(crate) interface: u32,
-    /// Its hardware address, if the link has such addresses.
+    /// Its hardware address, if the link type has such addresses.
     pub(crate) mac: Option<Mac>,
     pub(crate) address: IpAddr,
 }
 
 impl Device {
-    /// The sender of packets without a container, which is not known.
+    /// The unknown sender of packets without a container.
     pub(crate) const UNKNOWN: Self =
         Self { interface: 0, mac: None, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED) };
 }
 
-// The keys of the metadata. Outputs have them too, so that they are part of the interface.
+// The metadata keys. Outputs contain them too, so they are part of the public interface.
 const ADDRESS: &str = "address";
 const PORT: &str = "port";
 const MAC: &str = "mac";
@@ -47,16 +47,16 @@ const CLOCK: &str = "clock";
 pub struct SenderInfo<'t> {
     /// Its IP address.
     pub address: IpAddr,
-    /// The UDP port that the packets are sent to.
+    /// The destination UDP port of the packets.
     pub port: u16,
-    /// Its hardware address, if the link has such addresses.
+    /// Its hardware address, if the link type has such addresses.
     pub mac: Option<&'t str>,
-    /// The index of the interface at which the packets were captured, in a pcapng file.
+    /// The index of the capture interface, in a pcapng file.
     pub interface: Option<u32>,
 }
 
 impl<'t> SenderInfo<'t> {
-    /// Returns the sender that the metadata of `topic` state, or `None` if they state none.
+    /// Reads the metadata of `topic`, or returns `None` if it has no sender.
     pub fn of(topic: &'t Topic) -> Option<Self> {
         let get = |key: &str| topic.metadata.get(key).map(String::as_str);
         Some(Self {
@@ -68,14 +68,14 @@ impl<'t> SenderInfo<'t> {
     }
 }
 
-/// Returns the state of the lidar's clock that the position packets of `topic` show, as text, or
+/// Returns the state of the lidar's clock in the position packets of `topic` as text, or
 /// `None` if it is not a topic of position packets.
 pub fn position_clock(topic: &Topic) -> Option<&str> {
     topic.metadata.get(CLOCK).map(String::as_str)
 }
 
-/// Adds to the metadata of `topic` who sends its packets, and the index of the `interface` at
-/// which they were captured, if the capture has several.
+/// Adds the sender to the metadata of `topic`, and the index of the capture `interface`
+/// if the capture has several.
 pub(crate) fn state_sender(sender: &Sender, interface: Option<u32>, topic: &mut Topic) {
     let mut state = |key: &str, value| topic.metadata.insert(key.to_owned(), value);
     state(ADDRESS, sender.device.address.to_string());
@@ -88,8 +88,8 @@ pub(crate) fn state_sender(sender: &Sender, interface: Option<u32>, topic: &mut 
     }
 }
 
-/// Adds to the metadata of `topic` the state of the lidar's clock that its position packets
-/// show.
+/// Adds the state of the lidar's clock in its position packets to the metadata of
+/// `topic`.
 pub(crate) fn state_position_clock(clock: String, topic: &mut Topic) {
     topic.metadata.insert(CLOCK.to_owned(), clock);
 }

@@ -1,11 +1,11 @@
-//! Writing packets of lidars as a pcap.
+//! Writes packets of lidars as a pcap.
 //!
 //! ```text
 //! header   4d 3c b2 a1 | 2 u16 | 4 u16 | 0 u32 | 0 u32 | longest u32 | 1 u32 (Ethernet)
 //! frame    seconds u32 | nanoseconds u32 | captured u32 | length u32 | bytes
 //! ```
-//! (draft-ietf-opsawg-pcap.) Little-endian, with nanoseconds. Frames are made anew of the
-//! payloads: what was around them in another capture is not known any more.
+//! (draft-ietf-opsawg-pcap.) Little-endian, with nanoseconds. Frames are created from the
+//! payloads, because the headers of another capture are no longer known.
 
 use std::{
     borrow::Cow,
@@ -31,73 +31,70 @@ use crate::{
     vel::{self, PacketReader},
 };
 
-/// The longest frame that a reader has to expect: what tcpdump writes there.
+/// The declared maximum length of frames, the value that tcpdump writes.
 const LONGEST: u32 = 262_144;
 
-/// So many bytes are written at once, and the frame in which they are exceeded.
+/// The number of buffered bytes after which the output is written.
 const PIECE: usize = 256 << 10;
 
-/// Writes the packets of some extracts.
+/// Writes the packets of the source logs.
 pub(crate) struct PcapSink<W> {
     out: W,
     extracts: Vec<From>,
-    /// Frames that are not yet given to the output.
+    /// Frames that are not yet written.
     piece: Vec<u8>,
     remarks: Vec<String>,
-    /// Packets out of messages, which hold several.
+    /// The number of packets from messages with several packets.
     unpacked: u64,
-    /// Messages of packets that are not marked valid.
+    /// The number of messages of packets that are not marked valid.
     invalid: u64,
-    /// The identification of the last packet that is not of a capture.
+    /// The identification of the last packet that is not from a capture.
     next: u16,
 }
 
-/// The messages of ROS of which packets are made.
+/// The ROS messages that contain packets.
 const SCAN: &str = "velodyne_msgs/VelodyneScan";
 
 /// The hardware address, the IP address and the port of a device that sent packets.
 type Sender = (Mac, IpAddr, u16);
 
-/// Who sent the packets of each topic of a capture.
+/// The senders of the packets of each topic of a capture.
 #[derive(Clone)]
 struct Senders(Vec<Sender>);
 
-/// Captures, each with who sent what.
+/// The senders of several captures.
 struct Captures(Vec<Senders>);
 
-/// What packets are taken from.
+/// A source log.
 enum From {
-    /// A capture: who sent those of each topic.
+    /// A capture, with the sender of each topic.
     Capture(Senders),
-    /// Another log with packets in it: who is to have sent those of each topic, if they
-    /// are packets.
+    /// Another log with packets, with the sender of each topic of packets.
     Packets(Vec<Option<Sender>>),
     /// A `.vel` log.
     Vel {
         packets: PacketReader,
-        /// What to add for Unix time.
+        /// The offset to Unix time, in nanoseconds.
         to_unix: i64,
     },
 }
 
 impl<W: Output> PcapSink<W> {
-    /// Starts a capture in `out` of what is wanted of `extracts`.
+    /// Starts a capture in `out` for the selected packets of `extracts`.
     ///
     /// # Errors
-    /// `Unsupported` if one of them is no capture and no `.vel` log, or has packets
-    /// without a time, or for `options` that a capture cannot follow.
+    /// `Unsupported` if an extract has no packets, or packets without a time, or for
+    /// `options` that a capture cannot follow.
     pub(crate) fn new(
         out: W,
         extracts: &[Extract<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
         if options.compression.is_some() {
-            return Err(unsupported("a capture cannot be compressed"));
+            return Err(unsupported("compressing a capture"));
         }
         if !options.rename.is_empty() {
-            return Err(unsupported(
-                "the topics of a capture have no names of their own",
-            ));
+            return Err(unsupported("renaming topics of a capture"));
         }
         let mut remarks = Vec::new();
         let from = |extract: &Extract<'_>| From::of(extract, &mut remarks);
@@ -123,7 +120,7 @@ impl<W: Output> PcapSink<W> {
     }
 }
 
-/// Adds the frame of a packet to `piece`.
+/// Appends the frame of a packet to `piece`.
 fn put(
     piece: &mut Vec<u8>,
     sender: Sender,
@@ -131,11 +128,10 @@ fn put(
     identification: u16,
     payload: &[u8],
 ) -> Result<()> {
-    let seconds = u32::try_from(nanos.div_euclid(1_000_000_000)).map_err(|_| {
-        unsupported("a capture has times from 1970 to 2106, and this packet has not")
-    })?;
+    let seconds = u32::try_from(nanos.div_euclid(1_000_000_000))
+        .map_err(|_| unsupported("writing packets with times outside 1970 to 2106"))?;
     if payload.len() > frame::MAX_PAYLOAD {
-        return Err(unsupported("no datagram is that long"));
+        return Err(unsupported("writing packets longer than a datagram"));
     }
     let fraction = nanos.rem_euclid(1_000_000_000) as u32;
     let len = frame::len(sender.1, payload) as u32;
@@ -144,15 +140,16 @@ fn put(
     Ok(())
 }
 
-/// Returns the identification of a packet of the capture with the index `from`: from its
-/// offset there, so that packets near each other have different ones whichever thread encodes
-/// them, and from the index, as equal packets of two captures often have equal offsets.
+/// Returns the identification of a packet of the capture with the index `from`. It
+/// depends on the offset, so that nearby packets have different ones whichever thread
+/// encodes them. It also depends on the index, because equal packets of two captures
+/// often have equal offsets.
 fn own_identification(from: usize, record: &Record<'_>) -> u16 {
     (record.offset as u16) ^ (from as u16).wrapping_mul(0x9e37)
 }
 
 impl Senders {
-    /// Who sent the packets of `topic`.
+    /// Returns the sender of the packets of `topic`.
     fn of(&self, topic: TopicId) -> Result<Sender> {
         let sender = self.0.get(topic.index()).copied();
         sender.ok_or_else(|| no_topic(topic))
@@ -189,13 +186,14 @@ impl<W: Output> RecordSink for PcapSink<W> {
                         let nanos = record.time.as_nanos();
                         self.packet(sender, nanos, self.next, record.payload)
                     }
-                    // `leaves_out` has told so, or these are the messages of the packets.
+                    // `leaves_out` has reported these topics, or they are the messages of
+                    // the packets.
                     None => Ok(()),
                 }
             }
             Some(From::Vel { packets, to_unix }) => {
                 if packets.topic() != Some(record.topic) {
-                    // `leaves_out` has told so.
+                    // `leaves_out` has reported these topics.
                     return Ok(());
                 }
                 if !packets.is_valid(&record) {
@@ -234,11 +232,11 @@ impl<W: Output> RecordSink for PcapSink<W> {
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.remarks.clone();
         if self.unpacked > 0 {
-            remarks.push(format!("{} packets, a frame each", self.unpacked));
+            remarks.push(format!("{} packets, one frame each", self.unpacked));
         }
         if self.invalid > 0 {
             let text = format!(
-                "{} messages of packets that are not marked valid are left out",
+                "{} messages of packets that are not marked valid were dropped",
                 self.invalid
             );
             remarks.push(text);
@@ -266,7 +264,7 @@ impl From {
                 for (_, topic) in logged {
                     if topic.time.is_none() && topic.records != Some(0) {
                         let what = format!(
-                            "{} has packets without a time, and a pcap has one for each",
+                            "writing packets without a time ({})",
                             topic.label()
                         );
                         return Err(unsupported(what));
@@ -274,8 +272,8 @@ impl From {
                 }
                 if notes.container == Container::Bare {
                     remarks.push(
-                        "packets without a container: they count from 1970, and from the \
-                         address and port of a lidar as it is delivered"
+                        "packets without a container: their times start in 1970, and their sender is the \
+                         factory-default address and port of a lidar"
                             .to_owned(),
                     );
                 }
@@ -294,8 +292,8 @@ impl From {
             }
             vel::FORMAT_NAME => {
                 if manifest.clock.to_unix.is_none() {
-                    let text = "no GPS message tells UTC: the times count from the start \
-                                of the program, which stands as 1970";
+                    let text = "no GPS message states UTC: times are relative to the start \
+                                of the program, written as 1970";
                     remarks.push(text.to_owned());
                 }
                 Ok(Self::Vel {
@@ -310,12 +308,14 @@ impl From {
             other => {
                 let senders = senders(extract);
                 if senders.iter().all(Option::is_none) {
-                    let what = "there are no packets of lidars, which a capture is of";
-                    return Err(unsupported(format!("{other} as a capture: {what}")));
+                    let what = "it has no packets of lidars";
+                    return Err(unsupported(format!(
+                        "writing {other} as a capture: {what}"
+                    )));
                 }
                 remarks.push(
-                    "who sent the packets is not known: frames are from 192.168.1.201 on, \
-                     as from lidars as they are delivered"
+                    "the senders of the packets are unknown: frames have the addresses from 192.168.1.201 \
+                     on, the factory default"
                         .to_owned(),
                 );
                 Ok(Self::Packets(senders))
@@ -324,9 +324,9 @@ impl From {
     }
 }
 
-/// Returns the hardware address of a device in a capture of a single interface. Devices of
-/// other interfaces can have the same address, so theirs is marked as locally administered
-/// and contains the number of the interface.
+/// Returns the hardware address of a device in a capture of a single interface. Devices
+/// of other interfaces can have the same address, so theirs is marked as locally
+/// administered and contains the index of the interface.
 fn on_one_link(Mac(mut mac): Mac, interface: u32) -> Mac {
     if interface > 0 {
         let [.., high, low] = interface.to_be_bytes();
@@ -337,8 +337,8 @@ fn on_one_link(Mac(mut mac): Mac, interface: u32) -> Mac {
     Mac(mac)
 }
 
-/// Who is to have sent the packets of each topic of `extract` that has some, as a bag has:
-/// a lidar as it is delivered, and others with the addresses after that.
+/// Returns the senders of the packets of each topic of `extract`, e.g. a bag: the
+/// factory-default address for the first lidar, and the following addresses for others.
 fn senders(extract: &Extract<'_>) -> Vec<Option<Sender>> {
     let Extract { manifest, selection } = extract;
     let mut last = 201_u8;
@@ -355,8 +355,8 @@ fn senders(extract: &Extract<'_>) -> Vec<Option<Sender>> {
     manifest.topics().map(sender).collect()
 }
 
-/// What of `extract` a capture has no place for. Where it has no packets nothing can be taken of
-/// it, which is an error, and told alone.
+/// Returns the selected topics of `extract` that a capture cannot contain. The result is
+/// empty if there are no packets, because `new` reports that as an error.
 pub(crate) fn leaves_out(extract: &Extract<'_>) -> Vec<LeftOut> {
     let Extract { manifest, selection } = extract;
     if manifest.format == FORMAT_NAME {
@@ -382,18 +382,21 @@ pub(crate) fn leaves_out(extract: &Extract<'_>) -> Vec<LeftOut> {
     left.collect()
 }
 
-/// The frames of another capture that are not of lidars.
+/// Returns the frames of another capture that are not from lidars.
 fn foreign(manifest: &Manifest) -> Vec<LeftOut> {
     let count = |key: &str| match manifest.metadata.get(key) {
         Some(Value::UInt(count)) => *count,
         _ => 0,
     };
     let sorts = [
-        ("packets_with_wrong_flags", "with the length of data packets and other flags"),
+        (
+            "packets_with_wrong_flags",
+            "with the length of data packets and unknown flags",
+        ),
         ("packets_of_other_lidars", "with packets of lidars of other manufacturers"),
         ("other_datagrams", "with other datagrams"),
         ("other_protocols", "of other protocols"),
-        ("unknown_links", "of links of an unknown type"),
+        ("unknown_links", "with an unknown link type"),
     ];
     let sorts = sorts.into_iter().map(|(key, what)| (count(key), what));
     let sorts = sorts.filter(|(count, _)| *count > 0);
@@ -409,5 +412,5 @@ fn unsupported(what: impl Into<Cow<'static, str>>) -> Error {
 }
 
 fn no_topic(topic: TopicId) -> Error {
-    Error::new(ErrorKind::NoSuch, format!("the log has no topic number {}", topic.0))
+    Error::new(ErrorKind::NoSuch, format!("the log has no topic with id {}", topic.0))
 }

@@ -1,7 +1,7 @@
-//! One pass over all items: which lidars there are, what else is there, what is lost.
+//! Builds the manifest in one pass over all items: lidars, other frames, and damage.
 //!
-//! Captures have no index, so opening one means walking its headers, and those of the
-//! packets in it.
+//! Captures have no index, so opening one means reading all headers of frames and
+//! packets.
 
 mod ahead;
 mod clock;
@@ -37,19 +37,19 @@ use crate::{
     lidar::LidarOptions,
 };
 
-/// How many stretches that cannot be read are told one by one.
+/// The maximum number of damaged ranges that are reported separately.
 const MAX_GAPS: usize = 1 << 16;
 
-/// How many sections and interfaces a file may have.
+/// The maximum number of sections and interfaces of a file.
 const MAX_DECLARATIONS: usize = 1 << 16;
 
-/// What a part has before another begins.
+/// The length after which a part ends.
 const PART: u64 = 1 << 20;
 
-/// How much of the start of a file is looked at to tell what it is.
+/// The number of bytes at the start of a file that are read to recognize the container.
 const HEAD: usize = 1 << 20;
 
-/// Surveys the capture in `source`.
+/// Builds the manifest of the capture in `source`.
 pub(crate) fn survey(
     source: &Arc<dyn Source>,
     options: OpenOptions,
@@ -61,7 +61,7 @@ pub(crate) fn survey(
     let guess = || Container::without_header(&head, source.len());
     let guess = || options.is_format_given.then(guess);
     let (container, start) = known.or_else(guess).ok_or_else(|| {
-        Error::new(ErrorKind::Unrecognized, "no capture of packets").at(0)
+        Error::new(ErrorKind::Unrecognized, "not a capture of packets").at(0)
     })?;
     let hours = match container {
         Container::Bare => Hours::of(&head),
@@ -82,7 +82,7 @@ pub(crate) fn survey(
     if known.is_none() {
         let lost = Damage::new(DamageKind::Garbled, 0..start.min(source.len()));
         survey.gaps.push(lost.because(
-            "the header of the capture is lost: read as Ethernet frames with times in \
+            "the header of the capture is damaged: read as Ethernet frames with times in \
              microseconds",
         ));
     }
@@ -90,7 +90,7 @@ pub(crate) fn survey(
     survey.finish(lidar)
 }
 
-/// What is known so far.
+/// The state of the index pass.
 struct Survey {
     reader: Reader,
     end: u64,
@@ -100,9 +100,10 @@ struct Survey {
     gaps: Vec<Damage>,
     parts: Vec<Part>,
     starts: Vec<PartStart>,
-    /// The last search for an item: from where on, and where it was found.
+    /// The last search for an item: its search, start and result.
     searched: Option<(Search, u64, Option<u64>)>,
-    /// Whether the last gap is of frames that are not all there, and no packet followed.
+    /// Whether the last damaged range consists of incomplete frames, and no packet
+    /// followed.
     loses: bool,
 }
 
@@ -124,7 +125,7 @@ impl Survey {
         survey
     }
 
-    /// Goes from item to item, or over what others have looked at.
+    /// Iterates over all items, or takes over segments that were scanned ahead.
     fn walk(
         &mut self,
         mut at: u64,
@@ -141,8 +142,8 @@ impl Survey {
         Ok(())
     }
 
-    /// Takes over what somebody has seen in the stretch that begins here; says where to go
-    /// on.
+    /// Takes over a segment that starts here. Returns the position at which reading
+    /// continues.
     fn stretch(&mut self, stretch: Stretch) -> Result<u64> {
         let Stretch { start, bytes, seen, end } = stretch;
         for Seen { at, len, found, sum } in seen {
@@ -160,12 +161,12 @@ impl Survey {
         Ok(end)
     }
 
-    /// Looks at what lies at `at`; says where to go on.
+    /// Reads the item at `at`. Returns the position at which reading continues.
     fn step(&mut self, at: u64, window: &mut Window<'_>) -> Result<u64> {
         self.begin_part_if_due(at);
         let bytes = window.at(at, self.reader.container.sight())?;
         if bytes.is_empty() {
-            // The source is shorter than it said.
+            // The source is shorter than its length.
             return Ok(self.gap(DamageKind::Truncated, at, self.end));
         }
         let container = self.reader.container;
@@ -178,7 +179,7 @@ impl Survey {
                 self.item(at, len, window)?
             }
             Look::Item(len) => match self.next(search, at, window)? {
-                // It is not as long as it says.
+                // The item has another length than declared.
                 Some(next) if next < at + len => {
                     self.gap(DamageKind::Garbled, at, next)
                 }
@@ -194,8 +195,8 @@ impl Survey {
         })
     }
 
-    /// Where the next item begins after the one at `at`, which is broken. What was found
-    /// is remembered, so that no stretch is searched twice.
+    /// Returns the position of the next item after the broken one at `at`. The result is
+    /// remembered so that no range is searched twice.
     fn next(
         &mut self,
         search: Search,
@@ -221,7 +222,7 @@ impl Survey {
         }
     }
 
-    /// Looks at the item of `len` bytes at `at`, and says where it ends.
+    /// Reads the item of `len` bytes at `at`, and returns its end.
     fn item(&mut self, at: u64, len: u64, window: &mut Window<'_>) -> Result<u64> {
         let len = usize::try_from(len).unwrap_or(usize::MAX);
         let bytes = window.at(at, len)?;
@@ -233,7 +234,7 @@ impl Survey {
         self.found(at, item, found)
     }
 
-    /// Takes note of what the `item` at `at` was found to be; says where it ends.
+    /// Records the classification of the `item` at `at`, and returns its end.
     fn found(&mut self, at: u64, item: &[u8], found: Found) -> Result<u64> {
         let end = at + item.len() as u64;
         match found {
@@ -273,23 +274,23 @@ impl Survey {
         }
     }
 
-    /// Takes note of a frame that held a packet, of which not all is there. Those that
-    /// follow on each other, with no packet and no part between them, are one gap.
+    /// Records an incomplete frame that contained a packet. Consecutive frames without a
+    /// packet or a part boundary between them are one damaged range.
     fn lost(&mut self, at: u64, end: u64) {
         if let Some(gap) = self.gaps.last_mut().filter(|_| self.loses) {
             gap.bytes.end = end;
             gap.lost_bytes += end - at;
             gap.records += 1;
         } else if self.gaps.len() < MAX_GAPS {
-            // How many more there are, is counted all the same.
+            // Beyond the limit, they are still counted.
             let gap = Damage::new(DamageKind::Garbled, at..end);
             self.gaps.push(gap.of_records(1, None));
             self.loses = true;
         }
     }
 
-    /// Takes note of the frames with pieces of packets of which others never came. They
-    /// may be anywhere before, and are put where they belong.
+    /// Records the frames with fragments of packets that were never completed. They may
+    /// be anywhere before the current position, so they are inserted in order.
     fn lost_pieces(&mut self) {
         for lost in self.reader.pieces.lost.drain(..) {
             if self.gaps.len() >= MAX_GAPS {
@@ -304,21 +305,21 @@ impl Survey {
         }
     }
 
-    /// Takes note of a stretch that cannot be read, and says where it ends.
+    /// Records a damaged range, and returns its end.
     fn gap(&mut self, kind: DamageKind, at: u64, end: u64) -> u64 {
         self.gaps.push(Damage::new(kind, at..end));
         self.loses = false;
         end
     }
 
-    /// Begins a part at `at`, where an item begins, if the one before has enough.
+    /// Starts a part at `at`, where an item starts, if the current one is long enough.
     fn begin_part_if_due(&mut self, at: u64) {
         if self.parts.last().is_none_or(|part| at - part.bytes.start >= PART) {
             self.begin_part(at);
         }
     }
 
-    /// A part begins at `at`, and the one before it ends there.
+    /// Starts a part at `at`, and ends the current one.
     fn begin_part(&mut self, at: u64) {
         if let Some(last) = self.parts.last_mut() {
             last.bytes.end = at;

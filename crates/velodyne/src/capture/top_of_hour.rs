@@ -1,4 +1,4 @@
-//! The time that packets without a container tell: microseconds past the hour.
+//! The clock of packets without a container: microseconds past the hour.
 
 use logtool_core::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -10,30 +10,30 @@ use crate::{
 
 const HOUR: u64 = 3_600_000_000;
 
-/// How many packets are looked at to see whether they count time, and how many of a
-/// hundred of their steps have to be as those of a clock.
+/// The number of packets that are examined, and the percentage of steps that must be
+/// plausible for a clock.
 const TRIED: usize = 1_000;
 const RIGHT: usize = 95;
 
-/// The longest step from one packet to the next that is believed at once.
+/// The maximum step between packets that is accepted immediately, in microseconds.
 const STEP: u64 = 1_000_000;
 
-/// Counts the hours that went by.
+/// Counts the hours that have passed.
 ///
-/// A stamp that is far from the one before it is believed once the next one is near it:
-/// a broken one shall not shift by an hour all that follow.
+/// A timestamp that is far from the previous one is accepted only if the next one is near
+/// it. Otherwise a damaged timestamp would shift all later packets by an hour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Hours {
     done: u32,
     last: u32,
-    /// The stamp before, if it is not believed yet.
+    /// The previous timestamp, if it is not accepted yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     doubted: Option<u32>,
 }
 
 impl Hours {
-    /// A counter for the packets of `bytes`, if they count time: those of the HDL-64E S1
-    /// have text there.
+    /// Returns a counter if the packets in `bytes` have a clock. Those of an HDL-64E S1
+    /// have text in its place.
     pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
         let (packets, _) = bytes.as_chunks::<DATA_BYTES>();
         let stamps: Vec<u32> = packets
@@ -52,7 +52,8 @@ impl Hours {
         is_clock.then(Self::default)
     }
 
-    /// The time of a packet with this stamp, from the hour in which the first was sent.
+    /// Returns the time of a packet with this timestamp, relative to the hour of the
+    /// first packet.
     pub(crate) fn time(&mut self, micros: u32) -> Timestamp {
         let mut next = *self;
         if let Some(doubted) = self.doubted.filter(|last| is_near(*last, micros)) {
@@ -75,7 +76,7 @@ impl Hours {
     }
 }
 
-/// Whether one of two stamps comes shortly after the other.
+/// Returns whether the timestamps are close to each other.
 fn is_near(a: u32, b: u32) -> bool {
     let (a, b) = (u64::from(a) % HOUR, u64::from(b) % HOUR);
     let step = (b + HOUR - a) % HOUR;
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_goes_on_when_an_hour_is_full() {
+    fn time_continues_after_the_full_hour() {
         let mut hours = Hours::default();
         let times = [3_599_999_000, 3_599_999_900, 700, 600, 1_500];
         let times = times.map(|micros| hours.time(micros).as_nanos() / 1_000);
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_stamp_shifts_none_of_those_after_it() {
+    fn damaged_timestamp_does_not_shift_later_packets() {
         let mut hours = Hours::default();
         let times = [1_000, 2_000, 4_000_000_000, 3_000, 3_000_000_000, 4_000];
         let times = times.map(|micros| hours.time(micros).as_nanos() / 1_000);
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_no_clock() {
+    fn text_is_not_a_clock() {
         let packet = |stamp: [u8; 4]| {
             let mut packet = [0; DATA_BYTES];
             let blocks = packet.chunks_exact_mut(100);

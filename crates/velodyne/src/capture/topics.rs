@@ -1,4 +1,4 @@
-//! What the topics of a capture are, and their decoders.
+//! The topics of a capture and their decoders.
 
 use arrow_array::ArrayRef;
 use arrow_schema::SchemaRef;
@@ -14,25 +14,25 @@ use crate::{
 /// The name of the format.
 pub(crate) const FORMAT_NAME: &str = "pcap";
 
-/// The encoding of the payloads: those of the datagrams.
+/// The encoding of the payloads, which are those of the datagrams.
 pub(crate) const ENCODING: &str = "velodyne";
 
-/// The name of the topics of one sort.
+/// Returns the name of the topics of position packets or data packets.
 pub(crate) fn name(is_position: bool) -> &'static str {
     if is_position { "position" } else { "velodyne_packets" }
 }
 
-/// The name of the type of their records.
+/// Returns the type name of the records.
 pub(crate) fn type_name(is_position: bool) -> &'static str {
     if is_position { "position packet" } else { "data packet" }
 }
 
-/// What they are made of, for people.
+/// Returns the definition of the records as text.
 pub(crate) fn definition(is_position: bool) -> &'static str {
     if is_position { definition::POSITION } else { definition::DATA }
 }
 
-/// Their columns.
+/// Returns the columns.
 pub(crate) fn schema(is_position: bool) -> SchemaRef {
     match is_position {
         true => rows::schema(position::fields()),
@@ -40,7 +40,7 @@ pub(crate) fn schema(is_position: bool) -> SchemaRef {
     }
 }
 
-/// A decoder of them.
+/// Returns a decoder.
 pub(crate) fn decoder(
     is_position: bool,
     columns: &Columns,

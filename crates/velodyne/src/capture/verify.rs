@@ -1,8 +1,8 @@
-//! The checksums of datagrams.
+//! Verifies the checksums of datagrams.
 //!
 //! ```text
 //! IPv4   source | destination | 0, protocol 17 | length of UDP        12 bytes
-//! IPv6   the same, with longer addresses                              36 bytes
+//! IPv6   with longer addresses                              36 bytes
 //! UDP    header and payload; the checksum 0 means that it is absent
 //! ```
 //! (RFC 768, RFC 8200 section 8.1.) The checksum covers all of these.
@@ -13,11 +13,12 @@ use crate::capture::{frame, ip::UDP_HEADER};
 
 const UDP: u8 = 17;
 
-/// Returns whether the checksum of the UDP packet `udp`, sent between these addresses, is
-/// right; `None` if it has none.
+/// Returns whether the checksum of the UDP packet `udp` between these addresses is right,
+/// or `None` if it has none.
 ///
-/// A frame that was captured on the computer that sent it can have the sum of the addresses
-/// only, because the network card calculates the rest. Such a checksum counts as none.
+/// A frame that was captured on the sending computer may only have the sum of the
+/// addresses, because the network card calculates the rest. Such a checksum counts as
+/// absent.
 pub(super) fn is_right(udp: &[u8], [source, destination]: [IpAddr; 2]) -> Option<bool> {
     let [_, _, _, _, high, low, sum_high, sum_low] = *udp.first_chunk()?;
     let (len, sum) = ([high, low], u16::from_be_bytes([sum_high, sum_low]));
@@ -57,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checksum_covers_addresses_header_and_payload() {
+    fn checksum_covers_addresses_header_and_payload() {
         assert_eq!(is_right(&udp(0xb76e), [FROM, TO]), Some(true));
         assert_eq!(is_right(&udp(0xb76f), [FROM, TO]), Some(false));
         assert_eq!(is_right(&udp(0xb76e), [FROM, FROM]), Some(false));
@@ -67,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_and_a_sum_of_the_addresses_only_are_no_checksums() {
+    fn zero_and_partial_sums_are_absent_checksums() {
         assert_eq!(is_right(&udp(0), [FROM, TO]), None);
         // c000 0201 c000 0202 0011 000b: 1841f, folded 8420.
         assert_eq!(is_right(&udp(0x8420), [FROM, TO]), None);

@@ -1,4 +1,4 @@
-//! What is wrong with the packets of a lidar, or odd.
+//! Checks the packets of a lidar for errors and anomalies.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +15,18 @@ use crate::{
     points::{Losses, PointOptions, TURN},
 };
 
-/// Nanoseconds in an hour, after which the clock of a lidar starts over.
+/// Nanoseconds per hour, after which the clock of a lidar wraps.
 const HOUR: i64 = 3_600_000_000_000;
 
-/// How many packets others overtake at most.
+/// The maximum number of packets that can overtake another one.
 const SWAPPED_PACKETS: f64 = 4.0;
 
-/// So much two clocks may differ from one packet to the next: what was sent may wait.
+/// The maximum difference between two clocks from one packet to the next, in nanoseconds.
+/// Packets may wait before they are recorded.
 const APART: i64 = 1_000_000_000;
 
 impl Lidar {
-    /// What is odd about it by itself.
+    /// Returns the findings about the lidar itself.
     pub fn findings(&self) -> impl Iterator<Item = Finding> {
         let conflicts = self.conflicts.iter();
         let conflicts =
@@ -58,9 +59,9 @@ impl Lidar {
         model.chain(incomplete).chain(calibration).chain(clock)
     }
 
-    /// Adds to `findings` what is odd about it and its packets, which the records of
-    /// `topic` of `log` hold, as `packets` says. Its `scans` are known then: decoding wants
-    /// them, and a log is gone through once for both.
+    /// Adds the findings about the lidar and its packets to `findings`. `packets`
+    /// extracts the packets from the records of `topic` of `log`. This also fills
+    /// `scans`, because decoding needs them and the log is then read only once.
     ///
     /// # Errors
     /// `Io` if the log cannot be read.
@@ -89,28 +90,30 @@ impl Lidar {
 struct Clocks {
     sensor: Sensor,
     options: PointOptions,
-    /// How many packets hold which returns.
+    /// The number of packets with each return mode.
     returns: BTreeMap<ReturnMode, u64>,
-    /// And how many of those that came last, which hold the same, are not counted there.
+    /// The latest run of packets with the same return mode, which `returns` does not yet
+    /// include.
     alike: (ReturnMode, u64),
-    /// The time of the lidar and of the log, in nanoseconds, of the packet before.
+    /// The time of the lidar and that of the log for the previous packet, in nanoseconds.
     last: Option<(i64, i64)>,
-    /// How many packets are missing, in how many gaps, the longest, and when.
+    /// The number of lost packets, the number of gaps, the longest gap, and their time
+    /// range.
     lost: u64,
     gaps: u64,
     longest: i64,
     when: TimeRange,
-    /// The last of these gaps.
+    /// The last gap.
     last_gap: Option<Gap>,
-    /// What counts packets that are missing, if the lidar blanks a sector.
+    /// Counts lost packets if the lidar blanks a sector.
     around_sector: Option<Losses>,
     jumps: Option<Finding>,
 }
 
-/// A gap that packets which were overtaken may fill.
+/// A gap that overtaken packets may fill.
 struct Gap {
     lost: u64,
-    /// The longest gap and the time of all gaps before this one.
+    /// The longest gap and the time range of all gaps before this one.
     longest: i64,
     when: TimeRange,
 }
@@ -144,7 +147,7 @@ impl Clocks {
         let now = time.as_nanos();
         let last = self.last;
         let (before, then) = last.unwrap_or((stamp, now));
-        // The step of its clock that is next to that of the log's, whole hours apart.
+        // The step of the lidar clock modulo one hour, chosen nearest to zero.
         let step = (stamp - before).rem_euclid(HOUR);
         let step = if step > HOUR / 2 { step - HOUR } else { step };
         if self.is_overtaken(sensor, step, now.saturating_sub(then)) {
@@ -169,7 +172,7 @@ impl Clocks {
             let seconds = step as f64 / 1e9;
             let logged = now.saturating_sub(then) as f64 / 1e9;
             let text = format!(
-                "its clock goes on by {seconds:.6} s, and that of the log by {logged:.6} s"
+                "its clock advances by {seconds:.6} s, and that of the log by {logged:.6} s"
             );
             let bytes = *offset..offset.saturating_add(DATA_BYTES as u64);
             match &mut self.jumps {
@@ -200,8 +203,9 @@ impl Clocks {
         }
     }
 
-    /// Returns whether others overtook a packet of `sensor`: its clock goes back by `step`
-    /// nanoseconds, which is a few packets at most, and the log goes on by `elapsed`.
+    /// Returns whether other packets overtook a packet of `sensor`: its clock goes back
+    /// by `step` nanoseconds, a few packets at most, and the clock of the log advances by
+    /// `elapsed`.
     fn is_overtaken(&self, sensor: Sensor, step: i64, elapsed: i64) -> bool {
         let blanked = self.options.blanked.filter(|sector| sector.rotation_nanos > 0);
         let blanked = blanked.map_or(0.0, |sector| {
@@ -212,7 +216,7 @@ impl Clocks {
         step < 0 && -step <= most && elapsed.abs() < APART
     }
 
-    /// A packet that was overtaken is not missing any more.
+    /// Removes an overtaken packet from the lost ones.
     fn fill_gap(&mut self) {
         let Some(gap) = &mut self.last_gap else { return };
         gap.lost -= 1;
@@ -224,7 +228,8 @@ impl Clocks {
         }
     }
 
-    /// A packet holds other returns than those before, which are counted.
+    /// Starts a new run of packets with the same return mode, and counts the previous
+    /// one.
     fn begin_alike(&mut self, returns: ReturnMode) {
         match std::mem::replace(&mut self.alike, (returns, 1)) {
             (_, 0) => {}
@@ -261,8 +266,8 @@ mod tests {
     use super::*;
     use crate::packet::Firings;
 
-    /// What is found of packets of an HDL-64E S2 with these stamps, in microseconds, at
-    /// these times, in nanoseconds.
+    /// Returns the findings for packets of an HDL-64E S2 with these timestamps in
+    /// microseconds and record times in nanoseconds.
     fn found(packets: &[(u32, i64)]) -> Vec<(&'static str, u64, String)> {
         let returns = ReturnMode::Strongest;
         let sensor = Sensor { model: model::Model::Hdl64eS2, returns };
@@ -280,20 +285,20 @@ mod tests {
     }
 
     #[test]
-    fn packets_in_time_are_all_right_also_across_the_hour() {
+    fn regular_packets_have_no_findings_across_the_hour() {
         let packets = [(3_599_999_800, 0), (88, 288_000), (376, 576_500)];
         assert_eq!(found(&packets), []);
     }
 
     #[test]
-    fn what_is_missing_is_counted_by_the_clock_of_the_lidar() {
+    fn lost_packets_are_counted_by_the_clock_of_the_lidar() {
         let packets = [(0, 0), (288, 288_000), (1_152, 1_152_000), (2_016, 2_016_000)];
         let text = "about 4 packets are missing, in 2 gaps of up to 0.000864 s";
         assert_eq!(found(&packets), [("lidar.packets.lost", 1, text.to_owned())]);
     }
 
     #[test]
-    fn packets_that_are_swapped_are_neither_a_jump_nor_lost() {
+    fn swapped_packets_are_neither_a_jump_nor_lost() {
         let orders: [&[u32]; 5] = [
             &[0, 2, 1, 3, 4],
             &[0, 1, 3, 2, 4],
@@ -308,19 +313,19 @@ mod tests {
                 .collect();
             assert_eq!(found(&packets), [], "{order:?}");
         }
-        // One of two that are missing comes late; the other one stays missing.
+        // One of two missing packets arrives late. The other one stays lost.
         let packets = [(0, 0), (864, 864_000), (288, 870_000), (1_152, 1_152_000)];
         let text = "about 1 packet is missing, in 1 gap of up to 0.000864 s";
         assert_eq!(found(&packets), [("lidar.packets.lost", 1, text.to_owned())]);
     }
 
     #[test]
-    fn a_clock_that_is_set_jumps() {
+    fn setting_the_clock_is_reported_as_a_jump() {
         let packets = [(900_000_000, 0), (288, 288_000), (576, 576_000)];
         let text =
-            "its clock goes on by -899.999712 s, and that of the log by 0.000288 s";
+            "its clock advances by -899.999712 s, and that of the log by 0.000288 s";
         assert_eq!(found(&packets), [("lidar.clock.jump", 1, text.to_owned())]);
-        // A break of an hour and a bit is none.
+        // A break of slightly more than an hour is not a jump.
         let packets = [(0, 0), (500_000, 3_600_500_000_000)];
         assert_eq!(found(&packets)[0].0, "lidar.packets.lost");
     }

@@ -1,11 +1,11 @@
-//! The codes of what is found of lidars, in whatever log their packets are.
+//! The codes of findings about lidars, for all formats.
 
 use logtool_core::{
     Code,
     Severity::{self, Note, Warning},
 };
 
-/// All of them.
+/// All codes.
 pub const CODES: &[&Code] = &[
     &CALIBRATION_CHECK,
     &CALIBRATION_INCOMPLETE,
@@ -28,29 +28,29 @@ const fn code(name: &'static str, severity: Severity, meaning: &'static str) -> 
 pub(super) static CALIBRATION_CHECK: Code = code(
     "lidar.calibration.check",
     Warning,
-    "the calibration that a lidar sends has a wrong checksum or length, or a file of one is \
-     odd",
+    "the calibration that a lidar sends has a wrong checksum or length, or a calibration file \
+     is implausible",
 );
 pub(super) static CALIBRATION_INCOMPLETE: Code = code(
     "lidar.calibration.incomplete",
     Warning,
-    "the log does not hold the whole calibration that a lidar sends with its packets",
+    "the log does not contain the whole calibration that a lidar sends in its packets",
 );
 pub(super) static CALIBRATION_OTHER: Code = code(
     "lidar.calibration.other",
     Warning,
-    "points are made with the calibration of another lidar, for want of its own",
+    "points are computed with the calibration of another lidar, because its own is unknown",
 );
 pub(super) static CLOCK_JUMP: Code = code(
     "lidar.clock.jump",
     Warning,
-    "the time in the packets of a lidar runs back, or goes on by over a second more or less \
+    "the time in the packets of a lidar goes back, or advances by over a second more or less \
      than that of the log",
 );
 pub(crate) static CLOCK_UNSET: Code = code(
     "lidar.clock.unset",
     Note,
-    "the clock of a lidar is not set by a receiver and its pulse: what it tells is not UTC",
+    "the clock of a lidar is not set by a receiver and its pulse: it is not UTC",
 );
 pub(super) static CLOCK_UTC: Code = code(
     "lidar.clock.utc",
@@ -61,7 +61,7 @@ pub(super) static CLOCK_UTC: Code = code(
 pub(super) static CONFLICT: Code = code(
     "lidar.model.conflict",
     Note,
-    "packets speak for two models of lidar, or for none: one was chosen",
+    "packets indicate two lidar models, or none: one was chosen",
 );
 pub(super) static MOTOR: Code = code(
     "lidar.motor",
@@ -71,12 +71,12 @@ pub(super) static MOTOR: Code = code(
 pub(super) static OVERRULED: Code = code(
     "lidar.model.overruled",
     Warning,
-    "the user names another model of lidar, or other returns, than the packets tell",
+    "the user set another lidar model or return mode than the packets state",
 );
 pub(super) static PACKETS_LOST: Code = code(
     "lidar.packets.lost",
     Warning,
-    "packets are missing, by the time that those around them tell",
+    "packets are missing, according to the timestamps of those around them",
 );
 pub(super) static RATE: Code = code(
     "lidar.packets.rate",
@@ -86,5 +86,5 @@ pub(super) static RATE: Code = code(
 pub(super) static RETURNS: Code = code(
     "lidar.returns",
     Note,
-    "the returns that a lidar sends change within a log: each packet is read as it says",
+    "the return mode changes within a log: each packet is decoded in its own mode",
 );

@@ -1,4 +1,4 @@
-//! The lidar of a topic of points, as the topic's metadata state it.
+//! Reads the lidar of a topic of points from the metadata of the topic.
 
 use std::{fmt, str::FromStr};
 
@@ -6,7 +6,7 @@ use logtool_core::Topic;
 
 use crate::calibration::{Calibration, Origin};
 
-// The keys of the metadata. Outputs have them too, so that they are part of the interface.
+// The metadata keys. Outputs contain them too, so they are part of the public interface.
 pub(super) const LIDAR: &str = "lidar";
 pub(super) const REASONS: &str = "lidar_because";
 pub(super) const CALIBRATION: &str = "calibration";
@@ -25,8 +25,8 @@ pub(crate) const VALIDITY_WARNING: &str = "validity_remark";
 /// The unit of the azimuth at which scans start.
 pub(super) const DEGREES: &str = " deg";
 
-/// The lidar of a topic of points: which one it is, how it is calibrated, and how its points
-/// are made.
+/// The lidar of a topic of points: its model, its calibration, and how its points are
+/// computed.
 ///
 /// ```
 /// use logtool_core::Topic;
@@ -43,25 +43,25 @@ pub(super) const DEGREES: &str = " deg";
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LidarInfo<'t> {
-    /// The model and the returns that it sends.
+    /// The model and the return mode.
     pub name: &'t str,
-    /// What speaks for that model.
+    /// The reasons for that model.
     pub reasons: Option<&'t str>,
-    /// Where the calibration is from.
+    /// The origin of the calibration.
     pub calibration: CalibrationOrigin,
-    /// The formula that makes points of returns.
+    /// The formula for computing points.
     pub formula: Option<&'t str>,
     /// The azimuth at which scans start, in degrees.
     pub scan_start_deg: f64,
     /// The sector in which the lidar measures, if that is not the whole circle.
     pub field_of_view: Option<&'t str>,
-    /// The state of the lidar's own clock, as its packets state it.
+    /// The state of the lidar's own clock, as stated by its packets.
     pub clock: Option<&'t str>,
-    /// Why no points can be made with the calibration that the user gives.
+    /// Why no points can be computed with the calibration that the user set.
     pub calibration_misfit: Option<&'t str>,
-    /// What speaks against the model that the user gives.
+    /// Observations that contradict the model.
     pub model_conflict: Option<&'t str>,
-    /// The model that the packets state, if it differs from the given one.
+    /// The model that the packets indicate, if the user set another one.
     pub model_warning: Option<&'t str>,
     /// A warning about the packets: an impossible rate, or a motor that does not turn.
     pub packet_warning: Option<&'t str>,
@@ -69,12 +69,12 @@ pub struct LidarInfo<'t> {
     pub calibration_warning: Option<&'t str>,
     /// A warning about two clocks that contradict each other.
     pub clock_warning: Option<&'t str>,
-    /// A warning about messages that are not marked valid, from which no points are made.
+    /// A warning about messages that are not marked valid, whose packets are not decoded.
     pub validity_warning: Option<&'t str>,
 }
 
 impl<'t> LidarInfo<'t> {
-    /// Returns what the metadata of `topic` state of its lidar, or `None` if it has none.
+    /// Reads the metadata of `topic`, or returns `None` if it has no lidar.
     pub fn of(topic: &'t Topic) -> Option<Self> {
         let get = |key: &str| topic.metadata.get(key).map(String::as_str);
         let degrees = get(SCAN_START).and_then(|text| text.strip_suffix(DEGREES));
@@ -110,8 +110,8 @@ impl<'t> LidarInfo<'t> {
     }
 }
 
-/// The origin of a lidar's calibration. Its text, which metadata and outputs have, parses back
-/// to the same value.
+/// The origin of a lidar's calibration. Parsing its text, as in metadata and outputs,
+/// returns the same value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CalibrationOrigin {
@@ -119,14 +119,14 @@ pub enum CalibrationOrigin {
     File(String),
     /// The lidar sent the whole calibration.
     Sent,
-    /// The lidar sent it, but for some values that are those of another calibration.
+    /// The lidar sent it, but some values were missing and come from another calibration.
     SentIncomplete {
-        /// How many lasers lack values.
+        /// The number of lasers without all values.
         incomplete_lasers: usize,
-        /// How many lasers there are.
+        /// The number of lasers.
         lasers: usize,
     },
-    /// A table of this name, which is the same for all lidars of a model.
+    /// The table with this name, which is the same for all lidars of a model.
     Default(String),
 }
 

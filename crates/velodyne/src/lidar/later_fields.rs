@@ -1,4 +1,4 @@
-//! Fields of view that are limited only after the start of a log.
+//! Finds blanked sectors that start only after the start of a log.
 
 use logtool_core::{Log, Manifest, Result, Selection, TopicId};
 
@@ -11,20 +11,20 @@ use crate::{
     points::{BlankedSector, FIRST_PACKETS, FieldProbe},
 };
 
-/// How many places of a log are searched.
+/// The number of positions of a log that are searched.
 const PLACES: usize = 8;
 
-/// How long each place is: two rotations or more.
+/// The duration that is read at each position: at least two rotations.
 const PLACE_NANOS: f64 = 500_000_000.0;
 
-/// How many bytes are read at each place at least and at most.
+/// The minimum and the maximum number of bytes that are read at each position.
 const FEWEST_BYTES: u64 = 1 << 20;
 const MOST_BYTES: u64 = 10 << 20;
 
 impl Lidar {
-    /// Searches `log` behind the first packets for a sector that the lidar blanks. The records
-    /// of `topic` hold its packets, as `packets` says. Only a few places are read,
-    /// whatever the length of the log.
+    /// Searches `log` after its first packets for a sector that the lidar blanks.
+    /// `packets` extracts the packets from the records of `topic`. Only a few positions
+    /// are read, whatever the length of the log.
     ///
     /// # Errors
     /// `Io` if the log cannot be read.
@@ -48,7 +48,7 @@ impl Lidar {
         let plan = manifest.plan(&selection, place.clamp(FEWEST_BYTES, MOST_BYTES));
         let count = plan.len().min(PLACES);
         for number in 0..count {
-            // From the end back: a field that was limited mostly stays so.
+            // Start at the end, because a sector usually stays blanked.
             let Some(part) = plan.get(plan.len() - 1 - number * plan.len() / count)
             else {
                 continue;
@@ -57,7 +57,8 @@ impl Lidar {
             let seen = packet_timing::outlines(&mut *cursor, packets)?;
             drop(cursor);
             log.source().release(part.bytes.clone());
-            // A part may be longer than a place, and the field change within it.
+            // A part may be longer than the duration, and the sector may change within
+            // it.
             let field = seen.rchunks(packets_in_place).find_map(|seen| {
                 let mut probe = FieldProbe::default();
                 seen.iter().for_each(|seen| probe.add(seen.outline, seen.time));
@@ -70,7 +71,7 @@ impl Lidar {
         Ok(None)
     }
 
-    /// Takes a blanked sector into account: scans are split in it, unless the user says where.
+    /// Sets the blanked sector. Scans then start in it, unless `keep_scan_start` is true.
     pub fn set_blanked(&mut self, sector: BlankedSector, keeps_cut: bool) {
         self.points.blanked = Some(sector);
         if !keeps_cut {
@@ -78,7 +79,7 @@ impl Lidar {
         }
     }
 
-    /// Updates the topic of its points in `manifest` after a blanked sector was set.
+    /// Updates the topic of the points in `manifest` after a blanked sector was set.
     pub(crate) fn update(&self, manifest: &mut Manifest, topic: TopicId) {
         if let Some(topic) = manifest.topics.get_mut(topic.index()) {
             topic.metadata.extend(self.provenance());

@@ -1,22 +1,23 @@
-//! How often the packets of a lidar come, and whether its head turns.
+//! Checks the packet rate of a lidar, and whether its head turns.
 
 use logtool_core::Timestamp;
 
 use crate::model::Sensor;
 
-/// Packets that come more often than the model sends them by this factor are of several
-/// lidars, or of another model. A clock of a computer is off by much less.
+/// The factor by which packets may come more often than the model sends them. More
+/// packets are from several lidars or from another model. The clock of a computer
+/// deviates by much less.
 const TOO_OFTEN: f64 = 1.25;
 
-/// How many packets are needed to judge how often they come.
+/// The minimum number of packets for judging the rate.
 const FEWEST_FOR_RATE: u64 = 40;
 
-/// How far the head turns at least from packet to packet, in hundredths of a degree: the
+/// The minimum step of the azimuth between packets, in hundredths of a degree. The
 /// slowest head turns by 9 in the shortest packet.
 const LEAST_TURN: u16 = 2;
 
-/// How many packets in a row with one azimuth mean that the motor does not turn, and how
-/// many packets are needed if all have it.
+/// The number of consecutive packets with one azimuth from which the motor is considered
+/// stopped, and the minimum number of packets if all have the same azimuth.
 const STANDSTILL: u64 = 50;
 const FEWEST_FOR_MOTOR: u64 = 8;
 
@@ -26,12 +27,12 @@ pub(super) struct RateProbe {
     /// The earliest and the latest time.
     times: Option<(Timestamp, Timestamp)>,
     packets: u64,
-    /// How many packets have the earliest time: they can have come before it.
+    /// The number of packets with the earliest time. They may have arrived before it.
     at_start: u64,
 }
 
 impl RateProbe {
-    /// Takes note of a packet of `time`.
+    /// Adds a packet.
     pub(super) fn add(&mut self, time: Timestamp) {
         if time == Timestamp::MAX {
             return;
@@ -58,20 +59,20 @@ impl RateProbe {
         (rate > most * TOO_OFTEN).then(|| {
             format!(
                 "{rate:.0} packets a second come from one sender, and a {sensor} sends \
-                 {most:.0}: they are of several lidars, or of another model, or were played \
-                 back too fast"
+                 {most:.0}: they are from several lidars or another model, or were replayed \
+                 too fast"
             )
         })
     }
 }
 
-/// Follows the azimuth of packets.
+/// Tracks the azimuth of packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MotorProbe {
     last: Option<u16>,
     packets: u64,
-    /// How many packets have the azimuth of the one before, and how many of these follow on
-    /// each other, now and at most.
+    /// The number of packets with the azimuth of the previous packet, the length of the
+    /// current run of them, and that of the longest run.
     still: u64,
     run: u64,
     longest: u64,
@@ -80,7 +81,7 @@ pub(super) struct MotorProbe {
 }
 
 impl MotorProbe {
-    /// Takes note of a packet that begins at `azimuth`, in hundredths of a degree.
+    /// Adds a packet whose first azimuth is `azimuth`, in hundredths of a degree.
     pub(super) fn add(&mut self, azimuth: u16) {
         self.packets += 1;
         let before = self.last.replace(azimuth);
@@ -101,8 +102,8 @@ impl MotorProbe {
             self.packets >= FEWEST_FOR_MOTOR && self.still * 2 > self.packets;
         (never_turns || self.longest >= STANDSTILL).then(|| {
             format!(
-                "the motor does not turn: {} of {} packets have the azimuth of the packet \
-                 before, {:.2} deg in the longest run, of {} packets",
+                "the motor does not turn: {} of {} packets have the azimuth of the previous \
+                 packet, {:.2} deg in the longest run, of {} packets",
                 self.still,
                 self.packets,
                 f64::from(self.azimuth) / 100.0,
@@ -127,16 +128,17 @@ mod tests {
     }
 
     #[test]
-    fn packets_that_come_too_often_are_of_several_lidars() {
+    fn packet_rate_of_several_lidars_is_reported() {
         // A VLP-16 sends a packet every 1327.104 us.
         assert_eq!(rate((0..200).map(|n| n * 1_327_104)), None);
         let warning = rate((0..200).map(|n| n * 663_552)).unwrap();
         assert!(warning.contains("1507 packets a second"), "{warning}");
         assert!(warning.contains("sends 754"), "{warning}");
-        // Messages of 75 packets with one time each, and the first ones of a capture at once.
+        // Messages of 75 packets with one time each, and first packets of a capture with
+        // one time.
         assert_eq!(rate((0..300).map(|n| n / 75 * 75 * 1_327_104)), None);
         assert_eq!(rate((0..60).map(|n| (n - 20).max(0) * 1_327_104)), None);
-        // Lost packets, and too few to judge.
+        // Lost packets, and too few packets for judging.
         assert_eq!(rate((0..200).map(|n| n * 2_000_000)), None);
         assert_eq!(rate((0..30).map(|n| n * 100)), None);
     }
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_stands_still_is_reported() {
+    fn stopped_motor_is_reported() {
         let turning = (0..400_u32).map(|n| (n * 239 % 36_000) as u16);
         assert_eq!(motor(turning.clone()), None);
         let warning = motor(std::iter::repeat_n(9_000, 160)).unwrap();
@@ -157,7 +159,7 @@ mod tests {
         // A noisy encoder at zero, and a motor that stops during the recording.
         assert!(motor((0..60).map(|n| (n % 2) * 35_999)).is_some());
         assert!(motor(turning.clone().chain(std::iter::repeat_n(77, 60))).is_some());
-        // Some packets that are sent twice.
+        // Some duplicate packets.
         assert_eq!(motor(turning.flat_map(|n| [n, n, n + 200, n + 400])), None);
         assert_eq!(motor(std::iter::repeat_n(9_000, 5)), None);
     }

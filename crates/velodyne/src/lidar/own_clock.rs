@@ -1,29 +1,29 @@
-//! The clock of a lidar beside that of the log: which of them points have their times
-//! from, if both are said to tell UTC.
+//! Decides whether points have the times of the lidar's clock or of the log's clock if
+//! both are UTC.
 
 use logtool_core::Timestamp;
 
 use crate::{lidar::Lidar, points::TimeSource};
 
-/// Nanoseconds in an hour, after which the clock of a lidar starts over.
+/// Nanoseconds per hour, after which the clock of a lidar wraps.
 const HOUR: i64 = 3_600_000_000_000;
 
-/// Clocks that are further apart contradict each other: packets wait less than a second
-/// before they are recorded.
+/// Clocks that differ by more nanoseconds than this contradict each other. Packets wait
+/// less than a second before they are recorded.
 const APART: i64 = 1_000_000_000;
 
-/// How many packets are compared.
+/// The maximum number of packets that are compared.
 const ENOUGH: usize = 1_000;
 
-/// Which clock the times of points are from, where UTC is wanted and two clocks tell it.
+/// The clock of the times of points, if UTC is requested and two clocks state it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClockChoice {
-    /// The lidar's, unless GPS messages in the log contradict it.
+    /// The clock of the lidar, unless GPS messages in the log contradict it.
     #[default]
     Auto,
-    /// The log's.
+    /// The clock of the log.
     Log,
-    /// The lidar's.
+    /// The clock of the lidar.
     Lidar,
 }
 
@@ -32,7 +32,7 @@ pub enum ClockChoice {
 pub(super) struct ClockProbe(Vec<i64>);
 
 impl ClockProbe {
-    /// Takes note of a packet of `time` that tells `micros` past the hour.
+    /// Adds a packet recorded at `time` that states `micros` past the hour.
     pub(super) fn add(&mut self, micros: u32, time: Timestamp) {
         let began = time.as_nanos().checked_sub(i64::from(micros) * 1_000);
         if let Some(began) = began.filter(|_| time != Timestamp::MAX)
@@ -42,7 +42,8 @@ impl ClockProbe {
         }
     }
 
-    /// Where an hour of the lidar begins on the log's clock, by the most of the packets.
+    /// Returns the start of an hour of the lidar on the clock of the log: the median of
+    /// the packets.
     pub(super) fn hour(mut self) -> Option<i64> {
         let first = *self.0.first()?;
         self.0.iter_mut().for_each(|began| *began = around(*began - first));
@@ -52,10 +53,10 @@ impl ClockProbe {
 }
 
 impl Lidar {
-    /// Gives points the times of the lidar's own clock, if that tells UTC, in a log to
-    /// whose clock `to_unix` nanoseconds are added to make that UTC too. If both do not
-    /// agree, one is chosen, as the user says, or else the log's if it `has_gps`; and that
-    /// is told.
+    /// Gives points the times of the lidar's own clock if that is UTC. Adding `to_unix`
+    /// nanoseconds to the clock of the log makes that UTC too. If both clocks disagree,
+    /// `choice` decides. With `Auto`, the clock of the log is used if it `has_gps`. A
+    /// disagreement is recorded as a warning.
     pub fn use_own_clock(&mut self, to_unix: i64, has_gps: bool, choice: ClockChoice) {
         if !self.tells_utc || !self.sensor.model.tells_time() {
             return;
@@ -75,7 +76,7 @@ impl Lidar {
             let seconds = behind.unsigned_abs() as f64 / 1e9;
             let where_to = if behind > 0 { "behind" } else { "ahead of" };
             let (log, other) = match has_gps {
-                true => ("UTC as the GPS of the log tells it", "log"),
+                true => ("UTC from the GPS messages of the log", "log"),
                 false => ("the clock of the log", "log"),
             };
             let (taken, other) = match is_own {
@@ -83,15 +84,16 @@ impl Lidar {
                 false => ("the log's", "lidar"),
             };
             self.clock_remark = Some(format!(
-                "the clock of the lidar, which says that a receiver sets it, is {seconds:.3} s \
-                 {where_to} {log}: one of them is wrong; the times of points are {taken}, and \
-                 --lidar-clock {other} takes the other"
+                "the clock of the lidar, which a receiver sets according to its packets, is {seconds:.3} s \
+                 {where_to} {log}: one of them is wrong; points have {taken} times; \
+                 use --lidar-clock {other} for the other clock"
             ));
         }
     }
 }
 
-/// The same time of an hour, from half an hour before to half an hour after.
+/// Returns the equivalent time between half an hour before and half an hour after the
+/// hour.
 fn around(nanos: i64) -> i64 {
     let off = nanos.rem_euclid(HOUR);
     if off > HOUR / 2 { off - HOUR } else { off }
@@ -102,10 +104,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_hour_begins_where_most_packets_say_also_around_the_full_hour() {
+    fn start_of_the_hour_is_the_median_across_the_full_hour() {
         let mut probe = ClockProbe::default();
         assert_eq!(probe.clone().hour(), None);
-        // Packets wait for some milliseconds; one is of a clock that was not yet set.
+        // Packets wait for some milliseconds. One packet is from before the clock was
+        // set.
         for (nanos, micros) in
             [(5, 3_599_999_999), (2_000_000, 0), (7_000_000, 5_000), (9, 77)]
         {

@@ -1,5 +1,5 @@
-//! The outlines of all packets of a lidar, in their order: taken by whoever reads them, while
-//! the packets are in the caches of that processor.
+//! Reads the block headers of all packets of a lidar in order. The thread that reads a
+//! part also parses its packets, while they are in the caches of its core.
 
 use logtool_core::{
     Block, Cursor, Log, Queue, Record, Result, Selection, Timestamp, TopicId,
@@ -7,18 +7,19 @@ use logtool_core::{
 
 use crate::packet::{Firings, Outline};
 
-/// About how much of a log a thread reads at a time.
+/// The approximate number of bytes that a thread reads at a time.
 const STRETCH: u64 = 1 << 20;
 
-/// What is seen of a packet.
+/// A packet without its returns.
 pub(super) struct Seen {
-    /// Those of its record.
+    /// The offset of its record.
     pub(super) offset: u64,
     pub(super) time: Timestamp,
     pub(super) outline: Outline,
 }
 
-/// Shows the packets that a record holds, each as if it was a record.
+/// A function that calls another one for each packet that a record contains, as a record
+/// of its own.
 pub trait Packets:
     Fn(Record<'_>, &mut dyn FnMut(Record<'_>)) + Copy + Send + 'static
 {
@@ -29,13 +30,13 @@ impl<P> Packets for P where
 {
 }
 
-/// Of a log of which each record is a packet: that.
+/// Calls `each` with the record itself, for logs whose records are packets.
 pub fn itself(packet: Record<'_>, each: &mut dyn FnMut(Record<'_>)) {
     each(packet);
 }
 
-/// Shows `look` all data packets that the records of `topic` of `log` hold, as `packets` says,
-/// up to those in the last part that begins before `until`.
+/// Calls `look` for all data packets in the records of `topic` of `log`, up to the end of
+/// the last part that starts before `until`. `packets` extracts them from records.
 ///
 /// # Errors
 /// `Io` if the log cannot be read.
@@ -72,7 +73,7 @@ pub(super) fn look_at(
     Ok(())
 }
 
-/// Those of the packets that `cursor` comes to.
+/// Returns the data packets of the records that `cursor` reads.
 pub(super) fn outlines(
     cursor: &mut dyn Cursor,
     packets: impl Packets,

@@ -1,4 +1,4 @@
-//! Finding out which lidar sent the packets of a log.
+//! Identifies the lidar that sent the packets of a log.
 
 use std::collections::VecDeque;
 
@@ -18,11 +18,11 @@ use crate::{
     points::FieldProbe,
 };
 
-/// How many packets are looked at: with six rounds of 4160, a calibration is complete
-/// also where one in ten is lost.
+/// The number of packets that are examined. With six rounds of 4160 packets, a
+/// calibration is complete even if one packet in ten is lost.
 const ENOUGH: usize = 6 * 4_160;
 
-/// Looks at the first packets of a lidar.
+/// Examines the first packets of a lidar.
 #[derive(Clone, Debug, Default)]
 pub struct Probe {
     evidence: Evidence,
@@ -36,7 +36,7 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Looks at a packet of this time, if more have to be seen.
+    /// Adds a packet with its record time, unless enough packets were examined.
     pub fn add(&mut self, packet: &[u8], time: Timestamp) {
         if self.is_enough() {
             return;
@@ -52,7 +52,7 @@ impl Probe {
         }
     }
 
-    /// Whether more packets would not be looked at.
+    /// Returns whether further packets would be ignored.
     pub fn is_enough(&self) -> bool {
         self.tails.len() >= ENOUGH
     }
@@ -62,7 +62,8 @@ impl Probe {
         self.evidence.product_id()
     }
 
-    /// The lidar, if its packets tell which one it is, or `options` do.
+    /// Returns the lidar, or `None` if neither its packets nor `options` determine the
+    /// model.
     pub fn finish(self, options: &LidarOptions) -> Option<Lidar> {
         let verdict = self.evidence.verdict();
         let told = verdict.sensor;
@@ -75,11 +76,11 @@ impl Probe {
         let overruled = told.filter(|_| is_against).map(|told| {
             let why = reasons.join("; ");
             format!(
-                "taken for a {sensor}, as the user says; the packets say {told}: {why}"
+                "decoded as {sensor}, as set by the user; the packets indicate {told}: {why}"
             )
         });
         if told != Some(sensor) {
-            reasons = vec!["the user says so".to_owned()];
+            reasons = vec!["set by the user".to_owned()];
         }
         let mut lidar = Lidar {
             sensor,
@@ -107,7 +108,8 @@ impl Probe {
             lidar.listen(&self.tails, self.last);
         }
         if let Some(calibration) = &options.calibration {
-            // What the lidar does with what it sends, no file says.
+            // Files do not state whether the lidar corrects intensities, only its status
+            // bytes do.
             let sends_corrected_intensity = lidar.calibration.sends_corrected_intensity;
             let mut calibration = Calibration::clone(calibration);
             calibration.fit(model);
@@ -120,7 +122,7 @@ impl Probe {
 }
 
 impl Lidar {
-    /// Takes from the last bytes of packets what an HDL-64E says there of itself.
+    /// Reads the status of an HDL-64E from the last bytes of its packets.
     fn listen(&mut self, tails: &VecDeque<Tail>, time: Option<Timestamp>) {
         let mut stream = StatusStream::new(self.sensor.packet_nanos() / 1e3);
         for tail in tails {
@@ -138,8 +140,8 @@ impl Lidar {
             (None, Some(completed)) => {
                 let with = &self.calibration.origin;
                 self.complaint = Some(format!(
-                    "{complaint} ({} packets were looked at, and 4160 send that of all): \
-                     what is missing of these is of another lidar ({with}), and their \
+                    "{complaint} ({} packets were examined, a whole calibration takes 4160): \
+                     their missing values are those of another lidar ({with}), and their \
                      points may be off by decimetres",
                     tails.len()
                 ));
@@ -147,7 +149,7 @@ impl Lidar {
             }
             (None, None) => {
                 self.complaint = Some(format!(
-                    "{complaint} ({} packets were looked at, and 4160 send that of all)",
+                    "{complaint} ({} packets were examined, a whole calibration takes 4160)",
                     tails.len()
                 ));
             }
@@ -157,7 +159,7 @@ impl Lidar {
         self.clock = report.gps.map(|gps| match gps {
             b'A' => "locked: pulse and NMEA".to_owned(),
             b'V' => "NMEA only, no pulse".to_owned(),
-            b'P' => "pulse only: what hour it is, is not known".to_owned(),
+            b'P' => "pulse only, the hour is unknown".to_owned(),
             _ => "counts from power-on: no GPS".to_owned(),
         });
     }

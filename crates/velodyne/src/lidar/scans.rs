@@ -1,4 +1,4 @@
-//! Where the scans of a log begin, found out when points are first made.
+//! The starts of the scans of a log, computed when points are decoded for the first time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,15 +12,15 @@ use crate::{
     points::{ScanIndex, ScanTracker},
 };
 
-/// The scans of a lidar, once they are known.
+/// The scans of a lidar, computed on demand.
 ///
-/// The head has to be followed from the first packet on, so this takes one pass over all
-/// of them, up to the last that is wanted; who only reads packets, or asks what a log
-/// holds, is spared that.
+/// The head has to be tracked from the first packet on, so this takes one pass over all
+/// packets up to the last one that is needed. Callers that only read packets or the
+/// manifest do not need it.
 #[derive(Debug, Default)]
 pub struct ScanCache(Mutex<Option<Known>>);
 
-/// Where scans begin, of the packets before a place of the file.
+/// The starts of scans before a position of the file.
 #[derive(Debug)]
 struct Known {
     until: u64,
@@ -28,9 +28,9 @@ struct Known {
 }
 
 impl ScanCache {
-    /// The scans of `lidar`, of which the records of `topic` of `log` hold the packets,
-    /// as `packets` says; all that begin before the last record of which points may be
-    /// `within` some times, or more.
+    /// Returns the scans of `lidar`. `packets` extracts its packets from the records of
+    /// `topic` of `log`. The result includes at least all scans that start before the
+    /// last record with points in `within`.
     ///
     /// # Errors
     /// `Io` if the log cannot be read.
@@ -59,7 +59,7 @@ impl ScanCache {
         Ok(known.scans.clone())
     }
 
-    /// Finds out all scans, and shows `look` each packet on the way.
+    /// Computes all scans, and calls `look` for each packet.
     ///
     /// # Errors
     /// `Io` if the log cannot be read.
@@ -78,7 +78,8 @@ impl ScanCache {
     }
 }
 
-/// Follows the head of `lidar` from the first packet on, in parts that begin before `until`.
+/// Tracks the head of `lidar` from the first packet on, in parts that start before
+/// `until`.
 fn follow(
     log: &dyn Log,
     topic: TopicId,

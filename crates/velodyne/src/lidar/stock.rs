@@ -1,4 +1,4 @@
-//! The calibrations that come with other programs.
+//! The calibrations that other programs use by default.
 
 use crate::{
     calibration::{Calibration, Origin},
@@ -6,10 +6,10 @@ use crate::{
     points::Formula,
 };
 
-/// Returns the calibration of lidars of a `model` that comes with the program for which
-/// `formula` is named.
+/// Returns the calibration of lidars of a `model` in the program that `formula` is named
+/// after.
 ///
-/// VeloView and ROS have all lasers of the smaller models start at the same height, but for
+/// In VeloView and ROS, all lasers of the smaller models start at the same height, except
 /// those of a VLP-16 in ROS. VeloView has one table for all HDL-64E.
 pub(super) fn calibration(model: Model, formula: Formula) -> Calibration {
     let mut calibration = Calibration::of_model(model);
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tables_of_hdl_64e_are_those_of_the_files_of_these_programs() {
+    fn hdl_64e_tables_equal_the_files_of_the_programs() {
         for (model, formula, file) in [
             (Model::Hdl64eS1, Formula::Ros, "calib_vd_HDL-64E_S1-utexas.yml"),
             (Model::Hdl64eS2, Formula::Ros, "calib_vd_HDL-64E_S2.1-sztaki.yml"),

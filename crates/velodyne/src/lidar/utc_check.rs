@@ -1,7 +1,7 @@
-//! The time that a lidar states, compared with the clock of the log.
+//! Compares the time that a lidar states with the clock of the log.
 //!
-//! Packets state the microseconds past the hour. An HDL-64E S2 or S3 also states the date and
-//! the time of day in its status bytes, once a receiver sends NMEA.
+//! Packets state the microseconds past the hour. An HDL-64E S2 or S3 also states the date
+//! and the time of day in its status bytes once a receiver sends NMEA.
 
 use logtool_core::Timestamp;
 
@@ -11,19 +11,20 @@ const SECOND: i64 = 1_000_000_000;
 const HOUR: i64 = 3_600 * SECOND;
 const DAY: i64 = 24 * HOUR;
 
-/// The number of a GPS week overflows after this time.
+/// The week number of GPS overflows after this duration.
 const ROLLOVER: i64 = 1_024 * 7 * DAY;
 
-/// How far a time scale is ahead of UTC, since 2017. A grandmaster of PTP sends TAI.
+/// The offsets of time scales from UTC, since 2017. A PTP grandmaster sends TAI.
 const SCALES: [(&str, i64); 2] = [("TAI", 37 * SECOND), ("GPS time", 18 * SECOND)];
 
-/// How far an offset may differ from that of a time scale.
+/// The maximum difference between an offset and that of a time scale.
 const NEAR: i64 = SECOND / 2;
 
-/// Status bytes are read from packets of some milliseconds, and may be a second old.
+/// Status bytes come from packets of several milliseconds, and may be a second old.
 const STATUS_AGE: std::ops::RangeInclusive<i64> = -SECOND..=2 * SECOND;
 
-/// The time in the status bytes of an HDL-64E, and the times of the packet with the last one.
+/// The time in the status bytes of an HDL-64E, and both times of the packet with the last
+/// of these bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StatusTime {
     /// UTC in nanoseconds, in whole seconds.
@@ -33,7 +34,7 @@ pub(super) struct StatusTime {
 }
 
 impl StatusTime {
-    /// Returns the time in status bytes, if a receiver set it and it is a time.
+    /// Returns the time in status bytes, if it is valid and a receiver set it.
     pub(super) fn of(
         report: &StreamReport,
         micros: u32,
@@ -51,8 +52,8 @@ impl StatusTime {
         Some(Self { utc: seconds * SECOND, micros, time })
     }
 
-    /// Returns what contradicts this time, if `to_unix` nanoseconds are added to the clock of
-    /// the log.
+    /// Returns descriptions of what contradicts this time. Adding `to_unix` nanoseconds
+    /// to the clock of the log makes that UTC.
     fn contradictions(self, to_unix: Option<i64>) -> Vec<String> {
         let mut all = Vec::new();
         let stamp = i64::from(self.micros) * 1_000;
@@ -90,8 +91,9 @@ impl StatusTime {
 }
 
 impl Lidar {
-    /// Compares the times that the lidar states with the clock of the log. `to_unix` nanoseconds
-    /// make that UTC; `None` if the log does not state any date.
+    /// Compares the times that the lidar states with the clock of the log. Adding
+    /// `to_unix` nanoseconds makes that UTC. `to_unix` is `None` if the log states no
+    /// date.
     pub fn compare_clocks(&mut self, to_unix: Option<i64>) {
         if !self.sensor.model.tells_time() {
             return;
@@ -113,13 +115,14 @@ impl Lidar {
     }
 }
 
-/// Returns the time scale that is this far ahead of UTC, with the difference.
+/// Returns the time scale with this offset from UTC, as text with the offset.
 pub(crate) fn scale(ahead: i64) -> Option<String> {
     let found = SCALES.iter().find(|(_, offset)| (ahead - offset).abs() <= NEAR);
     found.map(|(name, offset)| format!("{name} ({} s ahead of UTC)", offset / SECOND))
 }
 
-/// Returns the same time of an hour, from half an hour before to half an hour after.
+/// Returns the equivalent time between half an hour before and half an hour after the
+/// hour.
 fn around(nanos: i64) -> i64 {
     let off = nanos.rem_euclid(HOUR);
     if off > HOUR / 2 { off - HOUR } else { off }
@@ -127,14 +130,14 @@ fn around(nanos: i64) -> i64 {
 
 /// Returns the days from 1970-01-01 to a date.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    // The year begins in March, so that the leap day is its last.
+    // The year starts in March here, so that the leap day is its last day.
     let (year, month) =
         if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
     let leap_days = year / 4 - year / 100 + year / 400;
     365 * year + leap_days + (153 * month + 2) / 5 + day - 719_469
 }
 
-/// Returns minutes and seconds, as `25:00.010`.
+/// Returns minutes and seconds past the hour, e.g. `25:00.010`.
 fn past_hour(nanos: i64) -> String {
     let millis = nanos / 1_000_000;
     format!("{:02}:{:02}.{:03}", millis / 60_000, millis / 1_000 % 60, millis % 1_000)
@@ -148,7 +151,7 @@ mod tests {
     const UTC: i64 = 1_285_851_600 * SECOND;
 
     #[test]
-    fn dates_are_counted_as_date_does() {
+    fn dates_are_counted_like_the_date_command() {
         // date -u -d "2010-09-30" +%s, and so on, over 86400.
         for (date, days) in [
             ((2010, 9, 30), 14_882),
@@ -167,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn status_bytes_that_agree_are_not_reported_also_across_the_hour() {
+    fn consistent_status_bytes_are_not_reported_across_the_hour() {
         let none: [String; 0] = [];
         assert_eq!(told(UTC, 167_200, UTC + 167_200_000), none);
         assert_eq!(told(UTC - SECOND, 900_000, UTC + 900_000_000), none);
@@ -175,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn status_bytes_that_contradict_the_packets_or_the_log_are_reported() {
+    fn status_bytes_that_contradict_packets_or_log_are_reported() {
         let stamp = told(UTC, 1_500_010_000, UTC);
         assert!(
             stamp[0].contains("00:00.000 past the hour, and the packets 25:00.010")
@@ -193,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_scale_is_known_by_its_offset() {
+    fn time_scale_is_identified_by_its_offset() {
         for ahead in [36.6, 37.0, 37.4] {
             assert!(scale((ahead * 1e9) as i64).unwrap().starts_with("TAI"));
         }

@@ -1,4 +1,4 @@
-//! What packets tell of the lidar that sent them.
+//! Statistics of packets that indicate the lidar model.
 
 use std::collections::BTreeMap;
 
@@ -10,63 +10,64 @@ use crate::{
     packet::{BLOCKS, Bank, Firings},
 };
 
-/// How many packets are looked at, at most: two rounds of the status of an HDL-64E.
+/// The maximum number of packets that are examined: two rounds of the status of an
+/// HDL-64E.
 const ENOUGH: u64 = 8_400;
 
-/// How many intervals between packets of one sort are kept.
+/// The maximum number of stored intervals between packets with one return mode.
 const INTERVALS: usize = 1_024;
 
-/// What was seen in some packets of one sensor, in the order in which they came.
+/// Statistics of the packets of one sensor, added in the order of arrival.
 ///
 /// ```
 /// use logtool_velodyne::model::Evidence;
 ///
 /// let mut evidence = Evidence::default();
-/// evidence.add(&[0; 100]); // no data packet: counted, not looked at
+/// evidence.add(&[0; 100]); // not a data packet: counted, not examined
 /// assert!(evidence.verdict().sensor.is_none());
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
-    /// How many data packets were added.
+    /// The number of data packets.
     pub packets: u64,
-    /// How many payloads of another length were.
+    /// The number of payloads of another length.
     pub others: u64,
     pub(super) patterns: BTreeMap<Pattern, u64>,
-    /// How often each pair of last bytes was seen.
+    /// The number of packets for each pair of last bytes.
     pub(super) tails: BTreeMap<(u8, u8), u64>,
-    /// The packets by the returns that they say they hold.
+    /// The packets by the return mode that they state.
     pub(super) sorts: BTreeMap<Option<ReturnMode>, Sort>,
-    /// Of the packet before: its time, and what it says it holds.
+    /// The time and the return mode of the previous packet.
     last: Option<(u32, Option<ReturnMode>)>,
 }
 
-/// Packets that hold the same returns.
+/// Packets with the same return mode.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sort {
     pub(super) packets: u64,
-    /// Microseconds from one to the next, of the first ones.
+    /// Microseconds between consecutive packets, for the first packets.
     pub(super) intervals: Vec<u32>,
 }
 
-/// The order of the banks in a packet.
+/// The order of the laser banks in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Pattern {
-    /// First bank only.
+    /// Only the first bank.
     First,
-    /// First and second in turn.
+    /// The first and the second bank alternate.
     Alternating,
-    /// One second for three first.
+    /// One block of the second bank for each three of the first.
     OneInFour,
-    /// All four in turn, three times.
+    /// All four banks in order, three times.
     FourBanks,
-    /// All four, each twice, and four blocks empty.
+    /// All four banks in order, each twice, then four empty blocks.
     FourBanksTwice,
-    /// None of these.
+    /// Any other order.
     Unknown,
 }
 
 impl Evidence {
-    /// Looks at a payload, as far as enough was not seen before.
+    /// Adds a payload. It is only counted if enough packets were examined before.
     pub fn add(&mut self, payload: &[u8]) {
         let Some(packet) = Firings::new(payload) else {
             self.others += 1;
@@ -98,23 +99,23 @@ impl Evidence {
         }
     }
 
-    /// Whether more packets would not be looked at.
+    /// Returns true if further packets would only be counted.
     pub fn is_enough(&self) -> bool {
         self.packets >= ENOUGH
     }
 
-    /// How many packets have last bytes that are so.
+    /// Returns the number of packets whose last two bytes satisfy `is`.
     pub(super) fn count(&self, is: impl Fn((u8, u8)) -> bool) -> u64 {
         let those = self.tails.iter().filter(|(tail, _)| is(**tail));
         those.map(|(_, count)| count).sum()
     }
 
-    /// Whether some packets have these last bytes.
+    /// Returns whether some packets end in these two bytes.
     pub(super) fn has_tail(&self, tail: [u8; 2]) -> bool {
         self.tails.contains_key(&tail.into())
     }
 
-    /// The identity byte of the most packets.
+    /// Returns the product ID that most packets end in.
     pub(super) fn identity(&self) -> Option<u8> {
         let mut all: BTreeMap<u8, u64> = BTreeMap::new();
         for ((_, identity), count) in &self.tails {
@@ -123,28 +124,30 @@ impl Evidence {
         all.into_iter().max_by_key(|(_, count)| *count).map(|(identity, _)| identity)
     }
 
-    /// Returns the product ID of most packets, if these have one bank of lasers: others
-    /// have no such ID.
+    /// Returns the product ID of most packets, if these have one bank of lasers. Other
+    /// packets have no product ID.
     pub(crate) fn product_id(&self) -> Option<u8> {
         let most = self.patterns.iter().max_by_key(|(_, count)| **count);
         most.filter(|(pattern, _)| **pattern == Pattern::First)
             .and_then(|_| self.identity())
     }
 
-    /// The returns that most packets say they hold, if they say so.
+    /// Returns the return mode that most packets state, or `None` if they do not state
+    /// one.
     pub(super) fn returns(&self) -> Option<ReturnMode> {
         *self.sorts.iter().max_by_key(|(_, sort)| sort.packets)?.0
     }
 
-    /// Microseconds from one packet with these returns to the next.
+    /// Returns the microseconds between consecutive packets with this return mode.
     fn intervals(&self, returns: ReturnMode) -> &[u32] {
         let sorts = [Some(returns), None].into_iter();
         let sorts = sorts.filter_map(|returns| self.sorts.get(&returns));
         sorts.max_by_key(|sort| sort.packets).map_or(&[], |sort| &sort.intervals)
     }
 
-    /// The usual time between packets with these returns, in microseconds: the mean of the
-    /// most that are alike. Where packets are lost, the time is a multiple.
+    /// Returns the usual time between packets with this return mode in microseconds: the
+    /// mean of the largest group of similar intervals. Where packets are lost, the
+    /// interval is a multiple of it.
     pub(super) fn period(&self, returns: ReturnMode) -> Option<f64> {
         let mut all = self.intervals(returns).to_vec();
         all.sort_unstable();
@@ -165,8 +168,8 @@ impl Evidence {
         (mean > 1.0).then_some(mean)
     }
 
-    /// How far the times between packets with these returns are from `period`, or from a few
-    /// times that, as a part of it: in the middle of all.
+    /// Returns the median deviation of the intervals of this return mode from the nearest
+    /// small multiple of `period`, as a fraction of `period`.
     pub(super) fn misses(&self, returns: ReturnMode, period: f64) -> f64 {
         let times = |micros: &u32| f64::from(*micros) / period;
         let few = self.intervals(returns).iter().map(times).filter(|n| *n < 4.5);

@@ -1,22 +1,22 @@
-//! The models of lidar, and in what their packets differ.
+//! Lidar models and the differences between their packets.
 
 use std::{fmt, str::FromStr};
 
 use logtool_core::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 
-/// A model of lidar, as far as its packets differ.
+/// A lidar model. Models whose packets do not differ are one variant.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(into = "&str", try_from = "String")]
 pub enum Model {
-    /// HDL-64E of the first series: no time in its packets, three upper blocks for
-    /// each lower one.
+    /// The first series of the HDL-64E: no time in its packets, and three upper blocks
+    /// for each lower one.
     Hdl64eS1,
-    /// HDL-64E S2 and S2.1: its calibration is in its packets.
+    /// HDL-64E S2 and S2.1: sends its calibration in its packets.
     Hdl64eS2,
-    /// HDL-64E S3: the same, and two returns if wanted.
+    /// HDL-64E S3: like the S2, with an optional dual return mode.
     Hdl64eS3,
     /// HDL-32E.
     Hdl32e,
@@ -24,7 +24,7 @@ pub enum Model {
     Vlp16,
     /// VLP-16 Hi-Res (Puck Hi-Res).
     Vlp16HiRes,
-    /// VLP-32A, of the same identity byte as the VLP-32B.
+    /// VLP-32A. It has the same product ID as the VLP-32B.
     Vlp32a,
     /// VLP-32B, with the angles of the VLP-32C.
     Vlp32b,
@@ -36,30 +36,30 @@ pub enum Model {
     AlphaPrime,
 }
 
-/// Which of the echoes of a firing are sent.
+/// The echoes of a firing that a lidar sends.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum ReturnMode {
-    /// The strongest.
+    /// The strongest return.
     Strongest,
-    /// The last.
+    /// The last return.
     Last,
-    /// Both of these, in blocks of their own.
+    /// The strongest and the last return, in separate blocks.
     Dual,
 }
 
-/// What it takes to read a stream of packets.
+/// A lidar model and its return mode, which together determine how packets are decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Sensor {
-    /// Whose packets they are.
+    /// The model.
     pub model: Model,
-    /// What is in them.
+    /// The return mode.
     pub returns: ReturnMode,
 }
 
-/// The moment of a packet that the time in it, or its arrival, stands for.
+/// The instant of a packet that its timestamp refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// The first firing.
@@ -70,7 +70,7 @@ pub enum Anchor {
 }
 
 impl Model {
-    /// All of them.
+    /// All models.
     pub const ALL: [Self; 11] = [
         Self::Hdl64eS1,
         Self::Hdl64eS2,
@@ -85,7 +85,7 @@ impl Model {
         Self::AlphaPrime,
     ];
 
-    /// Its name, as it is printed and as [`FromStr`] takes it.
+    /// Returns the name, as printed and as accepted by [`FromStr`].
     pub const fn name(self) -> &'static str {
         match self {
             Self::Hdl64eS1 => "HDL-64E S1",
@@ -102,7 +102,7 @@ impl Model {
         }
     }
 
-    /// How many lasers it has.
+    /// Returns the number of lasers.
     pub const fn lasers(self) -> usize {
         match self {
             Self::Hdl64eS1 | Self::Hdl64eS2 | Self::Hdl64eS3 => 64,
@@ -112,22 +112,23 @@ impl Model {
         }
     }
 
-    /// Whether it is an HDL-64E.
+    /// Returns whether it is an HDL-64E.
     pub const fn is_hdl64e(self) -> bool {
         matches!(self, Self::Hdl64eS1 | Self::Hdl64eS2 | Self::Hdl64eS3)
     }
 
-    /// Whether it is a VLS-128 of either firmware.
+    /// Returns whether it is a VLS-128, with either firmware.
     pub const fn is_vls128(self) -> bool {
         matches!(self, Self::Vls128 | Self::AlphaPrime)
     }
 
-    /// Whether its packets tell the time past the hour.
+    /// Returns whether its packets have a timestamp, which counts from the start of the
+    /// hour.
     pub const fn tells_time(self) -> bool {
         !matches!(self, Self::Hdl64eS1)
     }
 
-    /// Metres in one step of its distances.
+    /// Returns the resolution of its distances in metres.
     pub const fn distance_step_m(self) -> f64 {
         match self {
             Self::Vlp32a
@@ -139,12 +140,12 @@ impl Model {
         }
     }
 
-    /// Which moment of a packet its time stands for.
+    /// Returns the instant of a packet that its timestamp refers to.
     pub const fn anchor(self) -> Anchor {
         if self.is_hdl64e() { Anchor::End } else { Anchor::First }
     }
 
-    /// The identity byte that its packets end in, where they do.
+    /// Returns the product ID that its packets end in. An HDL-64E has none.
     pub const fn identity(self) -> Option<u8> {
         match self {
             Self::Hdl64eS1 | Self::Hdl64eS2 | Self::Hdl64eS3 => None,
@@ -159,7 +160,7 @@ impl Model {
 }
 
 impl Sensor {
-    /// Nanoseconds from one packet to the next.
+    /// Returns the nanoseconds between consecutive packets.
     pub const fn packet_nanos(self) -> f64 {
         let half = matches!(self.returns, ReturnMode::Dual);
         let single = match self.model {
@@ -199,7 +200,7 @@ impl fmt::Display for Sensor {
     }
 }
 
-/// Takes a name in any case, with or without blanks and hyphens: `hdl64es2`.
+/// Parses a name in any case, with or without blanks and hyphens, e.g. `hdl64es2`.
 impl FromStr for Model {
     type Err = Error;
 
@@ -212,7 +213,7 @@ impl FromStr for Model {
         let found = Self::ALL.into_iter().find(|model| plain(model.name()) == wanted);
         found.ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
-            let what = format!("no lidar is called {text:?}; known are {names}");
+            let what = format!("unknown lidar model {text:?}; known models: {names}");
             Error::new(ErrorKind::NoSuch, what)
         })
     }
@@ -237,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_model_is_found_by_its_name_however_it_is_written() {
+    fn model_names_parse_in_any_case_and_without_separators() {
         for model in Model::ALL {
             assert_eq!(model.name().parse::<Model>().unwrap(), model);
             let plain = model.name().to_lowercase().replace([' ', '-'], "");

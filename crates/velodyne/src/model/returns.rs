@@ -1,4 +1,4 @@
-//! Which returns a packet holds, as it says itself. A lidar can be switched while it runs.
+//! Detects the return mode of a packet. A lidar can switch its mode while it runs.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,13 @@ use crate::{
 };
 
 impl Sensor {
-    /// The same, sending the returns that `packet` says it holds, if it says so.
+    /// Returns the sensor with the return mode that `packet` states, or unchanged if it
+    /// states none.
     #[must_use]
     pub fn told_by(self, packet: &Outline) -> Self {
         let told = match self.model {
             Model::Hdl64eS1 | Model::Hdl64eS2 => None,
-            // Of one return it is not said which.
+            // An S3 does not state which of the single return modes is set.
             Model::Hdl64eS3 => by_azimuths(packet).filter(|told| {
                 (*told == ReturnMode::Dual) != (self.returns == ReturnMode::Dual)
             }),
@@ -24,8 +25,8 @@ impl Sensor {
     }
 }
 
-/// By the last byte but one (VLP-16 manual, table 9-2). Both returns are in two blocks of one
-/// azimuth.
+/// Detects the mode from the last byte but one (VLP-16 manual, table 9-2). In dual return
+/// mode, two consecutive blocks have the same azimuth.
 pub(super) fn by_byte(packet: &Outline) -> Option<ReturnMode> {
     match packet.tail.sort {
         0x37 => Some(ReturnMode::Strongest),
@@ -39,8 +40,8 @@ pub(super) fn by_byte(packet: &Outline) -> Option<ReturnMode> {
     }
 }
 
-/// Of an HDL-64E: both returns are in four blocks of one azimuth, one is in two. Where the
-/// head does not turn, that says nothing.
+/// Detects the mode of an HDL-64E. In dual return mode four blocks have the same azimuth,
+/// otherwise two. Returns `None` if the head does not turn.
 pub(super) fn by_azimuths(packet: &Outline) -> Option<ReturnMode> {
     let [a, _, b, _, c, _, d, _, e, _, f, _]: [u16; BLOCKS] = packet.azimuths;
     if a == b && b != c && c == d && d != e && e == f {
@@ -49,7 +50,8 @@ pub(super) fn by_azimuths(packet: &Outline) -> Option<ReturnMode> {
     (a != b && c != d && e != f).then_some(ReturnMode::Strongest)
 }
 
-/// Of a VLS-128: both returns are in two blocks of one bank.
+/// Detects the mode of a VLS-128. In dual return mode two consecutive blocks are of the
+/// same bank.
 pub(super) fn by_banks(packet: &Outline) -> Option<ReturnMode> {
     let [first, second, ..] = packet.flags;
     match by_byte(packet) {
@@ -59,7 +61,8 @@ pub(super) fn by_banks(packet: &Outline) -> Option<ReturnMode> {
     }
 }
 
-/// How many packets of each sort there are, in a sentence, if they are of several.
+/// Describes the number of packets of each mode, or returns `None` if all have the same
+/// mode.
 pub(crate) fn change(packets: &BTreeMap<ReturnMode, u64>) -> Option<String> {
     let of = |(returns, count): (&ReturnMode, &u64)| match count {
         1 => format!("{returns} in 1 packet"),
@@ -68,7 +71,7 @@ pub(crate) fn change(packets: &BTreeMap<ReturnMode, u64>) -> Option<String> {
     let all: Vec<String> = packets.iter().map(of).collect();
     (all.len() > 1).then(|| {
         format!(
-            "the returns that are sent change: {}; each packet is read as it says",
+            "the return mode changes: {}; each packet is decoded in its own mode",
             all.join(", ")
         )
     })

@@ -1,4 +1,4 @@
-//! From what packets tell to the model of the lidar, with the reasons.
+//! Detects the model of a lidar from the statistics of its packets, with reasons.
 
 use crate::model::{
     evidence::{Evidence, Pattern},
@@ -6,28 +6,28 @@ use crate::model::{
     returns::change,
 };
 
-/// The sorts of status value that only the HDL-64E S2 and S3 send (S3 manual, p. 32).
+/// The status types that only the HDL-64E S2 and S3 send (S3 manual, p. 32).
 const STATUS: &[u8] = b"HMSDNYGTV1234567W";
 
-/// How many packets without a warning make an S2 of an HDL-64E: each round of 64 has one
-/// on an S3.
+/// The number of packets without a warning after which an HDL-64E is an S2. An S3 sends a
+/// warning in each round of 64 packets.
 const ROUNDS: u64 = 256;
 
-/// One packet of so many with both returns makes an S3 of an HDL-64E.
+/// An HDL-64E is an S3 if at least one packet out of this number has dual returns.
 const FEW: u64 = 20;
 
-/// Which lidar it is, and why.
+/// The detected lidar and the reasons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// The sensor, if its packets can be told from all others.
+    /// The sensor, if its packets identify it.
     pub sensor: Option<Sensor>,
-    /// Other models that the packets may be of as well.
+    /// Other models with the same packets.
     pub alike: Vec<Model>,
-    /// What speaks for it, a sentence each.
+    /// The reasons for this sensor, one sentence each.
     pub reasons: Vec<String>,
-    /// What speaks against it, and was overruled, a sentence each.
+    /// Observations that contradict it, one sentence each.
     pub conflicts: Vec<String>,
-    /// Which returns are sent, in a sentence, if that changes.
+    /// A description of the return modes, if they change.
     pub change: Option<String>,
 }
 
@@ -43,7 +43,7 @@ impl Verdict {
         if *count < seen {
             let odd = seen - count;
             let what =
-                format!("blocks are in another order in {odd} of {seen} packets");
+                format!("the order of the blocks differs in {odd} of {seen} packets");
             verdict.conflicts.push(what);
         }
         verdict.sensor = match pattern {
@@ -53,7 +53,7 @@ impl Verdict {
             Pattern::FourBanks => verdict.four_banks(evidence, ReturnMode::Strongest),
             Pattern::FourBanksTwice => verdict.four_banks(evidence, ReturnMode::Dual),
             Pattern::Unknown => {
-                verdict.because("the blocks are in the order of no known lidar");
+                verdict.because("no known lidar sends blocks in this order");
                 None
             }
         };
@@ -71,7 +71,7 @@ impl Verdict {
 
     fn s1(&mut self, evidence: &Evidence) -> Option<Sensor> {
         self.because(
-            "three upper blocks for each lower one: only the HDL-64E S1 does that",
+            "three upper blocks for each lower one: only the HDL-64E S1 sends that",
         );
         if evidence.has_tail(*b"gC") {
             self.because("packets end in the text of a temperature, `DegC`");
@@ -83,9 +83,7 @@ impl Verdict {
         self.because("upper and lower blocks in turn: HDL-64E S2 or S3");
         let seen: u64 = evidence.tails.values().sum();
         let status = evidence.count(|(sort, _)| STATUS.contains(&sort));
-        self.because(format!(
-            "a known sort of status is at the end of {status} of {seen} packets"
-        ));
+        self.because(format!("{status} of {seen} packets end in a known status type"));
         let warnings = evidence.count(|(sort, _)| sort == b'W');
         let dual = evidence.sorts.get(&Some(ReturnMode::Dual));
         let dual = dual.map_or(0, |sort| sort.packets);
@@ -96,18 +94,18 @@ impl Verdict {
         let model = if dual * FEW > seen {
             let times = if dual * 2 > seen { "" } else { " in some packets" };
             self.because(format!(
-                "each azimuth comes twice{times}: dual return, which only the S3 has"
+                "each azimuth occurs twice{times}: dual return, which only the S3 has"
             ));
             Model::Hdl64eS3
         } else if warnings > 0 {
-            self.because("status of the sort `W`: only the S3 sends warnings");
+            self.because("status type `W`: only the S3 sends warnings");
             Model::Hdl64eS3
         } else if seen >= ROUNDS {
-            self.because(format!("no status of the sort `W` in {seen} packets: S2"));
+            self.because(format!("no status type `W` in {seen} packets: S2"));
             Model::Hdl64eS2
         } else {
-            let what = "too few packets to tell an S2 from an S3 of single return; both are \
-                        read alike";
+            let what = "too few packets to distinguish an S2 from an S3 with single return; both are \
+                        decoded alike";
             self.because(what);
             self.alike.push(Model::Hdl64eS3);
             Model::Hdl64eS2
@@ -122,7 +120,7 @@ impl Verdict {
         evidence: &Evidence,
         returns: ReturnMode,
     ) -> Option<Sensor> {
-        self.because("four banks of lasers: only the VLS-128 has them");
+        self.because("four banks of lasers: only the VLS-128 has four");
         let returns = evidence.returns().unwrap_or(returns);
         let of = |model| Sensor { model, returns };
         let misses = |model| evidence.misses(returns, of(model).packet_nanos() / 1e3);
@@ -140,12 +138,8 @@ impl Verdict {
         let returns = evidence.returns().unwrap_or(ReturnMode::Strongest);
         let named = Model::ALL.into_iter().find(|m| m.identity() == Some(identity));
         match named {
-            Some(model) => {
-                self.because(format!("the identity byte {identity:#04x}: {model}"))
-            }
-            None => {
-                self.because(format!("the identity byte {identity:#04x} is not known"))
-            }
+            Some(model) => self.because(format!("product ID {identity:#04x}: {model}")),
+            None => self.because(format!("the product ID {identity:#04x} is unknown")),
         }
         let timed = evidence.period(returns).and_then(|period| {
             let fits = |model: &Model| {
@@ -156,18 +150,19 @@ impl Verdict {
             Some((all.into_iter().find(fits)?, period))
         });
         let because =
-            |timed, period| format!("a packet every {period:.1} us, as of the {timed}");
+            |timed, period| format!("a packet every {period:.1} us, like the {timed}");
         let model = match (named, timed) {
             (Some(named @ Model::Hdl32e), Some((timed, period))) if named != timed => {
                 self.because(because(timed, period));
                 let what = format!(
-                    "the identity byte says {named}, the time between packets says {timed}; \
-                     the time is right (VLP-16 of 2014 call themselves HDL-32E)"
+                    "the product ID is that of the {named}, the time between packets that of the {timed}; \
+                     the time decides (a VLP-16 of 2014 has the product ID of the HDL-32E)"
                 );
                 self.conflicts.push(what);
                 Some(timed)
             }
-            // Where they come less often, some are missing.
+            // Longer intervals mean that packets are missing, not that the model is
+            // another one.
             (Some(named), _) => {
                 self.compare(evidence, Sensor { model: named, returns }, 0.03);
                 Some(named)
@@ -175,7 +170,7 @@ impl Verdict {
             (None, Some((timed, period))) => {
                 self.because(because(timed, period));
                 let what = format!(
-                    "the product ID {identity:#04x} is not known: it may be another model, or \
+                    "the product ID {identity:#04x} is unknown: it may be another model, or \
                      a lidar of another manufacturer, which is not supported"
                 );
                 self.conflicts.push(what);
@@ -185,7 +180,7 @@ impl Verdict {
         };
         if model == Some(Model::Vlp32a) {
             let what =
-                "VLP-32A and VLP-32B have one identity byte; it is taken for an A";
+                "VLP-32A and VLP-32B have the same product ID; VLP-32A is assumed";
             self.conflicts.push(what.to_owned());
             self.alike.push(Model::Vlp32b);
         }
@@ -194,8 +189,8 @@ impl Verdict {
 }
 
 impl Verdict {
-    /// Says whether packets come as often as those of `sensor`, within this part of the time
-    /// between them.
+    /// Compares the time between packets with that of `sensor`, with `within` as the
+    /// relative tolerance, and records the result.
     fn compare(&mut self, evidence: &Evidence, sensor: Sensor, within: f64) {
         let Some(period) = evidence.period(sensor.returns) else { return };
         let expected = sensor.packet_nanos() / 1e3;
@@ -203,12 +198,12 @@ impl Verdict {
             self.because(format!("a packet every {period:.1} us"));
         } else {
             let what =
-                format!("a packet every {period:.1} us, where {expected:.1} are due");
+                format!("a packet every {period:.1} us, expected {expected:.1} us");
             self.conflicts.push(what);
         }
     }
 
-    /// Whether the packets tell that it is not `sensor` that sent them.
+    /// Returns whether the packets indicate another sensor than `sensor`.
     pub fn is_against(&self, sensor: Sensor) -> bool {
         self.sensor.is_some_and(|told| {
             let is_alike =
@@ -219,7 +214,7 @@ impl Verdict {
 }
 
 impl Evidence {
-    /// What follows from all that was seen.
+    /// Returns the lidar that the packets added so far indicate.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(self)
     }
@@ -230,8 +225,8 @@ mod tests {
     use super::*;
     use crate::{model::evidence::Sort, packet::DATA_BYTES};
 
-    /// Packets `period` microseconds apart, with `flags` in turn, of which the last two
-    /// bytes are `tail`. The azimuth moves on every `blocks` blocks.
+    /// Creates packets `period` microseconds apart, with `flags` in turn and the last two
+    /// bytes `tail`. The azimuth changes after every `blocks` blocks.
     fn packets(flags: &[u16], blocks: usize, period: u32, tail: [u8; 2]) -> Evidence {
         let mut evidence = Evidence::default();
         for n in 0..400 {
@@ -262,7 +257,7 @@ mod tests {
     const FOUR: &[u16] = &[0xeeff, 0xddff, 0xccff, 0xbbff];
 
     #[test]
-    fn each_model_is_told_by_what_its_manual_says() {
+    fn packets_as_in_the_manuals_identify_each_model() {
         use Model::*;
         use ReturnMode::*;
         is(packets(LUUU, 1, 0, *b"gC"), Hdl64eS1, Strongest, 0);
@@ -278,12 +273,12 @@ mod tests {
     }
 
     #[test]
-    fn a_vlp_16_that_calls_itself_hdl_32e_is_known_by_its_period() {
+    fn vlp_16_with_the_product_id_of_hdl_32e_is_detected_by_its_period() {
         let evidence = packets(&UL[..1], 1, 1327, [0x37, 0x21]);
         is(evidence, Model::Vlp16, ReturnMode::Strongest, 1);
     }
 
-    /// Such packets, of which `keeps` says which are not lost.
+    /// Like `packets`, but only with those packets for which `keeps` returns true.
     fn some_of(period: f64, tail: [u8; 2], keeps: impl Fn(usize) -> bool) -> Evidence {
         let flags = if tail[1] == 0xa1 { FOUR } else { &UL[..1] };
         let mut evidence = Evidence::default();
@@ -303,20 +298,20 @@ mod tests {
     }
 
     #[test]
-    fn packets_that_are_lost_make_no_other_model() {
+    fn lost_packets_do_not_change_the_model() {
         use {Model::*, ReturnMode::Strongest};
-        // Each second of a VLP-32C: as often as those of a VLP-16.
+        // Every second packet of a VLP-32C: the interval is that of a VLP-16.
         is(some_of(663.55, [0x37, 0x28], |n| n % 2 == 0), Vlp32c, Strongest, 1);
         for (period, model) in [(160.0, Vls128), (173.4, AlphaPrime)] {
             let tail = [0x37, 0xa1];
-            // Nearly a third of them, and each second.
+            // Without nearly a third of the packets, and without every second one.
             is(some_of(period, tail, |n| n * 7 % 10 > 2), model, Strongest, 0);
             is(some_of(period, tail, |n| n % 2 == 0), model, Strongest, 1);
         }
     }
 
     #[test]
-    fn returns_that_change_are_told_and_the_most_count() {
+    fn changing_return_modes_are_reported_and_the_most_frequent_is_used() {
         let mut evidence = packets(&UL[..1], 1, 1327, [0x37, 0x22]);
         for (returns, sort) in packets(&UL[..1], 2, 664, [0x39, 0x22]).sorts {
             let packets = sort.packets - 100;
@@ -331,13 +326,13 @@ mod tests {
     }
 
     #[test]
-    fn an_hdl_64e_whose_status_looks_like_an_identity_byte_stays_one() {
+    fn hdl_64e_status_equal_to_a_product_id_is_still_an_hdl_64e() {
         let evidence = packets(UL, 2, 288, [b'1', 0xa1]);
         is(evidence, Model::Hdl64eS2, ReturnMode::Strongest, 0);
     }
 
     #[test]
-    fn blocks_in_no_known_order_are_of_no_lidar() {
+    fn unknown_block_order_identifies_no_lidar() {
         let verdict = packets(&[0x1234], 1, 100, [0, 0]).verdict();
         assert_eq!(verdict.sensor, None);
     }

@@ -1,12 +1,12 @@
-//! What packets hold, as a text for people.
+//! The definitions of packets as text, for the metadata of topics.
 
-/// A data packet.
+/// The definition of a data packet.
 pub(crate) const DATA: &str = "\
 # data packet: 1206 bytes, little-endian (HDL-64E S3 manual, p. 31; VLP-16 manual 63-9243, 9.3)
 block[12] blocks
 u32 stamp # us past the hour
-u8 status_type # HDL-64E: the sort of status_value; others: which returns are sent
-u8 status_value # HDL-64E: the value; others: which model it is
+u8 status_type # HDL-64E: the type of status_value; others: the return mode
+u8 status_value # HDL-64E: the value; others: the product ID
 
 # block: 100 bytes
 u16 flag # lasers 0 to 31: eeff, 32 to 63: ddff, 64 to 95: ccff, 96 to 127: bbff
@@ -14,11 +14,11 @@ u16 azimuth # 0.01 deg
 return[32] returns
 
 # return: 3 bytes
-u16 distance # 2 mm; VLP-32, VLS-128 and Alpha Prime: 4 mm; 0: nothing came back
+u16 distance # 2 mm; VLP-32, VLS-128 and Alpha Prime: 4 mm; 0: no return
 u8 intensity
 ";
 
-/// A position packet.
+/// The definition of a position packet.
 pub(crate) const POSITION: &str = "\
 # position packet: 512 bytes, little-endian (VLP-16 manual 63-9243, 9.4.2)
 u8[14] unused

@@ -1,4 +1,4 @@
-//! The data packet: twelve blocks of 32 firings, all models alike.
+//! The data packet: twelve blocks of 32 firings, the same for all models.
 //!
 //! ```text
 //! block x 12    flag u16 | azimuth u16 (0.01 deg) | 32 x (distance u16, intensity u8)
@@ -8,36 +8,36 @@
 
 use logtool_core::Cut;
 
-/// How many bytes a data packet has.
+/// The bytes of a data packet.
 pub const DATA_BYTES: usize = 1206;
 
-/// How many blocks a data packet has.
+/// The blocks of a data packet.
 pub const BLOCKS: usize = 12;
 
-/// How many firings a block has.
+/// The firings of a block.
 pub const CHANNELS: usize = 32;
 
 /// The bytes of a block.
 pub(crate) const BLOCK_BYTES: usize = 100;
 
-/// A data packet, not yet looked at but for its length.
+/// A data packet. Only its length has been checked.
 #[derive(Clone, Copy, Debug)]
 pub struct Firings<'b> {
     bytes: &'b [u8; DATA_BYTES],
 }
 
-/// What a data packet says besides its returns: where the head was, and when.
+/// The contents of a data packet without its returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outline {
     /// The flag of each block.
     pub flags: [u16; BLOCKS],
     /// The azimuth of each block, in hundredths of a degree.
     pub azimuths: [u16; BLOCKS],
-    /// What follows the blocks.
+    /// The last six bytes.
     pub tail: Tail,
 }
 
-/// Which 32 lasers fired for a block.
+/// The 32 lasers that fired for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Bank {
     /// Lasers 0 to 31: the upper block of the HDL-64E.
@@ -56,21 +56,23 @@ pub type Returns<'b> = &'b [u8; CHANNELS * 3];
 /// The last six bytes of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tail {
-    /// Microseconds past the hour, where the model counts them.
+    /// Microseconds past the hour, if the model counts them.
     pub micros: u32,
-    /// HDL-64E: the sort of status value. Others: which returns are sent.
+    /// HDL-64E: the type of the status value. Others: the return mode.
     pub sort: u8,
-    /// HDL-64E: the status value. Others: which model it is.
+    /// HDL-64E: the status value. Others: the product ID.
     pub value: u8,
 }
 
 impl<'b> Firings<'b> {
-    /// The packet in `payload`, if that is as long as a data packet is.
+    /// Returns the packet in `payload`, or `None` if `payload` has another length than a
+    /// packet.
     pub fn new(payload: &'b [u8]) -> Option<Self> {
         payload.try_into().ok().map(|bytes| Self { bytes })
     }
 
-    /// The flag, the azimuth in hundredths of a degree, and the returns of each block.
+    /// Returns the flag, the azimuth in hundredths of a degree, and the returns of each
+    /// block.
     pub fn blocks(self) -> impl ExactSizeIterator<Item = (u16, u16, Returns<'b>)> {
         self.bytes.as_chunks::<BLOCK_BYTES>().0.iter().map(|block| {
             let [f0, f1, a0, a1, returns @ ..] = block;
@@ -79,33 +81,33 @@ impl<'b> Firings<'b> {
         })
     }
 
-    /// The returns of each block.
+    /// Returns the returns of each block.
     pub fn returns(self) -> [Returns<'b>; BLOCKS] {
         let mut returns = [const { &[0; CHANNELS * 3] }; BLOCKS];
         returns.iter_mut().zip(self.blocks()).for_each(|(to, block)| *to = block.2);
         returns
     }
 
-    /// What it says besides the returns.
+    /// Returns the contents without the returns.
     pub fn outline(self) -> Outline {
         Outline { flags: self.flags(), azimuths: self.azimuths(), tail: self.tail() }
     }
 
-    /// The flag of each block.
+    /// Returns the flag of each block.
     pub fn flags(self) -> [u16; BLOCKS] {
         let mut flags = [0; BLOCKS];
         flags.iter_mut().zip(self.blocks()).for_each(|(to, block)| *to = block.0);
         flags
     }
 
-    /// The azimuth of each block, in hundredths of a degree.
+    /// Returns the azimuth of each block, in hundredths of a degree.
     pub fn azimuths(self) -> [u16; BLOCKS] {
         let mut azimuths = [0; BLOCKS];
         azimuths.iter_mut().zip(self.blocks()).for_each(|(to, block)| *to = block.1);
         azimuths
     }
 
-    /// What follows the blocks.
+    /// Returns the last six bytes.
     pub fn tail(self) -> Tail {
         let mut cut = Cut::new(&self.bytes[BLOCKS * BLOCK_BYTES..]);
         let micros = cut.u32().unwrap_or(0);
@@ -115,8 +117,9 @@ impl<'b> Firings<'b> {
 }
 
 impl Outline {
-    /// Returns whether a lidar can have sent this: the first eight blocks have known flags and
-    /// azimuths on the circle. The others are empty in packets of a VLS-128 with two returns.
+    /// Returns whether a lidar can have sent these blocks: the first eight have known
+    /// flags and valid azimuths. The others are empty in packets of a VLS-128 in dual
+    /// return mode.
     pub(crate) fn is_plausible(&self) -> bool {
         let blocks = self.flags.iter().zip(&self.azimuths).take(8);
         blocks
@@ -126,7 +129,7 @@ impl Outline {
 }
 
 impl Bank {
-    /// The bank that `flag` stands for.
+    /// Returns the bank of `flag`, if the flag is known.
     pub const fn of_flag(flag: u16) -> Option<Self> {
         match flag {
             0xeeff => Some(Self::First),
@@ -137,10 +140,9 @@ impl Bank {
         }
     }
 
-    /// Which of the banks `flag` stands for, counted from 0; of one that stands for none,
-    /// a number that no bank has.
+    /// Returns the index of the bank of `flag`, or `u16::MAX` if the flag is unknown.
     pub(crate) fn place_of_flag(flag: u16) -> u16 {
-        // Each flag is so much less than that of the bank before.
+        // The difference between the flags of consecutive banks.
         const STEP: u16 = 0x1100;
         let below = 0xeeff_u16.wrapping_sub(flag);
         let is_flag = below.is_multiple_of(STEP) && below <= 3 * STEP;
@@ -153,13 +155,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_packet_of_another_length_is_none() {
+    fn payload_of_another_length_is_rejected() {
         assert!(Firings::new(&[0; DATA_BYTES - 1]).is_none());
         assert!(Firings::new(&[0; DATA_BYTES + 1]).is_none());
     }
 
     #[test]
-    fn a_bank_has_the_place_of_its_flag_and_no_other_flag_has_one() {
+    fn bank_indexes_agree_with_banks_for_all_flags() {
         for flag in 0..=u16::MAX {
             let place = Bank::place_of_flag(flag);
             let bank = Bank::of_flag(flag).map(|bank| bank as u16);
@@ -168,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_and_the_tail_lie_where_the_manual_says() {
+    fn block_and_tail_are_parsed_at_their_offsets() {
         let mut bytes = [0; DATA_BYTES];
         bytes[100..107].copy_from_slice(&[0xff, 0xdd, 0x39, 0x30, 0x88, 0x13, 77]);
         bytes[1200..].copy_from_slice(&[1, 2, 0, 0, b'H', 13]);

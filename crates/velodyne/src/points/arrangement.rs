@@ -1,4 +1,4 @@
-//! Which lasers and which return each block of a packet is of.
+//! Determines the lasers and the return of each block of a packet.
 
 use crate::{
     model::{Model, ReturnMode, Sensor},
@@ -6,23 +6,23 @@ use crate::{
     points::sin_cos_table::TURN,
 };
 
-/// What a block is.
+/// The return that a block contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The block that has the other return of the same firings.
+    /// The block with the other return of the same firings, in dual return mode.
     pub(super) partner: Option<usize>,
-    /// Whether it has the last returns, not the strongest.
+    /// Whether the block has the last returns, not the strongest.
     pub(super) is_last: bool,
 }
 
-/// How the blocks of a sensor's packets are arranged.
+/// The arrangement of the blocks in the packets of a sensor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrangement {
-    /// How many banks of lasers it has.
+    /// The number of laser banks of the sensor.
     banks: u16,
-    /// How many blocks are in use; those after them are empty.
+    /// The number of used blocks. The blocks after them are empty.
     pub(super) used: usize,
-    /// What each block is.
+    /// The return in each block.
     pub(super) places: [Place; BLOCKS],
 }
 
@@ -35,8 +35,8 @@ impl Arrangement {
         Self { banks, used, places }
     }
 
-    /// The index of the bank of each block of `packet`, and its azimuth; nothing if it is
-    /// no packet of this sensor.
+    /// Returns the index of the laser bank of each block of `packet`, and the azimuth of
+    /// each block. Returns `None` if the packet is not from this sensor.
     pub(super) fn look(
         &self,
         packet: &Outline,
@@ -46,7 +46,7 @@ impl Arrangement {
         let (flag, azimuth) = (*flags.get(last)?, *azimuths.get(last)?);
         flags.iter_mut().skip(self.used).for_each(|empty| *empty = flag);
         azimuths.iter_mut().skip(self.used).for_each(|empty| *empty = azimuth);
-        // All blocks at once: no step hangs on what another block is.
+        // Process all blocks together, so that no step depends on another block.
         let banks = flags.map(Bank::place_of_flag);
         let is_any =
             |is: [bool; BLOCKS]| is.into_iter().fold(false, |any, is| any | is);
@@ -67,8 +67,9 @@ impl Place {
             let is_last = sensor.returns == ReturnMode::Last;
             return Self { partner: None, is_last };
         }
-        // The HDL-64E sends a pair of blocks of the strongest, then one of the last; the
-        // others a block of the last, then one of the strongest.
+        // The HDL-64E sends two blocks with the strongest returns, then two with the last
+        // ones. The other models send a block with the last returns, then one with the
+        // strongest.
         let (step, is_second) = match sensor.model {
             Model::Hdl64eS1 | Model::Hdl64eS2 | Model::Hdl64eS3 => (2, block % 4 >= 2),
             _ => (1, block % 2 == 1),

@@ -1,13 +1,13 @@
 //! The sector in which a lidar does not measure, because its field of view is limited.
 //!
-//! Such a lidar fills its packets with the firings of the field of view only. A packet may
-//! begin before the blanked sector and end after it.
+//! Such a lidar only sends the firings inside its field of view. A packet may start
+//! before the blanked sector and end after it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::points::{sin_cos_table::TURN, timing::turned};
 
-/// A sector narrower than this has its cut next to its end, where no firing reaches it.
+/// In a sector narrower than this, scans start next to its end, where no firing is.
 const NARROW: u16 = 400;
 
 /// The sector in which a lidar does not measure.
@@ -15,12 +15,12 @@ const NARROW: u16 = 400;
 pub struct BlankedSector {
     /// The last azimuth before the sector, in hundredths of a degree.
     pub from: u16,
-    /// The first azimuth behind the sector, in hundredths of a degree.
+    /// The first azimuth after the sector, in hundredths of a degree.
     pub to: u16,
-    /// The time of a rotation in nanoseconds.
+    /// The duration of a rotation in nanoseconds.
     pub rotation_nanos: u64,
-    /// Whether the time of a record is that of the last firing of its packet, as it is when
-    /// the host stamps packets on arrival.
+    /// Whether the time of a record is that of the last firing of its packet. This is the
+    /// case if the host timestamps packets on arrival.
     pub is_stamped_at_end: bool,
     /// Whether the lidar measured in the sector at the start of the log.
     #[serde(default)]
@@ -33,16 +33,16 @@ impl BlankedSector {
         turned(self.from, self.to)
     }
 
-    /// Returns the ends of the sector in whole degrees, which is how lidars are configured:
-    /// the last firing before the sector and the first one behind it lie outside of it, but
-    /// for a tenth of a degree.
+    /// Returns the ends of the sector in whole degrees, the unit in which lidars are
+    /// configured. The last firing before the sector and the first one after it are
+    /// outside of it, with a tolerance of a tenth of a degree.
     pub fn edges_deg(self) -> (u16, u16) {
         let from = (self.from + 89) / 100;
         let to = (self.to + 10) / 100;
         (from % 360, to % 360)
     }
 
-    /// Returns the azimuth inside the sector at which scans are split.
+    /// Returns the azimuth inside the sector at which scans start.
     pub fn cut(self) -> u16 {
         let width = self.width();
         if width < NARROW {
@@ -53,9 +53,9 @@ impl BlankedSector {
         degrees as u16 * 100
     }
 
-    /// Returns whether a head that turns from one azimuth to the next other one passes the
-    /// whole sector, but for a quarter at each end: edges differ a little from rotation to
-    /// rotation.
+    /// Returns whether a head that turns between two consecutive azimuths passes the
+    /// whole sector. A quarter of the sector at each end is ignored, because its edges
+    /// vary slightly between rotations.
     pub(super) fn is_crossed(self, from: u16, to: u16) -> bool {
         let quarter = self.width() / 4;
         let inner = (self.from % TURN + quarter) % TURN;
@@ -63,7 +63,8 @@ impl BlankedSector {
         u32::from(turned(from, inner)) + width <= u32::from(turned(from, to))
     }
 
-    /// Returns the rotation rate in hundredths of a degree per nanosecond.
+    /// Returns the rotation rate in hundredths of a degree per nanosecond. It is 0 if
+    /// unknown.
     pub(super) fn rate(self) -> f64 {
         match self.rotation_nanos {
             0 => 0.0,
@@ -71,8 +72,8 @@ impl BlankedSector {
         }
     }
 
-    /// Returns the longest time in nanoseconds by which a firing of a packet may be away from
-    /// the time of the packet, if a packet without a gap takes `packet_nanos`.
+    /// Returns the maximum difference in nanoseconds between the time of a firing and
+    /// that of its packet. `packet_nanos` is the duration of a packet without a gap.
     pub(crate) fn longest_delay(self, packet_nanos: f64) -> u64 {
         let visible = f64::from(TURN - self.width()).max(1.0);
         let rotations = (self.rate() * packet_nanos / visible).ceil().min(11.0) + 1.0;
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cut_lies_inside_the_sector() {
+    fn scan_start_is_inside_the_sector() {
         assert_eq!(sector(31_492, 4_530).cut(), 0);
         assert_eq!(sector(6_999, 29_003).cut(), 18_000);
         assert_eq!(sector(35_960, 60).cut(), 35);
@@ -104,14 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn a_step_crosses_the_sector_only_if_it_contains_its_core() {
+    fn step_crosses_the_sector_only_if_it_contains_its_core() {
         let sector = sector(31_500, 4_500);
         assert!(sector.is_crossed(31_492, 4_530));
         assert!(sector.is_crossed(31_510, 4_490));
         assert!(!sector.is_crossed(31_450, 31_490));
         assert!(!sector.is_crossed(4_530, 31_492));
         assert!(!sector.is_crossed(31_492, 0));
-        // Once around, less a little.
+        // Almost a whole rotation.
         assert!(sector.is_crossed(10_000, 9_990));
     }
 }

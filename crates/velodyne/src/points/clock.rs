@@ -1,4 +1,4 @@
-//! The time that a packet stands for: of its record, or of the lidar's own clock.
+//! Computes the time of a packet from its record or from the lidar's clock.
 
 use crate::{model::Model, points::options::TimeSource};
 
@@ -6,8 +6,8 @@ use crate::{model::Model, points::options::TimeSource};
 const HOUR: i64 = 3_600_000_000_000;
 
 impl TimeSource {
-    /// The time that a packet of a lidar of this `model` stands for, which tells `micros`
-    /// past the hour, in a record of `record_nanos`.
+    /// Returns the time of a packet of a lidar of this `model`. The packet states
+    /// `micros` past the hour and its record has the time `record_nanos`.
     pub(super) fn nanos(self, model: Model, record_nanos: i64, micros: u32) -> i64 {
         match self {
             Self::Sensor { hour_nanos } if model.tells_time() => {
@@ -18,8 +18,8 @@ impl TimeSource {
     }
 }
 
-/// The time at which `micros` of an hour have passed, of that hour which makes it the
-/// nearest to `nanos`, if some hour begins at `hour`.
+/// Returns the time that is `micros` past an hour and nearest to `nanos`. Hours start at
+/// `hour` plus multiples of one hour.
 pub(crate) fn nearest(nanos: i64, hour: i64, micros: u32) -> i64 {
     let past = i64::from(micros) * 1_000;
     let Some(since) = nanos.checked_sub(hour).and_then(|t| t.checked_sub(past)) else {
@@ -35,11 +35,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hour_of_a_packet_is_the_one_that_brings_it_near_its_record() {
+    fn hour_of_a_packet_is_nearest_to_its_record() {
         let second = 1_000_000_000;
-        // Stamped a second before the hour, written a second after it.
+        // A timestamp one second before the hour, in a record one second after it.
         assert_eq!(nearest(10 * HOUR + second, 0, 3_599_000_000), 10 * HOUR - second);
-        // Stamped a second after the hour, written before it.
+        // A timestamp one second after the hour, in a record before it.
         assert_eq!(nearest(10 * HOUR - 5, 0, 1_000_000), 10 * HOUR + second);
         // Hours of another clock.
         assert_eq!(nearest(7 * second, 3 * second, 4_500_000), 7 * second + second / 2);

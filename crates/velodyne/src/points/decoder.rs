@@ -1,4 +1,4 @@
-//! The decoder of packets to points that all kinds of log share.
+//! Decodes packets to points, for all formats.
 
 use std::sync::Arc;
 
@@ -23,16 +23,16 @@ use crate::{
     },
 };
 
-/// The most points of one batch: an `i32` has to count them.
+/// The maximum number of points in a batch. Arrow offsets are `i32`.
 const MOST_ROWS: usize = i32::MAX as usize;
 
-/// Turns records that are data packets, 1206 bytes each, into rows of
+/// Decodes records that are data packets of 1206 bytes to rows of
 /// [points](crate::points::schema).
 ///
-/// Returns of no distance are left out, and points of times that are not
-/// [wanted](Columns::time). What is no packet of the sensor is damage. A packet that says
-/// that it holds other returns than the sensor is said to send is read as it says, unless
-/// that is [not wanted](PointOptions::fixed_returns).
+/// Returns without a distance and points outside of the [selected times](Columns::time)
+/// are dropped. Records that are not packets of the sensor are reported as damage. If a
+/// packet states another return mode than `sensor`, it is decoded in its own mode, unless
+/// [`fixed_returns`](PointOptions::fixed_returns) is set.
 #[derive(Clone, Debug)]
 pub struct PointDecoder {
     sensor: Sensor,
@@ -41,16 +41,17 @@ pub struct PointDecoder {
     scans: Scans,
     table: Table,
     schema: SchemaRef,
-    /// The times of the points that are wanted.
+    /// The selected times of points.
     within: TimeRange,
 }
 
 impl PointDecoder {
-    /// A decoder of the packets of `sensor`, counting scans from where it begins.
+    /// Creates a decoder for packets of `sensor`. It counts scans from the first packet
+    /// on.
     ///
     /// # Errors
-    /// `NoSuch` if `columns` has some that points do not have, `Unsupported` if
-    /// `calibration` is of fewer or of more lasers than the sensor has.
+    /// `NoSuch` if `columns` has columns that points do not have. `Unsupported` if
+    /// `calibration` and the sensor have different numbers of lasers.
     pub fn new(
         sensor: Sensor,
         calibration: &Calibration,
@@ -70,8 +71,8 @@ impl PointDecoder {
         })
     }
 
-    /// The same, with the numbers of scans from `scans`. If these are known beforehand,
-    /// the metadata [`PARTIAL`] of the column `scan` says which are partial.
+    /// Sets the source of the scan numbers. If they are indexed, the metadata [`PARTIAL`]
+    /// of the column `scan` lists the partial scans.
     #[must_use]
     pub fn with_scans(mut self, scans: Scans) -> Self {
         if let Scans::Indexed(index) = &scans {
@@ -81,16 +82,17 @@ impl PointDecoder {
         self
     }
 
-    /// Adds the points of a packet; says whether it is one of this sensor.
+    /// Appends the points of a packet. Returns false if it is not a packet of this
+    /// sensor.
     pub fn add(&mut self, record: Record<'_>) -> bool {
         let Some(packet) = Firings::new(record.payload) else { return false };
         let record_nanos = record.time.as_nanos();
         let outline = packet.outline();
         let micros = outline.tail.micros;
         let nanos = self.time.nanos(self.sensor.model, record_nanos, micros);
-        // A packet without a time has points without one.
+        // A packet without a time has points without times.
         let is_told = record.time != Timestamp::MAX;
-        // A second from either end of time, so that no firing is beyond it.
+        // Keep one second of distance from either limit, so that no firing exceeds it.
         let nanos = nanos.clamp(i64::MIN + 1_000_000_000, i64::MAX - 1_000_000_000);
         let moment = Moment { offset: record.offset, record_nanos, nanos };
         let before = self.table.rows();
@@ -127,8 +129,7 @@ impl Decoder for PointDecoder {
 
     fn take(&mut self) -> Result<RecordBatch> {
         self.table.take()?.with_schema(self.schema.clone()).map_err(|err| {
-            Error::new(ErrorKind::Malformed, "columns that are no table")
-                .from_source(err)
+            Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
         })
     }
 
@@ -140,8 +141,8 @@ impl Decoder for PointDecoder {
     }
 }
 
-/// `schema`, with what `scans` are partial beside the column of their numbers, of those
-/// with points `within` some times.
+/// Returns `schema` with the list of partial scans, among those with points in `within`,
+/// in the metadata of the column `scan`.
 fn telling(schema: &Schema, scans: &ScanIndex, within: TimeRange) -> SchemaRef {
     let fields = schema.fields().iter().map(|field| {
         let mut field = Field::clone(field);
@@ -164,7 +165,7 @@ mod tests {
         packet::DATA_BYTES,
     };
 
-    /// A packet of twelve blocks of 32 returns, all of some distance.
+    /// Returns a packet of twelve blocks of 32 returns, all with a distance.
     fn packet() -> [u8; DATA_BYTES] {
         let mut packet = [1; DATA_BYTES];
         packet.chunks_exact_mut(100).for_each(|b| b[..2].copy_from_slice(&[255, 238]));
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn points_of_a_packet_without_time_have_none() {
+    fn points_of_a_packet_without_time_have_null_times() {
         let packet = packet();
         let mut decoder = decoder(None);
         for time in [Timestamp::from_nanos(1_000_000_000), Timestamp::MAX] {
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn points_that_are_forgotten_are_not_taken() {
+    fn forgotten_points_are_not_returned() {
         let packet = packet();
         for only in [None, Some(Vec::new())] {
             let mut decoder = decoder(only);

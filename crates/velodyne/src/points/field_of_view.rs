@@ -1,8 +1,9 @@
-//! Finding the sector that a lidar blanks, as its field of view is configured.
+//! Detects the sector that a lidar blanks because of its configured field of view.
 //!
-//! No packet says what the field of view is. It shows where the azimuth jumps over the same
-//! sector in each rotation. A jump inside a packet is enough, as no firing is lost there;
-//! a jump between packets counts if it comes back, else packets were lost.
+//! Packets do not state the field of view. It can be seen where the azimuth jumps over
+//! the same sector in each rotation. A single jump inside a packet is sufficient, because
+//! no firing is lost there. A jump between packets counts only if it is repeated, because
+//! it may be due to lost packets.
 
 use logtool_core::Timestamp;
 
@@ -18,30 +19,33 @@ use crate::{
     },
 };
 
-/// How many packets are looked at: 10 s of a VLP-16, 0.4 s of a VLS-128 with two returns.
+/// The number of packets that are examined: 10 s of a VLP-16, 0.4 s of a VLS-128 in dual
+/// return mode.
 pub(crate) const FIRST_PACKETS: u64 = 8_192;
 
-/// How many jumps are compared with each other.
+/// The maximum number of jumps that are compared.
 const MOST_JUMPS: usize = 256;
 
-/// A jump is longer than the usual step by more than this, in hundredths of a degree.
+/// A step is a jump if it exceeds the usual step by more than this, in hundredths of a
+/// degree.
 const JUMP: f64 = 50.0;
 
-/// A host may stamp a packet so much later than it arrived that the head turned by this.
+/// The maximum delay of a host's timestamp, as the angle by which the head turns
+/// meanwhile, in hundredths of a degree.
 const LATE: f64 = 9_000.0;
 
-/// The microseconds after which the clock of a lidar starts over.
+/// The microseconds after which the clock of a lidar wraps.
 const HOUR_MICROS: i64 = 3_600_000_000;
 
-/// How far the ends of a sector may differ from rotation to rotation, besides the steps from
-/// firing to firing.
+/// The variation of the ends of a sector between rotations, in addition to the steps
+/// between firings, in hundredths of a degree.
 const EDGE: i32 = 100;
 
-/// Looks at the azimuths of the first packets of a lidar.
+/// Collects the block headers of the first packets of a lidar.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FieldProbe(Vec<(Outline, Timestamp)>);
 
-/// What is known of a packet whose sensor is known.
+/// A packet after the sensor is known.
 struct Packet {
     azimuths: [u16; BLOCKS],
     heads: [f64; BLOCKS],
@@ -49,7 +53,7 @@ struct Packet {
     micros: u32,
 }
 
-/// Two azimuths, one after the other, that are too far apart.
+/// Two consecutive azimuths that are too far apart.
 #[derive(Clone, Copy)]
 struct Jump {
     from: u16,
@@ -58,14 +62,14 @@ struct Jump {
 }
 
 impl FieldProbe {
-    /// Takes note of a packet, if more have to be seen.
+    /// Adds a packet, unless enough packets were added.
     pub(crate) fn add(&mut self, outline: Outline, time: Timestamp) {
         if (self.0.len() as u64) < FIRST_PACKETS {
             self.0.push((outline, time));
         }
     }
 
-    /// Returns the sector that the lidar blanks, if it blanks one.
+    /// Returns the blanked sector, if there is one.
     pub(crate) fn finish(self, sensor: Sensor) -> Option<BlankedSector> {
         let arrangement = Arrangement::of(sensor);
         let mut timing = Timing::of(sensor);
@@ -114,14 +118,14 @@ fn usual(packets: &[Packet], sensor: Sensor) -> Option<f64> {
     median(&mut rates)
 }
 
-/// Returns the longest time from one firing to the next, in nanoseconds.
+/// Returns the longest time between two consecutive firings, in nanoseconds.
 fn longest_step(packets: &[Packet], sensor: Sensor) -> f64 {
     let Some(Packet { heads, .. }) = packets.first() else { return 0.0 };
     let inside = heads.windows(2).map(|pair| pair[1] - pair[0]);
     inside.fold(sensor.packet_nanos() - heads[BLOCKS - 1], f64::max)
 }
 
-/// Returns the jumps of the azimuth, and how far the head turned in all.
+/// Returns the jumps of the azimuth and the total angle that the head turned.
 fn jumps(packets: &[Packet], sensor: Sensor, rate: f64) -> (Vec<Jump>, u64) {
     let (mut jumps, mut travel) = (Vec::new(), 0);
     let mut add = |from, to, is_inside_packet| {
@@ -138,7 +142,7 @@ fn jumps(packets: &[Packet], sensor: Sensor, rate: f64) -> (Vec<Jump>, u64) {
             travel += u64::from(step);
             let interval = sensor.packet_nanos() - before.heads[BLOCKS - 1];
             let step = f64::from(step);
-            // In less time, the log goes back to packets that were before; in more, whole
+            // A shorter time means that packets are out of order, a longer one that whole
             // rotations were lost.
             let in_time = step / 2.0..step * 2.0 + LATE;
             let is_in_time = nanos_between(before, packet, sensor)
@@ -157,7 +161,7 @@ fn jumps(packets: &[Packet], sensor: Sensor, rate: f64) -> (Vec<Jump>, u64) {
     (jumps, travel)
 }
 
-/// Returns the nanoseconds from one packet to the next, by the lidar's own clock if it has one.
+/// Returns the nanoseconds between two packets, by the lidar's own clock if it has one.
 fn nanos_between(before: &Packet, packet: &Packet, sensor: Sensor) -> Option<f64> {
     if sensor.model.tells_time() {
         let micros = i64::from(packet.micros) - i64::from(before.micros);
@@ -169,8 +173,8 @@ fn nanos_between(before: &Packet, packet: &Packet, sensor: Sensor) -> Option<f64
     Some(packet.time.as_nanos().saturating_sub(before.time.as_nanos()) as f64)
 }
 
-/// Returns whether firings of some of `packets` are inside the sector, apart from single
-/// packets that may be damaged.
+/// Returns whether `packets` contain firings inside the sector, apart from a few packets
+/// that may be damaged.
 fn is_measured(packets: &[Packet], sector: BlankedSector) -> bool {
     let is_inside = |packet: &&Packet| {
         let quarter = sector.width() / 4;
@@ -181,8 +185,8 @@ fn is_measured(packets: &[Packet], sector: BlankedSector) -> bool {
     packets.iter().filter(is_inside).count() > packets.len() / 100
 }
 
-/// Returns the ends of the sector over which most of `jumps` go, if there is one jump in
-/// most of the rotations that make `travel`. The head turns by `step` between two firings.
+/// Returns the ends of the sector that most of `jumps` cross, if there is one jump in
+/// most of the rotations in `travel`. The head turns by `step` between two firings.
 fn sector(jumps: &[Jump], travel: u64, step: f64) -> Option<(u16, u16)> {
     let edge = EDGE + step as i32;
     let off = |of: u16, other: u16| {
@@ -212,7 +216,7 @@ fn sector(jumps: &[Jump], travel: u64, step: f64) -> Option<(u16, u16)> {
     (f64::from(turned(from, to)) > JUMP).then_some((from, to))
 }
 
-/// Returns the time of a rotation in nanoseconds.
+/// Returns the duration of a rotation in nanoseconds.
 fn rotation(packets: &[Packet], sensor: Sensor, rate: f64) -> u64 {
     let model = sensor.model;
     let mut meter = RotationMeter::default();
@@ -228,8 +232,9 @@ fn rotation(packets: &[Packet], sensor: Sensor, rate: f64) -> u64 {
     (f64::from(TURN) / rate).round() as u64
 }
 
-/// Returns whether the times of records are those of the last firings of their packets, by
-/// the packets that are written before and after one that spans the `sector`.
+/// Returns whether the times of records are those of the last firings of their packets.
+/// This is decided by comparing the intervals before and after packets that cross the
+/// `sector`.
 fn is_stamped_at_end(
     packets: &[Packet],
     sector: BlankedSector,
@@ -257,7 +262,8 @@ fn is_stamped_at_end(
         let by_last = (took - usual - blanked(packet)).abs();
         (votes, is_told) = (votes + by_first - by_last, true);
     }
-    // Packets of a message have the times of their own stamps; a host stamps on arrival.
+    // Without record times: packets of a message have their own timestamps, and a host
+    // timestamps packets on arrival.
     if is_told { votes >= 0.0 } else { sensor.model.anchor() == Anchor::End }
 }
 

@@ -1,4 +1,4 @@
-//! Where the head looks while the lasers of a block fire.
+//! Computes the azimuth of the head at each firing of a block.
 
 use crate::{
     model::{Model, Sensor},
@@ -12,16 +12,16 @@ use crate::{
     },
 };
 
-/// How the azimuth of a firing follows from that of its block.
+/// The way in which the azimuth of a firing follows from that of its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turning {
-    /// It is that of the block.
+    /// The azimuth of the block.
     Still,
-    /// The head turns on meanwhile.
+    /// The azimuth of the block plus the rotation until the firing.
     Exact,
-    /// The same, to the next hundredth of a degree.
+    /// Like `Exact`, but rounded to hundredths of a degree.
     Rounded,
-    /// The head turns on by a part of a [move](Moves), as ROS and VeloView have it.
+    /// The azimuth of the block plus a part of a [move](Moves), as in ROS and VeloView.
     Moved,
 }
 
@@ -32,12 +32,12 @@ pub(super) struct Heading {
     pub(super) cos: Lane<f64>,
 }
 
-/// How fast the head turns.
+/// The rotation rate of the head.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rate {
-    /// Hundredths of a degree in a nanosecond.
+    /// Hundredths of a degree per nanosecond.
     pub(super) exact: f64,
-    /// The same in a second, with the rounding of velodyne_decoder.
+    /// Hundredths of a degree per second, with the rounding of velodyne_decoder.
     rounded: f32,
 }
 
@@ -58,7 +58,7 @@ impl Turning {
 }
 
 impl Rate {
-    /// The rate in a packet whose blocks have these azimuths.
+    /// Returns the rate in a packet whose blocks have these azimuths.
     pub(super) fn within(
         timing: &Timing,
         azimuths: &[u16; BLOCKS],
@@ -75,7 +75,7 @@ impl Rate {
         Self { exact, rounded }
     }
 
-    /// The rate of so many hundredths of a degree in a nanosecond.
+    /// Converts a rate in hundredths of a degree per nanosecond.
     pub(super) fn of(rate: f64) -> Self {
         Self { exact: rate, rounded: (rate * 1e9) as f32 }
     }
@@ -86,8 +86,8 @@ impl Heading {
         Self { sin: [0.0; CHANNELS], cos: [1.0; CHANNELS] }
     }
 
-    /// The azimuths of the firings of a block, if the head [moves](Turning::Moved); also in
-    /// degrees.
+    /// Computes the azimuths of the firings of a block for [`Turning::Moved`], and writes
+    /// them in degrees to `degrees`.
     pub(super) fn move_on(
         &mut self,
         circle: Circle,
@@ -102,8 +102,9 @@ impl Heading {
         }
     }
 
-    /// The azimuths of the firings of a block, if the head is at `azimuth` for it and
-    /// neither keeps [still](Turning::Still) nor [moves](Turning::Moved); also in degrees.
+    /// Computes the azimuths of the firings of a block that starts at `azimuth`, for
+    /// [`Turning::Exact`] and [`Turning::Rounded`], and writes them in degrees to
+    /// `degrees`.
     #[allow(clippy::too_many_arguments)] // a function of seven numbers
     pub(super) fn turn(
         &mut self,
@@ -133,7 +134,8 @@ impl Heading {
                 let after = &timing.after[block];
                 for at in 0..CHANNELS {
                     let azimuth = f32::from(azimuth) + rate.rounded * after[at];
-                    // As `round` has it, for none is below zero; that would be a call.
+                    // Equals `round`, as no value is negative, but without a function
+                    // call.
                     let rounded = f64::from(azimuth + f32::from(TURN)) + 0.5;
                     let rounded = (rounded as u32 % u32::from(TURN)) as u16;
                     degrees[at] = f32::from(rounded) / 100.0;
@@ -144,8 +146,9 @@ impl Heading {
     }
 }
 
-/// The rate of an HDL-64E S1 as velodyne_decoder has it: the mean of those of the inner
-/// blocks, each the azimuth before it over the time after it.
+/// Returns the rate of an HDL-64E S1 as computed by velodyne_decoder: the mean of the
+/// rates of the inner blocks. Each is the azimuth step before the block divided by the
+/// time after it.
 fn s1_rate(azimuths: &[u16; BLOCKS]) -> f32 {
     let steps = s1_steps(azimuths);
     let inner = 1..BLOCKS - 1;

@@ -1,4 +1,4 @@
-//! Intensities as they would be at the same distance.
+//! Corrects intensities for the distance.
 
 use crate::{
     calibration::Calibration,
@@ -9,13 +9,14 @@ use crate::{
     },
 };
 
-/// The numbers that correct the intensities of a bank (HDL-64E S2 manual, appendix F):
+/// The coefficients for correcting the intensities of a laser bank (HDL-64E S2 manual,
+/// appendix F):
 ///
 /// ```text
-/// 256 slope |(1 - focus / 131 m)^2 - (1 - n / 65535)^2|, added, within least and most
+/// 256 slope |(1 - focus / 131 m)^2 - (1 - n / 65535)^2|, added, then clamped to least and most
 /// ```
 #[derive(Clone, Debug)]
-#[repr(align(32))] // so that wide loads need no check
+#[repr(align(32))] // for aligned vector loads
 pub(super) struct Intensities {
     focus: Lane<f32>,
     slope: Lane<f32>,
@@ -24,13 +25,14 @@ pub(super) struct Intensities {
 }
 
 impl Intensities {
-    /// Those of the lasers from `first` on; none where intensities stay as they are.
+    /// Returns the coefficients of the lasers from `first` on, or `None` if intensities
+    /// are not corrected.
     pub(super) fn of(
         calibration: &Calibration,
         first: usize,
         formula: Formula,
     ) -> Option<Self> {
-        // 131.07 m is the longest distance. ROS divides metres by centimetres of it.
+        // The longest distance is 131.07 m. ROS divides metres by centimetres.
         let longest = match formula {
             Formula::VeloView => return None,
             Formula::Ros => 13_100.0,
@@ -64,7 +66,7 @@ impl Intensities {
         Some(own)
     }
 
-    /// Corrects `sent`, which came back over the raw distances `raw`.
+    /// Corrects the intensities `sent` of returns with the raw distances `raw`.
     #[inline(always)]
     pub(super) fn correct(
         &self,
@@ -76,7 +78,7 @@ impl Intensities {
             let near = 1.0 - f32::from(raw[at]) * (1.0 / 65_535.0);
             let added = self.slope[at] * (self.focus[at] - near * near).abs();
             let value = f32::from(sent[at]) + added;
-            // Not `max` and `min`: this is one instruction each.
+            // Unlike `max` and `min`, each of these lines is one instruction.
             let value = if value > self.least[at] { value } else { self.least[at] };
             corrected[at] = if value < self.most[at] { value } else { self.most[at] };
         }

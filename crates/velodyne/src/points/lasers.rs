@@ -1,4 +1,5 @@
-//! The lasers of a bank as the inner loop wants them: a list for each number.
+//! The coefficients of the lasers of a bank in the layout of the inner loop: one array
+//! per coefficient.
 
 use crate::{
     calibration::{Calibration, Laser},
@@ -7,31 +8,33 @@ use crate::{
     points::options::Formula,
 };
 
-/// 32 numbers, one for each channel of a block.
+/// 32 values, one for each channel of a block.
 pub(super) type Lane<T> = [T; CHANNELS];
 
-/// The same, with as much room behind it: 32 of them are there from any channel on. What
-/// is in that room does not matter.
+/// A [`Lane`] followed by padding, so that 32 elements can be read from any channel on.
+/// The values of the padding are irrelevant.
 pub(super) type Roomy<T> = [T; 2 * CHANNELS];
 
-/// What turns the distances of a block into points.
+/// The coefficients for computing points from the distances of a block.
 ///
-/// With the head at azimuth `a`, a laser that looks `r` to the left and `v` up, and
-/// starts `h` to the left and `o` up, sees over a distance `d` (HDL-64E S2 manual, F):
+/// The head is at azimuth `a`. A laser points `r` to the left and `v` upward, and starts
+/// `h` to the left and `o` above the centre. Its point at the distance `d` is (HDL-64E S2
+/// manual, F):
 ///
 /// ```text
 /// x = d cos v sin(a - r) - h cos(a - r)
 /// y = d cos v cos(a - r) + h sin(a - r)
 /// z = d sin v + o
 /// ```
-/// Of this, all but `a` and the raw distance `n` is known beforehand:
+///
+/// Only `a` and the raw distance `n` vary. Everything else is precomputed:
 ///
 /// ```text
 /// u = n A + P,  w = n B + Q      x = u sin a - w cos a,  y = u cos a + w sin a
 /// z = n C + R
 /// ```
 #[derive(Clone, Debug)]
-#[repr(align(32))] // so that wide loads need no check
+#[repr(align(32))] // for aligned vector loads
 pub(super) struct Bank {
     pub(super) a: Lane<f64>,
     pub(super) b: Lane<f64>,
@@ -39,15 +42,15 @@ pub(super) struct Bank {
     pub(super) p: Lane<f64>,
     pub(super) q: Lane<f64>,
     pub(super) r: Lane<f64>,
-    /// What is added to a raw distance in metres.
+    /// The correction that is added to a distance, in metres.
     pub(super) far: Lane<f32>,
     pub(super) laser: Roomy<u8>,
     pub(super) ring: Roomy<u8>,
-    /// The angles and corrections themselves, for the formulas that need them.
+    /// The angles and corrections of each laser, for the formulas that need them.
     pub(super) each: Vec<Each>,
 }
 
-/// One laser, for formulas that go through them one by one.
+/// One laser, for formulas that process lasers individually.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Each {
     pub(super) sin_rotation: f64,
@@ -57,15 +60,16 @@ pub(super) struct Each {
     pub(super) far: f64,
     pub(super) near_x: f64,
     pub(super) near_y: f64,
-    /// To the left.
+    /// The horizontal offset to the left, in metres.
     pub(super) across: f64,
-    /// Up, and what that is in the plane.
+    /// The upward offset, and its component in the horizontal plane.
     pub(super) up: f64,
     pub(super) out: f64,
     pub(super) is_two_point: bool,
 }
 
-/// The banks of a lidar of `model`; a channel beyond its lasers begins again with them.
+/// Returns the banks of a lidar of `model`. Channels beyond its lasers repeat them from
+/// the first one.
 pub(super) fn banks(
     model: Model,
     calibration: &Calibration,
@@ -111,7 +115,7 @@ pub(super) fn banks(
 }
 
 impl Bank {
-    /// The distances in metres of these raw ones, which count steps of so many.
+    /// Computes the distances in metres from raw distances with the resolution `step`.
     #[inline(always)]
     pub(super) fn distances(
         &self,
@@ -156,7 +160,7 @@ impl Each {
         }
     }
 
-    /// How far out in the plane it begins.
+    /// Returns the horizontal distance at which the measured distance starts.
     fn reach(&self) -> f64 {
         self.far * self.cos_vertical + self.out
     }

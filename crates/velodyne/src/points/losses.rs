@@ -1,5 +1,5 @@
-//! Packets that are missing, of a lidar that blanks a sector: no packet comes while the head
-//! passes it.
+//! Counts lost packets of a lidar that blanks a sector, which sends no packets while the
+//! head passes the sector.
 
 use crate::{
     model::{Anchor, Sensor},
@@ -13,27 +13,28 @@ use crate::{
     },
 };
 
-/// Counts the packets that are missing around a blanked sector.
+/// Counts the packets that are lost around a blanked sector.
 #[derive(Clone, Debug)]
 pub(crate) struct Losses {
     sector: BlankedSector,
     sensor: Sensor,
     arrangement: Arrangement,
     timing: Timing,
-    /// Of the packet before: its last azimuth, and how much longer than usual it took.
+    /// The last azimuth of the previous packet, and its additional duration in
+    /// nanoseconds.
     last: Option<(u16, f64)>,
 }
 
 impl Losses {
-    /// Returns a counter for packets of `sensor`, which blanks `sector`.
+    /// Creates a counter for packets of `sensor`, which blanks `sector`.
     pub(crate) fn new(sensor: Sensor, sector: BlankedSector) -> Self {
         let (arrangement, timing) = (Arrangement::of(sensor), Timing::of(sensor));
         Self { sector, sensor, arrangement, timing, last: None }
     }
 
-    /// Takes note of a packet of `sensor`, `nanos` after the packet before by the lidar's
-    /// clock. Returns how many are missing between them if the head passed the sector
-    /// meanwhile. Returns `None` otherwise: then the time alone decides.
+    /// Adds a packet of `sensor`, `nanos` after the previous packet by the lidar's clock.
+    /// Returns the number of packets lost between them if the head passed the sector
+    /// meanwhile. Otherwise returns `None`, and the number follows from the time alone.
     pub(crate) fn add(
         &mut self,
         sensor: Sensor,
@@ -59,7 +60,7 @@ impl Losses {
         let packet_nanos = sensor.packet_nanos();
         let interval = packet_nanos - self.timing.heads[BLOCKS - 1];
         let step = f64::from(turned(before, first));
-        // The edges of the sector may differ by a firing each.
+        // Each edge of the sector may differ by one firing.
         let usual = match is_between {
             true => f64::from(sector.width()) + 2.0 * rate * interval,
             false => rate * interval,

@@ -1,4 +1,4 @@
-//! The packets of one lidar, each by the returns that it holds: they may change within a log.
+//! Decodes each packet of a lidar in its own return mode, which may change within a log.
 
 use std::mem;
 
@@ -9,13 +9,13 @@ use crate::{
     points::{options::PointOptions, unpack::Unpacker},
 };
 
-/// An unpacker for each of the returns that were met.
+/// Decoders for all return modes that occurred.
 #[derive(Clone, Debug)]
 pub(super) struct Modes {
     sensor: Sensor,
     calibration: Calibration,
     options: PointOptions,
-    /// The one of the last packet.
+    /// The decoder of the last packet.
     now: Unpacker,
     others: Vec<Unpacker>,
 }
@@ -31,7 +31,7 @@ impl Modes {
         Self { sensor, calibration, options, now, others: Vec::new() }
     }
 
-    /// The one for `packet`.
+    /// Returns the decoder for `packet`.
     pub(super) fn of(&mut self, packet: &Outline) -> &mut Unpacker {
         let sensor = self.options.sensor(self.sensor, packet);
         if self.now.sensor() != sensor {

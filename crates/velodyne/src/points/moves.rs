@@ -1,13 +1,14 @@
-//! How ROS and VeloView have the head turn between the firings of a block.
+//! Computes the rotation of the head between the firings of a block like ROS and
+//! VeloView.
 //!
-//! Both add a part of the move to another block to the azimuth of a block, and round the
-//! sum to hundredths of a degree. They do not agree on the other block:
+//! Both programs add a fraction of the step to another block to the azimuth of a block,
+//! and round the sum to hundredths of a degree. They use different blocks:
 //!
 //! ```text
-//! ROS       VLP-16: the next block; as before at 360 degrees and for the last block
+//! ROS       VLP-16: the next block; the previous step at 360 degrees and for the last block
 //!           VLS-128: the next block of the same return; none for the last block
-//! VeloView  median of the moves from block to block; HDL-64E: the longest of them;
-//!           VLS-128: the next firing sequence, or from the packet before for two returns
+//! VeloView  median of the steps between blocks; HDL-64E: the longest of them;
+//!           VLS-128: the next firing sequence; dual return: from the previous packet
 //! ```
 //! (velodyne_pointcloud `rawdata.cpp`; VeloView `vtkVelodyneLegacyPacketInterpreter.cxx`.)
 
@@ -22,27 +23,27 @@ use crate::{
     },
 };
 
-/// A longer move, in hundredths of a degree, is over a blanked sector. Neither program
-/// knows such sectors; it would rotate points, so the move before is used instead.
+/// A longer step, in hundredths of a degree, crosses a blanked sector. Neither program
+/// handles such sectors, and would rotate points, so the previous step is used instead.
 const JUMP: u16 = 500;
 
-/// How many blocks of a VLS-128 hold a firing sequence, and how long it takes in
-/// microseconds: 20 cycles.
+/// The number of blocks in a firing sequence of a VLS-128, and the duration of one of its
+/// 20 cycles in microseconds.
 const VLS128_BLOCKS: usize = 4;
 const VLS128_CYCLE: f64 = 2.665;
 
-/// The moves of the head in a packet, as a program has them.
+/// The steps of the head in a packet, as computed by one of the programs.
 #[derive(Clone, Debug)]
 pub(super) struct Moves {
     program: Program,
     is_dual: bool,
-    /// How far each firing is behind the head of its block, in units of `whole`.
+    /// The delay of each firing after the azimuth of its block, as a multiple of `whole`.
     parts: [[f64; CHANNELS]; BLOCKS],
-    /// The unit of `parts` that stands for a whole move.
+    /// The value of `parts` that equals a whole step.
     whole: f64,
-    /// The azimuth and the move of each block, in hundredths of a degree.
+    /// The azimuth and the step of each block, in hundredths of a degree.
     blocks: [(u16, u16); BLOCKS],
-    /// The first azimuth of the packet before.
+    /// The first azimuth of the previous packet.
     before: Option<u16>,
 }
 
@@ -62,7 +63,8 @@ impl Program {
 }
 
 impl Moves {
-    /// Returns the moves of a `sensor` by a `formula`, if that has the head turn so.
+    /// Returns the steps of a `sensor` for a `formula`, or `None` if the formula does not
+    /// use them.
     pub(super) fn of(sensor: Sensor, formula: Formula) -> Option<Self> {
         let model = sensor.model;
         let is_dual = sensor.returns == ReturnMode::Dual;
@@ -94,7 +96,7 @@ impl Moves {
         Some(Self { program, is_dual, parts, whole, blocks, before: None })
     }
 
-    /// Takes note of the azimuths of the next packet.
+    /// Processes the azimuths of the next packet.
     pub(super) fn follow(&mut self, azimuths: &[u16; BLOCKS]) {
         let before = self.before.replace(azimuths[0]);
         let steps = steps(azimuths);
@@ -135,7 +137,7 @@ impl Moves {
         let all: [u16; BLOCKS] = std::array::from_fn(|block| {
             match steps.get(block).copied() {
                 Some(step) if is_plain(block, step) => last = step,
-                // ROS drops such a block, as the move is unknown.
+                // ROS drops such a block because the step is unknown.
                 Some(step) if last == 0 && step <= JUMP => return step,
                 _ => {}
             }
@@ -147,7 +149,7 @@ impl Moves {
     fn move_to_next_return(&mut self, azimuths: &[u16; BLOCKS]) {
         let ahead = if self.is_dual { 2 } else { 1 };
         for block in 0..BLOCKS - ahead {
-            // The azimuth that was looked at for the block before.
+            // The azimuth that was used for the previous block.
             let own = if block == 0 { 0 } else { block - 1 + ahead };
             let (from, to) = (azimuths[own], azimuths[block + ahead]);
             let by = turned(from, to);
@@ -155,7 +157,7 @@ impl Moves {
         }
     }
 
-    /// Returns the one move that VeloView has for all blocks of a packet.
+    /// Returns the single step that VeloView uses for all blocks of a packet.
     fn usual(&self, mut steps: [u16; BLOCKS - 1]) -> u16 {
         if self.program == Program::VeloViewHdl64e {
             return steps.into_iter().filter(|step| *step <= JUMP).max().unwrap_or(0);
@@ -165,7 +167,7 @@ impl Moves {
         if moved > TURN / 2 { 0 } else { moved }
     }
 
-    /// Returns where the head is for a firing, in hundredths of a degree.
+    /// Returns the azimuth of the head at a firing, in hundredths of a degree.
     #[inline(always)]
     pub(super) fn azimuth(&self, block: usize, channel: usize) -> u16 {
         let ((azimuth, by), part) = (self.blocks[block], self.parts[block][channel]);
@@ -175,27 +177,28 @@ impl Moves {
                 let by = f32::from(by) * part as f32 / self.whole as f32;
                 f64::from(f32::from(azimuth) + by).round()
             }
-            // VTK rounds like this, also just below a half.
+            // VTK rounds like this, which differs just below a half.
             false => f64::from(azimuth) + (f64::from(by) * part + 0.5).floor(),
         };
         (turned as u32 % u32::from(TURN)) as u16
     }
 }
 
-/// Returns when a laser of a VLP-16 fires after the first one of its block.
+/// Returns the microseconds between the first firing of a block of a VLP-16 and that of a
+/// laser.
 fn ros_vlp16_micros(channel: usize) -> f32 {
     let (firing, laser) = (channel / 16, channel % 16);
     laser as f32 * 2.304 + firing as f32 * 55.296
 }
 
-/// Returns what part of a firing sequence of a VLS-128 a laser fires after its start.
+/// Returns the fraction of a firing sequence of a VLS-128 after which a laser fires.
 fn ros_vls128_part(bank: usize, channel: usize) -> f32 {
     let group = (bank * CHANNELS + channel) / 8;
     2.665_f32 / 53.3 * (group + group / 8) as f32
 }
 
-/// Returns what part of the move to the next firings a laser fires after the head of its
-/// block, with the sums in the order in which VeloView has them: halves are rounded.
+/// Returns the fraction of the step to the next firings after which a laser fires. The
+/// order of the additions is that of VeloView, because halves are rounded.
 fn veloview_part(
     program: Program,
     sensor: Sensor,
@@ -209,14 +212,15 @@ fn veloview_part(
         _ => micros(sensor.model, is_dual, block, channel),
     };
     let step = blocks_a_firing(sensor.model, is_dual);
-    // Also for two returns, VeloView begins a firing sequence every fourth block.
+    // VeloView starts a firing sequence every fourth block even in dual return mode.
     let start = if program == Program::VeloViewVls128 { VLS128_BLOCKS } else { step };
     let head = block / start * start;
     let (this, next) = (at(head, 0), at(head + step, 0));
     (at(block, channel) - this) / (next - this)
 }
 
-/// Returns when a laser of an HDL-64E fires before the time of the packet, below zero.
+/// Returns the time of a firing of an HDL-64E relative to the time of the packet, in
+/// microseconds. The result is negative.
 fn hdl64e_micros(is_dual: bool, block: usize, channel: usize) -> f64 {
     let (blocks, period, offsets) = match is_dual {
         true => (4, 57.6, [3.5, 4.7, 5.9, 7.2]),
@@ -228,8 +232,9 @@ fn hdl64e_micros(is_dual: bool, block: usize, channel: usize) -> f64 {
     -(f64::from(blocks_left) * period + offsets[left % 4] + groups)
 }
 
-/// Returns when a laser of a VLS-128 fires after the first one of the packet. VeloView
-/// counts four blocks for the four banks also where each bank has two blocks.
+/// Returns the microseconds between the first firing of a packet of a VLS-128 and that of
+/// a laser. VeloView counts four blocks for the four banks even where each bank has two
+/// blocks.
 fn vls128_micros(is_dual: bool, block: usize, channel: usize) -> f64 {
     let laser = channel + CHANNELS * (block % VLS128_BLOCKS);
     let blocks = if is_dual { 2 * VLS128_BLOCKS } else { VLS128_BLOCKS };

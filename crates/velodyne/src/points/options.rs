@@ -1,4 +1,4 @@
-//! How points are to be made of packets.
+//! Options for decoding packets to points.
 
 use std::{fmt, str::FromStr};
 
@@ -11,10 +11,10 @@ use crate::{
     points::blanked::BlankedSector,
 };
 
-/// By which of the formulas that are in use points are computed.
+/// The formula for computing points.
 ///
-/// No two programs agree: of one and the same calibration they make points that are up
-/// to 11 cm apart. The one that was used belongs into whatever is written.
+/// No two programs agree: from the same calibration they compute points that differ by up
+/// to 11 cm. Outputs therefore name the formula.
 ///
 /// ```
 /// use logtool_velodyne::points::Formula;
@@ -26,67 +26,69 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "&str", try_from = "String")]
 pub enum Formula {
-    /// That of the HDL-64E S2 manual (appendix F) with its one correction of distance
-    /// for far and near, as VeloView of 2016 has it. The head of an HDL-64E is where its
-    /// block says; that of the others turns on between their firings.
+    /// The formula of the HDL-64E S2 manual (appendix F) with one distance correction for
+    /// all distances, as in VeloView of 2016. The firings of an HDL-64E have the azimuth
+    /// of their block. For other models, the head turns between the firings.
     #[default]
     Manual,
-    /// The same, with other corrections of distance below 25.04 m.
+    /// Like `Manual`, with separate distance corrections below 25.04 m.
     ManualTwoPoint,
-    /// That of ROS (velodyne_pointcloud): offsets turned with the laser, near
-    /// corrections at all distances. The head of a VLP-16 or a VLS-128 is turned on by a
-    /// part of the move to the next block, and all others keep the azimuth of the block.
+    /// The formula of ROS (velodyne_pointcloud): offsets rotate with the laser, and near
+    /// corrections apply at all distances. Firings of a VLP-16 or a VLS-128 have the
+    /// azimuth of the block plus a fraction of the step to the next block. Other models
+    /// keep the azimuth of the block.
     Ros,
-    /// That of velodyne_decoder 3: near corrections below 25.04 m, the mean of both for
-    /// the height, the head to the next hundredth of a degree at each firing.
+    /// The formula of velodyne_decoder 3: near corrections below 25.04 m, their mean for
+    /// the height, and azimuths rounded to hundredths of a degree for each firing.
     VelodyneDecoder,
-    /// That of VeloView of 2021: offsets turned with the laser in the plane only, no
-    /// near corrections, raw intensity, the head turned on by whole hundredths of a
-    /// degree at each firing.
+    /// The formula of VeloView of 2021: offsets rotate with the laser only in the
+    /// horizontal plane, no near corrections, raw intensities, and azimuths in hundredths
+    /// of a degree for each firing.
     VeloView,
 }
 
-/// How the axes of the sensor lie.
+/// The axes of points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Axes {
-    /// x ahead, y to the left, z up: as ROS has it.
+    /// x forward, y to the left, z up, as in ROS.
     #[default]
     Ros,
-    /// x to the right, y ahead, z up: as the manuals have it.
+    /// x to the right, y forward, z up, as in the manuals.
     Manual,
 }
 
-/// Where the time of a packet is from.
+/// The source of the times of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeSource {
-    /// From the log: when its record was written.
+    /// The time of the record in the log.
     #[default]
     Record,
-    /// From the lidar: the microseconds past the hour in the packet, of the hour that is
-    /// nearest to the record. Some hour begins at `hour_nanos` of the log's clock: 0 for
-    /// Unix time, if the lidar's clock is set.
+    /// The lidar: the packet states the microseconds past the hour, and the hour is
+    /// chosen nearest to the record. `hour_nanos` is the start of some hour on the clock
+    /// of the log. It is 0 for Unix time if the lidar's clock is set.
     Sensor {
-        /// When an hour of the lidar begins.
+        /// The start of an hour of the lidar, in nanoseconds.
         hour_nanos: i64,
     },
 }
 
-/// How points are to be made of packets.
+/// Options for decoding packets to points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PointOptions {
-    /// By which formula.
+    /// The formula.
     pub formula: Formula,
-    /// In which axes.
+    /// The axes.
     pub axes: Axes,
-    /// At which azimuth a scan begins, in hundredths of a degree, clockwise from ahead.
+    /// The azimuth at which scans start, in hundredths of a degree, clockwise from the
+    /// front.
     pub cut: u16,
-    /// With the time from where.
+    /// The source of the times.
     pub time: TimeSource,
-    /// Whether packets hold the returns that the sensor is said to send, though they say
-    /// otherwise themselves.
+    /// Whether to decode all packets in the return mode of the sensor, even if they state
+    /// another one.
     #[serde(default)]
     pub fixed_returns: bool,
     /// The sector in which the lidar does not measure, if its field of view is limited.
@@ -95,13 +97,13 @@ pub struct PointOptions {
 }
 
 impl PointOptions {
-    /// What it takes to read `packet` of a lidar that is said to be `sensor`.
+    /// Returns the sensor with the return mode for decoding `packet`.
     pub(crate) fn sensor(self, sensor: Sensor, packet: &Outline) -> Sensor {
         if self.fixed_returns { sensor } else { sensor.told_by(packet) }
     }
 
-    /// Returns whether the time from which the points of a lidar of this `model` have theirs
-    /// is that of the last firing of a packet, where a packet spans a blanked sector.
+    /// Returns whether the time source of a lidar of this `model` gives the time of the
+    /// last firing of a packet, if the packet crosses a blanked sector.
     pub(super) fn is_timed_at_end(self, model: Model) -> bool {
         match self.time {
             TimeSource::Sensor { .. } if model.tells_time() => {
@@ -113,7 +115,7 @@ impl PointOptions {
 }
 
 impl Formula {
-    /// All of them.
+    /// All formulas.
     pub const ALL: [Self; 5] = [
         Self::Manual,
         Self::ManualTwoPoint,
@@ -122,12 +124,12 @@ impl Formula {
         Self::VeloView,
     ];
 
-    /// Whether it corrects intensities that the lidar has corrected itself.
+    /// Returns whether the formula corrects intensities that the lidar already corrected.
     pub const fn corrects_corrected(self) -> bool {
         matches!(self, Self::Ros | Self::VelodyneDecoder)
     }
 
-    /// Its name, as it is printed and as [`FromStr`] takes it.
+    /// Returns the name, as printed and as accepted by [`FromStr`].
     pub const fn name(self) -> &'static str {
         match self {
             Self::Manual => "manual",
@@ -151,7 +153,7 @@ impl FromStr for Formula {
     fn from_str(text: &str) -> Result<Self, Error> {
         Self::ALL.into_iter().find(|formula| formula.name() == text).ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
-            let what = format!("no formula is called {text:?}; known are {names}");
+            let what = format!("unknown formula {text:?}; known formulas: {names}");
             Error::new(ErrorKind::NoSuch, what)
         })
     }

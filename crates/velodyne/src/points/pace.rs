@@ -1,37 +1,40 @@
-//! How fast the head turns within a packet that jumps over a blanked sector.
+//! Measures the rotation rate within a packet that crosses a blanked sector.
 
 use crate::{
     packet::BLOCKS,
     points::{blanked::BlankedSector, sin_cos_table::TURN, timing::turned},
 };
 
-/// No head turns faster, in hundredths of a degree per nanosecond: 30 rotations a second.
+/// The maximum rotation rate in hundredths of a degree per nanosecond: 30 rotations per
+/// second.
 pub(super) const FASTEST: f64 = 30.0 * 36_000.0 / 1e9;
 
-/// A step that is longer than the usual one by more than half a degree is a jump. The
-/// narrowest sector that can be configured is one degree wide.
+/// A step that exceeds the usual one by more than half a degree is a jump. The narrowest
+/// sector that can be configured is one degree wide.
 const JUMP: f64 = 50.0;
 
-/// No step up to this one is a jump.
+/// Steps up to this one are never jumps.
 const SHORT: u16 = 50;
 
-/// The turning of the head within a packet that has jumps.
+/// The rotation of the head within a packet that has jumps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     /// The rotation rate without the jumps, in hundredths of a degree per nanosecond.
     pub(super) rate: f64,
-    /// How many nanoseconds later than usual each block is fired, because of the blanked
-    /// sectors before it.
+    /// The additional delay of each block in nanoseconds, due to the blanked sectors
+    /// before it.
     pub(super) delays: [f64; BLOCKS],
-    /// Which blocks follow a jump.
+    /// The blocks that follow a jump.
     pub(super) jumps: [bool; BLOCKS],
 }
 
 impl Pace {
-    /// Returns the pace of a packet whose blocks have these `azimuths`, and are fired at the
-    /// times of `heads` without jumps. Returns `None` if the head turns evenly.
+    /// Returns the rotation in a packet whose blocks have these `azimuths`. Without
+    /// jumps, they would be fired at the times `heads`. Returns `None` if the head turns
+    /// evenly.
     ///
-    /// `rotation_rate` is the usual rate, which decides how long the head is in `blanked`.
+    /// `rotation_rate` is the usual rate, which determines the time that the head spends
+    /// in `blanked`.
     pub(super) fn of(
         azimuths: &[u16; BLOCKS],
         heads: &[f64; BLOCKS],
@@ -69,20 +72,20 @@ impl Pace {
         pace.jumps.contains(&true).then_some(pace)
     }
 
-    /// Returns how many nanoseconds longer than usual the packet takes.
+    /// Returns the additional duration of the packet in nanoseconds.
     pub(super) fn delay(&self) -> f64 {
         self.delays[BLOCKS - 1]
     }
 
-    /// Shifts the delays so that the last block is fired when it usually is, and the blocks
-    /// before the sector are fired earlier.
+    /// Shifts the delays so that the last block has its usual time, and the blocks before
+    /// the sector are fired earlier.
     pub(super) fn end_in_time(&mut self) {
         let delay = self.delay();
         self.delays.iter_mut().for_each(|own| *own -= delay);
     }
 }
 
-/// Returns how far the head turns from each block to the next one.
+/// Returns the angle from each block to the next one.
 pub(super) fn steps(azimuths: &[u16; BLOCKS]) -> [u16; BLOCKS - 1] {
     let mut steps = [0; BLOCKS - 1];
     for (to, pair) in steps.iter_mut().zip(azimuths.windows(2)) {
@@ -91,9 +94,9 @@ pub(super) fn steps(azimuths: &[u16; BLOCKS]) -> [u16; BLOCKS - 1] {
     steps
 }
 
-/// Returns the rotation rate by the lower quartile of the steps of a packet, as some of them
-/// may be jumps. Returns `None` if the blocks are of one firing, or if no head turns that
-/// fast.
+/// Returns the rotation rate from the lower quartile of the steps of a packet, because
+/// some of them may be jumps. Returns `None` if all blocks are from one firing, or if the
+/// rate is impossible.
 pub(super) fn usual_rate(
     steps: &[u16; BLOCKS - 1],
     heads: &[f64; BLOCKS],
@@ -113,20 +116,20 @@ pub(super) fn usual_rate(
 
 /// Measures the rotation rate over whole rotations.
 ///
-/// The azimuths of a packet give its rate to about one percent only, which is a millisecond
-/// in a wide blanked sector.
+/// The azimuths of one packet only give the rate to about one percent, which is a
+/// millisecond in a wide blanked sector.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RotationMeter {
-    /// How far the head turned since the measurement began, and when that was.
+    /// The angle since the measurement started, and its start time.
     begun: Option<(u32, i64)>,
-    /// The last azimuth of the packet before, and how far the head turned in it.
+    /// The last azimuth of the previous packet, and the angle within that packet.
     last: Option<(u16, u32)>,
 }
 
 impl RotationMeter {
-    /// Takes note of a packet of `azimuths`. Its time is `nanos`, which is that of its last
-    /// firing if `is_at_end`, else that of the first. Returns the rotation rate if a
-    /// rotation is complete and agrees with the rate of about `expected`.
+    /// Adds a packet with these `azimuths`. `nanos` is the time of its last firing if
+    /// `is_at_end`, otherwise that of the first. Returns the rotation rate if a rotation
+    /// is complete and the rate is close to `expected`.
     pub(super) fn add(
         &mut self,
         azimuths: &[u16; BLOCKS],
@@ -170,7 +173,7 @@ mod tests {
     };
 
     #[test]
-    fn a_packet_over_a_blanked_sector_has_the_rate_of_its_even_steps() {
+    fn packet_over_a_blanked_sector_has_the_rate_of_its_even_steps() {
         let azimuths = [
             31_293, 31_333, 31_373, 31_413, 31_452, 31_492, 4_530, 4_570, 4_609, 4_649,
             4_689, 4_729,
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn rotations_are_measured_by_the_times_of_packets() {
+    fn rotation_rate_follows_from_the_times_of_packets() {
         let mut meter = RotationMeter::default();
         let mut rates = Vec::new();
         for packet in 0..100_u64 {

@@ -1,14 +1,14 @@
-//! Distances and intensities, which lie in turn in a packet, taken apart.
+//! Separates the interleaved distances and intensities of a block.
 
 use crate::{
     packet::Returns,
     points::lasers::{Lane, Roomy},
 };
 
-/// What a processor takes apart with.
+/// An instruction set for separating returns.
 pub(super) trait Part: Copy {
-    /// Parts distances and intensities; says which channels came back, the lowest bit
-    /// for the first.
+    /// Separates distances and intensities. Returns a bit mask of the channels with a
+    /// distance, with the first channel in the lowest bit.
     fn part(
         self,
         returns: Returns<'_>,
@@ -17,8 +17,8 @@ pub(super) trait Part: Copy {
     ) -> u32;
 }
 
-/// Any processor: four returns are three words of four bytes, which are taken apart
-/// within two registers.
+/// Portable implementation: four returns are three words of four bytes, which are
+/// separated in two registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Words;
 
@@ -52,7 +52,7 @@ impl Part for Words {
             // The highest bit of each distance that is not zero.
             let most = 0x7fff_7fff_7fff_7fff;
             let set = (((distances & most) + most) | distances) & !most;
-            // The product has them side by side as its highest four.
+            // The product moves these bits into its highest four bits.
             let bits = (set >> 15).wrapping_mul(0x1000_2000_4000_8000) >> 60;
             back |= (bits as u32) << (4 * at);
         }
@@ -60,8 +60,8 @@ impl Part for Words {
     }
 }
 
-/// One with wide registers (AVX2): four returns are in the first twelve bytes of one of
-/// sixteen, of which it makes another in any order.
+/// AVX2 implementation: four returns are in the first twelve bytes of a 16-byte register,
+/// which is shuffled.
 #[cfg(target_arch = "x86_64")]
 impl Part for pulp::x86::V3 {
     #[inline(always)]
@@ -71,19 +71,20 @@ impl Part for pulp::x86::V3 {
         raw: &mut Lane<u16>,
         sent: &mut Roomy<u8>,
     ) -> u32 {
-        /// A byte that is to be zero.
+        /// The shuffle index that yields zero.
         const NONE: i8 = -1;
-        /// The distances of four returns, as the first half or as the second.
+        /// The shuffle for the distances of four returns, to the first or the second
+        /// half.
         const FAR: [[i8; 16]; 2] = [
             [0, 1, 3, 4, 6, 7, 9, 10, -1, -1, -1, -1, -1, -1, -1, -1],
             [-1, -1, -1, -1, -1, -1, -1, -1, 0, 1, 3, 4, 6, 7, 9, 10],
         ];
-        /// Their intensities, likewise halves of the first eight bytes.
+        /// The shuffle for their intensities, to halves of the first eight bytes.
         const SENT: [[i8; 16]; 2] = [
             [2, 5, 8, 11, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1],
             [-1, -1, -1, -1, 2, 5, 8, 11, -1, -1, -1, -1, -1, -1, -1, -1],
         ];
-        /// The same, where four bytes are before the returns.
+        /// Returns the shuffle for returns that are preceded by four bytes.
         const fn later(order: [i8; 16]) -> [i8; 16] {
             let mut later = [NONE; 16];
             let mut at = 0;
@@ -105,7 +106,7 @@ impl Part for pulp::x86::V3 {
         let zero = self.sse2._mm_setzero_si128();
         let mut lost = [zero; 4];
         for eight in 0..4 {
-            // The last four returns are the end of the block.
+            // The last four returns are read from the end of the block.
             let is_end = eight == 3;
             let halves = [24 * eight, if is_end { 80 } else { 24 * eight + 12 }];
             let [first, second] = halves.map(sixteen);
@@ -137,8 +138,8 @@ mod tests {
     use super::*;
     use crate::packet::CHANNELS;
 
-    /// What `part` makes of returns, as a list of what each is; `None` if it did not come
-    /// back.
+    /// Returns the distance, the intensity and the presence of each return, as separated
+    /// by `part`.
     fn parted(part: impl Part, returns: Returns<'_>) -> Vec<(u16, u8, bool)> {
         let (mut raw, mut sent) = ([0; CHANNELS], [0; 2 * CHANNELS]);
         let back = part.part(returns, &mut raw, &mut sent);
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn every_processor_parts_the_same() {
+    fn all_instruction_sets_separate_returns_alike() {
         let mut returns = [0_u8; 96];
         let mut expected = vec![];
         for (at, three) in returns.as_chunks_mut::<3>().0.iter_mut().enumerate() {

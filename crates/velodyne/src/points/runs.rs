@@ -1,29 +1,29 @@
-//! The channels of a block that came back, put at the ends of columns.
+//! Appends the channels of a block that have a return to columns.
 
 use crate::{
     packet::CHANNELS,
     points::lasers::{Lane, Roomy},
 };
 
-/// Values that mostly are one and the same.
+/// Values that are usually the same for all channels.
 #[derive(Clone, Debug)]
 pub(super) struct Few<T> {
-    /// The value of all channels, if they have the same.
+    /// The value of all channels, if it is the same.
     pub(super) same: Option<T>,
-    /// That of each, if not.
+    /// The value of each channel otherwise.
     pub(super) each: Roomy<T>,
 }
 
-/// The stretches of channels that came back, one behind the other: where each begins, and
-/// how many channels are before it.
+/// The runs of consecutive channels with returns: the first channel of each run, and the
+/// number of returns before it.
 ///
-/// A stretch is copied as if it was 32 long, and what is too much is cut off: a copy of a
-/// fixed length is a few instructions.
+/// Each run is copied as 32 values and then truncated, because a copy of fixed length
+/// takes few instructions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Runs {
     runs: [(u8, u8); CHANNELS / 2],
     count: usize,
-    /// How many channels are in all of them.
+    /// The number of channels in all runs.
     channels: usize,
 }
 
@@ -51,7 +51,7 @@ impl Runs {
         self.runs.get(..self.count).unwrap_or_default()
     }
 
-    /// Has `add` put the stretches of `values` at the end of `column`, one by one.
+    /// Calls `add` to append each run of `values` to `column`.
     #[inline(always)]
     fn put<T>(
         &self,
@@ -71,7 +71,7 @@ impl Runs {
     }
 }
 
-/// Puts the values of these stretches at the end of a column, if it is wanted.
+/// Appends the values of the runs to a column, if it is selected.
 #[inline(always)]
 pub(super) fn put<T: Copy>(
     column: &mut Option<Vec<T>>,
@@ -83,7 +83,7 @@ pub(super) fn put<T: Copy>(
     }
 }
 
-/// The same, of times so long after `nanos`.
+/// Appends times to a column: `nanos` plus the values of the runs.
 #[inline(always)]
 pub(super) fn put_times(
     column: &mut Vec<i64>,
@@ -92,7 +92,7 @@ pub(super) fn put_times(
     after: &Roomy<i64>,
 ) {
     runs.put(after, column, |column, after| {
-        // By halves, which are as long as is copied without a call.
+        // Copy halves, the longest arrays that are copied without a function call.
         for half in after.as_chunks::<{ CHANNELS / 2 }>().0 {
             let mut times = [0; CHANNELS / 2];
             times.iter_mut().zip(half).for_each(|(to, after)| *to = nanos + after);
@@ -101,7 +101,7 @@ pub(super) fn put_times(
     });
 }
 
-/// The same, of values that mostly are one.
+/// Appends values that are usually the same for all channels, if the column is selected.
 #[inline(always)]
 pub(super) fn put_few<T: Copy>(column: &mut Option<Vec<T>>, runs: &Runs, few: &Few<T>) {
     let Some(same) = few.same else { return put(column, runs, &few.each) };
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stretches_begin_after_each_gap() {
+    fn runs_start_after_each_gap() {
         assert_eq!(Runs::of(0).all(), []);
         assert_eq!(Runs::of(u32::MAX).all(), [(0, 0)]);
         assert_eq!(Runs::of(0b1101_1000).all(), [(3, 0), (6, 2)]);

@@ -1,4 +1,4 @@
-//! Scans: turns of the head from one cut to the next.
+//! Scans: rotations of the head between two passes of the scan start azimuth.
 
 use logtool_core::{Group, TimeRange, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -12,34 +12,37 @@ use crate::{
     },
 };
 
-/// How far the head turns at most while a block is fired: a tenth of a degree, at over
-/// twenty turns a second.
+/// The maximum rotation of the head during a block, in hundredths of a degree: a tenth of
+/// a degree, at over twenty rotations per second.
 const BLOCK_TURN: u16 = 10;
 
-/// Lasers of a scan fire so many nanoseconds before its first block at most, in the last
-/// block before: no block takes longer.
+/// The maximum time in nanoseconds by which firings of a scan precede its first block.
+/// They are in the previous block, which takes at most this long.
 const OVERRUN: i64 = 200_000;
 
-/// Where a scan begins.
+/// The start of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScanStart {
-    /// The [offset](logtool_core::Record::offset) of the record of its first packet.
+    /// The [offset](logtool_core::Record::offset) of the record of the first packet of
+    /// the scan.
     pub offset: u64,
-    /// The offset of the record of the first packet before it of which the last lasers may
-    /// fire in it, as that is so near to the cut; its own if there is none.
+    /// The offset of the record of the first packet whose last firings may belong to the
+    /// scan, because they are close to the scan start azimuth. It equals `offset` if
+    /// there is no earlier one.
     pub earliest: u64,
-    /// The time of that record, in nanoseconds of the log's clock.
+    /// The time of the record at `offset`, in nanoseconds of the log's clock.
     pub nanos: i64,
-    /// The block of the packet that is its first.
+    /// The first block of the scan in its packet.
     pub block: u8,
-    /// When its lasers fire, in nanoseconds of the clock of the points: the earliest, and
-    /// what is after the latest.
+    /// The time range of the firings in nanoseconds, on the clock of the points: start
+    /// inclusive, end exclusive.
     pub fires: (i64, i64),
-    /// Whether it begins at the cut: the head was seen passing it.
+    /// Whether the scan starts at the scan start azimuth, i.e. the head was observed
+    /// passing it.
     pub is_at_cut: bool,
-    /// How fast the head turns then, in hundredths of a degree a nanosecond.
+    /// The rotation rate at the start, in hundredths of a degree per nanosecond.
     pub rate: f64,
-    /// The same over the last whole rotation, if the lidar blanks a sector.
+    /// The rate over the last whole rotation, if the lidar blanks a sector.
     #[serde(default)]
     pub rotation_rate: f64,
 }
@@ -47,53 +50,56 @@ pub struct ScanStart {
 /// The scans of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PacketScans {
-    /// The scan in which the packet begins, counting from 1: 0 is before the first.
+    /// The scan in which the packet starts, counting from 1. Scan 0 is before the first
+    /// one.
     pub(super) first: u32,
-    /// The blocks that begin another scan.
+    /// The blocks that start another scan.
     pub(super) begins: [bool; BLOCKS],
-    /// How fast the head turns, in hundredths of a degree a nanosecond.
+    /// The rotation rate, in hundredths of a degree per nanosecond.
     pub(super) rate: f64,
-    /// The same over a whole rotation, if the lidar blanks a sector.
+    /// The rate over a whole rotation, if the lidar blanks a sector.
     pub(super) rotation_rate: f64,
 }
 
-/// Where the scans of a stream of packets begin, in its order.
+/// The starts of the scans in a stream of packets, in the order of the stream.
 ///
-/// With it, the points of every part of a log get the same scan numbers as if the log
-/// was read from its beginning.
+/// With it, the points of any part of a log get the same scan numbers as if the log was
+/// read from the start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScanIndex {
-    /// A scan's number is its index here.
+    /// The starts. The number of a scan is its index.
     pub starts: Vec<ScanStart>,
-    /// Whether the last block may have firings behind the cut, and so in one scan more.
+    /// Whether the last block may have firings after the scan start azimuth, i.e. in one
+    /// more scan.
     #[serde(default)]
     runs_over: bool,
-    /// The offset of the first packet of the last scan of which lasers may fire in the next.
+    /// The offset of the first packet of the last scan whose firings may belong to the
+    /// next scan.
     #[serde(skip)]
     at_end: Option<u64>,
 }
 
-/// Where the numbers of scans are from.
+/// The source of scan numbers.
 #[derive(Clone, Debug)]
 pub enum Scans {
-    /// From the packets as they come: for who reads a stream from its beginning.
+    /// The packets in order, for reading a stream from its start.
     Tracked(Box<ScanTracker>),
-    /// From an index: for who reads any part of it.
+    /// An index, for reading any part of a stream.
     Indexed(std::sync::Arc<ScanIndex>),
 }
 
 impl ScanIndex {
-    /// Whether some of the scan `number` is missing: what was before the recording, or
-    /// after it, or was lost.
+    /// Returns whether a part of the scan `number` is missing: because it is before the
+    /// start or after the end of the recording, or because packets were lost.
     pub fn is_partial(&self, number: u32) -> bool {
         let at = |number: usize| self.starts.get(number).is_some_and(|s| s.is_at_cut);
         let number = number as usize;
         !at(number) || !at(number + 1)
     }
 
-    /// The numbers of the scans that are partial if all points are cut away that are not
-    /// `within` some times, of those of which some are left; as they are told beside a
-    /// column of numbers of scans: `0,7-9,31`.
+    /// Returns the numbers of the partial scans with points in `within`, if all points
+    /// outside `within` are dropped. The format is that of the metadata
+    /// [`PARTIAL`](crate::points::PARTIAL): `0,7-9,31`.
     pub(crate) fn partial(&self, within: TimeRange) -> String {
         let mut runs: Vec<(u32, u32)> = Vec::new();
         let count = self.starts.len() + usize::from(self.runs_over);
@@ -117,7 +123,7 @@ impl ScanIndex {
         runs.join(",")
     }
 
-    /// Whether some points of the scan `number` are `within` these times, and some are
+    /// Returns whether some points of the scan `number` are in `within`, and some are
     /// missing.
     fn is_partial_within(&self, number: u32, within: TimeRange) -> bool {
         let start = self.starts.get(number as usize).or(self.starts.last());
@@ -127,7 +133,8 @@ impl ScanIndex {
         is_told && (first < from || after > to || self.is_partial(number))
     }
 
-    /// Adds the packet in the record at `offset` and `time`, seen by `tracker`.
+    /// Adds the packet in the record at `offset` and `time`. `tracker` must see all
+    /// packets in order.
     pub fn add(
         &mut self,
         tracker: &mut ScanTracker,
@@ -169,8 +176,7 @@ impl ScanIndex {
         self.runs_over = left <= BLOCK_TURN;
     }
 
-    /// The points of each scan: where the packets are that they are of, and when their
-    /// lasers fire.
+    /// Returns the range of packets and the range of times of each scan.
     pub fn groups(&self) -> Vec<Group> {
         let group = |start: &ScanStart| {
             let (first, after) = start.fires;
@@ -186,7 +192,7 @@ impl ScanIndex {
         self.starts.iter().map(group).collect()
     }
 
-    /// The scans of the packet of this record.
+    /// Returns the scans of the packet in this record.
     fn look(&self, offset: u64, nanos: i64) -> PacketScans {
         let before =
             self.starts.partition_point(|s| (s.offset, s.nanos) < (offset, nanos));
@@ -208,14 +214,14 @@ impl ScanIndex {
 }
 
 impl ScanStart {
-    /// Lasers fire from `first` on, until before `after`.
+    /// Extends the time range of the firings.
     fn fire(&mut self, first: i64, after: i64) {
         self.fires = (self.fires.0.min(first), self.fires.1.max(after));
     }
 }
 
 impl Scans {
-    /// The scans of this packet of `sensor`.
+    /// Returns the scans of this packet of `sensor`.
     pub(super) fn next(
         &mut self,
         sensor: Sensor,

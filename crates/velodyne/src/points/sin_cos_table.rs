@@ -1,17 +1,17 @@
-//! Sine and cosine of every azimuth that a packet can say.
+//! A table of the sine and cosine of all azimuths.
 
 use std::sync::LazyLock;
 
-/// How many hundredths of a degree a turn has.
+/// A whole rotation in hundredths of a degree.
 pub(crate) const TURN: u16 = 36_000;
 
-/// Sine and cosine of so many hundredths of a degree.
+/// Sine and cosine for each hundredth of a degree.
 static CIRCLE: LazyLock<Box<[(f64, f64)]>> = LazyLock::new(|| {
     let radians = |centi: u16| (f64::from(centi) / 100.0).to_radians();
     (0..TURN).map(|centi| radians(centi).sin_cos()).collect()
 });
 
-/// The table, to be held where it is needed often.
+/// A reference to the table, which avoids the check whether it is initialized.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Circle(&'static [(f64, f64)]);
 
@@ -20,7 +20,7 @@ impl Circle {
         Self(&CIRCLE)
     }
 
-    /// Sine and cosine of `centi` hundredths of a degree.
+    /// Returns the sine and cosine of `centi` hundredths of a degree.
     #[inline]
     pub(super) fn sin_cos(self, centi: u16) -> (f64, f64) {
         self.0.get(usize::from(centi % TURN)).copied().unwrap_or((0.0, 1.0))

@@ -26,34 +26,35 @@ use crate::{
 pub const STRONGEST: u8 = 1;
 /// The [return type](schema) of the last return.
 pub const LAST: u8 = 2;
-/// The [return type](schema) of a return that is both, of a lidar that sends two.
+/// The [return type](schema) of a return that is both the strongest and the last, in dual
+/// return mode.
 pub const BOTH: u8 = 3;
 
-/// The key of the field metadata that says the unit of a column.
+/// The key of the field metadata with the unit of a column.
 pub const UNIT: &str = "unit";
 
-/// The key of the metadata of the column `scan` that says which scans are partial:
-/// numbers and ranges of them, `0,7-9,31`. Those are scans of which something was before
-/// the recording, or after it, or was lost.
+/// The metadata key of the column `scan` with the list of partial scans, as numbers and
+/// ranges: `0,7-9,31`. A scan is partial if a part of it is outside the recording or was
+/// lost.
 pub const PARTIAL: &str = "partial_scans";
 
-/// How many columns there are.
+/// The number of columns.
 const COLUMNS: usize = 12;
 
-/// The columns of points, in their order.
+/// Returns the schema of points.
 ///
 /// | column | type | unit | |
 /// |---|---|---|---|
-/// | `time` | timestamp | ns | when the laser fired; null if the packet has no time |
-/// | `x` `y` `z` | float32 | m | where it hit, in the frame of the sensor |
-/// | `intensity` | uint8 | | as it was sent |
-/// | `intensity_calibrated` | float32 | | as the formula corrects it |
-/// | `laser` | uint8 | | its number in the packets |
-/// | `ring` | uint8 | | its number from the lowest up |
-/// | `azimuth` | float32 | deg | of the head, clockwise from ahead |
-/// | `distance` | float32 | m | along the laser, with its far correction |
+/// | `time` | timestamp | ns | time of the firing; null if the packet has no time |
+/// | `x` `y` `z` | float32 | m | position in the frame of the sensor |
+/// | `intensity` | uint8 | | as sent by the lidar |
+/// | `intensity_calibrated` | float32 | | as corrected by the formula |
+/// | `laser` | uint8 | | index of the laser in packets |
+/// | `ring` | uint8 | | index of the laser by elevation, lowest first |
+/// | `azimuth` | float32 | deg | azimuth of the head, clockwise from the front |
+/// | `distance` | float32 | m | distance along the laser, with the far correction |
 /// | `return_type` | uint8 | | 1 strongest, 2 last, 3 both |
-/// | `scan` | uint32 | | which turn of the head, from 0 |
+/// | `scan` | uint32 | | number of the rotation, from 0 |
 pub fn schema() -> SchemaRef {
     let field = |name: &str, kind: DataType, unit: &str| {
         let field = Field::new(name, kind, false);
@@ -82,11 +83,12 @@ pub fn schema() -> SchemaRef {
     Arc::new(Schema::new(fields.to_vec()))
 }
 
-/// The firings of a block, and all that is known of them.
+/// The returns of a block.
 #[derive(Clone, Debug)]
-#[repr(align(32))] // so that wide loads need no check
+#[repr(align(32))] // for aligned vector loads
 pub(super) struct Hits {
-    /// Those that came back: a bit for each channel, the lowest for the first.
+    /// A bit mask of the channels with a return, with the first channel in the lowest
+    /// bit.
     pub(super) back: u32,
     pub(super) x: Roomy<f32>,
     pub(super) y: Roomy<f32>,
@@ -117,14 +119,14 @@ impl Hits {
     }
 }
 
-/// The points that were not yet taken. A column that is not wanted is none.
+/// Points that were not yet returned. Columns that are not selected are `None`.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     schema: SchemaRef,
-    /// For how many rows there is to be room when the next come.
+    /// The capacity to reserve when the next rows are appended.
     room: usize,
     time: Vec<i64>,
-    /// Whether some of the times are untold.
+    /// Whether some of the times are unknown.
     has_untold: bool,
     x: Option<Vec<f32>>,
     y: Option<Vec<f32>>,
@@ -140,7 +142,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// A table of the columns with these indices, and the time, or of all.
+    /// Creates a table of the time and the columns with these indices, or of all columns.
     pub(super) fn new(only: Option<&[usize]>) -> Result<Self> {
         let all = schema();
         let mut wanted = [only.is_none(); COLUMNS];
@@ -180,12 +182,12 @@ impl Table {
         &self.schema
     }
 
-    /// Whether the calibrated intensity is wanted.
+    /// Returns whether the calibrated intensity is selected.
     pub(super) fn wants_corrected(&self) -> bool {
         self.corrected.is_some()
     }
 
-    /// Whether the place of points is wanted.
+    /// Returns whether a coordinate is selected.
     pub(super) fn wants_place(&self) -> bool {
         self.x.is_some() || self.y.is_some() || self.z.is_some()
     }
@@ -194,22 +196,22 @@ impl Table {
         self.time.len()
     }
 
-    /// The wanted columns of floats.
+    /// Returns the selected columns of floats.
     fn floats(&mut self) -> impl Iterator<Item = &mut Vec<f32>> {
         let places = [&mut self.x, &mut self.y, &mut self.z];
         let others = [&mut self.corrected, &mut self.azimuth, &mut self.distance];
         places.into_iter().chain(others).flatten()
     }
 
-    /// The wanted columns of bytes.
+    /// Returns the selected columns of bytes.
     fn bytes(&mut self) -> impl Iterator<Item = &mut Vec<u8>> {
         let all =
             [&mut self.intensity, &mut self.laser, &mut self.ring, &mut self.kind];
         all.into_iter().flatten()
     }
 
-    /// Makes room for as many points as were taken last, if there are none: tables to which
-    /// nobody adds take none.
+    /// Reserves capacity for the number of points that were last returned. Only if the
+    /// table is empty: tables that receive no points then allocate nothing.
     pub(super) fn make_room(&mut self) {
         if !self.time.is_empty() {
             return;
@@ -223,7 +225,8 @@ impl Table {
         }
     }
 
-    /// Adds the points of a block that fired so long after `nanos`.
+    /// Appends the points of a block. `after` contains the times of the firings after
+    /// `nanos`.
     #[inline(always)]
     pub(super) fn add(
         &mut self,
@@ -247,14 +250,14 @@ impl Table {
         put_few(&mut self.scan, &runs, &hits.scan);
     }
 
-    /// Makes the times untold of the points from `row` on.
+    /// Marks the times of the points from `row` on as unknown.
     pub(super) fn forget_times(&mut self, row: usize) {
         let times = self.time.get_mut(row..).unwrap_or_default();
         times.fill(Timestamp::MAX.as_nanos());
         self.has_untold = true;
     }
 
-    /// Of the points from `row` on, keeps those `within` some times.
+    /// Drops the points from `row` on that are outside of `within`.
     pub(super) fn keep(&mut self, row: usize, within: TimeRange) {
         let times = self.time.get(row..).unwrap_or_default();
         let is_kept: Vec<bool> = times
@@ -272,8 +275,8 @@ impl Table {
         }
     }
 
-    /// Takes the points.
-    /// Forgets all points, if nothing is kept of them but their times; says whether.
+    /// Drops all points if only their times are selected. Returns false if other columns
+    /// are selected.
     pub(super) fn forget(&mut self) -> bool {
         let is_bare = self.schema.fields().len() == 1;
         if is_bare {
@@ -306,20 +309,19 @@ impl Table {
         ];
         let columns = columns.into_iter().flatten().collect();
         RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {
-            Error::new(ErrorKind::Malformed, "points that make no table")
-                .from_source(err)
+            Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
         })
     }
 }
 
-/// Of the values from `row` on, keeps those that are.
+/// Keeps the values from `row` on whose flag is set.
 fn retain<T: Copy>(column: &mut Vec<T>, row: usize, is_kept: &[bool]) {
     let rest = column.split_off(row.min(column.len()));
     let kept = rest.into_iter().zip(is_kept).filter(|(_, kept)| **kept);
     column.extend(kept.map(|(value, _)| value));
 }
 
-/// Takes a column, if it is wanted.
+/// Returns a column if it is selected, and resets it.
 fn array<P: ArrowPrimitiveType>(
     column: &mut Option<Vec<P::Native>>,
 ) -> Option<ArrayRef> {

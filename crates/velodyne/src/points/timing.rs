@@ -1,13 +1,13 @@
-//! When each laser fires: the firing tables of the manuals.
+//! The times of the firings of each laser, from the firing tables of the manuals.
 //!
 //! ```text
-//! HDL-64E S2, S3 single   48.0 us a pair of blocks, 6.0 us a group of 4: 0 1.26 2.46 3.66
-//! HDL-64E S3 dual         57.6 us four blocks,      7.2 us a group of 4: 0 1.3  2.5  3.7
-//! HDL-32E                 46.080 us a block,        1.152 us a laser
-//! VLP-16, two a block     55.296 us a firing,       2.304 us a laser
-//! VLP-32                  55.296 us a block,        2.304 us a pair of lasers
-//! VLS-128                 20 steps, of which 8 lasers take one; two pause after 64
-//! HDL-64E S1              not published: 24.81236 or twice that a block, by the azimuth
+//! HDL-64E S2, S3 single   48.0 us per pair of blocks, 6.0 us per group of 4: 0 1.26 2.46 3.66
+//! HDL-64E S3 dual         57.6 us per four blocks, 7.2 us per group of 4: 0 1.3  2.5  3.7
+//! HDL-32E                 46.080 us per block, 1.152 us per laser
+//! VLP-16, two per block   55.296 us per firing, 2.304 us per laser
+//! VLP-32                  55.296 us per block, 2.304 us per pair of lasers
+//! VLS-128                 20 cycles, one per 8 lasers, and two idle ones after each 64 lasers
+//! HDL-64E S1              not published: 24.81236 us per block or twice that, depending on the azimuth
 //! ```
 //! (HDL-64E S2 manual, p. 38; S3 manual, p. 48; HDL-32E application note 63-9277; VLP-16
 //! manual, 9.4; VLP-32C manual, 9.4. The step of the S1 was measured by velodyne_decoder.)
@@ -18,23 +18,25 @@ use crate::{
     points::sin_cos_table::TURN,
 };
 
-/// The shorter of the two times that a block of an HDL-64E S1 takes, in nanoseconds.
+/// The shorter of the two durations of a block of an HDL-64E S1, in nanoseconds.
 const S1_STEP: f64 = 24_812.36;
 
-/// When each firing of a packet happens.
+/// The times of all firings of a packet.
 #[derive(Clone, Debug)]
 pub(super) struct Timing {
-    /// Nanoseconds of each firing of each block after the first one of the packet.
+    /// The nanoseconds between the first firing of the packet and each firing.
     pub(super) nanos: [[f64; CHANNELS]; BLOCKS],
-    /// The first firing of the packet after the time of the packet, in nanoseconds.
+    /// The nanoseconds between the time of the packet and its first firing.
     pub(super) first: f64,
-    /// The earliest firing of each block after the time of the packet, and when the last of
-    /// all is over, in whole nanoseconds.
+    /// The nanoseconds between the time of the packet and the earliest firing of each
+    /// block, and until all firings are over.
     pub(super) fires: [i64; BLOCKS],
     pub(super) over: i64,
-    /// When the head is at the azimuth of each block, likewise.
+    /// The nanoseconds between the first firing of the packet and the azimuth of each
+    /// block.
     pub(super) heads: [f64; BLOCKS],
-    /// Seconds of each firing after the head is there, as velodyne_decoder has them.
+    /// The seconds between the azimuth of a block and each firing, as computed by
+    /// velodyne_decoder.
     pub(super) after: [[f32; CHANNELS]; BLOCKS],
     is_s1: bool,
 }
@@ -49,14 +51,15 @@ impl Timing {
             }
         }
         let first = match sensor.model.anchor() {
-            // The VLS-128 counts from its fourth group of lasers (its manual, 9.4).
+            // The time of a VLS-128 is that of its fourth group of lasers (manual, 9.4).
             _ if sensor.model.is_vls128() => -8_700.0,
             Anchor::First => 0.0,
             Anchor::End => -sensor.packet_nanos(),
         };
         let mut heads = nanos.map(|row| row[0]);
         if sensor.model.is_vls128() {
-            // Its four banks have the azimuth of the first one, and two returns too.
+            // The four banks have the azimuth of the first one. In dual return mode there
+            // is only one azimuth.
             let first = |block: usize| if is_dual { 0 } else { block / 4 * 4 };
             heads = std::array::from_fn(|block| nanos[first(block)][0]);
         }
@@ -70,13 +73,14 @@ impl Timing {
         timing
     }
 
-    /// Takes note of when blocks are fired, so many nanoseconds after the first firing.
+    /// Sets the times of the blocks from the nanoseconds after the first firing.
     fn fire(&mut self, starts: [f64; BLOCKS]) {
         let whole = |nanos: f64| (self.first + nanos).round() as i64;
         (self.fires, self.over) = (starts.map(whole), whole(over(&self.nanos)));
     }
 
-    /// The times of a packet whose blocks have these azimuths, if they depend on them.
+    /// Updates the times for a packet with these azimuths, if they depend on the
+    /// azimuths.
     pub(super) fn follow(&mut self, azimuths: &[u16; BLOCKS]) {
         if !self.is_s1 {
             return;
@@ -95,8 +99,8 @@ impl Timing {
         self.after = after(&self.nanos, &self.heads);
     }
 
-    /// How many hundredths of a degree the head turns in a nanosecond, by the azimuths
-    /// of a packet; 0 if they all are of one firing.
+    /// Returns the rotation rate in hundredths of a degree per nanosecond from the
+    /// azimuths of a packet, or 0 if all blocks are from one firing.
     pub(super) fn rate(&self, azimuths: &[u16; BLOCKS]) -> f64 {
         let turned = turned(azimuths[0], azimuths[BLOCKS - 1]);
         let took = self.heads[BLOCKS - 1] - self.heads[0];
@@ -104,12 +108,13 @@ impl Timing {
     }
 }
 
-/// Nanoseconds in seconds, as velodyne_decoder has them.
+/// Converts nanoseconds to seconds with the rounding of velodyne_decoder.
 pub(super) fn seconds(nanos: f64) -> f32 {
     (nanos / 1e9) as f32
 }
 
-/// When the last of these firings is over; those of all but the last blocks are before.
+/// Returns the time after the last of these firings. It is in one of the last four
+/// blocks.
 fn over(nanos: &[[f64; CHANNELS]; BLOCKS]) -> f64 {
     nanos.iter().rev().take(4).flatten().copied().fold(0.0, f64::max) + 1.0
 }
@@ -125,9 +130,9 @@ fn after(
     after
 }
 
-/// How many steps each block of an HDL-64E S1 takes: 1, or 2 where the azimuth moves by
-/// more. After the last one no azimuth is known; it is mostly long if only one of the six
-/// before it is.
+/// Returns the duration of each block of an HDL-64E S1 in steps: 1, or 2 if the azimuth
+/// moves further. The azimuth after the last block is unknown; it usually takes 2 steps
+/// if exactly one of the six blocks before it does.
 pub(super) fn s1_steps(azimuths: &[u16; BLOCKS]) -> [u8; BLOCKS] {
     let mut moves = [0; BLOCKS - 1];
     for (to, pair) in moves.iter_mut().zip(azimuths.windows(2)) {
@@ -145,13 +150,13 @@ pub(super) fn s1_steps(azimuths: &[u16; BLOCKS]) -> [u8; BLOCKS] {
     steps
 }
 
-/// How far the head turns from one azimuth to another, in hundredths of a degree.
+/// Returns the angle from one azimuth to another, in hundredths of a degree.
 pub(super) fn turned(from: u16, to: u16) -> u16 {
     let (from, to) = (from % TURN, to % TURN);
     if to >= from { to - from } else { TURN - from + to }
 }
 
-/// How many blocks have the azimuth of the first of them.
+/// Returns the number of consecutive blocks with one azimuth.
 pub(super) const fn blocks_a_firing(model: Model, is_dual: bool) -> usize {
     let returns = if is_dual { 2 } else { 1 };
     if model.is_vls128() {
@@ -163,7 +168,7 @@ pub(super) const fn blocks_a_firing(model: Model, is_dual: bool) -> usize {
     }
 }
 
-/// When a laser fires after the first one of the packet, in microseconds.
+/// Returns the microseconds between the first firing of the packet and that of a laser.
 pub(super) fn micros(model: Model, is_dual: bool, block: usize, channel: usize) -> f64 {
     let f = |n: usize| n as f64;
     let pick = |four: [f64; 4]| four[channel % 4];
@@ -200,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_firings_of_an_hdl_64e_lie_as_long_before_the_stamp_as_veloview_says() {
+    fn last_firing_of_an_hdl_64e_precedes_the_timestamp_as_in_veloview() {
         for (returns, before) in
             [(ReturnMode::Strongest, 2.34), (ReturnMode::Dual, 3.5)]
         {
@@ -211,14 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn the_last_firing_of_a_vlp_16_is_where_its_manual_says() {
+    fn last_firing_of_a_vlp_16_agrees_with_its_manual() {
         // VLP-16 manual, table 9-3: data block 12, second firing, channel 15.
         let timing = timing(Model::Vlp16, ReturnMode::Strongest);
         assert!((timing.nanos[11][31] / 1e3 - 1306.37).abs() < 0.01);
     }
 
     #[test]
-    fn a_block_of_an_s1_after_which_the_azimuth_moves_twice_as_far_is_long() {
+    fn s1_block_before_a_double_azimuth_step_takes_two_steps() {
         let azimuths = [35_990, 35_999, 17, 26, 35, 44, 53, 62, 71, 80, 89, 98];
         assert_eq!(s1_steps(&azimuths), [1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
     }

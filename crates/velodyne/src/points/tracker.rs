@@ -1,4 +1,4 @@
-//! Following the head from packet to packet.
+//! Tracks the rotation of the head from packet to packet.
 
 use logtool_core::Timestamp;
 
@@ -14,63 +14,65 @@ use crate::{
     },
 };
 
-/// A gap as long as this ends a scan where nothing is known of how fast the head turns:
-/// the slowest turns five times a second.
+/// A gap of this duration ends a scan if the rotation rate is unknown. The slowest head
+/// makes five rotations per second.
 const LONG_GAP_NANOS: i64 = 200_000_000;
 
-/// How far the head seems to turn back at most, as its azimuths are not exact: 2 degrees.
+/// The maximum backward step of the head due to inexact azimuths: 2 degrees.
 const TREMBLE: u16 = 200;
 
-/// How many packets can be between one that came late and the one that it should follow,
-/// both included.
+/// The maximum number of packets between a late packet and the one that it should follow,
+/// including both.
 const SWAPPED_PACKETS: i64 = 4;
 
-/// How near to the cut a scan that is whole begins at most, however far it is from one
-/// firing to the next: 1 degree.
+/// The maximum azimuth of the first block of a complete scan after the scan start,
+/// whatever the step between firings: 1 degree.
 const NEAR_CUT: u16 = 100;
 
-/// How far before the cut a block is at most of which some lasers fire after it: 2 degrees.
-/// At twenty turns a second the head turns 0.8 in the longest of all blocks.
+/// The maximum angle before the scan start of a block with firings after the scan start:
+/// 2 degrees. At twenty rotations per second the head turns by 0.8 degrees during the
+/// longest block.
 pub(super) const AT_CUT: u16 = 200;
 
-/// Follows the head from packet to packet.
+/// Tracks the rotation of the head from packet to packet.
 #[derive(Clone, Debug)]
 pub struct ScanTracker {
     arrangement: Arrangement,
     timing: Timing,
-    /// What sends the packets, and what sent the last one.
+    /// The sensor, and the sensor with the return mode of the last packet.
     usual: Sensor,
     pub(super) sensor: Sensor,
     pub(super) options: PointOptions,
-    /// The azimuth after the cut and the time of the block before.
+    /// The azimuth after the scan start and the time of the previous block.
     pub(super) last: Option<(u16, i64)>,
-    /// The first azimuth and the time of the packet before.
+    /// The first azimuth and the time of the previous packet.
     packet: Option<(u16, i64)>,
-    /// How fast the head turns, in hundredths of a degree a nanosecond.
+    /// The rotation rate, in hundredths of a degree per nanosecond.
     pub(super) rate: f64,
     pub(super) scans: u32,
-    /// How far after the cut the packet before came, in its last scan.
+    /// The maximum azimuth after the scan start in the last scan of the previous packet.
     furthest: u16,
     /// The rate over the last whole rotation, if the lidar blanks a sector.
     pub(super) rotation_rate: f64,
     meter: RotationMeter,
-    /// How much later than usual the blocks of the last packet are fired, because of blanked
-    /// sectors before them.
+    /// The additional delays of the blocks of the last packet, due to blanked sectors
+    /// before them.
     delays: [i64; BLOCKS],
 }
 
-/// When a packet came: by the clock of the log, and by the lidar's own clock.
+/// The time of a packet on the clock of the log, and on the lidar's own clock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stamps {
     pub(super) nanos: i64,
     pub(super) micros: u32,
 }
 
-/// Which blocks of a packet begin a scan, and whether at the cut.
+/// The blocks of a packet that start a scan, and whether it starts at the scan start
+/// azimuth.
 pub(super) type Begun = [Option<(u8, bool)>; BLOCKS];
 
 impl ScanTracker {
-    /// A tracker of the packets of `sensor`, of which points are made like that.
+    /// Creates a tracker of packets of `sensor` for points with these options.
     pub fn new(sensor: Sensor, options: PointOptions) -> Self {
         Self {
             arrangement: Arrangement::of(sensor),
@@ -89,13 +91,12 @@ impl ScanTracker {
         }
     }
 
-    /// Whether lasers of the last packet may fire after the cut at which the scan ends in
-    /// which it ends.
+    /// Returns whether firings of the last packet may belong to the next scan.
     pub(super) fn is_at_end(&self) -> bool {
         TURN - self.furthest <= AT_CUT
     }
 
-    /// The next packet is one of `sensor`.
+    /// Sets the sensor of the next packet.
     pub(super) fn meet(&mut self, sensor: Sensor) {
         if self.sensor != sensor {
             self.arrangement = Arrangement::of(sensor);
@@ -104,21 +105,22 @@ impl ScanTracker {
         }
     }
 
-    /// When the first laser of `block` fires after the time of the packet that was
-    /// followed last; of the block behind the last one, what is after all of them.
+    /// Returns the time of the first firing of `block` after the time of the last packet.
+    /// For the block after the last one, returns the end of all firings.
     pub(super) fn fires(&self, block: u8) -> i64 {
         let Timing { fires, over, .. } = &self.timing;
         let delay = self.delays.get(usize::from(block)).or(self.delays.last());
         fires.get(usize::from(block)).unwrap_or(over) + delay.copied().unwrap_or(0)
     }
 
-    /// How many scans began.
+    /// Returns the number of scans that started.
     pub fn scans(&self) -> u32 {
         self.scans
     }
 
-    /// Follows the next packet. Says which blocks of it begin a scan, and whether at the
-    /// cut: more than two do only if the field of view is very narrow.
+    /// Processes the next packet. Returns its blocks that start a scan, and whether it
+    /// starts at the scan start azimuth. There are more than two only if the field of
+    /// view is very narrow.
     pub fn follow(
         &mut self,
         packet: &Outline,
@@ -160,8 +162,8 @@ impl ScanTracker {
         begins
     }
 
-    /// Measures the rotation rate, and returns when the head is at the azimuth of each block
-    /// after the time of the record, if the packet may span a blanked sector.
+    /// Measures the rotation rate. Returns the times of the azimuths of all blocks after
+    /// the time of the record, if the packet may cross a blanked sector.
     fn spread(
         &mut self,
         azimuths: &[u16; BLOCKS],
@@ -191,7 +193,7 @@ impl ScanTracker {
         std::array::from_fn(|block| heads[block] + pace.delays[block])
     }
 
-    /// The same, block by block.
+    /// Processes a packet block by block.
     fn steps(
         &mut self,
         after_cut: &[u16; BLOCKS],
@@ -213,9 +215,9 @@ impl ScanTracker {
         begins
     }
 
-    /// Passes a packet whose blocks are so far after the cut at once, as nearly all can be:
-    /// if they lie on each other behind the block before, and none is too late to belong
-    /// to its scan.
+    /// Processes a packet in one step, which is possible for nearly all packets: its
+    /// blocks are in order and after the previous block, and none is too late to belong
+    /// to the current scan. Returns false if that is not possible.
     fn turn_on(
         &mut self,
         after_cut: &[u16; BLOCKS],
@@ -240,27 +242,29 @@ impl ScanTracker {
         false
     }
 
-    /// Whether the head may have turned half around, or nothing is known, in a gap of so
-    /// many nanoseconds.
+    /// Returns whether the head may have turned by half a rotation in a gap of this many
+    /// nanoseconds, or whether that is unknown.
     fn is_lost(&self, gap: i64) -> bool {
         self.turned(gap) > f64::from(TURN / 2) || gap > LONG_GAP_NANOS
     }
 
-    /// Returns how far back a block can be without belonging to another turn: the head
-    /// trembles, or packets that were sent around the cut came in another order.
+    /// Returns the maximum backward step of a block within the same rotation. Azimuths
+    /// are inexact, and packets may be out of order around the scan start.
     fn backward_limit(&self) -> u16 {
         let turn = self.turned(SWAPPED_PACKETS * self.sensor.packet_nanos() as i64);
         TREMBLE.max(turn.min(f64::from(TURN / 4)) as u16)
     }
 
-    /// How far the head turns in so many nanoseconds, as far as is known.
+    /// Returns the angle by which the head turns in this many nanoseconds, or 0 if the
+    /// rate is unknown.
     fn turned(&self, gap: i64) -> f64 {
         if self.rate > 0.0 { self.rate * gap as f64 } else { 0.0 }
     }
 
-    /// Whether a scan begins with a block so far after the cut, and whether at the cut:
-    /// the very first does if the one before it would have been before the cut, being
-    /// `near` as far away as they are.
+    /// Returns `Some` if a scan starts with the block at this angle after the scan start.
+    /// The value states whether it starts at the scan start azimuth. For the first block
+    /// of all, this is the case if the block before it would have been before the scan
+    /// start, with a step of `near`.
     fn step(&mut self, after_cut: u16, now: i64, near: u16) -> Option<bool> {
         let Some((before, then)) = self.last.replace((after_cut, now)) else {
             return Some(after_cut < near);
@@ -275,18 +279,20 @@ impl ScanTracker {
         }
         if after_cut > before && after_cut - before > TURN / 2 {
             if before + (TURN - after_cut) > self.backward_limit() {
-                // Neither of both reaches so far back: these are packets of another turn.
+                // The backward step exceeds the limit: these packets are from another
+                // rotation.
                 return Some(false);
             }
-            // The block before still counts, and no other scan begins.
+            // The previous block stays the reference, and no scan starts.
             self.last = Some((before, now));
             return None;
         }
         (before > after_cut && before - after_cut > TURN / 2).then_some(true)
     }
 
-    /// Returns whether the head passed the blanked sector, but no whole rotation, between two
-    /// azimuths after the cut. `gap` is the time between them in nanoseconds.
+    /// Returns whether the head passed the blanked sector, but not a whole rotation,
+    /// between two azimuths after the scan start. `gap` is the time between them in
+    /// nanoseconds.
     fn crosses_sector(&self, before: u16, after_cut: u16, gap: i64) -> bool {
         let Some(sector) = self.options.blanked else { return false };
         let before_cut = turned(self.options.cut, 0);
@@ -295,14 +301,15 @@ impl ScanTracker {
             return false;
         }
         let step = f64::from(turned(before, after_cut));
-        // Less time means that packets were swapped, more that rotations are lost.
+        // A shorter time means that packets were swapped, a longer one that rotations are
+        // lost.
         let elapsed = self.turned(gap);
         self.rate == 0.0
             || (elapsed > step / 2.0 && elapsed < step + f64::from(TURN / 2))
     }
 
-    /// Learns how fast the head turns, from one packet to the next if none is lost
-    /// between them, else within one.
+    /// Updates the rotation rate: from one packet to the next if no packet is lost
+    /// between them, otherwise within one packet.
     fn turn(
         &mut self,
         azimuths: &[u16; BLOCKS],
@@ -334,7 +341,7 @@ impl ScanTracker {
     }
 }
 
-/// How far the head turns from one azimuth of a packet to the next other one.
+/// Returns the first non-zero step between azimuths of a packet.
 fn step(azimuths: &[u16; BLOCKS]) -> u16 {
     let steps = azimuths.windows(2).map(|pair| match *pair {
         [from, next] => turned(from, next),
@@ -348,7 +355,7 @@ mod tests {
     use super::*;
     use crate::model::{Model, ReturnMode};
 
-    /// What is as good as random, from 0 to below `below`.
+    /// Returns a pseudo-random number below `below`.
     fn any(state: &mut u64, below: u64) -> u64 {
         *state ^= *state << 13;
         *state ^= *state >> 7;
@@ -357,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn who_passes_packets_at_once_comes_to_the_same_as_block_by_block() {
+    fn processing_a_packet_at_once_equals_processing_its_blocks() {
         let state = &mut 7;
         let (mut at_once, mut all) = (0, 0);
         for round in 0..200 {
@@ -370,7 +377,7 @@ mod tests {
             let mut tracker = ScanTracker::new(sensor, options);
             let (mut azimuth, mut nanos) = (any(state, 36_000), 0);
             for _ in 0..400 {
-                // Now and then packets are lost, or late, or of another turn.
+                // Some packets are lost, late, or from another rotation.
                 match any(state, 40) {
                     0 => azimuth += any(state, 36_000),
                     1 => nanos += any(state, 300_000_000) as i64,

@@ -1,4 +1,4 @@
-//! Corrections of distance that differ for near and far, along x and along y.
+//! Distance corrections that differ for near and far points, separately along x and y.
 
 use crate::{
     packet::CHANNELS,
@@ -9,32 +9,35 @@ use crate::{
     },
 };
 
-/// Up to where the near corrections reach, in metres; at this distance both are equal.
+/// The limit of the near corrections in metres, where they equal the far correction.
 const FAR: f64 = 25.04;
 
-/// Where the near corrections were measured, along x and along y.
+/// The distances in metres at which the near corrections were measured, along x and along
+/// y.
 const NEAR: (f64, f64) = (2.40, 1.93);
 
-/// The near corrections of a bank: a list for each number.
+/// The near corrections of a laser bank: one array per coefficient.
 #[derive(Clone, Debug)]
 pub(super) struct Near {
     step: f64,
-    /// Whether the height is corrected by the mean of both, not by that along y.
+    /// Whether the height is corrected by the mean of both corrections, not by that along
+    /// y.
     is_mean: bool,
-    /// From which distance (m) on the laser is not touched by them.
+    /// The distance in metres from which the laser is not corrected.
     end: Lane<f64>,
     sin_rotation: Lane<f64>,
     cos_rotation: Lane<f64>,
     sin_vertical: Lane<f64>,
     cos_vertical: Lane<f64>,
     far: Lane<f64>,
-    /// What is added to a distance where the near corrections were measured, and how much
-    /// more of it there is a metre further.
+    /// The corrections at the distances where they were measured, and their change per
+    /// metre.
     near_x: Lane<f64>,
     near_y: Lane<f64>,
     more_x: Lane<f64>,
     more_y: Lane<f64>,
-    /// To the left; and as it is where the place between near and far is sought.
+    /// The offset to the left, and the one that is used to interpolate between near and
+    /// far.
     across: Lane<f64>,
     across_there: Lane<f64>,
     up: Lane<f64>,
@@ -42,8 +45,8 @@ pub(super) struct Near {
 }
 
 impl Near {
-    /// Those of the lasers of a bank, of which a raw distance counts steps of so many
-    /// metres; none if near corrections touch no laser of it.
+    /// Returns the near corrections of the lasers of a bank, with raw distances in units
+    /// of `step` metres. Returns `None` if no laser of the bank has near corrections.
     pub(super) fn of(bank: &Bank, formula: Formula, step: f64) -> Option<Self> {
         if !bank.each.iter().any(|laser| laser.is_two_point) {
             return None;
@@ -75,8 +78,8 @@ impl Near {
         })
     }
 
-    /// Puts those points right that near corrections touch, when the sine and cosine of
-    /// the azimuth of the head are those that `head` says of each channel.
+    /// Corrects the points that are within the limit. `head` returns the sine and cosine
+    /// of the azimuth of the head for each channel.
     #[inline(always)]
     pub(super) fn correct(
         &self,
@@ -88,13 +91,13 @@ impl Near {
         let (mut ahead, mut across, mut up) =
             ([0.0; CHANNELS], [0.0; CHANNELS], [0.0; CHANNELS]);
         let mut is_near = [false; CHANNELS];
-        // To the right is the other way than to the left.
+        // The axis to the right has the opposite sign of the axis to the left.
         let way = if axes == Axes::Ros { -1.0 } else { 1.0 };
         for at in 0..CHANNELS {
             let d = f64::from(raw[at]) * self.step;
             is_near[at] = d < self.end[at];
             let (sin_head, cos_head) = head(at);
-            // The azimuth of the laser is that of the head less its rotation.
+            // The azimuth of the laser is that of the head minus its rotation.
             let (sin_own, cos_own) = (self.sin_rotation[at], self.cos_rotation[at]);
             let sin = sin_head * cos_own - cos_head * sin_own;
             let cos = cos_head * cos_own + sin_head * sin_own;
@@ -119,7 +122,7 @@ impl Near {
     }
 }
 
-/// Puts `values` in the place of those that are there, where they are to be.
+/// Replaces elements of `there` by `values` where the flag is set.
 #[inline(always)]
 fn choose(are_to_be: &Lane<bool>, values: &Lane<f32>, there: &mut Roomy<f32>) {
     for at in 0..CHANNELS {

@@ -1,4 +1,4 @@
-//! From one packet to points.
+//! Computes the points of a packet.
 
 #[cfg(target_arch = "x86_64")]
 use pulp::NullaryFnOnce;
@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// Makes points of the packets of one sensor.
+/// Computes points from the packets of one sensor.
 #[derive(Clone, Debug)]
 pub(super) struct Unpacker {
     #[cfg(target_arch = "x86_64")]
@@ -35,7 +35,7 @@ pub(super) struct Unpacker {
     step: f64,
     arrangement: Arrangement,
     timing: Timing,
-    /// The times of the firings after the time of the packet.
+    /// The times of the firings after the time of the packet, in nanoseconds.
     offsets: [Roomy<i64>; BLOCKS],
     banks: Vec<Bank>,
     intensities: Vec<Option<Intensities>>,
@@ -46,23 +46,23 @@ pub(super) struct Unpacker {
     heading: Heading,
     raw: Lane<u16>,
     hits: Hits,
-    /// The first azimuth of the packet before, and the rate then: for velodyne_decoder's
-    /// way with the VLS-128.
+    /// The first azimuth and the rotation rate of the previous packet, which
+    /// velodyne_decoder uses for the VLS-128.
     before: Option<(u16, f64)>,
 }
 
-/// Where and when a packet is.
+/// The position and the times of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
     /// The offset of its record.
     pub(super) offset: u64,
     /// The time of its record.
     pub(super) record_nanos: i64,
-    /// The time that it stands for.
+    /// The time of the packet, from the selected time source.
     pub(super) nanos: i64,
 }
 
-/// The points of a packet, computed with the instructions of one kind of processor.
+/// The arguments of [`Unpacker::add_packet`], which is compiled for one instruction set.
 #[cfg(target_arch = "x86_64")]
 struct Adding<'u, 'b, P> {
     part: P,
@@ -121,17 +121,17 @@ impl Unpacker {
         own
     }
 
-    /// What sends the packets that it unpacks.
+    /// Returns the sensor whose packets are decoded.
     pub(super) fn sensor(&self) -> Sensor {
         self.sensor
     }
 
-    /// Adds the points of `packet`, of which `outline` is that, to `table`; says whether it is
-    /// one of this sensor.
+    /// Appends the points of `packet` to `table`. `outline` are the headers of the
+    /// packet. Returns false if it is not a packet of this sensor.
     ///
-    /// What follows is compiled twice, for any processor and for one with wide registers
-    /// (AVX2), and the one that there is takes its own. Both compute the very same: the
-    /// compiler never joins a product and a sum by itself.
+    /// The code is compiled twice, for any processor and with AVX2, and selected at run
+    /// time. Both compute identical results, because the compiler never contracts a
+    /// product and a sum.
     pub(super) fn add(
         &mut self,
         table: &mut Table,
@@ -187,7 +187,7 @@ impl Unpacker {
             moves.follow(&azimuths);
         }
         let returns = packet.returns();
-        // All at once, so that the memory is waited for once and not for every block.
+        // Look up all azimuths together, so that memory latency occurs only once.
         let places = azimuths.map(|azimuth| self.circle.sin_cos(azimuth));
         for block in 0..self.arrangement.used {
             scan += u32::from(scans.begins[block]);
@@ -218,7 +218,7 @@ impl Unpacker {
                 self.locate(banks[block], places[block]);
             }
             self.measure(banks[block], table.wants_corrected());
-            // Scans are counted from 1 up to here.
+            // `scan` counts from 1 up to here.
             self.cut(block, azimuth, rate, scan.saturating_sub(1));
             if let Some(bank) = self.banks.get(banks[block]) {
                 let delay = pace.map_or(0, |pace| pace.delays[block].round() as i64);
@@ -238,8 +238,8 @@ impl Unpacker {
         }
     }
 
-    /// Returns how the head turns in a packet that jumps over a blanked sector, with the
-    /// delays of its blocks after the time of the packet.
+    /// Returns the rotation of the head in a packet that crosses a blanked sector. The
+    /// delays of its blocks are relative to the time of the packet.
     fn pace(&self, azimuths: &[u16; BLOCKS], rotation_rate: f64) -> Option<Pace> {
         let blanked = self.options.blanked;
         let known = match rotation_rate > 0.0 {
@@ -253,7 +253,7 @@ impl Unpacker {
         Some(pace)
     }
 
-    /// How fast the head turns; `usual` is how fast it did lately.
+    /// Returns the rotation rate. `usual` is the recent rate.
     fn rate(
         &mut self,
         azimuths: &[u16; BLOCKS],
@@ -271,7 +271,7 @@ impl Unpacker {
         if self.options.formula != Formula::VelodyneDecoder {
             return Rate::of(usual);
         }
-        // From the packet before, unless one seems to be missing between them.
+        // From the previous packet, unless a packet seems to be missing between them.
         let first = azimuths[0];
         let turned = self.before.map(|(before, _)| turned(before, first));
         let now = turned.map_or(0.0, |t| f64::from(t) / self.sensor.packet_nanos());
@@ -281,8 +281,8 @@ impl Unpacker {
         Rate::of(rate)
     }
 
-    /// Finds the channels of a block that came back; of two returns that are one, only
-    /// the strongest counts.
+    /// Finds the channels of a block with a return. If both returns are the same, only
+    /// the strongest is used.
     #[inline(always)]
     fn pick(
         &mut self,
@@ -299,7 +299,7 @@ impl Unpacker {
         }
     }
 
-    /// The same, where a block has the other returns of the same firings.
+    /// Finds the channels of a block in dual return mode.
     fn pick_of_two(&mut self, returns: Returns<'_>, other: Returns<'_>, is_last: bool) {
         let by_distance = self.options.formula == Formula::VelodyneDecoder;
         let hits = &mut self.hits;
@@ -316,8 +316,8 @@ impl Unpacker {
         }
     }
 
-    /// Computes where the lasers of a bank hit, if the head looks at this sine and cosine
-    /// for the block.
+    /// Computes the positions of the returns of a bank. The head is at the azimuth with
+    /// this sine and cosine for the block.
     #[inline(always)]
     fn locate(&mut self, bank: usize, (sin, cos): (f64, f64)) {
         let Some(own) = self.banks.get(bank) else { return };
@@ -337,7 +337,7 @@ impl Unpacker {
         }
     }
 
-    /// Computes the distances, and the intensities if they are wanted.
+    /// Computes the distances, and the intensities if they are selected.
     #[inline(always)]
     fn measure(&mut self, bank: usize, wants_intensity: bool) {
         let Some(own) = self.banks.get(bank) else { return };
@@ -353,9 +353,9 @@ impl Unpacker {
         }
     }
 
-    /// Puts the firings of a block into `scan`, but those that happen after the cut into
-    /// the next. A block that is not [near](AT_CUT) to the cut has none: then it is no rate at
-    /// which a head turns.
+    /// Assigns the firings of a block to `scan`, and those after the scan start to the
+    /// next scan. Blocks that are not [near](AT_CUT) the scan start have no such firings:
+    /// otherwise the rotation rate would be impossible.
     #[inline(always)]
     fn cut(&mut self, block: usize, azimuth: u16, rate: Rate, scan: u32) {
         let left = f64::from(TURN - turned(self.options.cut, azimuth));
@@ -374,8 +374,8 @@ impl Unpacker {
     }
 }
 
-/// Computes where the lasers of a bank hit, over these raw distances, when the sine and
-/// cosine of the azimuth of the head are those that `head` says of each channel.
+/// Computes the positions of the returns of a bank. `head` returns the sine and cosine of
+/// the azimuth of the head for each channel.
 #[inline(always)]
 fn compute(
     bank: &Bank,
@@ -388,7 +388,7 @@ fn compute(
         Axes::Ros => (&mut hits.x, &mut hits.y),
         Axes::Manual => (&mut hits.y, &mut hits.x),
     };
-    // To the right is the other way than to the left.
+    // The axis to the right has the opposite sign of the axis to the left.
     let way = if axes == Axes::Ros { -1.0 } else { 1.0 };
     for at in 0..CHANNELS {
         let raw = f64::from(raw[at]);

@@ -1,24 +1,24 @@
-//! In which order the four numbers of an attitude are.
+//! Detects the order of the four components of an attitude.
 //!
-//! The specification does not say. A car stays level, so that of the numbers that belong
-//! to the axes x and y little is left: those are the second and third if the scalar comes
-//! first, the first and second if it comes last.
+//! The specification does not state the order. A car stays nearly level, so the x and y
+//! components are small. These are the second and third component if the scalar comes
+//! first, and the first and second if it comes last.
 
 use crate::vel::message::Pose;
 
-/// How many times the one reading has to be more level than the other.
+/// The factor by which one order must be more level than the other.
 const CLEAR: f64 = 4.0;
 
-/// The attitudes of a log.
+/// Statistics of the attitudes of a log.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Attitudes {
     count: u64,
-    /// The sum of the squares of each number.
+    /// The sum of the squares of each component.
     squares: [f64; 4],
 }
 
 impl Attitudes {
-    /// Takes note of one.
+    /// Adds an attitude. Quaternions that are not normalized are ignored.
     pub(crate) fn observe(&mut self, pose: &Pose) {
         let squares = pose.quaternion.map(|number| f64::from(number).powi(2));
         let length: f64 = squares.iter().sum();
@@ -30,7 +30,7 @@ impl Attitudes {
         }
     }
 
-    /// The order, and why; nothing if there were no attitudes.
+    /// Returns the order and the reason, or `None` without attitudes.
     pub(crate) fn order(&self) -> Option<String> {
         if self.count == 0 {
             return None;
@@ -66,14 +66,14 @@ mod tests {
     }
 
     #[test]
-    fn a_level_car_tells_the_order() {
+    fn level_car_determines_the_order() {
         let (c, s) = (0.8, 0.6);
         assert_eq!(order([[c, 0.01, 0.0, s], [s, 0.0, 0.02, c]]), "w, x, y, z");
         assert_eq!(order([[0.01, 0.0, s, c], [0.0, 0.02, c, s]]), "x, y, z, w");
     }
 
     #[test]
-    fn who_never_turns_tells_nothing_wrong() {
+    fn order_is_unknown_without_turns_if_both_orders_fit() {
         assert_eq!(order([[1.0, 0.0, 0.0, 0.0]; 2]), "w, x, y, z");
         assert_eq!(order([[0.0, 0.0, 0.0, 1.0]; 2]), "unknown");
     }

@@ -1,4 +1,4 @@
-//! The codes of what is found in `.vel` logs.
+//! The codes of the findings in `.vel` logs.
 
 use logtool_core::{
     Code,
@@ -7,7 +7,7 @@ use logtool_core::{
 
 use crate::lidar;
 
-/// All of them, but for those of the lidar.
+/// All codes except those of the lidar.
 pub(crate) const OWN: &[&Code] = &[
     &DIGIT,
     &GPS_WARNING,
@@ -22,7 +22,7 @@ pub(crate) const OWN: &[&Code] = &[
     &VERSION,
 ];
 
-/// All of them.
+/// All codes.
 pub(crate) const CODES: &[&Code] = &{
     let mut all = [&DIGIT; OWN.len() + lidar::CODES.len()];
     let mut at = 0;
@@ -43,54 +43,54 @@ const fn code(name: &'static str, severity: Severity, meaning: &'static str) -> 
 pub(crate) static DIGIT: Code = code(
     "vel.validity.digit",
     Note,
-    "valid messages are marked with the digit 1, where the specification wants an I",
+    "valid messages are marked with the digit 1, the specification requires the letter I",
 );
-pub(crate) static GPS_WARNING: Code =
-    code("vel.gps.warning", Warning, "the warning of GPS messages is neither 0 nor 1");
+pub(crate) static GPS_WARNING: Code = code(
+    "vel.gps.warning",
+    Warning,
+    "the warning field of GPS messages is neither 0 nor 1",
+);
 pub(crate) static IMAGE: Code = code(
     "vel.image",
     Warning,
-    "pictures are neither JPEG, which compressed ones are, nor rows of pixels of their size",
+    "images are neither JPEG (if compressed) nor rows of pixels of the stated size",
 );
 pub(crate) static INDEX: Code = code(
     "vel.index",
     Warning,
-    "the index of a .vel log is missing, short, not sorted, or does not say where seconds \
-     begin: programs that use it go wrong",
+    "the index of a .vel log is missing, short, not sorted, or does not point to the starts of \
+     seconds: programs that rely on it seek to wrong positions",
 );
 pub(crate) static LENGTH: Code = code(
     "vel.length",
     Warning,
-    "messages hold more or fewer packets, or a longer or shorter picture, than they say",
+    "messages contain more or fewer packets, or a longer or shorter image, than they declare",
 );
 pub(crate) static NO_UTC: Code = code(
     "vel.utc",
     Note,
-    "no GPS message of a .vel log tells UTC: its times are those of the recorder only",
+    "no GPS message of a .vel log states UTC: times are only on the clock of the recorder",
 );
 pub(crate) static POSITION: Code = code(
     "vel.gps.position",
     Warning,
-    "positions cannot be degrees: if they are most, they are degrees and minutes, ddmm.mmmm; \
-     else they are no places",
+    "positions are not valid degrees: if most are not, they are decoded as degrees and minutes, ddmm.mmmm; \
+     otherwise they are dropped from tracks",
 );
 pub(crate) static TIME: Code = code(
     "vel.time",
     Warning,
-    "messages of a .vel log are of no time, or of one that is hours from those around them",
+    "messages of a .vel log have no valid time, or one that is hours from those around them",
 );
-pub(crate) static TRAILING: Code = code(
-    "vel.trailing",
-    Note,
-    "there are bytes behind the mark that ends the messages",
-);
+pub(crate) static TRAILING: Code =
+    code("vel.trailing", Note, "there are bytes after the mark that ends the messages");
 pub(crate) static VALIDITY: Code = code(
     "vel.validity",
     Warning,
-    "messages are not marked valid: no points, plots or tracks are made of them",
+    "messages are not marked valid: they are not used for points, plots or tracks",
 );
 pub(crate) static VERSION: Code = code(
     "vel.version",
     Warning,
-    "a .vel log has another major version than 1: its layout may differ",
+    "a .vel log has a major version other than 1: its layout may differ",
 );

@@ -1,4 +1,4 @@
-//! Reading the records of a part.
+//! Reads the records of a part.
 
 use std::sync::Arc;
 
@@ -24,15 +24,15 @@ struct Reader {
     notes: Arc<Notes>,
     judge: Judge,
     selection: Selection,
-    /// The times of messages that may have wanted points.
+    /// The times of messages that may contain selected points.
     time_of_points: TimeRange,
-    /// The next gap that the walk will come to.
+    /// The next damaged range.
     gap: NextGap,
 }
 
 impl VelCursor {
-    /// A cursor that walks `walk`, in a file of `end` bytes; points are so far from their
-    /// messages.
+    /// Creates a cursor for the range of `walk` in a file of `end` bytes. `reach` is the
+    /// maximum distance between the times of points and of their message.
     pub(crate) fn new(
         walk: Walk,
         end: u64,
@@ -61,14 +61,14 @@ impl Cursor for VelCursor {
 }
 
 impl Reader {
-    /// Looks at the message at `at` of the file, which is at `used` of the block; `rest`
-    /// are the bytes of the block from there on.
+    /// Reads the message at `at` of the file, which is at `used` of the block. `rest`
+    /// contains the bytes of the block from there on.
     fn step(&mut self, block: &mut Block, at: u64, rest: &[u8], used: usize) -> Step {
         if let Some(gap) = self.gap.step(&self.notes.gaps, at) {
             return gap;
         }
         if at >= self.notes.messages.1 {
-            // What follows on the last message.
+            // The bytes after the last message.
             return Step::Whole { len: rest.len().max(1) };
         }
         let left = self.judge.end.saturating_sub(at);
@@ -82,7 +82,7 @@ impl Reader {
         let message = match (self.judge.look(at, rest), broken) {
             (_, Some(message)) => message,
             (Look::Message(message) | Look::Odd(message), None) => message,
-            // The survey saw something else here: the file has changed since.
+            // The index pass saw something else here: the file has changed since.
             _ => return Step::Whole { len: rest.len().max(1) },
         };
         let Ok(len) = usize::try_from(message.len) else {

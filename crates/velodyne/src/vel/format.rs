@@ -1,4 +1,4 @@
-//! `.vel` as one of the formats.
+//! The `.vel` format.
 
 use std::{io::BufWriter, sync::Arc};
 
@@ -19,17 +19,17 @@ use crate::{
     },
 };
 
-/// The format of `.vel` logs.
+/// The format of `.vel` logs, with default options for lidars.
 pub const FORMAT: Vel = Vel { lidar: LidarOptions::new() };
 
-/// See [`FORMAT`].
+/// The `.vel` format, see [`FORMAT`].
 #[derive(Clone, Debug)]
 pub struct Vel {
     lidar: LidarOptions,
 }
 
 impl Vel {
-    /// The format, of logs of lidars of which the user knows something.
+    /// Creates the format with options for the lidars of its logs.
     pub const fn of(lidar: LidarOptions) -> Self {
         Self { lidar }
     }

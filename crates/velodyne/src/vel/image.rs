@@ -1,4 +1,4 @@
-//! The pictures of the cameras.
+//! The images of the cameras.
 
 use std::sync::Arc;
 
@@ -20,38 +20,39 @@ use crate::{
     },
 };
 
-/// A picture of a camera.
+/// An image of a camera.
 #[derive(Clone, Copy, Debug)]
 pub struct Picture<'b> {
-    /// What the message says of it.
+    /// The header of the message.
     pub head: ImageHead,
-    /// What the bytes are: `jpeg`; `mono8` or `rgb8` for rows of pixels without
-    /// compression; `unknown`.
+    /// The encoding of `data`: `jpeg`; `mono8` or `rgb8` for uncompressed rows of pixels;
+    /// `unknown`.
     pub encoding: &'static str,
-    /// The bytes.
+    /// The bytes of the image.
     pub data: &'b [u8],
 }
 
 impl<'b> Picture<'b> {
-    /// The picture in `payload`, a record of the topic `image`, if it is whole.
+    /// Returns the image in `payload`, a record of the topic `image`, or `None` if the
+    /// payload is too short.
     pub fn of(payload: &'b [u8]) -> Option<Self> {
         let (head, data) = ImageHead::from_data(payload.get(PREFIX_LEN..)?)?;
         Some(Self { head, encoding: encoding(&head, data, data.len()), data })
     }
 }
 
-/// Whether the data of an `ImageM` that begins with `start` is a picture as it says: a
-/// JPEG, or rows of pixels of its size.
+/// Returns whether the data of an `ImageM`, which starts with `start`, is a JPEG or rows
+/// of pixels of the stated size.
 pub(crate) fn is_picture(start: &[u8]) -> bool {
     let Some((head, len, picture)) = ImageHead::beginning(start) else { return false };
     encoding(&head, picture, len as usize) != UNKNOWN
 }
 
-/// What a picture is if it is nothing that is known.
+/// The name of an encoding that was not recognized.
 const UNKNOWN: &str = "unknown";
 
-/// The columns. `encoding` is what the bytes of `data` are, found by looking at them:
-/// `jpeg`; `mono8` or `rgb8` for rows of pixels without compression; `unknown`.
+/// Returns the columns. `encoding` is detected from the bytes of `data`: `jpeg`; `mono8`
+/// or `rgb8` for uncompressed rows of pixels; `unknown`.
 pub(crate) fn fields() -> Vec<Field> {
     let pixels =
         |name| layouts::with_unit(Field::new(name, DataType::Int32, false), "pixel");
@@ -67,7 +68,7 @@ pub(crate) fn fields() -> Vec<Field> {
     ]
 }
 
-/// A decoder of these `columns`.
+/// Returns a decoder of these `columns`.
 pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
     let schema = rows::schema(fields());
     let wanted = rows::wanted(&schema, columns)?;
@@ -75,7 +76,7 @@ pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
     Ok(RowsDecoder::boxed(&schema, &wanted, rows))
 }
 
-/// What the bytes of a picture are, of which there are `len`, and `data` is the first.
+/// Detects the encoding of an image of `len` bytes that starts with `data`.
 fn encoding(head: &ImageHead, data: &[u8], len: usize) -> &'static str {
     let len = len as i64;
     let pixels = i64::from(head.width) * i64::from(head.height);
@@ -87,8 +88,8 @@ fn encoding(head: &ImageHead, data: &[u8], len: usize) -> &'static str {
     }
 }
 
-/// Whether `data` begins as a JPEG does (ITU-T T.81, B.1.1.3): the start of the image,
-/// then another marker.
+/// Returns whether `data` starts like a JPEG (ITU-T T.81, B.1.1.3): the start of the
+/// image, then another marker.
 fn is_jpeg(data: &[u8]) -> bool {
     data.starts_with(&[0xff, 0xd8, 0xff])
 }
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_told_by_its_beginning() {
+    fn image_is_recognized_by_its_first_bytes() {
         let begins = |is_compressed: i32, len: u32, picture: &[u8]| {
             is_picture(&[head(is_compressed).to_data(len), picture.to_vec()].concat())
         };
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_what_its_bytes_are() {
+    fn encoding_is_detected_from_the_bytes() {
         assert_eq!(kind(1, &[0xff, 0xd8, 0xff, 0xe0]), "jpeg");
         assert_eq!(kind(0, &[0xff, 0xd8, 0xff, 0xdb]), "jpeg");
         assert_eq!(kind(0, &[0; 4]), "mono8");

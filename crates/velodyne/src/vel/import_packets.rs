@@ -1,4 +1,4 @@
-//! Writing the packets of a capture, or of a bag, as a `.vel` log.
+//! Writes the packets of a capture or a bag as a `.vel` log.
 //!
 //! Each packet is a message of its own, so that it keeps its time. Where the log has Unix
 //! time, the clock of the program starts at the last full second before the first packet,
@@ -29,7 +29,8 @@ use crate::{
 const ENCODING: &str = "velodyne";
 const TYPE_NAME: &str = "data packet";
 
-/// The messages of ROS of which packets are made, with this behind their topic's name.
+/// The ROS messages that contain packets, and the suffix of the topics that are derived
+/// from them.
 const SCAN: &str = "velodyne_msgs/VelodyneScan";
 const PACKETS: &str = "/packets";
 
@@ -40,33 +41,34 @@ const SECOND: i64 = 1_000_000_000;
 pub(crate) struct Adopter<W> {
     writer: Writer<W>,
     packets: TopicId,
-    /// Whether the log that they are of counts from 1970.
+    /// Whether the clock of the source log counts from 1970.
     is_unix: bool,
-    /// The start of the program, on the clock of that log: known with the first packet.
+    /// The start of the program, on the clock of the source log. It is known after the
+    /// first packet.
     start: Option<i64>,
     remarks: Vec<String>,
-    /// What is no packet, though it is where packets are.
+    /// Records in the topic of the packets that are not packets.
     left_out: Vec<Damage>,
 }
 
 impl<W: Write + Seek> Adopter<W> {
-    /// Starts a log in `out` of the packets that are wanted of the only one of
-    /// `extracts`.
+    /// Starts a log in `out` with the selected packets of the only element of `extracts`.
     ///
     /// # Errors
-    /// `Unsupported` if there are several extracts or lidars, or none, if packets have
-    /// no time, or for `options` that a `.vel` log cannot follow.
+    /// `Unsupported` unless there is exactly one extract with exactly one lidar, if
+    /// packets have no time, or for `options` that a `.vel` log cannot follow.
     pub(crate) fn new(
         out: W,
         extracts: &[Extract<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
         let [Extract { manifest, selection }] = extracts else {
-            return Err(unsupported("several logs as one .vel log: merge them first"));
+            return Err(unsupported(
+                "writing several logs as one .vel log; merge them first",
+            ));
         };
         if options.compression.is_some() || !options.rename.is_empty() {
-            let what =
-                "a .vel log has no compressed records, and no new names of topics";
+            let what = "compressing records or renaming topics of a .vel log";
             return Err(unsupported(what));
         }
         let wanted = manifest.topics().filter(|(id, topic)| {
@@ -79,21 +81,21 @@ impl<W: Write + Seek> Adopter<W> {
             let name =
                 |(_, topic): &(_, &Topic)| format!("{}.{}", topic.name, topic.instance);
             return Err(unsupported(match wanted.is_empty() {
-                true => "there are no packets of a lidar for a .vel log".to_owned(),
+                true => "writing a .vel log without packets of a lidar".to_owned(),
                 false => format!(
-                    "a .vel log holds the packets of one lidar, and here are several: choose \
+                    "writing several lidars as a .vel log of one lidar; choose \
                      one with --topic: {}",
                     wanted.iter().map(name).collect::<Vec<_>>().join(", ")
                 ),
             }));
         };
-        // An index tells of no topic when its records are.
+        // An index does not state the times of a single topic.
         let time = match topic.origin {
             TopicOrigin::Derived => topic.time.or(manifest.time),
             _ => topic.time,
         };
         let Some(time) = time else {
-            let what = "packets without a time as a .vel log";
+            let what = "writing packets without a time as a .vel log";
             return Err(unsupported(what));
         };
         let first = time.start.max(selection.time.start).as_nanos();
@@ -118,7 +120,7 @@ impl<W: Write + Seek> Adopter<W> {
                             start";
                 self.remarks.push(text.to_owned());
             }
-            None => self.remarks.push("nothing says when it was".to_owned()),
+            None => self.remarks.push("the log has no UTC reference".to_owned()),
         }
         Ok(start)
     }
@@ -131,8 +133,8 @@ fn program_start(nanos: i64, is_unix: bool) -> i64 {
     nanos.div_euclid(unit).saturating_mul(unit)
 }
 
-/// Whether the records of `topic`, of the log that `manifest` is of, are data packets: of
-/// a capture, or those in the messages of a bag.
+/// Returns whether the records of `topic` are data packets: those of a capture, or those
+/// in the messages of a bag.
 fn is_packets(manifest: &Manifest, topic: &Topic) -> bool {
     manifest.format != FORMAT_NAME
         && topic.encoding == ENCODING
@@ -143,14 +145,14 @@ fn is_packets(manifest: &Manifest, topic: &Topic) -> bool {
         }
 }
 
-/// Whether `extract` is of a log whose packets can be taken.
+/// Returns whether `extract` has packets that can be imported.
 pub(crate) fn takes(extract: &Extract<'_>) -> bool {
     let manifest = extract.manifest;
     manifest.topics.iter().any(|topic| is_packets(manifest, topic))
 }
 
-/// What of `extract` a `.vel` log has no place for. Where it has no packets nothing can be
-/// taken of it, which is an error, and told alone.
+/// Returns the selected topics of `extract` that a `.vel` log cannot contain. The result
+/// is empty if there are no packets, because `new` reports that as an error.
 pub(crate) fn leaves_out(extract: &Extract<'_>) -> Vec<LeftOut> {
     if !takes(extract) {
         return Vec::new();
@@ -175,7 +177,7 @@ pub(crate) fn leaves_out(extract: &Extract<'_>) -> Vec<LeftOut> {
 impl<W: Write + Seek + Send> RecordSink for Adopter<W> {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
         if from != 0 || record.topic != self.packets {
-            // `leaves_out` has told so.
+            // `leaves_out` has reported these topics.
             return Ok(());
         }
         if record.payload.len() != DATA_BYTES {

@@ -1,47 +1,49 @@
-//! The index: where each second of the log begins.
+//! The index: where each second of the log starts.
 //!
-//! Entry `k` is the position, in the file, of the first message that is `k` seconds or
-//! more after the first of all. A message of a time that is far from those around it counts
-//! for none: one flipped bit can be years.
+//! Entry `k` is the position in the file of the first message that is at least `k`
+//! seconds after the first message of the file. Messages whose time is far from those
+//! around them are ignored: one flipped bit can change a time by years.
 
 use logtool_core::{Cut, Result, TopicId, Window};
 use serde::{Deserialize, Serialize};
 
 use crate::vel::wire::HEAD_LEN;
 
-/// How many seconds are noted: 48 days. After that there are no further entries.
+/// The maximum number of indexed seconds: 48 days. Later seconds have no entries.
 const MAX_SECONDS: usize = 1 << 22;
 
-/// A time so many milliseconds from the one before it is believed if the next is near it.
+/// A time that differs from the previous one by more milliseconds than this is accepted
+/// only if the next time is near it.
 const FAR: f64 = 3_600e3;
 
-/// If the second time is so far from the first, it is the first that is not believed.
+/// If the second time differs from the first by more milliseconds than this, the first is
+/// rejected.
 const APART: f64 = 24.0 * FAR;
 
-/// What the index of a file is worth. Reading never depends on it: what the messages
-/// say is what counts.
+/// The state of the index of a file. Reading never depends on the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IndexVerdict {
-    /// Each entry is where its second begins.
+    /// Each entry is the start of its second.
     Verified,
-    /// It has no entries.
+    /// The index has no entries.
     Missing,
-    /// The entries are right, and there are fewer than seconds.
+    /// The entries are correct, but there are fewer than seconds.
     Short,
-    /// The entries are not in the order of the file.
+    /// The entries are not in ascending order.
     Unsorted,
-    /// Entries are not where their seconds begin, or are not even there.
+    /// Entries are not the starts of their seconds, or are outside the file.
     Stale,
 }
 
-/// The seconds of a log, as its messages tell them: those with a message, and where.
+/// The seconds of a log that have messages, with the position of the first message of
+/// each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seconds {
     believed: Option<Believed>,
-    /// A message that is far from those before it: its time, where it is, and its topic.
+    /// The time, position and topic of a message whose time is far from those before it.
     doubt: Option<(f64, u64, Option<TopicId>)>,
-    /// The times of messages that are no records, and then of each topic.
+    /// The times of messages that are not records, then those of each topic.
     topics: Vec<TopicTimes>,
     starts: Vec<(u64, u64)>,
     last: u64,
@@ -50,13 +52,14 @@ pub(crate) struct Seconds {
 /// The times of the messages of one topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct TopicTimes {
-    /// The least and the greatest time that is believed, in milliseconds.
+    /// The least and the greatest accepted time, in milliseconds.
     pub(crate) span: Option<(f64, f64)>,
-    /// How many messages have no time, or one that is far from those before and after them.
+    /// The number of messages without a time, or whose time is far from those around
+    /// them.
     pub(crate) strays: u64,
 }
 
-/// The times that are believed, in milliseconds.
+/// The accepted times, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 struct Believed {
     /// The topic of the first message.
@@ -69,8 +72,8 @@ struct Believed {
 }
 
 impl Seconds {
-    /// Takes note of a message at `at`, which is a record of `topic` unless it is too long.
-    /// Returns true if a second begins with it.
+    /// Adds the message at `at`. It is a record of `topic` unless it is too long. Returns
+    /// true if a second starts with it.
     pub(crate) fn message(
         &mut self,
         topic: Option<TopicId>,
@@ -118,7 +121,7 @@ impl Seconds {
         &mut self.topics[index]
     }
 
-    /// Takes note of the message at `at`, of which the time is believed.
+    /// Adds the message at `at`, whose time is accepted.
     fn believe(&mut self, topic: Option<TopicId>, millis: f64, at: u64) -> bool {
         let times = self.times_of(topic);
         let (least, most) = times.span.unwrap_or((millis, millis));
@@ -137,12 +140,12 @@ impl Seconds {
         is_new
     }
 
-    /// The least and the greatest time that is believed, in milliseconds.
+    /// Returns the least and the greatest accepted time, in milliseconds.
     pub(crate) fn span(&self) -> Option<(f64, f64)> {
         self.believed.map(|known| (known.least, known.most))
     }
 
-    /// How many messages are of no time, or of one that is not believed.
+    /// Returns the number of messages without a time, or with a rejected one.
     pub(crate) fn strays(&self) -> u64 {
         let strays: u64 = self.topics.iter().map(|times| times.strays).sum();
         strays + u64::from(self.doubt.is_some())
@@ -157,12 +160,12 @@ impl Seconds {
         times
     }
 
-    /// How many entries a complete index has.
+    /// Returns the number of entries of a complete index.
     pub(crate) fn len(&self) -> u64 {
         self.starts.last().map_or(0, |(second, _)| second.saturating_add(1))
     }
 
-    /// The entries of a complete index.
+    /// Returns the entries of a complete index.
     pub(crate) fn entries(&self) -> impl Iterator<Item = u64> {
         let mut next = 0;
         self.starts.iter().flat_map(move |(second, at)| {
@@ -171,13 +174,13 @@ impl Seconds {
         })
     }
 
-    /// Where the last message begins.
+    /// Returns the position of the last message.
     pub(crate) fn last(&self) -> u64 {
         self.last
     }
 
-    /// Compares the index of `count` entries in the file with the messages, which begin
-    /// at `messages`.
+    /// Compares the index of the file, which declares `count` entries, with the messages,
+    /// which start at `messages`.
     pub(crate) fn judge(
         &self,
         count: u32,
@@ -213,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_without_messages_points_to_the_next_one() {
+    fn second_without_messages_has_the_entry_of_the_next_message() {
         let mut seconds = Seconds::default();
         let messages = [(500.0, 100), (900.0, 110), (1_499.9, 120), (4_500.0, 130)];
         let begins =
@@ -224,25 +227,25 @@ mod tests {
     }
 
     #[test]
-    fn a_message_of_a_wild_time_begins_no_second_and_a_long_break_does() {
+    fn outliers_start_no_second_but_a_long_break_does() {
         let mut seconds = Seconds::default();
         let wild = [(0.0, 1), (8.9e12, 2), (500.0, 3), (f64::NAN, 4), (-8.9e12, 5)];
         for (millis, at) in wild {
             seconds.message(Some(TopicId(at as u32 % 2)), millis, at);
         }
         seconds.message(Some(TopicId(0)), 1_000.0, 6);
-        // The wild ones are at 2, 4 and 5.
+        // The outliers are at 2, 4 and 5.
         let times = |span, strays| TopicTimes { span, strays };
         assert_eq!(seconds.topic(TopicId(0)), times(Some((1_000.0, 1_000.0)), 2));
         assert_eq!(seconds.topic(TopicId(1)), times(Some((0.0, 500.0)), 1));
         assert_eq!(seconds.entries().collect::<Vec<_>>(), [1, 6]);
         assert_eq!((seconds.strays(), seconds.span()), (3, Some((0.0, 1_000.0))));
-        // Two hours later, and on from there.
+        // Two hours later, and further messages after that.
         assert!(!seconds.message(Some(TopicId(0)), 7_200e3, 7));
         assert!(seconds.message(Some(TopicId(0)), 7_200.5e3, 8));
         assert_eq!((seconds.strays(), seconds.len()), (3, 7_201));
         assert_eq!(seconds.entries().last(), Some(7));
-        // The first is the wild one.
+        // The first one is the outlier.
         let mut seconds = Seconds::default();
         for (millis, at) in [(8e12, 1), (5.0, 2), (6.0, 3), (1_005.0, 4)] {
             seconds.message(Some(TopicId(0)), millis, at);
@@ -252,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_of_the_past_begins_no_second() {
+    fn message_of_an_earlier_time_starts_no_second() {
         let mut seconds = Seconds::default();
         seconds.message(Some(TopicId(0)), 5_000.0, 10);
         seconds.message(Some(TopicId(0)), 7_000.0, 20);

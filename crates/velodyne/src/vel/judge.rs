@@ -1,69 +1,70 @@
-//! Whether some bytes are a message, and where the next one is after damage.
+//! Decides whether bytes are a message, and finds the next message after damage.
 
 use logtool_core::{Result, Window};
 
 use crate::vel::wire::{self, HEADER_LEN, Header, SizeField, VALID, VERSION, kind};
 
-/// How much of a message has to be seen to judge it: its header, and what says how long
-/// the data of a picture is.
+/// The number of bytes of a message that are needed to classify it: its header, and the
+/// fields that declare the length of an image.
 pub(crate) const SIGHT: usize = HEADER_LEN + 20;
 
-/// Times further from the program's start than this, in milliseconds, are none: 285
-/// years.
+/// Times further from the start of the program than this, in milliseconds, are invalid:
+/// 285 years.
 pub(crate) const MAX_MILLIS: f64 = 9e12;
 
-/// The types of which the layout is known.
+/// The types with a known layout.
 const KNOWN: [u32; 5] = [kind::OBD, kind::GPS, kind::IMAGE, kind::POSE, kind::VELODYNE];
 
-/// The types that a message can have of which nothing is known.
+/// The values that unknown types may have.
 const UNKNOWN: std::ops::Range<u32> = 1..0x0100_0000;
 
-/// So many odd messages that follow on each other need no other behind them.
+/// This number of anomalous messages in a row is accepted without another message after
+/// them.
 const MANY: usize = 16;
 
-/// Judges messages of one file.
+/// Classifies the messages of one file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judge {
     pub(crate) size_field: SizeField,
-    /// Where the file ends.
+    /// The length of the file.
     pub(crate) end: u64,
 }
 
-/// What some bytes are.
+/// The classification of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Look {
     /// A message.
     Message(Message),
-    /// The same, but of a type or of a time that is hardly one: who surveys a file believes it
-    /// where others [follow](Judge::leads_on).
+    /// A message whose type or time is hardly possible. It is accepted only if other
+    /// messages [follow](Judge::leads_on).
     Odd(Message),
-    /// A message that goes beyond the end of the file.
+    /// A message that extends beyond the end of the file.
     Cut(Message),
-    /// The mark that says that there are no more messages.
+    /// The mark that ends the messages.
     End,
-    /// Nothing that could be a message.
+    /// Bytes that cannot be a message.
     Nothing,
 }
 
-/// A message as its header says.
+/// The header of a message and what follows from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Message {
     pub(crate) header: Header,
-    /// Of all of it, size and header included.
+    /// The length of the message, including size and header.
     pub(crate) len: u64,
-    /// Whether it is of a known type, and its data has the length that it should have.
+    /// Whether the type is known and the data has the length of that type.
     pub(crate) fits: bool,
 }
 
 impl Message {
-    /// How many bytes its data has.
+    /// Returns the length of the data.
     pub(crate) fn data_len(&self) -> u64 {
         self.len.saturating_sub(HEADER_LEN as u64)
     }
 }
 
 impl Judge {
-    /// What lies at `at`, where the file has `bytes`.
+    /// Classifies the `bytes` of the file at `at`.
     pub(crate) fn look(&self, at: u64, bytes: &[u8]) -> Look {
         if wire::end_mark(bytes) {
             return Look::End;
@@ -74,7 +75,7 @@ impl Judge {
         };
         let is_known = KNOWN.contains(&header.kind);
         let is_possible = is_known || UNKNOWN.contains(&header.kind);
-        // Not a number is no time either.
+        // Also false for NaN.
         let is_time = header.millis.abs() < MAX_MILLIS;
         let data = bytes.get(HEADER_LEN..).unwrap_or_default();
         let fits = wire::fits(header.kind, data, data_len.into());
@@ -88,7 +89,8 @@ impl Judge {
         }
     }
 
-    /// Whether something that could be a message, or the end, lies at `at`.
+    /// Returns whether a possible message, the end mark or the end of the file is at
+    /// `at`.
     pub(crate) fn goes_on(&self, at: u64, window: &Window<'_>) -> Result<bool> {
         Ok(at == self.end
             || match self.look(at, &window.peek(at, SIGHT)?) {
@@ -98,8 +100,8 @@ impl Judge {
             })
     }
 
-    /// Whether the sizes of the odd `message` at `at`, and of those behind it, lead to one
-    /// that is not, or to the end.
+    /// Returns whether the sizes of the anomalous `message` at `at` and of those after it
+    /// lead to an ordinary message or to the end.
     pub(crate) fn leads_on(
         &self,
         at: u64,
@@ -121,8 +123,8 @@ impl Judge {
         Ok(true)
     }
 
-    /// Where the next message begins, from `from` on: one of a known type that has the
-    /// length that it should have, or one on which two others follow.
+    /// Returns the position of the next message at or after `from`. It has a known type
+    /// and the length of that type, or two other messages follow it.
     pub(crate) fn next(
         &self,
         from: u64,
@@ -169,7 +171,7 @@ impl Judge {
     }
 }
 
-/// Whether the header of a message that nothing speaks against may begin here.
+/// Returns whether an ordinary message header may start here.
 fn may_begin(bytes: &[u8]) -> bool {
     let Some((_, header)) = wire::message(bytes) else { return false };
     KNOWN.contains(&header.kind)

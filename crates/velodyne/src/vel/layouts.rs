@@ -1,8 +1,7 @@
-//! What the payloads of the messages of fixed length look like, and the units of their
-//! fields.
+//! The layouts and units of messages with a fixed length.
 //!
-//! A payload is the message without its size: validity, type, version, time, then the
-//! data, as [`message`](crate::vel::message) draws it.
+//! A payload is a message without its size: validity, type, version, time, then the data
+//! as described in [`message`](crate::vel::message).
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -20,7 +19,7 @@ type Named = (&'static str, Primitive, &'static str);
 
 use Primitive::{F32, F64, I32, U8, U32};
 
-/// What comes before the data of every message.
+/// The fields before the data of each message.
 const HEADER: [(&str, Primitive, FieldRole); 4] = [
     ("validity", U8, FieldRole::Plain),
     ("type", U32, FieldRole::Hidden),
@@ -69,7 +68,7 @@ pub(crate) const POSE: &[Named] = &[
     ("acceleration_z", F32, "m/s2"),
 ];
 
-/// The data of a picture, as a text for people.
+/// The definition of the data of an image, as text.
 pub(crate) const IMAGE: &str = "\
 i32 camera
 i32 is_compressed
@@ -79,13 +78,13 @@ i32 length # byte
 u8[length] data # JPEG, or rows of pixels: grey or RGB, 8 bits each
 ";
 
-/// The data of a message of packets, but for what packets hold.
+/// The definition of the data of a message of packets, without that of the packets.
 pub(crate) const PACKETS: &str = "\
 u32 count
 packet[count] packets
 ";
 
-/// The fields as a text, for people.
+/// Returns the definition of `fields` as text.
 pub(crate) fn definition(fields: &[Named]) -> String {
     let lines = fields.iter().map(|(name, primitive, unit)| {
         let kind = format!("{primitive:?}").to_lowercase();
@@ -95,7 +94,7 @@ pub(crate) fn definition(fields: &[Named]) -> String {
     lines.collect()
 }
 
-/// A column called `name` in `unit`.
+/// Returns `field` with the unit in its metadata.
 pub(crate) fn with_unit(field: Field, unit: &str) -> Field {
     match unit {
         "" => field,
@@ -105,7 +104,7 @@ pub(crate) fn with_unit(field: Field, unit: &str) -> Field {
     }
 }
 
-/// A decoder of the `columns` of messages with these `fields`.
+/// Returns a decoder of the `columns` of messages with these `fields`.
 pub(crate) fn decoder(fields: &[Named], columns: &Columns) -> Result<FixedDecoder> {
     let field = |name: &str, primitive, role| LayoutField {
         name: name.to_owned(),
@@ -131,7 +130,7 @@ pub(crate) fn decoder(fields: &[Named], columns: &Columns) -> Result<FixedDecode
     Ok(FixedDecoder { inner, schema: Arc::new(Schema::new(columns)) })
 }
 
-/// Decodes messages of one fixed layout, and says the units of their columns.
+/// Decodes messages of one fixed layout, and adds the units to the schema.
 #[derive(Debug)]
 pub(crate) struct FixedDecoder {
     inner: LayoutDecoder,
@@ -153,8 +152,7 @@ impl Decoder for FixedDecoder {
 
     fn take(&mut self) -> Result<RecordBatch> {
         self.inner.take()?.with_schema(self.schema.clone()).map_err(|err| {
-            Error::new(ErrorKind::Malformed, "columns that are no table")
-                .from_source(err)
+            Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
         })
     }
 

@@ -1,4 +1,4 @@
-//! A `.vel` log that is open.
+//! An open `.vel` log.
 
 use std::{fmt, sync::Arc};
 
@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// A `.vel` log that is open: a [`Log`], and what only such logs say of themselves.
+/// An open `.vel` log: a [`Log`] with information that only this format has.
 pub struct VelLog {
     source: Arc<dyn Source>,
     manifest: Arc<Manifest>,
@@ -33,16 +33,16 @@ pub struct VelLog {
 }
 
 impl VelLog {
-    /// Opens a log, going over the headers of its messages once.
+    /// Opens a log. This reads the headers of all messages.
     ///
     /// # Errors
-    /// `Unrecognized` if it is no `.vel` log, `Malformed` if it ends before its index,
+    /// `Unrecognized` if it is not a `.vel` log, `Malformed` if it ends before its index,
     /// `Io` if it cannot be read.
     pub fn open(source: Arc<dyn Source>, options: OpenOptions) -> Result<Self> {
         Self::open_with(source, options, &LidarOptions::default())
     }
 
-    /// The same, with what the user knows of the lidar, and how points are to be made.
+    /// Like [`open`](Self::open), but with options for the lidar and its points.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -75,10 +75,10 @@ impl VelLog {
         Ok(self)
     }
 
-    /// Opens a log of which the manifest is known, reading nothing.
+    /// Opens a log with its manifest, without reading.
     ///
     /// # Errors
-    /// `Malformed` if the manifest is none of a `.vel` log.
+    /// `Malformed` if the manifest is not from a `.vel` log.
     pub fn resume(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
@@ -98,23 +98,23 @@ impl VelLog {
         Self { source, manifest, notes, options, scans }
     }
 
-    /// The version that the file says it has.
+    /// Returns the version that the file declares: major and minor.
     pub fn version(&self) -> (u16, u16) {
         self.notes.version
     }
 
-    /// What the sizes of the messages count, as the messages themselves tell.
+    /// Returns which bytes the sizes of messages include, as detected from the messages.
     pub fn size_field(&self) -> SizeField {
         self.notes.size_field
     }
 
-    /// The lidar that sent the packets, if they tell which one it is.
+    /// Returns the lidar that sent the packets, if its model is known.
     pub fn lidar(&self) -> Option<&Lidar> {
         self.notes.lidar.as_ref()
     }
 
-    /// Where the scans of the lidar begin; none if there is no lidar. The first call
-    /// takes a pass over all packets.
+    /// Returns the starts of the scans of the lidar. They are empty without a lidar. The
+    /// first call reads all packets.
     ///
     /// # Errors
     /// `Io` if the log cannot be read.
@@ -129,7 +129,7 @@ impl VelLog {
         self.scans.get(self, topic, lidar, time, packets(lidar.sensor))
     }
 
-    /// What the index of the file is worth.
+    /// Returns the state of the index of the file.
     pub fn index(&self) -> IndexVerdict {
         self.notes.index
     }
@@ -158,7 +158,7 @@ impl Log for VelLog {
         match self.notes.topics.get(topic.index()) {
             Some(kind) => kind.decoder(columns),
             None => Err(self.manifest.get(topic).err().unwrap_or_else(|| {
-                Error::new(ErrorKind::NoSuch, "a decoder of the topic")
+                Error::new(ErrorKind::NoSuch, "decoder of the topic")
             })),
         }
     }
@@ -186,7 +186,7 @@ impl Log for VelLog {
     }
 }
 
-/// The packets of messages of `sensor`.
+/// Returns a function that calls another one for each packet in a message of `sensor`.
 fn packets(sensor: Sensor) -> impl Packets {
     move |message: Record<'_>, each: &mut dyn FnMut(Record<'_>)| {
         points::packets(sensor, message).for_each(each);

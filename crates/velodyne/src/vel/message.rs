@@ -1,4 +1,4 @@
-//! The data of the messages that are not packets, field by field.
+//! The data of the messages, except packets, field by field.
 //!
 //! ```text
 //! OBDDataM    speed i32 km/h | engine speed i32 1/min | unused f32 | unused i32
@@ -19,7 +19,7 @@ use logtool_core::Cut;
 pub struct Obd {
     /// Speed, km/h.
     pub speed: i32,
-    /// Revolutions of the engine a minute.
+    /// Engine speed in revolutions per minute.
     pub engine_speed: i32,
     /// The third field, which the format does not use.
     pub unused_3: f32,
@@ -40,9 +40,9 @@ pub struct Gps {
     pub time: [i32; 3],
     /// 1 if the receiver warns that its data is not reliable, otherwise 0.
     pub warning: i32,
-    /// Degrees to the north.
+    /// Latitude in degrees, positive to the north.
     pub latitude: f64,
-    /// Degrees to the east.
+    /// Longitude in degrees, positive to the east.
     pub longitude: f64,
     /// Speed, km/h.
     pub speed: f32,
@@ -53,7 +53,7 @@ pub struct Gps {
     /// 0 without a position, 1 with one, 2 with a differential one, 6 with an estimated
     /// one.
     pub quality: i32,
-    /// How many satellites are used.
+    /// The number of satellites in use.
     pub satellites: i32,
     /// Horizontal dilution of precision.
     pub hdop: f32,
@@ -63,20 +63,20 @@ pub struct Gps {
     pub geoid_height: f32,
     /// Vertical dilution of precision.
     pub vdop: f32,
-    /// Dilution of precision of the position.
+    /// Position dilution of precision.
     pub pdop: f32,
 }
 
-/// The data of an `ImageM` before the picture.
+/// The header of the data of an `ImageM`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ImageHead {
-    /// Which camera took it.
+    /// The number of the camera.
     pub camera: i32,
-    /// Whether the picture is compressed: a JPEG.
+    /// Whether the image is compressed (JPEG); 0 if not.
     pub is_compressed: i32,
-    /// Pixels in a row.
+    /// The width in pixels.
     pub width: i32,
-    /// Rows.
+    /// The height in pixels.
     pub height: i32,
 }
 
@@ -105,7 +105,7 @@ impl Obd {
 }
 
 impl Gps {
-    /// The fields of `data`, if it is long enough.
+    /// Parses `data`, or returns `None` if it is too short.
     pub fn from_data(data: &[u8]) -> Option<Self> {
         let mut cut = Cut::new(data);
         Some(Self {
@@ -141,14 +141,15 @@ impl Gps {
 }
 
 impl ImageHead {
-    /// The fields of `data`, and the picture: all that follows them, whatever they say of
-    /// its length.
+    /// Parses `data`, and returns the header and the image: all bytes after the header,
+    /// even if the header declares another length.
     pub fn from_data(data: &[u8]) -> Option<(Self, &[u8])> {
         let (head, _, picture) = Self::beginning(data)?;
         Some((head, picture))
     }
 
-    /// The fields of `data`, how long the picture is, and what there is of it.
+    /// Parses `data`, and returns the header, the declared length of the image, and the
+    /// part of the image that `data` contains.
     pub(crate) fn beginning(data: &[u8]) -> Option<(Self, u32, &[u8])> {
         let mut cut = Cut::new(data);
         let head = Self {
@@ -168,7 +169,7 @@ impl ImageHead {
 }
 
 impl Pose {
-    /// The fields of `data`, if it is long enough.
+    /// Parses `data`, or returns `None` if it is too short.
     pub fn from_data(data: &[u8]) -> Option<Self> {
         let mut cut = Cut::new(data);
         Some(Self {
@@ -189,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_position_has_80_bytes_and_comes_back() {
+    fn gps_data_has_80_bytes_and_round_trips() {
         let gps = Gps {
             time: [13, 11, 7],
             warning: 1,
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_all_that_follows_its_head() {
+    fn image_is_everything_after_its_header() {
         let head = ImageHead { camera: 2, is_compressed: 1, width: 640, height: 480 };
         let data = [head.to_data(3), b"abcd".to_vec()].concat();
         assert_eq!(ImageHead::from_data(&data), Some((head, &b"abcd"[..])));
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attitude_has_28_bytes_and_comes_back() {
+    fn pose_data_has_28_bytes_and_round_trips() {
         let pose = Pose { quaternion: [1., 0., 0., 0.], acceleration: [0., 0., 9.81] };
         assert_eq!(pose.to_data().len(), 28);
         assert_eq!(Pose::from_data(&pose.to_data()), Some(pose));

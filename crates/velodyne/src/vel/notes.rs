@@ -1,5 +1,5 @@
-//! What the manifest of a `.vel` log notes, so that a log is resumed without reading
-//! anything.
+//! The private state of a `.vel` log in its manifest, with which a log is opened without
+//! reading it again.
 
 use logtool_core::{Damage, Manifest, Result, TopicId};
 use serde::{Deserialize, Serialize};
@@ -11,41 +11,41 @@ use crate::{
     vel::{index::IndexVerdict, topics::TopicKind, wire::SizeField},
 };
 
-/// What the format is called, in a manifest too.
+/// The name of the format, also in manifests.
 pub(crate) const FORMAT_NAME: &str = "vel";
 
-/// All that readers of parts need, and the survey found out.
+/// The results of the index pass that readers of parts need.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Notes {
     /// The version of the file.
     pub(crate) version: (u16, u16),
     pub(crate) size_field: SizeField,
     pub(crate) index: IndexVerdict,
-    /// Where the messages begin, and where the last of them ends.
+    /// The start of the first message and the end of the last one.
     pub(crate) messages: (u64, u64),
-    /// Whether a mark says that they end there.
+    /// Whether a mark ends the messages.
     pub(crate) has_end_mark: bool,
-    /// What cannot be read, in the order of the file.
+    /// The damaged ranges, in the order of the file.
     pub(crate) gaps: Vec<Damage>,
-    /// The validity of the messages of which points are made.
+    /// The validity byte of the messages whose packets are decoded to points.
     pub(crate) valid: u8,
-    /// The messages of packets that are broken, in the order of the file.
+    /// The broken messages of packets, in the order of the file.
     pub(crate) broken: Vec<BrokenMessage>,
-    /// What the topics are, but for the derived one.
+    /// The topics, except the derived one.
     pub(crate) topics: Vec<TopicKind>,
-    /// The topic of the points that are made of the packets.
+    /// The topic of the points, which is derived from the packets.
     pub(crate) points: Option<TopicId>,
-    /// The lidar that sent them, if it is known.
+    /// The lidar that sent the packets, if it is known.
     pub(crate) lidar: Option<Lidar>,
-    /// What is odd, but for what is of the lidar.
+    /// The anomalies, except those of the lidar.
     pub(crate) oddities: Vec<Oddity>,
 }
 
-/// A message of packets that the file ends within, or that has a wrong size.
+/// A message of packets that is cut by the end of the file, or whose size is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BrokenMessage {
     pub(crate) at: u64,
-    /// How long it is up to the end of its last packet that can be read.
+    /// The length of the message up to the end of its last complete packet.
     pub(crate) len: u64,
 }
 
@@ -62,7 +62,7 @@ impl Notes {
         self.broken.get(first).is_some_and(|broken| broken.at < end)
     }
 
-    /// The topic of messages of `kind`.
+    /// Returns the topic of messages of `kind`.
     pub(crate) fn topic(&self, kind: TopicKind) -> Option<TopicId> {
         let position = |kind| self.topics.iter().position(|known| *known == kind);
         let index = position(kind).or_else(|| position(TopicKind::OtherRaw))?;
@@ -70,8 +70,8 @@ impl Notes {
     }
 }
 
-/// Of a `.vel` log with this manifest: the topic of the messages of packets, the validity
-/// of those that are valid, and what sent them.
+/// Returns from the manifest of a `.vel` log: the topic of the messages of packets, the
+/// validity byte of valid messages, and the lidar that sent the packets.
 pub(crate) fn packets_topic(
     manifest: &Manifest,
 ) -> Result<(Option<TopicId>, u8, Option<Sensor>)> {

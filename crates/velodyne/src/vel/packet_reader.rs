@@ -1,4 +1,4 @@
-//! The packets in the messages of a log.
+//! Extracts the packets from the messages of a log.
 
 use logtool_core::{Manifest, Record, Result, TopicId};
 
@@ -7,7 +7,7 @@ use crate::{
     vel::{notes, points},
 };
 
-/// Takes the packets out of the messages of a `.vel` log.
+/// Extracts the packets from the messages of a `.vel` log.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketReader {
     topic: Option<TopicId>,
@@ -16,27 +16,27 @@ pub struct PacketReader {
 }
 
 impl PacketReader {
-    /// For the log that `manifest` is of.
+    /// Creates a reader for the log with this manifest.
     ///
     /// # Errors
-    /// `Malformed` if that is no `.vel` log.
+    /// `Malformed` if the manifest is not from a `.vel` log.
     pub fn new(manifest: &Manifest) -> Result<Self> {
         let (topic, valid, lidar) = notes::packets_topic(manifest)?;
         let unknown = Sensor { model: Model::Hdl64eS2, returns: ReturnMode::Strongest };
         Ok(Self { topic, valid, sensor: lidar.unwrap_or(unknown) })
     }
 
-    /// The topic of the messages of packets, if there is one.
+    /// Returns the topic of the messages of packets, if there is one.
     pub fn topic(&self) -> Option<TopicId> {
         self.topic
     }
 
-    /// Whether `message` is marked valid.
+    /// Returns whether `message` is marked valid.
     pub fn is_valid(&self, message: &Record<'_>) -> bool {
         message.payload.first() == Some(&self.valid)
     }
 
-    /// The packets of `message`, each as if it was a record, of the time when it came.
+    /// Returns the packets of `message` as records, each with the time of its arrival.
     pub fn packets<'r>(
         &self,
         message: Record<'r>,

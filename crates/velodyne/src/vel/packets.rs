@@ -1,4 +1,4 @@
-//! The packets of the lidar, a row each: a message holds the packets of some
+//! The packets of the lidar, one row each. A message contains the packets of some
 //! milliseconds.
 
 use arrow_array::{
@@ -14,7 +14,8 @@ use crate::{
     vel::wire::{self, PREFIX_LEN},
 };
 
-/// The columns. The time is that of the message, `index` the packet's place in it.
+/// Returns the columns. The time is that of the message, `index` the index of the packet
+/// in it.
 pub(crate) fn fields() -> Vec<Field> {
     let mut fields = vec![
         Field::new("validity", DataType::UInt8, false),
@@ -25,7 +26,7 @@ pub(crate) fn fields() -> Vec<Field> {
     fields
 }
 
-/// A decoder of these `columns`.
+/// Returns a decoder of these `columns`.
 pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
     let schema = rows::schema(fields());
     let wanted = rows::wanted(&schema, columns)?;

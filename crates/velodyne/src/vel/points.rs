@@ -1,4 +1,4 @@
-//! Points, made of the packets of a message.
+//! Decodes the packets of a message to points.
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -12,21 +12,21 @@ use crate::{
     vel::wire::{self, PACKET_LEN, PREFIX_LEN},
 };
 
-/// Nanoseconds in an hour, and in a second.
+/// Nanoseconds per hour and per second.
 const HOUR: i64 = 3_600_000_000_000;
 const SECOND: i64 = 1_000_000_000;
 
-/// What is further from what is expected, in nanoseconds, is no clock.
+/// A packet time that differs more from the expected one, in nanoseconds, is not used.
 const MOST_OFF: i64 = SECOND / 2;
 
-/// Turns messages of packets into rows of points.
+/// Decodes messages of packets to rows of points.
 pub(crate) struct VelPoints {
     sensor: Sensor,
     inner: PointDecoder,
 }
 
 impl VelPoints {
-    /// A decoder of the messages of `sensor` by way of a decoder of its packets.
+    /// Creates a decoder of the messages of `sensor` from a decoder of its packets.
     pub(crate) fn new(sensor: Sensor, inner: PointDecoder) -> Self {
         Self { sensor, inner }
     }
@@ -60,7 +60,8 @@ impl Decoder for VelPoints {
     }
 }
 
-/// How far the points of a message of up to so many `packets` may be from its time.
+/// Returns the maximum distance between the time of a message of up to `packets` packets
+/// and the times of its points.
 pub(crate) fn reach(lidar: &Lidar, packets: u64) -> Reach {
     let Reach { before, after } = lidar.reach();
     let earlier = (packets as f64 * lidar.sensor.packet_nanos()) as u64;
@@ -71,11 +72,11 @@ pub(crate) fn reach(lidar: &Lidar, packets: u64) -> Reach {
     }
 }
 
-/// The packets of a message, each as if it was a record.
+/// Returns the packets of a message as records.
 ///
-/// The message was written when the last of them had come. Those before it are as much
-/// earlier as they say; where they say nothing, as packets of this sensor follow on each
-/// other.
+/// A message is written when its last packet has arrived. The times of the packets before
+/// it follow from the timestamps in the packets, or else from the packet rate of the
+/// sensor.
 pub(crate) fn packets<'r>(
     sensor: Sensor,
     message: Record<'r>,
@@ -95,7 +96,7 @@ pub(crate) fn packets<'r>(
         let is_clock = |told: &i64| (told - expected).abs() < MOST_OFF;
         let told = told.filter(|_| sensor.model.tells_time()).filter(is_clock);
         let early = told.unwrap_or(expected);
-        // Where no time is told, none is before it.
+        // A message without a time has packets without a time.
         let time = match message.time {
             Timestamp::MAX => Timestamp::MAX,
             time => Timestamp::from_nanos(time.as_nanos().saturating_sub(early)),
@@ -144,16 +145,16 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_as_early_as_they_say_also_across_the_hour() {
+    fn packet_times_follow_their_timestamps_across_the_hour() {
         let stamps = [3_599_999_900, 188, 476];
         assert_eq!(early(Model::Hdl64eS2, &stamps), [576_000, 288_000, 0]);
     }
 
     #[test]
-    fn packets_without_a_clock_are_as_early_as_is_usual() {
+    fn packet_times_without_a_clock_follow_the_packet_rate() {
         let text = [0x6544_204f, 0x3276_0c21, 0x6544_204f];
         assert_eq!(early(Model::Hdl64eS1, &text), [769_200, 384_600, 0]);
-        // Nothing that a clock would say.
+        // Values that no clock would state.
         assert_eq!(early(Model::Hdl64eS2, &[5, 1_999_999_999]), [288_000, 0]);
     }
 }

@@ -1,30 +1,31 @@
-//! Whether the positions of a log are degrees, or degrees and minutes.
+//! Decides whether the positions of a log are in degrees, or in degrees and minutes.
 //!
-//! The specification does not say, and no field does. What is beyond 90 and 180 cannot be
-//! degrees; but a receiver may say anything before it knows where it is, and bytes flip, so
-//! most of the positions have to agree.
+//! Neither the specification nor a field states the unit. Values beyond 90 and 180 cannot
+//! be degrees. However, a receiver without a fix may report any value, and bytes can be
+//! corrupted. The majority of the positions therefore decides.
 
 use crate::vel::message::Gps;
 
-/// The positions of a log.
+/// Statistics of the positions of a log.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Positions {
     known: Votes,
-    /// The same of messages that say that they know none, for want of better.
+    /// Positions of messages that state that they have no fix. Used if there are no
+    /// others.
     unsure: Votes,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Votes {
     all: u64,
-    /// Those that cannot be degrees,
+    /// Positions that cannot be degrees.
     odd: u64,
-    /// and of these those that can be degrees and minutes.
+    /// Of these, positions that can be degrees and minutes.
     in_minutes: u64,
 }
 
 impl Positions {
-    /// Takes note of one.
+    /// Adds a position.
     pub(crate) fn observe(&mut self, gps: &Gps) {
         let (north, east) = (gps.latitude.abs(), gps.longitude.abs());
         if north.is_nan() || east.is_nan() || (north, east) == (0.0, 0.0) {
@@ -39,13 +40,13 @@ impl Positions {
         votes.in_minutes += u64::from(is_in_minutes);
     }
 
-    /// Whether they are degrees and minutes.
+    /// Returns whether the positions are in degrees and minutes.
     pub(crate) fn are_in_minutes(&self) -> bool {
         let votes = self.votes();
         votes.in_minutes * 2 > votes.all
     }
 
-    /// What is odd about them, in a sentence.
+    /// Describes the positions that cannot be degrees, if there are any.
     pub(crate) fn odd(&self) -> Option<String> {
         let Votes { all, odd, in_minutes } = *self.votes();
         let are_in_minutes = self.are_in_minutes();
@@ -57,9 +58,11 @@ impl Positions {
         };
         Some(match are_in_minutes {
             true => format!(
-                "{some} cannot be degrees: they are taken for degrees and minutes, ddmm.mmmm"
+                "{some} cannot be degrees: decoded as degrees and minutes, ddmm.mmmm"
             ),
-            false => format!("{some} cannot be degrees, as the others are: no places"),
+            false => format!(
+                "{some} cannot be degrees, unlike the others: dropped from tracks"
+            ),
         })
     }
 
@@ -82,23 +85,23 @@ mod tests {
     }
 
     #[test]
-    fn one_that_cannot_be_is_an_outlier_and_no_unit() {
+    fn single_impossible_position_is_an_outlier() {
         let good = (-33.9, -70.6, 1);
         let all = positions(&[good, good, good, (-33.9, 999.0, 1)]);
         assert!(!all.are_in_minutes());
         assert!(all.odd().unwrap().starts_with("1 of 4 positions cannot be degrees"));
-        // Whoever knows of no place may say what it likes.
+        // A receiver without a fix may report any value.
         let all = positions(&[(5_021.8, 733.5, 0), (5_021.8, 733.5, 0), good]);
         assert_eq!((all.are_in_minutes(), all.odd()), (false, None));
     }
 
     #[test]
-    fn degrees_and_minutes_are_what_most_positions_can_be() {
+    fn most_positions_decide_between_degrees_and_minutes() {
         // Koblenz: 50.36 N, 7.56 E.
         let all = positions(&[(5_021.8, 733.5, 1), (5_021.8, 733.5, 2), (0.0, 0.0, 1)]);
         assert!(all.are_in_minutes());
         assert!(all.odd().unwrap().starts_with("all 2 positions cannot be degrees"));
-        // There are no 75 minutes.
+        // Minutes are below 60.
         assert!(!positions(&[(5_075.0, 733.5, 1)]).are_in_minutes());
         assert!(positions(&[(5_021.8, 733.5, 0)]).are_in_minutes());
     }

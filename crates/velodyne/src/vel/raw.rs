@@ -1,4 +1,4 @@
-//! Messages of which only the header is known: their data, as it is.
+//! Messages of unknown types: the header and the undecoded data.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{
     vel::wire::{self, PREFIX_LEN},
 };
 
-/// The columns.
+/// Returns the columns.
 pub(crate) fn fields() -> Vec<Field> {
     vec![
         Field::new("validity", DataType::UInt8, false),
@@ -24,7 +24,7 @@ pub(crate) fn fields() -> Vec<Field> {
     ]
 }
 
-/// A decoder of these `columns`.
+/// Returns a decoder of these `columns`.
 pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
     let schema = rows::schema(fields());
     let wanted = rows::wanted(&schema, columns)?;

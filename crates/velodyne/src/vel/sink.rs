@@ -1,4 +1,4 @@
-//! Writing the records of a log into a new one: as they are, none lost.
+//! Copies the records of `.vel` logs to a new log without loss.
 
 use std::io::{Seek, Write};
 
@@ -15,28 +15,29 @@ use crate::vel::{
     write::{Writer, WriterOptions},
 };
 
-/// How much is copied at once.
+/// The bytes that are copied at once.
 const COPY: u64 = 1 << 20;
 
-/// Writes records of the topics of a manifest.
+/// Writes records of the topics of one or several manifests.
 pub(crate) struct VelSink<W> {
     writer: Writer<W>,
     size_field: SizeField,
     extracts: Vec<Own>,
 }
 
-/// A log that records are taken of.
+/// A source log.
 struct Own {
     notes: Notes,
     end: u64,
 }
 
 impl<W: Write + Seek> VelSink<W> {
-    /// Starts a log in `out` that holds what is wanted of `extracts`, which count from
-    /// the same moment; written as the first of them was.
+    /// Starts a log in `out` for the selected records of `extracts`. All extracts count
+    /// time from the same origin. The version, the size field and the end mark are those
+    /// of the first one.
     ///
     /// # Errors
-    /// `Unsupported` if one is of another format, or for `options` that a `.vel` log
+    /// `Unsupported` if an extract has another format, or for `options` that a `.vel` log
     /// cannot follow.
     pub(crate) fn new(
         out: W,
@@ -48,26 +49,31 @@ impl<W: Write + Seek> VelSink<W> {
             Err(Error::new(ErrorKind::Unsupported, what))
         };
         if options.compression.is_some() {
-            return unsupported("compressed records");
+            return unsupported("writing compressed records");
         }
         if !options.rename.is_empty() {
-            return unsupported("topics of new names");
+            return unsupported("writing renamed topics");
         }
         if options.retimed {
-            return unsupported("records at times that are not those in them");
+            return unsupported(
+                "writing records at times other than those in the records",
+            );
         }
         let mut all = Vec::new();
         for Extract { manifest, .. } in extracts {
             if manifest.format != ENCODING {
-                let what =
-                    format!("{} as a .vel log: {}", manifest.format, lack(manifest));
+                let what = format!(
+                    "writing {} as a .vel log: {}",
+                    manifest.format,
+                    lack(manifest)
+                );
                 return Err(Error::new(ErrorKind::Unsupported, what));
             }
             let notes: Notes = manifest.noted(FORMAT_NAME)?;
             all.push(Own { notes, end: manifest.bytes });
         }
         let Some(Own { notes, .. }) = all.first() else {
-            return unsupported("nothing at all");
+            return unsupported("writing no logs");
         };
         let as_it_was = WriterOptions {
             version: notes.version,
@@ -81,12 +87,12 @@ impl<W: Write + Seek> VelSink<W> {
     }
 }
 
-/// Why there is nothing to take of the log of `manifest`: of one that nothing could be read of,
-/// what is to be said of it.
+/// Returns why the log of `manifest` cannot be written: its warnings if nothing could be
+/// read, otherwise that it has no packets.
 fn lack(manifest: &Manifest) -> String {
     match manifest.topics.is_empty() && !manifest.remarks.is_empty() {
         true => manifest.remarks.join("; "),
-        false => "there are no packets of lidars in it".to_owned(),
+        false => "it has no packets of lidars".to_owned(),
     }
 }
 
@@ -97,9 +103,9 @@ impl Own {
         at.is_some_and(|at| self.notes.broken_at(at).is_some())
     }
 
-    /// Whether every byte between `start` and `end` belongs to a message.
+    /// Returns whether every byte between `start` and `end` belongs to a message.
     fn is_sound(&self, start: u64, end: u64) -> bool {
-        // They are in the order of the file, and apart.
+        // Gaps are sorted and do not overlap.
         let gaps = &self.notes.gaps;
         let before = gaps.partition_point(|gap| gap.bytes.start < end);
         let last = before.checked_sub(1).and_then(|index| gaps.get(index));
@@ -112,16 +118,16 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
         let topics = |own: &&Own| record.topic.index() < own.notes.topics.len();
         let Some(own) = self.extracts.get(from).filter(topics) else {
-            let what = format!("the log has no topic number {}", record.topic.0);
+            let what = format!("the log has no topic with id {}", record.topic.0);
             return Err(Error::new(ErrorKind::NoSuch, what));
         };
         let header = wire::header(record.payload);
         let (Some(header), Some(data)) = (header, record.payload.get(PREFIX_LEN..))
         else {
-            return Err(Error::new(ErrorKind::Malformed, "a message without a header"));
+            return Err(Error::new(ErrorKind::Malformed, "message without a header"));
         };
         if own.is_broken(&record) && header.kind == kind::VELODYNE {
-            // The number says how many packets there were before it was broken.
+            // The count of a broken message includes the packets that were lost.
             let packets = wire::packets(data);
             let count = u32::try_from(packets.len()).unwrap_or(u32::MAX);
             let data: [&[u8]; 2] = [&count.to_le_bytes(), packets.as_flattened()];
@@ -166,7 +172,9 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
         while at < end {
             let bytes = source.read_at(at..end.min(at + COPY))?;
             if bytes.is_empty() {
-                return Err(Error::new(ErrorKind::Io, "the file is shorter now").at(at));
+                return Err(
+                    Error::new(ErrorKind::Io, "the file has become shorter").at(at)
+                );
             }
             self.writer.raw(&bytes)?;
             at += bytes.len() as u64;
@@ -179,14 +187,16 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
     }
 }
 
-/// How many seconds the records that are wanted of `extracts` can take.
+/// Returns an upper bound of the duration of the selected records of `extracts`, in
+/// seconds.
 fn seconds(extracts: &[Extract<'_>]) -> u32 {
     let mut all = TimeRange::EMPTY;
     for Extract { manifest, selection } in extracts {
         let wanted = manifest.topics().filter(|(id, _)| selection.topics.contains(*id));
         let times = wanted.filter_map(|(_, topic)| topic.time);
         let own = times.fold(TimeRange::EMPTY, |all, next| all.cover(&next));
-        // Some messages are of times that the log does not believe.
+        // Times of messages may be outliers, which the time range of the log does not
+        // include.
         let known = manifest.time.unwrap_or(TimeRange::EMPTY);
         let start = own.start.max(known.start).max(selection.time.start);
         let end = own.end.min(known.end).min(selection.time.end);

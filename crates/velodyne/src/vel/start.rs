@@ -1,7 +1,7 @@
-//! Where the messages begin, and what their sizes count.
+//! Finds the first message, and detects which bytes the sizes of messages include.
 //!
-//! The specification says both that a header has 21 bytes and that data has size - 17.
-//! Files tell: of the two readings, one makes message follow on message.
+//! The specification states both that a header has 21 bytes and that data has size - 17
+//! bytes. With the correct interpretation, each message is followed by another one.
 
 use logtool_core::{Cut, Result, Window};
 
@@ -10,17 +10,17 @@ use crate::vel::{
     wire::{self, HEAD_LEN, Head, SIZE_LEN, SizeField},
 };
 
-/// How many messages are tried in either reading.
+/// The number of messages that are tried with each interpretation.
 const TRIED: u32 = 200;
 
-/// What the start of a file tells of the rest.
+/// The result of examining the start of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Start {
-    /// Where the first message begins.
+    /// The position of the first message.
     pub(crate) at: u64,
     pub(crate) size_field: SizeField,
-    /// How many messages follow on each other, if sizes count 17 bytes of header, and if
-    /// they count 21.
+    /// The number of consecutive messages if sizes include 17 bytes of header, and if
+    /// they include 21.
     pub(crate) votes: [u32; 2],
 }
 
@@ -30,12 +30,12 @@ const READINGS: [SizeField; 2] = [SizeField::AfterItself, SizeField::Whole];
 pub(crate) fn find(head: Head, end: u64, window: &mut Window<'_>) -> Result<Start> {
     let behind_index = HEAD_LEN as u64 + 8 * u64::from(head.entries);
     let here = vote(behind_index.min(end), end, window)?;
-    // A log can end before its first message.
+    // A log can be empty.
     let is_end = wire::end_mark(&window.peek(here.at, SIZE_LEN)?);
     if here.votes != [0, 0] || is_end {
         return Ok(here);
     }
-    // The index is not as long as it says, or the first message is broken.
+    // The index has another length than declared, or the first message is broken.
     let mut first: Option<u64> = None;
     for size_field in READINGS {
         let next = Judge { size_field, end }.next(HEAD_LEN as u64, window)?;
@@ -46,8 +46,9 @@ pub(crate) fn find(head: Head, end: u64, window: &mut Window<'_>) -> Result<Star
     Ok(Start { at, ..vote(first, end, window)? })
 }
 
-/// Where the messages begin, if the first that can be read is at `first`: where the index
-/// says, if it can be there; else behind the index. What lies before `first` is lost.
+/// Returns the start of the messages if the first readable message is at `first`: the
+/// position in the first index entry if it is possible, otherwise the end of the index.
+/// The bytes before `first` are lost.
 fn beginning(behind_index: u64, first: u64, window: &Window<'_>) -> Result<u64> {
     let entry = Cut::new(&window.peek(HEAD_LEN as u64, 8)?).u64().unwrap_or(0);
     let is_behind_itself = entry >= HEAD_LEN as u64 + 8;
@@ -70,16 +71,17 @@ fn vote(at: u64, end: u64, window: &Window<'_>) -> Result<Start> {
     Ok(Start { at, size_field, votes: [after.messages, whole.messages] })
 }
 
-/// Messages that follow on each other.
+/// A chain of consecutive messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Chain {
     messages: u32,
-    /// Those that have the length that their type wants. Of two readings by which as many
-    /// follow on each other, this tells: one message and a mark may look like a longer one.
+    /// The number of messages with the length of their type. This decides between two
+    /// interpretations with equally long chains: one message and the end mark may look
+    /// like a longer message.
     fitting: u32,
 }
 
-/// The messages that follow on each other from `at` on.
+/// Returns the chain of messages that starts at `at`.
 fn chain(judge: Judge, mut at: u64, window: &Window<'_>) -> Result<Chain> {
     let mut chain = Chain::default();
     while chain.messages < TRIED {
@@ -88,7 +90,7 @@ fn chain(judge: Judge, mut at: u64, window: &Window<'_>) -> Result<Chain> {
                 at += message.len;
                 chain.fitting += 1;
             }
-            // Nothing is known of it but that the next should follow on it.
+            // A message of unknown length is accepted if another one follows it.
             Look::Message(message) if judge.goes_on(at + message.len, window)? => {
                 at += message.len;
             }

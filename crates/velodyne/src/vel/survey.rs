@@ -1,8 +1,8 @@
-//! One pass over all messages: what the log holds, where it can be split, what is lost.
+//! Builds the manifest in one pass over all messages: topics, parts and damage.
 //!
-//! The index says where each second begins, and no more; so the survey goes from header
-//! to header, and checks the index on the way. The data of a message it passes over, but
-//! for what GPS says of UTC, and attitudes of the order of their numbers.
+//! The index only contains the starts of seconds, so the pass reads the header of each
+//! message, and verifies the index on the way. It skips the data, except UTC times in GPS
+//! messages and a few other fields.
 
 mod finish;
 mod heads;
@@ -42,13 +42,13 @@ use crate::{
     },
 };
 
-/// How many stretches that cannot be read are told one by one.
+/// The maximum number of damaged ranges that are reported separately.
 const MAX_GAPS: usize = 1 << 16;
 
-/// How many types that are not known are told apart.
+/// The maximum number of unknown types with topics of their own.
 const MAX_RAW: usize = 1 << 10;
 
-/// Surveys the `.vel` log in `source`.
+/// Builds the manifest of the `.vel` log in `source`.
 pub(crate) fn survey(
     source: &Arc<dyn Source>,
     options: OpenOptions,
@@ -59,35 +59,35 @@ pub(crate) fn survey(
     let known = wire::head(&bytes);
     let head = match known {
         Some(head) => head,
-        // The messages are found without their index.
+        // The messages can be found without the index.
         None if options.is_format_given => {
             let (major, minor) = FORMAT_VERSION;
             Head { major, minor, entries: 0 }
         }
         None if bytes.starts_with(&MAGIC) => {
-            let what = "a .vel log without an index";
+            let what = "the file ends before the index";
             return Err(Error::new(ErrorKind::Malformed, what).at(0));
         }
         None => {
-            return Err(Error::new(ErrorKind::Unrecognized, "no .vel log").at(0));
+            return Err(Error::new(ErrorKind::Unrecognized, "not a .vel log").at(0));
         }
     };
     let start = start::find(head, source.len(), &mut window)?;
     let mut survey = Survey::new(head, start, source, options)?;
     if known.is_none() {
         let lost = Damage::new(DamageKind::Garbled, 0..start.at.min(source.len()));
-        survey.gaps.push(lost.because("the header and the index are lost"));
+        survey.gaps.push(lost.because("the header and the index are damaged"));
     }
     survey.walk(&mut window)?;
     survey.finish(&mut window, lidar)
 }
 
-/// What is known so far.
+/// The state of the index pass.
 struct Survey {
     head: Head,
     start: Start,
     judge: Judge,
-    /// The longest message that is kept.
+    /// The maximum length of a message that is delivered as a record.
     limit: u64,
     topics: Vec<TopicKind>,
     stats: Stats,
@@ -100,9 +100,9 @@ struct Survey {
     has_end_mark: bool,
     /// The position of the first message after the end mark, if there is one.
     trailing_message: Option<u64>,
-    /// Where the last message ends.
+    /// The end of the last message.
     messages_end: u64,
-    /// The last search for a message: from where on, and where one was found.
+    /// The last search for a message: its start and its result.
     searched: Option<(u64, Option<u64>)>,
 }
 
@@ -134,13 +134,13 @@ impl Survey {
         })
     }
 
-    /// Goes from message to message.
+    /// Iterates over all messages.
     fn walk(&mut self, window: &mut Window<'_>) -> Result<()> {
         let (mut at, end) = (self.start.at, self.judge.end);
         while at < end {
             let bytes = self.sight(at, window)?;
             if bytes.is_empty() {
-                // The source is shorter than it said.
+                // The source is shorter than its length.
                 self.gaps.push(Damage::new(DamageKind::Truncated, at..end));
                 break;
             }
@@ -179,9 +179,9 @@ impl Survey {
         Ok(())
     }
 
-    /// The first bytes at `at`: [`SEEN`] where there are so many.
+    /// Returns the first bytes at `at`: [`SEEN`] bytes if the file has them.
     fn sight(&mut self, at: u64, window: &mut Window<'_>) -> Result<Bytes> {
-        // Until it is clear which lidar it is all of each message is read.
+        // Until the lidar is identified, each message is read completely.
         let head = match self.probing.is_enough() {
             true => self.heads.at(at, self.stats.messages()),
             false => None,
@@ -189,9 +189,9 @@ impl Survey {
         head.map_or_else(|| window.at(at, SEEN), Ok)
     }
 
-    /// Returns whether `message` is one: its data is as it should be, or no other message
-    /// begins inside it and something follows on it. The size of a message that contains
-    /// others is wrong.
+    /// Returns whether `message` is valid: its data has the expected length, or no other
+    /// message starts inside it and something follows it. A message that contains others
+    /// has a wrong size.
     fn is_one(
         &mut self,
         at: u64,
@@ -204,8 +204,8 @@ impl Survey {
                 && self.next(at + 1, window)?.is_none_or(|next| next >= end))
     }
 
-    /// Finds out whether there is a message after the end mark at `at`. It is reported
-    /// only: the log ends at the mark.
+    /// Searches for a message after the end mark at `at`. It is only reported, because
+    /// the log ends at the mark.
     fn inspect_trailing_bytes(
         &mut self,
         at: u64,
@@ -215,8 +215,8 @@ impl Survey {
         Ok(())
     }
 
-    /// Where the next message begins, from `from` on. What was found is remembered, so
-    /// that no stretch is searched twice.
+    /// Returns the position of the next message at or after `from`. The result is
+    /// remembered so that no range is searched twice.
     fn next(&mut self, from: u64, window: &mut Window<'_>) -> Result<Option<u64>> {
         if self.gaps.len() >= MAX_GAPS {
             return Ok(None);
@@ -233,7 +233,7 @@ impl Survey {
         }
     }
 
-    /// Takes note of the `message` at `at`, of which `bytes` are seen.
+    /// Records the `message` at `at`, whose first bytes are `bytes`.
     fn message(
         &mut self,
         at: u64,
@@ -265,8 +265,8 @@ impl Survey {
         Ok(())
     }
 
-    /// Looks at the packets of the `message` at `at`, of which `len` bytes are there, as
-    /// long as it is not clear which lidar sent them.
+    /// Passes the packets of the `message` at `at` to the probe until the lidar is
+    /// identified. `len` is the number of bytes of the message that exist.
     fn look_at_packets(
         &mut self,
         at: u64,
@@ -285,8 +285,8 @@ impl Survey {
         Ok(())
     }
 
-    /// Takes note of the broken message at `at`, of which this many packets can be read.
-    /// Returns where the last of them ends, or `at` if there are none.
+    /// Records the broken message at `at` with this number of complete packets. Returns
+    /// the end of the last packet, or `at` if there are none.
     fn broken(
         &mut self,
         at: u64,
@@ -311,8 +311,8 @@ impl Survey {
         Ok(at + len)
     }
 
-    /// Steps over what cannot be read at `at`, and says where reading goes on. Packets of a
-    /// message with a wrong size are read.
+    /// Records the damage at `at`, and returns the position at which reading continues.
+    /// Packets of a message with a wrong size are read.
     fn damaged(&mut self, at: u64, look: Look, window: &mut Window<'_>) -> Result<u64> {
         let end = self.judge.end;
         let next = self.next(at + 1, window)?;
@@ -325,15 +325,15 @@ impl Survey {
             rest = self.broken(at, header, packets, window)?;
         }
         match rest == next {
-            // All of its packets are there: only its size is wrong.
+            // All packets are complete: only the size is wrong.
             true => self.stats.odd_lengths += 1,
             false => self.gaps.push(Damage::new(kind, rest..next)),
         }
         Ok(next)
     }
 
-    /// Returns the header at `at`, if it is that of a message of packets, and how many
-    /// plausible packets follow on it before `next`.
+    /// Returns the header at `at` if it is that of a message of packets, and the number
+    /// of plausible packets between it and `next`.
     fn plausible_packets(
         &self,
         at: u64,
@@ -364,7 +364,7 @@ impl Survey {
         Ok(Some((header, packets)))
     }
 
-    /// The id of the topic of messages of `kind`.
+    /// Returns the id of the topic of messages of `kind`.
     fn topic(&mut self, kind: TopicKind) -> TopicId {
         let known = self.topics.iter().position(|known| *known == kind);
         let index = known.unwrap_or_else(|| {
@@ -387,7 +387,7 @@ impl Survey {
     }
 }
 
-/// How many bytes the payload of `message` has.
+/// Returns the length of the payload of `message`.
 fn payload_len(message: &Message) -> u64 {
     topics::payload_len(message)
 }

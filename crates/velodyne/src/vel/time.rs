@@ -1,9 +1,9 @@
-//! The program's clock.
+//! The clock of the recording program.
 
 use logtool_core::Timestamp;
 
-/// The time of a message: milliseconds since the program started, rounded to the
-/// nanosecond; the end of time for what is no time, or none that nanoseconds can tell.
+/// Returns the time of a message from the milliseconds since the program started, rounded
+/// to nanoseconds. Returns `Timestamp::MAX` if the value is not finite or out of range.
 pub(crate) fn of_millis(millis: f64) -> Timestamp {
     let nanos = (millis * 1e6).round();
     match nanos.abs() < i64::MAX as f64 {

@@ -1,4 +1,4 @@
-//! What the topics of a `.vel` log are.
+//! The topics of a `.vel` log.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// The messages of one topic.
+/// The kind of messages of one topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TopicKind {
@@ -26,20 +26,20 @@ pub(crate) enum TopicKind {
     Image,
     Pose,
     Packets,
-    /// Of a type that is not known, or not of the length that the type says.
+    /// A message with an unknown type, or without the length of its type.
     Raw {
         kind: u32,
         version: i32,
     },
-    /// The same, after more types than one would believe.
+    /// Raw messages beyond the maximum number of topics.
     OtherRaw,
 }
 
-/// The encoding of the payloads: a message without its size.
+/// The encoding of the payloads: messages without their sizes.
 pub(crate) const ENCODING: &str = "vel";
 
 impl TopicKind {
-    /// The topic of `message`.
+    /// Returns the topic of `message`.
     pub(crate) fn of(message: &Message) -> Self {
         let header = &message.header;
         let can_hold = wire::can_hold(header.kind, message.data_len());
@@ -53,7 +53,7 @@ impl TopicKind {
         }
     }
 
-    /// The topic, of which nothing is counted yet.
+    /// Returns the topic without records.
     pub(crate) fn topic(self) -> Result<Topic> {
         let (name, type_name, definition) = match self {
             Self::Obd => ("obd", "OBDDataM", layouts::definition(layouts::OBD)),
@@ -94,7 +94,7 @@ impl TopicKind {
         Ok(rows::schema(fields))
     }
 
-    /// A decoder of the topic.
+    /// Returns a decoder of the topic.
     pub(crate) fn decoder(self, columns: &Columns) -> Result<Box<dyn Decoder>> {
         Ok(match self {
             Self::Obd => Box::new(layouts::decoder(layouts::OBD, columns)?),
@@ -107,7 +107,7 @@ impl TopicKind {
     }
 }
 
-/// How many bytes the payload of `message` has.
+/// Returns the length of the payload of `message`.
 pub(crate) fn payload_len(message: &Message) -> u64 {
     message.len - (wire::HEADER_LEN - PREFIX_LEN) as u64
 }

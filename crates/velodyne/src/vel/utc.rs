@@ -1,26 +1,26 @@
-//! From the clock of the program to UTC, as the GPS messages tell.
+//! The offset between the clock of the program and UTC, from GPS messages.
 
 use logtool_core::{ClockFit, Timestamp};
 
 use crate::{clock_fit, vel::message::Gps};
 
-/// How many messages are kept: at one a second, three days.
+/// The maximum number of stored messages: three days at one per second.
 const MAX_OBSERVATIONS: usize = 1 << 18;
 
 const SECOND: i64 = 1_000_000_000;
 
-/// What the GPS messages say.
+/// The UTC times of GPS messages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GpsTimes {
-    /// UTC less the program's clock, in nanoseconds, of messages with a position and
+    /// UTC minus the clock of the program in nanoseconds, for messages with a fix and
     /// without a warning.
     offsets: Vec<i64>,
-    /// The same of all other messages, used if there is no better one.
+    /// The offsets of all other messages. Used only if `offsets` is empty.
     unsure: Vec<i64>,
 }
 
 impl GpsTimes {
-    /// Takes note of what a message of `time` says.
+    /// Adds a message that was recorded at `time`.
     pub(crate) fn observe(&mut self, time: Timestamp, gps: &Gps) {
         let Some(utc) = utc_nanos(gps) else { return };
         let Some(offset) = utc.checked_sub(time.as_nanos()) else { return };
@@ -33,8 +33,7 @@ impl GpsTimes {
         }
     }
 
-    /// The mapping in the middle of what was observed: half of it lies closer to it than
-    /// the spread.
+    /// Returns the median offset and the spread.
     pub(crate) fn fit(self) -> Option<ClockFit> {
         let is_sure = !self.offsets.is_empty();
         let offsets = if is_sure { self.offsets } else { self.unsure };
@@ -42,7 +41,8 @@ impl GpsTimes {
     }
 }
 
-/// The moment that `gps` tells, in nanoseconds since 1970, if it can be one.
+/// Returns the time that `gps` states in nanoseconds since 1970, or `None` if it is not a
+/// valid time.
 fn utc_nanos(gps: &Gps) -> Option<i64> {
     let [day, month, year] = gps.date.map(i64::from);
     let [hour, minute, second] = gps.time.map(i64::from);
@@ -57,12 +57,12 @@ fn utc_nanos(gps: &Gps) -> Option<i64> {
     is_one.then(|| seconds * SECOND)
 }
 
-/// Returns a message that states the UTC time `nanos` since 1970, which has to be a whole
-/// second, and nothing else; `None` for a time that such a message cannot state.
+/// Returns a message that states only the UTC time `nanos` since 1970. Returns `None` if
+/// that is not a whole second, or outside the range of such messages.
 pub(crate) fn gps_of(nanos: i64) -> Option<Gps> {
     let seconds = nanos.div_euclid(SECOND);
     let (day, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // The first day of a year is found by its neighbours, then that of a month.
+    // Find the year from a lower bound, then the month.
     let mut year = 1970 + day.div_euclid(366);
     while days(year + 1, 1, 1) <= day {
         year += 1;
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_is_the_days_since_1970() {
+    fn dates_are_converted_to_days_since_1970() {
         assert_eq!(days(1970, 1, 1), 0);
         assert_eq!(days(2000, 2, 29), 11_016);
         assert_eq!(days(2010, 9, 30), 14_882);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_states_whole_seconds_only() {
+    fn gps_message_states_only_whole_seconds() {
         // date -u -d @1437687665 +%FT%T
         let gps = gps_of(1_437_687_665 * SECOND).unwrap();
         assert_eq!((gps.date, gps.time), ([23, 7, 2015], [21, 41, 5]));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fourth_field_is_a_warning_and_no_part_of_the_time() {
+    fn fourth_field_is_a_warning_and_not_part_of_the_time() {
         let warned = Gps { warning: 1, ..at(7) };
         assert_eq!(utc_nanos(&warned), utc_nanos(&at(7)));
         // A message with a warning counts only where no other message states UTC.
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mapping_is_in_the_middle_and_says_how_far_others_are() {
+    fn fit_is_the_median_offset_with_its_spread() {
         let mut times = GpsTimes::default();
         for (second, late) in [(1, 0), (2, 30_000_000), (3, 10_000_000)] {
             let nanos = i64::from(second) * 1_000_000_000 + late;

@@ -1,55 +1,54 @@
-//! The bytes of a `.vel` log, as values.
-//!
-//! Functions of bytes: nothing here reads a file.
+//! Parses the bytes of a `.vel` log, without I/O.
 
 use logtool_core::Cut;
 use serde::{Deserialize, Serialize};
 
-/// What a `.vel` log begins with.
+/// The first bytes of a `.vel` log.
 pub const MAGIC: [u8; 4] = *b"\xa4VEL";
 
-/// The bytes before the index: magic, version, number of entries.
+/// The length of the file header: magic, version, number of entries.
 pub(crate) const HEAD_LEN: usize = 12;
 
-/// The bytes before the data of a message, its size included.
+/// The length of a message before its data, including the size.
 pub(crate) const HEADER_LEN: usize = 21;
 
-/// The bytes before the data of a record's payload: a message without its size.
+/// The length of a payload before the data. A payload is a message without its size.
 pub(crate) const PREFIX_LEN: usize = HEADER_LEN - SIZE_LEN;
 
-/// The bytes of the size of a message.
+/// The length of the size of a message.
 pub(crate) const SIZE_LEN: usize = 4;
 
-/// The validity of a message that is valid: `I`.
+/// The validity byte of valid messages: `I`.
 pub const VALID: u8 = 0x49;
 
-/// What some say instead, the specification's text being ambiguous: `1`.
+/// The validity byte that some writers use instead, because the specification is
+/// ambiguous: `1`.
 pub(crate) const VALID_DIGIT: u8 = 0x31;
 
-/// The size that is none: the messages end here.
+/// The size value that marks the end of the messages.
 pub(crate) const END: u32 = u32::MAX;
 
 /// The version of the format: major and minor.
 pub(crate) const FORMAT_VERSION: (u16, u16) = (1, 1);
 
-/// The version of all messages of which the layout is known.
+/// The version of all messages with a known layout.
 pub const VERSION: i32 = 100;
 
-/// How many bytes a packet of the sensor has.
+/// The length of a packet of the sensor.
 pub(crate) const PACKET_LEN: usize = 1206;
 
-/// What the size of a message counts.
+/// The bytes that the size of a message includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SizeField {
-    /// All that follows it: 17 bytes of header, and the data.
+    /// Everything after the size: 17 bytes of header, and the data.
     AfterItself,
-    /// The whole message, itself included: 21 bytes of header, and the data.
+    /// The whole message: 21 bytes of size and header, and the data.
     Whole,
 }
 
 impl SizeField {
-    /// How many bytes of the header it counts: 17 or 21.
+    /// Returns the number of header bytes that the size includes: 17 or 21.
     pub const fn header_bytes(self) -> u32 {
         match self {
             Self::AfterItself => 17,
@@ -58,13 +57,13 @@ impl SizeField {
     }
 }
 
-/// The type of a message, as the file numbers it.
+/// The types of messages.
 pub mod kind {
-    /// `OBDDataM`: what the car's diagnosis says.
+    /// `OBDDataM`: on-board diagnostics of the car.
     pub const OBD: u32 = 0x0001_4043;
     /// `GPSTDataM`: position and UTC.
     pub const GPS: u32 = 0x0001_4A32;
-    /// `ImageM`: a picture of one of the cameras.
+    /// `ImageM`: an image of one of the cameras.
     pub const IMAGE: u32 = 0x0001_09C9;
     /// `RobotPoseM`: attitude and acceleration.
     pub const POSE: u32 = 0x0001_E342;
@@ -72,46 +71,46 @@ pub mod kind {
     pub const VELODYNE: u32 = 0x0003_112B;
 }
 
-/// What a log says before its index.
+/// The header of a log, before its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) major: u16,
     pub(crate) minor: u16,
-    /// How many entries the index is said to have.
+    /// The number of entries that the header declares.
     pub(crate) entries: u32,
 }
 
-/// What a message says before its data.
+/// The header of a message, before its data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Header {
-    /// [`VALID`], or anything else for what its writer did not vouch for.
+    /// [`VALID`], or another value if the writer did not mark the message valid.
     pub validity: u8,
-    /// What it is: see [`kind`].
+    /// The type, see [`kind`].
     pub kind: u32,
-    /// Which version of that.
+    /// The version of the type.
     pub version: i32,
-    /// When, in milliseconds since the program started.
+    /// Milliseconds since the program started.
     pub millis: f64,
 }
 
-/// The head of the log that begins with `bytes`, if it is one.
+/// Parses the header of a log, or returns `None` if `bytes` is not one.
 pub(crate) fn head(bytes: &[u8]) -> Option<Head> {
     let mut cut = Cut::new(bytes.strip_prefix(&MAGIC)?);
     Some(Head { major: cut.u16()?, minor: cut.u16()?, entries: cut.u32()? })
 }
 
-/// Whether the messages are said to end where `bytes` begin.
+/// Returns whether `bytes` starts with the mark that ends the messages.
 pub(crate) fn end_mark(bytes: &[u8]) -> bool {
     Cut::new(bytes).u32() == Some(END)
 }
 
-/// The size and the header of the message at the start of `bytes`.
+/// Parses the size and the header of the message at the start of `bytes`.
 pub(crate) fn message(bytes: &[u8]) -> Option<(u32, Header)> {
     let size = Cut::new(bytes).u32()?;
     Some((size, header(bytes.get(SIZE_LEN..)?)?))
 }
 
-/// The header at the start of a record's payload.
+/// Parses the header at the start of a payload.
 pub(crate) fn header(payload: &[u8]) -> Option<Header> {
     let mut cut = Cut::new(payload);
     Some(Header {
@@ -122,7 +121,7 @@ pub(crate) fn header(payload: &[u8]) -> Option<Header> {
     })
 }
 
-/// How long the data of a message of `kind` is, as far as its first bytes say.
+/// Returns the length of the data of a message of `kind`, as declared by its first bytes.
 pub(crate) fn declared_len(kind: u32, data: &[u8]) -> Option<u64> {
     match kind {
         kind::OBD | kind::POSE => Some(28),
@@ -133,9 +132,10 @@ pub(crate) fn declared_len(kind: u32, data: &[u8]) -> Option<u64> {
     }
 }
 
-/// Whether data of `len` bytes that begin with `data` is what messages of `kind` have.
+/// Returns whether `len` bytes that start with `data` are valid data of a message of
+/// `kind`.
 ///
-/// Of fewer packets than are said to be there, whole ones are all the same.
+/// Fewer complete packets than declared are also valid.
 pub(crate) fn fits(kind: u32, data: &[u8], len: u64) -> bool {
     match declared_len(kind, data) {
         Some(declared) if kind == kind::VELODYNE => {
@@ -146,8 +146,8 @@ pub(crate) fn fits(kind: u32, data: &[u8], len: u64) -> bool {
     }
 }
 
-/// Whether data of `len` bytes can be that of messages of `kind`, whatever number it
-/// begins with says of the rest.
+/// Returns whether `len` bytes can be the data of a message of `kind`, whatever count the
+/// data declares.
 pub(crate) fn can_hold(kind: u32, len: u64) -> bool {
     match kind {
         kind::IMAGE => len > 20,
@@ -156,8 +156,8 @@ pub(crate) fn can_hold(kind: u32, len: u64) -> bool {
     }
 }
 
-/// The packets of the data of a `VelodyneRawDataM`: all that are there, however many are
-/// said to be.
+/// Returns the complete packets in the data of a `VelodyneRawDataM`, whatever count the
+/// data declares.
 pub(crate) fn packets(data: &[u8]) -> &[[u8; PACKET_LEN]] {
     data.get(4..).unwrap_or_default().as_chunks().0
 }
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_head_says_how_many_entries_follow() {
+    fn file_header_declares_the_number_of_entries() {
         let bytes = b"\xa4VEL\x01\x00\x01\x00\x02\x00\x00\x00";
         assert_eq!(head(bytes), Some(Head { major: 1, minor: 1, entries: 2 }));
         assert_eq!(head(&bytes[..11]), None);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_lies_where_the_specification_says() {
+    fn message_header_is_parsed_at_its_offsets() {
         let mut bytes = vec![45, 0, 0, 0, 0x49, 0x43, 0x40, 1, 0, 100, 0, 0, 0];
         bytes.extend(1234.5_f64.to_le_bytes());
         let header =
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn data_says_how_long_it_is() {
+    fn length_of_data_follows_from_its_first_bytes() {
         assert_eq!(declared_len(kind::VELODYNE, &[2, 0, 0, 0]), Some(4 + 2 * 1206));
         assert_eq!(declared_len(kind::VELODYNE, &[0xff; 4]), Some(5_179_730_557_774));
         assert_eq!(declared_len(kind::VELODYNE, &[2, 0, 0]), None);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_packets_are_taken_from_a_message_that_is_cut() {
+    fn complete_packets_of_a_truncated_message_are_returned() {
         let data = [&[3, 0, 0, 0][..], &[7; 2 * 1206]].concat();
         assert!(fits(kind::VELODYNE, &data, 4 + 2 * 1206));
         assert!(!fits(kind::VELODYNE, &data, 4 + 2 * 1206 - 1));

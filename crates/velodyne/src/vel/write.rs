@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! head       A4 56 45 4C | version u16, u16 | entries u32
-//! index      entry i64, one for each second: written last
+//! index      entry i64, one per second, written last
 //! messages   size u32 | validity u8 | type u32 | version i32 | time f64 ms | data
-//! end        FF FF FF FF, if it is wanted
+//! end        FF FF FF FF, optional
 //! ```
 
 use std::io::{Seek, SeekFrom, Write};
@@ -20,25 +20,25 @@ use crate::vel::{
     },
 };
 
-/// The most entries that an index is given: twelve days.
+/// The maximum number of entries of an index: twelve days.
 const MAX_ENTRIES: u32 = 1 << 20;
 
-/// How a log is written.
+/// Options for writing a log.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct WriterOptions {
     /// The version of the file.
     pub version: (u16, u16),
-    /// What the sizes of messages count.
+    /// The bytes that the sizes of messages include.
     pub size_field: SizeField,
-    /// For how many seconds the index has room. Those that the messages do not reach
-    /// point to the last message; those beyond are not in the index.
+    /// The number of index entries, one per second. Entries after the last message point
+    /// to the last message. Later messages are not in the index.
     pub seconds: u32,
-    /// Whether a mark says that the messages end.
+    /// Whether to write a mark after the last message.
     pub has_end_mark: bool,
 }
 
-/// Writes a log, message by message.
+/// Writes a log message by message.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -76,7 +76,7 @@ impl Default for WriterOptions {
 }
 
 impl<W: Write + Seek> Writer<W> {
-    /// Starts a log in `out`, which has to be at its start.
+    /// Starts a log in `out`, which must be at position 0.
     ///
     /// # Errors
     /// `Io` if writing fails.
@@ -95,7 +95,7 @@ impl<W: Write + Seek> Writer<W> {
     /// Writes an `OBDDataM`, at `millis` since the program started.
     ///
     /// # Errors
-    /// As [`message`](Self::message).
+    /// See [`message`](Self::message).
     pub fn obd(&mut self, millis: f64, obd: Obd) -> Result<()> {
         self.message(header(kind::OBD, millis), &[&obd.to_data()])
     }
@@ -103,7 +103,7 @@ impl<W: Write + Seek> Writer<W> {
     /// Writes a `GPSTDataM`, at `millis` since the program started.
     ///
     /// # Errors
-    /// As [`message`](Self::message).
+    /// See [`message`](Self::message).
     pub fn gps(&mut self, millis: f64, gps: Gps) -> Result<()> {
         self.message(header(kind::GPS, millis), &[&gps.to_data()])
     }
@@ -111,16 +111,16 @@ impl<W: Write + Seek> Writer<W> {
     /// Writes a `RobotPoseM`, at `millis` since the program started.
     ///
     /// # Errors
-    /// As [`message`](Self::message).
+    /// See [`message`](Self::message).
     pub fn pose(&mut self, millis: f64, pose: Pose) -> Result<()> {
         self.message(header(kind::POSE, millis), &[&pose.to_data()])
     }
 
-    /// Writes an `ImageM` with the bytes of a picture, at `millis` since the program
+    /// Writes an `ImageM` with the bytes of an image, at `millis` since the program
     /// started.
     ///
     /// # Errors
-    /// As [`message`](Self::message).
+    /// See [`message`](Self::message).
     pub fn image(&mut self, millis: f64, head: ImageHead, data: &[u8]) -> Result<()> {
         let len = u32::try_from(data.len()).map_err(|_| too_long(data.len()))?;
         self.message(header(kind::IMAGE, millis), &[&head.to_data(len), data])
@@ -130,7 +130,7 @@ impl<W: Write + Seek> Writer<W> {
     /// program started.
     ///
     /// # Errors
-    /// As [`message`](Self::message).
+    /// See [`message`](Self::message).
     pub fn packets(&mut self, millis: f64, packets: &[[u8; PACKET_LEN]]) -> Result<()> {
         let count =
             u32::try_from(packets.len()).map_err(|_| too_long(packets.len()))?;
@@ -138,11 +138,11 @@ impl<W: Write + Seek> Writer<W> {
         self.message(header(kind::VELODYNE, millis), &data)
     }
 
-    /// Writes a message of any type, of which the data is `parts`, one behind the other.
+    /// Writes a message of any type. Its data is the concatenation of `parts`.
     ///
     /// # Errors
-    /// `Limit` if its size is no `u32`, or is the mark that ends the messages; `Io` if
-    /// writing fails.
+    /// `Limit` if its size does not fit a `u32` or equals the end mark; `Io` if writing
+    /// fails.
     pub fn message(&mut self, header: Header, parts: &[&[u8]]) -> Result<()> {
         let data_len: u64 = parts.iter().map(|part| part.len() as u64).sum();
         let size = u64::from(self.options.size_field.header_bytes()) + data_len;
@@ -159,7 +159,7 @@ impl<W: Write + Seek> Writer<W> {
         parts.iter().try_for_each(|part| self.raw(part))
     }
 
-    /// Writes what is still missing, the index, and gives the output back.
+    /// Writes the end mark and the index, and returns the output.
     ///
     /// # Errors
     /// `Io` if writing fails.
@@ -180,17 +180,17 @@ impl<W: Write + Seek> Writer<W> {
         Ok(self.out)
     }
 
-    /// Notes, for the index, that a message of `millis` begins at `at`.
+    /// Adds a message of the time `millis` at `at` to the index.
     pub(crate) fn note(&mut self, millis: f64, at: u64) {
         self.seconds.message(None, millis, at);
     }
 
-    /// Where the next byte goes.
+    /// Returns the position of the next byte.
     pub(crate) fn position(&self) -> u64 {
         self.at
     }
 
-    /// Writes bytes as they are.
+    /// Writes bytes unchanged.
     pub(crate) fn raw(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.write_all(bytes)?;
         self.at += bytes.len() as u64;
@@ -205,6 +205,6 @@ fn header(kind: u32, millis: f64) -> Header {
 fn too_long(len: impl std::fmt::Display) -> Error {
     Error::new(
         ErrorKind::Limit,
-        format!("a message of {len} is too long for a .vel log"),
+        format!("a message of {len} bytes or packets is too long for a .vel log"),
     )
 }

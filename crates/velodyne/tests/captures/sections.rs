@@ -1,9 +1,9 @@
-//! The sections of pcapng files, each with an order of bytes of its own.
+//! pcapng files with sections in different byte orders.
 
 use super::*;
 
 #[test]
-fn two_sections_in_two_orders_of_bytes_give_the_packets_twice() {
+fn sections_in_both_byte_orders_are_read() {
     let Some(packets) = packets() else { return };
     let (_, found) = read("two_sections_mixed_endian.pcapng");
     let twice: Vec<_> = packets.iter().chain(&packets).collect();
@@ -15,7 +15,7 @@ fn two_sections_in_two_orders_of_bytes_give_the_packets_twice() {
 }
 
 #[test]
-fn bytes_within_a_packet_cost_that_packet_in_either_order_of_bytes() {
+fn inserted_bytes_lose_one_packet_in_both_byte_orders() {
     let Some(packets) = packets() else { return };
     let twice = [&packets[..], &packets].concat();
     for (name, packets, broken) in [

@@ -1,4 +1,4 @@
-//! What is found in a capture does not hang on how many threads look at it ahead.
+//! The manifest of a capture does not depend on the number of threads.
 
 use std::{fs, path::Path};
 
@@ -7,7 +7,7 @@ use logtool_core::Log as _;
 
 use crate::{frames, opened, twice::piece};
 
-/// How often the frames of a small capture come in a long one.
+/// The number of repetitions of a small capture in a long one.
 const TIMES: u32 = 80;
 
 fn short() -> Bytes {
@@ -15,7 +15,8 @@ fn short() -> Bytes {
     fs::read(path).unwrap().into()
 }
 
-/// Some 4 MB of frames: those of a small capture again and again, a second later each time.
+/// Returns about 4 MB of frames: those of a small capture repeated, each time one second
+/// later.
 fn long() -> Vec<u8> {
     let bytes = short();
     let mut out = bytes[..24].to_vec();
@@ -30,7 +31,7 @@ fn long() -> Vec<u8> {
     out
 }
 
-/// The same frames in blocks of a pcapng.
+/// Returns the same frames in pcapng blocks.
 fn blocks(pcap: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut block = |kind: u32, body: &[u8]| {
@@ -55,7 +56,7 @@ fn blocks(pcap: &[u8]) -> Vec<u8> {
     out
 }
 
-/// What is found, in words.
+/// Returns the manifest and the records as text, and the number of packets.
 fn told(bytes: &Bytes, threads: usize) -> (String, usize) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let (log, found) = pool.install(|| opened(bytes.clone()));
@@ -74,22 +75,22 @@ fn is_the_same_on_all_threads(what: &str, bytes: Vec<u8>) -> usize {
 }
 
 #[test]
-fn a_sound_capture() {
+fn sound_capture_is_the_same_on_any_number_of_threads() {
     let long = long();
     let count = told(&short(), 1).1 * TIMES as usize;
     assert_eq!(is_the_same_on_all_threads("pcap", long.clone()), count);
     let blocks = blocks(&long);
     assert_eq!(is_the_same_on_all_threads("pcapng", blocks.clone()), count);
-    // With a section in the middle, and one that is for nothing.
+    // With a section in the middle, and an empty one.
     let sections = [&blocks[..], &blocks[..60], &blocks].concat();
     is_the_same_on_all_threads("sections", sections);
 }
 
 #[test]
-fn a_damaged_one() {
+fn damaged_capture_is_the_same_on_any_number_of_threads() {
     for (name, bytes) in [("pcap", long()), ("pcapng", blocks(&long()))] {
         let len = bytes.len();
-        // In the middle of a stretch of 256 KiB, at its start, at its end.
+        // In the middle of a segment, at its start, and at its end.
         for at in [1_400_000, 5 << 18, (6 << 18) - 9, (7 << 18) + 1, len - 1_000] {
             let (before, behind) = bytes.split_at(at);
             let garbage: Vec<u8> =
@@ -108,7 +109,7 @@ fn a_damaged_one() {
 }
 
 #[test]
-fn one_with_frames_that_hang_on_others() {
+fn dependent_frames_are_the_same_on_any_number_of_threads() {
     let long = long();
     let all = frames(&long);
     let mut mixed = long[..24].to_vec();
@@ -117,7 +118,7 @@ fn one_with_frames_that_hang_on_others() {
         let frame = &long[frame];
         mixed.extend(frame);
         if index % 100 > 90 {
-            mixed.extend(frame); // which comes again
+            mixed.extend(frame); // a duplicate
             twice += 1;
         }
         if index % 400 == 300 {

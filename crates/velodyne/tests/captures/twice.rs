@@ -1,12 +1,12 @@
-//! Frames that came twice, as behind the mirror port of a switch; and pieces of datagrams
-//! that leave something behind.
+//! Duplicate frames from the mirror port of a switch, and fragments without the rest of
+//! their datagrams.
 
 use bytes::Bytes;
 use logtool_core::Log as _;
 
 use crate::{count, frames, opened, sample};
 
-/// The capture, with each frame twice, the second time `micros` later.
+/// Returns the capture with each frame duplicated, `micros` later.
 fn mirrored(bytes: &[u8], micros: u32) -> Bytes {
     let mut out = bytes[..24].to_vec();
     for frame in frames(bytes) {
@@ -21,7 +21,7 @@ fn mirrored(bytes: &[u8], micros: u32) -> Bytes {
 }
 
 #[test]
-fn packets_that_came_twice_are_read_once() {
+fn duplicate_packets_are_read_once() {
     for (name, packets) in [
         ("hdl64e_atwallshort.pcap", None),
         ("hdl32e_rustlidarutils_example.pcap", None),
@@ -52,7 +52,7 @@ fn packets_that_came_twice_are_read_once() {
     }
 }
 
-/// A frame with a piece of a datagram of UDP: `bytes`, which belong at `offset` of it.
+/// Returns a frame with the fragment `bytes` at `offset` of a UDP datagram.
 pub(super) fn piece(micros: u32, offset: u16, has_next: bool, bytes: &[u8]) -> Vec<u8> {
     let len = 14 + 20 + bytes.len();
     let mut out = vec![];
@@ -70,8 +70,8 @@ pub(super) fn piece(micros: u32, offset: u16, has_next: bool, bytes: &[u8]) -> V
 }
 
 #[test]
-fn pieces_that_are_lost_change_nothing_of_what_is_put_together_later() {
-    // A position packet, of 512 bytes behind 8 of UDP (520 = 0x208), to port 8308 (0x2074).
+fn lost_fragments_do_not_affect_later_datagrams() {
+    // A position packet of 512 bytes after 8 of UDP (520 = 0x208), to port 8308 (0x2074).
     let mut whole = vec![0x20, 0x74, 0x20, 0x74, 2, 8, 0, 0];
     whole.extend([0; 206 - 14]);
     whole.extend([1; 14]);
@@ -84,11 +84,11 @@ fn pieces_that_are_lost_change_nothing_of_what_is_put_together_later() {
             0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1,
             0, 0, 0,
         ][..],
-        // Two that are of nothing that a lidar sends: no gap.
+        // Two fragments that are not from a lidar: no damage.
         &piece(0, 256, false, last),
         &piece(1, 49_152, false, &[3; 64]),
-        // Another end in the same place: those are given up. It may be of a packet, and is
-        // a gap as soon as there is yet another beginning and end.
+        // Another last fragment of the same datagram drops the previous ones. It may be
+        // from a packet, and becomes damage when it is dropped in turn.
         &piece(2, 256, false, &other),
         &piece(3, 256, false, last),
         &piece(4, 0, true, first),

@@ -1,8 +1,8 @@
-//! Captures that are written: cut, merged, and made of other logs.
+//! Captures that are written from selections, merges and other logs.
 
 use super::*;
 
-/// All of `log` that is logged, written as a log of `format`.
+/// Returns all logged records of `log`, written as a log of `format`.
 fn rewritten(log: &dyn Log, format: &dyn Format) -> Result<Bytes, Error> {
     let selection =
         Selection { topics: log.manifest().logged(), ..Selection::default() };
@@ -21,7 +21,7 @@ fn rewritten(log: &dyn Log, format: &dyn Format) -> Result<Bytes, Error> {
 }
 
 #[test]
-fn a_capture_that_is_written_has_the_packets_and_times_of_the_other() {
+fn written_capture_has_the_packets_and_times_of_its_source() {
     let Some(packets) = packets() else { return };
     for name in ["std.pcapng", "ipfrag.pcap", "ipv6.pcap", "sll2.pcap", "vlan.pcap"] {
         let (log, _) = read(name);
@@ -45,13 +45,14 @@ fn a_capture_that_is_written_has_the_packets_and_times_of_the_other() {
 }
 
 #[test]
-fn packets_of_a_capture_keep_their_times_in_a_vel_log() {
+fn packets_keep_their_times_in_a_vel_log() {
     let Some(packets) = packets() else { return };
     let (log, _) = read("ns.pcap");
     let bytes = rewritten(&log, &vel::FORMAT).unwrap();
     let log = VelLog::open(Arc::new(bytes), OpenOptions::default()).unwrap();
     let offset = log.manifest().clock.to_unix.as_ref().unwrap().offset_nanos;
-    // The full second before the first packet: GPS messages have no fraction of a second.
+    // The last full second before the first packet, because GPS messages have no fraction
+    // of a second.
     assert_eq!(offset, packets[0].0 / 1_000_000_000 * 1_000_000_000);
     let back = rewritten(&log, &FORMAT).unwrap();
     let (_, found) = opened(back);

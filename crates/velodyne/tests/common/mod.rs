@@ -1,4 +1,4 @@
-//! Reads samples that other people made, without the code under test.
+//! Reads samples without the code under test.
 
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses some of it
 
@@ -16,16 +16,16 @@ use logtool_velodyne::{
     points::{PointDecoder, PointOptions},
 };
 
-/// Where samples of Velodyne lidars are, if they are anywhere.
+/// Returns the folder with samples of Velodyne lidars, if it exists.
 pub(crate) fn samples() -> Option<PathBuf> {
     conformance::sample_path("velodyne")
 }
 
-/// A payload of UDP and when it was captured, in nanoseconds of Unix time.
+/// A UDP payload and its capture time in nanoseconds of Unix time.
 pub(crate) type Payload = (i64, Vec<u8>);
 
-/// The payloads to `port` in a plain pcap file of Ethernet and IPv4 (little-endian,
-/// microseconds), as long as they are whole.
+/// Returns the complete payloads to `port` in a plain pcap file with Ethernet and IPv4
+/// (little-endian, microseconds).
 pub(crate) fn payloads(path: &Path, port: u16) -> Vec<Payload> {
     let bytes = std::fs::read(path).unwrap();
     let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
@@ -46,21 +46,22 @@ pub(crate) fn payloads(path: &Path, port: u16) -> Vec<Payload> {
     all
 }
 
-/// The data packets of a plain pcap file.
+/// Returns the data packets of a plain pcap file.
 pub(crate) fn packets(path: &Path) -> Vec<Payload> {
     let mut all = payloads(path, 2368);
     all.retain(|(_, payload)| payload.len() == DATA_BYTES);
     all
 }
 
-/// What the packets themselves say of their sensor.
+/// Returns the sensor that the packets indicate.
 pub(crate) fn sensor(packets: &[Payload]) -> Sensor {
     let mut evidence = Evidence::default();
     packets.iter().for_each(|(_, payload)| evidence.add(payload));
     evidence.verdict().sensor.unwrap()
 }
 
-/// A block of records of these packets; the offset of each is 1206 times its number.
+/// Returns a block with a record for each packet. The offset of each is 1206 times its
+/// index.
 pub(crate) fn block(packets: &[Payload]) -> Block {
     let bytes: Vec<u8> = packets.iter().flat_map(|(_, bytes)| bytes).copied().collect();
     let mut block = Block::default();
@@ -72,7 +73,7 @@ pub(crate) fn block(packets: &[Payload]) -> Block {
     block
 }
 
-/// Points as columns, all as wide as can be.
+/// Points as columns with wide types.
 #[derive(Default, Debug)]
 pub(crate) struct Points {
     pub(crate) time: Vec<i64>,
@@ -87,7 +88,7 @@ pub(crate) struct Points {
     pub(crate) scan: Vec<u32>,
 }
 
-/// The points of all packets, by the decoder under test.
+/// Returns the points of all packets, decoded with the code under test.
 pub(crate) fn decode(
     packets: &[Payload],
     sensor: Sensor,
@@ -127,7 +128,7 @@ pub(crate) fn decode(
     }
 }
 
-/// The file called `name` in a zip archive, by its central directory.
+/// Returns the file called `name` in a zip archive, found by its central directory.
 pub(crate) fn unzip(path: &Path, name: &str) -> Vec<u8> {
     let zip = std::fs::read(path).unwrap();
     let u16_at = |at: usize| usize::from(u16::from_le_bytes([zip[at], zip[at + 1]]));
@@ -156,7 +157,7 @@ pub(crate) fn unzip(path: &Path, name: &str) -> Vec<u8> {
     }
 }
 
-/// The bytes of the numbers in an array that NumPy wrote, and its shape.
+/// Returns the bytes of the numbers in a NumPy array, and its shape.
 fn npy(bytes: &[u8], kind: &str) -> (Vec<u8>, Vec<usize>) {
     assert_eq!(&bytes[..6], b"\x93NUMPY");
     let len = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
@@ -168,7 +169,7 @@ fn npy(bytes: &[u8], kind: &str) -> (Vec<u8>, Vec<usize>) {
     (bytes[10 + len..].to_vec(), shape)
 }
 
-/// The rows of an array of `f32` in an archive of NumPy.
+/// Returns the rows of an `f32` array in a NumPy archive.
 pub(crate) fn floats(path: &Path, name: &str) -> Vec<Vec<f32>> {
     let (bytes, shape) = npy(&unzip(path, &format!("{name}.npy")), "<f4");
     let all = bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap()));
@@ -176,7 +177,7 @@ pub(crate) fn floats(path: &Path, name: &str) -> Vec<Vec<f32>> {
     all.chunks_exact(shape[1]).map(<[f32]>::to_vec).collect()
 }
 
-/// An array of `i32` in an archive of NumPy.
+/// Returns an `i32` array in a NumPy archive.
 pub(crate) fn ints(path: &Path, name: &str) -> Vec<i32> {
     let (bytes, _) = npy(&unzip(path, &format!("{name}.npy")), "<i4");
     bytes.chunks_exact(4).map(|b| i32::from_le_bytes(b.try_into().unwrap())).collect()

@@ -1,4 +1,4 @@
-//! What packets say of how the lidar is set: the returns that it sends, its power.
+//! Settings of the lidar in its packets: return mode and power level.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use logtool_velodyne::{
 use super::{points, sample};
 
 #[test]
-fn returns_that_are_switched_are_read_packet_by_packet() {
+fn changing_return_modes_are_decoded_packet_by_packet() {
     let names = ["sim_hdl64e_s3_single.pcap", "sim_hdl64e_s3_dual.pcap"];
     let [Some(single), Some(dual)] = names.map(sample) else { return };
     // A header of 24 bytes, then frames of 16 + 42 + 1206.
@@ -48,12 +48,13 @@ fn returns_that_are_switched_are_read_packet_by_packet() {
     }
 }
 
-/// The packets of a simulated S2 whose power level is A8, at which it corrects intensities.
+/// Returns the packets of a simulated S2 with power level A8, at which it corrects
+/// intensities.
 fn corrected_by_itself() -> Option<Bytes> {
     let mut bytes = sample("sim_hdl64e_s2.pcap")?.to_vec();
     let tails: Vec<usize> =
         (24..bytes.len()).step_by(1_264).map(|at| at + 1_262).collect();
-    // The last short round before the next `UNIT#`: its fifth value is the power level.
+    // The last cycle before the next `UNIT#`: its fifth value is the power level.
     let places = tails.windows(14).filter(|places| {
         let is = |at: usize, of: &[u8; 2]| bytes[places[at]..places[at] + 2] == *of;
         bytes[places[0] + 1] == 0xa0 && is(12, b"1U") && is(13, b"2N")
@@ -65,7 +66,7 @@ fn corrected_by_itself() -> Option<Bytes> {
 }
 
 #[test]
-fn what_the_lidar_has_corrected_is_not_corrected_again_by_a_file() {
+fn intensities_corrected_by_the_lidar_are_not_corrected_again() {
     let Some(bytes) = corrected_by_itself() else { return };
     let path = conformance::sample_path("velodyne/calib_vd_HDL-64E_S2.1-sztaki.yml");
     let text = std::fs::read_to_string(path.unwrap()).unwrap();

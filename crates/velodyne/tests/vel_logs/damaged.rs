@@ -1,9 +1,9 @@
-//! `.vel` logs that are damaged: what can be read is read, and the rest is told.
+//! Damaged `.vel` logs: readable messages are read, and damage is reported.
 
 use super::*;
 
 #[test]
-fn reading_goes_on_after_what_is_garbled() {
+fn reading_continues_after_damage() {
     for size_field in [SizeField::AfterItself, SizeField::Whole] {
         let mut bytes = attitudes(10, 4, size_field);
         let start = 12 + 32 + 4 * 49;
@@ -19,14 +19,14 @@ fn reading_goes_on_after_what_is_garbled() {
     }
 }
 
-/// The remarks of a log that start with the number of bytes after the end mark.
+/// Returns the warnings of a log that start with the number of bytes after the end mark.
 fn trailing(log: &VelLog, bytes: usize) -> Vec<&String> {
     let start = format!("{bytes} bytes follow the end mark and are not read");
     log.manifest().remarks.iter().filter(|text| text.starts_with(&start)).collect()
 }
 
 #[test]
-fn a_log_ends_at_the_end_mark_even_if_messages_follow() {
+fn log_ends_at_the_end_mark_even_if_messages_follow() {
     for size_field in [SizeField::AfterItself, SizeField::Whole] {
         for index in [1, 4, 9] {
             let mut bytes = attitudes(10, 4, size_field);
@@ -38,14 +38,14 @@ fn a_log_ends_at_the_end_mark_even_if_messages_follow() {
             assert_eq!((found.len(), damage), (index, vec![]));
             assert_eq!(log.manifest().metadata["end"].to_string(), "0xffffffff");
             let [remark] = trailing(&log, rest)[..] else { panic!("{index}") };
-            // After the last one, there is only the rest of the message.
+            // After the last message, there is only the rest of that message.
             assert_eq!(remark.contains("they contain messages"), index < 9, "{remark}");
         }
     }
 }
 
 #[test]
-fn a_log_can_end_before_its_first_message() {
+fn log_can_end_before_its_first_message() {
     for rest in [&b""[..], &attitudes(3, 0, SizeField::AfterItself)[12..]] {
         let bytes =
             [&b"\xa4VEL\x01\x00\x01\x00"[..], &[0; 4], &[0xff; 4], rest].concat();
@@ -57,18 +57,18 @@ fn a_log_can_end_before_its_first_message() {
 }
 
 #[test]
-fn messages_inside_a_message_that_is_too_long_are_read() {
+fn messages_inside_a_too_long_message_are_read() {
     let kinds: [(u32, bool); 5] = [
         (0x1e342, false),
         (0x109c9, false),
         (0x3112b, false),
         (0x4711, false),
-        // The size and the number of packets agree, and both are wrong.
+        // The size and the number of packets agree, but both are wrong.
         (0x3112b, true),
     ];
     for size_field in [SizeField::AfterItself, SizeField::Whole] {
         for (kind, agrees) in kinds {
-            // The size leads to a message, into a message, to the end, and beyond it.
+            // The size points to a message, into a message, to the end, and beyond it.
             for size in [3 * 49, 3 * 49 + 11, 6 * 49, 1_000_000] {
                 let size = if agrees { 25 + 1_206 * 5 } else { size };
                 let mut bytes = attitudes(10, 4, size_field);
@@ -88,10 +88,10 @@ fn messages_inside_a_message_that_is_too_long_are_read() {
 }
 
 #[test]
-fn a_size_that_leads_to_a_mark_inside_data_loses_its_message_only() {
+fn size_that_points_to_a_mark_inside_data_loses_one_message() {
     let mut bytes = attitudes(11, 4, SizeField::AfterItself);
     let start = 12 + 32 + 4 * 49;
-    // As if it ended within the next but one, where this lies in an attitude.
+    // The message seems to end inside the next but one, at this position of an attitude.
     bytes[start] = 45 + 2 * 49 - 16;
     let inside = start + 3 * 49 - 16;
     bytes[inside..inside + 4].fill(0xff);
@@ -104,7 +104,7 @@ fn a_size_that_leads_to_a_mark_inside_data_loses_its_message_only() {
 }
 
 #[test]
-fn a_first_message_that_is_broken_is_lost_aloud() {
+fn broken_first_message_is_reported() {
     let damages: [fn(&mut [u8]); 2] = [
         |message| message[..4].copy_from_slice(&[0xfe, 0xff, 0xff, 0x7f]),
         |message| message[..4].fill(0),
@@ -123,7 +123,7 @@ fn a_first_message_that_is_broken_is_lost_aloud() {
 }
 
 #[test]
-fn what_is_lost_of_a_message_that_is_cut_is_what_follows_its_last_whole_packet() {
+fn truncated_message_loses_the_bytes_after_its_last_complete_packet() {
     let Some(bytes) = sample("sample_real_s1_trunc_noindex.vel") else { return };
     // The last 700 bytes of a packet of 1206 are missing.
     let log = open(&bytes);
@@ -133,10 +133,10 @@ fn what_is_lost_of_a_message_that_is_cut_is_what_follows_its_last_whole_packet()
 }
 
 #[test]
-fn a_size_that_is_garbled_in_a_log_of_a_car_costs_no_packets() {
+fn garbled_size_loses_no_packets() {
     let sound = messages(&open(&testdata())).0;
     let mut bytes = testdata().to_vec();
-    // The low byte of a size; it leads into data that are ff.
+    // The low byte of a size. It points into data that are ff.
     assert_eq!(bytes[15_844], 0x59);
     bytes[15_844] = 0xff;
     let (found, damage) = messages(&open(&bytes.into()));
@@ -144,7 +144,7 @@ fn a_size_that_is_garbled_in_a_log_of_a_car_costs_no_packets() {
 }
 
 #[test]
-fn numbers_in_messages_that_are_wrong_are_told_and_what_is_there_is_taken() {
+fn wrong_counts_are_reported_and_actual_contents_are_used() {
     let Some(sound) = sample("sample_sim_s2.vel") else { return };
     let word = |at: usize| u32::from_le_bytes(sound[at..at + 4].try_into().unwrap());
     let place = |kind: u32| {
@@ -165,7 +165,7 @@ fn numbers_in_messages_that_are_wrong_are_told_and_what_is_there_is_taken() {
     let wanted = open(&sound);
     let of_lengths = |log: &VelLog| {
         let remarks = &log.manifest().remarks;
-        remarks.iter().filter(|text| text.contains("than there is")).count()
+        remarks.iter().filter(|text| text.contains("than are present")).count()
     };
     assert_eq!(of_lengths(&wanted), 0);
     let wrong = [(packets, 0), (packets, 1), (packets, u32::MAX), (image, u32::MAX)];
@@ -181,7 +181,7 @@ fn numbers_in_messages_that_are_wrong_are_told_and_what_is_there_is_taken() {
 }
 
 #[test]
-fn any_length_at_its_maximum_is_survived() {
+fn maximum_lengths_at_any_offset_do_not_panic() {
     let sound = testdata();
     for at in 0..sound.len() - 4 {
         if at % 7 != 0 && at > 400 {
@@ -200,8 +200,8 @@ fn open_any(bytes: Bytes) -> Option<VelLog> {
     VelLog::open(Arc::new(bytes), OpenOptions::default()).ok()
 }
 
-/// A log of eight messages of `count` packets each, and where the messages begin. Each packet
-/// holds its number.
+/// Returns a log of eight messages of `count` packets each, and the positions of the
+/// messages. Each packet contains its number.
 fn packets(count: usize, size_field: SizeField) -> (Vec<u8>, Vec<usize>) {
     let mut options = WriterOptions::default();
     options.size_field = size_field;
@@ -226,7 +226,7 @@ fn packets(count: usize, size_field: SizeField) -> (Vec<u8>, Vec<usize>) {
     (bytes, (0..8).map(|message| first + message * len).collect())
 }
 
-/// The numbers of all packets of `log`, and its damage.
+/// Returns the numbers of all packets of `log`, and its damage.
 fn numbers(log: &VelLog) -> (Vec<u16>, Vec<Damage>) {
     let (found, damage) = messages(log);
     let numbers = found.iter().flat_map(|(_, payload)| {
@@ -241,7 +241,8 @@ fn numbers(log: &VelLog) -> (Vec<u16>, Vec<Damage>) {
 #[test]
 fn packets_of_a_message_with_a_wrong_size_are_read() {
     for size_field in [SizeField::AfterItself, SizeField::Whole] {
-        // Of messages that follow, into one, beyond the end, and too small.
+        // Sizes that end at a later message, inside one, beyond the end, and too small
+        // ones.
         for size in [0_u32, 5, 500, 3_000, 9_000, 12_000, 100_000, u32::MAX - 1] {
             for broken in [0, 3, 6] {
                 let (mut bytes, places) = packets(4, size_field);
@@ -282,7 +283,7 @@ fn packets_before_the_damage_of_a_broken_message_are_read() {
     let [lost] = &damage[..] else { panic!("{damage:?}") };
     assert_eq!(lost.bytes, third as u64..places[4] as u64);
 
-    // The header is overwritten: what the packets are of is unknown.
+    // The header is overwritten, so the type of the message is unknown.
     let (mut bytes, places) = packets(4, size_field);
     bytes[places[3]..][..21].fill(0);
     let (found, damage) = numbers(&open(&bytes.into()));

@@ -1,5 +1,5 @@
-//! Every field of the format's document has a distinct value, in messages made by hand from
-//! that document, and in messages that the writer makes.
+//! Every field of the format's document has a distinct value, in messages assembled from
+//! that document and in messages of the writer.
 
 use std::io::Cursor;
 
@@ -10,7 +10,7 @@ use logtool_velodyne::vel::{Gps, Header, ImageHead, Obd, VALID};
 
 use super::*;
 
-/// A field of the document: the name of its column, and its value.
+/// A field of the document: the name of its column and its value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Field {
     Int(&'static str, i32),
@@ -61,7 +61,7 @@ const POSE: [Field; 7] = [
     Float("acceleration_z", 9.75),
 ];
 
-/// A message as the document lays it out.
+/// Returns a message with the layout of the document.
 fn message(kind: u32, millis: f64, data: &[u8]) -> Vec<u8> {
     let mut bytes = (17 + data.len() as u32).to_le_bytes().to_vec();
     bytes.push(0x49);
@@ -81,7 +81,8 @@ fn data(fields: &[Field]) -> Vec<u8> {
     fields.iter().flat_map(bytes).collect()
 }
 
-/// A picture with distinct numbers: source, compressed, width, height, length.
+/// Returns the data of an image with distinct values for camera, compression, width,
+/// height and length.
 fn image() -> Vec<u8> {
     let head = [3, 1, 640, 480, 4].map(u32::to_le_bytes).concat();
     [head, b"\xff\xd8\xff\xd9".to_vec()].concat()
@@ -98,7 +99,7 @@ fn packets() -> [[u8; 1206]; 2] {
     packets
 }
 
-/// The log of the document: header, index and one message of each type.
+/// Returns a log assembled from the document: header, index and one message of each type.
 fn by_hand() -> Vec<u8> {
     let packets = [&2_u32.to_le_bytes()[..], packets().as_flattened()].concat();
     let mut bytes = b"\xa4VEL\x01\x00\x01\x00\x01\x00\x00\x00".to_vec();
@@ -111,7 +112,7 @@ fn by_hand() -> Vec<u8> {
     bytes
 }
 
-/// The columns of the only message of the topic `name`, by the names that are wanted.
+/// Returns the values of `fields` in the only message of the topic `name`.
 fn decoded(log: &VelLog, name: &str, fields: &[Field]) -> Vec<Field> {
     let topic = log.manifest().topic(name).unwrap();
     let mut decoder = log.decoder(topic, &Columns::all(View::Flat)).unwrap();
@@ -201,7 +202,7 @@ fn every_field_of_the_document_is_written_at_its_position() {
 }
 
 #[test]
-fn a_warning_that_is_neither_0_nor_1_is_reported() {
+fn warning_that_is_neither_0_nor_1_is_reported() {
     let report = |warnings: &[i32]| {
         let mut log =
             Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
@@ -219,7 +220,7 @@ fn a_warning_that_is_neither_0_nor_1_is_reported() {
 }
 
 #[test]
-fn a_foreign_major_version_is_reported_and_a_minor_one_is_not() {
+fn unknown_major_version_is_reported_and_a_minor_one_is_not() {
     let is_reported = |major: u16, minor: u16| {
         let mut bytes = by_hand();
         bytes[4..6].copy_from_slice(&major.to_le_bytes());
@@ -234,7 +235,7 @@ fn a_foreign_major_version_is_reported_and_a_minor_one_is_not() {
 }
 
 #[test]
-fn a_message_of_another_version_keeps_its_fields() {
+fn message_of_another_version_keeps_its_fields() {
     let mut options = WriterOptions::default();
     options.seconds = 1;
     let mut log = Writer::new(Cursor::new(Vec::new()), options).unwrap();

@@ -1,57 +1,57 @@
-//! The angles to which the lidars of one bank, and the VLS-128, are built.
+//! The design angles of lidars with one bank of lasers, and of the VLS-128.
 //!
-//! In degrees, in the order of the lasers in a packet. (The manuals of the models; the
-//! same numbers are in velodyne_decoder's `calib_db.cpp` and in LidarView's files.)
+//! In degrees, in the order of the lasers in a packet. (Manuals of the models;
+//! velodyne_decoder's `calib_db.cpp` and LidarView's files contain the same values.)
 
-/// The HDL-32E: how far each laser looks up.
+/// The vertical angles of the HDL-32E.
 pub(super) const HDL32E: [f64; 32] = [
     -30.67, -9.33, -29.33, -8.0, -28.0, -6.67, -26.67, -5.33, -25.33, -4.0, -24.0,
     -2.67, -22.67, -1.33, -21.33, 0.0, -20.0, 1.33, -18.67, 2.67, -17.33, 4.0, -16.0,
     5.33, -14.67, 6.67, -13.33, 8.0, -12.0, 9.33, -10.67, 10.67,
 ];
 
-/// The VLP-16: how far each laser looks up.
+/// The vertical angles of the VLP-16.
 pub(super) const VLP16: [f64; 16] = [
     -15.0, 1.0, -13.0, 3.0, -11.0, 5.0, -9.0, 7.0, -7.0, 9.0, -5.0, 11.0, -3.0, 13.0,
     -1.0, 15.0,
 ];
 
-/// The VLP-16 Hi-Res: how far each laser looks up.
+/// The vertical angles of the VLP-16 Hi-Res.
 pub(super) const VLP16_HI_RES: [f64; 16] = [
     -10.0, 0.667, -8.667, 2.0, -7.333, 3.333, -6.0, 4.667, -4.667, 6.0, -3.333, 7.333,
     -2.0, 8.667, -0.667, 10.0,
 ];
 
-/// The VLP-32A: how far each laser looks up.
+/// The vertical angles of the VLP-32A.
 pub(super) const VLP32A: [f64; 32] = [
     -14.3, 0.834, 12.5, -0.5, -10.7, 2.167, 8.9, -1.834, -7.0, 1.167, 6.0, -0.167,
     -4.9, 2.5, 3.8, -1.5, -2.167, 10.7, 1.834, -8.9, -2.5, 4.9, 1.5, -3.8, -0.834,
     14.3, 0.5, -12.5, -1.167, 7.0, 0.167, -6.0,
 ];
 
-/// The VLP-32A: how far each laser looks to the left.
+/// The horizontal angles of the VLP-32A, to the left.
 pub(super) const VLP32A_ROTATION: [f64; 32] = [
     -1.2, 1.2, -1.2, 1.2, -1.2, 1.2, -1.2, 1.2, -1.2, 3.6, -1.2, 3.6, -1.2, 3.6, -1.2,
     3.6, -1.2, 1.2, -1.2, 1.2, -3.6, 1.2, -3.6, 1.2, -1.2, 1.2, -1.2, 1.2, -3.6, 1.2,
     -3.6, 1.2,
 ];
 
-/// The VLP-32B and VLP-32C: how far each laser looks up.
+/// The vertical angles of the VLP-32B and VLP-32C.
 pub(super) const VLP32C: [f64; 32] = [
     -25.0, -1.0, -1.667, -15.639, -11.31, 0.0, -0.667, -8.843, -7.254, 0.333, -0.333,
     -6.148, -5.333, 1.333, 0.667, -4.0, -4.667, 1.667, 1.0, -3.667, -3.333, 3.333,
     2.333, -2.667, -3.0, 7.0, 4.667, -2.333, -2.0, 15.0, 10.333, -1.333,
 ];
 
-/// The VLP-32B and VLP-32C: how far each laser looks to the left.
+/// The horizontal angles of the VLP-32B and VLP-32C, to the left.
 pub(super) const VLP32C_ROTATION: [f64; 32] = [
     -1.4, 4.2, -1.4, 1.4, -1.4, 1.4, -4.2, 1.4, -1.4, 4.2, -1.4, 1.4, -4.2, 1.4, -4.2,
     1.4, -1.4, 4.2, -1.4, 4.2, -4.2, 1.4, -1.4, 1.4, -1.4, 1.4, -1.4, 4.2, -4.2, 1.4,
     -1.4, 1.4,
 ];
 
-/// The VLS-128: how far each laser looks up.
-#[allow(clippy::approx_constant)] // one looks 6.28 degrees down
+/// The vertical angles of the VLS-128.
+#[allow(clippy::approx_constant)] // one laser points 6.28 degrees down
 pub(super) const VLS128: [f64; 128] = [
     -11.742, -1.99, 3.4, -5.29, -0.78, 4.61, -4.08, 1.31, -6.5, -1.11, 4.28, -4.41,
     0.1, 6.48, -3.2, 2.19, -3.86, 1.53, -9.244, -1.77, 2.74, -5.95, -0.56, 4.83, -2.98,
@@ -66,11 +66,11 @@ pub(super) const VLS128: [f64; 128] = [
     -1.66, 3.73, -4.96, 0.43,
 ];
 
-/// The VLS-128, again for every eight: how far each laser looks to the left.
+/// The horizontal angles of the VLS-128, to the left. They repeat every eight lasers.
 pub(super) const VLS128_ROTATION: [f64; 8] =
     [-6.354, -4.548, -2.732, -0.911, 0.911, 2.732, 4.548, 6.354];
 
-/// The VLP-16 Hi-Res: how far up each laser starts, in millimetres.
+/// The vertical offsets of the VLP-16 Hi-Res, in millimetres.
 pub(super) const VLP16_HI_RES_OFFSET: [f64; 16] = [
     7.4, -0.9, 6.5, -1.8, 5.5, -2.7, 4.6, -3.7, 3.7, -4.6, 2.7, -5.5, 1.8, -6.5, 0.9,
     -7.4,

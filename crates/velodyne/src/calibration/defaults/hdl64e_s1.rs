@@ -1,8 +1,8 @@
-//! An HDL-64E S1, as ROS has it (velodyne_pointcloud, `64e_utexas.yaml`).
+//! The calibration of an HDL-64E S1 from ROS (velodyne_pointcloud, `64e_utexas.yaml`).
 //!
-//! A row for each laser: rotation and vertical angle (degrees), the far, x and y
-//! distance corrections and the vertical and horizontal offsets (mm), focal distance
-//! (cm), focal slope, least and highest intensity.
+//! One row per laser: rotation and vertical angle (degrees), the far, x and y distance
+//! corrections and the vertical and horizontal offsets (mm), focal distance (cm), focal
+//! slope, minimum and maximum intensity.
 
 /// The name of the table.
 pub(super) const NAME: &str = "HDL-64E S1 of the University of Texas";

@@ -1,28 +1,29 @@
-//! What was heard of one laser, of which some values may have been lost.
+//! The values of one laser in the status bytes. Some may have been lost.
 
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::{laser::Laser, plausible::BOUNDS};
 
-/// How many bytes a laser's values have: its number, nine words, two bytes.
+/// The bytes of a laser's values: its number, nine words, two bytes.
 pub(super) const BYTES: usize = 21;
 
-/// How many words there are.
+/// The number of words.
 const WORDS: usize = 9;
 
-/// What was heard of a laser.
+/// The received values of a laser.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Heard {
     words: [Option<i16>; WORDS],
     min_intensity: Option<u8>,
     max_intensity: Option<u8>,
-    /// Whether the values are believed to be of this laser, as its number says.
+    /// Whether the laser number was received, which confirms that the values are of this
+    /// laser.
     is_numbered: bool,
 }
 
 impl Heard {
-    /// What `bytes` say of the laser `id`. Bytes that call themselves another laser say
-    /// nothing; where the number was lost, the place says whose they are.
+    /// Parses the `bytes` of the laser `id`. Bytes with the number of another laser are
+    /// ignored. If the number was lost, the position identifies the laser.
     pub(super) fn of(id: u16, bytes: &[Option<u8>]) -> Self {
         let at = |at: usize| bytes.get(at).copied().flatten();
         let number = at(0);
@@ -38,7 +39,7 @@ impl Heard {
         heard
     }
 
-    /// Whether all of it was heard.
+    /// Returns whether all values were received.
     pub(super) fn is_whole(&self) -> bool {
         self.is_numbered
             && self.words.iter().all(Option::is_some)
@@ -46,7 +47,7 @@ impl Heard {
             && self.max_intensity.is_some()
     }
 
-    /// Forgets the values that no lidar has; says whether there are some.
+    /// Discards implausible values. Returns whether there were some.
     pub(super) fn doubt(&mut self) -> bool {
         let laser = self.over(&Laser::new(0));
         let mut is_any = false;
@@ -58,12 +59,12 @@ impl Heard {
         is_any
     }
 
-    /// Whether anything was.
+    /// Returns whether any value was received.
     pub(super) fn is_any(&self) -> bool {
         self.words.iter().any(Option::is_some)
     }
 
-    /// `other`, with what was heard in the place of what it says.
+    /// Returns `other` with the received values in place of its own.
     pub(super) fn over(&self, other: &Laser) -> Laser {
         let mut laser = other.clone();
         let [vertical, rotation, far, x, y, up, left, focus, slope] = self.words;
@@ -93,7 +94,7 @@ impl Heard {
 mod tests {
     use super::*;
 
-    /// A laser that looks 1.00° up and 2.00° to the left, and adds 0.300 m.
+    /// A laser at 1.00° up and 2.00° to the left, with a far correction of 0.300 m.
     fn bytes() -> Vec<Option<u8>> {
         let mut bytes = vec![Some(0); BYTES];
         for (at, byte) in [(0, 5), (1, 100), (3, 200), (5, 44), (6, 1), (20, 9)] {
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_is_of_the_other_and_nothing_else() {
+    fn only_lost_values_are_taken_from_the_other_calibration() {
         let mut other = Laser::new(5);
         (other.vertical_deg, other.rotation_deg) = (7.0, 8.0);
         let whole = Heard::of(5, &bytes());
@@ -111,7 +112,7 @@ mod tests {
         let laser = whole.over(&other);
         let numbers = [laser.vertical_deg, laser.rotation_deg, laser.distance_m];
         assert_eq!((numbers, laser.max_intensity), ([1.0, 2.0, 0.3], 9));
-        // Half of a word is no word.
+        // Half of a word is discarded.
         for at in [3, 4] {
             let mut bytes = bytes();
             bytes[at] = None;
@@ -123,10 +124,10 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_no_lidar_has_is_as_if_it_had_been_lost() {
+    fn implausible_value_is_treated_as_lost() {
         let mut heard = Heard::of(5, &bytes());
         assert!(!heard.doubt() && heard.is_whole());
-        // 32.556 m to be added to a distance.
+        // A distance correction of 32.556 m.
         let mut corrupted = bytes();
         corrupted[6] = Some(0x7f);
         let mut heard = Heard::of(5, &corrupted);
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_of_another_laser_say_nothing() {
+    fn bytes_of_another_laser_are_ignored() {
         assert_eq!(Heard::of(6, &bytes()), Heard::default());
         let mut nameless = bytes();
         nameless[0] = None;

@@ -1,42 +1,42 @@
-//! At which place of the long round of 4160 a packet is.
+//! Determines the position of a packet in a round of 4160 packets.
 
-/// How many packets a round has.
+/// The packets of a round.
 pub(super) const PACKETS: usize = 4_160;
 
-/// How many packets a short round has.
+/// The packets of a cycle.
 pub(super) const CYCLE: usize = 16;
 
-/// The sorts of status, in the order of the short round: hours, minutes, seconds, day,
-/// month, year, GPS, temperature, version.
+/// The status types, in the order of a cycle: hours, minutes, seconds, day, month, year,
+/// GPS, temperature, version.
 pub(super) const STATUS: &[u8; 9] = b"HMSDNYGTV";
 
-/// A packet that is overtaken by others is at most so many places behind.
+/// The maximum number of positions by which a packet may be overtaken.
 const OVERTAKEN: f64 = 64.0;
 
-/// A gap after which counting starts over: a clock that is off by 100 ppm has slipped by
-/// less than half a short round.
+/// A gap after which positions are counted anew. In this time a clock that is off by 100
+/// ppm drifts by less than half a cycle.
 const LONG_GAP_MICROS: u32 = 20_000_000;
 
-/// Microseconds in an hour, at which the clock starts over.
+/// Microseconds per hour, at which the clock wraps.
 const HOUR_MICROS: u32 = 3_600_000_000;
 
-/// Follows the packets by their time and sort.
+/// Tracks the packets by their times and status types.
 #[derive(Clone, Debug)]
 pub(super) struct Placer {
     period_micros: f64,
-    /// The time and the place of the packet before.
+    /// The time and the position of the previous packet.
     last: Option<(u32, usize)>,
 }
 
-/// Where a packet is.
+/// The position of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Placed {
-    /// So many packets after the first one of its segment, which is itself at its place
-    /// of the short round.
+    /// The number of packets since the start of its segment, plus the position of the
+    /// segment's first packet in its cycle.
     Here(usize),
-    /// The same, and a segment begins with it.
+    /// The position of the first packet of a new segment.
     Anew(usize),
-    /// Unknown.
+    /// The position is unknown.
     Nowhere,
 }
 
@@ -45,7 +45,7 @@ impl Placer {
         Self { period_micros, last: None }
     }
 
-    /// The place of the packet of this time and sort.
+    /// Returns the position of a packet with this time and status type.
     pub(super) fn place(&mut self, micros: u32, sort: u8) -> Placed {
         let slot = slot(sort);
         let Some((before, at)) = self.last else {
@@ -65,7 +65,7 @@ impl Placer {
         };
         let steps = (f64::from(gap) / self.period_micros).round() as usize;
         let next = match slot {
-            // A clock that stands still: the next packet of this sort.
+            // The clock stands still: this is the next packet of its type.
             Some(slot) if gap == 0 => {
                 at + 1 + (CYCLE * 2 + slot - at % CYCLE - 1) % CYCLE
             }
@@ -92,14 +92,14 @@ impl Placer {
     }
 }
 
-/// The place of a packet that is so many steps behind the one at `at`, if it is of the sort
-/// that belongs there.
+/// Returns the position of a packet `steps` before the one at `at`, if its type belongs
+/// there.
 fn overtaken(at: usize, steps: usize, slot: Option<usize>) -> Option<Placed> {
     let Some(place) = at.checked_sub(steps) else { return Some(Placed::Nowhere) };
     slot.is_none_or(|slot| place % CYCLE == slot).then_some(Placed::Here(place))
 }
 
-/// The place in the short round that a sort of status always has, if it has one.
+/// Returns the fixed position of a status type in a cycle, if it has one.
 fn slot(sort: u8) -> Option<usize> {
     match sort {
         b'1'..=b'7' => Some(usize::from(sort - b'1') + STATUS.len()),
@@ -113,31 +113,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lost_packets_and_the_full_hour_are_stepped_over() {
+    fn positions_continue_after_lost_packets_and_the_full_hour() {
         let mut placer = Placer::new(288.0);
         let hour = HOUR_MICROS;
         assert_eq!(placer.place(hour - 600, b'H'), Placed::Anew(0));
         assert_eq!(placer.place(hour - 312, b'M'), Placed::Here(1));
-        // Three are lost, and the hour is full.
+        // Three packets are lost, and the clock wraps.
         assert_eq!(placer.place(288 * 4 - 312, b'Y'), Placed::Here(5));
         assert_eq!(placer.place(288 * 5 - 312, b'G'), Placed::Here(6));
-        // An unknown sort takes the place that its time says.
+        // The position of an unknown type follows from its time.
         assert_eq!(placer.place(288 * 10 - 312, 0xf9), Placed::Here(11));
     }
 
     #[test]
-    fn packets_that_were_overtaken_are_put_where_they_belong() {
+    fn overtaken_packets_have_their_own_positions() {
         let mut placer = Placer::new(288.0);
         assert_eq!(placer.place(0, b'H'), Placed::Anew(0));
         assert_eq!(placer.place(288 * 2, b'S'), Placed::Here(2));
         assert_eq!(placer.place(288, b'M'), Placed::Here(1));
         assert_eq!(placer.place(288 * 3, b'D'), Placed::Here(3));
-        // A clock that is set back is something else.
+        // A clock that is set back starts a new segment.
         assert_eq!(placer.place(288, b'7'), Placed::Anew(15));
     }
 
     #[test]
-    fn a_clock_that_stands_still_leaves_the_sorts() {
+    fn positions_follow_the_types_if_the_clock_stands_still() {
         let mut placer = Placer::new(288.0);
         assert_eq!(placer.place(7, b'7'), Placed::Anew(15));
         assert_eq!(placer.place(7, b'H'), Placed::Here(16));

@@ -1,4 +1,4 @@
-//! What the 1820 values of a round say.
+//! Parses the 1820 values of a round.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,67 +13,67 @@ use crate::{
     model::ReturnMode,
 };
 
-/// How many lasers an HDL-64E has.
+/// The lasers of an HDL-64E.
 const LASERS: usize = 64;
 
-/// How far it is from the values of one laser to those of the next.
+/// The distance between the values of consecutive lasers.
 const STRIDE: usize = 28;
 
-/// Where the last 28 values begin.
+/// The position of the last 28 values.
 const TAIL: usize = PER_CYCLE + STRIDE * LASERS - PER_CYCLE;
 
-/// Metres in one step of a distance.
+/// The resolution of distances in metres.
 const STEP_M: f64 = 0.002;
 
-/// The power level at which the sensor corrects its intensities itself.
+/// The power level at which the sensor corrects its intensities.
 const CORRECTED: u8 = 0xa8;
 
-/// What is in the status bytes of a stream.
+/// The information in the status bytes of a stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StreamReport {
-    /// The calibration, if that of every laser is complete.
+    /// The calibration, if the values of all lasers are complete.
     pub calibration: Option<Calibration>,
-    /// The lasers of which values are missing, or are such as no lidar has.
+    /// The lasers with missing or implausible values.
     pub incomplete: Vec<u16>,
-    /// Those of which a value is such as no lidar has.
+    /// The lasers with implausible values.
     pub doubted: Vec<u16>,
-    /// Whether the values are what was sent.
+    /// Whether the values were verified.
     pub check: Check,
-    /// The hour, minute, second, day, month and year (of 2000) that were sent last.
+    /// The last UTC time: hour, minute, second, day, month, and year since 2000.
     pub utc: Option<[u8; 6]>,
-    /// What is said of the time: `A` synchronised and told by NMEA, `V` NMEA only, `P`
-    /// synchronised only, 0 neither.
+    /// The state of the clock: `A` synchronized with NMEA, `V` NMEA only, `P`
+    /// synchronized only, 0 neither.
     pub gps: Option<u8>,
-    /// Degrees Celsius inside.
+    /// The internal temperature in degrees Celsius.
     pub temperature: Option<u8>,
     /// The version of the firmware.
     pub firmware: Option<u8>,
-    /// The returns that are sent: 0 the strongest, 1 the last, 2 both.
+    /// The return mode: 0 strongest, 1 last, 2 dual.
     pub returns: Option<u8>,
     /// The power level, from A0 to A8.
     pub power: Option<u8>,
-    /// Turns a minute.
+    /// Rotations per minute.
     pub rpm: Option<i16>,
-    /// What was heard of each laser.
+    /// The received values of each laser.
     heard: Vec<Heard>,
 }
 
-/// How values were checked.
+/// The verification of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
-    /// Their CRC is right: an S3.
+    /// Their CRC is correct: an S3.
     Crc,
-    /// Their number is right: an S2, which sends no more.
+    /// Their number is correct: an S2, which sends no CRC.
     Length,
-    /// Neither is.
+    /// Neither is correct.
     Failed,
-    /// Some are missing.
+    /// Values are missing.
     Missing,
 }
 
 impl StreamReport {
-    /// The returns that the sensor says it sends.
+    /// Returns the return mode that the sensor states.
     pub fn return_mode(&self) -> Option<ReturnMode> {
         match self.returns? {
             0 => Some(ReturnMode::Strongest),
@@ -83,13 +83,13 @@ impl StreamReport {
         }
     }
 
-    /// Whether the sensor corrects its intensities itself, as its power level says.
+    /// Returns whether the sensor corrects its intensities, according to its power level.
     pub fn sends_corrected_intensity(&self) -> bool {
         self.power == Some(CORRECTED)
     }
 
-    /// What was heard, and for what was not, what `other` says; nothing if nothing was.
-    /// Its origin names the lasers of which something is of `other`.
+    /// Returns the received values, completed with those of `other`, or `None` if nothing
+    /// was received. Its origin lists the lasers with values of `other`.
     pub fn completed(&self, other: &Calibration) -> Option<Calibration> {
         if !self.heard.iter().any(Heard::is_any) {
             return None;
@@ -107,7 +107,7 @@ impl StreamReport {
         })
     }
 
-    /// Which lasers are incomplete, in a sentence, if some are.
+    /// Describes the incomplete lasers, if there are any.
     pub fn complaint(&self) -> Option<String> {
         (!self.incomplete.is_empty()).then(|| {
             let count = self.incomplete.len();
@@ -119,18 +119,18 @@ impl StreamReport {
                 true => String::new(),
                 false => {
                     let names = ranges(&self.doubted);
-                    format!("; values that no lidar has were sent of lasers {names}")
+                    format!("; implausible values were sent for lasers {names}")
                 }
             };
             format!(
-                "the status bytes do not hold the whole calibration of {count} of \
+                "the status bytes lack calibration values for {count} of \
                  {LASERS} lasers{names}{doubted}"
             )
         })
     }
 }
 
-/// Reads `values`; `is_s3` if warnings were seen among them.
+/// Parses `values`. `is_s3` states whether there were warnings among them.
 pub(super) fn read(
     values: &[Option<u8>],
     status: &[Option<u8>; 9],
@@ -160,7 +160,7 @@ pub(super) fn read(
     };
     let mut doubted = vec![];
     if check != Check::Crc {
-        // Nothing says that all values are as they were sent, but what they say.
+        // Without a correct CRC, only plausibility detects damaged values.
         for (id, heard) in (0..).zip(&mut all_heard) {
             if heard.doubt() {
                 doubted.push(id);
@@ -176,7 +176,7 @@ pub(super) fn read(
     let power = at(TAIL + 25);
     let mut remarks = vec![];
     if check == Check::Failed {
-        remarks.push("the check of the status bytes is wrong".to_owned());
+        remarks.push("the checksum of the status bytes is wrong".to_owned());
     }
     let calibration = incomplete.is_empty().then_some(Calibration {
         lasers,
@@ -203,7 +203,7 @@ pub(super) fn read(
     }
 }
 
-/// The CRC of the S3: polynomial 8005, from 0, the highest bit first.
+/// The CRC of the S3: polynomial 8005, initial value 0, most significant bit first.
 fn crc16(bytes: &[u8]) -> u16 {
     let mut crc = 0_u16;
     for byte in bytes {
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_crc_is_the_one_known_as_buypass() {
+    fn crc_is_crc_16_umts() {
         // CRC-16/UMTS (BUYPASS), check value of the catalogue of CRCs.
         assert_eq!(crc16(b"123456789"), 0xfee8);
     }

@@ -1,20 +1,20 @@
-//! Which values were seen at each place, and which of them counts.
+//! Counts the values at each position of a round, and selects the most frequent ones.
 
 use crate::calibration::stream::place::{CYCLE, PACKETS, STATUS};
 
-/// How many values a round has: seven in each short round.
+/// The values of a round: seven per cycle.
 pub(super) const VALUES: usize = PACKETS / CYCLE * PER_CYCLE;
 
-/// How many values a short round has.
+/// The values of a cycle.
 pub(super) const PER_CYCLE: usize = CYCLE - STATUS.len();
 
-/// How many different values are remembered of a place.
+/// The maximum number of different values that are stored for a position.
 const RIVALS: usize = 4;
 
-/// What the values of a round begin with.
+/// The first values of a round.
 const START: &[u8; 5] = b"UNIT#";
 
-/// The values seen at each place of a round, and how often.
+/// The values at each position of a round, with their frequencies.
 #[derive(Clone, Debug)]
 pub(super) struct Votes(Vec<[(u8, u32); RIVALS]>);
 
@@ -23,7 +23,7 @@ impl Votes {
         Self(vec![[(0, 0); RIVALS]; PACKETS])
     }
 
-    /// Counts `value` at the place `at`.
+    /// Counts `value` at the position `at`.
     pub(super) fn add(&mut self, at: usize, value: u8) {
         self.add_often(at, value, 1);
     }
@@ -43,15 +43,16 @@ impl Votes {
         }
     }
 
-    /// The value that counts at each place of the round that has one, by the number of
-    /// the value.
+    /// Returns the most frequent value at each position of the values in a round, if
+    /// there is one.
     pub(super) fn values(&self) -> Vec<Option<u8>> {
         let cycles = self.0.chunks(CYCLE);
         let values = cycles.flat_map(|cycle| cycle.iter().skip(STATUS.len()));
         values.map(winner).collect()
     }
 
-    /// Adds what is here to `whole`, each value at its right place, if that is found.
+    /// Adds these counts to `whole`, shifted to their correct positions, if these are
+    /// found.
     pub(super) fn join_into(&self, whole: &mut Self) {
         let Some(cycles) = self.phase() else { return };
         for (at, rivals) in self.0.iter().enumerate() {
@@ -61,8 +62,8 @@ impl Votes {
         }
     }
 
-    /// By how many short rounds what is here has to be moved on: where the values then
-    /// begin as they should, and each laser's with its number.
+    /// Returns the number of cycles by which these counts have to be shifted, so that the
+    /// round has its start values and each laser its number.
     fn phase(&self) -> Option<usize> {
         let values = self.values();
         let start = START.iter().enumerate().map(|(at, value)| (at, *value, 3));

@@ -1,32 +1,32 @@
-//! A small part of YAML: maps, lists and plain values, of bounded size.
+//! Parses a subset of YAML, maps, lists and plain values, of bounded size.
 
 use saphyr_parser::{Event, Parser};
 
-/// How deep maps and lists may be in each other.
+/// The maximum nesting depth.
 const MAX_DEPTH: usize = 16;
 
-/// More values than any calibration has.
+/// The maximum number of values, more than any calibration has.
 const MAX_NODES: usize = 100_000;
 
 /// A value.
 #[derive(Debug)]
 pub(super) enum Tree {
-    /// What is neither of the others, as it is written.
+    /// A scalar, as its text.
     Plain(String),
-    /// Values one after the other.
+    /// A list.
     List(Vec<Tree>),
-    /// Values with names.
+    /// A map.
     Map(Vec<(String, Tree)>),
 }
 
-/// A map or list of which not all is read.
+/// A map or list that is not complete.
 enum Open {
     List(Vec<Tree>),
     Map(Vec<(String, Tree)>, Option<String>),
 }
 
 impl Tree {
-    /// Reads the first document of `text`, or says what is wrong with it.
+    /// Parses the first document of `text`, or returns a description of the error.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let (mut open, mut nodes): (Vec<Open>, usize) = (vec![], 0);
         for event in Parser::new_from_str(text) {
@@ -34,7 +34,7 @@ impl Tree {
             let line = span.start.line();
             nodes += 1;
             if nodes > MAX_NODES || open.len() > MAX_DEPTH {
-                return Err(format!("line {line}: more than a calibration has"));
+                return Err(format!("line {line}: too large for a calibration"));
             }
             let done = match event {
                 Event::SequenceStart(..) => {
@@ -48,10 +48,12 @@ impl Tree {
                 Event::SequenceEnd | Event::MappingEnd => match open.pop() {
                     Some(Open::List(items)) => Self::List(items),
                     Some(Open::Map(items, _)) => Self::Map(items),
-                    None => return Err(format!("line {line}: an end of nothing")),
+                    None => return Err(format!("line {line}: unexpected end")),
                 },
                 Event::Scalar(value, ..) => Self::Plain(value.into_owned()),
-                Event::Alias(_) => return Err(format!("line {line}: an alias")),
+                Event::Alias(_) => {
+                    return Err(format!("line {line}: aliases are not supported"));
+                }
                 _ => continue,
             };
             match open.last_mut() {
@@ -60,37 +62,39 @@ impl Tree {
                 Some(Open::Map(items, key)) => match (key.take(), done) {
                     (Some(key), value) => items.push((key, value)),
                     (None, Self::Plain(text)) => *key = Some(text),
-                    (None, _) => return Err(format!("line {line}: a name of no text")),
+                    (None, _) => return Err(format!("line {line}: a key is not text")),
                 },
             }
         }
-        Err("it is empty".to_owned())
+        Err("the file is empty".to_owned())
     }
 
-    /// What a map has under `key`.
+    /// Returns the value of `key` in a map.
     pub(super) fn get(&self, key: &str) -> Option<&Self> {
         let Self::Map(items) = self else { return None };
         items.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// The finite number that a map has under `key`, if it has something there; or what it
-    /// has instead.
+    /// Returns the finite number at `key` in a map, `None` if there is no value, or an
+    /// error that quotes another value.
     pub(super) fn number(&self, key: &str) -> Result<Option<f64>, String> {
         self.value(key, "number", |text| {
             text.parse().ok().filter(|value: &f64| value.is_finite())
         })
     }
 
-    /// The truth that a map has under `key`, likewise.
+    /// Returns the boolean at `key` in a map, `None` if there is no value, or an error
+    /// that quotes another value.
     pub(super) fn truth(&self, key: &str) -> Result<Option<bool>, String> {
-        self.value(key, "truth", |text| match text.to_ascii_lowercase().as_str() {
+        self.value(key, "boolean", |text| match text.to_ascii_lowercase().as_str() {
             "true" | "yes" | "on" | "1" => Some(true),
             "false" | "no" | "off" | "0" => Some(false),
             _ => None,
         })
     }
 
-    /// A name in a map that is a number: what is left of one with a comma in it.
+    /// Returns a key of a map that is a number: the rest of a number with a decimal
+    /// comma.
     pub(super) fn stray_number(&self) -> Option<&str> {
         let Self::Map(items) = self else { return None };
         let is_number = |name: &&str| name.parse::<f64>().is_ok();
@@ -110,9 +114,9 @@ impl Tree {
             }
             Some(Self::Plain(text)) => match read(text) {
                 Some(value) => Ok(Some(value)),
-                None => Err(format!("`{key}` is no {what}: {text:?}")),
+                None => Err(format!("`{key}` is not a {what}: {text:?}")),
             },
-            Some(_) => Err(format!("`{key}` is no {what}")),
+            Some(_) => Err(format!("`{key}` is not a {what}")),
         }
     }
 }
@@ -122,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_to_write_a_map_are_read() {
+    fn block_and_flow_maps_are_parsed() {
         for text in ["a:\n- b: 1.5\n  c: true\n", "{a: [{b: 1.5, c: true}]}"] {
             let tree = Tree::parse(text).unwrap();
             let Some(Tree::List(items)) = tree.get("a") else { panic!("{tree:?}") };

@@ -1,10 +1,10 @@
-//! Looking at the next stretches of a capture on all processors.
+//! Scans the next segments of a capture speculatively on other threads.
 //!
-//! Where an item begins is known only to who has gone over all before it. But others can
-//! look for a place where items seem to begin, and go on from there; if whoever goes in order
-//! comes to that very place, and nothing there depends on what was before, he takes over what
-//! they have seen. If not, he looks himself: what comes of a survey is the same on any number
-//! of processors.
+//! The sequential pass finds the start of each item only after all items before it. Other
+//! threads search for a position at which items seem to start, and scan from there. If
+//! the sequential pass arrives at exactly that position, and nothing in the segment
+//! depends on earlier items, it takes over the results. Otherwise it scans the segment
+//! itself. The manifest is therefore the same for any number of threads.
 
 use std::{collections::VecDeque, io, ops::Range, sync::Arc};
 
@@ -15,32 +15,33 @@ use crate::capture::{
     survey::stretch::Stretch,
 };
 
-/// How long a stretch is.
+/// The length of a segment.
 const STRETCH: u64 = 512 << 10;
 
-/// After so many stretches in a row that were looked at in vain, no more are.
+/// The number of consecutive unusable segments after which no more are scanned.
 const VAIN: usize = 8;
 
-/// The stretches that others look at, in the order of the file.
+/// The segments that are being scanned ahead, in the order of the file.
 pub(super) struct Ahead {
     source: Arc<dyn Source>,
-    /// Where the next one begins, and where nobody looks.
+    /// The start of the next segment, and the end of the range that is never scanned
+    /// ahead.
     next: u64,
     head: u64,
-    /// Where those begin that are under way, and how much was declared before.
+    /// The starts of the submitted segments, with the number of declarations before each.
     begun: VecDeque<(u64, usize)>,
     stretches: Queue<io::Result<Option<Stretch>>>,
-    /// Where the last one was that was taken.
+    /// The range of the last segment that was taken.
     passed: Range<u64>,
-    /// How many may be under way.
+    /// The maximum number of submitted segments.
     width: usize,
     vain: usize,
 }
 
 impl Ahead {
-    /// For the capture in `source`, of which nobody looks at the `head` ahead. A single
-    /// processor has nobody who would; and packets without a container tell their time by
-    /// those before.
+    /// Creates a scanner for the capture in `source` that leaves out its first `head`
+    /// bytes. It never scans in a pool of one thread, or if packets have no container,
+    /// because their times depend on earlier packets.
     pub(super) fn new(
         source: &Arc<dyn Source>,
         container: Container,
@@ -61,10 +62,10 @@ impl Ahead {
         }
     }
 
-    /// Lets others begin with the next stretches behind `at`, up to which so much was
-    /// declared, and of which the `reader` knows how to read them.
+    /// Submits the next segments after `at`. `declared` is the number of declarations
+    /// before `at`, and `reader` has applied them.
     pub(super) fn begin(&mut self, at: u64, reader: &Reader, declared: usize) {
-        // What is declared is so at the start, as a rule.
+        // Declarations are usually at the start.
         if at < self.head / 2 {
             return;
         }
@@ -85,8 +86,8 @@ impl Ahead {
         }
     }
 
-    /// The stretch that begins at `at`, up to which so much was declared, if somebody has
-    /// looked at it.
+    /// Returns the segment that starts at `at`, if it was scanned with the same number of
+    /// declarations.
     pub(super) fn take(&mut self, at: u64, declared: usize) -> Option<Stretch> {
         while let Some((start, known)) = self.begun.front().copied()
             && start <= at

@@ -1,8 +1,8 @@
-//! What position packets tell of the clock of a lidar, and of that of the capture.
+//! Evaluates the clock of a lidar and that of the capture from position packets.
 //!
-//! A packet has the time of the lidar, in microseconds past the hour, and the last sentence
-//! of the receiver, which states the last full second. Once the lidar follows the receiver,
-//! both agree in minutes and seconds.
+//! A packet contains the time of the lidar in microseconds past the hour, and the last
+//! sentence of the receiver, which states the last full second. Once the lidar follows
+//! the receiver, both agree in minutes and seconds.
 
 use logtool_core::{ClockFit, Timestamp};
 
@@ -18,48 +18,49 @@ use crate::{
     points::nearest,
 };
 
-/// How many packets are kept to compare clocks: at one a second, three days.
+/// The maximum number of stored packets: three days at one per second.
 const MAX_OBSERVATIONS: usize = 1 << 18;
 
 const SECOND: i64 = 1_000_000_000;
 const HOUR: i64 = 3_600 * SECOND;
 const DAY: i64 = 24 * HOUR;
 
-/// The number of a GPS week overflows after this time.
+/// The week number of GPS overflows after this duration.
 const ROLLOVER: i64 = 1_024 * 7 * DAY;
 
-/// How far the time of a packet can be after the second that its sentence states: a sentence
-/// takes up to a second to arrive and is repeated until the next one does.
+/// The possible time between the second that a sentence states and its packet: a sentence
+/// takes up to a second to arrive, and is repeated until the next one arrives.
 const SENTENCE_AGE: std::ops::RangeInclusive<i64> = -SECOND..=3 * SECOND;
 
-/// A sentence that is repeated for longer, by the clock of the lidar, is old: the receiver
-/// does not send any more.
+/// A sentence that is repeated for longer, by the clock of the lidar, is outdated,
+/// because the receiver stopped sending.
 const REPEATED: i64 = 2 * SECOND;
 
-/// What is counted of the position packets of a lidar.
+/// Statistics of the position packets of a lidar.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clock {
     packets: u64,
-    /// Those that say that the clock follows the pulse of a receiver.
+    /// Packets that state that the clock follows the pulse of a receiver.
     locked: u64,
-    /// Those with a sentence of a receiver that has a position.
+    /// Packets with a sentence of a receiver that has a fix.
     valid: u64,
-    /// UTC less the time of the capture, in nanoseconds, of those that are both and tell
-    /// the date.
+    /// UTC minus the time of the capture in nanoseconds, for packets that are locked and
+    /// valid.
     offsets: Vec<i64>,
-    /// The same of those that do not say that they are locked, for want of better: some
-    /// HDL-32E never do.
+    /// The offsets of packets that are not locked, used if there are no others. Some
+    /// HDL-32E never state a lock.
     unsure: Vec<i64>,
-    /// The same of packets whose own time contradicts their sentence: by the sentence alone.
+    /// The offsets of packets whose time contradicts their sentence, from the sentence
+    /// alone.
     contradicting: Vec<i64>,
-    /// Of the first of these, the time of the sentence and that of the lidar, past the hour.
+    /// The time of the first contradicting sentence and that of the lidar, past the hour.
     contradiction: Option<(i64, i64)>,
-    /// The time of the last sentence, and the stamp of the first packet with it.
+    /// The time of the last sentence, and the timestamp of the first packet with it.
     last: Option<(i64, u32)>,
 }
 
 impl Clock {
-    /// Counts the packet `payload`, captured at `time`.
+    /// Adds the packet `payload`, captured at `time`.
     pub(super) fn add(&mut self, payload: &[u8], time: Timestamp) {
         let Some(position) = Position::of(payload) else { return };
         let is_locked = position.pulse == LOCKED;
@@ -68,7 +69,7 @@ impl Clock {
         self.locked += u64::from(is_locked);
         self.valid += u64::from(is_valid);
         let now = time.as_nanos();
-        // Without a date, it is the day that is next to the time of the capture.
+        // Without a date, the day nearest to the time of the capture is used.
         let without_date = || {
             let of_day = position.fix.nanos_of_day?;
             let off = now.saturating_sub(of_day).rem_euclid(DAY);
@@ -81,7 +82,8 @@ impl Clock {
         if self.is_old(sentence, position.stamp) {
             return;
         }
-        // The sentence is of the last full second; the stamp is of the packet itself.
+        // The sentence states the last full second, and the timestamp is that of the
+        // packet.
         let utc = nearest(sentence, 0, position.stamp);
         let agrees = SENTENCE_AGE.contains(&(utc - sentence));
         let (list, utc) = match (agrees, is_locked) {
@@ -100,7 +102,7 @@ impl Clock {
         }
     }
 
-    /// Returns whether a packet with this `stamp` repeats a `sentence` that is old.
+    /// Returns whether a packet with this `stamp` repeats an outdated `sentence`.
     fn is_old(&mut self, sentence: i64, stamp: u32) -> bool {
         match self.last {
             Some((last, first)) if last == sentence => {
@@ -114,7 +116,7 @@ impl Clock {
         }
     }
 
-    /// What the clock of the lidar is worth.
+    /// Describes the state of the lidar's clock.
     pub(super) fn verdict(&self) -> String {
         let Self { packets, locked, valid, .. } = self;
         let verdict = match (self.is_locked(), self.is_valid()) {
@@ -122,18 +124,16 @@ impl Clock {
                 "not UTC: NMEA states another minute and second"
             }
             (true, true) => {
-                "locked: it follows the pulse of a receiver, and NMEA tells the hour"
+                "locked: it follows the pulse of a receiver, and NMEA states the hour"
             }
             (false, true) => "NMEA only: it is set without a pulse",
-            (true, false) => "pulse only: what hour it is, is not known",
-            (false, false) => {
-                "counts from power-on: there is no receiver with a position"
-            }
+            (true, false) => "pulse only, the hour is unknown",
+            (false, false) => "counts from power-on: there is no receiver with a fix",
         };
-        format!("{verdict} ({locked} of {packets} packets say locked, {valid} valid)")
+        format!("{verdict} ({locked} of {packets} packets are locked, {valid} valid)")
     }
 
-    /// Whether what it tells is UTC.
+    /// Returns whether the clock of the lidar is UTC.
     pub(super) fn tells_utc(&self) -> bool {
         self.is_valid() && !self.contradicts()
     }
@@ -166,9 +166,9 @@ impl Clock {
         Some(Oddity::new(&codes::CLOCK_NMEA, text))
     }
 
-    /// How far UTC is ahead of the clock of the capture, as the packets of all lidars tell:
-    /// those that are locked, or else the others, unless `is_sure`. If all contradict their
-    /// own sentences, the sentences are used.
+    /// Returns the offset between UTC and the clock of the capture, from the packets of
+    /// all lidars that are locked, or else from the others unless `is_sure`. If all
+    /// packets contradict their sentences, the sentences are used.
     pub(super) fn fit<'c>(
         clocks: impl Iterator<Item = &'c Self> + Clone,
         is_sure: bool,
@@ -179,7 +179,7 @@ impl Clock {
         let locked = clock_fit::fit(all(|one| &one.offsets), "position packets");
         let unsure = || {
             let unsure = if is_sure { Vec::new() } else { all(|one| &one.unsure) };
-            clock_fit::fit(unsure, "position packets that do not tell of a pulse")
+            clock_fit::fit(unsure, "position packets without a pulse")
         };
         locked.or_else(unsure).or_else(|| by_sentences(&all(|one| &one.contradicting)))
     }
@@ -193,9 +193,10 @@ impl Clock {
     }
 }
 
-/// Returns how far UTC is ahead of the clock of the capture, if sentences are as far ahead
-/// of it as `offsets`. A sentence states the last full second, so that UTC is up to its age
-/// later; if the capture has times within these limits, its clock is as good as sentences.
+/// Returns the offset between UTC and the clock of the capture from the `offsets` of
+/// sentences. A sentence states the last full second, so UTC is later by up to its age.
+/// Returns `None` if the clock of the capture is within these limits, because it is then
+/// as accurate as the sentences.
 fn by_sentences(offsets: &[i64]) -> Option<ClockFit> {
     let latest = *offsets.iter().max()?;
     let earliest = *offsets.iter().min()?;
@@ -208,8 +209,8 @@ fn by_sentences(offsets: &[i64]) -> Option<ClockFit> {
     })
 }
 
-/// Returns `fit` without an overflow of the GPS week, and adds to `odd` how far the clock of
-/// the capture is from UTC.
+/// Corrects `fit` for an overflow of the GPS week, and reports the difference between the
+/// clock of the capture and UTC in `odd`.
 pub(super) fn corrected(mut fit: ClockFit, odd: &mut Vec<Oddity>) -> ClockFit {
     let behind = fit.offset_nanos.saturating_neg();
     let rollovers = behind.saturating_add(ROLLOVER / 2).div_euclid(ROLLOVER);
@@ -235,13 +236,13 @@ pub(super) fn corrected(mut fit: ClockFit, odd: &mut Vec<Oddity>) -> ClockFit {
     fit
 }
 
-/// Minutes and seconds, as `25:00.010`.
+/// Formats minutes and seconds past the hour, e.g. `25:00.010`.
 fn past_hour(nanos: i64) -> String {
     let millis = nanos / 1_000_000;
     format!("{:02}:{:02}.{:03}", millis / 60_000, millis / 1_000 % 60, millis % 1_000)
 }
 
-/// A length of time in the two largest of its units.
+/// Formats a duration in its two largest units.
 fn length(nanos: i64) -> String {
     let seconds = nanos / SECOND;
     match seconds {
@@ -274,8 +275,9 @@ mod tests {
         format!("GPRMC,{time},A,5021.8167,N,00733.5167,E,000.0,360.0,{date},,,A")
     }
 
-    /// The clock after packets with this sentence, at these stamps past the hour and times
-    /// after the second of the sentence, in microseconds.
+    /// Returns the clock after packets with this sentence. `packets` contains their
+    /// timestamps past the hour and their times after the second of the sentence, in
+    /// microseconds.
     fn clock(body: &str, packets: &[(u32, i64)]) -> Clock {
         let mut clock = Clock::default();
         for (stamp, micros) in packets {
@@ -293,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_agrees_up_to_its_age_also_across_the_hour() {
+    fn sentence_agrees_up_to_its_age_across_the_hour() {
         for (stamp, micros) in
             [(3_599_000_000, 0), (3_599_960_000, 960_000), (900_000, 1_900_000)]
         {
@@ -304,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_in_another_minute_is_a_contradiction_and_nmea_counts() {
+    fn timestamp_in_another_minute_contradicts_nmea_which_is_used() {
         for stamp in [1_500_010_000, 3_570_000_000, 19_000_000, 3_590_000_000] {
             let clock = clock(&rmc("225959", "141123"), &[(stamp, 960_000)]);
             assert!(!clock.tells_utc());
@@ -314,7 +316,7 @@ mod tests {
             // The clock of the capture is within the second that NMEA states.
             assert_eq!(fit(&clock), (None, vec![]));
         }
-        // The same, with a clock of the capture that is 40 minutes ahead.
+        // A clock of the capture that is 40 minutes ahead.
         let ahead = 2_400_960_000;
         let clock = clock(&rmc("225959", "141123"), &[(1_500_010_000, ahead)]);
         let (offset, odd) = fit(&clock);
@@ -323,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_without_a_date_counts_on_the_day_of_the_capture() {
+    fn sentence_without_a_date_is_on_the_day_of_the_capture() {
         let body = "GPGGA,225959,5021.8167,N,00733.5167,E,1,08,0.9,112.4,M,47.9,M,,";
         assert_eq!(fit(&clock(body, &[(3_599_960_000, 960_000)])), (Some(0), vec![]));
         let wrong = clock(body, &[(1_500_010_000, 960_000)]);
@@ -331,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overflow_of_the_week_is_corrected_and_another_wrong_date_is_not() {
+    fn week_overflow_is_corrected_but_other_wrong_dates_are_not() {
         // date -d "2023-11-14 - 1024 weeks": 2004-03-30, and 2048 weeks: 1984-08-14.
         for date in ["300304", "140884"] {
             let clock = clock(&rmc("225959", date), &[(3_599_960_000, 960_000)]);
@@ -346,13 +348,13 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_that_is_repeated_for_seconds_is_old() {
+    fn sentence_repeated_for_seconds_is_outdated() {
         let second = |n: u32| (100_000_000 + n * 1_000_000, i64::from(n) * 1_000_000);
         let packets: Vec<(u32, i64)> = (0..60).map(second).collect();
-        // 22:01:40, as the first stamp; the receiver is unplugged then.
+        // 22:01:40, like the first timestamp. Then the receiver is unplugged.
         let clock = clock(&rmc("220140", "141123"), &packets);
         assert_eq!((clock.offsets.len(), clock.contradicting.len()), (2, 0));
-        // Around the full hour, it is as old as its stamps say.
+        // Across the full hour, the age follows from the timestamps.
         let packets = [(3_599_960_000, 960_000), (100_000, 1_100_000)];
         let clock = self::clock(&rmc("225959", "141123"), &packets);
         assert_eq!(clock.offsets, [0, 0]);

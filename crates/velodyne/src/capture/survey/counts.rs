@@ -1,5 +1,4 @@
-//! What is counted of frames that are no packets of lidars: none of them is passed over
-//! without a word.
+//! Counts frames that have no packet of a lidar, so that all of them are reported.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +9,16 @@ use crate::{
     oddity::Oddity,
 };
 
-/// The name of the count of packets of lidars of other manufacturers.
+/// The metadata key of the number of packets of other manufacturers.
 const OTHER_LIDARS: &str = "packets_of_other_lidars";
 
-/// What is counted.
+/// The counts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
     data: u64,
     position: u64,
     pieces: u64,
-    /// How many there are of each sort, and where the first is.
+    /// The number of frames for each reason, and the position of the first one.
     foreign: BTreeMap<Foreign, (u64, u64)>,
 }
 
@@ -32,12 +31,12 @@ impl Counts {
         }
     }
 
-    /// Counts a piece of a datagram that is not complete with it.
+    /// Counts a fragment that does not complete its datagram.
     pub(super) fn piece(&mut self) {
         self.pieces += 1;
     }
 
-    /// Counts a frame, at `at`, that is no packet of a lidar.
+    /// Counts a frame at `at` that has no packet of a lidar.
     pub(super) fn foreign(&mut self, why: Foreign, at: u64) {
         self.foreign.entry(why).or_insert((0, at)).0 += 1;
     }
@@ -53,7 +52,7 @@ impl Counts {
         most.filter(|_| self.data + self.position == 0).map(|(whose, _)| whose)
     }
 
-    /// The counts, by name.
+    /// Adds the counts to the metadata of a manifest.
     pub(super) fn metadata(&self, metadata: &mut BTreeMap<String, Value>) {
         let mut tell = |key: &str, count: u64| {
             metadata.insert(key.to_owned(), Value::UInt(count));
@@ -75,7 +74,7 @@ impl Counts {
         }
     }
 
-    /// What is odd, a sentence each.
+    /// Adds the anomalies to `odd`.
     pub(super) fn remark(&self, given_up: u64, odd: &mut Vec<Oddity>) {
         for (why, (count, first)) in &self.foreign {
             let text = match count {
@@ -93,15 +92,15 @@ impl Counts {
         }
         if given_up > 0 {
             let text = match given_up {
-                1 => "1 datagram that came in pieces is not complete".to_owned(),
+                1 => "1 fragmented datagram is incomplete".to_owned(),
                 _ => {
-                    format!("{given_up} datagrams that came in pieces are not complete")
+                    format!("{given_up} fragmented datagrams are incomplete")
                 }
             };
             odd.push(Oddity::new(&codes::PIECES, text));
         }
         if self.data + self.position == 0 {
-            odd.push(Oddity::new(&codes::EMPTY, "there is no packet of a lidar"));
+            odd.push(Oddity::new(&codes::EMPTY, "there are no packets of a lidar"));
         }
     }
 }
@@ -138,59 +137,56 @@ impl Foreign {
         }
     }
 
-    /// What such frames are, or such a frame if it is `one`.
+    /// Returns the description of such frames, in the singular if `one`.
     fn what(self, one: bool) -> &'static str {
         let pick = |of_one: &'static str, of_several: &'static str| {
             if one { of_one } else { of_several }
         };
         match self {
             Self::Short => pick(
-                "is captured only in part, and lost",
-                "are captured only in part, and lost",
+                "is truncated by the snapshot length, and lost",
+                "are truncated by the snapshot length, and lost",
             ),
             Self::Broken => {
-                pick("is shorter than it says", "are shorter than they say")
+                pick("is shorter than it declares", "are shorter than they declare")
             }
             Self::Hidden => pick(
-                "holds a packet of a lidar, and its headers do not lead there: lost",
-                "hold packets of a lidar, and their headers do not lead there: lost",
+                "contains a packet of a lidar that its headers do not lead to: lost",
+                "contain packets of a lidar that their headers do not lead to: lost",
             ),
             Self::Marred => pick(
-                "holds a data packet with a block of no known lasers: lost",
-                "hold data packets with blocks of no known lasers: lost",
+                "contains a data packet with an unknown block flag: lost",
+                "contain data packets with unknown block flags: lost",
             ),
             Self::WrongFlags => pick(
-                "is as long as a data packet, but its blocks are of no known lasers",
-                "are as long as data packets, but their blocks are of no known lasers",
+                "has the length of a data packet, but unknown block flags",
+                "have the length of data packets, but unknown block flags",
             ),
             Self::Zeros => pick(
-                "holds only zeros where a packet of a lidar was: lost",
-                "hold only zeros where packets of a lidar were: lost",
+                "contains only zeros in place of a packet of a lidar: lost",
+                "contain only zeros in place of packets of a lidar: lost",
             ),
             Self::Checksum => pick(
-                "holds a packet of a lidar with a wrong UDP checksum: lost",
-                "hold packets of a lidar with wrong UDP checksums: lost",
+                "contains a packet of a lidar with a wrong UDP checksum: lost",
+                "contain packets of a lidar with wrong UDP checksums: lost",
             ),
             Self::OtherLidar(_) => pick(
-                "holds a packet of a lidar of another manufacturer, which is not supported",
-                "hold packets of a lidar of another manufacturer, which is not supported",
+                "contains a packet of a lidar of another manufacturer, which is not supported",
+                "contain packets of a lidar of another manufacturer, which is not supported",
             ),
-            Self::OtherDatagram => pick(
-                "is a datagram of something else",
-                "are datagrams of something else",
-            ),
-            Self::OtherProtocol => {
-                pick("is of another protocol", "are of other protocols")
+            Self::OtherDatagram => {
+                pick("is not a datagram of a lidar", "are not datagrams of a lidar")
             }
+            Self::OtherProtocol => pick("has another protocol", "have other protocols"),
             Self::Twice => pick(
-                "holds a packet that came just before, as mirror ports send them, and \
-                 is left out",
-                "hold packets that came just before, as mirror ports send them, and are \
-                 left out",
+                "contains a duplicate packet, as sent by mirror ports, and is dropped\
+                 ",
+                "contain duplicate packets, as sent by mirror ports, and are dropped\
+                 ",
             ),
             Self::UnknownLink => pick(
-                "is of an unknown type of link, and not looked into",
-                "are of an unknown type of link, and not looked into",
+                "has an unknown link type, and is ignored",
+                "have an unknown link type, and are ignored",
             ),
         }
     }

@@ -1,4 +1,4 @@
-//! From what was counted to the manifest.
+//! Creates the manifest from the results of the index pass.
 
 use std::{collections::BTreeMap, mem};
 
@@ -29,7 +29,7 @@ use crate::{
 const LSLIDAR_PRODUCTS: [u8; 2] = [0x10, 0x20];
 
 impl Survey {
-    /// The manifest of a capture that has been gone through.
+    /// Returns the manifest of the capture and its private state.
     pub(super) fn finish(mut self, lidar: &LidarOptions) -> Result<(Manifest, Notes)> {
         let container = self.reader.container;
         if let Some(whose) = self.other_manufacturer(lidar) {
@@ -87,7 +87,7 @@ impl Survey {
         Ok((manifest, notes))
     }
 
-    /// What is odd in the capture.
+    /// Returns the anomalies of the capture.
     fn oddities(&self) -> Vec<Oddity> {
         let mut odd = Vec::new();
         self.counts.remark(self.reader.pieces.given_up, &mut odd);
@@ -104,7 +104,7 @@ impl Survey {
             odd.push(Oddity::new(&codes::CHECKSUMS, text));
         }
         if self.reader.container == Container::Bare {
-            let text = "times are what the packets tell, from the hour in which the first \
+            let text = "times are those in the packets, from the hour in which the first \
                         was sent";
             odd.push(Oddity::new(&codes::HOURS, text));
         }
@@ -135,7 +135,8 @@ impl Survey {
         Some(clock::corrected(fit, odd))
     }
 
-    /// The lidar that sent the packets of each topic; nothing for those of positions.
+    /// Returns the lidar that sent the packets of each topic, `None` for position
+    /// packets.
     fn lidars(
         &mut self,
         options: &LidarOptions,
@@ -152,8 +153,8 @@ impl Survey {
                 let lidar = probe.finish(options);
                 if let (None, Some(id)) = (&lidar, product_id) {
                     let text = format!(
-                        "the product ID {id:#04x} of {} data packets is not known: no points \
-                         are made of them; --model chooses a model",
+                        "the product ID {id:#04x} of {} data packets is unknown: they are \
+                         not decoded to points; use --model to choose a model",
                         one.records
                     );
                     odd.push(Oddity::new(&codes::PRODUCT, text));
@@ -178,7 +179,8 @@ impl Survey {
     }
 }
 
-/// Adds the topics of the points of `lidars`, one each topic of packets, to `manifest`.
+/// Adds the topics of the points of `lidars`, one for each topic of packets, to
+/// `manifest`.
 fn add_points(
     lidars: Vec<Option<Lidar>>,
     manifest: &mut Manifest,
@@ -203,7 +205,7 @@ fn add_points(
     (0..).map(TopicId).zip(lidars).map(add).collect()
 }
 
-/// The topics of packets.
+/// Returns the topics of packets.
 fn topics_of(counted: &[Counted], container: Container) -> Vec<Topic> {
     let all = counted.iter().enumerate().map(|(index, one)| {
         let like =

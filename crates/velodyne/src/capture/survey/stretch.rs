@@ -1,4 +1,4 @@
-//! A stretch of a capture that is looked at before it is known what was before it.
+//! A segment of a capture that is scanned before the items before it are known.
 
 use std::{io, ops::Range, sync::Arc};
 
@@ -12,44 +12,46 @@ use crate::capture::{
     search::Search,
 };
 
-/// How much behind a stretch is looked at: what begins in it is to end there.
+/// The number of bytes after a segment that are read, so that its last items are
+/// complete.
 const BEHIND: u64 = 16 << 10;
 
-/// What was seen in a stretch of a capture.
+/// The scanned items of a segment.
 ///
-/// It begins where items seem to begin, and ends where the next is to begin, or before the
-/// first that says how to read others, or that is damaged. Whether it began well, who comes
-/// to its start knows.
+/// It starts where items seem to start. It ends at the start of the next segment, or
+/// before the first declaration or damage. Whether its start is a real item boundary is
+/// known only when the sequential pass reaches it.
 pub(super) struct Stretch {
     pub(super) start: u64,
-    /// What lies there, and some more.
+    /// The bytes of the segment, and more.
     pub(super) bytes: Bytes,
     pub(super) seen: Vec<Seen>,
-    /// Where it ends.
+    /// The end of the scanned items.
     pub(super) end: u64,
 }
 
-/// An item that was seen.
+/// A scanned item.
 pub(super) struct Seen {
     pub(super) at: u64,
     pub(super) len: usize,
-    /// What it is, if it has not come before; nothing where that hangs on items before it,
-    /// as of a piece of a datagram.
+    /// The classification of the item, without detecting duplicates. `None` if it depends
+    /// on previous items, e.g. for a fragment.
     pub(super) found: Option<Found>,
-    /// Of a packet, its [`sum`](crate::capture::duplicates::sum).
+    /// The [`sum`](crate::capture::duplicates::sum) of a packet.
     pub(super) sum: u64,
 }
 
 impl Stretch {
-    /// Looks at the items that begin in `range` of the capture in `source`, which ends at
-    /// `end`; nothing if none seem to. The `reader` knows of no packets, and of no pieces.
+    /// Scans the items that start in `range` of the capture in `source`, whose length is
+    /// `end`. Returns `None` if no items are found. The `reader` contains no packets and
+    /// no fragments.
     pub(super) fn look(
         source: &Arc<dyn Source>,
         range: Range<u64>,
         end: u64,
         mut reader: Reader,
     ) -> io::Result<Option<Self>> {
-        // With the byte before: behind that, a search begins.
+        // Include the byte before, because a search starts after its position.
         let before = range.start.saturating_sub(1);
         let bytes =
             source.read_at(before..range.end.saturating_add(BEHIND).min(end))?;
@@ -77,7 +79,7 @@ impl Stretch {
             let found = reader.see(at, item);
             let found = match found {
                 Found::Declaration(_) | Found::Broken => break,
-                // Others of its datagram may have come before.
+                // Previous items may contain other fragments of the datagram.
                 _ if found == Found::Piece || !reader.pieces.is_empty() => {
                     reader.pieces = Pieces::default();
                     None

@@ -1,4 +1,4 @@
-//! The lidars of a capture, and what is counted of each.
+//! The lidars of a capture, with statistics.
 
 use logtool_core::{TimeRange, TopicId};
 
@@ -9,33 +9,33 @@ use crate::{
     lidar::Probe,
 };
 
-/// How many topics there may be: a network of lidars is smaller.
+/// The maximum number of topics, more than a network of lidars has.
 const MAX_TOPICS: usize = 256;
 
-/// The topics, in the order in which they are met.
+/// The topics, in the order of their first packets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Topics {
     pub(super) counted: Vec<Counted>,
 }
 
-/// A topic.
+/// A topic with its statistics.
 #[derive(Clone, Debug)]
 pub(super) struct Counted {
     pub(super) sender: Sender,
     pub(super) records: u64,
     pub(super) bytes: u64,
-    /// Of the packets that have a time.
+    /// The time range of the packets that have a time.
     pub(super) time: TimeRange,
-    /// How many have none.
+    /// The number of packets without a time.
     pub(super) without_time: u64,
-    /// What its first packets tell of it.
+    /// The probe of the first packets.
     pub(super) probe: Probe,
-    /// What its position packets tell of its clock.
+    /// The statistics of the clock, from position packets.
     pub(super) clock: Clock,
 }
 
 impl Topics {
-    /// Counts a packet; says of which topic it is, unless there are too many.
+    /// Adds a packet, and returns its topic, or `None` if there are too many topics.
     pub(super) fn packet(
         &mut self,
         packet: &LidarPacket,

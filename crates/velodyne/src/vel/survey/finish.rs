@@ -1,4 +1,4 @@
-//! From what was counted to the manifest.
+//! Creates the manifest from the results of the index pass.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ use crate::{
 };
 
 impl Survey {
-    /// The manifest of a log that has been gone through.
+    /// Returns the manifest of the log and its private state.
     pub(super) fn finish(
         mut self,
         window: &mut Window<'_>,
@@ -81,7 +81,7 @@ impl Survey {
         Ok((manifest, notes))
     }
 
-    /// The topics of the messages.
+    /// Returns the topics of the messages.
     fn logged(&self) -> Result<Vec<Topic>> {
         let topics = self.topics.iter().zip(&self.stats.topics);
         let topics = (0..).map(TopicId).zip(topics).map(|(id, (kind, counted))| {
@@ -101,7 +101,7 @@ impl Survey {
         let bytes = self.start.size_field.header_bytes();
         let [after, whole] = self.start.votes;
         let size_field = format!(
-            "counts {bytes} bytes of header ({after} messages follow on each other if \
+            "includes {bytes} bytes of header ({after} consecutive messages if \
              it is 17, {whole} if it is 21)"
         );
         let seconds = self.seconds.len();
@@ -112,23 +112,15 @@ impl Survey {
         };
         let index = match index {
             IndexVerdict::Verified => format!("verified, {}", some(entries.into())),
-            IndexVerdict::Missing => format!("missing; made again, {}", some(seconds)),
+            IndexVerdict::Missing => format!("missing; rebuilt, {}", some(seconds)),
             IndexVerdict::Short => {
-                format!(
-                    "short, {}; made again, {}",
-                    some(entries.into()),
-                    some(seconds)
-                )
+                format!("short, {}; rebuilt, {}", some(entries.into()), some(seconds))
             }
             IndexVerdict::Unsorted => {
-                format!("unsorted; made again, {}", some(seconds))
+                format!("unsorted; rebuilt, {}", some(seconds))
             }
             IndexVerdict::Stale => {
-                format!(
-                    "stale, {}; made again, {}",
-                    some(entries.into()),
-                    some(seconds)
-                )
+                format!("stale, {}; rebuilt, {}", some(entries.into()), some(seconds))
             }
         };
         let is_cut = self.gaps.last().is_some_and(|gap| {
@@ -153,20 +145,20 @@ impl Survey {
         ])
     }
 
-    /// From the first time that is believed to the last.
+    /// Returns the range of the accepted times.
     fn time(&self) -> Option<TimeRange> {
         self.seconds.span().map(range)
     }
 }
 
-/// The time from `least` to `most`, in milliseconds.
+/// Returns the time range from `least` to `most`, in milliseconds.
 fn range((least, most): (f64, f64)) -> TimeRange {
     let just = |millis| TimeRange::just(time::of_millis(millis));
     just(least).cover(&just(most))
 }
 
 impl Stats {
-    /// The validity of messages that are valid.
+    /// Returns the validity byte of valid messages.
     pub(super) fn valid_byte(&self) -> u8 {
         match self.valid.messages == 0 && self.valid_digit.messages > 0 {
             true => VALID_DIGIT,
@@ -174,17 +166,17 @@ impl Stats {
         }
     }
 
-    /// What those of gps say.
+    /// Returns the statistics of valid GPS messages.
     pub(super) fn gps(&self) -> &GpsStats {
         if self.valid_byte() == VALID { &self.gps } else { &self.gps_digit }
     }
 
-    /// What was counted of those.
+    /// Returns the statistics of valid messages.
     fn valid_messages(&self) -> Validity {
         if self.valid_byte() == VALID { self.valid } else { self.valid_digit }
     }
 
-    /// How many messages with packets are not valid.
+    /// Returns the number of invalid messages that have packets.
     fn invalid_with_packets(&self) -> u64 {
         match self.valid_byte() {
             VALID => self.valid_digit.with_packets + self.other.with_packets,
@@ -192,7 +184,7 @@ impl Stats {
         }
     }
 
-    /// Adds the topic of the points that `lidar` measured, which are made of the topic
+    /// Adds the topic of the points of `lidar`, which is derived from the topic
     /// `packets`, to `manifest`.
     fn add_points(
         &self,
@@ -206,7 +198,7 @@ impl Stats {
         if left_out > 0 {
             let messages = if left_out == 1 { "message" } else { "messages" };
             let told = format!(
-                "made without {left_out} {messages} of packets that are not marked valid"
+                "without {left_out} {messages} of packets that are not marked valid"
             );
             metadata.insert(VALIDITY_WARNING.to_owned(), told);
         }
@@ -226,7 +218,7 @@ impl Stats {
         Some(id)
     }
 
-    /// What was found out of the messages of `kind`.
+    /// Adds what is known about the messages of `kind` to the metadata of `topic`.
     fn tell(&self, kind: TopicKind, counted: &TopicStats, topic: &mut Topic) {
         let mut tell = |key: &str, value| topic.metadata.insert(key.into(), value);
         let has_invalid = match self.valid_byte() {

@@ -1,4 +1,4 @@
-//! Heads of messages, which other threads look at ahead of who surveys the log.
+//! Reads message headers on other threads, ahead of the index pass.
 
 use std::{ops::Range, sync::Arc};
 
@@ -11,61 +11,61 @@ use crate::vel::{
     wire::{HEAD_LEN, HEADER_LEN},
 };
 
-/// How much of a message the survey looks at: its header, and what GPS and attitudes say, or how
-/// long the data of a picture is.
+/// The number of bytes of a message that the index pass examines: the header, the data of
+/// GPS and pose messages, and the length of an image.
 pub(super) const SEEN: usize = HEADER_LEN + 80;
 
-/// So many entries of the index are gone by at most: 36 hours.
+/// The maximum number of index entries that are used: 36 hours.
 const ENTRIES: usize = 1 << 17;
-/// Some of its seconds are looked at together, of about so many bytes, and so many messages at
-/// most.
+/// The seconds of the index are grouped to ranges of about this number of bytes, with at
+/// most `MESSAGES` messages.
 const TOGETHER: u64 = 16 << 20;
 const MESSAGES: usize = 1 << 14;
-/// Where messages are no longer than this on the whole, a disk reads through them in less time
-/// than it takes to find each of them; so far ahead it is asked to.
+/// If messages are shorter than this on average, a disk reads all bytes faster than it
+/// seeks to each message. The source is then asked to prefetch `SOON` bytes.
 const CLOSE: u64 = 128 << 10;
 const SOON: u64 = 64 << 20;
-/// So much is read at once: behind a short message there is the head of the next.
+/// The bytes that are read at once. They often include the header of the next message.
 const NEAR: u64 = 1 << 10;
 
-/// The heads of the messages of a log, from the beginnings of seconds on that its index says.
+/// The headers of the messages of a log, starting at the seconds in its index.
 ///
-/// They are a help only: wherever the index is wrong, or anything is damaged, there are none.
-/// In a pool of one thread there are none at all.
+/// They are only an optimization: there are none where the index is wrong or anything is
+/// damaged, and none in a pool of one thread.
 pub(super) struct Heads {
     source: Arc<dyn Source>,
     judge: Judge,
-    /// Where the messages begin.
+    /// The position of the first message.
     start: u64,
-    /// Up to where the source was told that it is looked at.
+    /// The end of the range that the source was asked to prefetch.
     told: u64,
-    /// The rest of the index.
+    /// The remaining index entries.
     entries: Bytes,
-    /// Before this nothing is looked at any more.
+    /// The position before which no further headers are needed.
     reached: u64,
     at_work: Queue<Heard>,
-    /// How many are at work.
+    /// The number of submitted tasks.
     begun: usize,
     width: usize,
     heard: Heard,
 }
 
-/// The heads of some messages that follow on each other.
+/// The headers of some consecutive messages.
 #[derive(Default)]
 struct Heard {
-    /// Where they are.
+    /// The positions of the messages.
     places: Vec<u64>,
-    /// [`SEEN`] bytes of each.
+    /// [`SEEN`] bytes of each message.
     bytes: Bytes,
-    /// How many are passed.
+    /// The number of messages before the current one.
     passed: usize,
 }
 
 impl Heads {
-    /// Those of the log in `source`, of which the messages begin at `start`.
+    /// Creates a reader of the log in `source`, whose messages start at `start`.
     ///
     /// # Errors
-    /// If the index cannot be read.
+    /// Fails if the index cannot be read.
     pub(super) fn new(
         source: &Arc<dyn Source>,
         judge: Judge,
@@ -88,8 +88,8 @@ impl Heads {
         })
     }
 
-    /// The first [`SEEN`] bytes of the message at `at`, if they were looked at; whoever asks
-    /// only goes on. So many `messages` are before it.
+    /// Returns the first [`SEEN`] bytes of the message at `at`, if they were read ahead.
+    /// `at` must not decrease. `messages` is the number of messages before it.
     pub(super) fn at(&mut self, at: u64, messages: u64) -> Option<Bytes> {
         let is_dense = (at - self.start) / CLOSE < messages;
         if is_dense && at.saturating_add(SOON / 2) > self.told {
@@ -108,7 +108,7 @@ impl Heads {
         }
     }
 
-    /// Lets other threads look at what comes next.
+    /// Submits tasks that read the next headers.
     fn begin(&mut self) {
         while self.begun < self.width
             && let Some(stretch) = self.next()
@@ -119,7 +119,7 @@ impl Heads {
         }
     }
 
-    /// From the beginning of a second to that of another.
+    /// Returns the next range, from the start of a second to that of another.
     fn next(&mut self) -> Option<Range<u64>> {
         let mut start: Option<u64> = None;
         while let Some(entry) = self.entries.first_chunk() {
@@ -139,8 +139,7 @@ impl Heads {
 }
 
 impl Heard {
-    /// The heads of the messages that begin in this `stretch`, from its start on, as long as
-    /// nothing is odd.
+    /// Reads the headers of consecutive messages in `range`. Stops at the first anomaly.
     fn of(source: &dyn Source, judge: Judge, stretch: Range<u64>) -> Self {
         let (mut places, mut bytes) = (Vec::new(), Vec::new());
         let (mut at, mut near, mut near_at) = (stretch.start, Bytes::new(), 0);
@@ -159,8 +158,8 @@ impl Heard {
         Self { places, bytes: bytes.into(), passed: 0 }
     }
 
-    /// The head of the message at `at`, or that it is none of these; nothing if all of these are
-    /// before it.
+    /// Returns the header of the message at `at`, `Some(None)` if it was not read ahead,
+    /// or `None` if all headers are before `at`.
     fn at(&mut self, at: u64) -> Option<Option<Bytes>> {
         let rest = self.places.get(self.passed..).unwrap_or_default();
         let before = rest.iter().take_while(|place| **place < at).count();
@@ -183,7 +182,8 @@ mod tests {
 
     const SECONDS: u32 = 60;
 
-    /// A log of a minute, 30 MB long, and where its messages are: by the lengths that they have.
+    /// Creates a log of one minute and 30 MB, and returns it with the positions of its
+    /// messages, which follow from their lengths.
     fn log() -> (Vec<u8>, Vec<u64>) {
         let options = WriterOptions { seconds: SECONDS, ..WriterOptions::default() };
         let mut log = Writer::new(Cursor::new(Vec::new()), options).unwrap();
@@ -205,8 +205,8 @@ mod tests {
         (bytes, places)
     }
 
-    /// In a pool of so many `threads`, how many of the messages at `places` were looked at; what
-    /// was seen of them is what is there.
+    /// Returns for each message whether it was read ahead in a pool of this number of
+    /// `threads`. Asserts that its bytes are correct.
     fn heard(bytes: &[u8], places: &[u64], threads: usize) -> Vec<bool> {
         let source: Arc<dyn Source> = Arc::new(Bytes::copy_from_slice(bytes));
         let size_field = SizeField::AfterItself;
@@ -226,11 +226,11 @@ mod tests {
     }
 
     #[test]
-    fn the_index_leads_to_all_messages() {
+    fn all_messages_are_read_ahead_with_a_correct_index() {
         let (bytes, places) = log();
         for threads in [2, 5] {
             let heard = heard(&bytes, &places, threads);
-            // Not those of which there are not so many bytes behind them.
+            // The last message has fewer than `SEEN` bytes.
             let (last, others) = heard.split_last().unwrap();
             assert!(others.iter().all(|heard| *heard) && !last, "{threads}: {heard:?}");
         }
@@ -238,9 +238,9 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_index_and_damage_lead_to_nothing_that_is_not_there() {
+    fn wrong_index_or_damage_never_yields_wrong_headers() {
         let (whole, places) = log();
-        // Messages of a second are lost, up to where the index leads on from.
+        // Damage one message: the headers up to the next range of the index are lost.
         let mut damaged = whole.clone();
         let broken = places[700] as usize;
         damaged[broken..broken + HEADER_LEN].fill(0);
@@ -248,7 +248,7 @@ mod tests {
         let count = damaged_heard.iter().filter(|heard| **heard).count();
         assert!(damaged_heard[..700].iter().all(|heard| *heard) && !damaged_heard[700]);
         assert!((700..places.len() - 1).contains(&count), "{count}");
-        // Entries of anything: numbers of no order, far away, inside of messages.
+        // Entries that are unordered, far outside the file, or inside messages.
         let mut number = 1_u64;
         let mut next = || {
             number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

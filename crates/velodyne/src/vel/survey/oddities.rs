@@ -1,4 +1,4 @@
-//! What is odd in a log that has been gone through.
+//! The anomalies that the index pass found.
 
 use crate::{
     oddity::Oddity,
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Survey {
-    /// What is odd in the log.
+    /// Returns the anomalies of the log.
     pub(super) fn oddities(&self, index: IndexVerdict, tells_utc: bool) -> Vec<Oddity> {
         let mut odd = Vec::new();
         self.report_version(&mut odd);
@@ -20,7 +20,8 @@ impl Survey {
         self.remark_strays(&mut odd);
         self.remark_end(&mut odd);
         if !tells_utc {
-            let text = "no GPS message tells UTC: times are the program's";
+            let text =
+                "no GPS message states UTC: times are on the clock of the program";
             odd.push(Oddity::new(&codes::NO_UTC, text));
         }
         odd
@@ -29,12 +30,12 @@ impl Survey {
     fn remark_strays(&self, odd: &mut Vec<Oddity>) {
         let some = match self.seconds.strays() {
             0 => return,
-            1 => "1 message is of no time, or of one".to_owned(),
-            several => format!("{several} messages are of no time, or of one"),
+            1 => "1 message has no time, or one".to_owned(),
+            several => format!("{several} messages have no time, or one"),
         };
         let text = format!(
-            "{some} that is hours from those before and after: what the log's span and its \
-             index do not count"
+            "{some} that is hours from those before and after: the time range of the log and its \
+             index ignore it"
         );
         odd.push(Oddity::new(&codes::TIME, text));
     }
@@ -63,7 +64,7 @@ impl Survey {
         let Head { major, minor, .. } = self.head;
         if major != FORMAT_VERSION.0 {
             let text = format!(
-                "the file has version {major}.{minor} of the format, which is not known: it is \
+                "the file has version {major}.{minor} of the format, which is unknown: it is \
                  read as version {}.{}",
                 FORMAT_VERSION.0, FORMAT_VERSION.1
             );
@@ -75,11 +76,13 @@ impl Survey {
         let what = match index {
             IndexVerdict::Verified => return,
             IndexVerdict::Missing => "the log has no index",
-            IndexVerdict::Short => "the index has fewer entries than the log seconds",
+            IndexVerdict::Short => {
+                "the index has fewer entries than the log has seconds"
+            }
             IndexVerdict::Unsorted => "the index is not sorted",
-            IndexVerdict::Stale => "the index does not say where seconds begin",
+            IndexVerdict::Stale => "the index does not point to the starts of seconds",
         };
-        let text = format!("{what}: it is made again from the messages");
+        let text = format!("{what}: it is rebuilt from the messages");
         odd.push(Oddity::new(&codes::INDEX, text));
     }
 }
@@ -87,21 +90,21 @@ impl Survey {
 impl Stats {
     fn remark(&self, odd: &mut Vec<Oddity>) {
         if self.valid_byte() == VALID_DIGIT {
-            let text = "no message is marked valid as the specification says (0x49), but \
-                        all with the digit 1 (0x31): they are taken as valid";
+            let text = "messages are not marked valid as specified (0x49), but \
+                        with the digit 1 (0x31): these are accepted as valid";
             odd.push(Oddity::new(&codes::DIGIT, text));
         }
         let invalid = self.invalid_messages();
         if invalid > 0 {
             let text = match invalid {
                 1 => {
-                    "1 message is not marked valid: it is in its topic, and no points, \
-                      plots or tracks are made of it"
+                    "1 message is not marked valid: it is in its topic, but not used for points, \
+                      plots or tracks"
                         .to_owned()
                 }
                 several => format!(
                     "{several} messages are not marked valid: they are in their topics, \
-                     and no points, plots or tracks are made of them"
+                     but not used for points, plots or tracks"
                 ),
             };
             odd.push(Oddity::new(&codes::VALIDITY, text));
@@ -119,26 +122,27 @@ impl Stats {
         }
         if self.odd_lengths > 0 {
             let some = match self.odd_lengths {
-                1 => "1 message says".to_owned(),
-                several => format!("{several} messages say"),
+                1 => "1 message declares".to_owned(),
+                several => format!("{several} messages declare"),
             };
             let text = format!(
-                "{some} another number of packets, or length of a picture, than there \
-                 is: all that is there is taken"
+                "{some} another number of packets, or another image length, than are \
+                 present: the actual contents are used"
             );
             odd.push(Oddity::new(&codes::LENGTH, text));
         }
         if self.odd_images > 0 {
             let some = match self.odd_images {
-                1 => "1 picture is".to_owned(),
-                several => format!("{several} pictures are"),
+                1 => "1 image is".to_owned(),
+                several => format!("{several} images are"),
             };
-            let text = format!("{some} neither JPEG nor rows of pixels of their size");
+            let text =
+                format!("{some} neither JPEG nor rows of pixels of the stated size");
             odd.push(Oddity::new(&codes::IMAGE, text));
         }
     }
 
-    /// How many messages are not valid.
+    /// Returns the number of messages that are not valid.
     fn invalid_messages(&self) -> u64 {
         match self.valid_byte() {
             VALID => self.valid_digit.messages + self.other.messages,

@@ -1,14 +1,14 @@
-//! Where a log can be split: where a second begins, and after so many bytes.
+//! Splits a log into parts at the starts of seconds, and after a maximum length.
 
 use logtool_core::{Part, TimeRange, Timestamp, TopicId, TopicSet};
 
-/// The least that a part has, so that quiet seconds do not make thousands of them.
+/// The minimum length of a part, so that quiet seconds do not create thousands of parts.
 const LEAST: u64 = 64 << 10;
 
-/// What a part has at most before another begins.
+/// The length after which a part ends even inside a second.
 const MOST: u64 = 1 << 20;
 
-/// The parts so far.
+/// The parts up to the current position.
 #[derive(Clone, Debug)]
 pub(super) struct Parts {
     done: Vec<Part>,
@@ -16,12 +16,12 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// The first part begins at `start`.
+    /// Creates the first part, which starts at `start`.
     pub(super) fn new(start: u64) -> Self {
         Self { done: Vec::new(), current: empty(start) }
     }
 
-    /// A message begins at `at`, and perhaps a second with it.
+    /// Starts a new part if necessary. A message starts at `at`, and possibly a second.
     pub(super) fn reach(&mut self, at: u64, second_begins: bool) {
         let len = at - self.current.bytes.start;
         if len >= MOST || second_begins && len >= LEAST {
@@ -31,13 +31,13 @@ impl Parts {
         }
     }
 
-    /// The current part holds a record.
+    /// Adds a record to the current part.
     pub(super) fn record(&mut self, topic: TopicId, time: Timestamp) {
         self.current.topics.insert(topic);
         self.current.time = self.current.time.cover(&TimeRange::just(time));
     }
 
-    /// All parts of a log of `end` bytes.
+    /// Returns all parts of a log of `end` bytes.
     pub(super) fn finish(mut self, end: u64) -> Vec<Part> {
         self.current.bytes.end = end;
         if !self.current.bytes.is_empty() {

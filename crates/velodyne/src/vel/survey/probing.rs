@@ -1,4 +1,4 @@
-//! Finding out which lidar it is, while who surveys the log goes on.
+//! Identifies the lidar on another thread during the index pass.
 
 use std::{mem, ops::Range, sync::Arc};
 
@@ -7,14 +7,14 @@ use logtool_core::{Queue, Source, Timestamp};
 
 use crate::{lidar::Probe, vel::wire};
 
-/// About how many bytes of packets are looked at together, and how many wait at most.
+/// The bytes of packets that are examined in one task, and the maximum that may wait.
 const TOGETHER: usize = 1 << 20;
 const WAITING: usize = 32 << 20;
 
-/// A probe that looks at the packets of one message after the other, on another thread.
+/// A probe that examines the packets of messages in order on another thread.
 pub(super) struct Probing {
     source: Arc<dyn Source>,
-    /// If nobody is at work with it.
+    /// The probe, if no task is using it.
     probe: Option<Probe>,
     at_work: Queue<Probe>,
     waiting: Vec<Packets>,
@@ -24,15 +24,15 @@ pub(super) struct Probing {
 
 /// The packets of a message.
 struct Packets {
-    /// The data of the message, and where it is in the log.
+    /// The data of the message, and its range in the log.
     data: Bytes,
     place: Range<u64>,
-    /// When the last of them had come; the others came before.
+    /// The arrival time of the last packet. The others arrived earlier.
     time: Timestamp,
 }
 
 impl Probing {
-    /// Looks at packets of the log in `source`.
+    /// Creates a probe for the log in `source`.
     pub(super) fn new(source: &Arc<dyn Source>) -> Self {
         Self {
             source: source.clone(),
@@ -44,12 +44,12 @@ impl Probing {
         }
     }
 
-    /// Whether more packets would not be looked at, as far as is known by now.
+    /// Returns whether the probe needs no further packets, as far as is known now.
     pub(super) fn is_enough(&self) -> bool {
         self.is_enough
     }
 
-    /// Looks at the packets of the message of this `data` and `time`, which lies at `at`.
+    /// Adds the packets of the message with this `data` and `time`. The data is at `at`.
     pub(super) fn add(&mut self, data: Bytes, at: u64, time: Timestamp) {
         let place = at..at + data.len() as u64;
         self.waiting_bytes += data.len();
@@ -66,7 +66,7 @@ impl Probing {
         }
     }
 
-    /// Lets `probe` look at what waits.
+    /// Submits a task that passes the waiting packets to `probe`.
     fn look(&mut self, mut probe: Probe) {
         self.is_enough = probe.is_enough();
         self.waiting_bytes = 0;
@@ -82,7 +82,7 @@ impl Probing {
         });
     }
 
-    /// The probe, when it has seen all.
+    /// Waits for all tasks and returns the probe.
     pub(super) fn finish(&mut self) -> Probe {
         let at_work = self.probe.take().or_else(|| self.at_work.wait());
         let mut probe = at_work.unwrap_or_default();
@@ -95,7 +95,7 @@ impl Packets {
     fn show(&self, probe: &mut Probe) {
         if let [others @ .., last] = wire::packets(&self.data) {
             others.iter().for_each(|packet| probe.add(packet, Timestamp::MAX));
-            // The message was written when its last packet had come.
+            // The message was written when its last packet arrived.
             probe.add(last, self.time);
         }
     }

@@ -1,4 +1,4 @@
-//! What is counted of the messages.
+//! Statistics of the messages.
 
 use logtool_core::TopicId;
 
@@ -15,47 +15,47 @@ use crate::vel::{
     wire::{self, VALID, VALID_DIGIT},
 };
 
-/// What is counted.
+/// Statistics of a log.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stats {
     pub(super) topics: Vec<TopicStats>,
     pub(super) packets: u64,
-    /// The most that a message has.
+    /// The maximum number of packets in a message.
     pub(super) most_packets: u64,
-    /// Messages of each validity; and of those with packets, how many and how long.
+    /// The messages with each validity byte.
     pub(super) valid: Validity,
     pub(super) valid_digit: Validity,
     pub(super) other: Validity,
     pub(super) gps: GpsStats,
-    /// The same, of messages that are marked with the digit.
+    /// The statistics of messages that are marked with the digit `1`.
     pub(super) gps_digit: GpsStats,
-    /// Pictures that are not what they say.
+    /// Images whose encoding or size differs from their header.
     pub(super) odd_images: u64,
-    /// Messages that hold more or less than the number before it says.
+    /// Messages whose length differs from the declared one.
     pub(super) odd_lengths: u64,
     pub(super) attitudes: Attitudes,
 }
 
-/// What messages of gps say.
+/// Statistics of GPS messages.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GpsStats {
     pub(super) times: GpsTimes,
     pub(super) positions: Positions,
-    /// How many messages have a warning that is neither 0 nor 1.
+    /// The number of messages with a warning that is neither 0 nor 1.
     pub(super) unknown_warnings: u64,
 }
 
-/// What is counted of a topic.
+/// Statistics of a topic.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TopicStats {
     pub(super) records: u64,
     pub(super) bytes: u64,
-    /// How many are marked with the digit, and how many otherwise than valid.
+    /// Records that are marked with the digit, and records with any other invalid mark.
     pub(super) digit: u64,
     pub(super) other: u64,
 }
 
-/// What is counted of the messages of one validity.
+/// Statistics of the messages with one validity byte.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Validity {
     pub(super) messages: u64,
@@ -64,13 +64,13 @@ pub(super) struct Validity {
 }
 
 impl Stats {
-    /// How many messages are counted.
+    /// Returns the number of messages.
     pub(super) fn messages(&self) -> u64 {
         let all = [self.valid, self.valid_digit, self.other];
         all.iter().map(|validity| validity.messages).sum()
     }
 
-    /// Counts a `message` of `topic`, of whose data these are the first bytes.
+    /// Adds a `message` of `topic`. `data` contains the first bytes of its data.
     pub(super) fn message(
         &mut self,
         topic: TopicId,
