@@ -151,6 +151,12 @@ def turned(before, after):
     return (after - before) % 36000
 
 
+def beams(lasers, azimuth, number):
+    """Returns the sine and cosine of the horizontal and of the vertical angle of the lasers."""
+    turn, up = np.radians(azimuth / 100) - lasers.rotation[number], lasers.vertical[number]
+    return np.sin(turn), np.cos(turn), np.sin(up), np.cos(up)
+
+
 class Ros:
     """The azimuth of each firing, and its point, as velodyne_pointcloud has them."""
 
@@ -211,9 +217,7 @@ class Ros:
 
     def points(self, distance, azimuth, number):
         lasers = self.lasers
-        turn = np.radians(azimuth / 100) - lasers.rotation[number]
-        sin, cos = np.sin(turn), np.cos(turn)
-        sin_up, cos_up = np.sin(lasers.vertical[number]), np.cos(lasers.vertical[number])
+        sin, cos, sin_up, cos_up = beams(lasers, azimuth, number)
         up, left, far = lasers.up[number], lasers.left[number], lasers.far[number]
         distance = distance + far
         plane = lambda d: d * cos_up - up * sin_up
@@ -280,9 +284,7 @@ class VeloView:
 
     def points(self, distance, azimuth, number):
         lasers = self.lasers
-        turn = np.radians(azimuth / 100) - lasers.rotation[number]
-        sin, cos = np.sin(turn), np.cos(turn)
-        sin_up, cos_up = np.sin(lasers.vertical[number]), np.cos(lasers.vertical[number])
+        sin, cos, sin_up, cos_up = beams(lasers, azimuth, number)
         distance = distance + lasers.far[number]
         plane = distance * cos_up - lasers.up[number] * sin_up
         x = plane * sin - lasers.left[number] * cos

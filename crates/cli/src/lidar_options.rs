@@ -28,9 +28,9 @@ pub(crate) fn options(args: &LidarArgs, time: TimeChoice) -> Result<LidarOptions
         Some(AxesChoice::Manual) => Axes::Manual,
         Some(AxesChoice::Ros) | None => Axes::Ros,
     };
-    options.points.cut = args.cut.unwrap_or(0);
-    options.keeps_cut = args.cut.is_some();
-    options.clock = match args.lidar_clock {
+    options.points.scan_start = args.cut.unwrap_or(0);
+    options.keep_scan_start = args.cut.is_some();
+    options.clock = match args.clock {
         None => ClockChoice::Auto,
         Some(LidarClockChoice::Log) => ClockChoice::Log,
         Some(LidarClockChoice::Lidar) => ClockChoice::Lidar,

@@ -207,15 +207,15 @@ fn sent_calibration(
     visit_packets(log, topic, &mut |packet| {
         if let Some(firings) = Firings::new(packet) {
             let tail = firings.tail();
-            stream.add(tail.micros, tail.sort, tail.value);
+            stream.add(tail.micros, tail.status_type, tail.status_value);
         }
         !stream.packets().is_multiple_of(CYCLE_PACKETS) || !stream.is_complete()
     })?;
     let report = stream.report();
-    let complaint = report.complaint();
+    let incomplete = report.incomplete_lasers();
     let seen = counted(stream.packets(), "packet");
     if let Some(mut calibration) = report.calibration {
-        calibration.remarks.extend(complaint);
+        calibration.warnings.extend(incomplete);
         return Ok(calibration);
     }
     let lasers: Vec<String> = report.incomplete.iter().map(u16::to_string).collect();

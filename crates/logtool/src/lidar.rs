@@ -32,8 +32,9 @@ pub struct LidarWarnings {
 pub fn warnings(manifest: &Manifest, topics: &TopicSet) -> LidarWarnings {
     let mut warnings = remarks(manifest, topics);
     let wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
-    let lidars: Vec<(&Topic, LidarInfo<'_>)> =
-        wanted.filter_map(|(_, topic)| Some((topic, LidarInfo::of(topic)?))).collect();
+    let lidars: Vec<(&Topic, LidarInfo<'_>)> = wanted
+        .filter_map(|(_, topic)| Some((topic, LidarInfo::from_topic(topic)?)))
+        .collect();
     let lacks_calibration = lidars.iter().any(|(_, lidar)| {
         let of_another = matches!(
             lidar.calibration,
@@ -57,7 +58,7 @@ pub fn warnings(manifest: &Manifest, topics: &TopicSet) -> LidarWarnings {
 
 /// Rejects a calibration of the user that matches none of the lidars of a log.
 pub fn check_calibration(manifest: &Manifest) -> Result<()> {
-    let lidars = manifest.topics.iter().filter_map(LidarInfo::of);
+    let lidars = manifest.topics.iter().filter_map(LidarInfo::from_topic);
     let misfits: Option<Vec<&str>> =
         lidars.map(|lidar| lidar.calibration_misfit).collect();
     match misfits.as_deref() {
@@ -70,13 +71,17 @@ pub fn check_calibration(manifest: &Manifest) -> Result<()> {
 /// `topics`, though it matches others.
 pub fn check_each(manifest: &Manifest, topics: &TopicSet) -> Result<()> {
     let is_suited = |topic: &&Topic| {
-        LidarInfo::of(topic).is_some_and(|lidar| lidar.calibration_misfit.is_none())
+        LidarInfo::from_topic(topic)
+            .is_some_and(|lidar| lidar.calibration_misfit.is_none())
     };
     let suited = manifest.topics.iter().filter(is_suited);
     let suited: Vec<String> = suited.map(selection::numbered).collect();
     let mut wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
     let misfit = wanted.find_map(|(_, topic)| {
-        Some((selection::numbered(topic), LidarInfo::of(topic)?.calibration_misfit?))
+        Some((
+            selection::numbered(topic),
+            LidarInfo::from_topic(topic)?.calibration_misfit?,
+        ))
     });
     match (misfit, &suited[..]) {
         (Some((label, misfit)), [first, ..]) => {
@@ -93,7 +98,7 @@ pub fn check_each(manifest: &Manifest, topics: &TopicSet) -> Result<()> {
 pub fn remarks(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
     let mut remarks = Vec::new();
     for (_, topic) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {
-        let Some(lidar) = LidarInfo::of(topic) else { continue };
+        let Some(lidar) = LidarInfo::from_topic(topic) else { continue };
         let label = topic.label();
         remarks.extend(lidar.warnings().map(|warning| format!("{label}: {warning}")));
         if let Some(conflict) = lidar.model_conflict {

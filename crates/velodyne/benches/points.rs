@@ -57,7 +57,7 @@ fn block() -> Block {
 fn bench(bencher: Bencher<'_, '_>, formula: Formula, columns: &Columns) {
     let block = block();
     let sensor = Sensor { model: Model::Hdl64eS2, returns: ReturnMode::Strongest };
-    let calibration = Calibration::of_model(sensor.model);
+    let calibration = Calibration::for_model(sensor.model);
     let mut options = PointOptions::default();
     options.formula = formula;
     bencher.counter(ItemsCount::new(PACKETS)).bench_local(|| {

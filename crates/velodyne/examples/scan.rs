@@ -2,7 +2,10 @@
 
 use std::{env, fs::File, sync::Arc};
 
-use arrow_array::{cast::AsArray as _, types::Float32Type, types::UInt32Type};
+use arrow_array::{
+    cast::AsArray as _,
+    types::{Float32Type, UInt32Type},
+};
 use logtool_core::{Block, Columns, FileSource, OpenOptions, Result, Selection, View};
 use logtool_velodyne::{capture, vel};
 

@@ -2,15 +2,17 @@
 
 mod laser;
 
-mod plausible;
+mod plausibility;
 
 mod defaults;
-mod fitting;
-mod stream;
+mod model_fit;
+mod status_stream;
 mod xml;
 mod yaml;
 
-pub use crate::calibration::{
-    laser::{Calibration, Laser, Origin},
-    stream::{Check, StatusStream, StreamReport},
-};
+pub use crate::calibration::laser::Calibration;
+pub use crate::calibration::laser::Laser;
+pub use crate::calibration::laser::Origin;
+pub use crate::calibration::status_stream::Check;
+pub use crate::calibration::status_stream::StatusStream;
+pub use crate::calibration::status_stream::StreamReport;

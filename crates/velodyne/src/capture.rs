@@ -9,34 +9,24 @@
 //! The payload of a record is that of a datagram.
 
 // In reading order: each module uses only those above it.
-mod duplicates;
-mod ip;
-mod link;
-mod manufacturer;
-mod payload;
-mod sender;
+mod network;
 
-mod frame;
-mod verify;
-
-mod defragment;
+mod packets;
 
 mod container;
+mod hour_counter;
 mod item;
-mod top_of_hour;
 
 mod reader;
 
-mod motion;
-mod position;
-mod topics;
+mod decode;
 
 mod codes;
-mod notes;
-mod search;
+mod format_state;
+mod resync;
 
+mod build_manifest;
 mod cursor;
-mod survey;
 
 mod log;
 
@@ -44,8 +34,8 @@ mod sink;
 
 mod format;
 
-pub use crate::capture::{
-    format::{Capture, FORMAT},
-    log::CaptureLog,
-    sender::{SenderInfo, position_clock},
-};
+pub use crate::capture::format::Capture;
+pub use crate::capture::format::FORMAT;
+pub use crate::capture::log::CaptureLog;
+pub use crate::capture::packets::sender::SenderInfo;
+pub use crate::capture::packets::sender::position_clock;

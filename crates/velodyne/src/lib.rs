@@ -31,7 +31,7 @@
 //! packet[4..7].copy_from_slice(&[0xc4, 0x09, 100]);
 //!
 //! let sensor = Sensor { model: Model::Vlp16, returns: ReturnMode::Strongest };
-//! let calibration = Calibration::of_model(sensor.model);
+//! let calibration = Calibration::for_model(sensor.model);
 //! let (options, columns) = (PointOptions::default(), Columns::default());
 //! let mut points = PointDecoder::new(sensor, &calibration, options, &columns)?;
 //!
@@ -46,6 +46,9 @@
 //! ```
 
 // In reading order: each module uses only those above it.
+mod calendar;
+mod hour;
+
 pub mod packet;
 
 pub mod model;
@@ -56,8 +59,8 @@ pub mod points;
 
 pub mod lidar;
 
+mod anomaly;
 mod clock_fit;
-mod oddity;
 mod packet_columns;
 mod rows;
 

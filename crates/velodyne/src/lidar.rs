@@ -5,13 +5,13 @@ mod codes;
 
 mod check;
 mod info;
-mod later_fields;
-mod motion;
-mod own_clock;
-mod packet_timing;
+mod late_blanking;
+mod lidar_clock;
+mod packet_headers;
 mod probe;
-mod scans;
-mod stock;
+mod program_defaults;
+mod rate_and_motor;
+mod scan_cache;
 mod utc_check;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -21,6 +21,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     calibration::Calibration,
+    hour::HOUR,
+    lidar::utc_check::StatusTime,
     model::{Model, ReturnMode, Sensor},
     packet::Firings,
     points::{
@@ -28,21 +30,18 @@ use crate::{
     },
 };
 
-use crate::lidar::utc_check::StatusTime;
-pub(crate) use crate::lidar::{
-    codes::CLOCK_UNSET, info::VALIDITY_WARNING, utc_check::scale,
-};
-pub use crate::lidar::{
-    codes::CODES,
-    info::{CalibrationOrigin, LidarInfo, ParseOriginError},
-    own_clock::ClockChoice,
-    packet_timing::{Packets, itself},
-    probe::Probe,
-    scans::ScanCache,
-};
-
-/// Nanoseconds in an hour.
-const HOUR: i64 = 3_600_000_000_000;
+pub use crate::lidar::codes::CODES;
+pub(crate) use crate::lidar::codes::{CLOCK_UNSET, code, with_lidar_codes};
+pub use crate::lidar::info::CalibrationOrigin;
+pub use crate::lidar::info::LidarInfo;
+pub use crate::lidar::info::ParseOriginError;
+pub(crate) use crate::lidar::info::VALIDITY_WARNING;
+pub use crate::lidar::lidar_clock::ClockChoice;
+pub use crate::lidar::packet_headers::PacketExtractor;
+pub use crate::lidar::packet_headers::record_is_packet;
+pub use crate::lidar::probe::Probe;
+pub use crate::lidar::scan_cache::ScanCache;
+pub(crate) use crate::lidar::utc_check::scale;
 
 /// An upper bound of the duration of a packet, in nanoseconds. The longest packet is that
 /// of a VLP-16, 1.33 ms.
@@ -62,7 +61,7 @@ pub struct LidarOptions {
     pub points: PointOptions,
     /// Whether scans start at the scan start of `points` even if the lidar blanks another
     /// sector.
-    pub keeps_cut: bool,
+    pub keep_scan_start: bool,
     /// Whether points have the times of the lidar's own clock. This needs a lidar clock
     /// with UTC, and a known offset between it and the clock of the log.
     pub utc: bool,
@@ -78,26 +77,26 @@ pub struct Lidar {
     /// The calibration and its origin.
     pub calibration: Calibration,
     /// A warning if the calibration that the lidar sends is incomplete.
-    pub complaint: Option<String>,
+    pub calibration_warning: Option<String>,
     /// Options for decoding points.
     pub points: PointOptions,
     /// A description of the clock in the packets, as far as they state it.
     pub clock: Option<String>,
     /// Whether that clock is UTC, because a receiver sets it.
     #[serde(default)]
-    pub tells_utc: bool,
+    pub is_utc: bool,
     /// The start of an hour of the lidar's clock, on the clock of the log in nanoseconds,
     /// as the packets state it.
     #[serde(default)]
     pub hour_nanos: Option<i64>,
     /// A warning about the clock that the times of the points come from.
     #[serde(default)]
-    pub clock_remark: Option<String>,
+    pub clock_warning: Option<String>,
     /// The reasons for the model, one sentence each.
     pub reasons: Vec<String>,
     /// The model that the packets indicate, and why, if the user set another one.
     #[serde(default)]
-    pub overruled: Option<String>,
+    pub model_warning: Option<String>,
     /// Observations that contradict the model, one sentence each.
     pub conflicts: Vec<String>,
     /// Warns that packets come more often than the model sends them.
@@ -115,7 +114,7 @@ pub struct Lidar {
     status_time: Option<StatusTime>,
     /// The return modes of the first packets, if they differ.
     #[serde(default)]
-    pub change: Option<String>,
+    pub returns_change: Option<String>,
 }
 
 impl LidarOptions {
@@ -124,7 +123,7 @@ impl LidarOptions {
         let points = PointOptions {
             formula: Formula::Manual,
             axes: Axes::Ros,
-            cut: 0,
+            scan_start: 0,
             time: TimeSource::Record,
             fixed_returns: false,
             blanked: None,
@@ -134,7 +133,7 @@ impl LidarOptions {
             returns: None,
             calibration: None,
             points,
-            keeps_cut: false,
+            keep_scan_start: false,
             utc: false,
             clock: ClockChoice::Auto,
         }
@@ -160,7 +159,7 @@ impl Lidar {
     /// Returns the duration of `packet` in nanoseconds, which depends on the return mode
     /// of the packet.
     pub fn packet_nanos(&self, packet: &[u8]) -> f64 {
-        let sensor = |of: Firings<'_>| self.points.sensor(self.sensor, &of.outline());
+        let sensor = |of: Firings<'_>| self.points.sensor(self.sensor, &of.headers());
         Firings::new(packet).map_or(self.sensor, sensor).packet_nanos()
     }
 
@@ -194,13 +193,18 @@ impl Lidar {
             ("axes".to_owned(), format!("{:?}", self.points.axes).to_lowercase()),
             (
                 info::SCAN_START.to_owned(),
-                format!("{}{}", f64::from(self.points.cut) / 100.0, info::DEGREES),
+                format!(
+                    "{}{}",
+                    f64::from(self.points.scan_start) / 100.0,
+                    info::DEGREES
+                ),
             ),
         ]);
-        let odd = self.calibration.remarks.iter().chain(&self.complaint);
-        let odd: Vec<&str> = odd.map(String::as_str).collect();
-        if !odd.is_empty() {
-            all.insert(info::CALIBRATION_WARNING.to_owned(), odd.join("; "));
+        let warnings =
+            self.calibration.warnings.iter().chain(&self.calibration_warning);
+        let warnings: Vec<&str> = warnings.map(String::as_str).collect();
+        if !warnings.is_empty() {
+            all.insert(info::CALIBRATION_WARNING.to_owned(), warnings.join("; "));
         }
         let times = match self.points.time {
             TimeSource::Record => "those of the records",
@@ -209,31 +213,32 @@ impl Lidar {
         all.insert("times".to_owned(), times.to_owned());
         if let Some(sector) = self.points.blanked {
             let (from, to) = sector.edges_deg();
-            let when = if sector.is_later {
+            let when = if sector.starts_later {
                 ", but not from the start of the log"
             } else {
                 ""
             };
-            let told = format!(
+            let description = format!(
                 "{to} to {from} deg: the lidar does not measure from {from} to {to} deg{when}"
             );
-            all.insert(info::FIELD_OF_VIEW.to_owned(), told);
+            all.insert(info::FIELD_OF_VIEW.to_owned(), description);
         }
-        if let Some(change) = &self.change {
+        if let Some(change) = &self.returns_change {
             all.insert("returns".to_owned(), change.clone());
         }
         if self.calibration.sends_corrected_intensity {
             let by_lidar = "corrected by the lidar itself (power level A8)";
-            let told = match self.points.formula.corrects_corrected() {
-                true => format!("{by_lidar}, and once more, as this formula does"),
-                false => format!("{by_lidar}: not corrected again"),
+            let description = if self.points.formula.corrects_twice() {
+                format!("{by_lidar}, and once more, as this formula does")
+            } else {
+                format!("{by_lidar}: not corrected again")
             };
-            all.insert("intensity".to_owned(), told);
+            all.insert("intensity".to_owned(), description);
         }
-        if let Err(misfit) = self.calibration.suits(self.sensor.model) {
+        if let Err(misfit) = self.calibration.check_model(self.sensor.model) {
             all.insert(info::CALIBRATION_MISFIT.to_owned(), misfit.to_string());
         }
-        if let Some(remark) = &self.clock_remark {
+        if let Some(remark) = &self.clock_warning {
             all.insert(info::CLOCK_WARNING.to_owned(), remark.clone());
         }
         let packets = self.rate_warning.iter().chain(&self.motor_warning);
@@ -242,8 +247,8 @@ impl Lidar {
         if !packets.is_empty() {
             all.insert(info::PACKET_WARNING.to_owned(), packets.join("; "));
         }
-        if let Some(overruled) = &self.overruled {
-            all.insert(info::MODEL_WARNING.to_owned(), overruled.clone());
+        if let Some(model_warning) = &self.model_warning {
+            all.insert(info::MODEL_WARNING.to_owned(), model_warning.clone());
         }
         if !self.conflicts.is_empty() {
             all.insert(info::MODEL_CONFLICT.to_owned(), self.conflicts.join("; "));
@@ -255,15 +260,15 @@ impl Lidar {
     }
 
     /// Returns all warnings, one sentence each.
-    pub fn remarks(&self) -> impl Iterator<Item = String> {
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
         let conflict = |conflict: &String| {
             format!("taken for a {}, although: {conflict}", self.sensor.model)
         };
-        let overruled = self.overruled.iter().cloned();
-        let conflicts = overruled.chain(self.conflicts.iter().map(conflict));
-        let complaint = self.complaint.iter().cloned();
-        let clock = self.clock_remark.iter().chain(&self.change).cloned();
-        let calibration = self.calibration.remarks.iter().cloned();
+        let model_warning = self.model_warning.iter().cloned();
+        let conflicts = model_warning.chain(self.conflicts.iter().map(conflict));
+        let complaint = self.calibration_warning.iter().cloned();
+        let clock = self.clock_warning.iter().chain(&self.returns_change).cloned();
+        let calibration = self.calibration.warnings.iter().cloned();
         let packets = self.rate_warning.iter().chain(&self.motor_warning);
         let packets = packets.chain(&self.time_warnings).cloned();
         conflicts.chain(packets).chain(calibration).chain(complaint).chain(clock)

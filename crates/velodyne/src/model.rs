@@ -6,11 +6,12 @@ mod returns;
 
 mod evidence;
 
-mod verdict;
+mod detection;
 
-pub(crate) use crate::model::returns::change;
-pub use crate::model::{
-    evidence::Evidence,
-    kind::{Anchor, Model, ReturnMode, Sensor},
-    verdict::Verdict,
-};
+pub use crate::model::detection::ModelDetection;
+pub use crate::model::evidence::Evidence;
+pub use crate::model::kind::Model;
+pub use crate::model::kind::ReturnMode;
+pub use crate::model::kind::Sensor;
+pub use crate::model::kind::TimestampReference;
+pub(crate) use crate::model::returns::describe_changes;

@@ -1,9 +1,14 @@
 //! Data packets of the sensors, and their definitions.
 
+mod data_packet;
 pub(crate) mod definition;
-mod firing;
 
-pub(crate) use crate::packet::firing::BLOCK_BYTES;
-pub use crate::packet::firing::{
-    BLOCKS, Bank, CHANNELS, DATA_BYTES, Firings, Outline, Returns, Tail,
-};
+pub(crate) use crate::packet::data_packet::BLOCK_BYTES;
+pub use crate::packet::data_packet::BLOCKS;
+pub use crate::packet::data_packet::Bank;
+pub use crate::packet::data_packet::CHANNELS;
+pub use crate::packet::data_packet::DATA_BYTES;
+pub use crate::packet::data_packet::Firings;
+pub use crate::packet::data_packet::PacketHeaders;
+pub use crate::packet::data_packet::Returns;
+pub use crate::packet::data_packet::Tail;

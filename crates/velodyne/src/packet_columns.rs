@@ -67,8 +67,8 @@ impl PacketColumns {
         }
         let tail = firings.tail();
         put(&mut self.stamp, tail.micros);
-        put(&mut self.status_type, tail.sort);
-        put(&mut self.status_value, tail.value);
+        put(&mut self.status_type, tail.status_type);
+        put(&mut self.status_value, tail.status_value);
         Ok(())
     }
 

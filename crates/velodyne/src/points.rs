@@ -1,46 +1,41 @@
 //! Decodes packets to columns of points.
 
-mod blanked;
+// In reading order: each module uses only those above it.
+mod firing;
+
+mod rotation;
+
 mod options;
+mod packet_time;
 
-mod clock;
+mod scans;
 
-mod pace;
-mod sin_cos_table;
-mod timing;
-mod tracker;
+mod block;
 
-mod intensity;
-mod lasers;
-mod runs;
-mod two_point;
+mod packet_decoder;
 
-mod arrangement;
-mod field_of_view;
-mod heading;
-mod losses;
-mod moves;
-mod part;
-mod scan;
-mod table;
-
-mod unpack;
-
-mod modes;
+mod return_modes;
 
 mod decoder;
 
-pub use crate::points::{
-    blanked::BlankedSector,
-    decoder::PointDecoder,
-    options::{Axes, Formula, PointOptions, TimeSource},
-    scan::{ScanIndex, ScanStart, Scans},
-    table::{BOTH, LAST, PARTIAL, STRONGEST, UNIT, schema},
-    tracker::ScanTracker,
-};
-pub(crate) use crate::points::{
-    clock::nearest,
-    field_of_view::{FIRST_PACKETS, FieldProbe},
-    losses::Losses,
-    sin_cos_table::TURN,
-};
+pub use crate::points::block::table::BOTH;
+pub use crate::points::block::table::LAST;
+pub use crate::points::block::table::PARTIAL;
+pub use crate::points::block::table::STRONGEST;
+pub use crate::points::block::table::UNIT;
+pub use crate::points::block::table::schema;
+pub use crate::points::decoder::PointDecoder;
+pub(crate) use crate::points::firing::sin_cos_table::TURN;
+pub use crate::points::options::Axes;
+pub use crate::points::options::Formula;
+pub use crate::points::options::PointOptions;
+pub use crate::points::options::TimeSource;
+pub(crate) use crate::points::packet_time::nearest;
+pub use crate::points::rotation::blanked_sector::BlankedSector;
+pub(crate) use crate::points::rotation::field_of_view::FIRST_PACKETS;
+pub(crate) use crate::points::rotation::field_of_view::FieldProbe;
+pub(crate) use crate::points::rotation::lost_packets::LossCounter;
+pub use crate::points::scans::index::ScanIndex;
+pub use crate::points::scans::index::ScanStart;
+pub use crate::points::scans::index::Scans;
+pub use crate::points::scans::tracker::ScanTracker;

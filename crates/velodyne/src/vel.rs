@@ -14,49 +14,45 @@
 mod wire;
 
 mod message;
-mod time;
+mod program_clock;
 
-mod attitude;
-mod index;
-mod judge;
-mod position;
+mod classifier;
+mod second_index;
 mod utc;
 
-mod layouts;
-
-mod image;
-mod packets;
-mod raw;
-
-mod topics;
+mod decode;
 
 mod codes;
-mod notes;
-mod points;
-mod start;
+mod first_message;
+mod format_state;
 
 mod packet_reader;
 
+mod build_manifest;
 mod cursor;
-mod survey;
 
 mod write;
 
 mod log;
-mod sink;
-
-mod import_packets;
 
 mod format;
 
-pub(crate) use crate::vel::notes::FORMAT_NAME;
-pub use crate::vel::{
-    format::{FORMAT, Vel},
-    image::Picture,
-    index::IndexVerdict,
-    log::VelLog,
-    message::{Gps, ImageHead, Obd, Pose},
-    packet_reader::PacketReader,
-    wire::{Header, MAGIC, SizeField, VALID, VERSION, kind},
-    write::{Writer, WriterOptions},
-};
+pub use crate::vel::decode::image::CameraImage;
+pub use crate::vel::format::FORMAT;
+pub use crate::vel::format::Vel;
+pub(crate) use crate::vel::format_state::FORMAT_NAME;
+pub use crate::vel::log::VelLog;
+pub use crate::vel::message::Gps;
+pub use crate::vel::message::ImageHeader;
+pub use crate::vel::message::Obd;
+pub use crate::vel::message::Pose;
+pub use crate::vel::packet_reader::PacketReader;
+pub use crate::vel::second_index::IndexStatus;
+pub use crate::vel::wire::Header;
+pub use crate::vel::wire::MAGIC;
+pub use crate::vel::wire::SizeField;
+pub use crate::vel::wire::VALID;
+pub use crate::vel::wire::VERSION;
+pub use crate::vel::wire::kind;
+pub use crate::vel::write::writer::Writer;
+pub use crate::vel::write::writer::WriterOptions;

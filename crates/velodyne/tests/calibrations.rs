@@ -16,9 +16,10 @@ use logtool_velodyne::{
 fn read(path: &Path) -> Calibration {
     let text = std::fs::read_to_string(path).unwrap();
     let name = path.file_name().unwrap().to_str().unwrap();
-    let read = match name.ends_with(".xml") {
-        true => Calibration::from_xml(&text, name),
-        false => Calibration::from_yaml(&text, name),
+    let read = if name.ends_with(".xml") {
+        Calibration::from_xml(&text, name)
+    } else {
+        Calibration::from_yaml(&text, name)
     };
     read.unwrap_or_else(|err| panic!("{name}: {err}"))
 }
@@ -75,8 +76,9 @@ fn calibration_files_in_circulation_round_trip() {
             32
         };
         assert_eq!(calibration.lasers.len(), lasers, "{name}");
-        let doubted = calibration.remarks.iter().any(|r| r.contains("implausible"));
-        assert!(!doubted, "{name}: {:?}", calibration.remarks);
+        let implausible =
+            calibration.warnings.iter().any(|r| r.contains("implausible"));
+        assert!(!implausible, "{name}: {:?}", calibration.warnings);
         let xml = Calibration::from_xml(&calibration.to_xml(), "written").unwrap();
         let yaml = Calibration::from_yaml(&calibration.to_yaml(), "written").unwrap();
         same(&calibration, &xml, [1e-9; 11], &name);
@@ -128,7 +130,7 @@ fn invalid_number_is_reported_with_its_name() {
     let enabled = "<DB><enabled_><item>on</item></enabled_></DB>";
     let err = Calibration::from_xml(enabled, "db").unwrap_err().to_string();
     assert!(err.contains("`item` in line 1 is not a number: \"on\""), "{err}");
-    for (text, told) in [
+    for (text, description) in [
         (
             "lasers:\n- laser_id: 3\n  vert_correction: -0,12\n",
             "laser 3: `vert_correction`",
@@ -138,7 +140,7 @@ fn invalid_number_is_reported_with_its_name() {
         ("distance_resolution: 2 mm\nlasers: [{laser_id: 0}]", "`distance_resolution`"),
     ] {
         let err = Calibration::from_yaml(text, "db").unwrap_err().to_string();
-        assert!(err.contains(told), "{err}");
+        assert!(err.contains(description), "{err}");
     }
 }
 
@@ -147,13 +149,13 @@ fn missing_angles_are_reported_with_their_lasers() {
     let lasers =
         (0..4).map(|id| format!("- {{laser_id: {id}, rot_correction: 0.1}}\n"));
     let text = format!("lasers:\n{}", lasers.collect::<String>());
-    let remarks = Calibration::from_yaml(&text, "db").unwrap().remarks;
-    assert!(remarks[0].contains("lasers 0-3 have no vertical angle"), "{remarks:?}");
+    let warnings = Calibration::from_yaml(&text, "db").unwrap().warnings;
+    assert!(warnings[0].contains("lasers 0-3 have no vertical angle"), "{warnings:?}");
     let level = text.replace("rot", "vert");
-    let remarks = Calibration::from_yaml(&level, "db").unwrap().remarks;
+    let warnings = Calibration::from_yaml(&level, "db").unwrap().warnings;
     assert!(
-        remarks[0].contains("all lasers have the same vertical angle"),
-        "{remarks:?}"
+        warnings[0].contains("all lasers have the same vertical angle"),
+        "{warnings:?}"
     );
 }
 
@@ -172,7 +174,7 @@ fn stream(
     for n in (0..rounds * 4_160 + 200).filter(|n| !lost(*n)) {
         let tail = Firings::new(&sample[n % 4_160].1).unwrap().tail();
         let micros = (f64::from(start) + n as f64 * period) % 3.6e9;
-        stream.add(micros as u32, tail.sort, tail.value);
+        stream.add(micros as u32, tail.status_type, tail.status_value);
     }
     stream
 }
@@ -228,7 +230,9 @@ fn calibration_is_complete_with_swapped_packets() {
             tails.swap(at, at + 1);
         }
         let mut stream = StatusStream::new(period);
-        tails.iter().for_each(|tail| stream.add(tail.micros, tail.sort, tail.value));
+        tails.iter().for_each(|tail| {
+            stream.add(tail.micros, tail.status_type, tail.status_value)
+        });
         let report = stream.report();
         assert_eq!((report.check, report.incomplete), (check, vec![]), "{name}");
         same(&read(&samples.join(truth)), &report.calibration.unwrap(), DIGITS, name);
@@ -242,7 +246,7 @@ fn calibration_is_complete_from_the_sample_alone() {
         let mut stream = StatusStream::new(period);
         for (_, payload) in packets(&samples.join(name)) {
             let tail = Firings::new(&payload).unwrap().tail();
-            stream.add(tail.micros, tail.sort, tail.value);
+            stream.add(tail.micros, tail.status_type, tail.status_value);
         }
         let report = stream.report();
         assert_eq!(report.check, check, "{name}");
@@ -269,8 +273,8 @@ fn implausible_value_is_reported_with_its_laser() {
     let corrupted =
         format!("{before}<id_>2</id_>{between}<distCorrection_>3276.7<{rest}");
     let found = Calibration::from_xml(&corrupted, "db.xml").unwrap();
-    let told = "implausible value: far correction 32.767 m of laser 2";
-    assert_eq!(found.remarks, [told]);
+    let description = "implausible value: far correction 32.767 m of laser 2";
+    assert_eq!(found.warnings, [description]);
     // The same error sent by an S2, which sends no CRC: the high byte of the far
     // correction of laser 17.
     let sample = packets(&samples.join("sim_hdl64e_s2.pcap"));
@@ -281,14 +285,17 @@ fn implausible_value_is_reported_with_its_laser() {
     for n in 0..2 * 4_160 {
         let tail = Firings::new(&sample[n % 4_160].1).unwrap().tail();
         let micros = (f64::from(start) + n as f64 * 288.0) % 3.6e9;
-        let value = if n % 4_160 == place { 0x7f } else { tail.value };
-        stream.add(micros as u32, tail.sort, value);
+        let value = if n % 4_160 == place { 0x7f } else { tail.status_value };
+        stream.add(micros as u32, tail.status_type, value);
     }
     let report = stream.report();
     assert_eq!((report.check, report.calibration.clone()), (Check::Length, None));
-    assert_eq!((&*report.incomplete, &*report.doubted), (&[17][..], &[17][..]));
-    let told = report.complaint().unwrap();
-    assert!(told.ends_with("implausible values were sent for lasers 17"), "{told}");
+    assert_eq!((&*report.incomplete, &*report.implausible), (&[17][..], &[17][..]));
+    let description = report.incomplete_lasers().unwrap();
+    assert!(
+        description.ends_with("implausible values were sent for lasers 17"),
+        "{description}"
+    );
 }
 
 #[test]
@@ -307,7 +314,7 @@ fn only_lasers_with_lost_values_are_reported() {
     let gone = |n: usize| lost.contains(&(n % 4_160));
     let report = stream("sim_hdl64e_s2.pcap", 288.0, 1, gone).report();
     assert_eq!(report.incomplete, [5, 40]);
-    assert!(report.complaint().unwrap().ends_with("2 of 64 lasers: 5, 40"));
+    assert!(report.incomplete_lasers().unwrap().ends_with("2 of 64 lasers: 5, 40"));
     assert_eq!(report.check, Check::Missing);
     assert_eq!(report.calibration, None);
 }
@@ -316,13 +323,13 @@ fn only_lasers_with_lost_values_are_reported() {
 fn lost_values_come_from_the_default_and_others_as_sent() {
     let Some(samples) = samples() else { return };
     let truth = read(&samples.join("calib_vd_HDL-64E_S2.1-sztaki.yml"));
-    let other = Calibration::of_model(Model::Hdl64eS2);
+    let other = Calibration::for_model(Model::Hdl64eS2);
     // The packets with the values of lasers 12 to 14: twelve cycles.
     let (start, end) = (49 * 16, 61 * 16);
     let gone = |n: usize| (start..end).contains(&((n + 37) % 4_160));
     let report = stream("sim_hdl64e_s2.pcap", 288.0, 2, gone).report();
     assert_eq!(report.incomplete, [12, 13, 14]);
-    let found = report.completed(&other).unwrap();
+    let found = report.complete_with(&other).unwrap();
     let origin = found.origin.to_string();
     assert!(origin.contains("lasers 12-14: built in"), "{origin}");
     for (id, laser) in found.lasers.iter().enumerate() {
@@ -334,7 +341,7 @@ fn lost_values_come_from_the_default_and_others_as_sent() {
             assert!((x - y).abs() <= DIGITS[at], "laser {id}, number {at}: {x}, {y}");
         }
     }
-    assert_eq!(StatusStream::new(288.0).report().completed(&other), None);
+    assert_eq!(StatusStream::new(288.0).report().complete_with(&other), None);
 }
 
 #[test]
@@ -350,7 +357,7 @@ fn calibration_is_complete_despite_long_gaps_and_wrong_values() {
             let tail = Firings::new(payload).unwrap().tail();
             let micros = 7 + round * 101_234_567 + n as u32 * 288;
             let wrong = round == 1 && n % 50 == 7 && (1_000..2_800).contains(&n);
-            stream.add(micros, tail.sort, tail.value ^ u8::from(wrong));
+            stream.add(micros, tail.status_type, tail.status_value ^ u8::from(wrong));
         }
     }
     let report = stream.report();
@@ -360,19 +367,20 @@ fn calibration_is_complete_despite_long_gaps_and_wrong_values() {
 
 #[test]
 fn calibration_fits_models_with_its_number_of_lasers_and_angles() {
-    for (lasers, model, suits) in [
+    for (lasers, model, fits) in [
         (Model::Vlp16, Model::Vlp16HiRes, false),
         (Model::Vls128, Model::AlphaPrime, true),
         (Model::Vlp16, Model::Hdl64eS1, false),
         (Model::Hdl64eS3, Model::Hdl64eS1, true),
         (Model::Hdl64eS3, Model::Vlp32c, false),
     ] {
-        let said = Calibration::of_model(lasers).suits(model);
-        assert_eq!(said.is_ok(), suits, "{lasers} for {model}: {said:?}");
+        let result = Calibration::for_model(lasers).check_model(model);
+        assert_eq!(result.is_ok(), fits, "{lasers} for {model}: {result:?}");
     }
-    let said = Calibration::of_model(Model::Vlp16).suits(Model::Hdl64eS1).unwrap_err();
-    let said = said.to_string();
+    let result =
+        Calibration::for_model(Model::Vlp16).check_model(Model::Hdl64eS1).unwrap_err();
+    let result = result.to_string();
     for word in ["16 lasers", "of 64 (HDL-64E S1)", "or its model"] {
-        assert!(said.contains(word), "no {word:?} in {said}");
+        assert!(result.contains(word), "no {word:?} in {result}");
     }
 }

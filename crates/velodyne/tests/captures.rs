@@ -251,10 +251,13 @@ fn packet_that_its_headers_do_not_lead_to_is_damage() {
         let damage = &log.manifest().damage;
         let sent = found["velodyne_packets"].len();
         // The original capture also ends inside a frame.
-        let (_, told) = damage.split_last().unwrap();
-        assert_eq!(sent + told.len().min(1), 306, "{at}: {damage:?}");
+        let (_, description) = damage.split_last().unwrap();
+        assert_eq!(sent + description.len().min(1), 306, "{at}: {damage:?}");
         let place = start as u64..start as u64 + 1_264;
-        assert!(told.iter().all(|lost| place.contains(&lost.bytes.start)), "{at}");
+        assert!(
+            description.iter().all(|lost| place.contains(&lost.bytes.start)),
+            "{at}"
+        );
     }
 }
 
@@ -280,8 +283,9 @@ fn only_truncated_frames_of_lidars_are_damage() {
         (at, frames) = (at + 16 + len, frames + 1);
     }
     let (log, found) = opened(cut.into());
-    let told: u64 = log.manifest().damage.iter().map(|damage| damage.records).sum();
-    assert_eq!((told, count(&log, "short_captures")), (lost, lost));
+    let description: u64 =
+        log.manifest().damage.iter().map(|damage| damage.records).sum();
+    assert_eq!((description, count(&log, "short_captures")), (lost, lost));
     assert!(log.manifest().damage.len() < 4, "{:?}", log.manifest().damage);
     assert_eq!(found.values().map(Vec::len).sum::<usize>() as u64 + lost, 75);
     assert_eq!(count(&log, "other_protocols"), 12);
@@ -397,8 +401,9 @@ fn maximum_lengths_at_any_offset_do_not_panic() {
                     found += block.len() as u64;
                 }
             }
-            let told = log.manifest().topics.iter().filter_map(|topic| topic.records);
-            assert_eq!(found, told.sum::<u64>(), "byte {at}");
+            let description =
+                log.manifest().topics.iter().filter_map(|topic| topic.records);
+            assert_eq!(found, description.sum::<u64>(), "byte {at}");
         }
     }
 }

@@ -3,19 +3,21 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
+mod common;
+
 use std::sync::Arc;
 
 use arrow_array::{
-    RecordBatch,
     cast::AsArray as _,
     types::{Float32Type, TimestampNanosecondType, UInt32Type},
 };
 use bytes::Bytes;
-use logtool_core::{Block, Columns, Findings, Log as _, OpenOptions, Selection, View};
+use common::points;
+use logtool_core::{Findings, Log as _, OpenOptions};
 use logtool_velodyne::{
     capture::CaptureLog,
     lidar::LidarOptions,
-    model::{Anchor, Model, ReturnMode, Sensor},
+    model::{Model, ReturnMode, Sensor, TimestampReference},
     points::TimeSource,
 };
 
@@ -122,7 +124,7 @@ impl Setup {
             // The end of the last firing, or the start of the last one of a packet
             // without a gap.
             let at_end = final_ + interval - firings as f64 * interval;
-            let is_end = self.model.anchor() == Anchor::End;
+            let is_end = self.model.timestamp_reference() == TimestampReference::End;
             let packet_nanos = if is_end { sensor.packet_nanos() } else { 0.0 };
             let stamp = if is_end { at_end } else { first } + packet_nanos;
             let arrival = match self.stamp {
@@ -198,7 +200,7 @@ impl Setup {
 
     /// Compares the points of `log` with the truth, and the field of view.
     fn check_points(&self, log: &CaptureLog) {
-        let points = points(log);
+        let points = points(log, 1 << 18);
         let floats = |name| points[name].as_primitive::<Float32Type>().values();
         let times = points["time"].as_primitive::<TimestampNanosecondType>().values();
         let scans = points["scan"].as_primitive::<UInt32Type>().values();
@@ -237,9 +239,13 @@ impl Setup {
         }
         let topic = log.manifest().topic("points").unwrap();
         let metadata = &log.manifest().topics[topic.index()].metadata;
-        let told = metadata.get("field_of_view").unwrap_or_else(|| panic!("{self:?}"));
+        let description =
+            metadata.get("field_of_view").unwrap_or_else(|| panic!("{self:?}"));
         let (start, end) = (self.start / 100, self.end / 100 % 360);
-        assert!(told.starts_with(&format!("{start} to {end} deg")), "{self:?}: {told}");
+        assert!(
+            description.starts_with(&format!("{start} to {end} deg")),
+            "{self:?}: {description}"
+        );
     }
 }
 
@@ -256,24 +262,6 @@ const FRAME: [u8; 42] = [
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 8, 0, 0x45, 0, 4, 210, 0, 0, 0x40, 0, 64,
     17, 0, 0, 192, 168, 1, 201, 255, 255, 255, 255, 9, 64, 9, 64, 4, 190, 0, 0,
 ];
-
-fn points(log: &CaptureLog) -> RecordBatch {
-    let topic = log.manifest().topic("points").unwrap();
-    let topics = [topic].into_iter().collect();
-    let selection = Selection { topics, ..Selection::default() };
-    let (mut block, mut damage, mut batches) = (Block::default(), vec![], vec![]);
-    for part in log.manifest().plan(&selection, 1 << 18) {
-        let mut decoder = log.decoder(topic, &Columns::all(View::Nested)).unwrap();
-        let mut cursor = log.read(&part, &selection).unwrap();
-        while cursor.fill(&mut block).unwrap() {
-            block.runs().for_each(|run| decoder.append(run, &mut damage));
-        }
-        batches.push(decoder.take().unwrap());
-    }
-    assert_eq!(damage, []);
-    let schema = batches[0].schema();
-    arrow_select::concat::concat_batches(&schema, &batches).unwrap()
-}
 
 const SINGLE: ReturnMode = ReturnMode::Strongest;
 
@@ -360,15 +348,21 @@ fn lost_packets_are_counted_around_a_sector() {
             for lost in [inside, outside] {
                 let log = setup.open(setup.capture(0.0, |number| number == lost));
                 setup.check_points(&log);
-                let told = lost_packets(&log).unwrap_or_default();
+                let description = lost_packets(&log).unwrap_or_default();
                 let expected = "about 1 packet is missing, in 1 gap";
-                assert!(told.starts_with(expected), "{setup:?}: {lost}: {told}");
+                assert!(
+                    description.starts_with(expected),
+                    "{setup:?}: {lost}: {description}"
+                );
             }
             let three = |number| (outside..outside + 3).contains(&number);
             let log = setup.open(setup.capture(0.0, three));
             setup.check_points(&log);
-            let told = lost_packets(&log).unwrap_or_default();
-            assert!(told.starts_with("about 3 packets are"), "{setup:?}: {told}");
+            let description = lost_packets(&log).unwrap_or_default();
+            assert!(
+                description.starts_with("about 3 packets are"),
+                "{setup:?}: {description}"
+            );
         }
     }
 }
@@ -387,8 +381,12 @@ fn field_of_view_that_is_limited_later_is_detected() {
         setup.check_points(&log);
         assert_eq!(lost_packets(&log), None, "{setup:?}");
         let topic = log.manifest().topic("points").unwrap();
-        let told = &log.manifest().topics[topic.index()].metadata["field_of_view"];
-        assert!(told.ends_with("but not from the start of the log"), "{told}");
+        let description =
+            &log.manifest().topics[topic.index()].metadata["field_of_view"];
+        assert!(
+            description.ends_with("but not from the start of the log"),
+            "{description}"
+        );
         // The private state of the manifest contains it as well.
         let manifest = Arc::new(log.manifest().clone());
         let again =

@@ -118,7 +118,7 @@ fn points_of_irregular_rotations_are_within_their_groups() {
         let returns = [ReturnMode::Strongest, ReturnMode::Dual][round % 2];
         let sensor = Sensor { model: models[round / 2 % 5], returns };
         let mut options = PointOptions::default();
-        options.cut = any(state, 36_000) as u16;
+        options.scan_start = any(state, 36_000) as u16;
         let (mut azimuth, mut nanos) = (any(state, 36_000), 1_000_000_000_000);
         let mut packets: Vec<(i64, Vec<u8>)> = Vec::new();
         for _ in 0..1_000 {
@@ -152,16 +152,16 @@ fn points_of_irregular_rotations_are_within_their_groups() {
             (ScanTracker::new(sensor, options), ScanIndex::default());
         let offset = |at: usize| (at * DATA_BYTES) as u64;
         for (at, (nanos, packet)) in packets.iter().enumerate() {
-            let outline = Firings::new(packet).unwrap().outline();
+            let headers = Firings::new(packet).unwrap().headers();
             index.add(
                 &mut tracker,
-                &outline,
+                &headers,
                 offset(at),
                 Timestamp::from_nanos(*nanos),
             );
         }
         let groups = index.groups();
-        let calibration = Calibration::of_model(sensor.model);
+        let calibration = Calibration::for_model(sensor.model);
         let decoder =
             PointDecoder::new(sensor, &calibration, options, &Columns::default());
         let mut decoder = decoder.unwrap().with_scans(Scans::Indexed(Arc::new(index)));

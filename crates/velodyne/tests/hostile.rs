@@ -73,9 +73,9 @@ fn arbitrary_packets_are_decoded_or_reported() {
             let mut options = PointOptions::default();
             options.formula = formula;
             options.axes = Axes::Manual;
-            options.cut = (numbers.next() % 65_536) as u16;
+            options.scan_start = (numbers.next() % 65_536) as u16;
             options.time = TimeSource::Sensor { hour_nanos: numbers.next() as i64 };
-            let calibration = Calibration::of_model(model);
+            let calibration = Calibration::for_model(model);
             let sensor = Sensor { model, returns };
             let columns = Columns::default();
             let mut decoder =
@@ -84,8 +84,8 @@ fn arbitrary_packets_are_decoded_or_reported() {
             block.runs().for_each(|run| decoder.append(run, &mut damage));
             let batch = decoder.take().unwrap();
             assert!(batch.num_rows() <= 300 * 384);
-            let told: u64 = damage.iter().map(|damage| damage.records).sum();
-            assert!((2..=302).contains(&told), "{model}: {told}");
+            let description: u64 = damage.iter().map(|damage| damage.records).sum();
+            assert!((2..=302).contains(&description), "{model}: {description}");
         }
     }
 }
@@ -99,10 +99,10 @@ fn arbitrary_bytes_are_accepted_as_evidence_and_status() {
         let (_, bytes) = packet(&mut numbers);
         let tail = Firings::new(&bytes).unwrap().tail();
         let sort = b"HMSDNYGTV1234567W"[(numbers.next() % 17) as usize];
-        stream.add(tail.micros, sort, tail.value);
-        stream.add(tail.micros, tail.sort, tail.value);
+        stream.add(tail.micros, sort, tail.status_value);
+        stream.add(tail.micros, tail.status_type, tail.status_value);
         evidence.add(&bytes);
     }
-    let _ = evidence.verdict();
+    let _ = evidence.detect();
     assert_eq!(stream.report().calibration, None);
 }

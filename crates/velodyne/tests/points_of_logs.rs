@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
+mod common;
 #[path = "points_of_logs/switches.rs"]
 mod switches;
 
@@ -14,6 +15,7 @@ use arrow_array::{
 };
 use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
+use common::points;
 use logtool_core::{
     Block, Columns, Findings, Log, OpenOptions, Selection, TimeRange, Timestamp, View,
     conformance,
@@ -34,26 +36,6 @@ fn sample(name: &str) -> Option<Bytes> {
 fn capture(name: &str) -> Option<CaptureLog> {
     let bytes = Arc::new(sample(name)?);
     Some(CaptureLog::open(bytes, OpenOptions::default()).unwrap())
-}
-
-/// Returns the points of a log, read in parts of about `target` bytes, each with a
-/// decoder of its own.
-fn points(log: &dyn Log, target: u64) -> RecordBatch {
-    let topic = log.manifest().topic("points").unwrap();
-    let topics = [topic].into_iter().collect();
-    let selection = Selection { topics, ..Selection::default() };
-    let (mut block, mut damage, mut batches) = (Block::default(), vec![], vec![]);
-    for part in log.manifest().plan(&selection, target) {
-        let mut decoder = log.decoder(topic, &Columns::all(View::Nested)).unwrap();
-        let mut cursor = log.read(&part, &selection).unwrap();
-        while cursor.fill(&mut block).unwrap() {
-            block.runs().for_each(|run| decoder.append(run, &mut damage));
-        }
-        batches.push(decoder.take().unwrap());
-    }
-    assert_eq!(damage, []);
-    let schema = batches[0].schema();
-    arrow_select::concat::concat_batches(&schema, &batches).unwrap()
 }
 
 #[test]
@@ -149,14 +131,17 @@ fn points_are_selected_by_firing_time_and_partial_scans_are_listed() {
                 counts.entry(*scan).or_default()[usize::from(*is_wanted)] += 1;
             }
             let some = counts.iter().filter(|(_, count)| count[1] > 0);
-            let told = numbers(&partial);
+            let description = numbers(&partial);
             for (scan, [outside, _]) in some {
                 assert!(
-                    *outside == 0 || told.contains(scan),
+                    *outside == 0 || description.contains(scan),
                     "{name}: {scan} of {partial}"
                 );
             }
-            assert!(told.iter().all(|scan| counts[scan][1] > 0), "{name}: {partial}");
+            assert!(
+                description.iter().all(|scan| counts[scan][1] > 0),
+                "{name}: {partial}"
+            );
         }
     }
 }
@@ -200,8 +185,8 @@ fn vlp_16_with_the_product_id_of_hdl_32e_is_detected() {
         let Some(log) = capture(name) else { continue };
         let points = log.manifest().topic("points").unwrap();
         assert_eq!(log.lidar(points).unwrap().sensor.model, Model::Vlp16, "{name}");
-        let is_told = |remark: &String| remark.contains("VLP-16, although");
-        assert!(log.manifest().remarks.iter().any(is_told), "{name}");
+        let is_reported = |remark: &String| remark.contains("VLP-16, although");
+        assert!(log.manifest().remarks.iter().any(is_reported), "{name}");
     }
 }
 
@@ -253,8 +238,8 @@ fn points_are_in_utc_if_a_receiver_sets_the_lidar_clock() {
         let id = log.manifest().topic("points").unwrap();
         let metadata = &log.manifest().get(id).unwrap().metadata;
         assert_eq!(metadata["times"], "those of the lidar's own clock");
-        let told = metadata.get("lidar_clock").unwrap_or(&metadata["times"]);
-        assert!(told.starts_with(verdict), "{name}: {told}");
+        let description = metadata.get("lidar_clock").unwrap_or(&metadata["times"]);
+        assert!(description.starts_with(verdict), "{name}: {description}");
     }
 }
 
@@ -310,10 +295,11 @@ fn model_option_that_contradicts_the_packets_is_reported() {
         CaptureLog::open_with(source, OpenOptions::default(), &options).unwrap()
     };
     let log = of(Model::Hdl64eS1);
-    let told = log.manifest().remarks.iter().find(|r| r.contains("as set by the user"));
-    let told = told.expect("a remark");
+    let description =
+        log.manifest().remarks.iter().find(|r| r.contains("as set by the user"));
+    let description = description.expect("a remark");
     for word in ["HDL-64E S1", "the packets indicate HDL-64E S2", "blocks in turn"] {
-        assert!(told.contains(word), "{told}");
+        assert!(description.contains(word), "{description}");
     }
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
@@ -343,8 +329,11 @@ fn contradicting_clocks_are_reported_and_one_is_chosen() {
     ] {
         let metadata = of(clock);
         assert_eq!(metadata["times"], times);
-        let told = &metadata["clock_remark"];
-        assert!(told.contains(other) && told.contains("668."), "{told}");
+        let description = &metadata["clock_remark"];
+        assert!(
+            description.contains(other) && description.contains("668."),
+            "{description}"
+        );
     }
     // A capture has only the GPS of the lidar, and both agree.
     let Some((_, log)) = first_utc("sim_hdl64e_s2.pcap") else { return };

@@ -16,12 +16,12 @@ use logtool_velodyne::{
 
 fn index(packets: &[Payload], cut: u16) -> ScanIndex {
     let mut options = PointOptions::default();
-    options.cut = cut;
+    options.scan_start = cut;
     let mut tracker = ScanTracker::new(sensor(packets), options);
     let mut index = ScanIndex::default();
     for (at, (nanos, payload)) in packets.iter().enumerate() {
         let time = Timestamp::from_nanos(*nanos);
-        let packet = Firings::new(payload).unwrap().outline();
+        let packet = Firings::new(payload).unwrap().headers();
         index.add(&mut tracker, &packet, at as u64 * 1206, time);
     }
     index
@@ -66,22 +66,23 @@ fn scans_start_where_the_azimuth_wraps_and_the_ends_are_partial() {
             u16::from_le_bytes([packets[0].1[100 * at + 2], packets[0].1[100 * at + 3]])
         };
         let next = (1..12).map(azimuth).find(|azimuth| *azimuth != first).unwrap();
-        let wanted: Vec<u32> = match first < next - first {
-            true => vec![count as u32 - 1],
-            false => vec![0, count as u32 - 1],
+        let wanted: Vec<u32> = if first < next - first {
+            vec![count as u32 - 1]
+        } else {
+            vec![0, count as u32 - 1]
         };
         assert_eq!(partial, wanted, "{name}");
         // The metadata of the column lists the same scans, and none that do not exist.
         let sensor = sensor(&packets);
-        let calibration = Calibration::of_model(sensor.model);
+        let calibration = Calibration::for_model(sensor.model);
         let (options, columns) = (PointOptions::default(), Columns::default());
         let decoder = PointDecoder::new(sensor, &calibration, options, &columns);
         let decoder = decoder.unwrap().with_scans(Scans::Indexed(Arc::new(index)));
         let schema = decoder.schema().clone();
-        let told = &schema.field_with_name("scan").unwrap().metadata()[PARTIAL];
+        let description = &schema.field_with_name("scan").unwrap().metadata()[PARTIAL];
         let wanted: Vec<String> = wanted.iter().map(u32::to_string).collect();
         let runs = [wanted.join(","), "0-1".to_owned()];
-        assert!(runs.contains(told), "{name}: {told}");
+        assert!(runs.contains(description), "{name}: {description}");
     }
 }
 
@@ -95,9 +96,9 @@ fn scans_start_at_the_firing_for_any_azimuth() {
     ] {
         let packets = packets(&samples.join(name));
         let sensor = sensor(&packets);
-        let calibration = Calibration::of_model(sensor.model);
+        let calibration = Calibration::for_model(sensor.model);
         let mut options = PointOptions::default();
-        options.cut = cut;
+        options.scan_start = cut;
         let points = decode(&packets, sensor, &calibration, options);
         // In a scan, the azimuth after the scan start only increases, except for the
         // order of the lasers in a block.
@@ -121,9 +122,9 @@ fn parts_with_an_index_have_the_scan_numbers_of_the_whole() {
     for name in CAPTURES {
         let packets = packets(&samples.join(name));
         let sensor = sensor(&packets);
-        let calibration = Calibration::of_model(sensor.model);
+        let calibration = Calibration::for_model(sensor.model);
         let options = PointOptions::default();
-        let index = Arc::new(index(&packets, options.cut));
+        let index = Arc::new(index(&packets, options.scan_start));
         let whole = decode(&packets, sensor, &calibration, options);
         let block = block(&packets);
         let mut scans = vec![];
@@ -151,6 +152,6 @@ fn lost_rotation_starts_a_new_scan() {
     packets.drain(120..190);
     let index = index(&packets, 0);
     assert_eq!(index.starts.len(), whole);
-    let lost = index.starts.iter().filter(|start| !start.is_at_cut).count();
+    let lost = index.starts.iter().filter(|start| !start.is_at_scan_start).count();
     assert_eq!(lost, 2, "the first one, and the one after the gap: {:?}", index.starts);
 }

@@ -12,7 +12,7 @@ use logtool_core::{DamageKind, Log as _, OpenOptions, Value, conformance};
 use logtool_velodyne::{
     capture::{self, CaptureLog},
     model::Model,
-    vel::{self, IndexVerdict, SizeField, VelLog},
+    vel::{self, IndexStatus, SizeField, VelLog},
 };
 
 fn testdata(name: &str) -> Bytes {
@@ -45,7 +45,7 @@ fn car_log_has_its_generated_contents() {
     let log = VelLog::open(Arc::new(bytes), OpenOptions::default()).unwrap();
     assert_eq!(log.version(), (1, 1));
     assert_eq!(log.size_field(), SizeField::AfterItself);
-    assert_eq!(log.index(), IndexVerdict::Verified);
+    assert_eq!(log.index(), IndexStatus::Verified);
     let manifest = log.manifest();
     let records = |label: &str| {
         manifest.get(manifest.topic(label).unwrap()).unwrap().records.unwrap()
@@ -92,6 +92,7 @@ fn puck_capture_has_its_generated_contents() {
     assert_eq!(log.lidar(points).unwrap().sensor.model, Model::Vlp16);
     // From 300 degrees over the scan start at 0 to 340.
     let scans = log.scans(points).unwrap();
-    let at_cut: Vec<bool> = scans.starts.iter().map(|start| start.is_at_cut).collect();
+    let at_cut: Vec<bool> =
+        scans.starts.iter().map(|start| start.is_at_scan_start).collect();
     assert_eq!(at_cut, [false, true]);
 }

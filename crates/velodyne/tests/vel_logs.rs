@@ -16,7 +16,7 @@ use logtool_core::{
     conformance,
 };
 use logtool_velodyne::vel::{
-    FORMAT, IndexVerdict, Pose, SizeField, VelLog, Writer, WriterOptions,
+    FORMAT, IndexStatus, Pose, SizeField, VelLog, Writer, WriterOptions,
 };
 
 fn sample(name: &str) -> Option<Bytes> {
@@ -107,7 +107,7 @@ fn rewritten_logs_have_equal_messages() {
             assert_eq!(messages(&again).1, [], "{name}");
             assert_eq!(again.size_field(), log.size_field(), "{name}");
             assert_eq!(again.version(), log.version(), "{name}");
-            assert_eq!(again.index(), IndexVerdict::Verified, "{name}");
+            assert_eq!(again.index(), IndexStatus::Verified, "{name}");
         }
     }
 }
@@ -181,7 +181,7 @@ fn logs_with_any_size_field_index_and_end_round_trip() {
                 let again = open(&rewritten(&log, by_parts));
                 assert_eq!(again.size_field().header_bytes(), counted);
                 assert!(self::messages(&again) == (found.clone(), vec![]));
-                assert_eq!(again.index(), IndexVerdict::Verified);
+                assert_eq!(again.index(), IndexStatus::Verified);
                 let end = |log: &VelLog| log.manifest().metadata["end"].to_string();
                 assert_eq!(end(&again), end(&log));
             }
@@ -194,8 +194,12 @@ fn invalid_times_are_reported_and_do_not_extend_the_log() {
     let (sound, bytes) = (open(&testdata()), made(&all_sorts(), 17, &[], b""));
     let log = open(&bytes);
     assert_eq!(log.manifest().time, sound.manifest().time);
-    let is_told = |remark: &String| remark.starts_with("3 messages have no time");
-    assert!(log.manifest().remarks.iter().any(is_told), "{:?}", log.manifest().remarks);
+    let is_reported = |remark: &String| remark.starts_with("3 messages have no time");
+    assert!(
+        log.manifest().remarks.iter().any(is_reported),
+        "{:?}",
+        log.manifest().remarks
+    );
     // Like the sound log, the copy has an index entry for each second.
     let entries = |bytes: &Bytes| u32::from_le_bytes(bytes[8..12].try_into().unwrap());
     assert_eq!(entries(&rewritten(&log, true)), entries(&rewritten(&sound, true)));
@@ -214,7 +218,7 @@ fn index_and_parts_start_at_seconds() {
     }
     let bytes: Bytes = log.finish().unwrap().into_inner().into();
     let log = open(&bytes);
-    assert_eq!(log.index(), IndexVerdict::Verified);
+    assert_eq!(log.index(), IndexStatus::Verified);
     let nanos = |seconds: i64| Timestamp::from_nanos(seconds * 1_000_000_000);
     let time = TimeRange { start: nanos(120), end: nanos(123) };
     let plan = log.manifest().plan(&Selection { time, ..Selection::default() }, 0);
@@ -300,7 +304,7 @@ fn attitudes(count: u32, seconds: u32, size_field: SizeField) -> Vec<u8> {
     log.finish().unwrap().into_inner()
 }
 
-fn verdict(bytes: Vec<u8>) -> IndexVerdict {
+fn verdict(bytes: Vec<u8>) -> IndexStatus {
     let bytes = Bytes::from(bytes);
     let log = open(&bytes);
     let (found, damage) = messages(&log);
@@ -317,20 +321,20 @@ fn index_is_verified_and_no_message_is_lost() {
         let position = u64::from_le_bytes(sound[at..at + 8].try_into().unwrap());
         assert_eq!(position, 12 + 32 + message * 49);
     }
-    assert_eq!(verdict(sound.clone()), IndexVerdict::Verified);
-    assert_eq!(verdict(attitudes(10, 0, SizeField::Whole)), IndexVerdict::Missing);
-    assert_eq!(verdict(attitudes(10, 2, SizeField::Whole)), IndexVerdict::Short);
-    assert_eq!(verdict(attitudes(10, 9, SizeField::Whole)), IndexVerdict::Verified);
+    assert_eq!(verdict(sound.clone()), IndexStatus::Verified);
+    assert_eq!(verdict(attitudes(10, 0, SizeField::Whole)), IndexStatus::Missing);
+    assert_eq!(verdict(attitudes(10, 2, SizeField::Whole)), IndexStatus::Short);
+    assert_eq!(verdict(attitudes(10, 9, SizeField::Whole)), IndexStatus::Verified);
     let changed = |at: usize, value: u8| {
         let mut bytes = sound.clone();
         bytes[at] = value;
         verdict(bytes)
     };
-    assert_eq!(changed(12, 45), IndexVerdict::Stale);
-    assert_eq!(changed(12 + 8, 1), IndexVerdict::Unsorted);
+    assert_eq!(changed(12, 45), IndexStatus::Stale);
+    assert_eq!(changed(12 + 8, 1), IndexStatus::Unsorted);
     // More entries than exist, and fewer.
-    assert_eq!(changed(8, 200), IndexVerdict::Stale);
-    assert_eq!(changed(8, 2), IndexVerdict::Stale);
+    assert_eq!(changed(8, 200), IndexStatus::Stale);
+    assert_eq!(changed(8, 2), IndexStatus::Stale);
 }
 
 #[test]

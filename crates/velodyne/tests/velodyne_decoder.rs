@@ -12,6 +12,8 @@ mod common;
 
 use std::path::Path;
 
+use Model::*;
+use ReturnMode::*;
 use common::{Payload, decode, floats, ints, packets, samples, sensor};
 use logtool_velodyne::{
     calibration::{Calibration, StatusStream},
@@ -23,9 +25,6 @@ use logtool_velodyne::{
 /// The name in `expected/`, capture, calibration (default if empty), sensor, number of
 /// points, and the microseconds by which our times are ahead.
 type Case = (&'static str, &'static str, &'static str, Model, ReturnMode, usize, f64);
-
-use Model::*;
-use ReturnMode::*;
 
 const CASES: &[Case] = &[
     (
@@ -150,12 +149,12 @@ fn calibration(
     packets: &[Payload],
 ) -> Calibration {
     match name {
-        "" => Calibration::of_model(sensor.model),
+        "" => Calibration::for_model(sensor.model),
         "stream" => {
             let mut stream = StatusStream::new(sensor.packet_nanos() / 1e3);
             for (_, payload) in packets {
                 let tail = Firings::new(payload).unwrap().tail();
-                stream.add(tail.micros, tail.sort, tail.value);
+                stream.add(tail.micros, tail.status_type, tail.status_value);
             }
             stream.calibration().unwrap()
         }

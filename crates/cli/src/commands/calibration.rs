@@ -28,7 +28,7 @@ pub(super) fn run(args: &CalibrationArgs, global: &GlobalArgs) -> Result<Outcome
             counted(calibration.lasers.len() as u64, "laser"),
             calibration.origin
         );
-        calibration.remarks.iter().for_each(|remark| say!("  {remark}"));
+        calibration.warnings.iter().for_each(|warning| say!("  {warning}"));
     }
     Ok(Outcome::Done)
 }

@@ -10,7 +10,9 @@ use logtool_core::{
     Block, Columns, Cursor, Decoder, Findings, Log, Manifest, Part, Reach, Record,
     Selection, Source, TimeRange, Timestamp, TopicId, TopicOrigin, TopicSet, Value,
 };
-use logtool_velodyne::lidar::{Lidar, LidarOptions, Probe, ScanCache, itself};
+use logtool_velodyne::lidar::{
+    Lidar, LidarOptions, Probe, ScanCache, record_is_packet,
+};
 
 use crate::error::Result;
 
@@ -52,8 +54,10 @@ pub fn with_points(bag: Box<dyn Log>, options: &LidarOptions) -> Result<Box<dyn 
             if options.utc {
                 lidar.use_own_clock(0, false, options.clock);
             }
-            if let Some(field) = lidar.later_field(&*bag, packets, itself)? {
-                lidar.set_blanked(field, options.keeps_cut);
+            if let Some(field) =
+                lidar.late_blanking(&*bag, packets, record_is_packet)?
+            {
+                lidar.set_blanked(field, options.keep_scan_start);
             }
             found.push((packets, topic, name, lidar));
         }
@@ -70,7 +74,7 @@ pub fn with_points(bag: Box<dyn Log>, options: &LidarOptions) -> Result<Box<dyn 
         let named = manifest.topics.iter().filter(|other| other.name == about.name);
         about.instance = named.map(|other| other.instance + 1).max().unwrap_or(0);
         let label = about.label().into_owned();
-        let remarks = lidar.remarks().map(|remark| format!("{label}: {remark}"));
+        let remarks = lidar.warnings().map(|remark| format!("{label}: {remark}"));
         manifest.remarks.extend(remarks);
         manifest.topics.push(about);
         for part in manifest.parts.iter_mut().filter(|p| p.topics.contains(packets)) {
@@ -147,7 +151,7 @@ impl Log for LidarBag {
             return self.bag.decoder(topic, columns);
         };
         let (lidar, time) = (&sender.lidar, columns.time);
-        let scans = scans.get(self, topic, lidar, time, itself)?;
+        let scans = scans.get(self, topic, lidar, time, record_is_packet)?;
         Ok(Box::new(sender.lidar.decoder(columns, scans)?))
     }
 
@@ -175,7 +179,7 @@ impl Log for LidarBag {
         self.bag.check(findings)?;
         for (Sender { points, lidar, .. }, scans) in self.lidars.iter().zip(&self.scans)
         {
-            lidar.check(self, *points, itself, scans, findings)?;
+            lidar.check(self, *points, record_is_packet, scans, findings)?;
         }
         Ok(())
     }

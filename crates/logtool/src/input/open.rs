@@ -189,8 +189,8 @@ fn open_well(
         (LogFormat::Mcap, Some(lidar)) => {
             lidar_packets::with_points(open(format.format())?, lidar)
         }
-        (LogFormat::Vel, Some(lidar)) => open(&Vel::of(lidar.clone())),
-        (LogFormat::Capture, Some(lidar)) => open(&Capture::of(lidar.clone())),
+        (LogFormat::Vel, Some(lidar)) => open(&Vel::with_lidar(lidar.clone())),
+        (LogFormat::Capture, Some(lidar)) => open(&Capture::with_lidar(lidar.clone())),
         _ => open(format.format()),
     }
 }

@@ -19,7 +19,7 @@ pub fn lost(
 ) -> Option<String> {
     let lidars = |manifest: &Manifest, is_sent: bool| -> Vec<String> {
         let lidar = |topic: &Topic| {
-            let lidar = LidarInfo::of(topic)?;
+            let lidar = LidarInfo::from_topic(topic)?;
             let is_whole = lidar.calibration == CalibrationOrigin::Sent;
             (is_whole == is_sent).then(|| lidar.name.to_owned())
         };

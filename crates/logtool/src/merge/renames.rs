@@ -86,7 +86,10 @@ fn description(
 /// Returns whether two captures are of different lidars: they have no address in common.
 fn have_other_lidars(a: &Manifest, b: &Manifest) -> bool {
     let senders = |of: &Manifest| -> BTreeSet<IpAddr> {
-        of.topics.iter().filter_map(|t| Some(SenderInfo::of(t)?.address)).collect()
+        of.topics
+            .iter()
+            .filter_map(|t| Some(SenderInfo::from_topic(t)?.address))
+            .collect()
     };
     let (a, b) = (senders(a), senders(b));
     !a.is_empty() && !b.is_empty() && a.is_disjoint(&b)

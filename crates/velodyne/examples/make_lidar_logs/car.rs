@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use logtool_core::Result;
 use logtool_velodyne::vel::{
-    Gps, Header, ImageHead, Obd, Pose, VALID, Writer, WriterOptions,
+    Gps, Header, ImageHeader, Obd, Pose, VALID, Writer, WriterOptions,
 };
 
 use crate::files::packet::{Packet, packet};
@@ -51,7 +51,7 @@ pub(crate) fn log() -> Result<Vec<u8>> {
             )?;
         }
         if step % 5 == 2 {
-            let head = ImageHead { camera: 1, is_compressed: 1, width: 8, height: 8 };
+            let head = ImageHeader { camera: 1, is_compressed: 1, width: 8, height: 8 };
             log.image(millis + 20.0, head, PICTURE)?;
         }
         if step % 4 == 3 {

@@ -23,49 +23,56 @@ use crate::{
 impl Calibration {
     /// Returns the default calibration of a `model`: its design angles, or for an HDL-64E
     /// the calibration of another lidar, with a warning.
-    pub fn of_model(model: Model) -> Self {
+    pub fn for_model(model: Model) -> Self {
         let (lasers, name) = match model {
-            Model::Hdl64eS1 => (measured(&hdl64e_s1::LASERS), hdl64e_s1::NAME),
-            Model::Hdl64eS2 => (measured(&hdl64e_s2::LASERS), hdl64e_s2::NAME),
-            Model::Hdl64eS3 => (measured(&hdl64e_s3::LASERS), hdl64e_s3::NAME),
-            Model::Hdl32e => (built(&HDL32E, &[0.0], 28.96), "HDL-32E"),
-            Model::Vlp16 => (built(&VLP16, &[0.0], 41.91), "VLP-16"),
+            Model::Hdl64eS1 => (table_lasers(&hdl64e_s1::LASERS), hdl64e_s1::NAME),
+            Model::Hdl64eS2 => (table_lasers(&hdl64e_s2::LASERS), hdl64e_s2::NAME),
+            Model::Hdl64eS3 => (table_lasers(&hdl64e_s3::LASERS), hdl64e_s3::NAME),
+            Model::Hdl32e => (design_lasers(&HDL32E, &[0.0], 28.96), "HDL-32E"),
+            Model::Vlp16 => (design_lasers(&VLP16, &[0.0], 41.91), "VLP-16"),
             Model::Vlp16HiRes => (hi_res(), "VLP-16 Hi-Res"),
-            Model::Vlp32a => (built(&VLP32A, &VLP32A_ROTATION, 42.4), "VLP-32A"),
-            Model::Vlp32b => (built(&VLP32C, &VLP32C_ROTATION, 42.4), "VLP-32B"),
-            Model::Vlp32c => (built(&VLP32C, &VLP32C_ROTATION, 42.4), "VLP-32C"),
+            Model::Vlp32a => {
+                (design_lasers(&VLP32A, &VLP32A_ROTATION, 42.4), "VLP-32A")
+            }
+            Model::Vlp32b => {
+                (design_lasers(&VLP32C, &VLP32C_ROTATION, 42.4), "VLP-32B")
+            }
+            Model::Vlp32c => {
+                (design_lasers(&VLP32C, &VLP32C_ROTATION, 42.4), "VLP-32C")
+            }
             Model::Vls128 | Model::AlphaPrime => {
-                (built(&VLS128, &VLS128_ROTATION, 58.63), "VLS-128")
+                (design_lasers(&VLS128, &VLS128_ROTATION, 58.63), "VLS-128")
             }
         };
-        let remarks = if model.is_hdl64e() { vec![of_another(name)] } else { vec![] };
+        let warnings =
+            if model.is_hdl64e() { vec![other_lidar_warning(name)] } else { vec![] };
         Self {
             lasers,
             distance_step_m: Some(model.distance_step_m()),
             origin: Origin::Default(name.to_owned()),
             sends_corrected_intensity: false,
-            remarks,
+            warnings,
         }
     }
 
     /// Returns the calibration that VeloView uses for each HDL-64E.
     pub(crate) fn hdl64e_of_veloview() -> Self {
-        Self::of_model(Model::Hdl64eS3)
+        Self::for_model(Model::Hdl64eS3)
     }
 
     /// Returns the calibration that ROS uses for an HDL-64E S3.
     pub(crate) fn hdl64e_s3_of_ros() -> Self {
         Self {
-            lasers: measured(&hdl64e_s3_ros::LASERS),
+            lasers: table_lasers(&hdl64e_s3_ros::LASERS),
             origin: Origin::Default(hdl64e_s3_ros::NAME.to_owned()),
-            remarks: vec![of_another(hdl64e_s3_ros::NAME)],
-            ..Self::of_model(Model::Hdl64eS3)
+            warnings: vec![other_lidar_warning(hdl64e_s3_ros::NAME)],
+            ..Self::for_model(Model::Hdl64eS3)
         }
     }
 }
 
 /// Returns a warning that the calibration of another lidar is used.
-fn of_another(name: &str) -> String {
+fn other_lidar_warning(name: &str) -> String {
     format!(
         "no calibration of this lidar is known, so that of another one ({name}) is used: \
          points are off by decimetres; specify the file db.xml that came with the lidar"
@@ -75,7 +82,7 @@ fn of_another(name: &str) -> String {
 /// Returns lasers with the angles `up` and `left`. They start at one point `focus_mm` in
 /// front of the mirror, so that lasers that point lower start higher (VLP-16 manual,
 /// 9.3).
-fn built(up: &[f64], left: &[f64], focus_mm: f64) -> Vec<Laser> {
+fn design_lasers(up: &[f64], left: &[f64], focus_mm: f64) -> Vec<Laser> {
     let lasers = (0..).zip(up).zip(left.iter().cycle());
     let laser = |((id, up), left): ((u16, &f64), &f64)| Laser {
         vertical_deg: *up,
@@ -87,14 +94,14 @@ fn built(up: &[f64], left: &[f64], focus_mm: f64) -> Vec<Laser> {
 }
 
 fn hi_res() -> Vec<Laser> {
-    let mut lasers = built(&VLP16_HI_RES, &[0.0], 0.0);
+    let mut lasers = design_lasers(&VLP16_HI_RES, &[0.0], 0.0);
     for (laser, offset_mm) in lasers.iter_mut().zip(VLP16_HI_RES_OFFSET) {
         laser.vertical_offset_m = offset_mm / 1e3;
     }
     lasers
 }
 
-fn measured(rows: &[[f64; 11]]) -> Vec<Laser> {
+fn table_lasers(rows: &[[f64; 11]]) -> Vec<Laser> {
     let laser = |(id, row): (u16, &[f64; 11])| {
         let [
             rotation_deg,
@@ -136,16 +143,16 @@ mod tests {
     #[test]
     fn every_model_has_all_its_lasers_and_only_the_hdl_64e_has_a_warning() {
         for model in Model::ALL {
-            let calibration = Calibration::of_model(model);
+            let calibration = Calibration::for_model(model);
             assert_eq!(calibration.lasers.len(), model.lasers(), "{model}");
-            assert_eq!(calibration.remarks.is_empty(), !model.is_hdl64e(), "{model}");
+            assert_eq!(calibration.warnings.is_empty(), !model.is_hdl64e(), "{model}");
         }
     }
 
     #[test]
     fn vlp_16_defaults_agree_with_its_manual() {
         // VLP-16 manual, table 9-1: laser 0 points 15 degrees down and starts 11.2 mm up.
-        let laser = &Calibration::of_model(Model::Vlp16).lasers[0];
+        let laser = &Calibration::for_model(Model::Vlp16).lasers[0];
         assert_eq!(laser.vertical_deg, -15.0);
         assert!((laser.vertical_offset_m - 0.0112).abs() < 5e-5);
     }

@@ -19,7 +19,7 @@ pub struct Calibration {
     /// Whether the sensor corrects its intensities itself (power level A8).
     pub sends_corrected_intensity: bool,
     /// Warnings about implausible values, one sentence each.
-    pub remarks: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// The origin of a calibration.
@@ -120,7 +120,7 @@ impl Calibration {
     /// # Errors
     /// `Unsupported` if the number of lasers differs, or if the angles are those of
     /// another model.
-    pub fn suits(&self, model: Model) -> Result<()> {
+    pub fn check_model(&self, model: Model) -> Result<()> {
         let (own, needed) = (self.lasers.len(), model.lasers());
         if own == needed {
             return match self.other_model(model) {
@@ -188,7 +188,7 @@ mod tests {
             distance_step_m: None,
             origin: Origin::Stream,
             sends_corrected_intensity: false,
-            remarks: vec![],
+            warnings: vec![],
         };
         assert_eq!(calibration.rings(), [0, 2, 1, 3]);
     }

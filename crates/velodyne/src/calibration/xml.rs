@@ -11,7 +11,7 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use crate::calibration::{
     laser::{Calibration, Laser, Origin, ranges},
-    plausible,
+    plausibility,
 };
 
 /// The maximum number of lasers in a file.
@@ -41,19 +41,19 @@ impl Calibration {
             Error::new(ErrorKind::Malformed, format!("{name} has no {what}"))
         };
         let db = db.ok_or_else(|| malformed("calibration: no element `DB`"))?;
-        let odd =
+        let error =
             |what: String| Error::new(ErrorKind::Malformed, format!("{name}: {what}"));
-        let list = |name| list(db, name).map_err(odd);
+        let list = |name| list(db, name).map_err(error);
         let enabled = list("enabled_")?;
         let (least, most) = (list("minIntensity_")?, list("maxIntensity_")?);
         let mut lasers: Vec<Option<Laser>> = vec![];
-        let (mut untold, mut repeated) = (vec![], vec![]);
+        let (mut without_angle, mut repeated) = (vec![], vec![]);
         let points =
             child(db, "points_").into_iter().flat_map(|points| points.children());
         let items = points.filter(|node| node.has_tag_name("item"));
         for px in items.filter_map(|item| child(item, "px")) {
             let number = |name| child(px, name).map(value).transpose();
-            let id = number("id_").map_err(odd)?;
+            let id = number("id_").map_err(error)?;
             let id = id.ok_or_else(|| malformed("`id_` of a laser"))?;
             if !(0.0..MOST_LASERS as f64).contains(&id) || id.fract() != 0.0 {
                 return Err(malformed("laser numbers below 128"));
@@ -61,11 +61,11 @@ impl Calibration {
             let at = id as usize;
             let field = |name| {
                 let value =
-                    number(name).map_err(|what| odd(format!("laser {at}: {what}")));
+                    number(name).map_err(|what| error(format!("laser {at}: {what}")));
                 value.map(|value| value.unwrap_or(0.0))
             };
             if child(px, "vertCorrection_").is_none() {
-                untold.push(at as u16);
+                without_angle.push(at as u16);
             }
             let byte = |list: &[f64], other| list.get(at).map_or(other, |v| *v as u8);
             let laser = Laser {
@@ -93,10 +93,10 @@ impl Calibration {
                 repeated.push(at as u16);
             }
         }
-        let step = child(db, "distLSB_").map(value).transpose().map_err(odd)?;
+        let step = child(db, "distLSB_").map(value).transpose().map_err(error)?;
         let step = step.map(|cm| cm / 100.0);
         let origin = Origin::File(name.to_owned());
-        let mut calibration = Self::gathered(lasers, &untold, step, origin)?;
+        let mut calibration = Self::from_lasers(lasers, &without_angle, step, origin)?;
         calibration.report_repeated(repeated);
         Ok(calibration)
     }
@@ -105,11 +105,11 @@ impl Calibration {
     pub fn to_xml(&self) -> String {
         let mut out = String::from(HEAD);
         let step = self.distance_step_m.unwrap_or(0.002) * 100.0;
-        let mut put = |text: std::fmt::Arguments<'_>| {
+        let mut write = |text: std::fmt::Arguments<'_>| {
             // Writing to a `String` cannot fail.
             let _ = out.write_fmt(text);
         };
-        put(format_args!("\t<distLSB_>{}</distLSB_>\n", short(step)));
+        write(format_args!("\t<distLSB_>{}</distLSB_>\n", format_number(step)));
         type Byte = fn(&Laser) -> u8;
         let lists: [(&str, Byte); 3] = [
             ("enabled_", |laser| u8::from(laser.is_enabled)),
@@ -117,18 +117,21 @@ impl Calibration {
             ("maxIntensity_", |laser| laser.max_intensity),
         ];
         for (name, of) in lists {
-            put(format_args!("\t<{name}>\n\t\t<count>{}</count>\n", self.lasers.len()));
-            put(format_args!("\t\t<item_version>0</item_version>\n"));
+            write(format_args!(
+                "\t<{name}>\n\t\t<count>{}</count>\n",
+                self.lasers.len()
+            ));
+            write(format_args!("\t\t<item_version>0</item_version>\n"));
             for laser in &self.lasers {
-                put(format_args!("\t\t<item>{}</item>\n", of(laser)));
+                write(format_args!("\t\t<item>{}</item>\n", of(laser)));
             }
-            put(format_args!("\t</{name}>\n"));
+            write(format_args!("\t</{name}>\n"));
         }
-        put(format_args!(
+        write(format_args!(
             "\t<points_ class_id=\"7\" tracking_level=\"0\" version=\"0\">\n"
         ));
-        put(format_args!("\t\t<count>{}</count>\n", self.lasers.len()));
-        put(format_args!("\t\t<item_version>1</item_version>\n"));
+        write(format_args!("\t\t<count>{}</count>\n", self.lasers.len()));
+        write(format_args!("\t\t<item_version>1</item_version>\n"));
         for (at, laser) in self.lasers.iter().enumerate() {
             let (item, px) = if at == 0 {
                 (
@@ -138,11 +141,11 @@ impl Calibration {
             } else {
                 ("", "class_id_reference=\"9\"")
             };
-            put(format_args!(
+            write(format_args!(
                 "\t\t<item{item}>\n\t\t\t<px {px} object_id=\"_{}\">\n",
                 at + 1
             ));
-            put(format_args!("\t\t\t\t<id_>{}</id_>\n", laser.id));
+            write(format_args!("\t\t\t\t<id_>{}</id_>\n", laser.id));
             let fields = [
                 ("rotCorrection_", laser.rotation_deg),
                 ("vertCorrection_", laser.vertical_deg),
@@ -155,19 +158,22 @@ impl Calibration {
                 ("focalSlope_", laser.focal_slope),
             ];
             for (name, value) in fields {
-                put(format_args!("\t\t\t\t<{name}>{}</{name}>\n", short(value)));
+                write(format_args!(
+                    "\t\t\t\t<{name}>{}</{name}>\n",
+                    format_number(value)
+                ));
             }
-            put(format_args!("\t\t\t</px>\n\t\t</item>\n"));
+            write(format_args!("\t\t\t</px>\n\t\t</item>\n"));
         }
         out.push_str("\t</points_>\n</DB>\n</boost_serialization>\n");
         out
     }
 
-    /// Creates a calibration from `lasers`, whose index is the laser number. `untold`
+    /// Creates a calibration from `lasers`, whose index is the laser number. `without_angle`
     /// lists lasers without a vertical angle.
-    pub(super) fn gathered(
+    pub(super) fn from_lasers(
         lasers: Vec<Option<Laser>>,
-        untold: &[u16],
+        without_angle: &[u16],
         distance_step_m: Option<f64>,
         origin: Origin,
     ) -> Result<Self> {
@@ -180,26 +186,26 @@ impl Calibration {
             let what = format!("{origin} has no lasers");
             return Err(Error::new(ErrorKind::Malformed, what));
         }
-        let mut remarks = vec![];
+        let mut warnings = vec![];
         let missing: Vec<String> = (0..lasers.len())
             .filter(|at| matches!(lasers.get(*at), Some(None)))
             .map(|at| at.to_string())
             .collect();
         if !missing.is_empty() {
-            remarks.push(format!(
+            warnings.push(format!(
                 "lasers {} are missing: angles and corrections of zero are assumed",
                 missing.join(", ")
             ));
         }
-        let untold: Vec<u16> = untold
+        let without_angle: Vec<u16> = without_angle
             .iter()
             .copied()
             .filter(|id| usize::from(*id) < lasers.len())
             .collect();
-        if !untold.is_empty() {
-            remarks.push(format!(
+        if !without_angle.is_empty() {
+            warnings.push(format!(
                 "lasers {} have no vertical angle: zero is assumed",
-                ranges(&untold)
+                ranges(&without_angle)
             ));
         }
         let lasers = lasers.into_iter().zip(0_u16..);
@@ -207,14 +213,16 @@ impl Calibration {
             laser.unwrap_or_else(|| Laser { is_enabled: false, ..Laser::new(id) })
         });
         let lasers: Vec<Laser> = lasers.collect();
-        remarks.extend(plausible::odd(&lasers));
-        remarks.extend(plausible::alike(&lasers).filter(|_| untold.is_empty()));
+        warnings.extend(plausibility::implausible_values(&lasers));
+        warnings.extend(
+            plausibility::equal_angles(&lasers).filter(|_| without_angle.is_empty()),
+        );
         Ok(Self {
             lasers,
             distance_step_m: distance_step_m.filter(|step| *step > 0.0),
             origin,
             sends_corrected_intensity: false,
-            remarks,
+            warnings,
         })
     }
 }
@@ -249,7 +257,7 @@ fn list(db: Node<'_, '_>, name: &str) -> Result<Vec<f64>, String> {
 }
 
 /// Formats a number with twelve digits, without the rounding noise of unit conversions.
-pub(super) fn short(value: f64) -> String {
+pub(super) fn format_number(value: f64) -> String {
     let digits = format!("{value:.11e}");
     digits.parse::<f64>().map_or(digits, |value| value.to_string())
 }

@@ -18,7 +18,7 @@ use logtool_core::{Error, ErrorKind, Result};
 
 use crate::calibration::{
     laser::{Calibration, Laser, Origin},
-    xml::{MOST_LASERS, short},
+    xml::{MOST_LASERS, format_number},
     yaml::tree::Tree,
 };
 
@@ -37,27 +37,28 @@ impl Calibration {
             return Err(malformed(format!("{name} has no list of `lasers`")));
         };
         let mut lasers: Vec<Option<Laser>> = vec![];
-        let (mut untold, mut repeated) = (vec![], vec![]);
+        let (mut without_angle, mut repeated) = (vec![], vec![]);
         for item in items {
-            let odd = |what| malformed(format!("{name}: {what}"));
-            let id = item.number("laser_id").map_err(odd)?;
+            let error = |what| malformed(format!("{name}: {what}"));
+            let id = item.number("laser_id").map_err(error)?;
             let id = id.filter(|id| (0.0..MOST_LASERS as f64).contains(id));
             let Some(id) = id else {
                 return Err(malformed(format!("{name} has a laser without a number")));
             };
             let at = id as usize;
-            let odd = |what| malformed(format!("{name}: laser {at}: {what}"));
-            if let Some(key) = item.stray_number() {
-                return Err(odd(format!("`{key}` is a number instead of a key")));
+            let error = |what| malformed(format!("{name}: laser {at}: {what}"));
+            if let Some(key) = item.numeric_key() {
+                return Err(error(format!("`{key}` is a number instead of a key")));
             }
-            let number = |key| item.number(key).map_err(odd);
+            let number = |key| item.number(key).map_err(error);
             let field = |key| Ok::<_, Error>(number(key)?.unwrap_or(0.0));
             let byte =
                 |key, other: f64| Ok::<_, Error>(number(key)?.unwrap_or(other) as u8);
             if number("vert_correction")?.is_none() {
-                untold.push(at as u16);
+                without_angle.push(at as u16);
             }
-            let two_point = item.truth("two_pt_correction_available").map_err(odd)?;
+            let two_point =
+                item.boolean("two_pt_correction_available").map_err(error)?;
             let laser = Laser {
                 id: at as u16,
                 is_enabled: true,
@@ -87,7 +88,7 @@ impl Calibration {
         let step = tree.number("distance_resolution");
         let step = step.map_err(|what| malformed(format!("{name}: {what}")))?;
         let origin = Origin::File(name.to_owned());
-        let mut calibration = Self::gathered(lasers, &untold, step, origin)?;
+        let mut calibration = Self::from_lasers(lasers, &without_angle, step, origin)?;
         calibration.report_repeated(repeated);
         Ok(calibration)
     }
@@ -95,16 +96,16 @@ impl Calibration {
     /// Writes YAML for ROS and velodyne_decoder.
     pub fn to_yaml(&self) -> String {
         let mut out = String::new();
-        let mut put = |text: std::fmt::Arguments<'_>| {
+        let mut write = |text: std::fmt::Arguments<'_>| {
             // Writing to a `String` cannot fail.
             let _ = out.write_fmt(text);
         };
         let step = self.distance_step_m.unwrap_or(0.002);
-        put(format_args!("# From: {}\n", self.origin.to_string().replace('\n', " ")));
-        put(format_args!("distance_resolution: {}\n", short(step)));
-        put(format_args!("num_lasers: {}\nlasers:\n", self.lasers.len()));
+        write(format_args!("# From: {}\n", self.origin.to_string().replace('\n', " ")));
+        write(format_args!("distance_resolution: {}\n", format_number(step)));
+        write(format_args!("num_lasers: {}\nlasers:\n", self.lasers.len()));
         for laser in &self.lasers {
-            put(format_args!("- laser_id: {}\n", laser.id));
+            write(format_args!("- laser_id: {}\n", laser.id));
             let fields = [
                 ("rot_correction", laser.rotation_deg.to_radians()),
                 ("vert_correction", laser.vertical_deg.to_radians()),
@@ -117,14 +118,14 @@ impl Calibration {
                 ("focal_slope", laser.focal_slope),
             ];
             for (key, value) in fields {
-                put(format_args!("  {key}: {}\n", short(value)));
+                write(format_args!("  {key}: {}\n", format_number(value)));
             }
-            put(format_args!(
+            write(format_args!(
                 "  two_pt_correction_available: {}\n",
                 laser.is_two_point()
             ));
-            put(format_args!("  min_intensity: {}\n", laser.min_intensity));
-            put(format_args!("  max_intensity: {}\n", laser.max_intensity));
+            write(format_args!("  min_intensity: {}\n", laser.min_intensity));
+            write(format_args!("  max_intensity: {}\n", laser.max_intensity));
         }
         out
     }

@@ -2,10 +2,10 @@
 
 use logtool_core::{
     Code,
-    Severity::{self, Error, Note, Warning},
+    Severity::{Error, Note, Warning},
 };
 
-use crate::lidar;
+use crate::lidar::{self, code};
 
 /// All codes except those of lidars.
 pub(crate) const OWN: &[&Code] = &[
@@ -21,31 +21,17 @@ pub(crate) const OWN: &[&Code] = &[
     &OTHER_DATAGRAM,
     &OTHER_LIDAR,
     &OTHER_PROTOCOL,
-    &PIECES,
+    &FRAGMENTS,
     &PRODUCT,
     &SHORT,
-    &TWICE,
+    &DUPLICATE,
     &UNKNOWN_LINK,
     &WITHOUT_TIME,
 ];
 
 /// All codes.
-pub(crate) const CODES: &[&Code] = &{
-    let mut all = [&EMPTY; OWN.len() + lidar::CODES.len()];
-    let mut at = 0;
-    while at < all.len() {
-        all[at] = match at < OWN.len() {
-            true => OWN[at],
-            false => lidar::CODES[at - OWN.len()],
-        };
-        at += 1;
-    }
-    all
-};
-
-const fn code(name: &'static str, severity: Severity, meaning: &'static str) -> Code {
-    Code { name, severity, meaning }
-}
+pub(crate) const CODES: &[&Code] =
+    &lidar::with_lidar_codes::<{ OWN.len() + lidar::CODES.len() }>(OWN);
 
 pub(crate) static BROKEN: Code = code(
     "capture.broken",
@@ -101,7 +87,7 @@ pub(crate) static OTHER_LIDAR: Code = code(
 );
 pub(crate) static OTHER_PROTOCOL: Code =
     code("capture.other.protocol", Note, "frames of a capture have other protocols");
-pub(crate) static PIECES: Code =
+pub(crate) static FRAGMENTS: Code =
     code("capture.pieces", Error, "fragmented datagrams are incomplete");
 pub(crate) static PRODUCT: Code = code(
     "capture.product",
@@ -113,7 +99,7 @@ pub(crate) static SHORT: Code = code(
     Error,
     "frames are truncated by the snapshot length: the packets in them are lost",
 );
-pub(crate) static TWICE: Code = code(
+pub(crate) static DUPLICATE: Code = code(
     "capture.twice",
     Note,
     "packets of a capture are duplicated, e.g. by the mirror port of a switch: one of each \

@@ -13,7 +13,7 @@ use pcap_parser::parse_pcap_header;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    capture::payload,
+    capture::packets::payload,
     packet::{DATA_BYTES, Firings},
 };
 
@@ -32,11 +32,11 @@ const PCAP_HEADER_BYTES: u64 = 24;
 const ETHERNET: u16 = 1;
 
 /// The number of bytes for classifying an item with a header.
-const SIGHT: usize = 32;
+const CLASSIFIED_BYTES: usize = 32;
 
 /// The number of packets that are examined to recognize bare packets. They must fit into
 /// the bytes that are available before a file is opened.
-const FIRST: usize = 3;
+const PROBED_PACKETS: usize = 3;
 
 /// The block types that are accepted when searching for the next block.
 const BLOCKS: [u32; 9] = [1, 2, 3, 4, 5, 6, 10, 0xbad, SECTION];
@@ -70,19 +70,19 @@ pub(crate) struct Pcap {
 
 /// The classification of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum Classification {
     /// An item of this length.
     Item(u64),
     /// An item that extends beyond the end of the file.
-    Cut,
+    Truncated,
     /// Bytes that cannot be an item.
-    Nothing,
+    Invalid,
 }
 
 impl Container {
     /// Recognizes the container from the first bytes, and returns it with the length of
     /// its header.
-    pub(crate) fn of(head: &[u8]) -> Option<(Self, u64)> {
+    pub(crate) fn detect(head: &[u8]) -> Option<(Self, u64)> {
         if let Ok((_, header)) = parse_pcap_header(head) {
             let pcap = Pcap {
                 is_big_endian: header.is_bigendian(),
@@ -101,7 +101,7 @@ impl Container {
             return Some((Self::PcapNg, 0));
         }
         let (packets, _) = head.as_chunks::<DATA_BYTES>();
-        let first = packets.get(..FIRST).unwrap_or(packets);
+        let first = packets.get(..PROBED_PACKETS).unwrap_or(packets);
         let sound = first.iter().filter(|packet| is_data(&packet[..])).count();
         let is_bare = sound > 0 && sound * 2 >= first.len();
         is_bare.then_some((Self::Bare, 0))
@@ -122,8 +122,8 @@ impl Container {
         };
         let frames = head.get(PCAP_HEADER_BYTES as usize..).unwrap_or_default();
         let is_big_endian = [false, true].into_iter().find(|order| {
-            let look = pcap(*order).look(PCAP_HEADER_BYTES, frames, *order, end);
-            matches!(look, Look::Item(_))
+            let look = pcap(*order).classify(PCAP_HEADER_BYTES, frames, *order, end);
+            matches!(look, Classification::Item(_))
         });
         (pcap(is_big_endian.unwrap_or(false)), PCAP_HEADER_BYTES)
     }
@@ -149,23 +149,25 @@ impl Container {
 
     /// Classifies the `bytes` of the file at `at`. `end` is the length of the file, and
     /// `is_big_endian` the byte order of the section.
-    pub(crate) fn look(
+    pub(crate) fn classify(
         self,
         at: u64,
         bytes: &[u8],
         is_big_endian: bool,
         end: u64,
-    ) -> Look {
+    ) -> Classification {
         let len = match self {
             Self::Pcap(pcap) => pcap.item_len(bytes),
             Self::PcapNg => block_len(bytes, self.is_big_endian(bytes, is_big_endian)),
             Self::Bare => is_data(bytes).then_some(DATA_BYTES as u64),
         };
         match len {
-            Some(len) if at.saturating_add(len) > end => Look::Cut,
-            Some(len) => Look::Item(len),
-            None if at.saturating_add(self.header_len()) > end => Look::Cut,
-            None => Look::Nothing,
+            Some(len) if at.saturating_add(len) > end => Classification::Truncated,
+            Some(len) => Classification::Item(len),
+            None if at.saturating_add(self.header_len()) > end => {
+                Classification::Truncated
+            }
+            None => Classification::Invalid,
         }
     }
 
@@ -184,9 +186,9 @@ impl Container {
     }
 
     /// Returns the number of bytes that are needed to classify an item.
-    pub(crate) fn sight(self) -> usize {
+    pub(crate) fn classified_bytes(self) -> usize {
         match self {
-            Self::Pcap(_) | Self::PcapNg => SIGHT,
+            Self::Pcap(_) | Self::PcapNg => CLASSIFIED_BYTES,
             Self::Bare => DATA_BYTES,
         }
     }
@@ -246,9 +248,10 @@ fn block_len(bytes: &[u8], is_big_endian: bool) -> Option<u64> {
 
 fn word(bytes: &[u8], at: usize, is_big_endian: bool) -> Option<u32> {
     let word = bytes.get(at..)?.first_chunk()?;
-    Some(match is_big_endian {
-        true => u32::from_be_bytes(*word),
-        false => u32::from_le_bytes(*word),
+    Some(if is_big_endian {
+        u32::from_be_bytes(*word)
+    } else {
+        u32::from_le_bytes(*word)
     })
 }
 
@@ -263,7 +266,7 @@ mod tests {
 
     #[test]
     fn pcap_header_determines_byte_order_and_resolution() {
-        let (Container::Pcap(little), 24) = Container::of(&PCAP).unwrap() else {
+        let (Container::Pcap(little), 24) = Container::detect(&PCAP).unwrap() else {
             panic!("no pcap")
         };
         assert!(!little.is_big_endian && !little.is_nanos);
@@ -272,7 +275,7 @@ mod tests {
             0xa1, 0xb2, 0x3c, 0x4d, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 96, 0,
             0, 1, 20,
         ];
-        let (Container::Pcap(big), 24) = Container::of(&big).unwrap() else {
+        let (Container::Pcap(big), 24) = Container::detect(&big).unwrap() else {
             panic!("no pcap")
         };
         assert!(big.is_big_endian && big.is_nanos);
@@ -281,14 +284,26 @@ mod tests {
 
     #[test]
     fn frame_length_is_bounded() {
-        let (container, _) = Container::of(&PCAP).unwrap();
+        let (container, _) = Container::detect(&PCAP).unwrap();
         let mut frame = [0; 16];
         frame[8..10].copy_from_slice(&1_248_u16.to_le_bytes());
-        assert_eq!(container.look(24, &frame, false, 9_999), Look::Item(1_264));
-        assert_eq!(container.look(24, &frame, false, 1_287), Look::Cut);
-        assert_eq!(container.look(24, &frame[..9], false, 33), Look::Cut);
+        assert_eq!(
+            container.classify(24, &frame, false, 9_999),
+            Classification::Item(1_264)
+        );
+        assert_eq!(
+            container.classify(24, &frame, false, 1_287),
+            Classification::Truncated
+        );
+        assert_eq!(
+            container.classify(24, &frame[..9], false, 33),
+            Classification::Truncated
+        );
         frame[11] = 0xff;
-        assert_eq!(container.look(24, &frame, false, u64::MAX), Look::Nothing);
+        assert_eq!(
+            container.classify(24, &frame, false, u64::MAX),
+            Classification::Invalid
+        );
     }
 
     #[test]
@@ -296,9 +311,9 @@ mod tests {
         let mut block = [0; 28];
         block[..4].copy_from_slice(&[0x0a, 0x0d, 0x0d, 0x0a]);
         block[4..12].copy_from_slice(&[0, 0, 0, 28, 0x1a, 0x2b, 0x3c, 0x4d]);
-        assert_eq!(Container::of(&block), Some((Container::PcapNg, 0)));
-        let look = Container::PcapNg.look(0, &block, false, 99);
-        assert_eq!(look, Look::Item(28));
+        assert_eq!(Container::detect(&block), Some((Container::PcapNg, 0)));
+        let look = Container::PcapNg.classify(0, &block, false, 99);
+        assert_eq!(look, Classification::Item(28));
     }
 
     #[test]
@@ -309,15 +324,24 @@ mod tests {
             blocks.for_each(|block| block[..2].copy_from_slice(&[0xff, 0xee]));
         }
         let bare = Some((Container::Bare, 0));
-        assert_eq!(Container::of(&packets), bare);
+        assert_eq!(Container::detect(&packets), bare);
         packets[0] = 0;
-        assert_eq!(Container::of(&packets), bare);
-        assert_eq!(Container::Bare.look(0, &packets, false, 3_618), Look::Nothing);
+        assert_eq!(Container::detect(&packets), bare);
+        assert_eq!(
+            Container::Bare.classify(0, &packets, false, 3_618),
+            Classification::Invalid
+        );
         let second = &packets[DATA_BYTES..];
-        assert_eq!(Container::Bare.look(0, second, false, 9_999), Look::Item(1_206));
-        assert_eq!(Container::Bare.look(0, &[255; 9], false, 9), Look::Cut);
+        assert_eq!(
+            Container::Bare.classify(0, second, false, 9_999),
+            Classification::Item(1_206)
+        );
+        assert_eq!(
+            Container::Bare.classify(0, &[255; 9], false, 9),
+            Classification::Truncated
+        );
         packets[DATA_BYTES] = 0;
-        assert_eq!(Container::of(&packets), None);
-        assert_eq!(Container::of(&packets[..DATA_BYTES]), None);
+        assert_eq!(Container::detect(&packets), None);
+        assert_eq!(Container::detect(&packets[..DATA_BYTES]), None);
     }
 }

@@ -8,12 +8,11 @@ use logtool_core::{
 };
 
 use crate::capture::{
-    container::Look,
-    defragment::Pieces,
-    duplicates::Latest,
+    container::Classification,
+    format_state::{Notes, PartStart},
     item::Section,
-    notes::{Notes, PartStart},
-    reader::{Found, LidarPacket, PacketBytes, Reader},
+    packets::{defragment::Reassembler, duplicates::DuplicateFilter},
+    reader::{ItemContent, ItemReader, LidarPacket, PacketBytes},
 };
 
 /// Reads one part of a capture.
@@ -23,9 +22,9 @@ pub(crate) struct CaptureCursor {
 }
 
 struct State {
-    reader: Reader,
+    reader: ItemReader,
     manifest: Arc<Manifest>,
-    notes: Arc<Notes>,
+    format_state: Arc<Notes>,
     selection: Selection,
     /// The end of the file.
     end: u64,
@@ -34,13 +33,13 @@ struct State {
     /// The end of the last damaged range that was reached.
     gap_end: u64,
     /// A reassembled packet, whose bytes are not contiguous in the file.
-    joined: Option<Joined>,
+    reassembled: Option<ReassembledPacket>,
 }
 
 /// The topics for which a packet is selected: its own, and its points.
 type Wanted = [Option<TopicId>; 2];
 
-struct Joined {
+struct ReassembledPacket {
     topics: Wanted,
     time: Timestamp,
     bytes: Vec<u8>,
@@ -55,20 +54,27 @@ impl CaptureCursor {
         walk: Walk,
         source: &Arc<dyn Source>,
         manifest: Arc<Manifest>,
-        notes: Arc<Notes>,
+        format_state: Arc<Notes>,
         start: PartStart,
         selection: Selection,
     ) -> Result<Self> {
         let at = walk.position();
-        let (section, pieces) = (Section::default(), Pieces::default());
+        let (section, fragments) = (Section::default(), Reassembler::default());
         let hours = start.hours;
-        let (container, latest) = (notes.container, Latest::default());
-        let verifies_checksums = notes.verifies_checksums;
-        let mut reader =
-            Reader { container, section, pieces, latest, hours, verifies_checksums };
+        let (container, duplicate_filter) =
+            (format_state.container, DuplicateFilter::default());
+        let verifies_checksums = format_state.verifies_checksums;
+        let mut reader = ItemReader {
+            container,
+            section,
+            fragments,
+            duplicate_filter,
+            hours,
+            verifies_checksums,
+        };
         let end = source.len();
-        let mut declarations = notes.declarations.iter().peekable();
-        for frame in start.pieces {
+        let mut declarations = format_state.declarations.iter().peekable();
+        for frame in start.fragments {
             while let Some((_, declaration)) =
                 declarations.next_if(|(declared, _)| *declared < frame)
             {
@@ -81,17 +87,17 @@ impl CaptureCursor {
         }
         // Set after the replay: otherwise the frames that were read again would be
         // duplicates.
-        reader.latest = start.latest;
-        let gap = NextGap::new(&notes.gaps, at);
+        reader.duplicate_filter = start.duplicate_filter;
+        let gap = NextGap::new(&format_state.gaps, at);
         let state = State {
             reader,
             manifest,
-            notes,
+            format_state,
             selection,
             end,
             gap,
             gap_end: 0,
-            joined: None,
+            reassembled: None,
         };
         Ok(Self { walk, state })
     }
@@ -99,15 +105,17 @@ impl CaptureCursor {
 
 /// Reads the frame at `at` again, which contains a fragment of an incomplete datagram.
 fn replay(
-    reader: &mut Reader,
+    reader: &mut ItemReader,
     source: &Arc<dyn Source>,
     at: u64,
     end: u64,
 ) -> Result<()> {
-    let sight =
-        source.read_at(at..at.saturating_add(reader.container.sight() as u64))?;
+    let sight = source
+        .read_at(at..at.saturating_add(reader.container.classified_bytes() as u64))?;
     let is_big_endian = reader.section.is_big_endian;
-    if let Look::Item(len) = reader.container.look(at, &sight, is_big_endian, end) {
+    if let Classification::Item(len) =
+        reader.container.classify(at, &sight, is_big_endian, end)
+    {
         let item = source.read_at(at..at + len)?;
         reader.read(at, &item);
     }
@@ -117,11 +125,11 @@ fn replay(
 impl Cursor for CaptureCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         let Self { walk, state } = self;
-        if let Some(joined) = state.joined.take() {
-            let len = joined.bytes.len();
-            block.reset_unpacked(joined.bytes.into(), joined.at);
-            for topic in joined.topics.into_iter().flatten() {
-                block.push(topic, joined.time, 0..len);
+        if let Some(reassembled) = state.reassembled.take() {
+            let len = reassembled.bytes.len();
+            block.reset_unpacked(reassembled.bytes.into(), reassembled.at);
+            for topic in reassembled.topics.into_iter().flatten() {
+                block.push(topic, reassembled.time, 0..len);
             }
             return Ok(true);
         }
@@ -137,7 +145,7 @@ impl State {
     /// Reads the item at `at` of the file, which is at `used` of the block. `rest`
     /// contains the bytes of the block from there on.
     fn step(&mut self, block: &mut Block, at: u64, rest: &[u8], used: usize) -> Step {
-        let gap_end = match self.gap.at(&self.notes.gaps, at) {
+        let gap_end = match self.gap.at(&self.format_state.gaps, at) {
             Some(gap) => gap.bytes.end,
             None => self.gap_end,
         };
@@ -145,23 +153,23 @@ impl State {
             return self.pass(at, rest, gap_end);
         }
         let left = self.end.saturating_sub(at);
-        let sight = left.min(self.reader.container.sight() as u64);
+        let sight = left.min(self.reader.container.classified_bytes() as u64);
         if (rest.len() as u64) < sight {
             return Step::Partial { len: sight as usize };
         }
         let (container, is_big_endian) =
             (self.reader.container, self.reader.section.is_big_endian);
-        let len = match container.look(at, rest, is_big_endian, self.end) {
-            Look::Item(len) => usize::try_from(len).unwrap_or(usize::MAX),
+        let len = match container.classify(at, rest, is_big_endian, self.end) {
+            Classification::Item(len) => usize::try_from(len).unwrap_or(usize::MAX),
             // The index pass saw something else here: the file has changed since.
             _ => return Step::Whole { len: rest.len().max(1) },
         };
         let Some(item) = rest.get(..len) else { return Step::Partial { len } };
         let found = self.reader.read(at, item);
         // The index pass has reported these frames.
-        self.reader.pieces.lost.clear();
+        self.reader.fragments.lost.clear();
         match found {
-            Found::Packet(packet) => self.packet(block, at, packet, used, len),
+            ItemContent::Packet(packet) => self.packet(block, at, packet, used, len),
             _ => Step::Whole { len },
         }
     }
@@ -171,24 +179,26 @@ impl State {
     /// pass, so that later datagrams are reassembled the same way.
     fn pass(&mut self, at: u64, rest: &[u8], gap_end: u64) -> Step {
         let left = gap_end - at;
-        let sight = left.min(self.reader.container.sight() as u64);
+        let sight = left.min(self.reader.container.classified_bytes() as u64);
         if (rest.len() as u64) < sight {
             return Step::Partial { len: sight as usize };
         }
         let is_big_endian = self.reader.section.is_big_endian;
-        let look = self.reader.container.look(at, rest, is_big_endian, gap_end);
+        let look = self.reader.container.classify(at, rest, is_big_endian, gap_end);
         let len = match look {
-            Look::Item(len) => {
+            Classification::Item(len) => {
                 let len = usize::try_from(len).unwrap_or(usize::MAX);
                 let Some(item) = rest.get(..len) else { return Step::Partial { len } };
                 self.reader.read(at, item);
-                self.reader.pieces.lost.clear();
+                self.reader.fragments.lost.clear();
                 len
             }
-            Look::Cut | Look::Nothing => usize::try_from(left).unwrap_or(usize::MAX),
+            Classification::Truncated | Classification::Invalid => {
+                usize::try_from(left).unwrap_or(usize::MAX)
+            }
         };
         self.gap_end = gap_end;
-        match self.gap.step(&self.notes.gaps, at) {
+        match self.gap.step(&self.format_state.gaps, at) {
             Some(Step::Damaged { damage, .. }) => {
                 Step::Damaged { len: len as u64, damage }
             }
@@ -205,25 +215,25 @@ impl State {
         len: usize,
     ) -> Step {
         let whole = Step::Whole { len };
-        let Some(topic) = self.notes.topic(&packet.sender) else { return whole };
+        let Some(topic) = self.format_state.topic(&packet.sender) else { return whole };
         let (manifest, selection) = (&self.manifest, &self.selection);
         let wants = |topic: &TopicId| manifest.wants(selection, *topic, packet.time);
-        let points = self.notes.points_of(topic);
+        let points = self.format_state.points_of(topic);
         let topics = [Some(topic).filter(wants), points.filter(wants)];
         if topics == [None; 2] {
             return whole;
         }
         match &mut packet.bytes {
-            PacketBytes::In(place) => {
+            PacketBytes::InItem(place) => {
                 for topic in topics.into_iter().flatten() {
                     let place = used + place.start..used + place.end;
                     block.push(topic, packet.time, place);
                 }
                 whole
             }
-            PacketBytes::Joined(bytes) => {
+            PacketBytes::Reassembled(bytes) => {
                 let (time, bytes) = (packet.time, mem::take(bytes));
-                self.joined = Some(Joined { topics, time, bytes, at });
+                self.reassembled = Some(ReassembledPacket { topics, time, bytes, at });
                 Step::Last { len }
             }
         }

@@ -11,9 +11,9 @@ use crate::{
     capture::{
         codes,
         container::Container,
+        decode::topics,
         log::CaptureLog,
         sink::{self, PcapSink},
-        topics,
     },
     lidar::LidarOptions,
 };
@@ -30,7 +30,7 @@ pub struct Capture {
 
 impl Capture {
     /// Creates the format with options for the lidars of its captures.
-    pub const fn of(lidar: LidarOptions) -> Self {
+    pub const fn with_lidar(lidar: LidarOptions) -> Self {
         Self { lidar }
     }
 }
@@ -41,7 +41,7 @@ impl Format for Capture {
     }
 
     fn likeness(&self, _name: &str, head: &[u8]) -> Likeness {
-        match Container::of(head) {
+        match Container::detect(head) {
             Some(_) => Likeness::Certain,
             None => Likeness::No,
         }

@@ -111,9 +111,10 @@ impl Section {
     }
 
     fn block(&self, bytes: &[u8]) -> Item {
-        let block = match self.is_big_endian {
-            true => parse_block_be(bytes),
-            false => parse_block_le(bytes),
+        let block = if self.is_big_endian {
+            parse_block_be(bytes)
+        } else {
+            parse_block_le(bytes)
         };
         match block.map(|(_, block)| block) {
             Ok(Block::SectionHeader(section)) => {
@@ -124,9 +125,12 @@ impl Section {
                 let option = |code| value(&interface.options, code);
                 let resolution = option(TIME_RESOLUTION).and_then(<[u8]>::first);
                 let offset = option(TIME_OFFSET).and_then(<[u8]>::first_chunk);
-                let offset = offset.copied().map(|bytes| match self.is_big_endian {
-                    true => i64::from_be_bytes(bytes),
-                    false => i64::from_le_bytes(bytes),
+                let offset = offset.copied().map(|bytes| {
+                    if self.is_big_endian {
+                        i64::from_be_bytes(bytes)
+                    } else {
+                        i64::from_le_bytes(bytes)
+                    }
                 });
                 Item::Declaration(Declaration::Interface(Interface {
                     link: interface.linktype.0 as u16,
@@ -200,9 +204,10 @@ impl Section {
 
     fn word(&self, bytes: &[u8], at: usize) -> Option<u32> {
         let word = *bytes.get(at..)?.first_chunk()?;
-        Some(match self.is_big_endian {
-            true => u32::from_be_bytes(word),
-            false => u32::from_le_bytes(word),
+        Some(if self.is_big_endian {
+            u32::from_be_bytes(word)
+        } else {
+            u32::from_le_bytes(word)
         })
     }
 }

@@ -8,16 +8,16 @@ use logtool_core::{
 };
 
 use crate::{
+    anomaly,
     capture::{
+        build_manifest::build_manifest,
         codes,
         cursor::CaptureCursor,
-        notes::{Notes, Points},
-        sender::position_clock,
-        survey::survey,
-        topics,
+        decode::topics,
+        format_state::{Notes, Points},
+        packets::sender::position_clock,
     },
     lidar::{self, Lidar, LidarOptions, ScanCache},
-    oddity,
     points::ScanIndex,
 };
 
@@ -25,7 +25,7 @@ use crate::{
 pub struct CaptureLog {
     source: Arc<dyn Source>,
     manifest: Arc<Manifest>,
-    notes: Arc<Notes>,
+    format_state: Arc<Notes>,
     options: OpenOptions,
     /// The scans for each topic.
     scans: Vec<ScanCache>,
@@ -50,30 +50,32 @@ impl CaptureLog {
         options: OpenOptions,
         lidar: &LidarOptions,
     ) -> Result<Self> {
-        let (manifest, notes) = survey(&source, options, lidar)?;
-        let log = Self::new(source, Arc::new(manifest), notes, options);
-        log.with_later_fields(lidar.keeps_cut)
+        let (manifest, format_state) = build_manifest(&source, options, lidar)?;
+        let log = Self::new(source, Arc::new(manifest), format_state, options);
+        log.with_late_blanking(lidar.keep_scan_start)
     }
 
     /// Searches the whole log for sectors that its lidars blank.
-    fn with_later_fields(mut self, keeps_cut: bool) -> Result<Self> {
+    fn with_late_blanking(mut self, keep_scan_start: bool) -> Result<Self> {
         let mut fields = Vec::new();
-        for (index, points) in self.notes.points.iter().enumerate() {
+        for (index, points) in self.format_state.points.iter().enumerate() {
             let Some(Points { topic, lidar }) = points else { continue };
-            let field = lidar.later_field(&self, *topic, lidar::itself)?;
+            let field = lidar.late_blanking(&self, *topic, lidar::record_is_packet)?;
             fields.extend(field.map(|field| (index, field)));
         }
         if fields.is_empty() {
             return Ok(self);
         }
         let manifest = Arc::make_mut(&mut self.manifest);
-        let notes = Arc::make_mut(&mut self.notes);
+        let format_state = Arc::make_mut(&mut self.format_state);
         for (index, field) in fields {
-            let Some(Some(points)) = notes.points.get_mut(index) else { continue };
-            points.lidar.set_blanked(field, keeps_cut);
+            let Some(Some(points)) = format_state.points.get_mut(index) else {
+                continue;
+            };
+            points.lidar.set_blanked(field, keep_scan_start);
             points.lidar.update(manifest, points.topic);
         }
-        manifest.notes = Manifest::note(notes)?;
+        manifest.notes = Manifest::note(format_state)?;
         Ok(self)
     }
 
@@ -86,23 +88,23 @@ impl CaptureLog {
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Self> {
-        let notes: Notes = manifest.noted(topics::FORMAT_NAME)?;
-        Ok(Self::new(source, manifest, notes, options))
+        let format_state: Notes = manifest.noted(topics::FORMAT_NAME)?;
+        Ok(Self::new(source, manifest, format_state, options))
     }
 
     fn new(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
-        notes: Notes,
+        format_state: Notes,
         options: OpenOptions,
     ) -> Self {
-        let scans = notes.topics.iter().map(|_| ScanCache::default()).collect();
-        Self { source, manifest, notes: Arc::new(notes), options, scans }
+        let scans = format_state.topics.iter().map(|_| ScanCache::default()).collect();
+        Self { source, manifest, format_state: Arc::new(format_state), options, scans }
     }
 
     /// Returns the lidar whose points are `topic`.
     pub fn lidar(&self, topic: TopicId) -> Option<&Lidar> {
-        Some(&self.notes.points(topic)?.1.lidar)
+        Some(&self.format_state.points(topic)?.1.lidar)
     }
 
     /// Returns the starts of the scans of the lidar whose points are `topic`. They are
@@ -115,11 +117,13 @@ impl CaptureLog {
     }
 
     fn scans_within(&self, topic: TopicId, time: TimeRange) -> Result<Arc<ScanIndex>> {
-        let Some((packets, points)) = self.notes.points(topic) else {
+        let Some((packets, points)) = self.format_state.points(topic) else {
             return Ok(Arc::default());
         };
         match self.scans.get(packets.index()) {
-            Some(cache) => cache.get(self, topic, &points.lidar, time, lidar::itself),
+            Some(cache) => {
+                cache.get(self, topic, &points.lidar, time, lidar::record_is_packet)
+            }
             None => Ok(Arc::default()),
         }
     }
@@ -133,28 +137,29 @@ impl Log for CaptureLog {
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
         let parts = &self.manifest.parts;
         let index = parts.binary_search_by_key(&part.bytes.start, |p| p.bytes.start);
-        let start = index.ok().and_then(|index| self.notes.starts.get(index)).cloned();
+        let start =
+            index.ok().and_then(|index| self.format_state.starts.get(index)).cloned();
         let start = start.ok_or_else(|| {
             Error::new(ErrorKind::NoSuch, "part that starts here").at(part.bytes.start)
         })?;
         let walk = Walk::new(self.source.clone(), part.bytes.clone(), self.options);
-        let (notes, selection) = (self.notes.clone(), selection.clone());
+        let (format_state, selection) = (self.format_state.clone(), selection.clone());
         let manifest = self.manifest.clone();
         let source = &self.source;
         let cursor =
-            CaptureCursor::new(walk, source, manifest, notes, start, selection)?;
+            CaptureCursor::new(walk, source, manifest, format_state, start, selection)?;
         Ok(Box::new(cursor))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
-        if let Some((_, points)) = self.notes.points(topic) {
+        if let Some((_, points)) = self.format_state.points(topic) {
             let decoder = {
                 let scans = self.scans_within(topic, columns.time)?;
                 points.lidar.decoder(columns, scans)?
             };
             return Ok(Box::new(decoder));
         }
-        match self.notes.topics.get(topic.index()) {
+        match self.format_state.topics.get(topic.index()) {
             Some(sender) => topics::decoder(sender.is_position, columns),
             None => Err(self.manifest.get(topic).err().unwrap_or_else(|| {
                 Error::new(ErrorKind::NoSuch, "decoder of the topic")
@@ -163,7 +168,7 @@ impl Log for CaptureLog {
     }
 
     fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<Group>>> {
-        match self.notes.points(topic) {
+        match self.format_state.points(topic) {
             Some(_) => Ok(Some(self.scans_within(topic, time)?.groups())),
             None => Ok(None),
         }
@@ -174,13 +179,19 @@ impl Log for CaptureLog {
     }
 
     fn check(&self, findings: &mut Findings) -> Result<()> {
-        oddity::tell(&self.notes.oddities, codes::OWN, findings);
-        for points in self.notes.points.iter().flatten() {
-            if let Some((packets, _)) = self.notes.points(points.topic)
+        anomaly::add_to_findings(&self.format_state.anomalies, codes::OWN, findings);
+        for points in self.format_state.points.iter().flatten() {
+            if let Some((packets, _)) = self.format_state.points(points.topic)
                 && let Some(scans) = self.scans.get(packets.index())
             {
                 let topic = points.topic;
-                points.lidar.check(self, topic, lidar::itself, scans, findings)?;
+                points.lidar.check(
+                    self,
+                    topic,
+                    lidar::record_is_packet,
+                    scans,
+                    findings,
+                )?;
             }
         }
         for (id, topic) in self.manifest.topics() {

@@ -7,32 +7,36 @@ use logtool_core::Timestamp;
 
 use crate::{
     capture::{
-        container::{Container, Look},
-        defragment::Pieces,
-        duplicates::{self, Latest},
-        ip::{self, Datagram, Packet, PieceOf},
+        container::{Classification, Container},
+        hour_counter::HourCounter,
         item::{Declaration, Frame, Item, Section},
-        link::{self, Carried},
-        manufacturer::Manufacturer,
-        payload::{self, Payload},
-        sender::{Device, Sender},
-        top_of_hour::Hours,
-        verify,
+        network::{
+            ip::{self, Datagram, DatagramKey, Packet},
+            link::{self, LinkPayload},
+            udp_checksum,
+        },
+        packets::{
+            defragment::Reassembler,
+            duplicates::{self, DuplicateFilter},
+            manufacturer::Manufacturer,
+            payload::{self, Payload},
+            sender::{Device, Sender},
+        },
     },
     packet::Firings,
 };
 
 /// The classification of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum ItemContent {
     /// A packet of a lidar.
     Packet(LidarPacket),
     /// A fragment of an incomplete datagram.
-    Piece,
+    Fragment,
     /// A frame without a packet of a lidar.
-    Foreign(Foreign),
+    Rejected(RejectReason),
     /// A frame that contained, or may have contained, a packet of a lidar that is lost.
-    Lost(Foreign),
+    Lost(RejectReason),
     /// A declaration of a section or an interface.
     Declaration(Declaration),
     /// An item that is not a frame.
@@ -55,14 +59,14 @@ pub(crate) struct LidarPacket {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PacketBytes {
     /// The bytes at this range of the item.
-    In(Range<usize>),
+    InItem(Range<usize>),
     /// The bytes of a reassembled datagram.
-    Joined(Vec<u8>),
+    Reassembled(Vec<u8>),
 }
 
 /// The reason why a frame has no packet of a lidar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Foreign {
+pub(crate) enum RejectReason {
     /// It is truncated by the snapshot length.
     Short,
     /// It is shorter than its headers declare.
@@ -70,9 +74,9 @@ pub(crate) enum Foreign {
     /// It contains a data packet that its headers do not lead to.
     Hidden,
     /// It contains a data packet in which some blocks have unknown flags.
-    Marred,
+    Corrupted,
     /// It is a duplicate of a previous packet.
-    Twice,
+    Duplicate,
     /// It has the length of a data packet, but unknown block flags.
     WrongFlags,
     /// It contains zeros in place of a packet of a lidar.
@@ -99,37 +103,37 @@ impl LidarPacket {
     /// Returns the payload of the packet in `item`.
     pub(crate) fn payload<'b>(&'b self, item: &'b [u8]) -> &'b [u8] {
         match &self.bytes {
-            PacketBytes::In(place) => item.get(place.clone()).unwrap_or_default(),
-            PacketBytes::Joined(bytes) => bytes,
+            PacketBytes::InItem(place) => item.get(place.clone()).unwrap_or_default(),
+            PacketBytes::Reassembled(bytes) => bytes,
         }
     }
 }
 
 /// Reads items in order.
 #[derive(Clone, Debug)]
-pub(crate) struct Reader {
+pub(crate) struct ItemReader {
     pub(crate) container: Container,
     pub(crate) section: Section,
-    pub(crate) pieces: Pieces,
+    pub(crate) fragments: Reassembler,
     /// The last packets, for detecting duplicates.
-    pub(crate) latest: Latest,
+    pub(crate) duplicate_filter: DuplicateFilter,
     /// The clock of packets without a container.
-    pub(crate) hours: Option<Hours>,
+    pub(crate) hours: Option<HourCounter>,
     /// Whether a wrong UDP checksum means that a packet is damaged.
     pub(crate) verifies_checksums: bool,
 }
 
-impl Reader {
+impl ItemReader {
     /// Classifies the item at `at` of the file, which consists of `bytes`.
-    pub(crate) fn read(&mut self, at: u64, bytes: &[u8]) -> Found {
-        match self.see(at, bytes) {
-            Found::Packet(packet) if self.container != Container::Bare => {
+    pub(crate) fn read(&mut self, at: u64, bytes: &[u8]) -> ItemContent {
+        match self.classify(at, bytes) {
+            ItemContent::Packet(packet) if self.container != Container::Bare => {
                 let sum = packet.sum(bytes);
-                self.once(packet, sum)
+                self.unless_duplicate(packet, sum)
             }
-            Found::Declaration(declaration) => {
+            ItemContent::Declaration(declaration) => {
                 self.section.declare(declaration);
-                Found::Declaration(declaration)
+                ItemContent::Declaration(declaration)
             }
             found => found,
         }
@@ -137,49 +141,60 @@ impl Reader {
 
     /// Like [`read`](Self::read), but without detecting duplicates and without applying
     /// declarations.
-    pub(crate) fn see(&mut self, at: u64, bytes: &[u8]) -> Found {
+    pub(crate) fn classify(&mut self, at: u64, bytes: &[u8]) -> ItemContent {
         match self.section.item(self.container, bytes) {
             Item::Frame(frame) if self.container == Container::Bare => {
                 self.bare(&frame, bytes)
             }
-            Item::Frame(frame) => lost_or(self.frame(at, &frame, bytes), bytes),
-            Item::Declaration(declaration) => Found::Declaration(declaration),
-            Item::Other => lost_or(Found::Other, bytes),
-            Item::Broken => Found::Broken,
+            Item::Frame(frame) => {
+                hidden_packet_or(self.frame(at, &frame, bytes), bytes)
+            }
+            Item::Declaration(declaration) => ItemContent::Declaration(declaration),
+            Item::Other => hidden_packet_or(ItemContent::Other, bytes),
+            Item::Broken => ItemContent::Broken,
         }
     }
 
-    /// Returns a packet with this [`sum`](duplicates::sum), or [`Foreign::Twice`] if it
+    /// Returns a packet with this [`sum`](duplicates::sum), or [`RejectReason::Duplicate`] if it
     /// is a duplicate.
-    pub(crate) fn once(&mut self, packet: LidarPacket, sum: u64) -> Found {
-        match self.latest.has(&packet.sender, packet.time, sum) {
-            true => Found::Foreign(Foreign::Twice),
-            false => Found::Packet(packet),
+    pub(crate) fn unless_duplicate(
+        &mut self,
+        packet: LidarPacket,
+        sum: u64,
+    ) -> ItemContent {
+        if self.duplicate_filter.is_duplicate(&packet.sender, packet.time, sum) {
+            ItemContent::Rejected(RejectReason::Duplicate)
+        } else {
+            ItemContent::Packet(packet)
         }
     }
 
-    fn bare(&mut self, frame: &Frame, bytes: &[u8]) -> Found {
-        let Some(firings) = Firings::new(bytes) else { return Found::Broken };
+    fn bare(&mut self, frame: &Frame, bytes: &[u8]) -> ItemContent {
+        let Some(firings) = Firings::new(bytes) else { return ItemContent::Broken };
         let time = match &mut self.hours {
             Some(hours) => hours.time(firings.tail().micros),
             None => frame.time,
         };
         let sender = Sender { device: Device::UNKNOWN, port: 0, is_position: false };
-        Found::Packet(LidarPacket {
+        ItemContent::Packet(LidarPacket {
             sender,
             time,
             identification: 0,
-            bytes: PacketBytes::In(0..bytes.len()),
+            bytes: PacketBytes::InItem(0..bytes.len()),
         })
     }
 
-    fn frame(&mut self, at: u64, frame: &Frame, item: &[u8]) -> Found {
+    fn frame(&mut self, at: u64, frame: &Frame, item: &[u8]) -> ItemContent {
         let bytes = item.get(frame.bytes.clone()).unwrap_or_default();
-        let ip = match link::carried(frame.link, bytes) {
-            Carried::Ip(ip) => ip,
-            Carried::Other => return Found::Foreign(Foreign::OtherProtocol),
-            Carried::UnknownLink => return Found::Foreign(Foreign::UnknownLink),
-            Carried::Short => return unseen(frame),
+        let ip = match link::link_payload(frame.link, bytes) {
+            LinkPayload::Ip(ip) => ip,
+            LinkPayload::Other => {
+                return ItemContent::Rejected(RejectReason::OtherProtocol);
+            }
+            LinkPayload::UnknownLink => {
+                return ItemContent::Rejected(RejectReason::UnknownLink);
+            }
+            LinkPayload::Short => return incomplete_frame(frame),
         };
         let device = |address| Device {
             interface: frame.interface,
@@ -189,52 +204,58 @@ impl Reader {
         match ip::packet(bytes, ip) {
             Packet::Udp { source, destination, bytes: udp } => {
                 let Some(datagram) = ip::datagram(bytes, udp.clone()) else {
-                    return cut(frame, bytes, udp);
+                    return truncated_datagram(frame, bytes, udp);
                 };
                 let is_wrong = self.has_wrong_checksum(
                     bytes.get(udp).unwrap_or_default(),
                     [source, destination],
                 );
-                match classify(bytes, datagram, device(source), is_wrong) {
+                match sender_and_payload(bytes, datagram, device(source), is_wrong) {
                     Ok((sender, payload)) => {
                         let start = frame.bytes.start;
                         let place = start + payload.start..start + payload.end;
                         let identification = ip::identification(bytes, ip);
-                        let (time, bytes) = (frame.time, PacketBytes::In(place));
-                        Found::Packet(LidarPacket {
+                        let (time, bytes) = (frame.time, PacketBytes::InItem(place));
+                        ItemContent::Packet(LidarPacket {
                             sender,
                             time,
                             identification,
                             bytes,
                         })
                     }
-                    Err(why) => no_packet(why),
+                    Err(why) => rejected(why),
                 }
             }
-            Packet::Piece(piece) => {
-                let part = bytes.get(piece.bytes.clone()).unwrap_or_default();
+            Packet::Fragment(fragment) => {
+                let part = bytes.get(fragment.bytes.clone()).unwrap_or_default();
                 let place = at..at.saturating_add(item.len() as u64);
                 let origin = (frame.interface, frame.time);
-                let Some(whole) = self.pieces.take(place, origin, &piece, part) else {
-                    return Found::Piece;
+                let Some(whole) = self.fragments.push(place, origin, &fragment, part)
+                else {
+                    return ItemContent::Fragment;
                 };
-                let PieceOf { source, destination, id } = piece.of;
+                let DatagramKey { source, destination, id } = fragment.of;
                 let is_wrong =
                     self.has_wrong_checksum(&whole.bytes, [source, destination]);
-                let found = joined(&whole.bytes, frame, (device(source), id), is_wrong);
-                if matches!(found, Found::Lost(_)) {
-                    self.pieces.lose_whole(whole.frames);
+                let found = reassembled_packet(
+                    &whole.bytes,
+                    frame,
+                    (device(source), id),
+                    is_wrong,
+                );
+                if matches!(found, ItemContent::Lost(_)) {
+                    self.fragments.record_lost_datagram(whole.frames);
                 }
                 found
             }
-            Packet::Other => Found::Foreign(Foreign::OtherProtocol),
-            Packet::Short => unseen(frame),
+            Packet::Other => ItemContent::Rejected(RejectReason::OtherProtocol),
+            Packet::Short => incomplete_frame(frame),
         }
     }
 
     /// Returns whether the datagram `udp` between these addresses has a wrong checksum.
     fn has_wrong_checksum(&self, udp: &[u8], addresses: [IpAddr; 2]) -> bool {
-        self.verifies_checksums && verify::is_right(udp, addresses) == Some(false)
+        self.verifies_checksums && udp_checksum::is_right(udp, addresses) == Some(false)
     }
 
     /// Returns whether most checksums of packets of lidars at the start of a capture are
@@ -247,11 +268,11 @@ impl Reader {
         while let Some(bytes) = head.get(at as usize..) {
             let before = self.section.is_big_endian;
             let is_big_endian = self.container.is_big_endian(bytes, before);
-            let look = self.container.look(at, bytes, is_big_endian, end);
-            let Look::Item(len) = look else { break };
+            let look = self.container.classify(at, bytes, is_big_endian, end);
+            let Classification::Item(len) = look else { break };
             match self.read(at, bytes.get(..len as usize).unwrap_or_default()) {
-                Found::Packet(_) => right += 1,
-                Found::Lost(Foreign::Checksum) => wrong += 1,
+                ItemContent::Packet(_) => right += 1,
+                ItemContent::Lost(RejectReason::Checksum) => wrong += 1,
                 _ => {}
             }
             at += len;
@@ -260,13 +281,15 @@ impl Reader {
     }
 }
 
-/// Replaces `found` by [`Foreign::Hidden`] if `bytes` contains a packet of a lidar that
+/// Replaces `found` by [`RejectReason::Hidden`] if `bytes` contains a packet of a lidar that
 /// its headers do not lead to.
-fn lost_or(found: Found, bytes: &[u8]) -> Found {
+fn hidden_packet_or(found: ItemContent, bytes: &[u8]) -> ItemContent {
     match found {
-        Found::Foreign(Foreign::OtherLidar(_)) => found,
-        Found::Foreign(_) | Found::Other if payload::holds_packet(bytes) => {
-            Found::Lost(Foreign::Hidden)
+        ItemContent::Rejected(RejectReason::OtherLidar(_)) => found,
+        ItemContent::Rejected(_) | ItemContent::Other
+            if payload::holds_packet(bytes) =>
+        {
+            ItemContent::Lost(RejectReason::Hidden)
         }
         found => found,
     }
@@ -274,81 +297,87 @@ fn lost_or(found: Found, bytes: &[u8]) -> Found {
 
 /// Returns whether a frame that ends too early was truncated by the snapshot length or is
 /// malformed.
-fn short(frame: &Frame) -> Foreign {
-    if frame.is_short() { Foreign::Short } else { Foreign::Broken }
+fn truncation_reason(frame: &Frame) -> RejectReason {
+    if frame.is_short() { RejectReason::Short } else { RejectReason::Broken }
 }
 
 /// Classifies a frame that ends before its contents are known.
-fn unseen(frame: &Frame) -> Found {
-    match frame.len >= payload::LEAST_FRAME {
-        true => Found::Lost(short(frame)),
-        false => Found::Foreign(Foreign::OtherProtocol),
+fn incomplete_frame(frame: &Frame) -> ItemContent {
+    if frame.len >= payload::LEAST_FRAME {
+        ItemContent::Lost(truncation_reason(frame))
+    } else {
+        ItemContent::Rejected(RejectReason::OtherProtocol)
     }
 }
 
 /// Classifies the reassembled datagram `udp`, which `frame` completed.
-fn joined(
+fn reassembled_packet(
     udp: &[u8],
     frame: &Frame,
     (source, identification): (Device, u32),
     is_wrong: bool,
-) -> Found {
+) -> ItemContent {
     let Some(datagram) = ip::datagram(udp, 0..udp.len()) else {
-        return cut(frame, udp, 0..udp.len());
+        return truncated_datagram(frame, udp, 0..udp.len());
     };
-    match classify(udp, datagram, source, is_wrong) {
+    match sender_and_payload(udp, datagram, source, is_wrong) {
         Ok((sender, payload)) => {
             let joined = udp.get(payload).unwrap_or_default().to_vec();
-            let (time, bytes) = (frame.time, PacketBytes::Joined(joined));
-            Found::Packet(LidarPacket { sender, time, identification, bytes })
+            let (time, bytes) = (frame.time, PacketBytes::Reassembled(joined));
+            ItemContent::Packet(LidarPacket { sender, time, identification, bytes })
         }
-        Err(why) => no_packet(why),
+        Err(why) => rejected(why),
     }
 }
 
 /// Converts the reason why a datagram has no packet.
-fn no_packet(why: Foreign) -> Found {
+fn rejected(why: RejectReason) -> ItemContent {
     match why {
-        Foreign::Marred | Foreign::Zeros | Foreign::Checksum => Found::Lost(why),
-        _ => Found::Foreign(why),
+        RejectReason::Corrupted | RejectReason::Zeros | RejectReason::Checksum => {
+            ItemContent::Lost(why)
+        }
+        _ => ItemContent::Rejected(why),
     }
 }
 
 /// Classifies a frame that ends inside the UDP packet at `udp` of its `bytes`.
-fn cut(frame: &Frame, bytes: &[u8], udp: Range<usize>) -> Found {
-    match ip::promised(bytes, udp) {
+fn truncated_datagram(frame: &Frame, bytes: &[u8], udp: Range<usize>) -> ItemContent {
+    match ip::declared(bytes, udp) {
         Some((ports, len, seen)) if payload::may_be(ports, len, seen) => {
-            Found::Lost(short(frame))
+            ItemContent::Lost(truncation_reason(frame))
         }
-        Some(_) => Found::Foreign(Foreign::OtherDatagram),
-        None => unseen(frame),
+        Some(_) => ItemContent::Rejected(RejectReason::OtherDatagram),
+        None => incomplete_frame(frame),
     }
 }
 
 /// Returns the sender and the payload of a datagram in `bytes`, or why it is not a
 /// packet. If its checksum `is_wrong`, a packet of a lidar is lost.
-fn classify(
+fn sender_and_payload(
     bytes: &[u8],
     datagram: Datagram,
     device: Device,
     is_wrong: bool,
-) -> Result<(Sender, Range<usize>), Foreign> {
+) -> Result<(Sender, Range<usize>), RejectReason> {
     let ports = [datagram.source_port, datagram.destination_port];
     let payload = bytes.get(datagram.payload.clone()).unwrap_or_default();
-    let kind = payload::of(ports, payload);
+    let kind = payload::classify(ports, payload);
     let is_position = match kind {
-        Payload::Data | Payload::Position | Payload::Marred | Payload::WrongFlags
+        Payload::Data
+        | Payload::Position
+        | Payload::Corrupted
+        | Payload::WrongFlags
             if is_wrong =>
         {
-            return Err(Foreign::Checksum);
+            return Err(RejectReason::Checksum);
         }
         Payload::Data => false,
         Payload::Position => true,
-        Payload::Marred => return Err(Foreign::Marred),
-        Payload::Zeros => return Err(Foreign::Zeros),
-        Payload::WrongFlags => return Err(Foreign::WrongFlags),
-        Payload::OtherLidar(whose) => return Err(Foreign::OtherLidar(whose)),
-        Payload::Other => return Err(Foreign::OtherDatagram),
+        Payload::Corrupted => return Err(RejectReason::Corrupted),
+        Payload::Zeros => return Err(RejectReason::Zeros),
+        Payload::WrongFlags => return Err(RejectReason::WrongFlags),
+        Payload::OtherLidar(whose) => return Err(RejectReason::OtherLidar(whose)),
+        Payload::Other => return Err(RejectReason::OtherDatagram),
     };
     let sender = Sender { device, port: datagram.destination_port, is_position };
     Ok((sender, datagram.payload))

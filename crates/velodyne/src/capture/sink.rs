@@ -21,28 +21,32 @@ use logtool_core::{
 use crate::{
     capture::{
         container::Container,
-        frame::{self, DELIVERED, OWN_MAC},
-        link::Mac,
-        notes::Notes,
-        payload::{DATA_PORT, POSITION_PORT},
-        sender::Device,
-        topics::{ENCODING, FORMAT_NAME},
+        decode::topics::{ENCODING, FORMAT_NAME},
+        format_state::Notes,
+        network::{
+            frame_writer::{self, DEFAULT_MAC, FACTORY_ADDRESS},
+            link::Mac,
+        },
+        packets::{
+            payload::{DATA_PORT, POSITION_PORT},
+            sender::Device,
+        },
     },
     vel::{self, PacketReader},
 };
 
 /// The declared maximum length of frames, the value that tcpdump writes.
-const LONGEST: u32 = 262_144;
+const SNAP_LEN: u32 = 262_144;
 
 /// The number of buffered bytes after which the output is written.
-const PIECE: usize = 256 << 10;
+const BUFFER_BYTES: usize = 256 << 10;
 
 /// Writes the packets of the source logs.
 pub(crate) struct PcapSink<W> {
     out: W,
-    extracts: Vec<From>,
+    extracts: Vec<SourceLog>,
     /// Frames that are not yet written.
-    piece: Vec<u8>,
+    buffer: Vec<u8>,
     remarks: Vec<String>,
     /// The number of packets from messages with several packets.
     unpacked: u64,
@@ -66,7 +70,7 @@ struct Senders(Vec<Sender>);
 struct Captures(Vec<Senders>);
 
 /// A source log.
-enum From {
+enum SourceLog {
     /// A capture, with the sender of each topic.
     Capture(Senders),
     /// Another log with packets, with the sender of each topic of packets.
@@ -97,12 +101,13 @@ impl<W: Output> PcapSink<W> {
             return Err(unsupported("renaming topics of a capture"));
         }
         let mut remarks = Vec::new();
-        let from = |extract: &Extract<'_>| From::of(extract, &mut remarks);
-        let extracts: Vec<From> = extracts.iter().map(from).collect::<Result<_>>()?;
-        let mut piece = vec![0x4d, 0x3c, 0xb2, 0xa1];
-        piece.extend([2_u16, 4].map(u16::to_le_bytes).concat());
-        piece.extend([0, 0, LONGEST, 1].map(u32::to_le_bytes).concat());
-        Ok(Self { out, extracts, piece, remarks, unpacked: 0, invalid: 0, next: 0 })
+        let from = |extract: &Extract<'_>| SourceLog::new(extract, &mut remarks);
+        let extracts: Vec<SourceLog> =
+            extracts.iter().map(from).collect::<Result<_>>()?;
+        let mut buffer = vec![0x4d, 0x3c, 0xb2, 0xa1];
+        buffer.extend([2_u16, 4].map(u16::to_le_bytes).concat());
+        buffer.extend([0, 0, SNAP_LEN, 1].map(u32::to_le_bytes).concat());
+        Ok(Self { out, extracts, buffer, remarks, unpacked: 0, invalid: 0, next: 0 })
     }
 
     fn packet(
@@ -112,17 +117,17 @@ impl<W: Output> PcapSink<W> {
         identification: u16,
         payload: &[u8],
     ) -> Result<()> {
-        put(&mut self.piece, sender, nanos, identification, payload)?;
-        if self.piece.len() >= PIECE {
-            self.out.give(&mut self.piece)?;
+        append_frame(&mut self.buffer, sender, nanos, identification, payload)?;
+        if self.buffer.len() >= BUFFER_BYTES {
+            self.out.give(&mut self.buffer)?;
         }
         Ok(())
     }
 }
 
-/// Appends the frame of a packet to `piece`.
-fn put(
-    piece: &mut Vec<u8>,
+/// Appends the frame of a packet to `buffer`.
+fn append_frame(
+    buffer: &mut Vec<u8>,
     sender: Sender,
     nanos: i64,
     identification: u16,
@@ -130,13 +135,13 @@ fn put(
 ) -> Result<()> {
     let seconds = u32::try_from(nanos.div_euclid(1_000_000_000))
         .map_err(|_| unsupported("writing packets with times outside 1970 to 2106"))?;
-    if payload.len() > frame::MAX_PAYLOAD {
+    if payload.len() > frame_writer::MAX_PAYLOAD {
         return Err(unsupported("writing packets longer than a datagram"));
     }
     let fraction = nanos.rem_euclid(1_000_000_000) as u32;
-    let len = frame::len(sender.1, payload) as u32;
-    piece.extend([seconds, fraction, len, len].map(u32::to_le_bytes).as_flattened());
-    frame::put(piece, sender, identification, payload);
+    let len = frame_writer::len(sender.1, payload) as u32;
+    buffer.extend([seconds, fraction, len, len].map(u32::to_le_bytes).as_flattened());
+    frame_writer::append(buffer, sender, identification, payload);
     Ok(())
 }
 
@@ -150,7 +155,7 @@ fn own_identification(from: usize, record: &Record<'_>) -> u16 {
 
 impl Senders {
     /// Returns the sender of the packets of `topic`.
-    fn of(&self, topic: TopicId) -> Result<Sender> {
+    fn sender(&self, topic: TopicId) -> Result<Sender> {
         let sender = self.0.get(topic.index()).copied();
         sender.ok_or_else(|| no_topic(topic))
     }
@@ -164,22 +169,28 @@ impl Encoder for Captures {
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
         let senders = self.0.get(from).ok_or_else(|| no_topic(record.topic))?;
-        let sender = senders.of(record.topic)?;
+        let sender = senders.sender(record.topic)?;
         let nanos = record.time.as_nanos();
-        put(bytes, sender, nanos, own_identification(from, &record), record.payload)
+        append_frame(
+            bytes,
+            sender,
+            nanos,
+            own_identification(from, &record),
+            record.payload,
+        )
     }
 }
 
 impl<W: Output> RecordSink for PcapSink<W> {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
         match self.extracts.get(from) {
-            Some(From::Capture(senders)) => {
-                let sender = senders.of(record.topic)?;
+            Some(SourceLog::Capture(senders)) => {
+                let sender = senders.sender(record.topic)?;
                 let (nanos, own) =
                     (record.time.as_nanos(), own_identification(from, &record));
                 self.packet(sender, nanos, own, record.payload)
             }
-            Some(From::Packets(senders)) => {
+            Some(SourceLog::Packets(senders)) => {
                 match senders.get(record.topic.index()).copied().flatten() {
                     Some(sender) => {
                         self.next = self.next.wrapping_add(1);
@@ -191,7 +202,7 @@ impl<W: Output> RecordSink for PcapSink<W> {
                     None => Ok(()),
                 }
             }
-            Some(From::Vel { packets, to_unix }) => {
+            Some(SourceLog::Vel { packets, to_unix }) => {
                 if packets.topic() != Some(record.topic) {
                     // `leaves_out` has reported these topics.
                     return Ok(());
@@ -204,7 +215,7 @@ impl<W: Output> RecordSink for PcapSink<W> {
                 for packet in packets {
                     let nanos = packet.time.as_nanos().saturating_add(to_unix);
                     self.next = self.next.wrapping_add(1);
-                    let sender = (OWN_MAC, DELIVERED, DATA_PORT);
+                    let sender = (DEFAULT_MAC, FACTORY_ADDRESS, DATA_PORT);
                     self.packet(sender, nanos, self.next, packet.payload)?;
                     self.unpacked += 1;
                 }
@@ -216,15 +227,15 @@ impl<W: Output> RecordSink for PcapSink<W> {
 
     fn encoder(&self) -> Option<Arc<dyn Encoder>> {
         let senders = self.extracts.iter().map(|from| match from {
-            From::Capture(senders) => Some(senders.clone()),
-            From::Packets(_) | From::Vel { .. } => None,
+            SourceLog::Capture(senders) => Some(senders.clone()),
+            SourceLog::Packets(_) | SourceLog::Vel { .. } => None,
         });
         let senders: Option<Vec<Senders>> = senders.collect();
         senders.map(|senders| Arc::new(Captures(senders)) as Arc<dyn Encoder>)
     }
 
     fn write_encoded(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
-        self.out.give(&mut self.piece)?;
+        self.out.give(&mut self.buffer)?;
         self.out.give(bytes)?;
         Ok(())
     }
@@ -245,18 +256,18 @@ impl<W: Output> RecordSink for PcapSink<W> {
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.out.give(&mut self.piece)?;
+        self.out.give(&mut self.buffer)?;
         self.out.flush()?;
         Ok(())
     }
 }
 
-impl From {
-    fn of(extract: &Extract<'_>, remarks: &mut Vec<String>) -> Result<Self> {
+impl SourceLog {
+    fn new(extract: &Extract<'_>, remarks: &mut Vec<String>) -> Result<Self> {
         let Extract { manifest, selection } = extract;
         match manifest.format.as_str() {
             FORMAT_NAME => {
-                let notes: Notes = manifest.noted(FORMAT_NAME)?;
+                let format_state: Notes = manifest.noted(FORMAT_NAME)?;
                 let logged = manifest.topics().filter(|(id, topic)| {
                     topic.origin == TopicOrigin::Logged
                         && selection.topics.contains(*id)
@@ -270,25 +281,27 @@ impl From {
                         return Err(unsupported(what));
                     }
                 }
-                if notes.container == Container::Bare {
+                if format_state.container == Container::Bare {
                     remarks.push(
                         "packets without a container: their times start in 1970, and their sender is the \
                          factory-default address and port of a lidar"
                             .to_owned(),
                     );
                 }
-                let sender = |sender: &crate::capture::sender::Sender| {
+                let sender = |sender: &crate::capture::packets::sender::Sender| {
                     let port = match (sender.port, sender.is_position) {
                         (0, false) => DATA_PORT,
                         (0, true) => POSITION_PORT,
                         (port, _) => port,
                     };
                     let Device { interface, mac, address } = sender.device;
-                    let mac = on_one_link(mac.unwrap_or(OWN_MAC), interface);
+                    let mac = on_one_link(mac.unwrap_or(DEFAULT_MAC), interface);
                     let is_known = !address.is_unspecified();
-                    (mac, if is_known { address } else { DELIVERED }, port)
+                    (mac, if is_known { address } else { FACTORY_ADDRESS }, port)
                 };
-                Ok(Self::Capture(Senders(notes.topics.iter().map(sender).collect())))
+                Ok(Self::Capture(Senders(
+                    format_state.topics.iter().map(sender).collect(),
+                )))
             }
             vel::FORMAT_NAME => {
                 if manifest.clock.to_unix.is_none() {
@@ -349,7 +362,7 @@ fn senders(extract: &Extract<'_>) -> Vec<Option<Sender>> {
         is_wanted.then(|| {
             let address = IpAddr::V4(Ipv4Addr::new(192, 168, 1, last));
             last = last.saturating_add(1);
-            (OWN_MAC, address, DATA_PORT)
+            (DEFAULT_MAC, address, DATA_PORT)
         })
     };
     manifest.topics().map(sender).collect()
@@ -360,7 +373,7 @@ fn senders(extract: &Extract<'_>) -> Vec<Option<Sender>> {
 pub(crate) fn leaves_out(extract: &Extract<'_>) -> Vec<LeftOut> {
     let Extract { manifest, selection } = extract;
     if manifest.format == FORMAT_NAME {
-        return foreign(manifest);
+        return other_frames(manifest);
     }
     let has_packets =
         |topic: &Topic| topic.name == "velodyne_packets" || topic.type_name == SCAN;
@@ -372,23 +385,23 @@ pub(crate) fn leaves_out(extract: &Extract<'_>) -> Vec<LeftOut> {
             && selection.topics.contains(*id)
             && !has_packets(topic)
     });
-    let left = wanted.map(|(id, topic)| {
+    let dropped = wanted.map(|(id, topic)| {
         let records = topic.records.unwrap_or(0);
         let some = if records == 1 { "record" } else { "records" };
         let label = topic.label();
         let what = format!("{label}, {records} {some}: a capture has only packets");
         LeftOut { topic: Some(id), what }
     });
-    left.collect()
+    dropped.collect()
 }
 
 /// Returns the frames of another capture that are not from lidars.
-fn foreign(manifest: &Manifest) -> Vec<LeftOut> {
+fn other_frames(manifest: &Manifest) -> Vec<LeftOut> {
     let count = |key: &str| match manifest.metadata.get(key) {
         Some(Value::UInt(count)) => *count,
         _ => 0,
     };
-    let sorts = [
+    let counts = [
         (
             "packets_with_wrong_flags",
             "with the length of data packets and unknown flags",
@@ -398,13 +411,13 @@ fn foreign(manifest: &Manifest) -> Vec<LeftOut> {
         ("other_protocols", "of other protocols"),
         ("unknown_links", "with an unknown link type"),
     ];
-    let sorts = sorts.into_iter().map(|(key, what)| (count(key), what));
-    let sorts = sorts.filter(|(count, _)| *count > 0);
-    let left = sorts.map(|(count, what)| {
+    let counts = counts.into_iter().map(|(key, what)| (count(key), what));
+    let counts = counts.filter(|(count, _)| *count > 0);
+    let dropped = counts.map(|(count, what)| {
         let frames = if count == 1 { "frame" } else { "frames" };
         LeftOut { topic: None, what: format!("{count} {frames} {what}") }
     });
-    left.collect()
+    dropped.collect()
 }
 
 fn unsupported(what: impl Into<Cow<'static, str>>) -> Error {

@@ -6,24 +6,22 @@ use logtool_core::{Finding, Findings, Log, Result, TimeRange, TopicId};
 
 use crate::{
     calibration::Origin,
+    hour::{HOUR, around_hour},
     lidar::{
         Lidar, ScanCache, codes as code,
-        packet_timing::{Packets, Seen},
+        packet_headers::{PacketExtractor, TimedHeaders},
     },
     model::{self, ReturnMode, Sensor},
     packet::DATA_BYTES,
-    points::{Losses, PointOptions, TURN},
+    points::{LossCounter, PointOptions, TURN},
 };
-
-/// Nanoseconds per hour, after which the clock of a lidar wraps.
-const HOUR: i64 = 3_600_000_000_000;
 
 /// The maximum number of packets that can overtake another one.
 const SWAPPED_PACKETS: f64 = 4.0;
 
 /// The maximum difference between two clocks from one packet to the next, in nanoseconds.
 /// Packets may wait before they are recorded.
-const APART: i64 = 1_000_000_000;
+const MAX_DIFFERENCE: i64 = 1_000_000_000;
 
 impl Lidar {
     /// Returns the findings about the lidar itself.
@@ -31,10 +29,10 @@ impl Lidar {
         let conflicts = self.conflicts.iter();
         let conflicts =
             conflicts.map(|text| Finding::new(&code::CONFLICT, text.clone()));
-        let overruled = self.overruled.iter();
-        let overruled =
-            overruled.map(|text| Finding::new(&code::OVERRULED, text.clone()));
-        let incomplete = self.complaint.iter();
+        let model_warning = self.model_warning.iter();
+        let model_warning =
+            model_warning.map(|text| Finding::new(&code::OVERRULED, text.clone()));
+        let incomplete = self.calibration_warning.iter();
         let incomplete = incomplete
             .map(|text| Finding::new(&code::CALIBRATION_INCOMPLETE, text.clone()));
         let of_calibration = match self.calibration.origin {
@@ -43,7 +41,7 @@ impl Lidar {
                 &code::CALIBRATION_CHECK
             }
         };
-        let calibration = self.calibration.remarks.iter();
+        let calibration = self.calibration.warnings.iter();
         let calibration =
             calibration.map(|text| Finding::new(of_calibration, text.clone()));
         let clock = self.clock.iter().filter(|clock| !clock.starts_with("locked"));
@@ -55,7 +53,7 @@ impl Lidar {
         let time = self.time_warnings.iter();
         let time = time.map(|text| Finding::new(&code::CLOCK_UTC, text.clone()));
         let packets = rate.chain(motor).chain(time);
-        let model = overruled.chain(conflicts).chain(packets);
+        let model = model_warning.chain(conflicts).chain(packets);
         model.chain(incomplete).chain(calibration).chain(clock)
     }
 
@@ -69,19 +67,19 @@ impl Lidar {
         &self,
         log: &dyn Log,
         topic: TopicId,
-        packets: impl Packets,
+        packets: impl PacketExtractor,
         scans: &ScanCache,
         findings: &mut Findings,
     ) -> Result<()> {
         self.findings().for_each(|finding| findings.add(finding.of(topic)));
         let mut clocks = Clocks::new(self.sensor, self.points);
-        let tells_time = self.sensor.model.tells_time();
-        scans.look_at(log, topic, self, packets, &mut |seen| {
-            if tells_time {
-                clocks.packet(seen);
+        let has_timestamps = self.sensor.model.has_timestamps();
+        scans.for_each_packet(log, topic, self, packets, &mut |packet| {
+            if has_timestamps {
+                clocks.packet(packet);
             }
         })?;
-        clocks.tell(topic, findings);
+        clocks.report(topic, findings);
         Ok(())
     }
 }
@@ -94,7 +92,7 @@ struct Clocks {
     returns: BTreeMap<ReturnMode, u64>,
     /// The latest run of packets with the same return mode, which `returns` does not yet
     /// include.
-    alike: (ReturnMode, u64),
+    current_run: (ReturnMode, u64),
     /// The time of the lidar and that of the log for the previous packet, in nanoseconds.
     last: Option<(i64, i64)>,
     /// The number of lost packets, the number of gaps, the longest gap, and their time
@@ -106,7 +104,7 @@ struct Clocks {
     /// The last gap.
     last_gap: Option<Gap>,
     /// Counts lost packets if the lidar blanks a sector.
-    around_sector: Option<Losses>,
+    around_sector: Option<LossCounter>,
     jumps: Option<Finding>,
 }
 
@@ -124,32 +122,33 @@ impl Clocks {
             sensor,
             options,
             returns: BTreeMap::new(),
-            alike: (sensor.returns, 0),
+            current_run: (sensor.returns, 0),
             last: None,
             lost: 0,
             gaps: 0,
             longest: 0,
             when: TimeRange::EMPTY,
             last_gap: None,
-            around_sector: options.blanked.map(|sector| Losses::new(sensor, sector)),
+            around_sector: options
+                .blanked
+                .map(|sector| LossCounter::new(sensor, sector)),
             jumps: None,
         }
     }
 
-    fn packet(&mut self, seen: &Seen) {
-        let Seen { offset, time, outline } = seen;
-        let sensor = self.options.sensor(self.sensor, outline);
-        match &mut self.alike {
+    fn packet(&mut self, packet: &TimedHeaders) {
+        let TimedHeaders { offset, time, headers } = packet;
+        let sensor = self.options.sensor(self.sensor, headers);
+        match &mut self.current_run {
             (returns, count) if *returns == sensor.returns => *count += 1,
-            _ => self.begin_alike(sensor.returns),
+            _ => self.start_run(sensor.returns),
         }
-        let stamp = i64::from(outline.tail.micros) * 1_000;
+        let stamp = i64::from(headers.tail.micros) * 1_000;
         let now = time.as_nanos();
         let last = self.last;
         let (before, then) = last.unwrap_or((stamp, now));
         // The step of the lidar clock modulo one hour, chosen nearest to zero.
-        let step = (stamp - before).rem_euclid(HOUR);
-        let step = if step > HOUR / 2 { step - HOUR } else { step };
+        let step = around_hour(stamp - before);
         if self.is_overtaken(sensor, step, now.saturating_sub(then)) {
             self.fill_gap();
             return;
@@ -157,18 +156,19 @@ impl Clocks {
         self.last = Some((stamp, now));
         let around_sector = self.around_sector.as_mut();
         let around_sector =
-            around_sector.and_then(|losses| losses.add(sensor, outline, step));
+            around_sector.and_then(|losses| losses.add(sensor, headers, step));
         if last.is_none() {
             return;
         }
         let apart = now.saturating_sub(then).saturating_sub(step);
-        let hours = match apart.unsigned_abs() < HOUR.unsigned_abs() / 2 {
-            true => 0,
-            false => (apart as f64 / HOUR as f64).round() as i64,
+        let hours = if apart.unsigned_abs() < HOUR.unsigned_abs() / 2 {
+            0
+        } else {
+            (apart as f64 / HOUR as f64).round() as i64
         };
         let off = apart.saturating_sub(hours.saturating_mul(HOUR));
         let time = TimeRange::just(*time);
-        if step < 0 && hours == 0 || off.abs() > APART {
+        if step < 0 && hours == 0 || off.abs() > MAX_DIFFERENCE {
             let seconds = step as f64 / 1e9;
             let logged = now.saturating_sub(then) as f64 / 1e9;
             let text = format!(
@@ -189,9 +189,10 @@ impl Clocks {
         }
         let step = step.saturating_add(hours.saturating_mul(HOUR));
         let packets = step as f64 / sensor.packet_nanos();
-        let lost = around_sector.unwrap_or(match packets >= 1.5 {
-            true => packets.round() as u64 - 1,
-            false => 0,
+        let lost = around_sector.unwrap_or(if packets >= 1.5 {
+            packets.round() as u64 - 1
+        } else {
+            0
         });
         if lost > 0 {
             let (longest, when) = (self.longest, self.when);
@@ -213,7 +214,7 @@ impl Clocks {
             sector.rotation_nanos as f64 * share
         });
         let most = (SWAPPED_PACKETS * sensor.packet_nanos() + blanked) as i64;
-        step < 0 && -step <= most && elapsed.abs() < APART
+        step < 0 && -step <= most && elapsed.abs() < MAX_DIFFERENCE
     }
 
     /// Removes an overtaken packet from the lost ones.
@@ -230,19 +231,19 @@ impl Clocks {
 
     /// Starts a new run of packets with the same return mode, and counts the previous
     /// one.
-    fn begin_alike(&mut self, returns: ReturnMode) {
-        match std::mem::replace(&mut self.alike, (returns, 1)) {
+    fn start_run(&mut self, returns: ReturnMode) {
+        match std::mem::replace(&mut self.current_run, (returns, 1)) {
             (_, 0) => {}
             (before, count) => *self.returns.entry(before).or_default() += count,
         }
     }
 
-    fn tell(mut self, topic: TopicId, findings: &mut Findings) {
-        self.begin_alike(self.sensor.returns);
+    fn report(mut self, topic: TopicId, findings: &mut Findings) {
+        self.start_run(self.sensor.returns);
         if let Some(jumps) = self.jumps {
             findings.add(jumps.of(topic));
         }
-        if let Some(text) = model::change(&self.returns) {
+        if let Some(text) = model::describe_changes(&self.returns) {
             findings.add(Finding::new(&code::RETURNS, text).of(topic));
         }
         if self.lost > 0 {
@@ -276,11 +277,11 @@ mod tests {
             let mut packet = [0; DATA_BYTES];
             packet[1_200..1_204].copy_from_slice(&stamp.to_le_bytes());
             let time = Timestamp::from_nanos(*nanos);
-            let outline = Firings::new(&packet).unwrap().outline();
-            clocks.packet(&Seen { offset: 7, time, outline });
+            let headers = Firings::new(&packet).unwrap().headers();
+            clocks.packet(&TimedHeaders { offset: 7, time, headers });
         }
         let mut findings = Findings::default();
-        clocks.tell(TopicId(0), &mut findings);
+        clocks.report(TopicId(0), &mut findings);
         findings.iter().map(|f| (f.code.name, f.count, f.text.clone())).collect()
     }
 

@@ -21,7 +21,25 @@ pub const CODES: &[&Code] = &[
     &RETURNS,
 ];
 
-const fn code(name: &'static str, severity: Severity, meaning: &'static str) -> Code {
+/// Returns the codes of a format, `own`, and those of lidars.
+pub(crate) const fn with_lidar_codes<const N: usize>(
+    own: &[&'static Code],
+) -> [&'static Code; N] {
+    let mut all = [CODES[0]; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = if at < own.len() { own[at] } else { CODES[at - own.len()] };
+        at += 1;
+    }
+    all
+}
+
+/// Creates a code.
+pub(crate) const fn code(
+    name: &'static str,
+    severity: Severity,
+    meaning: &'static str,
+) -> Code {
     Code { name, severity, meaning }
 }
 

@@ -33,7 +33,7 @@ pub(super) const DEGREES: &str = " deg";
 /// use logtool_velodyne::lidar::{CalibrationOrigin, LidarInfo};
 ///
 /// # fn example(topic: &Topic) {
-/// if let Some(info) = LidarInfo::of(topic)
+/// if let Some(info) = LidarInfo::from_topic(topic)
 ///     && info.calibration == CalibrationOrigin::Sent
 /// {
 ///     println!("{} sends its calibration", info.name);
@@ -75,7 +75,7 @@ pub struct LidarInfo<'t> {
 
 impl<'t> LidarInfo<'t> {
     /// Reads the metadata of `topic`, or returns `None` if it has no lidar.
-    pub fn of(topic: &'t Topic) -> Option<Self> {
+    pub fn from_topic(topic: &'t Topic) -> Option<Self> {
         let get = |key: &str| topic.metadata.get(key).map(String::as_str);
         let degrees = get(SCAN_START).and_then(|text| text.strip_suffix(DEGREES));
         Some(Self {

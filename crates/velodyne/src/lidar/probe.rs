@@ -8,9 +8,9 @@ use crate::{
     calibration::{Calibration, StatusStream},
     lidar::{
         Lidar, LidarOptions,
-        motion::{MotorProbe, RateProbe},
-        own_clock::ClockProbe,
-        stock,
+        lidar_clock::ClockProbe,
+        program_defaults,
+        rate_and_motor::{MotorProbe, RateProbe},
         utc_check::StatusTime,
     },
     model::{Evidence, Model, ReturnMode, Sensor},
@@ -20,7 +20,7 @@ use crate::{
 
 /// The number of packets that are examined. With six rounds of 4160 packets, a
 /// calibration is complete even if one packet in ten is lost.
-const ENOUGH: usize = 6 * 4_160;
+const MAX_PACKETS: usize = 6 * 4_160;
 
 /// Examines the first packets of a lidar.
 #[derive(Clone, Debug, Default)]
@@ -48,13 +48,13 @@ impl Probe {
             self.motor.add(firings.azimuths()[0]);
             self.tails.push_back(firings.tail());
             self.last = Some(time);
-            self.field.add(firings.outline(), time);
+            self.field.add(firings.headers(), time);
         }
     }
 
     /// Returns whether further packets would be ignored.
     pub fn is_enough(&self) -> bool {
-        self.tails.len() >= ENOUGH
+        self.tails.len() >= MAX_PACKETS
     }
 
     /// Returns the product ID of most packets, if they are of a model that sends one.
@@ -65,47 +65,49 @@ impl Probe {
     /// Returns the lidar, or `None` if neither its packets nor `options` determine the
     /// model.
     pub fn finish(self, options: &LidarOptions) -> Option<Lidar> {
-        let verdict = self.evidence.verdict();
-        let told = verdict.sensor;
-        let model = options.model.or(told.map(|sensor| sensor.model))?;
-        let returns = options.returns.or(told.map(|sensor| sensor.returns));
+        let detection = self.evidence.detect();
+        let detected = detection.sensor;
+        let model = options.model.or(detected.map(|sensor| sensor.model))?;
+        let returns = options.returns.or(detected.map(|sensor| sensor.returns));
         let sensor =
             Sensor { model, returns: returns.unwrap_or(ReturnMode::Strongest) };
-        let is_against = verdict.is_against(sensor);
-        let mut reasons = verdict.reasons;
-        let overruled = told.filter(|_| is_against).map(|told| {
+        let contradicts = detection.contradicts(sensor);
+        let mut reasons = detection.reasons;
+        let model_warning = detected.filter(|_| contradicts).map(|detected| {
             let why = reasons.join("; ");
             format!(
-                "decoded as {sensor}, as set by the user; the packets indicate {told}: {why}"
+                "decoded as {sensor}, as set by the user; the packets indicate {detected}: {why}"
             )
         });
-        if told != Some(sensor) {
+        if detected != Some(sensor) {
             reasons = vec!["set by the user".to_owned()];
         }
         let mut lidar = Lidar {
             sensor,
-            calibration: stock::calibration(model, options.points.formula),
-            complaint: None,
+            calibration: program_defaults::calibration(model, options.points.formula),
+            calibration_warning: None,
             points: options.points,
             clock: None,
-            tells_utc: false,
+            is_utc: false,
             hour_nanos: self.clock.hour(),
-            clock_remark: None,
+            clock_warning: None,
             reasons,
-            overruled,
-            conflicts: verdict.conflicts,
+            model_warning,
+            conflicts: detection.conflicts,
             rate_warning: self.rate.warning(sensor),
             motor_warning: self.motor.warning(),
             time_warnings: Vec::new(),
             status_time: None,
-            change: verdict.change.filter(|_| options.returns.is_none()),
+            returns_change: detection
+                .returns_change
+                .filter(|_| options.returns.is_none()),
         };
         lidar.points.fixed_returns |= options.returns.is_some();
         if let Some(sector) = self.field.finish(sensor) {
-            lidar.set_blanked(sector, options.keeps_cut);
+            lidar.set_blanked(sector, options.keep_scan_start);
         }
         if matches!(model, Model::Hdl64eS2 | Model::Hdl64eS3) {
-            lidar.listen(&self.tails, self.last);
+            lidar.read_status(&self.tails, self.last);
         }
         if let Some(calibration) = &options.calibration {
             // Files do not state whether the lidar corrects intensities, only its status
@@ -115,7 +117,7 @@ impl Probe {
             calibration.fit(model);
             lidar.calibration =
                 Calibration { sends_corrected_intensity, ..calibration };
-            lidar.complaint = None;
+            lidar.calibration_warning = None;
         }
         Some(lidar)
     }
@@ -123,24 +125,24 @@ impl Probe {
 
 impl Lidar {
     /// Reads the status of an HDL-64E from the last bytes of its packets.
-    fn listen(&mut self, tails: &VecDeque<Tail>, time: Option<Timestamp>) {
+    fn read_status(&mut self, tails: &VecDeque<Tail>, time: Option<Timestamp>) {
         let mut stream = StatusStream::new(self.sensor.packet_nanos() / 1e3);
         for tail in tails {
-            stream.add(tail.micros, tail.sort, tail.value);
+            stream.add(tail.micros, tail.status_type, tail.status_value);
         }
         let report = stream.report();
-        self.status_time = time
-            .zip(tails.back())
-            .and_then(|(time, tail)| StatusTime::of(&report, tail.micros, time));
+        self.status_time = time.zip(tails.back()).and_then(|(time, tail)| {
+            StatusTime::from_report(&report, tail.micros, time)
+        });
         let is_corrected = report.sends_corrected_intensity();
-        let complaint = report.complaint().unwrap_or_default();
-        let completed = report.completed(&self.calibration);
+        let incomplete = report.incomplete_lasers().unwrap_or_default();
+        let completed = report.complete_with(&self.calibration);
         match (report.calibration, completed) {
             (Some(calibration), _) => self.calibration = calibration,
             (None, Some(completed)) => {
                 let with = &self.calibration.origin;
-                self.complaint = Some(format!(
-                    "{complaint} ({} packets were examined, a whole calibration takes 4160): \
+                self.calibration_warning = Some(format!(
+                    "{incomplete} ({} packets were examined, a whole calibration takes 4160): \
                      their missing values are those of another lidar ({with}), and their \
                      points may be off by decimetres",
                     tails.len()
@@ -148,14 +150,14 @@ impl Lidar {
                 self.calibration = completed;
             }
             (None, None) => {
-                self.complaint = Some(format!(
-                    "{complaint} ({} packets were examined, a whole calibration takes 4160)",
+                self.calibration_warning = Some(format!(
+                    "{incomplete} ({} packets were examined, a whole calibration takes 4160)",
                     tails.len()
                 ));
             }
         }
         self.calibration.sends_corrected_intensity = is_corrected;
-        self.tells_utc = matches!(report.gps, Some(b'A' | b'V'));
+        self.is_utc = matches!(report.gps, Some(b'A' | b'V'));
         self.clock = report.gps.map(|gps| match gps {
             b'A' => "locked: pulse and NMEA".to_owned(),
             b'V' => "NMEA only, no pulse".to_owned(),

@@ -5,10 +5,14 @@
 
 use logtool_core::Timestamp;
 
-use crate::{calibration::StreamReport, lidar::Lidar};
+use crate::{
+    calendar::days_since_1970,
+    calibration::StreamReport,
+    hour::{HOUR, around_hour, past_hour},
+    lidar::Lidar,
+};
 
 const SECOND: i64 = 1_000_000_000;
-const HOUR: i64 = 3_600 * SECOND;
 const DAY: i64 = 24 * HOUR;
 
 /// The week number of GPS overflows after this duration.
@@ -35,7 +39,7 @@ pub(super) struct StatusTime {
 
 impl StatusTime {
     /// Returns the time in status bytes, if it is valid and a receiver set it.
-    pub(super) fn of(
+    pub(super) fn from_report(
         report: &StreamReport,
         micros: u32,
         time: Timestamp,
@@ -57,7 +61,7 @@ impl StatusTime {
     fn contradictions(self, to_unix: Option<i64>) -> Vec<String> {
         let mut all = Vec::new();
         let stamp = i64::from(self.micros) * 1_000;
-        if !STATUS_AGE.contains(&around(stamp - self.utc)) {
+        if !STATUS_AGE.contains(&around_hour(stamp - self.utc)) {
             all.push(format!(
                 "the status bytes state {} past the hour, and the packets {}: one of them is \
                  wrong",
@@ -73,12 +77,13 @@ impl StatusTime {
         if !STATUS_AGE.contains(&ahead) {
             let weeks = ahead.saturating_add(ROLLOVER / 2).div_euclid(ROLLOVER);
             let rest = ahead - weeks.saturating_mul(ROLLOVER);
-            let why = match weeks > 0 && rest.abs() < DAY {
-                true => format!(
+            let why = if weeks > 0 && rest.abs() < DAY {
+                format!(
                     ": {} weeks, so the week number of the GPS receiver has overflowed",
                     1_024 * weeks
-                ),
-                false => String::new(),
+                )
+            } else {
+                String::new()
             };
             let way = if ahead > 0 { "behind" } else { "ahead of" };
             all.push(format!(
@@ -95,7 +100,7 @@ impl Lidar {
     /// `to_unix` nanoseconds makes that UTC. `to_unix` is `None` if the log states no
     /// date.
     pub fn compare_clocks(&mut self, to_unix: Option<i64>) {
-        if !self.sensor.model.tells_time() {
+        if !self.sensor.model.has_timestamps() {
             return;
         }
         let status = self.status_time.take();
@@ -103,7 +108,7 @@ impl Lidar {
             status.map_or_else(Vec::new, |status| status.contradictions(to_unix));
         if let (Some(hour), Some(to_unix)) = (self.hour_nanos, to_unix) {
             // An hour of the lidar begins at `hour` on the clock of the log.
-            let ahead = around(hour.wrapping_neg().wrapping_sub(to_unix));
+            let ahead = around_hour(hour.wrapping_neg().wrapping_sub(to_unix));
             self.time_warnings.extend(scale(ahead).map(|scale| {
                 format!(
                     "the time of the lidar is {:.3} s ahead of the clock of the log: it looks \
@@ -121,28 +126,6 @@ pub(crate) fn scale(ahead: i64) -> Option<String> {
     found.map(|(name, offset)| format!("{name} ({} s ahead of UTC)", offset / SECOND))
 }
 
-/// Returns the equivalent time between half an hour before and half an hour after the
-/// hour.
-fn around(nanos: i64) -> i64 {
-    let off = nanos.rem_euclid(HOUR);
-    if off > HOUR / 2 { off - HOUR } else { off }
-}
-
-/// Returns the days from 1970-01-01 to a date.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    // The year starts in March here, so that the leap day is its last day.
-    let (year, month) =
-        if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
-    let leap_days = year / 4 - year / 100 + year / 400;
-    365 * year + leap_days + (153 * month + 2) / 5 + day - 719_469
-}
-
-/// Returns minutes and seconds past the hour, e.g. `25:00.010`.
-fn past_hour(nanos: i64) -> String {
-    let millis = nanos / 1_000_000;
-    format!("{:02}:{:02}.{:03}", millis / 60_000, millis / 1_000 % 60, millis % 1_000)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,21 +133,7 @@ mod tests {
     /// 2010-09-30 13:00:00 UTC: date -u -d "2010-09-30 13:00" +%s
     const UTC: i64 = 1_285_851_600 * SECOND;
 
-    #[test]
-    fn dates_are_counted_like_the_date_command() {
-        // date -u -d "2010-09-30" +%s, and so on, over 86400.
-        for (date, days) in [
-            ((2010, 9, 30), 14_882),
-            ((1970, 1, 1), 0),
-            ((2000, 2, 29), 11_016),
-            ((2024, 3, 1), 19_783),
-            ((2099, 12, 31), 47_481),
-        ] {
-            assert_eq!(days_since_1970(date.0, date.1, date.2), days, "{date:?}");
-        }
-    }
-
-    fn told(utc: i64, micros: u32, host: i64) -> Vec<String> {
+    fn contradictions(utc: i64, micros: u32, host: i64) -> Vec<String> {
         let time = Timestamp::from_nanos(host);
         StatusTime { utc, micros, time }.contradictions(Some(0))
     }
@@ -172,24 +141,24 @@ mod tests {
     #[test]
     fn consistent_status_bytes_are_not_reported_across_the_hour() {
         let none: [String; 0] = [];
-        assert_eq!(told(UTC, 167_200, UTC + 167_200_000), none);
-        assert_eq!(told(UTC - SECOND, 900_000, UTC + 900_000_000), none);
-        assert_eq!(told(UTC, 3_599_900_000, UTC - 100_000_000), none);
+        assert_eq!(contradictions(UTC, 167_200, UTC + 167_200_000), none);
+        assert_eq!(contradictions(UTC - SECOND, 900_000, UTC + 900_000_000), none);
+        assert_eq!(contradictions(UTC, 3_599_900_000, UTC - 100_000_000), none);
     }
 
     #[test]
     fn status_bytes_that_contradict_packets_or_log_are_reported() {
-        let stamp = told(UTC, 1_500_010_000, UTC);
+        let stamp = contradictions(UTC, 1_500_010_000, UTC);
         assert!(
             stamp[0].contains("00:00.000 past the hour, and the packets 25:00.010")
         );
         assert_eq!(stamp.len(), 1);
-        let day = told(UTC - DAY, 0, UTC);
+        let day = contradictions(UTC - DAY, 0, UTC);
         assert!(day[0].contains("86400 s behind the clock of the log"), "{day:?}");
-        let ahead = told(UTC + 2_400 * SECOND, 2_400_000_000, UTC);
+        let ahead = contradictions(UTC + 2_400 * SECOND, 2_400_000_000, UTC);
         assert!(ahead[0].contains("2400 s ahead of the clock"), "{ahead:?}");
         for weeks in [1_024, 2_048] {
-            let text = told(UTC - weeks * 7 * DAY, 0, UTC);
+            let text = contradictions(UTC - weeks * 7 * DAY, 0, UTC);
             let expected = format!("{weeks} weeks, so the week number");
             assert!(text[0].contains(&expected), "{text:?}");
         }

@@ -12,10 +12,10 @@ use crate::{
 
 /// The maximum number of packets that are examined: two rounds of the status of an
 /// HDL-64E.
-const ENOUGH: u64 = 8_400;
+const MAX_PACKETS: u64 = 8_400;
 
 /// The maximum number of stored intervals between packets with one return mode.
-const INTERVALS: usize = 1_024;
+const MAX_INTERVALS: usize = 1_024;
 
 /// Statistics of the packets of one sensor, added in the order of arrival.
 ///
@@ -24,7 +24,7 @@ const INTERVALS: usize = 1_024;
 ///
 /// let mut evidence = Evidence::default();
 /// evidence.add(&[0; 100]); // not a data packet: counted, not examined
-/// assert!(evidence.verdict().sensor.is_none());
+/// assert!(evidence.detect().sensor.is_none());
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
@@ -36,14 +36,14 @@ pub struct Evidence {
     /// The number of packets for each pair of last bytes.
     pub(super) tails: BTreeMap<(u8, u8), u64>,
     /// The packets by the return mode that they state.
-    pub(super) sorts: BTreeMap<Option<ReturnMode>, Sort>,
+    pub(super) modes: BTreeMap<Option<ReturnMode>, ModePackets>,
     /// The time and the return mode of the previous packet.
     last: Option<(u32, Option<ReturnMode>)>,
 }
 
 /// Packets with the same return mode.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sort {
+pub(super) struct ModePackets {
     pub(super) packets: u64,
     /// Microseconds between consecutive packets, for the first packets.
     pub(super) intervals: Vec<u32>,
@@ -74,34 +74,34 @@ impl Evidence {
             return;
         };
         self.packets += 1;
-        if self.packets > ENOUGH {
+        if self.packets > MAX_PACKETS {
             return;
         }
-        let packet = packet.outline();
-        let pattern = Pattern::of(packet.flags);
+        let packet = packet.headers();
+        let pattern = Pattern::from_flags(packet.flags);
         *self.patterns.entry(pattern).or_default() += 1;
         let tail = packet.tail;
-        *self.tails.entry((tail.sort, tail.value)).or_default() += 1;
+        *self.tails.entry((tail.status_type, tail.status_value)).or_default() += 1;
         let returns = match pattern {
             Pattern::First => by_byte(&packet),
             Pattern::Alternating => by_azimuths(&packet),
             Pattern::FourBanks | Pattern::FourBanksTwice => by_banks(&packet),
             Pattern::OneInFour | Pattern::Unknown => None,
         };
-        let sort = self.sorts.entry(returns).or_default();
-        sort.packets += 1;
+        let mode_packets = self.modes.entry(returns).or_default();
+        mode_packets.packets += 1;
         if let Some((last, before)) = self.last.replace((tail.micros, returns)) {
             let interval = tail.micros.wrapping_sub(last);
             let is_one = returns == before && interval < 10_000;
-            if is_one && sort.intervals.len() < INTERVALS {
-                sort.intervals.push(interval);
+            if is_one && mode_packets.intervals.len() < MAX_INTERVALS {
+                mode_packets.intervals.push(interval);
             }
         }
     }
 
     /// Returns true if further packets would only be counted.
-    pub fn is_enough(&self) -> bool {
-        self.packets >= ENOUGH
+    pub fn is_complete(&self) -> bool {
+        self.packets >= MAX_PACKETS
     }
 
     /// Returns the number of packets whose last two bytes satisfy `is`.
@@ -135,14 +135,16 @@ impl Evidence {
     /// Returns the return mode that most packets state, or `None` if they do not state
     /// one.
     pub(super) fn returns(&self) -> Option<ReturnMode> {
-        *self.sorts.iter().max_by_key(|(_, sort)| sort.packets)?.0
+        *self.modes.iter().max_by_key(|(_, mode_packets)| mode_packets.packets)?.0
     }
 
     /// Returns the microseconds between consecutive packets with this return mode.
     fn intervals(&self, returns: ReturnMode) -> &[u32] {
-        let sorts = [Some(returns), None].into_iter();
-        let sorts = sorts.filter_map(|returns| self.sorts.get(&returns));
-        sorts.max_by_key(|sort| sort.packets).map_or(&[], |sort| &sort.intervals)
+        let modes = [Some(returns), None].into_iter();
+        let modes = modes.filter_map(|returns| self.modes.get(&returns));
+        modes
+            .max_by_key(|mode_packets| mode_packets.packets)
+            .map_or(&[], |mode_packets| &mode_packets.intervals)
     }
 
     /// Returns the usual time between packets with this return mode in microseconds: the
@@ -170,21 +172,22 @@ impl Evidence {
 
     /// Returns the median deviation of the intervals of this return mode from the nearest
     /// small multiple of `period`, as a fraction of `period`.
-    pub(super) fn misses(&self, returns: ReturnMode, period: f64) -> f64 {
+    pub(super) fn deviation(&self, returns: ReturnMode, period: f64) -> f64 {
         let times = |micros: &u32| f64::from(*micros) / period;
         let few = self.intervals(returns).iter().map(times).filter(|n| *n < 4.5);
         let mut off: Vec<f64> = few.map(|n| (n - n.round().max(1.0)).abs()).collect();
         let middle = off.len() / 2;
-        match off.is_empty() {
-            true => 0.0,
-            false => *off.select_nth_unstable_by(middle, f64::total_cmp).1,
+        if off.is_empty() {
+            0.0
+        } else {
+            *off.select_nth_unstable_by(middle, f64::total_cmp).1
         }
     }
 }
 
 impl Pattern {
-    fn of(flags: [u16; BLOCKS]) -> Self {
-        let banks = flags.map(Bank::of_flag);
+    fn from_flags(flags: [u16; BLOCKS]) -> Self {
+        let banks = flags.map(Bank::from_flag);
         let is = |at: fn(usize) -> Option<Bank>| (0..BLOCKS).all(|i| banks[i] == at(i));
         let in_turn =
             |i: usize| [Bank::First, Bank::Second, Bank::Third, Bank::Fourth][i % 4];

@@ -61,9 +61,9 @@ pub struct Sensor {
 
 /// The instant of a packet that its timestamp refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Anchor {
+pub enum TimestampReference {
     /// The first firing.
-    First,
+    FirstFiring,
     /// The end of the last firing cycle (HDL-64E S2 manual, appendix G: the offsets of
     /// the firings are subtracted from the time of the packet).
     End,
@@ -124,7 +124,7 @@ impl Model {
 
     /// Returns whether its packets have a timestamp, which counts from the start of the
     /// hour.
-    pub const fn tells_time(self) -> bool {
+    pub const fn has_timestamps(self) -> bool {
         !matches!(self, Self::Hdl64eS1)
     }
 
@@ -141,8 +141,12 @@ impl Model {
     }
 
     /// Returns the instant of a packet that its timestamp refers to.
-    pub const fn anchor(self) -> Anchor {
-        if self.is_hdl64e() { Anchor::End } else { Anchor::First }
+    pub const fn timestamp_reference(self) -> TimestampReference {
+        if self.is_hdl64e() {
+            TimestampReference::End
+        } else {
+            TimestampReference::FirstFiring
+        }
     }
 
     /// Returns the product ID that its packets end in. An HDL-64E has none.

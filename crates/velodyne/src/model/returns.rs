@@ -4,31 +4,31 @@ use std::collections::BTreeMap;
 
 use crate::{
     model::kind::{Model, ReturnMode, Sensor},
-    packet::{BLOCKS, Outline},
+    packet::{BLOCKS, PacketHeaders},
 };
 
 impl Sensor {
     /// Returns the sensor with the return mode that `packet` states, or unchanged if it
     /// states none.
     #[must_use]
-    pub fn told_by(self, packet: &Outline) -> Self {
-        let told = match self.model {
+    pub fn with_mode_of(self, packet: &PacketHeaders) -> Self {
+        let stated = match self.model {
             Model::Hdl64eS1 | Model::Hdl64eS2 => None,
             // An S3 does not state which of the single return modes is set.
-            Model::Hdl64eS3 => by_azimuths(packet).filter(|told| {
-                (*told == ReturnMode::Dual) != (self.returns == ReturnMode::Dual)
+            Model::Hdl64eS3 => by_azimuths(packet).filter(|stated| {
+                (*stated == ReturnMode::Dual) != (self.returns == ReturnMode::Dual)
             }),
             model if model.is_vls128() => by_banks(packet),
             _ => by_byte(packet),
         };
-        Self { returns: told.unwrap_or(self.returns), ..self }
+        Self { returns: stated.unwrap_or(self.returns), ..self }
     }
 }
 
 /// Detects the mode from the last byte but one (VLP-16 manual, table 9-2). In dual return
 /// mode, two consecutive blocks have the same azimuth.
-pub(super) fn by_byte(packet: &Outline) -> Option<ReturnMode> {
-    match packet.tail.sort {
+pub(super) fn by_byte(packet: &PacketHeaders) -> Option<ReturnMode> {
+    match packet.tail.status_type {
         0x37 => Some(ReturnMode::Strongest),
         0x38 => Some(ReturnMode::Last),
         0x39 => {
@@ -42,7 +42,7 @@ pub(super) fn by_byte(packet: &Outline) -> Option<ReturnMode> {
 
 /// Detects the mode of an HDL-64E. In dual return mode four blocks have the same azimuth,
 /// otherwise two. Returns `None` if the head does not turn.
-pub(super) fn by_azimuths(packet: &Outline) -> Option<ReturnMode> {
+pub(super) fn by_azimuths(packet: &PacketHeaders) -> Option<ReturnMode> {
     let [a, _, b, _, c, _, d, _, e, _, f, _]: [u16; BLOCKS] = packet.azimuths;
     if a == b && b != c && c == d && d != e && e == f {
         return Some(ReturnMode::Dual);
@@ -52,7 +52,7 @@ pub(super) fn by_azimuths(packet: &Outline) -> Option<ReturnMode> {
 
 /// Detects the mode of a VLS-128. In dual return mode two consecutive blocks are of the
 /// same bank.
-pub(super) fn by_banks(packet: &Outline) -> Option<ReturnMode> {
+pub(super) fn by_banks(packet: &PacketHeaders) -> Option<ReturnMode> {
     let [first, second, ..] = packet.flags;
     match by_byte(packet) {
         _ if first == second => Some(ReturnMode::Dual),
@@ -63,7 +63,7 @@ pub(super) fn by_banks(packet: &Outline) -> Option<ReturnMode> {
 
 /// Describes the number of packets of each mode, or returns `None` if all have the same
 /// mode.
-pub(crate) fn change(packets: &BTreeMap<ReturnMode, u64>) -> Option<String> {
+pub(crate) fn describe_changes(packets: &BTreeMap<ReturnMode, u64>) -> Option<String> {
     let of = |(returns, count): (&ReturnMode, &u64)| match count {
         1 => format!("{returns} in 1 packet"),
         count => format!("{returns} in {count} packets"),

@@ -14,17 +14,19 @@ use crate::{
     model::Sensor,
     packet::Firings,
     points::{
-        modes::Modes,
+        block::table::{PARTIAL, Table},
         options::{PointOptions, TimeSource},
-        scan::{ScanIndex, Scans},
-        table::{PARTIAL, Table},
-        tracker::ScanTracker,
-        unpack::Moment,
+        packet_decoder::PacketTime,
+        return_modes::ModeDecoders,
+        scans::{
+            index::{ScanIndex, Scans},
+            tracker::ScanTracker,
+        },
     },
 };
 
 /// The maximum number of points in a batch. Arrow offsets are `i32`.
-const MOST_ROWS: usize = i32::MAX as usize;
+const MAX_ROWS: usize = i32::MAX as usize;
 
 /// Decodes records that are data packets of 1206 bytes to rows of
 /// [points](crate::points::schema).
@@ -37,7 +39,7 @@ const MOST_ROWS: usize = i32::MAX as usize;
 pub struct PointDecoder {
     sensor: Sensor,
     time: TimeSource,
-    modes: Modes,
+    modes: ModeDecoders,
     scans: Scans,
     table: Table,
     schema: SchemaRef,
@@ -58,12 +60,12 @@ impl PointDecoder {
         options: PointOptions,
         columns: &Columns,
     ) -> Result<Self> {
-        calibration.suits(sensor.model)?;
+        calibration.check_model(sensor.model)?;
         let table = Table::new(columns.only.as_deref())?;
         Ok(Self {
             sensor,
             time: options.time,
-            modes: Modes::new(sensor, calibration, options),
+            modes: ModeDecoders::new(sensor, calibration, options),
             scans: Scans::Tracked(Box::new(ScanTracker::new(sensor, options))),
             schema: table.schema().clone(),
             table,
@@ -76,7 +78,7 @@ impl PointDecoder {
     #[must_use]
     pub fn with_scans(mut self, scans: Scans) -> Self {
         if let Scans::Indexed(index) = &scans {
-            self.schema = telling(&self.schema, index, self.within);
+            self.schema = with_partial_scans(&self.schema, index, self.within);
         }
         self.scans = scans;
         self
@@ -87,25 +89,25 @@ impl PointDecoder {
     pub fn add(&mut self, record: Record<'_>) -> bool {
         let Some(packet) = Firings::new(record.payload) else { return false };
         let record_nanos = record.time.as_nanos();
-        let outline = packet.outline();
-        let micros = outline.tail.micros;
+        let headers = packet.headers();
+        let micros = headers.tail.micros;
         let nanos = self.time.nanos(self.sensor.model, record_nanos, micros);
         // A packet without a time has points without times.
-        let is_told = record.time != Timestamp::MAX;
+        let has_time = record.time != Timestamp::MAX;
         // Keep one second of distance from either limit, so that no firing exceeds it.
         let nanos = nanos.clamp(i64::MIN + 1_000_000_000, i64::MAX - 1_000_000_000);
-        let moment = Moment { offset: record.offset, record_nanos, nanos };
+        let packet_time = PacketTime { offset: record.offset, record_nanos, nanos };
         let before = self.table.rows();
-        let unpacker = self.modes.of(&outline);
+        let decoder = self.modes.decoder_for(&headers);
         let (table, scans) = (&mut self.table, &mut self.scans);
-        let is_one = unpacker.add(table, scans, packet, &outline, moment);
-        if !is_told {
+        let is_packet = decoder.add(table, scans, packet, &headers, packet_time);
+        if !has_time {
             self.table.forget_times(before);
         }
         if self.within != TimeRange::ALL {
-            self.table.keep(before, self.within);
+            self.table.retain_times(before, self.within);
         }
-        is_one
+        is_packet
     }
 }
 
@@ -115,9 +117,9 @@ impl Decoder for PointDecoder {
     }
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
-        self.table.make_room();
+        self.table.reserve();
         for record in run.records() {
-            if self.table.rows() > MOST_ROWS - 1_000 || !self.add(record) {
+            if self.table.rows() > MAX_ROWS - 1_000 || !self.add(record) {
                 record.undecodable().add_to(damage);
             }
         }
@@ -143,7 +145,11 @@ impl Decoder for PointDecoder {
 
 /// Returns `schema` with the list of partial scans, among those with points in `within`,
 /// in the metadata of the column `scan`.
-fn telling(schema: &Schema, scans: &ScanIndex, within: TimeRange) -> SchemaRef {
+fn with_partial_scans(
+    schema: &Schema,
+    scans: &ScanIndex,
+    within: TimeRange,
+) -> SchemaRef {
     let fields = schema.fields().iter().map(|field| {
         let mut field = Field::clone(field);
         if field.name() == "scan" {
@@ -160,10 +166,9 @@ mod tests {
     use logtool_core::{TopicId, View};
 
     use super::*;
-    use crate::{
-        model::{Model, ReturnMode},
-        packet::DATA_BYTES,
-    };
+    use crate::model::Model;
+    use crate::model::ReturnMode;
+    use crate::packet::DATA_BYTES;
 
     /// Returns a packet of twelve blocks of 32 returns, all with a distance.
     fn packet() -> [u8; DATA_BYTES] {
@@ -174,7 +179,7 @@ mod tests {
 
     fn decoder(only: Option<Vec<usize>>) -> PointDecoder {
         let sensor = Sensor { model: Model::Vlp16, returns: ReturnMode::Strongest };
-        let calibration = Calibration::of_model(sensor.model);
+        let calibration = Calibration::for_model(sensor.model);
         let columns = Columns { only, ..Columns::all(View::Nested) };
         let options = PointOptions::default();
         PointDecoder::new(sensor, &calibration, options, &columns).unwrap()

@@ -6,9 +6,9 @@ use logtool_core::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    model::{Anchor, Model, Sensor},
-    packet::Outline,
-    points::blanked::BlankedSector,
+    model::{Model, Sensor, TimestampReference},
+    packet::PacketHeaders,
+    points::rotation::blanked_sector::BlankedSector,
 };
 
 /// The formula for computing points.
@@ -84,7 +84,7 @@ pub struct PointOptions {
     pub axes: Axes,
     /// The azimuth at which scans start, in hundredths of a degree, clockwise from the
     /// front.
-    pub cut: u16,
+    pub scan_start: u16,
     /// The source of the times.
     pub time: TimeSource,
     /// Whether to decode all packets in the return mode of the sensor, even if they state
@@ -98,16 +98,16 @@ pub struct PointOptions {
 
 impl PointOptions {
     /// Returns the sensor with the return mode for decoding `packet`.
-    pub(crate) fn sensor(self, sensor: Sensor, packet: &Outline) -> Sensor {
-        if self.fixed_returns { sensor } else { sensor.told_by(packet) }
+    pub(crate) fn sensor(self, sensor: Sensor, packet: &PacketHeaders) -> Sensor {
+        if self.fixed_returns { sensor } else { sensor.with_mode_of(packet) }
     }
 
     /// Returns whether the time source of a lidar of this `model` gives the time of the
     /// last firing of a packet, if the packet crosses a blanked sector.
     pub(super) fn is_timed_at_end(self, model: Model) -> bool {
         match self.time {
-            TimeSource::Sensor { .. } if model.tells_time() => {
-                model.anchor() == Anchor::End
+            TimeSource::Sensor { .. } if model.has_timestamps() => {
+                model.timestamp_reference() == TimestampReference::End
             }
             _ => self.blanked.is_some_and(|sector| sector.is_stamped_at_end),
         }
@@ -125,7 +125,7 @@ impl Formula {
     ];
 
     /// Returns whether the formula corrects intensities that the lidar already corrected.
-    pub const fn corrects_corrected(self) -> bool {
+    pub const fn corrects_twice(self) -> bool {
         matches!(self, Self::Ros | Self::VelodyneDecoder)
     }
 

@@ -2,10 +2,10 @@
 
 use logtool_core::{
     Code,
-    Severity::{self, Note, Warning},
+    Severity::{Note, Warning},
 };
 
-use crate::lidar;
+use crate::lidar::{self, code};
 
 /// All codes except those of the lidar.
 pub(crate) const OWN: &[&Code] = &[
@@ -23,22 +23,8 @@ pub(crate) const OWN: &[&Code] = &[
 ];
 
 /// All codes.
-pub(crate) const CODES: &[&Code] = &{
-    let mut all = [&DIGIT; OWN.len() + lidar::CODES.len()];
-    let mut at = 0;
-    while at < all.len() {
-        all[at] = match at < OWN.len() {
-            true => OWN[at],
-            false => lidar::CODES[at - OWN.len()],
-        };
-        at += 1;
-    }
-    all
-};
-
-const fn code(name: &'static str, severity: Severity, meaning: &'static str) -> Code {
-    Code { name, severity, meaning }
-}
+pub(crate) const CODES: &[&Code] =
+    &lidar::with_lidar_codes::<{ OWN.len() + lidar::CODES.len() }>(OWN);
 
 pub(crate) static DIGIT: Code = code(
     "vel.validity.digit",

@@ -7,10 +7,10 @@ use logtool_core::{
 };
 
 use crate::vel::{
-    judge::{Judge, Look, Message, SIGHT},
-    notes::Notes,
-    time,
-    topics::TopicKind,
+    classifier::{CLASSIFIED_BYTES, Classification, Message, MessageClassifier},
+    decode::topics::TopicKind,
+    format_state::FormatState,
+    program_clock,
     wire::{self, HEADER_LEN, SIZE_LEN},
 };
 
@@ -21,8 +21,8 @@ pub(crate) struct VelCursor {
 }
 
 struct Reader {
-    notes: Arc<Notes>,
-    judge: Judge,
+    format_state: Arc<FormatState>,
+    classifier: MessageClassifier,
     selection: Selection,
     /// The times of messages that may contain selected points.
     time_of_points: TimeRange,
@@ -36,15 +36,16 @@ impl VelCursor {
     pub(crate) fn new(
         walk: Walk,
         end: u64,
-        notes: Arc<Notes>,
+        format_state: Arc<FormatState>,
         selection: Selection,
         reach: Reach,
     ) -> Self {
         let at = walk.position();
-        let gap = NextGap::new(&notes.gaps, at);
-        let judge = Judge { size_field: notes.size_field, end };
+        let gap = NextGap::new(&format_state.gaps, at);
+        let classifier = MessageClassifier { size_field: format_state.size_field, end };
         let time_of_points = reach.of(selection.time);
-        let reader = Reader { notes, judge, selection, time_of_points, gap };
+        let reader =
+            Reader { format_state, classifier, selection, time_of_points, gap };
         Self { walk, reader }
     }
 }
@@ -64,24 +65,27 @@ impl Reader {
     /// Reads the message at `at` of the file, which is at `used` of the block. `rest`
     /// contains the bytes of the block from there on.
     fn step(&mut self, block: &mut Block, at: u64, rest: &[u8], used: usize) -> Step {
-        if let Some(gap) = self.gap.step(&self.notes.gaps, at) {
+        if let Some(gap) = self.gap.step(&self.format_state.gaps, at) {
             return gap;
         }
-        if at >= self.notes.messages.1 {
+        if at >= self.format_state.messages.1 {
             // The bytes after the last message.
             return Step::Whole { len: rest.len().max(1) };
         }
-        let left = self.judge.end.saturating_sub(at);
-        if (rest.len() as u64) < left.min(SIGHT as u64) {
-            return Step::Partial { len: left.min(SIGHT as u64) as usize };
+        let left = self.classifier.end.saturating_sub(at);
+        if (rest.len() as u64) < left.min(CLASSIFIED_BYTES as u64) {
+            return Step::Partial { len: left.min(CLASSIFIED_BYTES as u64) as usize };
         }
-        let broken = self.notes.broken_at(at).and_then(|broken| {
+        let broken = self.format_state.broken_at(at).and_then(|broken| {
             let (_, header) = wire::message(rest)?;
             Some(Message { header, len: broken.len, fits: false })
         });
-        let message = match (self.judge.look(at, rest), broken) {
+        let message = match (self.classifier.classify(at, rest), broken) {
             (_, Some(message)) => message,
-            (Look::Message(message) | Look::Odd(message), None) => message,
+            (
+                Classification::Message(message) | Classification::Anomalous(message),
+                None,
+            ) => message,
             // The index pass saw something else here: the file has changed since.
             _ => return Step::Whole { len: rest.len().max(1) },
         };
@@ -96,15 +100,15 @@ impl Reader {
     }
 
     fn record(&self, block: &mut Block, message: &Message, used: usize, len: usize) {
-        let kind = TopicKind::of(message);
-        let time = time::of_millis(message.header.millis);
-        let Some(topic) = self.notes.topic(kind) else { return };
+        let kind = TopicKind::for_message(message);
+        let time = program_clock::from_millis(message.header.millis);
+        let Some(topic) = self.format_state.topic(kind) else { return };
         let place = used + SIZE_LEN..used + len;
         if self.selection.wants(topic, time) {
             block.push(topic, time, place.clone());
         }
-        let is_valid = message.header.validity == self.notes.valid;
-        if let Some(points) = self.notes.points
+        let is_valid = message.header.validity == self.format_state.valid;
+        if let Some(points) = self.format_state.points
             && kind == TopicKind::Packets
             && is_valid
             && len > HEADER_LEN

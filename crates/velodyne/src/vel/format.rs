@@ -11,11 +11,13 @@ use crate::{
     lidar::LidarOptions,
     vel::{
         codes,
-        import_packets::{self, Adopter},
+        format_state::FORMAT_NAME,
         log::VelLog,
-        notes::FORMAT_NAME,
-        sink::VelSink,
         wire,
+        write::{
+            import_packets::{self, PacketImporter},
+            record_sink::VelSink,
+        },
     },
 };
 
@@ -30,7 +32,7 @@ pub struct Vel {
 
 impl Vel {
     /// Creates the format with options for the lidars of its logs.
-    pub const fn of(lidar: LidarOptions) -> Self {
+    pub const fn with_lidar(lidar: LidarOptions) -> Self {
         Self { lidar }
     }
 }
@@ -41,10 +43,7 @@ impl Format for Vel {
     }
 
     fn likeness(&self, _name: &str, head: &[u8]) -> Likeness {
-        match head.starts_with(&wire::MAGIC) {
-            true => Likeness::Certain,
-            false => Likeness::No,
-        }
+        if head.starts_with(&wire::MAGIC) { Likeness::Certain } else { Likeness::No }
     }
 
     fn codes(&self) -> &'static [&'static Code] {
@@ -75,16 +74,18 @@ impl Format for Vel {
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
         let out = BufWriter::with_capacity(64 << 10, out);
-        match extracts.iter().any(import_packets::takes) {
-            true => Ok(Box::new(Adopter::new(out, extracts, options)?)),
-            false => Ok(Box::new(VelSink::new(out, extracts, options)?)),
+        if extracts.iter().any(import_packets::can_import) {
+            Ok(Box::new(PacketImporter::new(out, extracts, options)?))
+        } else {
+            Ok(Box::new(VelSink::new(out, extracts, options)?))
         }
     }
 
     fn leaves_out(&self, extract: &Extract<'_>) -> Vec<LeftOut> {
-        match extract.manifest.format == FORMAT_NAME {
-            true => Vec::new(),
-            false => import_packets::leaves_out(extract),
+        if extract.manifest.format == FORMAT_NAME {
+            Vec::new()
+        } else {
+            import_packets::leaves_out(extract)
         }
     }
 }

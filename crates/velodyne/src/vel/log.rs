@@ -8,17 +8,17 @@ use logtool_core::{
 };
 
 use crate::{
-    lidar::{Lidar, LidarOptions, Packets, ScanCache},
+    anomaly,
+    lidar::{Lidar, LidarOptions, PacketExtractor, ScanCache},
     model::Sensor,
-    oddity,
     points::ScanIndex,
     vel::{
+        build_manifest::build_manifest,
         codes,
         cursor::VelCursor,
-        index::IndexVerdict,
-        notes::{FORMAT_NAME, Notes},
-        points::{self, VelPoints},
-        survey::survey,
+        decode::points::{self, VelPoints},
+        format_state::{FORMAT_NAME, FormatState},
+        second_index::IndexStatus,
         wire::SizeField,
     },
 };
@@ -27,7 +27,7 @@ use crate::{
 pub struct VelLog {
     source: Arc<dyn Source>,
     manifest: Arc<Manifest>,
-    notes: Arc<Notes>,
+    format_state: Arc<FormatState>,
     options: OpenOptions,
     scans: ScanCache,
 }
@@ -51,27 +51,29 @@ impl VelLog {
         options: OpenOptions,
         lidar: &LidarOptions,
     ) -> Result<Self> {
-        let (manifest, notes) = survey(&source, options, lidar)?;
-        let log = Self::new(source, Arc::new(manifest), notes, options);
-        log.with_later_field(lidar.keeps_cut)
+        let (manifest, format_state) = build_manifest(&source, options, lidar)?;
+        let log = Self::new(source, Arc::new(manifest), format_state, options);
+        log.with_late_blanking(lidar.keep_scan_start)
     }
 
     /// Searches the whole log for a sector that its lidar blanks.
-    fn with_later_field(mut self, keeps_cut: bool) -> Result<Self> {
-        let (Some(topic), Some(lidar)) = (self.notes.points, &self.notes.lidar) else {
+    fn with_late_blanking(mut self, keep_scan_start: bool) -> Result<Self> {
+        let (Some(topic), Some(lidar)) =
+            (self.format_state.points, &self.format_state.lidar)
+        else {
             return Ok(self);
         };
         let packets = packets(lidar.sensor);
-        let Some(field) = lidar.later_field(&self, topic, packets)? else {
+        let Some(field) = lidar.late_blanking(&self, topic, packets)? else {
             return Ok(self);
         };
         let manifest = Arc::make_mut(&mut self.manifest);
-        let notes = Arc::make_mut(&mut self.notes);
-        if let Some(lidar) = &mut notes.lidar {
-            lidar.set_blanked(field, keeps_cut);
+        let format_state = Arc::make_mut(&mut self.format_state);
+        if let Some(lidar) = &mut format_state.lidar {
+            lidar.set_blanked(field, keep_scan_start);
             lidar.update(manifest, topic);
         }
-        manifest.notes = Manifest::note(notes)?;
+        manifest.notes = Manifest::note(format_state)?;
         Ok(self)
     }
 
@@ -84,33 +86,33 @@ impl VelLog {
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Self> {
-        let notes: Notes = manifest.noted(FORMAT_NAME)?;
-        Ok(Self::new(source, manifest, notes, options))
+        let format_state: FormatState = manifest.noted(FORMAT_NAME)?;
+        Ok(Self::new(source, manifest, format_state, options))
     }
 
     fn new(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
-        notes: Notes,
+        format_state: FormatState,
         options: OpenOptions,
     ) -> Self {
-        let (notes, scans) = (Arc::new(notes), ScanCache::default());
-        Self { source, manifest, notes, options, scans }
+        let (format_state, scans) = (Arc::new(format_state), ScanCache::default());
+        Self { source, manifest, format_state, options, scans }
     }
 
     /// Returns the version that the file declares: major and minor.
     pub fn version(&self) -> (u16, u16) {
-        self.notes.version
+        self.format_state.version
     }
 
     /// Returns which bytes the sizes of messages include, as detected from the messages.
     pub fn size_field(&self) -> SizeField {
-        self.notes.size_field
+        self.format_state.size_field
     }
 
     /// Returns the lidar that sent the packets, if its model is known.
     pub fn lidar(&self) -> Option<&Lidar> {
-        self.notes.lidar.as_ref()
+        self.format_state.lidar.as_ref()
     }
 
     /// Returns the starts of the scans of the lidar. They are empty without a lidar. The
@@ -123,15 +125,17 @@ impl VelLog {
     }
 
     fn scans_within(&self, time: TimeRange) -> Result<Arc<ScanIndex>> {
-        let (Some(topic), Some(lidar)) = (self.notes.points, &self.notes.lidar) else {
+        let (Some(topic), Some(lidar)) =
+            (self.format_state.points, &self.format_state.lidar)
+        else {
             return Ok(Arc::default());
         };
         self.scans.get(self, topic, lidar, time, packets(lidar.sensor))
     }
 
     /// Returns the state of the index of the file.
-    pub fn index(&self) -> IndexVerdict {
-        self.notes.index
+    pub fn index(&self) -> IndexStatus {
+        self.format_state.index
     }
 }
 
@@ -142,20 +146,21 @@ impl Log for VelLog {
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
         let walk = Walk::new(self.source.clone(), part.bytes.clone(), self.options);
-        let (end, notes) = (self.manifest.bytes, self.notes.clone());
-        let reach = notes.points.and_then(|points| self.manifest.reach.get(&points));
+        let (end, format_state) = (self.manifest.bytes, self.format_state.clone());
+        let reach =
+            format_state.points.and_then(|points| self.manifest.reach.get(&points));
         let reach = reach.copied().unwrap_or_default();
-        Ok(Box::new(VelCursor::new(walk, end, notes, selection.clone(), reach)))
+        Ok(Box::new(VelCursor::new(walk, end, format_state, selection.clone(), reach)))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
-        if let Some(lidar) = &self.notes.lidar
-            && self.notes.points == Some(topic)
+        if let Some(lidar) = &self.format_state.lidar
+            && self.format_state.points == Some(topic)
         {
             let decoder = lidar.decoder(columns, self.scans_within(columns.time)?)?;
             return Ok(Box::new(VelPoints::new(lidar.sensor, decoder)));
         }
-        match self.notes.topics.get(topic.index()) {
+        match self.format_state.topics.get(topic.index()) {
             Some(kind) => kind.decoder(columns),
             None => Err(self.manifest.get(topic).err().unwrap_or_else(|| {
                 Error::new(ErrorKind::NoSuch, "decoder of the topic")
@@ -164,9 +169,11 @@ impl Log for VelLog {
     }
 
     fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<Group>>> {
-        match self.notes.points == Some(topic) && self.notes.lidar.is_some() {
-            true => Ok(Some(self.scans_within(time)?.groups())),
-            false => Ok(None),
+        if self.format_state.points == Some(topic) && self.format_state.lidar.is_some()
+        {
+            Ok(Some(self.scans_within(time)?.groups()))
+        } else {
+            Ok(None)
         }
     }
 
@@ -175,8 +182,8 @@ impl Log for VelLog {
     }
 
     fn check(&self, findings: &mut Findings) -> Result<()> {
-        oddity::tell(&self.notes.oddities, codes::OWN, findings);
-        match (self.notes.points, &self.notes.lidar) {
+        anomaly::add_to_findings(&self.format_state.anomalies, codes::OWN, findings);
+        match (self.format_state.points, &self.format_state.lidar) {
             (Some(topic), Some(lidar)) => {
                 let packets = packets(lidar.sensor);
                 lidar.check(self, topic, packets, &self.scans, findings)
@@ -187,7 +194,7 @@ impl Log for VelLog {
 }
 
 /// Returns a function that calls another one for each packet in a message of `sensor`.
-fn packets(sensor: Sensor) -> impl Packets {
+fn packets(sensor: Sensor) -> impl PacketExtractor {
     move |message: Record<'_>, each: &mut dyn FnMut(Record<'_>)| {
         points::packets(sensor, message).for_each(each);
     }

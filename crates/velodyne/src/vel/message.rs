@@ -69,7 +69,7 @@ pub struct Gps {
 
 /// The header of the data of an `ImageM`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ImageHead {
+pub struct ImageHeader {
     /// The number of the camera.
     pub camera: i32,
     /// Whether the image is compressed (JPEG); 0 if not.
@@ -140,17 +140,17 @@ impl Gps {
     }
 }
 
-impl ImageHead {
+impl ImageHeader {
     /// Parses `data`, and returns the header and the image: all bytes after the header,
     /// even if the header declares another length.
     pub fn from_data(data: &[u8]) -> Option<(Self, &[u8])> {
-        let (head, _, picture) = Self::beginning(data)?;
+        let (head, _, picture) = Self::parse_prefix(data)?;
         Some((head, picture))
     }
 
     /// Parses `data`, and returns the header, the declared length of the image, and the
     /// part of the image that `data` contains.
-    pub(crate) fn beginning(data: &[u8]) -> Option<(Self, u32, &[u8])> {
+    pub(crate) fn parse_prefix(data: &[u8]) -> Option<(Self, u32, &[u8])> {
         let mut cut = Cut::new(data);
         let head = Self {
             camera: cut.i32()?,
@@ -209,11 +209,11 @@ mod tests {
 
     #[test]
     fn image_is_everything_after_its_header() {
-        let head = ImageHead { camera: 2, is_compressed: 1, width: 640, height: 480 };
+        let head = ImageHeader { camera: 2, is_compressed: 1, width: 640, height: 480 };
         let data = [head.to_data(3), b"abcd".to_vec()].concat();
-        assert_eq!(ImageHead::from_data(&data), Some((head, &b"abcd"[..])));
-        assert_eq!(ImageHead::from_data(&data[..22]), Some((head, &b"ab"[..])));
-        assert_eq!(ImageHead::from_data(&data[..19]), None);
+        assert_eq!(ImageHeader::from_data(&data), Some((head, &b"abcd"[..])));
+        assert_eq!(ImageHeader::from_data(&data[..22]), Some((head, &b"ab"[..])));
+        assert_eq!(ImageHeader::from_data(&data[..19]), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use logtool_core::{Manifest, Record, Result, TopicId};
 
 use crate::{
     model::{Model, ReturnMode, Sensor},
-    vel::{notes, points},
+    vel::{decode::points, format_state},
 };
 
 /// Extracts the packets from the messages of a `.vel` log.
@@ -21,7 +21,7 @@ impl PacketReader {
     /// # Errors
     /// `Malformed` if the manifest is not from a `.vel` log.
     pub fn new(manifest: &Manifest) -> Result<Self> {
-        let (topic, valid, lidar) = notes::packets_topic(manifest)?;
+        let (topic, valid, lidar) = format_state::packets_topic(manifest)?;
         let unknown = Sensor { model: Model::Hdl64eS2, returns: ReturnMode::Strongest };
         Ok(Self { topic, valid, sensor: lidar.unwrap_or(unknown) })
     }

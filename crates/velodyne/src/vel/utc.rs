@@ -2,7 +2,7 @@
 
 use logtool_core::{ClockFit, Timestamp};
 
-use crate::{clock_fit, vel::message::Gps};
+use crate::{calendar::days_since_1970, clock_fit, vel::message::Gps};
 
 /// The maximum number of stored messages: three days at one per second.
 const MAX_OBSERVATIONS: usize = 1 << 18;
@@ -24,9 +24,10 @@ impl GpsTimes {
     pub(crate) fn observe(&mut self, time: Timestamp, gps: &Gps) {
         let Some(utc) = utc_nanos(gps) else { return };
         let Some(offset) = utc.checked_sub(time.as_nanos()) else { return };
-        let list = match gps.quality > 0 && gps.warning == 0 {
-            true => &mut self.offsets,
-            false => &mut self.unsure,
+        let list = if gps.quality > 0 && gps.warning == 0 {
+            &mut self.offsets
+        } else {
+            &mut self.unsure
         };
         if list.len() < MAX_OBSERVATIONS {
             list.push(offset);
@@ -49,11 +50,13 @@ fn utc_nanos(gps: &Gps) -> Option<i64> {
     let year = if (0..100).contains(&year) { 2000 + year } else { year };
     let is_one = (1980..2200).contains(&year)
         && (1..=12).contains(&month)
-        && (1..=days(year, month + 1, 1) - days(year, month, 1)).contains(&day)
+        && (1..=days_since_1970(year, month + 1, 1) - days_since_1970(year, month, 1))
+            .contains(&day)
         && (0..24).contains(&hour)
         && (0..60).contains(&minute)
         && (0..=60).contains(&second);
-    let seconds = ((days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
+    let seconds =
+        ((days_since_1970(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
     is_one.then(|| seconds * SECOND)
 }
 
@@ -64,11 +67,11 @@ pub(crate) fn gps_of(nanos: i64) -> Option<Gps> {
     let (day, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     // Find the year from a lower bound, then the month.
     let mut year = 1970 + day.div_euclid(366);
-    while days(year + 1, 1, 1) <= day {
+    while days_since_1970(year + 1, 1, 1) <= day {
         year += 1;
     }
-    let month = (1..=12).rev().find(|month| days(year, *month, 1) <= day)?;
-    let date = [day - days(year, month, 1) + 1, month, year];
+    let month = (1..=12).rev().find(|month| days_since_1970(year, *month, 1) <= day)?;
+    let date = [day - days_since_1970(year, month, 1) + 1, month, year];
     let time = [of_day / 3_600, of_day / 60 % 60, of_day % 60];
     let gps = Gps {
         date: date.map(|part| part as i32),
@@ -76,16 +79,6 @@ pub(crate) fn gps_of(nanos: i64) -> Option<Gps> {
         ..Gps::default()
     };
     (utc_nanos(&gps) == Some(nanos)).then_some(gps)
-}
-
-/// Days from 1970-01-01 to a day of the Gregorian calendar. Years begin in March here,
-/// so that the day that is not in every year is their last.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month > 2 { year } else { year - 1 };
-    let month = (month + 9) % 12;
-    let day_of_year = (153 * month + 2) / 5 + day - 1;
-    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    365 * year + leap_days + day_of_year - 719_468
 }
 
 #[cfg(test)]
@@ -102,10 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_converted_to_days_since_1970() {
-        assert_eq!(days(1970, 1, 1), 0);
-        assert_eq!(days(2000, 2, 29), 11_016);
-        assert_eq!(days(2010, 9, 30), 14_882);
+    fn only_valid_dates_are_converted_to_utc() {
         // date -u -d "2010-09-30 13:11:07" +%s
         assert_eq!(utc_nanos(&at(7)), Some(1_285_852_267_000_000_000));
         let short = Gps { date: [30, 9, 10], ..at(7) };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub const MAGIC: [u8; 4] = *b"\xa4VEL";
 
 /// The length of the file header: magic, version, number of entries.
-pub(crate) const HEAD_LEN: usize = 12;
+pub(crate) const FILE_HEADER_LEN: usize = 12;
 
 /// The length of a message before its data, including the size.
 pub(crate) const HEADER_LEN: usize = 21;
@@ -73,7 +73,7 @@ pub mod kind {
 
 /// The header of a log, before its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct FileHeader {
     pub(crate) major: u16,
     pub(crate) minor: u16,
     /// The number of entries that the header declares.
@@ -94,9 +94,9 @@ pub struct Header {
 }
 
 /// Parses the header of a log, or returns `None` if `bytes` is not one.
-pub(crate) fn head(bytes: &[u8]) -> Option<Head> {
+pub(crate) fn file_header(bytes: &[u8]) -> Option<FileHeader> {
     let mut cut = Cut::new(bytes.strip_prefix(&MAGIC)?);
-    Some(Head { major: cut.u16()?, minor: cut.u16()?, entries: cut.u32()? })
+    Some(FileHeader { major: cut.u16()?, minor: cut.u16()?, entries: cut.u32()? })
 }
 
 /// Returns whether `bytes` starts with the mark that ends the messages.
@@ -173,9 +173,12 @@ mod tests {
     #[test]
     fn file_header_declares_the_number_of_entries() {
         let bytes = b"\xa4VEL\x01\x00\x01\x00\x02\x00\x00\x00";
-        assert_eq!(head(bytes), Some(Head { major: 1, minor: 1, entries: 2 }));
-        assert_eq!(head(&bytes[..11]), None);
-        assert_eq!(head(b"\xa4VEX\x01\x00\x01\x00\x02\x00\x00\x00"), None);
+        assert_eq!(
+            file_header(bytes),
+            Some(FileHeader { major: 1, minor: 1, entries: 2 })
+        );
+        assert_eq!(file_header(&bytes[..11]), None);
+        assert_eq!(file_header(b"\xa4VEX\x01\x00\x01\x00\x02\x00\x00\x00"), None);
     }
 
     #[test]

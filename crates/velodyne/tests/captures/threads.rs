@@ -57,7 +57,7 @@ fn blocks(pcap: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the manifest and the records as text, and the number of packets.
-fn told(bytes: &Bytes, threads: usize) -> (String, usize) {
+fn summary(bytes: &Bytes, threads: usize) -> (String, usize) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let (log, found) = pool.install(|| opened(bytes.clone()));
     let packets = found.values().map(Vec::len).sum();
@@ -67,9 +67,9 @@ fn told(bytes: &Bytes, threads: usize) -> (String, usize) {
 #[track_caller]
 fn is_the_same_on_all_threads(what: &str, bytes: Vec<u8>) -> usize {
     let bytes = Bytes::from(bytes);
-    let alone = told(&bytes, 1);
+    let alone = summary(&bytes, 1);
     for threads in [2, 5] {
-        assert!(told(&bytes, threads) == alone, "{what}, {threads} threads");
+        assert!(summary(&bytes, threads) == alone, "{what}, {threads} threads");
     }
     alone.1
 }
@@ -77,7 +77,7 @@ fn is_the_same_on_all_threads(what: &str, bytes: Vec<u8>) -> usize {
 #[test]
 fn sound_capture_is_the_same_on_any_number_of_threads() {
     let long = long();
-    let count = told(&short(), 1).1 * TIMES as usize;
+    let count = summary(&short(), 1).1 * TIMES as usize;
     assert_eq!(is_the_same_on_all_threads("pcap", long.clone()), count);
     let blocks = blocks(&long);
     assert_eq!(is_the_same_on_all_threads("pcapng", blocks.clone()), count);
@@ -128,5 +128,5 @@ fn dependent_frames_are_the_same_on_any_number_of_threads() {
     }
     assert!(twice > 100 && pieces > 3);
     let packets = is_the_same_on_all_threads("pcap", mixed);
-    assert_eq!(packets, told(&short(), 1).1 * TIMES as usize);
+    assert_eq!(packets, summary(&short(), 1).1 * TIMES as usize);
 }

@@ -7,8 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use arrow_array::RecordBatch;
 use bytes::Bytes;
-use logtool_core::{Block, Columns, Decoder as _, Timestamp, TopicId, conformance};
+use logtool_core::{
+    Block, Columns, Decoder as _, Log, Selection, Timestamp, TopicId, View, conformance,
+};
 use logtool_velodyne::{
     calibration::Calibration,
     model::{Evidence, Sensor},
@@ -57,7 +60,7 @@ pub(crate) fn packets(path: &Path) -> Vec<Payload> {
 pub(crate) fn sensor(packets: &[Payload]) -> Sensor {
     let mut evidence = Evidence::default();
     packets.iter().for_each(|(_, payload)| evidence.add(payload));
-    evidence.verdict().sensor.unwrap()
+    evidence.detect().sensor.unwrap()
 }
 
 /// Returns a block with a record for each packet. The offset of each is 1206 times its
@@ -181,4 +184,24 @@ pub(crate) fn floats(path: &Path, name: &str) -> Vec<Vec<f32>> {
 pub(crate) fn ints(path: &Path, name: &str) -> Vec<i32> {
     let (bytes, _) = npy(&unzip(path, &format!("{name}.npy")), "<i4");
     bytes.chunks_exact(4).map(|b| i32::from_le_bytes(b.try_into().unwrap())).collect()
+}
+
+/// Returns the points of a log, read in parts of about `target` bytes, each with a
+/// decoder of its own.
+pub(crate) fn points(log: &dyn Log, target: u64) -> RecordBatch {
+    let topic = log.manifest().topic("points").unwrap();
+    let topics = [topic].into_iter().collect();
+    let selection = Selection { topics, ..Selection::default() };
+    let (mut block, mut damage, mut batches) = (Block::default(), vec![], vec![]);
+    for part in log.manifest().plan(&selection, target) {
+        let mut decoder = log.decoder(topic, &Columns::all(View::Nested)).unwrap();
+        let mut cursor = log.read(&part, &selection).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            block.runs().for_each(|run| decoder.append(run, &mut damage));
+        }
+        batches.push(decoder.take().unwrap());
+    }
+    assert_eq!(damage, []);
+    let schema = batches[0].schema();
+    arrow_select::concat::concat_batches(&schema, &batches).unwrap()
 }

@@ -14,7 +14,7 @@ use logtool_velodyne::{
     points::Formula,
 };
 
-use super::{points, sample};
+use super::{common::points, sample};
 
 #[test]
 fn changing_return_modes_are_decoded_packet_by_packet() {
@@ -26,7 +26,7 @@ fn changing_return_modes_are_decoded_packet_by_packet() {
     let both = Bytes::from([&parts[0][..], &parts[1][24..]].concat());
     let open = |bytes: Bytes| {
         let mut options = LidarOptions::default();
-        options.calibration = Some(Arc::new(Calibration::of_model(Model::Hdl64eS3)));
+        options.calibration = Some(Arc::new(Calibration::for_model(Model::Hdl64eS3)));
         let source = Arc::new(bytes);
         CaptureLog::open_with(source, OpenOptions::default(), &options).unwrap()
     };
@@ -35,8 +35,8 @@ fn changing_return_modes_are_decoded_packet_by_packet() {
     log.check(&mut findings).unwrap();
     let change =
         findings.iter().find(|found| found.code.name == "lidar.returns").unwrap();
-    let told = "strongest return in 4000 packets, dual return in 3000 packets";
-    assert!(change.text.contains(told), "{}", change.text);
+    let description = "strongest return in 4000 packets, dual return in 3000 packets";
+    assert!(change.text.contains(description), "{}", change.text);
     let found = points(&log, 1 << 20);
     let alone = parts.map(|part| points(&open(part), u64::MAX));
     let schema = alone[0].schema();
@@ -81,8 +81,8 @@ fn intensities_corrected_by_the_lidar_are_not_corrected_again() {
             let log = CaptureLog::open_with(source, OpenOptions::default(), &options);
             let log = log.unwrap();
             let topic = log.manifest().topic("points").unwrap();
-            let told = &log.manifest().get(topic).unwrap().metadata["intensity"];
-            assert_eq!(told.contains("once more"), is_again, "{told}");
+            let description = &log.manifest().get(topic).unwrap().metadata["intensity"];
+            assert_eq!(description.contains("once more"), is_again, "{description}");
             let points = points(&log, u64::MAX);
             let sent = points["intensity"].as_primitive::<UInt8Type>().values();
             let corrected =

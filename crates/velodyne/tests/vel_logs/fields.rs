@@ -3,10 +3,13 @@
 
 use std::io::Cursor;
 
-use arrow_array::cast::AsArray as _;
-use arrow_array::types::{Float32Type, Float64Type, Int32Type};
+use Field::{Double, Float, Int};
+use arrow_array::{
+    cast::AsArray as _,
+    types::{Float32Type, Float64Type, Int32Type},
+};
 use logtool_core::{Columns, View};
-use logtool_velodyne::vel::{Gps, Header, ImageHead, Obd, VALID};
+use logtool_velodyne::vel::{Gps, Header, ImageHeader, Obd, VALID};
 
 use super::*;
 
@@ -17,8 +20,6 @@ enum Field {
     Float(&'static str, f32),
     Double(&'static str, f64),
 }
-
-use Field::{Double, Float, Int};
 
 const OBD: [Field; 7] = [
     Int("speed", 101),
@@ -190,7 +191,7 @@ fn every_field_of_the_document_is_written_at_its_position() {
         quaternion: [0.5, -0.25, 0.75, 0.125],
         acceleration: [301.5, -302.5, 9.75],
     };
-    let head = ImageHead { camera: 3, is_compressed: 1, width: 640, height: 480 };
+    let head = ImageHeader { camera: 3, is_compressed: 1, width: 640, height: 480 };
     log.obd(10.5, obd).unwrap();
     log.gps(11.5, gps).unwrap();
     log.image(12.5, head, b"\xff\xd8\xff\xd9").unwrap();

@@ -41,7 +41,8 @@ pub(super) fn layout(manifest: &Manifest) -> Vec<(&'static str, String)> {
 pub(super) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
     let of_points = |topic: &&Topic| topic.origin == TopicOrigin::Derived;
     let of_points = manifest.topics.iter().filter(of_points);
-    let known = of_points.filter_map(|topic| Some((topic, LidarInfo::of(topic)?)));
+    let known =
+        of_points.filter_map(|topic| Some((topic, LidarInfo::from_topic(topic)?)));
     let known: Vec<(&Topic, LidarInfo<'_>)> = known.collect();
     let mut lines = Vec::new();
     for (topic, lidar) in &known {
@@ -54,12 +55,12 @@ pub(super) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
         if let Some(packets) = packets {
             text = format!("{text}, {}", counted(packets, "packet"));
         }
-        if let Some(sender) = SenderInfo::of(topic) {
+        if let Some(sender) = SenderInfo::from_topic(topic) {
             let SenderInfo { address, port, .. } = sender;
             text = format!("{text} from {address} to port {port}");
             let is_other = |other: &Topic| {
                 other.instance != topic.instance
-                    && SenderInfo::of(other)
+                    && SenderInfo::from_topic(other)
                         .is_some_and(|other| other.address == address)
             };
             if known.iter().any(|(other, _)| is_other(other)) {
@@ -89,7 +90,7 @@ pub(super) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
     }
     for topic in &manifest.topics {
         let Some(clock) = capture::position_clock(topic) else { continue };
-        let sender = SenderInfo::of(topic).filter(|_| topic.instance > 0);
+        let sender = SenderInfo::from_topic(topic).filter(|_| topic.instance > 0);
         let from = sender.map(|sender| format!("{}: ", sender.address));
         let from = from.unwrap_or_default();
         lines.push(("clock", format!("{from}{clock}")));

@@ -29,7 +29,7 @@ pub(super) fn first_of_each(log: &dyn Log, time: TimeRange) -> Result<Vec<Block>
             continue;
         }
         let mut label = topic.label().into_owned();
-        let lidar = LidarInfo::of(topic);
+        let lidar = LidarInfo::from_topic(topic);
         if let Some(misfit) = lidar.as_ref().and_then(|lidar| lidar.calibration_misfit)
         {
             blocks.push(Block::Text(format!("{label}: not shown: {misfit}")));

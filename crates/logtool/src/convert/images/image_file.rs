@@ -59,7 +59,7 @@ impl ImageFile {
     /// Returns the image in a message of a `.vel` log: a JPEG unchanged, pixels as PNG.
     fn from_vel(record: &Record<'_>) -> Result<Self> {
         let malformed = |what| Error::new(ErrorKind::Malformed, what);
-        let picture = vel::Picture::of(record.payload)
+        let picture = vel::CameraImage::from_payload(record.payload)
             .ok_or_else(|| malformed("the message is shorter than its image"))?;
         let side = |pixels: i32| u32::try_from(pixels).unwrap_or(0);
         let (width, height) = (side(picture.head.width), side(picture.head.height));

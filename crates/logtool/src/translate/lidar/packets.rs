@@ -40,7 +40,8 @@ pub(super) fn packets(
         Some(LogFormat::Vel) => Some(PacketReader::new(manifest)?),
         _ => None,
     };
-    let cut = points.and_then(LidarInfo::of).map_or(0.0, |info| info.scan_start_deg);
+    let cut =
+        points.and_then(LidarInfo::from_topic).map_or(0.0, |info| info.scan_start_deg);
     let cut = (cut * 100.0).round() as u32 % TURN;
     let begin = Arc::new(move || {
         let turn = Turn {

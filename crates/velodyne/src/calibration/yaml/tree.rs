@@ -20,7 +20,7 @@ pub(super) enum Tree {
 }
 
 /// A map or list that is not complete.
-enum Open {
+enum Incomplete {
     List(Vec<Tree>),
     Map(Vec<(String, Tree)>, Option<String>),
 }
@@ -28,7 +28,7 @@ enum Open {
 impl Tree {
     /// Parses the first document of `text`, or returns a description of the error.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let (mut open, mut nodes): (Vec<Open>, usize) = (vec![], 0);
+        let (mut open, mut nodes): (Vec<Incomplete>, usize) = (vec![], 0);
         for event in Parser::new_from_str(text) {
             let (event, span) = event.map_err(|err| err.to_string())?;
             let line = span.start.line();
@@ -38,16 +38,16 @@ impl Tree {
             }
             let done = match event {
                 Event::SequenceStart(..) => {
-                    open.push(Open::List(vec![]));
+                    open.push(Incomplete::List(vec![]));
                     continue;
                 }
                 Event::MappingStart(..) => {
-                    open.push(Open::Map(vec![], None));
+                    open.push(Incomplete::Map(vec![], None));
                     continue;
                 }
                 Event::SequenceEnd | Event::MappingEnd => match open.pop() {
-                    Some(Open::List(items)) => Self::List(items),
-                    Some(Open::Map(items, _)) => Self::Map(items),
+                    Some(Incomplete::List(items)) => Self::List(items),
+                    Some(Incomplete::Map(items, _)) => Self::Map(items),
                     None => return Err(format!("line {line}: unexpected end")),
                 },
                 Event::Scalar(value, ..) => Self::Plain(value.into_owned()),
@@ -58,8 +58,8 @@ impl Tree {
             };
             match open.last_mut() {
                 None => return Ok(done),
-                Some(Open::List(items)) => items.push(done),
-                Some(Open::Map(items, key)) => match (key.take(), done) {
+                Some(Incomplete::List(items)) => items.push(done),
+                Some(Incomplete::Map(items, key)) => match (key.take(), done) {
                     (Some(key), value) => items.push((key, value)),
                     (None, Self::Plain(text)) => *key = Some(text),
                     (None, _) => return Err(format!("line {line}: a key is not text")),
@@ -85,7 +85,7 @@ impl Tree {
 
     /// Returns the boolean at `key` in a map, `None` if there is no value, or an error
     /// that quotes another value.
-    pub(super) fn truth(&self, key: &str) -> Result<Option<bool>, String> {
+    pub(super) fn boolean(&self, key: &str) -> Result<Option<bool>, String> {
         self.value(key, "boolean", |text| match text.to_ascii_lowercase().as_str() {
             "true" | "yes" | "on" | "1" => Some(true),
             "false" | "no" | "off" | "0" => Some(false),
@@ -95,7 +95,7 @@ impl Tree {
 
     /// Returns a key of a map that is a number: the rest of a number with a decimal
     /// comma.
-    pub(super) fn stray_number(&self) -> Option<&str> {
+    pub(super) fn numeric_key(&self) -> Option<&str> {
         let Self::Map(items) = self else { return None };
         let is_number = |name: &&str| name.parse::<f64>().is_ok();
         items.iter().map(|(name, _)| name.as_str()).find(is_number)
@@ -131,9 +131,9 @@ mod tests {
             let tree = Tree::parse(text).unwrap();
             let Some(Tree::List(items)) = tree.get("a") else { panic!("{tree:?}") };
             assert_eq!(items[0].number("b"), Ok(Some(1.5)));
-            assert_eq!(items[0].truth("c"), Ok(Some(true)));
+            assert_eq!(items[0].boolean("c"), Ok(Some(true)));
             assert_eq!(items[0].number("d"), Ok(None));
-            assert!(items[0].number("c").is_err() && items[0].truth("b").is_err());
+            assert!(items[0].number("c").is_err() && items[0].boolean("b").is_err());
         }
     }
 

@@ -1,0 +1,114 @@
+//! The calibration that the HDL-64E S2 and S3 send, one byte per packet.
+//!
+//! ```text
+//! 16 packets     H M S D N Y G T V   1 2 3 4 5 6 7    types: nine of status, seven of values
+//! 260 of these   "UNIT#", two thresholds              7 values
+//!                64 x (21 values of a laser, warning, 6 unused; the last without these 7)
+//!                4 x 7 values: date, speed, addresses, returns, power, check
+//! ```
+//! (HDL-64E S3 manual, p. 32 to 37.) Packets may be lost, so the position of a value
+//! follows from the time and the type of its packet. Missing values are filled in from
+//! the next round. If rounds differ, the most frequent value is used.
+
+mod laser_values;
+mod packet_position;
+mod report;
+mod value_votes;
+
+use crate::calibration::{
+    laser::Calibration,
+    status_stream::{
+        packet_position::{PACKETS, PositionTracker},
+        value_votes::Votes,
+    },
+};
+
+pub use crate::calibration::status_stream::report::Check;
+pub use crate::calibration::status_stream::report::StreamReport;
+
+/// Collects the status bytes of a stream of packets.
+///
+/// ```
+/// use logtool_velodyne::calibration::StatusStream;
+///
+/// let mut stream = StatusStream::new(288.0);
+/// stream.add(288, b'H', 12);
+/// let report = stream.report();
+/// assert!(report.calibration.is_none());
+/// assert_eq!(report.incomplete.len(), 64);
+/// ```
+#[derive(Clone, Debug)]
+pub struct StatusStream {
+    tracker: PositionTracker,
+    /// The values since the last long gap. Their positions are correct up to a multiple
+    /// of 16.
+    segment: Votes,
+    /// The values before the last long gap.
+    whole: Votes,
+    /// The last value of each of the nine status types.
+    status: [Option<u8>; 9],
+    warnings: u64,
+    packets: u64,
+}
+
+impl StatusStream {
+    /// Creates a collector for a stream with one packet every `period_micros`.
+    pub fn new(period_micros: f64) -> Self {
+        Self {
+            tracker: PositionTracker::new(period_micros),
+            segment: Votes::new(),
+            whole: Votes::new(),
+            status: [None; 9],
+            warnings: 0,
+            packets: 0,
+        }
+    }
+
+    /// Adds the last six bytes of a packet: microseconds past the hour, status type and
+    /// status value.
+    pub fn add(&mut self, micros: u32, sort: u8, value: u8) {
+        self.packets += 1;
+        self.warnings += u64::from(sort == b'W');
+        if let Some(at) =
+            packet_position::STATUS.iter().position(|known| *known == sort)
+            && let Some(status) = self.status.get_mut(at)
+        {
+            *status = Some(value);
+        }
+        match self.tracker.position(micros, sort) {
+            packet_position::PacketPosition::Continued(at) => {
+                self.segment.add(at % PACKETS, value)
+            }
+            packet_position::PacketPosition::NewSegment(at) => {
+                self.segment.join_into(&mut self.whole);
+                self.segment = Votes::new();
+                self.segment.add(at % PACKETS, value);
+            }
+            packet_position::PacketPosition::Unknown => {}
+        }
+    }
+
+    /// Returns the number of packets that were added.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Returns whether all values are known and verified, so that no more packets are
+    /// needed. This parses all values, so it should not be called after each packet.
+    pub fn is_complete(&self) -> bool {
+        let check = self.report().check;
+        matches!(check, Check::Crc | Check::Length)
+    }
+
+    /// Returns everything that is known so far.
+    pub fn report(&self) -> StreamReport {
+        let mut whole = self.whole.clone();
+        self.segment.join_into(&mut whole);
+        report::read(&whole.values(), &self.status, self.warnings > 0)
+    }
+
+    /// Returns the calibration if the values of all lasers are complete.
+    pub fn calibration(&self) -> Option<Calibration> {
+        self.report().calibration
+    }
+}

@@ -1,0 +1,195 @@
+//! Counts frames that have no packet of a lidar, so that all of them are reported.
+
+use std::collections::BTreeMap;
+
+use logtool_core::{Code, Value};
+
+use crate::{
+    anomaly::Anomaly,
+    capture::{codes, packets::manufacturer::Manufacturer, reader::RejectReason},
+};
+
+/// The metadata key of the number of packets of other manufacturers.
+const OTHER_LIDARS: &str = "packets_of_other_lidars";
+
+/// The counts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FrameCounts {
+    data: u64,
+    position: u64,
+    fragments: u64,
+    /// The number of frames for each reason, and the position of the first one.
+    foreign: BTreeMap<RejectReason, (u64, u64)>,
+}
+
+impl FrameCounts {
+    /// Counts a packet of a lidar.
+    pub(super) fn packet(&mut self, is_position: bool) {
+        if is_position { self.position += 1 } else { self.data += 1 }
+    }
+
+    /// Counts a fragment that does not complete its datagram.
+    pub(super) fn fragment(&mut self) {
+        self.fragments += 1;
+    }
+
+    /// Counts a frame at `at` that has no packet of a lidar.
+    pub(super) fn foreign(&mut self, why: RejectReason, at: u64) {
+        self.foreign.entry(why).or_insert((0, at)).0 += 1;
+    }
+
+    /// Returns the manufacturer of most of the packets of other lidars, in a capture without
+    /// any packet of a Velodyne lidar.
+    pub(super) fn other_manufacturer(&self) -> Option<Manufacturer> {
+        let packets = self.foreign.iter().filter_map(|(why, (count, _))| match why {
+            RejectReason::OtherLidar(whose) => Some((*whose, *count)),
+            _ => None,
+        });
+        let most = packets.max_by_key(|(_, count)| *count);
+        most.filter(|_| self.data + self.position == 0).map(|(whose, _)| whose)
+    }
+
+    /// Adds the counts to the metadata of a manifest.
+    pub(super) fn metadata(&self, metadata: &mut BTreeMap<String, Value>) {
+        let mut insert = |key: &str, count: u64| {
+            metadata.insert(key.to_owned(), Value::UInt(count));
+        };
+        insert("packets", self.data);
+        insert("position_packets", self.position);
+        if self.fragments > 0 {
+            insert("pieces", self.fragments);
+        }
+        let mut of_others = 0;
+        for (why, (count, _)) in &self.foreign {
+            match why {
+                RejectReason::OtherLidar(_) => of_others += count,
+                why => insert(why.name(), *count),
+            }
+        }
+        if of_others > 0 {
+            insert(OTHER_LIDARS, of_others);
+        }
+    }
+
+    /// Adds the anomalies to `anomalies`.
+    pub(super) fn report(&self, dropped: u64, anomalies: &mut Vec<Anomaly>) {
+        for (why, (count, first)) in &self.foreign {
+            let text = match count {
+                1 => format!("1 frame {}: at byte {first}", why.description(true)),
+                _ => {
+                    let what = why.description(false);
+                    format!("{count} frames {what}: the first at byte {first}")
+                }
+            };
+            let text = match why {
+                RejectReason::OtherLidar(whose) => {
+                    format!("{text} (looks like {whose})")
+                }
+                _ => text,
+            };
+            anomalies.push(Anomaly::new(why.code(), text));
+        }
+        if dropped > 0 {
+            let text = match dropped {
+                1 => "1 fragmented datagram is incomplete".to_owned(),
+                _ => {
+                    format!("{dropped} fragmented datagrams are incomplete")
+                }
+            };
+            anomalies.push(Anomaly::new(&codes::FRAGMENTS, text));
+        }
+        if self.data + self.position == 0 {
+            anomalies
+                .push(Anomaly::new(&codes::EMPTY, "there are no packets of a lidar"));
+        }
+    }
+}
+
+impl RejectReason {
+    fn code(self) -> &'static Code {
+        match self {
+            Self::Short => &codes::SHORT,
+            Self::Broken | Self::Hidden | Self::Corrupted | Self::Zeros => {
+                &codes::BROKEN
+            }
+            Self::WrongFlags => &codes::FLAGS,
+            Self::Checksum => &codes::CHECKSUM,
+            Self::OtherLidar(_) => &codes::OTHER_LIDAR,
+            Self::OtherDatagram => &codes::OTHER_DATAGRAM,
+            Self::OtherProtocol => &codes::OTHER_PROTOCOL,
+            Self::Duplicate => &codes::DUPLICATE,
+            Self::UnknownLink => &codes::UNKNOWN_LINK,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Short => "short_captures",
+            Self::Broken => "broken_packets",
+            Self::Hidden => "hidden_packets",
+            Self::Corrupted => "marred_packets",
+            Self::WrongFlags => "packets_with_wrong_flags",
+            Self::Zeros => "zeroed_packets",
+            Self::Checksum => "packets_with_wrong_checksums",
+            Self::OtherLidar(_) => OTHER_LIDARS,
+            Self::OtherDatagram => "other_datagrams",
+            Self::OtherProtocol => "other_protocols",
+            Self::Duplicate => "packets_that_came_twice",
+            Self::UnknownLink => "unknown_links",
+        }
+    }
+
+    /// Returns the description of such frames, in the singular if `one`.
+    fn description(self, one: bool) -> &'static str {
+        let pick = |of_one: &'static str, of_several: &'static str| {
+            if one { of_one } else { of_several }
+        };
+        match self {
+            Self::Short => pick(
+                "is truncated by the snapshot length, and lost",
+                "are truncated by the snapshot length, and lost",
+            ),
+            Self::Broken => {
+                pick("is shorter than it declares", "are shorter than they declare")
+            }
+            Self::Hidden => pick(
+                "contains a packet of a lidar that its headers do not lead to: lost",
+                "contain packets of a lidar that their headers do not lead to: lost",
+            ),
+            Self::Corrupted => pick(
+                "contains a data packet with an unknown block flag: lost",
+                "contain data packets with unknown block flags: lost",
+            ),
+            Self::WrongFlags => pick(
+                "has the length of a data packet, but unknown block flags",
+                "have the length of data packets, but unknown block flags",
+            ),
+            Self::Zeros => pick(
+                "contains only zeros in place of a packet of a lidar: lost",
+                "contain only zeros in place of packets of a lidar: lost",
+            ),
+            Self::Checksum => pick(
+                "contains a packet of a lidar with a wrong UDP checksum: lost",
+                "contain packets of a lidar with wrong UDP checksums: lost",
+            ),
+            Self::OtherLidar(_) => pick(
+                "contains a packet of a lidar of another manufacturer, which is not supported",
+                "contain packets of a lidar of another manufacturer, which is not supported",
+            ),
+            Self::OtherDatagram => {
+                pick("is not a datagram of a lidar", "are not datagrams of a lidar")
+            }
+            Self::OtherProtocol => pick("has another protocol", "have other protocols"),
+            Self::Duplicate => pick(
+                "contains a duplicate packet, as sent by mirror ports, and is dropped\
+                 ",
+                "contain duplicate packets, as sent by mirror ports, and are dropped\
+                 ",
+            ),
+            Self::UnknownLink => pick(
+                "has an unknown link type, and is ignored",
+                "have an unknown link type, and are ignored",
+            ),
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Position packets: the sentence of the GPS receiver, and the synchronization of the
+//! lidar's clock.
+//!
+//! ```text
+//!  14   motion data of an HDL-32E, see [`motion`](super::motion)
+//! 198   time u32, us past the hour
+//! 202   pulse each second: 0 none, 1 synchronizing, 2 locked, 3 error
+//! 206   a sentence of NMEA 0183: $GPRMC or $GPGGA, ended by a line break or NUL
+//! ```
+//! (VLP-16 manual 63-9243, 9.4.2.) 512 bytes.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef,
+    builder::{
+        BooleanBuilder, FixedSizeBinaryBuilder, Float32Builder, Float64Builder,
+        StringBuilder, TimestampNanosecondBuilder, UInt32Builder,
+    },
+};
+use arrow_schema::{DataType, Field, SchemaRef, TimeUnit};
+use logtool_core::{Cut, DamageKind, Decoder, Record, Result};
+use nmea::{ParseResult, sentences::rmc::RmcStatusOfFix};
+
+use crate::{
+    capture::{
+        decode::motion::{self, MotionColumns},
+        packets::payload::{NMEA_START, POSITION_BYTES},
+    },
+    points::UNIT,
+    rows::{Rows, RowsDecoder},
+};
+
+/// NMEA 0183 allows sentences of 82 characters, but receivers send longer ones.
+const MAX_SENTENCE: usize = 160;
+
+/// The pulse state of a synchronized clock.
+pub(crate) const LOCKED: u8 = 2;
+
+/// A parsed position packet.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Position {
+    /// Microseconds past the hour.
+    pub(crate) stamp: u32,
+    pub(crate) pulse: u8,
+    /// The unparsed sentence.
+    pub(crate) sentence: Option<String>,
+    pub(crate) fix: Fix,
+}
+
+/// The values of a sentence, as far as it contains them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Fix {
+    /// Nanoseconds since 1970, if the sentence contains a date.
+    pub(crate) utc_nanos: Option<i64>,
+    /// Nanoseconds since midnight UTC, even without a date.
+    pub(crate) nanos_of_day: Option<i64>,
+    /// Whether the receiver has a fix.
+    pub(crate) is_valid: Option<bool>,
+    latitude: Option<f64>,
+    longitude: Option<f64>,
+    speed: Option<f32>,
+    course: Option<f32>,
+    altitude: Option<f32>,
+    satellites: Option<u32>,
+}
+
+impl Position {
+    /// Parses the position packet `bytes`.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+        let stamp = Cut::new(bytes.get(198..)?).u32()?;
+        let pulse = *bytes.get(202)?;
+        let rest = bytes.get(NMEA_START..)?;
+        let is_end = |byte: &u8| matches!(byte, 0 | b'\r' | b'\n');
+        let sentence = rest.split(is_end).next().filter(|s| s.starts_with(b"$"));
+        let sentence = sentence.map(|s| String::from_utf8_lossy(s).into_owned());
+        let fix = sentence.as_deref().map(fix).unwrap_or_default();
+        Some(Self { stamp, pulse, sentence, fix })
+    }
+
+    fn pulse_name(&self) -> &'static str {
+        match self.pulse {
+            0 => "absent",
+            1 => "synchronizing",
+            LOCKED => "locked",
+            3 => "error",
+            _ => "unknown",
+        }
+    }
+}
+
+fn fix(sentence: &str) -> Fix {
+    if sentence.len() > MAX_SENTENCE {
+        return Fix::default();
+    }
+    match nmea::parse_str(sentence) {
+        Ok(ParseResult::RMC(rmc)) => {
+            let moment = rmc.fix_date.zip(rmc.fix_time);
+            let moment = moment.map(|(date, time)| date.and_time(time).and_utc());
+            Fix {
+                utc_nanos: moment.and_then(|moment| moment.timestamp_nanos_opt()),
+                nanos_of_day: rmc.fix_time.and_then(|time| {
+                    time.signed_duration_since(Default::default()).num_nanoseconds()
+                }),
+                is_valid: Some(rmc.status_of_fix != RmcStatusOfFix::Invalid),
+                latitude: rmc.lat,
+                longitude: rmc.lon,
+                speed: rmc.speed_over_ground,
+                course: rmc.true_course,
+                ..Fix::default()
+            }
+        }
+        Ok(ParseResult::GGA(gga)) => Fix {
+            nanos_of_day: gga.fix_time.and_then(|time| {
+                time.signed_duration_since(Default::default()).num_nanoseconds()
+            }),
+            is_valid: gga.fix_type.map(|kind| kind.is_valid()),
+            latitude: gga.latitude,
+            longitude: gga.longitude,
+            altitude: gga.altitude,
+            satellites: gga.fix_satellites,
+            ..Fix::default()
+        },
+        // Another sentence, or a wrong checksum: only its text is kept.
+        _ => Fix::default(),
+    }
+}
+
+/// Returns the columns.
+pub(crate) fn fields() -> Vec<Field> {
+    let unit = |name: &str, kind: DataType, unit: &str| {
+        let metadata = [(UNIT.to_owned(), unit.to_owned())].into();
+        Field::new(name, kind, true).with_metadata(metadata)
+    };
+    let utc = DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()));
+    let mut fields = vec![
+        unit("stamp", DataType::UInt32, "us past the hour"),
+        Field::new("pulse", DataType::Utf8, true),
+        Field::new("sentence", DataType::Utf8, true),
+        Field::new("utc", utc, true),
+        Field::new("is_valid", DataType::Boolean, true),
+        unit("latitude", DataType::Float64, "deg"),
+        unit("longitude", DataType::Float64, "deg"),
+        unit("speed", DataType::Float32, "knot"),
+        unit("course", DataType::Float32, "deg"),
+        unit("altitude", DataType::Float32, "m"),
+        Field::new("satellites", DataType::UInt32, true),
+    ];
+    fields.extend(motion::fields());
+    let data = DataType::FixedSizeBinary(POSITION_BYTES as i32);
+    fields.push(Field::new("data", data, true));
+    fields
+}
+
+/// Returns a decoder of the columns of `schema` that are selected in `wanted`.
+pub(crate) fn decoder(schema: &SchemaRef, wanted: &[bool]) -> Result<Box<dyn Decoder>> {
+    let rows = PositionRows {
+        wanted: wanted.to_vec(),
+        stamp: UInt32Builder::new(),
+        pulse: StringBuilder::new(),
+        sentence: StringBuilder::new(),
+        utc: TimestampNanosecondBuilder::new().with_timezone("UTC"),
+        is_valid: BooleanBuilder::new(),
+        latitude: Float64Builder::new(),
+        longitude: Float64Builder::new(),
+        speed: Float32Builder::new(),
+        course: Float32Builder::new(),
+        altitude: Float32Builder::new(),
+        satellites: UInt32Builder::new(),
+        motion: MotionColumns::default(),
+        data: FixedSizeBinaryBuilder::new(POSITION_BYTES as i32),
+    };
+    Ok(RowsDecoder::boxed(schema, wanted, rows))
+}
+
+struct PositionRows {
+    wanted: Vec<bool>,
+    stamp: UInt32Builder,
+    pulse: StringBuilder,
+    sentence: StringBuilder,
+    utc: TimestampNanosecondBuilder,
+    is_valid: BooleanBuilder,
+    latitude: Float64Builder,
+    longitude: Float64Builder,
+    speed: Float32Builder,
+    course: Float32Builder,
+    altitude: Float32Builder,
+    satellites: UInt32Builder,
+    motion: MotionColumns,
+    data: FixedSizeBinaryBuilder,
+}
+
+impl Rows for PositionRows {
+    fn append(&mut self, record: Record<'_>) -> Result<usize, DamageKind> {
+        let undecodable = DamageKind::Undecodable;
+        let position = Position::parse(record.payload).ok_or(undecodable)?;
+        // `append_value` only fails for values of another length.
+        self.data.append_value(record.payload).map_err(|_| undecodable)?;
+        let fix = position.fix;
+        self.stamp.append_value(position.stamp);
+        self.pulse.append_value(position.pulse_name());
+        self.sentence.append_option(position.sentence);
+        self.utc.append_option(fix.utc_nanos);
+        self.is_valid.append_option(fix.is_valid);
+        self.latitude.append_option(fix.latitude);
+        self.longitude.append_option(fix.longitude);
+        self.speed.append_option(fix.speed);
+        self.course.append_option(fix.course);
+        self.altitude.append_option(fix.altitude);
+        self.satellites.append_option(fix.satellites);
+        self.motion.append(motion::motion(record.payload));
+        Ok(1)
+    }
+
+    fn finish(&mut self) -> Vec<Option<ArrayRef>> {
+        let values: [ArrayRef; 11] = [
+            Arc::new(self.stamp.finish()),
+            Arc::new(self.pulse.finish()),
+            Arc::new(self.sentence.finish()),
+            Arc::new(self.utc.finish()),
+            Arc::new(self.is_valid.finish()),
+            Arc::new(self.latitude.finish()),
+            Arc::new(self.longitude.finish()),
+            Arc::new(self.speed.finish()),
+            Arc::new(self.course.finish()),
+            Arc::new(self.altitude.finish()),
+            Arc::new(self.satellites.finish()),
+        ];
+        let data: ArrayRef = Arc::new(self.data.finish());
+        let columns = values.into_iter().chain(self.motion.finish()).chain([data]);
+        columns.zip(&self.wanted).map(|(c, wanted)| wanted.then_some(c)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(sentence: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; POSITION_BYTES];
+        bytes[198..202].copy_from_slice(&1_234_567_u32.to_le_bytes());
+        bytes[202] = 2;
+        bytes[206..206 + sentence.len()].copy_from_slice(sentence);
+        bytes
+    }
+
+    #[test]
+    fn sentence_contains_utc_and_position() {
+        // From a real VLP-16.
+        let sentence = b"$GPRMC,214106,A,3707.8178,N,12139.2690,W,010.3,188.2,230715,\
+            013.8,E,D*05\r\n";
+        let position = Position::parse(&packet(sentence)).unwrap();
+        assert_eq!((position.stamp, position.pulse_name()), (1_234_567, "locked"));
+        // date -u -d "2015-07-23 21:41:06" +%s
+        assert_eq!(position.fix.utc_nanos, Some(1_437_687_666_000_000_000));
+        assert_eq!(position.fix.is_valid, Some(true));
+        let latitude = position.fix.latitude.unwrap();
+        assert!((latitude - (37.0 + 7.8178 / 60.0)).abs() < 1e-9);
+        let longitude = position.fix.longitude.unwrap();
+        assert!((longitude + (121.0 + 39.2690 / 60.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn sentence_with_a_wrong_checksum_keeps_only_its_text() {
+        let sentence = b"$GPRMC,214106,A,3707.8178,N,12139.2690,W,,,230715,,,D*05";
+        let position = Position::parse(&packet(sentence)).unwrap();
+        assert_eq!(position.fix, Fix::default());
+        assert_eq!(position.sentence.unwrap().as_bytes(), sentence);
+        assert_eq!(Position::parse(&packet(b"")).unwrap().sentence, None);
+        assert_eq!(Position::parse(&[0; 100]), None);
+    }
+}

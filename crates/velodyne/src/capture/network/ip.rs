@@ -1,0 +1,264 @@
+//! Parses IP packets to UDP datagrams or fragments of them.
+//!
+//! IPv4: RFC 791. IPv6 and its extension headers: RFC 8200. UDP: RFC 768.
+
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    ops::Range,
+};
+
+/// The contents of an IP packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Packet {
+    /// A whole UDP packet, including its header, at these bytes.
+    Udp { source: IpAddr, destination: IpAddr, bytes: Range<usize> },
+    /// A fragment of a UDP packet.
+    Fragment(Fragment),
+    /// Another protocol.
+    Other,
+    /// The packet declares a greater length than there are bytes.
+    Short,
+}
+
+/// A fragment of a UDP packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fragment {
+    pub(crate) of: DatagramKey,
+    /// The offset in the UDP packet.
+    pub(crate) offset: u32,
+    /// Whether more fragments follow.
+    pub(crate) has_next: bool,
+    /// The position in the frame.
+    pub(crate) bytes: Range<usize>,
+}
+
+/// The fields that all fragments of a packet have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DatagramKey {
+    pub(crate) source: IpAddr,
+    pub(crate) destination: IpAddr,
+    pub(crate) id: u32,
+}
+
+/// A UDP packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Datagram {
+    pub(crate) destination_port: u16,
+    pub(crate) source_port: u16,
+    pub(crate) payload: Range<usize>,
+}
+
+const UDP: u8 = 17;
+/// The length of the UDP header.
+pub(crate) const UDP_HEADER: usize = 8;
+
+/// Parses the IP packet at `at` of `frame`.
+pub(crate) fn packet(frame: &[u8], at: usize) -> Packet {
+    match frame.get(at).map(|byte| byte >> 4) {
+        Some(4) => v4(frame, at),
+        Some(6) => v6(frame, at),
+        Some(_) => Packet::Other,
+        None => Packet::Short,
+    }
+}
+
+/// Parses the UDP packet at `bytes` of `frame`, or returns `None` if it is invalid.
+pub(crate) fn datagram(frame: &[u8], bytes: Range<usize>) -> Option<Datagram> {
+    let udp = frame.get(bytes.clone())?;
+    let len = usize::from(word(udp, 4)?);
+    let payload = bytes.start + UDP_HEADER..bytes.start + len;
+    (len >= UDP_HEADER && len <= udp.len()).then_some(Datagram {
+        source_port: word(udp, 0)?,
+        destination_port: word(udp, 2)?,
+        payload,
+    })
+}
+
+/// Returns the ports and the payload length that the UDP packet at `bytes` of `frame`
+/// declares, and the available part of the payload. Returns `None` if the header is
+/// incomplete.
+pub(crate) fn declared(
+    frame: &[u8],
+    bytes: Range<usize>,
+) -> Option<([u16; 2], usize, &[u8])> {
+    let udp = frame.get(bytes)?;
+    let len = usize::from(word(udp, 4)?).saturating_sub(UDP_HEADER);
+    Some(([word(udp, 0)?, word(udp, 2)?], len, udp.get(UDP_HEADER..)?))
+}
+
+/// Returns the identification of the IPv4 packet, or the flow label of the IPv6 packet,
+/// at `at` of `frame`.
+pub(crate) fn identification(frame: &[u8], at: usize) -> u32 {
+    let header = frame.get(at..).unwrap_or_default();
+    match header {
+        [0x40..=0x4f, _, _, _, high, low, ..] => {
+            u16::from_be_bytes([*high, *low]).into()
+        }
+        [0x60..=0x6f, top, high, low, ..] => {
+            u32::from_be_bytes([0, *top & 15, *high, *low])
+        }
+        _ => 0,
+    }
+}
+
+fn v4(frame: &[u8], at: usize) -> Packet {
+    let head = frame.get(at..at + 20).and_then(<[u8]>::first_chunk::<20>);
+    let Some(head) = head else { return Packet::Short };
+    let header = usize::from(head[0] & 15) * 4;
+    let total = match u16::from_be_bytes([head[2], head[3]]) {
+        // The network card was to fill in the length: use all bytes.
+        0 => frame.len() - at,
+        total => usize::from(total),
+    };
+    if header < 20 || total < header || head[9] != UDP {
+        return Packet::Other;
+    }
+    if at + header > frame.len() {
+        return Packet::Short;
+    }
+    let is_short = at + total > frame.len();
+    let bytes = at + header..(at + total).min(frame.len());
+    let address = |i: usize| {
+        let [a, b, c, d] = [head[i], head[i + 1], head[i + 2], head[i + 3]];
+        IpAddr::V4(Ipv4Addr::new(a, b, c, d))
+    };
+    let (source, destination) = (address(12), address(16));
+    let fragment = u16::from_be_bytes([head[6], head[7]]);
+    let (offset, has_next) = (u32::from(fragment & 0x1fff) * 8, fragment & 0x2000 != 0);
+    if offset == 0 && !has_next {
+        // The length in the UDP header may be valid even if this one is too large: the
+        // VLP-16 declares 1234 bytes for its position packets of 540 bytes.
+        return Packet::Udp { source, destination, bytes };
+    }
+    if is_short {
+        return Packet::Short;
+    }
+    let id = u16::from_be_bytes([head[4], head[5]]).into();
+    let of = DatagramKey { source, destination, id };
+    Packet::Fragment(Fragment { of, offset, has_next, bytes })
+}
+
+fn v6(frame: &[u8], at: usize) -> Packet {
+    let head = frame.get(at..at + 40).and_then(<[u8]>::first_chunk::<40>);
+    let Some(head) = head else { return Packet::Short };
+    let end = at + 40 + usize::from(u16::from_be_bytes([head[4], head[5]]));
+    let is_short = end > frame.len();
+    let end = end.min(frame.len());
+    let address = |i: usize| {
+        let bytes = head.get(i..).and_then(<[u8]>::first_chunk::<16>);
+        IpAddr::V6(bytes.map_or(Ipv6Addr::UNSPECIFIED, |b| Ipv6Addr::from(*b)))
+    };
+    let (source, destination) = (address(8), address(24));
+    let (mut next, mut start) = (head[6], at + 40);
+    // Each extension header has at least 8 bytes, so the loop ends.
+    while start < end {
+        let rest = frame.get(start..end).unwrap_or_default();
+        match next {
+            UDP => return Packet::Udp { source, destination, bytes: start..end },
+            // Hop-by-hop, routing and destination options.
+            0 | 43 | 60 => {
+                let [kind, len, ..] = rest else { break };
+                (next, start) = (*kind, start + 8 + 8 * usize::from(*len));
+            }
+            // Authentication.
+            51 => {
+                let [kind, len, ..] = rest else { break };
+                (next, start) = (*kind, start + 8 + 4 * usize::from(*len));
+            }
+            44 => {
+                let [kind, _, high, low, a, b, c, d, ..] = rest else { break };
+                if *kind != UDP {
+                    return Packet::Other;
+                }
+                let place = u16::from_be_bytes([*high, *low]);
+                let (offset, has_next) = (u32::from(place & 0xfff8), place & 1 != 0);
+                if offset == 0 && !has_next {
+                    let bytes = start + 8..end;
+                    return Packet::Udp { source, destination, bytes };
+                }
+                if is_short {
+                    return Packet::Short;
+                }
+                let id = u32::from_be_bytes([*a, *b, *c, *d]);
+                let of = DatagramKey { source, destination, id };
+                let bytes = start + 8..end;
+                return Packet::Fragment(Fragment { of, offset, has_next, bytes });
+            }
+            _ => return Packet::Other,
+        }
+    }
+    if is_short { Packet::Short } else { Packet::Other }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..)?.first_chunk().map(|word| u16::from_be_bytes(*word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An IPv4 packet with `options` and `payload`.
+    fn v4_packet(fragment: u16, options: &[u8], payload: &[u8]) -> Vec<u8> {
+        let header = 20 + options.len();
+        let total = (header + payload.len()) as u16;
+        let mut bytes = vec![0x40 | (header / 4) as u8, 0];
+        bytes.extend(total.to_be_bytes());
+        bytes.extend([0x12, 0x34]);
+        bytes.extend(fragment.to_be_bytes());
+        bytes.extend([64, UDP, 0, 0, 192, 168, 1, 201, 255, 255, 255, 255]);
+        [&bytes, options, payload].concat()
+    }
+
+    const SOURCE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 201));
+    const ALL: IpAddr = IpAddr::V4(Ipv4Addr::BROADCAST);
+
+    #[test]
+    fn options_are_skipped_and_trailing_bytes_are_ignored() {
+        let mut bytes = v4_packet(0, &[1, 1, 1, 0], &[7; 10]);
+        bytes.extend([0xde, 0xad, 0xbe, 0xef]);
+        let udp = |bytes| Packet::Udp { source: SOURCE, destination: ALL, bytes };
+        assert_eq!(packet(&bytes, 0), udp(24..34));
+        // All available bytes: the UDP header determines whether they are complete.
+        assert_eq!(packet(&bytes[..33], 0), udp(24..33));
+        assert_eq!(packet(&bytes[..23], 0), Packet::Short);
+    }
+
+    #[test]
+    fn fragment_has_its_offset_and_identification() {
+        let Packet::Fragment(fragment) =
+            packet(&v4_packet(0x2000 | 100, &[], &[7; 16]), 0)
+        else {
+            panic!("no piece");
+        };
+        assert_eq!((fragment.offset, fragment.has_next), (800, true));
+        assert_eq!((fragment.of.id, fragment.bytes), (0x1234, 20..36));
+    }
+
+    #[test]
+    fn ipv6_extension_headers_are_skipped() {
+        let mut bytes = vec![0x60, 0, 0, 0, 0, 8 + 16, 0, 64];
+        bytes.extend([0; 15]);
+        bytes.push(1);
+        bytes.extend([0; 16]);
+        bytes.extend([UDP, 0, 0, 0, 0, 0, 0, 0]); // hop by hop
+        bytes.extend([7; 16]);
+        let source = IpAddr::V6(Ipv6Addr::LOCALHOST);
+        let destination = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+        let udp = |bytes| Packet::Udp { source, destination, bytes };
+        assert_eq!(packet(&bytes, 0), udp(48..64));
+        assert_eq!(packet(&bytes[..63], 0), udp(48..63));
+        assert_eq!(packet(&bytes[..47], 0), Packet::Short);
+    }
+
+    #[test]
+    fn datagram_length_is_checked_against_the_available_bytes() {
+        let bytes = [9, 64, 9, 64, 0, 10, 0, 0, 1, 2, 3];
+        let found = datagram(&bytes, 0..11).unwrap();
+        assert_eq!((found.source_port, found.destination_port), (2368, 2368));
+        assert_eq!(found.payload, 8..10);
+        assert_eq!(datagram(&bytes, 0..9), None);
+        assert_eq!(declared(&bytes, 0..9), Some(([2368; 2], 2, &[1][..])));
+        assert_eq!(declared(&bytes, 0..7), None);
+    }
+}

@@ -1,0 +1,231 @@
+//! Recognizes datagrams of lidars of other manufacturers, which are not supported.
+//!
+//! ```text
+//! Ouster      lidar to port 7502, of 1,280 to 33,024 bytes; motion to port 7503, 48 bytes
+//! Hesai       EE FF, or blocks that start with FF EE, of certain lengths, or longer than
+//!             Velodyne's and to port 2368
+//! RoboSense   55 AA 05 or 55 AA 5A, mostly to port 6699; device information mostly to
+//!             port 7788: A5 FF 00 5A or A5 FF 00 AE
+//! Livox       ports of Mid-360 and HAP, from 56000 to 59000; a length that the header
+//!             states, or that the number of points in an older packet has
+//! LSLidar     1,212 bytes to port 2368; device information of 1,206 or 1,212 bytes to
+//!             port 2369: A5 FF 00 5A
+//! ```
+//! (Manuals of Ouster and Hesai; RoboSense `rs_driver`, the parameters of its decoders, and
+//! `rslidar_sdk`, `config.yaml`; Livox-SDK `livox_def.h`, Livox-SDK2 `livox_lidar_def.h` and
+//! its samples `mid360_config.json` and `hap_config.json`; `lslidar_driver`, `driver.cpp` and
+//! its parameters.)
+
+use std::fmt;
+
+use crate::{capture::packets::payload::DATA_PORT, packet::DATA_BYTES};
+
+/// A manufacturer whose lidars are not supported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Manufacturer {
+    Ouster,
+    Hesai,
+    RoboSense,
+    Livox,
+    LsLidar,
+}
+
+impl fmt::Display for Manufacturer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ouster => "Ouster",
+            Self::Hesai => "Hesai",
+            Self::RoboSense => "RoboSense",
+            Self::Livox => "Livox",
+            Self::LsLidar => "LSLidar",
+        })
+    }
+}
+
+/// Lengths of the packets of Ouster lidars: with 16 to 128 beams, in the profiles LEGACY,
+/// RNG19_RFL8_SIG16_NIR16, its dual variant, and RNG15_RFL8_NIR8.
+const OUSTER: [usize; 16] = [
+    3_392, 6_464, 12_608, 24_896, 3_328, 6_400, 12_544, 24_832, 4_352, 8_448, 16_640,
+    33_024, 1_280, 2_304, 4_288, 8_384,
+];
+const OUSTER_PORTS: [u16; 2] = [7502, 7503];
+/// The length of a packet with the motion of an Ouster lidar.
+const OUSTER_MOTION: usize = 48;
+
+/// Lengths of the packets of Hesai lidars: Pandar20, Pandar40, Pandar64, PandarQT, PandarXT,
+/// Pandar128, AT128, and those with a sequence number.
+const HESAI: [usize; 14] = [
+    1_262, 1_266, 1_194, 1_198, 1_072, 1_076, 568, 1_080, 820, 861, 893, 1_117, 1_118,
+    1_100,
+];
+
+const LSLIDAR_INFO_PORT: u16 = 2369;
+/// The length of the packets of LSLidar that are not as long as Velodyne's.
+const LSLIDAR: usize = 1_212;
+
+/// The ports to which RoboSense lidars send points and device information.
+const ROBOSENSE_PORTS: [u16; 2] = [6699, 7788];
+const ROBOSENSE: [usize; 2] = [1_248, 1_210];
+
+/// The ports of Livox lidars and of the receiving computer: those of a Mid-360, and those
+/// of a HAP for commands, points, motion and logs.
+const LIVOX_PORTS: [u16; 14] = [
+    56_000, 56_100, 56_101, 56_200, 56_201, 56_300, 56_301, 56_400, 56_401, 56_500,
+    56_501, 57_000, 58_000, 59_000,
+];
+/// The ports for commands and discovery by the first version of their protocol.
+const LIVOX_OLD_PORTS: [u16; 2] = [65_000, 55_000];
+/// The bytes of a point of each data type, by both versions, and of the header before.
+const LIVOX_POINTS: [usize; 4] = [24, 14, 8, 10];
+const LIVOX_HEADER: usize = 36;
+const LIVOX_OLD_PACKETS: [usize; 6] = [
+    18 + 100 * 13,
+    18 + 100 * 9,
+    18 + 96 * 14,
+    18 + 96 * 10,
+    18 + 48 * 28,
+    18 + 48 * 16,
+];
+
+/// The first bytes of device information of RoboSense and LSLidar.
+const INFO: &[u8] = &[0xa5, 0xff, 0x00, 0x5a];
+const ROBOSENSE_INFO: &[u8] = &[0xa5, 0xff, 0x00, 0xae];
+
+impl Manufacturer {
+    /// Returns the manufacturer whose lidar sent the datagram `payload` from and to
+    /// `ports`, if it is recognized.
+    pub(crate) fn of_datagram(ports: [u16; 2], payload: &[u8]) -> Option<Self> {
+        let is_to = |port: &[u16]| port.iter().any(|port| ports.contains(port));
+        let len = payload.len();
+        let has_blocks =
+            payload.starts_with(&[0xff, 0xee]) || payload.starts_with(&[0xee, 0xff]);
+        if payload.starts_with(&[0x55, 0xaa, 0x05])
+            || payload.starts_with(&[0x55, 0xaa, 0x5a])
+            || payload.starts_with(ROBOSENSE_INFO)
+            || is_to(&ROBOSENSE_PORTS) && ROBOSENSE.contains(&len)
+        {
+            return Some(Self::RoboSense);
+        }
+        if payload.starts_with(INFO) {
+            return match len {
+                DATA_BYTES | LSLIDAR => Some(Self::LsLidar),
+                _ => Some(Self::RoboSense),
+            };
+        }
+        let is_data = has_blocks || is_to(&[DATA_PORT]);
+        let is_info = is_to(&[LSLIDAR_INFO_PORT]);
+        if is_data && len == LSLIDAR || is_info && [LSLIDAR, DATA_BYTES].contains(&len)
+        {
+            return Some(Self::LsLidar);
+        }
+        let is_long = is_to(&[DATA_PORT]) && has_blocks && len > DATA_BYTES;
+        if is_long || is_data && HESAI.contains(&len) {
+            return Some(Self::Hesai);
+        }
+        let is_old_livox = is_to(&LIVOX_OLD_PORTS) && LIVOX_OLD_PACKETS.contains(&len);
+        let is_livox = ports.iter().all(|port| LIVOX_PORTS.contains(port))
+            || is_to(&LIVOX_PORTS) && LIVOX_OLD_PACKETS.contains(&len)
+            || is_old_livox
+            || is_livox_packet(payload)
+            || is_old_livox_packet(payload);
+        if is_livox {
+            return Some(Self::Livox);
+        }
+        let is_ouster = is_to(&OUSTER_PORTS)
+            && (len == OUSTER_MOTION || len >= OUSTER[12])
+            || OUSTER.contains(&len);
+        is_ouster.then_some(Self::Ouster)
+    }
+}
+
+/// Returns whether the header of a packet of the second version of Livox's protocol
+/// states the length of `payload`: version, length u16, interval u16, number of points
+/// u16, two counters, data type.
+fn is_livox_packet(payload: &[u8]) -> bool {
+    let Some([_, l0, l1, _, _, n0, n1, _, _, _, data_type]) = payload.first_chunk()
+    else {
+        return false;
+    };
+    let number = |low: &u8, high: &u8| usize::from(u16::from_le_bytes([*low, *high]));
+    let (len, points) = (number(l0, l1), number(n0, n1));
+    let size = LIVOX_POINTS.get(usize::from(*data_type));
+    len == payload.len()
+        && points > 0
+        && size.is_some_and(|size| LIVOX_HEADER + points * size == len)
+}
+
+/// Returns whether a packet of the first version of Livox's protocol has the length of
+/// its data type: version, slot, number, a reserved byte, status u32, time type, data
+/// type.
+fn is_old_livox_packet(payload: &[u8]) -> bool {
+    let Some([_, _, _, 0, _, _, _, _, _, data_type]) = payload.first_chunk() else {
+        return false;
+    };
+    LIVOX_OLD_PACKETS.get(usize::from(*data_type)) == Some(&payload.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(port: u16, len: usize, start: &[u8]) -> Option<Manufacturer> {
+        let mut payload = vec![0; len];
+        payload[..start.len()].copy_from_slice(start);
+        Manufacturer::of_datagram([port, port], &payload)
+    }
+
+    #[test]
+    fn packets_are_recognized_by_port_length_and_start() {
+        use Manufacturer::*;
+        let cases: [(u16, usize, &[u8], Manufacturer); 29] = [
+            (7502, 12_608, b"", Ouster),
+            (7502, 33_024, b"", Ouster),
+            (7503, 48, b"", Ouster),
+            (9000, 6_464, b"", Ouster),
+            (2368, 1_262, &[0xff, 0xee], Hesai),
+            (2368, 1_080, &[0xee, 0xff, 1, 6], Hesai),
+            (5555, 568, &[0xee, 0xff, 6, 1], Hesai),
+            (2368, 1_640, &[0xff, 0xee], Hesai),
+            (6699, 1_248, &[0x55, 0xaa, 0x05, 0x0a, 0x5a, 0xa5, 0x50, 0xa0], RoboSense),
+            (6699, 1_210, &[0x55, 0xaa, 0x5a, 0xa5], RoboSense),
+            (7788, 1_248, &[0xa5, 0xff, 0x00, 0x5a, 0x11, 0x11], RoboSense),
+            // EM4, EMX, AC2 and their device information; RS-Ruby and Helios.
+            (6699, 1_084, &[0x55, 0xaa, 0x5a, 0xa5], RoboSense),
+            (6699, 6_448, &[0x55, 0xaa, 0x5a, 0x00], RoboSense),
+            (1990, 3_116, &[0x55, 0xaa, 0x5a, 0xa5], RoboSense),
+            (7788, 500, &[0xa5, 0xff, 0x00, 0xae], RoboSense),
+            (7788, 1_310, &[0xa5, 0xff, 0x00, 0x5a, 0x11, 0x11], RoboSense),
+            (6699, 1_248, &[0x55, 0xaa, 0x05, 0x5a], RoboSense),
+            // Points and motion of a Mid-360, points of a HAP, to any port.
+            (56_301, 1_380, b"", Livox),
+            (57_000, 1_380, b"", Livox),
+            (58_000, 60, b"", Livox),
+            (9_000, 1_380, &[0, 0x64, 0x05, 0, 0, 96, 0, 0, 0, 0, 1], Livox),
+            // 100 points of a Mid-40, to a port chosen by the computer.
+            (1_981, 1_318, &[5, 1, 1, 0, 0, 0, 0, 0, 0, 0], Livox),
+            (2369, 1_212, &[0xa5, 0xff, 0x00, 0x5a], LsLidar),
+            (56_300, 1_362, b"", Livox),
+            (56_400, 60, b"", Livox),
+            (65_000, 1_362, b"", Livox),
+            (2368, 1_212, &[0xff, 0xee], LsLidar),
+            (2369, 1_206, &[0xa5, 0xff, 0x00, 0x5a, 0x11, 0x11], LsLidar),
+            (2368, 1_212, b"", LsLidar),
+        ];
+        for (port, len, start, expected) in cases {
+            assert_eq!(of(port, len, start), Some(expected), "{port} {len} {start:x?}");
+        }
+    }
+
+    #[test]
+    fn other_traffic_is_not_from_a_lidar() {
+        assert_eq!(of(53, 120, b"\x12\x34\x81\x80"), None);
+        assert_eq!(of(2368, 1_206, &[0xff, 0xee]), None);
+        assert_eq!(of(8308, 512, b""), None);
+        assert_eq!(of(7502, 100, b""), None);
+        // The lengths of packets of other manufacturers, but without their headers.
+        assert_eq!(of(9_000, 1_380, &[0, 0x64, 0x05, 0, 0, 95, 0, 0, 0, 0, 1]), None);
+        assert_eq!(of(1_981, 1_318, &[5, 1, 1, 7]), None);
+        // An ephemeral port of an ordinary program.
+        assert_eq!(Manufacturer::of_datagram([53, 56_300], &[0; 120]), None);
+    }
+}

@@ -1,0 +1,182 @@
+//! Classifies the payloads of datagrams.
+
+use crate::{
+    capture::packets::manufacturer::Manufacturer,
+    packet::{BLOCK_BYTES, BLOCKS, Bank, DATA_BYTES, Firings},
+};
+
+/// The length of a position packet.
+pub(crate) const POSITION_BYTES: usize = 512;
+
+/// The default ports of data packets and position packets.
+pub(crate) const DATA_PORT: u16 = 2368;
+pub(crate) const POSITION_PORT: u16 = 8308;
+
+/// The position of the NMEA sentence in a position packet.
+pub(crate) const NMEA_START: usize = 206;
+
+/// The classification of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Payload {
+    /// A data packet.
+    Data,
+    /// A position packet.
+    Position,
+    /// A data packet in which some blocks, but not most, have unknown flags.
+    Corrupted,
+    /// A payload with the length of a data packet and unknown flags.
+    WrongFlags,
+    /// A payload with the length and the port of a packet of a lidar that contains only
+    /// zeros. It is not a packet, as each packet has a time.
+    Zeros,
+    /// A packet of a lidar of another manufacturer.
+    OtherLidar(Manufacturer),
+    /// Another datagram.
+    Other,
+}
+
+/// Classifies `bytes`, sent from and to `ports`.
+pub(crate) fn classify(ports: [u16; 2], bytes: &[u8]) -> Payload {
+    let is_to = match bytes.len() {
+        DATA_BYTES => ports.contains(&DATA_PORT),
+        POSITION_BYTES => ports.contains(&POSITION_PORT),
+        _ => false,
+    };
+    if is_to && bytes.iter().all(|byte| *byte == 0) {
+        return Payload::Zeros;
+    }
+    if let Some(firings) = Firings::new(bytes) {
+        let known = firings.flags().into_iter().filter_map(Bank::from_flag).count();
+        return match is_data(firings) {
+            true => Payload::Data,
+            false if known >= BLOCKS / 2 => Payload::Corrupted,
+            false => other_lidar(ports, bytes).unwrap_or(Payload::WrongFlags),
+        };
+    }
+    let has_sentence =
+        || bytes.get(NMEA_START..).is_some_and(|b| b.starts_with(b"$GP"));
+    let is_position = bytes.len() == POSITION_BYTES
+        && (ports.contains(&POSITION_PORT) || has_sentence());
+    if is_position {
+        Payload::Position
+    } else {
+        other_lidar(ports, bytes).unwrap_or(Payload::Other)
+    }
+}
+
+fn other_lidar(ports: [u16; 2], bytes: &[u8]) -> Option<Payload> {
+    Manufacturer::of_datagram(ports, bytes).map(Payload::OtherLidar)
+}
+
+/// The minimum length of a frame with a packet of a lidar: a position packet and the
+/// headers of UDP and IPv4.
+pub(crate) const LEAST_FRAME: usize = POSITION_BYTES + 8 + 20;
+
+/// Returns whether a payload of `len` bytes, sent from and to `ports`, may be a data
+/// packet or a position packet. `bytes` is its captured part.
+pub(crate) fn may_be(ports: [u16; 2], len: usize, bytes: &[u8]) -> bool {
+    match len {
+        DATA_BYTES => {
+            bytes.chunks(BLOCK_BYTES).take(BLOCKS).enumerate().all(|(index, block)| {
+                match block.first_chunk().map(|f| u16::from_le_bytes(*f)) {
+                    Some(flag) if Bank::from_flag(flag).is_some() => true,
+                    Some(flag) => index > 0 && matches!(flag, 0 | 0xffff),
+                    None => true,
+                }
+            })
+        }
+        POSITION_BYTES => {
+            let sentence = bytes.get(NMEA_START..).unwrap_or_default();
+            let is_sentence = sentence.iter().zip(b"$GP").all(|(a, b)| a == b);
+            ports.contains(&POSITION_PORT) || !sentence.is_empty() && is_sentence
+        }
+        _ => false,
+    }
+}
+
+/// The offsets at which a data packet may start in a frame or in a pcapng block: after
+/// the headers of any link, of IP and of UDP.
+const STARTS: std::ops::RangeInclusive<usize> = 8..=160;
+
+/// Returns whether `bytes` contains a data packet at any offset, whatever the headers
+/// before it.
+pub(crate) fn holds_packet(bytes: &[u8]) -> bool {
+    STARTS.step_by(2).any(|start| {
+        let packet = bytes.get(start..start.saturating_add(DATA_BYTES));
+        packet.and_then(Firings::new).is_some_and(is_data)
+    })
+}
+
+/// Returns whether the first block has a known flag, and all other blocks have one or are
+/// empty. The VLS-128 leaves some blocks empty.
+pub(crate) fn is_data(firings: Firings<'_>) -> bool {
+    let flags = firings.flags();
+    let is_known = |flag: &u16| Bank::from_flag(*flag).is_some();
+    flags.first().is_some_and(is_known)
+        && flags.iter().all(|flag| is_known(flag) || matches!(flag, 0 | 0xffff))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::DATA_BYTES;
+
+    fn packet() -> [u8; DATA_BYTES] {
+        let mut bytes = [0; DATA_BYTES];
+        bytes.chunks_exact_mut(100).for_each(|b| b[..2].copy_from_slice(&[255, 238]));
+        bytes
+    }
+
+    #[test]
+    fn data_packets_are_recognized_by_flags_for_any_port() {
+        assert_eq!(classify([9, 2368], &packet()), Payload::Data);
+        assert_eq!(classify([9, 9999], &packet()), Payload::Data);
+        let mut wrong = packet();
+        wrong[0] = 0x12;
+        assert_eq!(classify([9, 2368], &wrong), Payload::Corrupted);
+        wrong.chunks_mut(100).for_each(|block| block[0] = 0x12);
+        assert_eq!(classify([9, 2368], &wrong), Payload::WrongFlags);
+        assert_eq!(classify([9, 2368], &packet()[..1000]), Payload::Other);
+    }
+
+    #[test]
+    fn captured_part_decides_whether_it_may_be_a_packet() {
+        assert!(may_be([9, 9999], 1_206, &packet()[..1_000]));
+        assert!(may_be([9, 9999], 1_206, &[]));
+        assert!(!may_be([2368, 2368], 1_206, &[0x12, 0xee]));
+        assert!(!may_be([2368, 2368], 1_200, &packet()[..1_000]));
+        let mut position = [0; 300];
+        assert!(may_be([8308, 8308], 512, &position));
+        assert!(!may_be([9, 9], 512, &position));
+        position[206..209].copy_from_slice(b"$GP");
+        assert!(may_be([9, 9], 512, &position));
+    }
+
+    #[test]
+    fn data_packet_is_found_after_unrelated_headers() {
+        let frame = |packet: &[u8]| [&[0; 42], packet, &[0; 4]].concat();
+        assert!(holds_packet(&frame(&packet())));
+        assert!(!holds_packet(&frame(&packet()[..1_100])));
+        assert!(!holds_packet(&[0xff; 1_500]));
+    }
+
+    #[test]
+    fn first_block_must_not_be_empty() {
+        let mut dual = packet();
+        dual[800..1200].fill(0);
+        assert_eq!(classify([0, 0], &dual), Payload::Data);
+        assert_eq!(classify([0, 0], &[0; DATA_BYTES]), Payload::WrongFlags);
+        assert_eq!(classify([9, 2368], &[0; DATA_BYTES]), Payload::Zeros);
+        assert_eq!(classify([9, 8308], &[0; POSITION_BYTES]), Payload::Zeros);
+    }
+
+    #[test]
+    fn position_packets_are_recognized_by_port_or_sentence() {
+        let mut bytes = [0; POSITION_BYTES];
+        bytes[198] = 1;
+        assert_eq!(classify([8308, 8308], &bytes), Payload::Position);
+        assert_eq!(classify([1, 2], &bytes), Payload::Other);
+        bytes[206..212].copy_from_slice(b"$GPRMC");
+        assert_eq!(classify([1, 2], &bytes), Payload::Position);
+    }
+}

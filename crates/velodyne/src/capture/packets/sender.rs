@@ -1,0 +1,95 @@
+//! The senders of packets.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use logtool_core::Topic;
+use serde::{Deserialize, Serialize};
+
+use crate::capture::network::link::Mac;
+
+/// The sender of packets of one type, and their destination port. Each is a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Sender {
+    pub(crate) device: Device,
+    /// The destination port of the packets.
+    pub(crate) port: u16,
+    /// Whether they are position packets instead of data packets.
+    pub(crate) is_position: bool,
+}
+
+/// A device on one of the networks of a capture. Two lidars may have the same address,
+/// because all have the factory default 192.168.1.201.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Device {
+    /// The index of the interface that captured its packets.
+    pub(crate) interface: u32,
+    /// Its hardware address, if the link type has such addresses.
+    pub(crate) mac: Option<Mac>,
+    pub(crate) address: IpAddr,
+}
+
+impl Device {
+    /// The unknown sender of packets without a container.
+    pub(crate) const UNKNOWN: Self =
+        Self { interface: 0, mac: None, address: IpAddr::V4(Ipv4Addr::UNSPECIFIED) };
+}
+
+// The metadata keys. Outputs contain them too, so they are part of the public interface.
+const ADDRESS: &str = "address";
+const PORT: &str = "port";
+const MAC: &str = "mac";
+const INTERFACE: &str = "interface";
+const CLOCK: &str = "clock";
+
+/// The device that sent the packets of a topic of a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SenderInfo<'t> {
+    /// Its IP address.
+    pub address: IpAddr,
+    /// The destination UDP port of the packets.
+    pub port: u16,
+    /// Its hardware address, if the link type has such addresses.
+    pub mac: Option<&'t str>,
+    /// The index of the capture interface, in a pcapng file.
+    pub interface: Option<u32>,
+}
+
+impl<'t> SenderInfo<'t> {
+    /// Reads the metadata of `topic`, or returns `None` if it has no sender.
+    pub fn from_topic(topic: &'t Topic) -> Option<Self> {
+        let get = |key: &str| topic.metadata.get(key).map(String::as_str);
+        Some(Self {
+            address: get(ADDRESS)?.parse().ok()?,
+            port: get(PORT)?.parse().ok()?,
+            mac: get(MAC),
+            interface: get(INTERFACE).and_then(|interface| interface.parse().ok()),
+        })
+    }
+}
+
+/// Returns the state of the lidar's clock in the position packets of `topic` as text, or
+/// `None` if it is not a topic of position packets.
+pub fn position_clock(topic: &Topic) -> Option<&str> {
+    topic.metadata.get(CLOCK).map(String::as_str)
+}
+
+/// Adds the sender to the metadata of `topic`, and the index of the capture `interface`
+/// if the capture has several.
+pub(crate) fn state_sender(sender: &Sender, interface: Option<u32>, topic: &mut Topic) {
+    let mut state = |key: &str, value| topic.metadata.insert(key.to_owned(), value);
+    state(ADDRESS, sender.device.address.to_string());
+    state(PORT, sender.port.to_string());
+    if let Some(mac) = sender.device.mac {
+        state(MAC, mac.to_string());
+    }
+    if let Some(interface) = interface {
+        state(INTERFACE, interface.to_string());
+    }
+}
+
+/// Adds the state of the lidar's clock in its position packets to the metadata of
+/// `topic`.
+pub(crate) fn state_position_clock(clock: String, topic: &mut Topic) {
+    topic.metadata.insert(CLOCK.to_owned(), clock);
+}

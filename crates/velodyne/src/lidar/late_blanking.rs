@@ -1,0 +1,97 @@
+//! Finds blanked sectors that start only after the start of a log.
+
+use logtool_core::{Log, Manifest, Result, Selection, TopicId};
+
+use crate::{
+    lidar::{
+        Lidar,
+        packet_headers::{self, PacketExtractor},
+    },
+    packet::DATA_BYTES,
+    points::{BlankedSector, FIRST_PACKETS, FieldProbe},
+};
+
+/// The number of positions of a log that are searched.
+const MAX_POSITIONS: usize = 8;
+
+/// The duration that is read at each position: at least two rotations.
+const POSITION_NANOS: f64 = 500_000_000.0;
+
+/// The minimum and the maximum number of bytes that are read at each position.
+const FEWEST_BYTES: u64 = 1 << 20;
+const MOST_BYTES: u64 = 10 << 20;
+
+impl Lidar {
+    /// Searches `log` after its first packets for a sector that the lidar blanks.
+    /// `packets` extracts the packets from the records of `topic`. Only a few positions
+    /// are read, whatever the length of the log.
+    ///
+    /// # Errors
+    /// `Io` if the log cannot be read.
+    pub fn late_blanking(
+        &self,
+        log: &dyn Log,
+        topic: TopicId,
+        packets: impl PacketExtractor,
+    ) -> Result<Option<BlankedSector>> {
+        let manifest = log.manifest();
+        let bytes = manifest.topics.get(topic.index()).and_then(|topic| topic.bytes);
+        let is_short =
+            bytes.is_some_and(|bytes| bytes / DATA_BYTES as u64 <= FIRST_PACKETS);
+        if self.points.blanked.is_some() || is_short {
+            return Ok(None);
+        }
+        let topics = [topic].into_iter().collect();
+        let selection = Selection { topics, ..Selection::default() };
+        let packets_per_position =
+            (POSITION_NANOS / self.sensor.packet_nanos()) as usize;
+        let position_bytes = (packets_per_position * DATA_BYTES) as u64;
+        let plan =
+            manifest.plan(&selection, position_bytes.clamp(FEWEST_BYTES, MOST_BYTES));
+        let count = plan.len().min(MAX_POSITIONS);
+        for number in 0..count {
+            // Start at the end, because a sector usually stays blanked.
+            let Some(part) = plan.get(plan.len() - 1 - number * plan.len() / count)
+            else {
+                continue;
+            };
+            let mut cursor = log.read(part, &selection)?;
+            let packet = packet_headers::packet_headers(&mut *cursor, packets)?;
+            drop(cursor);
+            log.source().release(part.bytes.clone());
+            // A part may be longer than the duration, and the sector may change within
+            // it.
+            let field = packet.rchunks(packets_per_position).find_map(|packet| {
+                let mut probe = FieldProbe::default();
+                packet.iter().for_each(|packet| probe.add(packet.headers, packet.time));
+                probe.finish(self.sensor)
+            });
+            if let Some(sector) = field {
+                return Ok(Some(BlankedSector { starts_later: true, ..sector }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Sets the blanked sector. Scans then start in it, unless `keep_scan_start` is true.
+    pub fn set_blanked(&mut self, sector: BlankedSector, keep_scan_start: bool) {
+        self.points.blanked = Some(sector);
+        if !keep_scan_start {
+            self.points.scan_start = sector.scan_start();
+        }
+    }
+
+    /// Updates the topic of the points in `manifest` after a blanked sector was set.
+    pub(crate) fn update(&self, manifest: &mut Manifest, topic: TopicId) {
+        if let Some(topic) = manifest.topics.get_mut(topic.index()) {
+            topic.metadata.extend(self.provenance());
+        }
+        let packet = self.sensor.packet_nanos();
+        let delay =
+            self.points.blanked.map_or(0, |sector| sector.longest_delay(packet));
+        if let Some(reach) = manifest.reach.get_mut(&topic) {
+            reach.before = reach.before.saturating_add(delay);
+            reach.after = reach.after.saturating_add(delay);
+        }
+    }
+}

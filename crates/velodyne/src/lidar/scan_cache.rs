@@ -1,0 +1,98 @@
+//! The starts of the scans of a log, computed when points are decoded for the first time.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use logtool_core::{Log, Result, Selection, TimeRange, TopicId};
+
+use crate::{
+    lidar::{
+        Lidar,
+        packet_headers::{self, PacketExtractor, TimedHeaders},
+    },
+    points::{ScanIndex, ScanTracker},
+};
+
+/// The scans of a lidar, computed on demand.
+///
+/// The head has to be tracked from the first packet on, so this takes one pass over all
+/// packets up to the last one that is needed. Callers that only read packets or the
+/// manifest do not need it.
+#[derive(Debug, Default)]
+pub struct ScanCache(Mutex<Option<Known>>);
+
+/// The starts of scans before a position of the file.
+#[derive(Debug)]
+struct Known {
+    until: u64,
+    scans: Arc<ScanIndex>,
+}
+
+impl ScanCache {
+    /// Returns the scans of `lidar`. `packets` extracts its packets from the records of
+    /// `topic` of `log`. The result includes at least all scans that start before the
+    /// last record with points in `within`.
+    ///
+    /// # Errors
+    /// `Io` if the log cannot be read.
+    pub fn get(
+        &self,
+        log: &dyn Log,
+        topic: TopicId,
+        lidar: &Lidar,
+        within: TimeRange,
+        packets: impl PacketExtractor,
+    ) -> Result<Arc<ScanIndex>> {
+        let until = match within {
+            TimeRange::ALL => u64::MAX,
+            time => {
+                let topics = [topic].into_iter().collect();
+                let plan = log.manifest().plan(&Selection { topics, time }, 0);
+                plan.last().map_or(0, |part| part.bytes.end)
+            }
+        };
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.as_ref().filter(|known| known.until >= until) {
+            return Ok(known.scans.clone());
+        }
+        let scans = follow(log, topic, lidar, until, packets, &mut |_| ())?;
+        let known = known.insert(Known { until, scans: Arc::new(scans) });
+        Ok(known.scans.clone())
+    }
+
+    /// Computes all scans, and calls `look` for each packet.
+    ///
+    /// # Errors
+    /// `Io` if the log cannot be read.
+    pub(super) fn for_each_packet(
+        &self,
+        log: &dyn Log,
+        topic: TopicId,
+        lidar: &Lidar,
+        packets: impl PacketExtractor,
+        look: &mut dyn FnMut(&TimedHeaders),
+    ) -> Result<()> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let scans = Arc::new(follow(log, topic, lidar, u64::MAX, packets, look)?);
+        *known = Some(Known { until: u64::MAX, scans });
+        Ok(())
+    }
+}
+
+/// Tracks the head of `lidar` from the first packet on, in parts that start before
+/// `until`.
+fn follow(
+    log: &dyn Log,
+    topic: TopicId,
+    lidar: &Lidar,
+    until: u64,
+    packets: impl PacketExtractor,
+    look: &mut dyn FnMut(&TimedHeaders),
+) -> Result<ScanIndex> {
+    let mut tracker = ScanTracker::new(lidar.sensor, lidar.points);
+    let mut scans = ScanIndex::default();
+    packet_headers::for_each_packet(log, topic, until, packets, &mut |packet| {
+        scans.add(&mut tracker, &packet.headers, packet.offset, packet.time);
+        look(packet);
+    })?;
+    Ok(scans)
+}

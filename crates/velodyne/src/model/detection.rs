@@ -1,0 +1,347 @@
+//! Detects the model of a lidar from the statistics of its packets, with reasons.
+
+use crate::model::{
+    evidence::{Evidence, Pattern},
+    kind::{Model, ReturnMode, Sensor},
+    returns::describe_changes,
+};
+
+/// The status types that only the HDL-64E S2 and S3 send (S3 manual, p. 32).
+const STATUS: &[u8] = b"HMSDNYGTV1234567W";
+
+/// The number of packets without a warning after which an HDL-64E is an S2. An S3 sends a
+/// warning in each round of 64 packets.
+const S2_MIN_PACKETS: u64 = 256;
+
+/// An HDL-64E is an S3 if at least one packet out of this number has dual returns.
+const S3_DUAL_SHARE: u64 = 20;
+
+/// The detected lidar and the reasons.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelDetection {
+    /// The sensor, if its packets identify it.
+    pub sensor: Option<Sensor>,
+    /// Other models with the same packets.
+    pub alternatives: Vec<Model>,
+    /// The reasons for this sensor, one sentence each.
+    pub reasons: Vec<String>,
+    /// Observations that contradict it, one sentence each.
+    pub conflicts: Vec<String>,
+    /// A description of the return modes, if they change.
+    pub returns_change: Option<String>,
+}
+
+impl ModelDetection {
+    fn from_evidence(evidence: &Evidence) -> Self {
+        let mut detection = Self::default();
+        let common = evidence.patterns.iter().max_by_key(|(_, count)| **count);
+        let Some((pattern, count)) = common else {
+            detection.reasons.push("there is no data packet of 1206 bytes".to_owned());
+            return detection;
+        };
+        let seen: u64 = evidence.patterns.values().sum();
+        if *count < seen {
+            let odd = seen - count;
+            let what =
+                format!("the order of the blocks differs in {odd} of {seen} packets");
+            detection.conflicts.push(what);
+        }
+        detection.sensor = match pattern {
+            Pattern::OneInFour => detection.s1(evidence),
+            Pattern::Alternating => detection.s2_or_s3(evidence),
+            Pattern::First => detection.one_bank(evidence),
+            Pattern::FourBanks => detection.four_banks(evidence, ReturnMode::Strongest),
+            Pattern::FourBanksTwice => detection.four_banks(evidence, ReturnMode::Dual),
+            Pattern::Unknown => {
+                detection.add_reason("no known lidar sends blocks in this order");
+                None
+            }
+        };
+        if detection.sensor.is_some_and(|sensor| sensor.model != Model::Hdl64eS2) {
+            let stated = evidence.modes.iter();
+            let stated = stated
+                .filter_map(|(of, mode_packets)| Some(((*of)?, mode_packets.packets)));
+            detection.returns_change = describe_changes(&stated.collect());
+        }
+        detection
+    }
+
+    fn add_reason(&mut self, reason: impl Into<String>) {
+        self.reasons.push(reason.into());
+    }
+
+    fn s1(&mut self, evidence: &Evidence) -> Option<Sensor> {
+        self.add_reason(
+            "three upper blocks for each lower one: only the HDL-64E S1 sends that",
+        );
+        if evidence.has_tail(*b"gC") {
+            self.add_reason("packets end in the text of a temperature, `DegC`");
+        }
+        Some(Sensor { model: Model::Hdl64eS1, returns: ReturnMode::Strongest })
+    }
+
+    fn s2_or_s3(&mut self, evidence: &Evidence) -> Option<Sensor> {
+        self.add_reason("upper and lower blocks in turn: HDL-64E S2 or S3");
+        let seen: u64 = evidence.tails.values().sum();
+        let status = evidence.count(|(status_type, _)| STATUS.contains(&status_type));
+        self.add_reason(format!(
+            "{status} of {seen} packets end in a known status type"
+        ));
+        let warnings = evidence.count(|(status_type, _)| status_type == b'W');
+        let dual = evidence.modes.get(&Some(ReturnMode::Dual));
+        let dual = dual.map_or(0, |mode_packets| mode_packets.packets);
+        let returns =
+            if dual * 2 > seen { ReturnMode::Dual } else { ReturnMode::Strongest };
+        let model = if dual * S3_DUAL_SHARE > seen {
+            let times = if dual * 2 > seen { "" } else { " in some packets" };
+            self.add_reason(format!(
+                "each azimuth occurs twice{times}: dual return, which only the S3 has"
+            ));
+            Model::Hdl64eS3
+        } else if warnings > 0 {
+            self.add_reason("status type `W`: only the S3 sends warnings");
+            Model::Hdl64eS3
+        } else if seen >= S2_MIN_PACKETS {
+            self.add_reason(format!("no status type `W` in {seen} packets: S2"));
+            Model::Hdl64eS2
+        } else {
+            let what = "too few packets to distinguish an S2 from an S3 with single return; both are \
+                        decoded alike";
+            self.add_reason(what);
+            self.alternatives.push(Model::Hdl64eS3);
+            Model::Hdl64eS2
+        };
+        let sensor = Sensor { model, returns };
+        self.compare(evidence, sensor, 0.05);
+        Some(sensor)
+    }
+
+    fn four_banks(
+        &mut self,
+        evidence: &Evidence,
+        returns: ReturnMode,
+    ) -> Option<Sensor> {
+        self.add_reason("four banks of lasers: only the VLS-128 has four");
+        let returns = evidence.returns().unwrap_or(returns);
+        let of = |model| Sensor { model, returns };
+        let deviation =
+            |model| evidence.deviation(returns, of(model).packet_nanos() / 1e3);
+        let model = if deviation(Model::AlphaPrime) < deviation(Model::Vls128) {
+            Model::AlphaPrime
+        } else {
+            Model::Vls128
+        };
+        self.compare(evidence, of(model), 0.05);
+        Some(of(model))
+    }
+
+    fn one_bank(&mut self, evidence: &Evidence) -> Option<Sensor> {
+        self.add_reason("one bank of lasers: HDL-32E, VLP-16 or VLP-32");
+        let identity = evidence.identity()?;
+        let returns = evidence.returns().unwrap_or(ReturnMode::Strongest);
+        let named = Model::ALL.into_iter().find(|m| m.identity() == Some(identity));
+        match named {
+            Some(model) => {
+                self.add_reason(format!("product ID {identity:#04x}: {model}"))
+            }
+            None => {
+                self.add_reason(format!("the product ID {identity:#04x} is unknown"))
+            }
+        }
+        let timed = evidence.period(returns).and_then(|period| {
+            let fits = |model: &Model| {
+                let expected = Sensor { model: *model, returns }.packet_nanos() / 1e3;
+                (period - expected).abs() < expected * 0.03
+            };
+            let all = [Model::Hdl32e, Model::Vlp16, Model::Vlp32c];
+            Some((all.into_iter().find(fits)?, period))
+        });
+        let because =
+            |timed, period| format!("a packet every {period:.1} us, like the {timed}");
+        let model = match (named, timed) {
+            (Some(named @ Model::Hdl32e), Some((timed, period))) if named != timed => {
+                self.add_reason(because(timed, period));
+                let what = format!(
+                    "the product ID is that of the {named}, the time between packets that of the {timed}; \
+                     the time decides (a VLP-16 of 2014 has the product ID of the HDL-32E)"
+                );
+                self.conflicts.push(what);
+                Some(timed)
+            }
+            // Longer intervals mean that packets are missing, not that the model is
+            // another one.
+            (Some(named), _) => {
+                self.compare(evidence, Sensor { model: named, returns }, 0.03);
+                Some(named)
+            }
+            (None, Some((timed, period))) => {
+                self.add_reason(because(timed, period));
+                let what = format!(
+                    "the product ID {identity:#04x} is unknown: it may be another model, or \
+                     a lidar of another manufacturer, which is not supported"
+                );
+                self.conflicts.push(what);
+                Some(timed)
+            }
+            (None, None) => None,
+        };
+        if model == Some(Model::Vlp32a) {
+            let what =
+                "VLP-32A and VLP-32B have the same product ID; VLP-32A is assumed";
+            self.conflicts.push(what.to_owned());
+            self.alternatives.push(Model::Vlp32b);
+        }
+        Some(Sensor { model: model?, returns })
+    }
+}
+
+impl ModelDetection {
+    /// Compares the time between packets with that of `sensor`, with `within` as the
+    /// relative tolerance, and records the result.
+    fn compare(&mut self, evidence: &Evidence, sensor: Sensor, within: f64) {
+        let Some(period) = evidence.period(sensor.returns) else { return };
+        let expected = sensor.packet_nanos() / 1e3;
+        if (period - expected).abs() < expected * within {
+            self.add_reason(format!("a packet every {period:.1} us"));
+        } else {
+            let what =
+                format!("a packet every {period:.1} us, expected {expected:.1} us");
+            self.conflicts.push(what);
+        }
+    }
+
+    /// Returns whether the packets indicate another sensor than `sensor`.
+    pub fn contradicts(&self, sensor: Sensor) -> bool {
+        self.sensor.is_some_and(|stated| {
+            let is_alike = stated.model == sensor.model
+                || self.alternatives.contains(&sensor.model);
+            !is_alike || stated.returns != sensor.returns
+        })
+    }
+}
+
+impl Evidence {
+    /// Returns the lidar that the packets added so far indicate.
+    pub fn detect(&self) -> ModelDetection {
+        ModelDetection::from_evidence(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::evidence::ModePackets;
+    use crate::packet::DATA_BYTES;
+
+    /// Creates packets `period` microseconds apart, with `flags` in turn and the last two
+    /// bytes `tail`. The azimuth changes after every `blocks` blocks.
+    fn packets(flags: &[u16], blocks: usize, period: u32, tail: [u8; 2]) -> Evidence {
+        let mut evidence = Evidence::default();
+        for n in 0..400 {
+            let mut bytes = vec![0; DATA_BYTES];
+            for block in 0..12 {
+                let at = block * 100;
+                let azimuth = (n * 12 + block) / blocks * 17 % 36_000;
+                bytes[at..at + 2]
+                    .copy_from_slice(&flags[block % flags.len()].to_le_bytes());
+                bytes[at + 2..at + 4].copy_from_slice(&(azimuth as u16).to_le_bytes());
+            }
+            bytes[1200..1204].copy_from_slice(&(n as u32 * period).to_le_bytes());
+            bytes[1204..].copy_from_slice(&tail);
+            evidence.add(&bytes);
+        }
+        evidence
+    }
+
+    #[track_caller]
+    fn is(evidence: Evidence, model: Model, returns: ReturnMode, conflicts: usize) {
+        let detection = evidence.detect();
+        assert_eq!(detection.sensor, Some(Sensor { model, returns }), "{detection:?}");
+        assert_eq!(detection.conflicts.len(), conflicts, "{detection:?}");
+    }
+
+    const UL: &[u16] = &[0xeeff, 0xddff];
+    const LUUU: &[u16] = &[0xddff, 0xeeff, 0xeeff, 0xeeff];
+    const FOUR: &[u16] = &[0xeeff, 0xddff, 0xccff, 0xbbff];
+
+    #[test]
+    fn packets_as_in_the_manuals_identify_each_model() {
+        use Model::*;
+        use ReturnMode::*;
+        is(packets(LUUU, 1, 0, *b"gC"), Hdl64eS1, Strongest, 0);
+        is(packets(UL, 2, 288, *b"H\x0c"), Hdl64eS2, Strongest, 0);
+        is(packets(UL, 2, 288, *b"W\x00"), Hdl64eS3, Strongest, 0);
+        is(packets(UL, 4, 173, *b"1\x00"), Hdl64eS3, Dual, 0);
+        is(packets(&UL[..1], 1, 553, [0x37, 0x21]), Hdl32e, Strongest, 0);
+        is(packets(&UL[..1], 1, 1327, [0x38, 0x22]), Vlp16, Last, 0);
+        is(packets(&UL[..1], 2, 664, [0x39, 0x24]), Vlp16HiRes, Dual, 0);
+        is(packets(&UL[..1], 1, 664, [0x37, 0x28]), Vlp32c, Strongest, 0);
+        is(packets(FOUR, 4, 160, [0x37, 0xa1]), Vls128, Strongest, 0);
+        is(packets(FOUR, 4, 173, [0x37, 0xa1]), AlphaPrime, Strongest, 0);
+    }
+
+    #[test]
+    fn vlp_16_with_the_product_id_of_hdl_32e_is_detected_by_its_period() {
+        let evidence = packets(&UL[..1], 1, 1327, [0x37, 0x21]);
+        is(evidence, Model::Vlp16, ReturnMode::Strongest, 1);
+    }
+
+    /// Like `packets`, but only with those packets for which `keeps` returns true.
+    fn some_of(period: f64, tail: [u8; 2], keeps: impl Fn(usize) -> bool) -> Evidence {
+        let flags = if tail[1] == 0xa1 { FOUR } else { &UL[..1] };
+        let mut evidence = Evidence::default();
+        for n in (0..900).filter(|n| keeps(*n)) {
+            let mut bytes = vec![0; DATA_BYTES];
+            for (block, flag) in (0..12).zip(flags.iter().cycle()) {
+                bytes[block * 100..][..2].copy_from_slice(&flag.to_le_bytes());
+                let azimuth = (n * 12 + block) as u16;
+                bytes[block * 100 + 2..][..2].copy_from_slice(&azimuth.to_le_bytes());
+            }
+            let micros = (n as f64 * period) as u32;
+            bytes[1200..1204].copy_from_slice(&micros.to_le_bytes());
+            bytes[1204..].copy_from_slice(&tail);
+            evidence.add(&bytes);
+        }
+        evidence
+    }
+
+    #[test]
+    fn lost_packets_do_not_change_the_model() {
+        use {Model::*, ReturnMode::Strongest};
+        // Every second packet of a VLP-32C: the interval is that of a VLP-16.
+        is(some_of(663.55, [0x37, 0x28], |n| n % 2 == 0), Vlp32c, Strongest, 1);
+        for (period, model) in [(160.0, Vls128), (173.4, AlphaPrime)] {
+            let tail = [0x37, 0xa1];
+            // Without nearly a third of the packets, and without every second one.
+            is(some_of(period, tail, |n| n * 7 % 10 > 2), model, Strongest, 0);
+            is(some_of(period, tail, |n| n % 2 == 0), model, Strongest, 1);
+        }
+    }
+
+    #[test]
+    fn changing_return_modes_are_reported_and_the_most_frequent_is_used() {
+        let mut evidence = packets(&UL[..1], 1, 1327, [0x37, 0x22]);
+        for (returns, mode_packets) in packets(&UL[..1], 2, 664, [0x39, 0x22]).modes {
+            let packets = mode_packets.packets - 100;
+            evidence.modes.insert(returns, ModePackets { packets, ..mode_packets });
+        }
+        let detection = evidence.detect();
+        let change = detection.returns_change.unwrap();
+        let stated = "strongest return in 400 packets, dual return in 300 packets";
+        assert!(change.contains(stated), "{change}");
+        assert_eq!(detection.sensor.unwrap().returns, ReturnMode::Strongest);
+        assert!(detection.conflicts.is_empty(), "{:?}", detection.conflicts);
+    }
+
+    #[test]
+    fn hdl_64e_status_equal_to_a_product_id_is_still_an_hdl_64e() {
+        let evidence = packets(UL, 2, 288, [b'1', 0xa1]);
+        is(evidence, Model::Hdl64eS2, ReturnMode::Strongest, 0);
+    }
+
+    #[test]
+    fn unknown_block_order_identifies_no_lidar() {
+        let detection = packets(&[0x1234], 1, 100, [0, 0]).detect();
+        assert_eq!(detection.sensor, None);
+    }
+}

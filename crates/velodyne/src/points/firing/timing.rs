@@ -1,0 +1,237 @@
+//! The times of the firings of each laser, from the firing tables of the manuals.
+//!
+//! ```text
+//! HDL-64E S2, S3 single   48.0 us per pair of blocks, 6.0 us per group of 4: 0 1.26 2.46 3.66
+//! HDL-64E S3 dual         57.6 us per four blocks, 7.2 us per group of 4: 0 1.3  2.5  3.7
+//! HDL-32E                 46.080 us per block, 1.152 us per laser
+//! VLP-16, two per block   55.296 us per firing, 2.304 us per laser
+//! VLP-32                  55.296 us per block, 2.304 us per pair of lasers
+//! VLS-128                 20 cycles, one per 8 lasers, and two idle ones after each 64 lasers
+//! HDL-64E S1              not published: 24.81236 us per block or twice that, depending on the azimuth
+//! ```
+//! (HDL-64E S2 manual, p. 38; S3 manual, p. 48; HDL-32E application note 63-9277; VLP-16
+//! manual, 9.4; VLP-32C manual, 9.4. The step of the S1 was measured by velodyne_decoder.)
+
+use crate::{
+    model::{Model, ReturnMode, Sensor, TimestampReference},
+    packet::{BLOCKS, CHANNELS},
+    points::firing::sin_cos_table::TURN,
+};
+
+/// The shorter of the two durations of a block of an HDL-64E S1, in nanoseconds.
+const S1_STEP: f64 = 24_812.36;
+
+/// The times of all firings of a packet.
+#[derive(Clone, Debug)]
+pub(crate) struct Timing {
+    /// The nanoseconds between the first firing of the packet and each firing.
+    pub(crate) nanos: [[f64; CHANNELS]; BLOCKS],
+    /// The nanoseconds between the time of the packet and its first firing.
+    pub(crate) first: f64,
+    /// The nanoseconds between the time of the packet and the earliest firing of each
+    /// block, and until all firings are over.
+    pub(crate) firing_times: [i64; BLOCKS],
+    pub(crate) end: i64,
+    /// The nanoseconds between the first firing of the packet and the azimuth of each
+    /// block.
+    pub(crate) heads: [f64; BLOCKS],
+    /// The seconds between the azimuth of a block and each firing, as computed by
+    /// velodyne_decoder.
+    pub(crate) after: [[f32; CHANNELS]; BLOCKS],
+    is_s1: bool,
+}
+
+impl Timing {
+    pub(crate) fn new(sensor: Sensor) -> Self {
+        let is_dual = sensor.returns == ReturnMode::Dual;
+        let mut nanos = [[0.0; CHANNELS]; BLOCKS];
+        for (block, row) in nanos.iter_mut().enumerate() {
+            for (channel, place) in row.iter_mut().enumerate() {
+                *place = micros(sensor.model, is_dual, block, channel) * 1e3;
+            }
+        }
+        let first = match sensor.model.timestamp_reference() {
+            // The time of a VLS-128 is that of its fourth group of lasers (manual, 9.4).
+            _ if sensor.model.is_vls128() => -8_700.0,
+            TimestampReference::FirstFiring => 0.0,
+            TimestampReference::End => -sensor.packet_nanos(),
+        };
+        let mut heads = nanos.map(|row| row[0]);
+        if sensor.model.is_vls128() {
+            // The four banks have the azimuth of the first one. In dual return mode there
+            // is only one azimuth.
+            let first = |block: usize| if is_dual { 0 } else { block / 4 * 4 };
+            heads = std::array::from_fn(|block| nanos[first(block)][0]);
+        }
+        let is_s1 = sensor.model == Model::Hdl64eS1;
+        let after = after(&nanos, &heads);
+        let earliest =
+            |row: &[f64; CHANNELS]| row.iter().copied().fold(f64::MAX, f64::min);
+        let mut timing = Self {
+            first,
+            firing_times: [0; BLOCKS],
+            end: 0,
+            heads,
+            after,
+            is_s1,
+            nanos,
+        };
+        timing.set_firing_times(nanos.each_ref().map(earliest));
+        timing
+    }
+
+    /// Sets the times of the blocks from the nanoseconds after the first firing.
+    fn set_firing_times(&mut self, starts: [f64; BLOCKS]) {
+        let whole = |nanos: f64| (self.first + nanos).round() as i64;
+        (self.firing_times, self.end) = (starts.map(whole), whole(end(&self.nanos)));
+    }
+
+    /// Updates the times for a packet with these azimuths, if they depend on the
+    /// azimuths.
+    pub(crate) fn follow(&mut self, azimuths: &[u16; BLOCKS]) {
+        if !self.is_s1 {
+            return;
+        }
+        let mut start = 0.0;
+        for (row, steps) in self.nanos.iter_mut().zip(s1_steps(azimuths)) {
+            let duration = f64::from(steps) * S1_STEP;
+            for (channel, place) in row.iter_mut().enumerate() {
+                *place = start + duration * channel as f64 / CHANNELS as f64;
+            }
+            start += duration;
+        }
+        self.first = -start;
+        self.heads = self.nanos.each_ref().map(|row| row[0]);
+        self.set_firing_times(self.heads);
+        self.after = after(&self.nanos, &self.heads);
+    }
+
+    /// Returns the rotation rate in hundredths of a degree per nanosecond from the
+    /// azimuths of a packet, or 0 if all blocks are from one firing.
+    pub(crate) fn rate(&self, azimuths: &[u16; BLOCKS]) -> f64 {
+        let turned = turned(azimuths[0], azimuths[BLOCKS - 1]);
+        let took = self.heads[BLOCKS - 1] - self.heads[0];
+        if took > 0.0 && turned < TURN / 2 { f64::from(turned) / took } else { 0.0 }
+    }
+}
+
+/// Converts nanoseconds to seconds with the rounding of velodyne_decoder.
+pub(crate) fn seconds(nanos: f64) -> f32 {
+    (nanos / 1e9) as f32
+}
+
+/// Returns the time after the last of these firings. It is in one of the last four
+/// blocks.
+fn end(nanos: &[[f64; CHANNELS]; BLOCKS]) -> f64 {
+    nanos.iter().rev().take(4).flatten().copied().fold(0.0, f64::max) + 1.0
+}
+
+fn after(
+    nanos: &[[f64; CHANNELS]; BLOCKS],
+    heads: &[f64; BLOCKS],
+) -> [[f32; CHANNELS]; BLOCKS] {
+    let mut after = [[0.0; CHANNELS]; BLOCKS];
+    for (row, (nanos, head)) in after.iter_mut().zip(nanos.iter().zip(heads)) {
+        *row = nanos.map(|nanos| seconds(nanos) - seconds(*head));
+    }
+    after
+}
+
+/// Returns the duration of each block of an HDL-64E S1 in steps: 1, or 2 if the azimuth
+/// moves further. The azimuth after the last block is unknown; it usually takes 2 steps
+/// if exactly one of the six blocks before it does.
+pub(crate) fn s1_steps(azimuths: &[u16; BLOCKS]) -> [u8; BLOCKS] {
+    let mut azimuth_steps = [0; BLOCKS - 1];
+    for (to, pair) in azimuth_steps.iter_mut().zip(azimuths.windows(2)) {
+        if let [from, next] = *pair {
+            *to = turned(from, next);
+        }
+    }
+    let least = azimuth_steps.iter().copied().min().unwrap_or(0);
+    let mut steps = [1; BLOCKS];
+    for (steps, moved) in steps.iter_mut().zip(azimuth_steps) {
+        *steps = 1 + u8::from(u32::from(moved) > u32::from(least) * 3 / 2);
+    }
+    let long = steps[5..BLOCKS - 1].iter().filter(|steps| **steps == 2).count();
+    steps[BLOCKS - 1] = 1 + u8::from(long == 1);
+    steps
+}
+
+/// Returns the angle from one azimuth to another, in hundredths of a degree.
+pub(crate) fn turned(from: u16, to: u16) -> u16 {
+    let (from, to) = (from % TURN, to % TURN);
+    if to >= from { to - from } else { TURN - from + to }
+}
+
+/// Returns the number of consecutive blocks with one azimuth.
+pub(crate) const fn blocks_a_firing(model: Model, is_dual: bool) -> usize {
+    let returns = if is_dual { 2 } else { 1 };
+    if model.is_vls128() {
+        4 * returns
+    } else if model.is_hdl64e() {
+        2 * returns
+    } else {
+        returns
+    }
+}
+
+/// Returns the microseconds between the first firing of the packet and that of a laser.
+pub(crate) fn micros(model: Model, is_dual: bool, block: usize, channel: usize) -> f64 {
+    let f = |n: usize| n as f64;
+    let pick = |four: [f64; 4]| four[channel % 4];
+    let firing = if is_dual { block / 2 } else { block };
+    match model {
+        Model::Hdl64eS1 => 0.0,
+        Model::Hdl64eS3 if is_dual => {
+            57.6 * f(block / 4) + 7.2 * f(channel / 4) + pick([0.0, 1.3, 2.5, 3.7])
+        }
+        Model::Hdl64eS2 | Model::Hdl64eS3 => {
+            48.0 * f(block / 2) + 6.0 * f(channel / 4) + pick([0.0, 1.26, 2.46, 3.66])
+        }
+        Model::Hdl32e => 46.08 * f(firing) + 1.152 * f(channel),
+        Model::Vlp16 | Model::Vlp16HiRes => {
+            110.592 * f(firing) + 2.304 * f(channel % 16) + 55.296 * f(channel / 16)
+        }
+        Model::Vlp32a | Model::Vlp32b | Model::Vlp32c => {
+            55.296 * f(firing) + 2.304 * f(channel / 2)
+        }
+        Model::Vls128 | Model::AlphaPrime => {
+            let step = if model == Model::Vls128 { 8.0 / 3.0 } else { 2.89 };
+            let laser = firing % 4 * CHANNELS + channel;
+            step * f(20 * (firing / 4) + laser / 8 + laser / 64 * 2)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timing(model: Model, returns: ReturnMode) -> Timing {
+        Timing::new(Sensor { model, returns })
+    }
+
+    #[test]
+    fn last_firing_of_an_hdl_64e_precedes_the_timestamp_as_in_veloview() {
+        for (returns, before) in
+            [(ReturnMode::Strongest, 2.34), (ReturnMode::Dual, 3.5)]
+        {
+            let timing = timing(Model::Hdl64eS3, returns);
+            let last = timing.first + timing.nanos[BLOCKS - 1][CHANNELS - 1];
+            assert!((last / -1e3 - before).abs() < 1e-9, "{last}");
+        }
+    }
+
+    #[test]
+    fn last_firing_of_a_vlp_16_agrees_with_its_manual() {
+        // VLP-16 manual, table 9-3: data block 12, second firing, channel 15.
+        let timing = timing(Model::Vlp16, ReturnMode::Strongest);
+        assert!((timing.nanos[11][31] / 1e3 - 1306.37).abs() < 0.01);
+    }
+
+    #[test]
+    fn s1_block_before_a_double_azimuth_step_takes_two_steps() {
+        let azimuths = [35_990, 35_999, 17, 26, 35, 44, 53, 62, 71, 80, 89, 98];
+        assert_eq!(s1_steps(&azimuths), [1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
+    }
+}

@@ -1,0 +1,53 @@
+//! Decodes each packet of a lidar in its own return mode, which may change within a log.
+
+use std::mem;
+
+use crate::{
+    calibration::Calibration,
+    model::Sensor,
+    packet::PacketHeaders,
+    points::{options::PointOptions, packet_decoder::PacketDecoder},
+};
+
+/// Decoders for all return modes that occurred.
+#[derive(Clone, Debug)]
+pub(super) struct ModeDecoders {
+    sensor: Sensor,
+    calibration: Calibration,
+    options: PointOptions,
+    /// The decoder of the last packet.
+    current: PacketDecoder,
+    others: Vec<PacketDecoder>,
+}
+
+impl ModeDecoders {
+    pub(super) fn new(
+        sensor: Sensor,
+        calibration: &Calibration,
+        options: PointOptions,
+    ) -> Self {
+        let current = PacketDecoder::new(sensor, calibration, options);
+        let calibration = calibration.clone();
+        Self { sensor, calibration, options, current, others: Vec::new() }
+    }
+
+    /// Returns the decoder for `packet`.
+    pub(super) fn decoder_for(&mut self, packet: &PacketHeaders) -> &mut PacketDecoder {
+        let sensor = self.options.sensor(self.sensor, packet);
+        if self.current.sensor() != sensor {
+            self.switch(sensor);
+        }
+        &mut self.current
+    }
+
+    #[cold]
+    fn switch(&mut self, sensor: Sensor) {
+        let known = self.others.iter_mut().find(|other| other.sensor() == sensor);
+        if let Some(other) = known {
+            mem::swap(&mut self.current, other);
+            return;
+        }
+        let new = PacketDecoder::new(sensor, &self.calibration, self.options);
+        self.others.push(mem::replace(&mut self.current, new));
+    }
+}

@@ -1,0 +1,407 @@
+//! Builds the manifest in one pass over all messages: topics, parts and damage.
+//!
+//! The index only contains the starts of seconds, so the pass reads the header of each
+//! message, and verifies the index on the way. It skips the data, except UTC times in GPS
+//! messages and a few other fields.
+
+mod anomalies;
+mod background_probe;
+mod finish;
+mod header_read_ahead;
+mod part_splitter;
+mod position_unit;
+mod quaternion_order;
+mod stats;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use logtool_core::{
+    Damage, DamageKind, Error, ErrorKind, Manifest, OpenOptions, Result, Source,
+    TopicId, Window,
+};
+
+use crate::{
+    lidar::LidarOptions,
+    packet::Firings,
+    vel::{
+        build_manifest::{
+            background_probe::BackgroundProbe,
+            header_read_ahead::{EXAMINED_BYTES, HeaderReadAhead},
+            part_splitter::PartSplitter,
+            stats::Stats,
+        },
+        classifier::{Classification, MAX_MILLIS, Message, MessageClassifier},
+        decode::topics::{self, TopicKind},
+        first_message::{self, LogStart},
+        format_state::{BrokenMessage, FormatState},
+        program_clock,
+        second_index::SecondIndex,
+        wire::{
+            self, FILE_HEADER_LEN, FORMAT_VERSION, FileHeader, HEADER_LEN, Header,
+            MAGIC, PACKET_LEN, SIZE_LEN, VERSION, kind,
+        },
+    },
+};
+
+/// The maximum number of damaged ranges that are reported separately.
+const MAX_GAPS: usize = 1 << 16;
+
+/// The maximum number of unknown types with topics of their own.
+const MAX_RAW: usize = 1 << 10;
+
+/// Builds the manifest of the `.vel` log in `source`.
+pub(crate) fn build_manifest(
+    source: &Arc<dyn Source>,
+    options: OpenOptions,
+    lidar: &LidarOptions,
+) -> Result<(Manifest, FormatState)> {
+    let mut window = Window::new(source);
+    let bytes = window.at(0, FILE_HEADER_LEN)?;
+    let known = wire::file_header(&bytes);
+    let head = match known {
+        Some(head) => head,
+        // The messages can be found without the index.
+        None if options.is_format_given => {
+            let (major, minor) = FORMAT_VERSION;
+            FileHeader { major, minor, entries: 0 }
+        }
+        None if bytes.starts_with(&MAGIC) => {
+            let what = "the file ends before the index";
+            return Err(Error::new(ErrorKind::Malformed, what).at(0));
+        }
+        None => {
+            return Err(Error::new(ErrorKind::Unrecognized, "not a .vel log").at(0));
+        }
+    };
+    let start = first_message::find(head, source.len(), &mut window)?;
+    let mut builder = ManifestBuilder::new(head, start, source, options)?;
+    if known.is_none() {
+        let lost = Damage::new(DamageKind::Garbled, 0..start.at.min(source.len()));
+        builder.gaps.push(lost.because("the header and the index are damaged"));
+    }
+    builder.scan(&mut window)?;
+    builder.finish(&mut window, lidar)
+}
+
+/// The state of the index pass.
+struct ManifestBuilder {
+    head: FileHeader,
+    start: LogStart,
+    classifier: MessageClassifier,
+    /// The maximum length of a message that is delivered as a record.
+    limit: u64,
+    topics: Vec<TopicKind>,
+    stats: Stats,
+    probe: BackgroundProbe,
+    headers: HeaderReadAhead,
+    seconds: SecondIndex,
+    parts: PartSplitter,
+    gaps: Vec<Damage>,
+    broken: Vec<BrokenMessage>,
+    has_end_mark: bool,
+    /// The position of the first message after the end mark, if there is one.
+    trailing_message: Option<u64>,
+    /// The end of the last message.
+    messages_end: u64,
+    /// The last search for a message: its start and its result.
+    searched: Option<(u64, Option<u64>)>,
+}
+
+impl ManifestBuilder {
+    fn new(
+        head: FileHeader,
+        start: LogStart,
+        source: &Arc<dyn Source>,
+        options: OpenOptions,
+    ) -> Result<Self> {
+        let classifier =
+            MessageClassifier { size_field: start.size_field, end: source.len() };
+        Ok(Self {
+            head,
+            start,
+            classifier,
+            limit: options.record_bytes.max(options.block_bytes).into(),
+            topics: Vec::new(),
+            stats: Stats::default(),
+            probe: BackgroundProbe::new(source),
+            headers: HeaderReadAhead::new(source, classifier, start)?,
+            seconds: SecondIndex::default(),
+            parts: PartSplitter::new(start.at),
+            gaps: Vec::new(),
+            broken: Vec::new(),
+            has_end_mark: false,
+            trailing_message: None,
+            messages_end: start.at,
+            searched: None,
+        })
+    }
+
+    /// Iterates over all messages.
+    fn scan(&mut self, window: &mut Window<'_>) -> Result<()> {
+        let (mut at, end) = (self.start.at, self.classifier.end);
+        while at < end {
+            let bytes = self.first_bytes(at, window)?;
+            if bytes.is_empty() {
+                // The source is shorter than its length.
+                self.gaps.push(Damage::new(DamageKind::Truncated, at..end));
+                break;
+            }
+            at = match self.classifier.classify(at, &bytes) {
+                Classification::EndMark => {
+                    self.has_end_mark = true;
+                    self.inspect_trailing_bytes(at, window)?;
+                    break;
+                }
+                Classification::Message(message)
+                    if self.is_valid(at, &message, window)? =>
+                {
+                    self.message(at, &message, &bytes, window)?;
+                    at + message.len
+                }
+                Classification::Anomalous(message)
+                    if self.classifier.leads_to_message(at, &message, window)? =>
+                {
+                    self.message(at, &message, &bytes, window)?;
+                    at + message.len
+                }
+                Classification::Truncated(message)
+                    if message.fits && self.next(at + 1, window)?.is_none() =>
+                {
+                    let whole = match TopicKind::for_message(&message) {
+                        TopicKind::Packets => {
+                            let data_len = (end - at).saturating_sub(HEADER_LEN as u64);
+                            data_len.saturating_sub(4) / PACKET_LEN as u64
+                        }
+                        _ => 0,
+                    };
+                    let rest = self.broken(at, message.header, whole, window)?;
+                    self.gaps.push(Damage::new(DamageKind::Truncated, rest..end));
+                    end
+                }
+                classification => self.damaged(at, classification, window)?,
+            };
+            self.messages_end = at;
+        }
+        Ok(())
+    }
+
+    /// Returns the first bytes at `at`: [`EXAMINED_BYTES`] bytes if the file has them.
+    fn first_bytes(&mut self, at: u64, window: &mut Window<'_>) -> Result<Bytes> {
+        // Until the lidar is identified, each message is read completely.
+        let head = if self.probe.is_enough() {
+            self.headers.at(at, self.stats.messages())
+        } else {
+            None
+        };
+        head.map_or_else(|| window.at(at, EXAMINED_BYTES), Ok)
+    }
+
+    /// Returns whether `message` is valid: its data has the expected length, or no other
+    /// message starts inside it and something follows it. A message that contains others
+    /// has a wrong size.
+    fn is_valid(
+        &mut self,
+        at: u64,
+        message: &Message,
+        window: &mut Window<'_>,
+    ) -> Result<bool> {
+        let end = at + message.len;
+        Ok(message.fits
+            || self.classifier.continues_at(end, window)?
+                && self.next(at + 1, window)?.is_none_or(|next| next >= end))
+    }
+
+    /// Searches for a message after the end mark at `at`. It is only reported, because
+    /// the log ends at the mark.
+    fn inspect_trailing_bytes(
+        &mut self,
+        at: u64,
+        window: &mut Window<'_>,
+    ) -> Result<()> {
+        self.trailing_message = self.classifier.next(at + SIZE_LEN as u64, window)?;
+        Ok(())
+    }
+
+    /// Returns the position of the next message at or after `from`. The result is
+    /// remembered so that no range is searched twice.
+    fn next(&mut self, from: u64, window: &mut Window<'_>) -> Result<Option<u64>> {
+        if self.gaps.len() >= MAX_GAPS {
+            return Ok(None);
+        }
+        match self.searched {
+            Some((began, next)) if began <= from && next.is_none_or(|n| n >= from) => {
+                Ok(next)
+            }
+            _ => {
+                let next = self.classifier.next(from, window)?;
+                self.searched = Some((from, next));
+                Ok(next)
+            }
+        }
+    }
+
+    /// Records the `message` at `at`, whose first bytes are `bytes`.
+    fn message(
+        &mut self,
+        at: u64,
+        message: &Message,
+        bytes: &[u8],
+        window: &mut Window<'_>,
+    ) -> Result<()> {
+        let is_record = message.len <= self.limit;
+        let topic = is_record.then(|| self.topic(TopicKind::for_message(message)));
+        let second_begins = self.seconds.message(topic, message.header.millis, at);
+        self.parts.message(at, second_begins);
+        let Some(topic) = topic else {
+            let lost = Damage::new(DamageKind::OverLimit, at..at + message.len);
+            self.gaps.push(lost.of_records(1, None));
+            return Ok(());
+        };
+        let time = program_clock::from_millis(message.header.millis);
+        let data = bytes.get(HEADER_LEN..).unwrap_or_default();
+        let kind = self.topics.get(topic.index()).copied();
+        self.stats.message(topic, kind, message, data);
+        self.parts.record(topic, time);
+        if matches!(kind, Some(TopicKind::Image | TopicKind::Packets)) {
+            let declared = wire::declared_len(message.header.kind, data);
+            self.stats.wrong_lengths += u64::from(declared != Some(message.data_len()));
+        }
+        if kind == Some(TopicKind::Packets) {
+            self.probe_packets(at, message.len, message, window)?;
+        }
+        Ok(())
+    }
+
+    /// Passes the packets of the `message` at `at` to the probe until the lidar is
+    /// identified. `len` is the number of bytes of the message that exist.
+    fn probe_packets(
+        &mut self,
+        at: u64,
+        len: u64,
+        message: &Message,
+        window: &mut Window<'_>,
+    ) -> Result<()> {
+        if !self.probe.is_enough() {
+            let len = usize::try_from(len).unwrap_or(0);
+            let mut data = window.at(at, len)?;
+            data.truncate(len);
+            let data = data.split_off(HEADER_LEN.min(data.len()));
+            let time = program_clock::from_millis(message.header.millis);
+            self.probe.add(data, at + HEADER_LEN as u64, time);
+        }
+        Ok(())
+    }
+
+    /// Records the broken message at `at` with this number of complete packets. Returns
+    /// the end of the last packet, or `at` if there are none.
+    fn broken(
+        &mut self,
+        at: u64,
+        header: Header,
+        packets: u64,
+        window: &mut Window<'_>,
+    ) -> Result<u64> {
+        let len = HEADER_LEN as u64 + 4 + packets * PACKET_LEN as u64;
+        if packets == 0 || len > self.limit || self.broken.len() >= MAX_GAPS {
+            return Ok(at);
+        }
+        let message = Message { header, len, fits: false };
+        let topic = self.topic(TopicKind::Packets);
+        let second_begins = self.seconds.message(Some(topic), header.millis, at);
+        self.parts.message(at, second_begins);
+        let bytes = window.at(at, EXAMINED_BYTES)?;
+        let data = bytes.get(HEADER_LEN..).unwrap_or_default();
+        self.stats.message(topic, Some(TopicKind::Packets), &message, data);
+        self.parts.record(topic, program_clock::from_millis(header.millis));
+        self.broken.push(BrokenMessage { at, len });
+        self.probe_packets(at, len, &message, window)?;
+        Ok(at + len)
+    }
+
+    /// Records the damage at `at`, and returns the position at which reading continues.
+    /// Packets of a message with a wrong size are read.
+    fn damaged(
+        &mut self,
+        at: u64,
+        classification: Classification,
+        window: &mut Window<'_>,
+    ) -> Result<u64> {
+        let end = self.classifier.end;
+        let next = self.next(at + 1, window)?;
+        let is_cut = next.is_none()
+            && (matches!(classification, Classification::Truncated(_))
+                || end - at < HEADER_LEN as u64);
+        let kind = if is_cut { DamageKind::Truncated } else { DamageKind::Garbled };
+        let next = next.unwrap_or(end);
+        let mut rest = at;
+        if let Some((header, packets)) = self.plausible_packets(at, next, window)? {
+            rest = self.broken(at, header, packets, window)?;
+        }
+        match rest == next {
+            // All packets are complete: only the size is wrong.
+            true => self.stats.wrong_lengths += 1,
+            false => self.gaps.push(Damage::new(kind, rest..next)),
+        }
+        Ok(next)
+    }
+
+    /// Returns the header at `at` if it is that of a message of packets, and the number
+    /// of plausible packets between it and `next`.
+    fn plausible_packets(
+        &self,
+        at: u64,
+        next: u64,
+        window: &mut Window<'_>,
+    ) -> Result<Option<(Header, u64)>> {
+        let bytes = window.at(at, HEADER_LEN)?;
+        let Some((_, header)) = wire::message(&bytes).filter(|(_, header)| {
+            let is_time = header.millis.abs() < MAX_MILLIS;
+            header.kind == kind::VELODYNE && header.version == VERSION && is_time
+        }) else {
+            return Ok(None);
+        };
+        let mut packets = 0;
+        loop {
+            let place = at + HEADER_LEN as u64 + 4 + packets * PACKET_LEN as u64;
+            if place + PACKET_LEN as u64 > next {
+                break;
+            }
+            let packet = window.peek(place, PACKET_LEN)?;
+            if !Firings::new(&packet)
+                .is_some_and(|packet| packet.headers().is_plausible())
+            {
+                break;
+            }
+            packets += 1;
+        }
+        Ok(Some((header, packets)))
+    }
+
+    /// Returns the id of the topic of messages of `kind`.
+    fn topic(&mut self, kind: TopicKind) -> TopicId {
+        let known = self.topics.iter().position(|known| *known == kind);
+        let index = known.unwrap_or_else(|| {
+            let raw = |kind: &&TopicKind| matches!(kind, TopicKind::Raw { .. });
+            let is_raw = matches!(kind, TopicKind::Raw { .. });
+            let kind = if is_raw && self.topics.iter().filter(raw).count() >= MAX_RAW {
+                TopicKind::OtherRaw
+            } else {
+                kind
+            };
+            match self.topics.iter().position(|known| *known == kind) {
+                Some(index) => index,
+                None => {
+                    self.topics.push(kind);
+                    self.topics.len() - 1
+                }
+            }
+        });
+        TopicId(index as u32)
+    }
+}
+
+/// Returns the length of the payload of `message`.
+fn payload_len(message: &Message) -> u64 {
+    topics::payload_len(message)
+}

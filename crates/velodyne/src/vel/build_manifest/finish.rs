@@ -1,0 +1,248 @@
+//! Creates the manifest from the results of the index pass.
+
+use std::collections::BTreeMap;
+
+use logtool_core::{
+    Clock, ClockZero, LogAccess, Manifest, Result, TimeRange, Topic, TopicId,
+    VALID_ROWS, Value, Window,
+};
+
+use crate::{
+    lidar::{Lidar, LidarOptions, VALIDITY_WARNING},
+    vel::{
+        build_manifest::{
+            ManifestBuilder,
+            stats::{GpsStats, Stats, TopicStats, Validity},
+        },
+        decode::{points, topics::TopicKind},
+        format_state::{FORMAT_NAME, FormatState},
+        program_clock,
+        second_index::IndexStatus,
+        wire::{VALID, VALID_DIGIT},
+    },
+};
+
+impl ManifestBuilder {
+    /// Returns the manifest of the log and its private state.
+    pub(super) fn finish(
+        mut self,
+        window: &mut Window<'_>,
+        lidar: &LidarOptions,
+    ) -> Result<(Manifest, FormatState)> {
+        let index = self.seconds.verify(self.head.entries, self.start.at, window)?;
+        let end = self.classifier.end;
+        let to_unix = self.stats.gps().times.clone().fit();
+        let anomalies = self.anomalies(index, to_unix.is_some());
+        let mut own = self.probe.finish().finish(lidar);
+        if let Some(own) = &mut own {
+            own.compare_clocks(to_unix.as_ref().map(|fit| fit.offset_nanos));
+        }
+        if let (Some(own), Some(fit), true) = (&mut own, &to_unix, lidar.utc) {
+            own.use_own_clock(fit.offset_nanos, true, lidar.clock);
+        }
+        let mut manifest = Manifest {
+            format: FORMAT_NAME.into(),
+            bytes: end,
+            access: LogAccess::Scanned,
+            topics: self.logged()?,
+            streams: Vec::new(),
+            parts: Vec::new(),
+            reach: BTreeMap::new(),
+            oldest: None,
+            clock: Clock { zero: ClockZero::ProgramStart, to_unix },
+            time: self.time(),
+            metadata: self.metadata(index),
+            damage: self.gaps.clone(),
+            remarks: anomalies.iter().map(|odd| odd.text.clone()).collect(),
+            notes: String::new(),
+        };
+        manifest.parts = self.parts.finish(end);
+        let packets = self.topics.iter().position(|kind| *kind == TopicKind::Packets);
+        let packets = packets.map(|index| TopicId(index as u32));
+        let points = packets.zip(own.as_ref()).and_then(|(packets, lidar)| {
+            self.stats.add_points(packets, lidar, &mut manifest)
+        });
+        let format_state = FormatState {
+            version: (self.head.major, self.head.minor),
+            size_field: self.start.size_field,
+            index,
+            messages: (self.start.at, self.messages_end),
+            has_end_mark: self.has_end_mark,
+            gaps: self.gaps,
+            valid: self.stats.valid_byte(),
+            broken: self.broken,
+            topics: self.topics,
+            points,
+            lidar: own,
+            anomalies,
+        };
+        manifest.notes = Manifest::note(&format_state)?;
+        Ok((manifest, format_state))
+    }
+
+    /// Returns the topics of the messages.
+    fn logged(&self) -> Result<Vec<Topic>> {
+        let topics = self.topics.iter().zip(&self.stats.topics);
+        let topics = (0..).map(TopicId).zip(topics).map(|(id, (kind, counted))| {
+            let times = self.seconds.topic(id);
+            let mut topic = kind.topic()?;
+            topic.records = Some(counted.records);
+            topic.bytes = Some(counted.bytes);
+            topic.time = times.span.map(range);
+            topic.odd_times = times.outliers;
+            self.stats.add_metadata(*kind, counted, &mut topic);
+            Ok(topic)
+        });
+        topics.collect()
+    }
+
+    fn metadata(&self, index: IndexStatus) -> BTreeMap<String, Value> {
+        let bytes = self.start.size_field.header_bytes();
+        let [after, whole] = self.start.votes;
+        let size_field = format!(
+            "includes {bytes} bytes of header ({after} consecutive messages if \
+             it is 17, {whole} if it is 21)"
+        );
+        let seconds = self.seconds.len();
+        let entries = self.head.entries;
+        let some = |entries: u64| match entries {
+            1 => "1 entry".to_owned(),
+            _ => format!("{entries} entries"),
+        };
+        let index = match index {
+            IndexStatus::Verified => format!("verified, {}", some(entries.into())),
+            IndexStatus::Missing => format!("missing; rebuilt, {}", some(seconds)),
+            IndexStatus::Short => {
+                format!("short, {}; rebuilt, {}", some(entries.into()), some(seconds))
+            }
+            IndexStatus::Unsorted => {
+                format!("unsorted; rebuilt, {}", some(seconds))
+            }
+            IndexStatus::Stale => {
+                format!("stale, {}; rebuilt, {}", some(entries.into()), some(seconds))
+            }
+        };
+        let is_cut = self.gaps.last().is_some_and(|gap| {
+            gap.bytes.end == self.classifier.end
+                && gap.kind == logtool_core::DamageKind::Truncated
+        });
+        let end = match (self.has_end_mark, is_cut) {
+            (true, _) => "0xffffffff",
+            (false, true) => "inside a message",
+            (false, false) => "end of the file",
+        };
+        let text = |text: String| Value::Text(text);
+        BTreeMap::from([
+            (
+                "version".into(),
+                text(format!("{}.{}", self.head.major, self.head.minor)),
+            ),
+            ("size_field".into(), text(size_field)),
+            ("index".into(), text(index)),
+            ("end".into(), text(end.into())),
+            ("packets".into(), Value::UInt(self.stats.packets)),
+        ])
+    }
+
+    /// Returns the range of the accepted times.
+    fn time(&self) -> Option<TimeRange> {
+        self.seconds.span().map(range)
+    }
+}
+
+/// Returns the time range from `least` to `most`, in milliseconds.
+fn range((least, most): (f64, f64)) -> TimeRange {
+    let just = |millis| TimeRange::just(program_clock::from_millis(millis));
+    just(least).cover(&just(most))
+}
+
+impl Stats {
+    /// Returns the validity byte of valid messages.
+    pub(super) fn valid_byte(&self) -> u8 {
+        if self.valid.messages == 0 && self.valid_digit.messages > 0 {
+            VALID_DIGIT
+        } else {
+            VALID
+        }
+    }
+
+    /// Returns the statistics of valid GPS messages.
+    pub(super) fn gps(&self) -> &GpsStats {
+        if self.valid_byte() == VALID { &self.gps } else { &self.gps_digit }
+    }
+
+    /// Returns the statistics of valid messages.
+    fn valid_messages(&self) -> Validity {
+        if self.valid_byte() == VALID { self.valid } else { self.valid_digit }
+    }
+
+    /// Returns the number of invalid messages that have packets.
+    fn invalid_with_packets(&self) -> u64 {
+        match self.valid_byte() {
+            VALID => self.valid_digit.with_packets + self.other.with_packets,
+            _ => self.other.with_packets,
+        }
+    }
+
+    /// Adds the topic of the points of `lidar`, which is derived from the topic
+    /// `packets`, to `manifest`.
+    fn add_points(
+        &self,
+        packets: TopicId,
+        lidar: &Lidar,
+        manifest: &mut Manifest,
+    ) -> Option<TopicId> {
+        let topic = lidar.topic(manifest.topics.get(packets.index())?);
+        let mut metadata = topic.metadata;
+        let left_out = self.invalid_with_packets();
+        if left_out > 0 {
+            let messages = if left_out == 1 { "message" } else { "messages" };
+            let description = format!(
+                "without {left_out} {messages} of packets that are not marked valid"
+            );
+            metadata.insert(VALIDITY_WARNING.to_owned(), description);
+        }
+        let valid = self.valid_messages();
+        let id = TopicId(manifest.topics.len() as u32);
+        manifest.topics.push(Topic {
+            records: Some(valid.with_packets),
+            bytes: Some(valid.bytes_with_packets),
+            metadata,
+            ..topic
+        });
+        let parts = manifest.parts.iter_mut();
+        let with_packets = parts.filter(|part| part.topics.contains(packets));
+        with_packets.for_each(|part| part.topics.insert(id));
+        manifest.reach.insert(id, points::reach(lidar, self.most_packets));
+        manifest.remarks.extend(lidar.warnings());
+        Some(id)
+    }
+
+    /// Adds what is known about the messages of `kind` to the metadata of `topic`.
+    fn add_metadata(&self, kind: TopicKind, counted: &TopicStats, topic: &mut Topic) {
+        let mut insert = |key: &str, value| topic.metadata.insert(key.into(), value);
+        let has_invalid = match self.valid_byte() {
+            VALID => counted.digit + counted.other > 0,
+            _ => counted.other > 0,
+        };
+        if has_invalid {
+            insert(VALID_ROWS, self.valid_byte().to_string());
+        }
+        match kind {
+            TopicKind::Pose => {
+                if let Some(order) = self.attitudes.order() {
+                    insert("quaternion_order", order);
+                }
+            }
+            TopicKind::Gps => {
+                let form = if self.gps().positions.are_in_minutes() {
+                    "degrees and minutes, ddmm.mmmm"
+                } else {
+                    "degrees"
+                };
+                insert("position", form.into());
+            }
+            _ => {}
+        }
+    }
+}

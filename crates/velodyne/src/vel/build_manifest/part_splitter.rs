@@ -1,0 +1,53 @@
+//! Splits a log into parts at the starts of seconds, and after a maximum length.
+
+use logtool_core::{Part, TimeRange, Timestamp, TopicId, TopicSet};
+
+/// The minimum length of a part, so that quiet seconds do not create thousands of parts.
+const MIN_PART_BYTES: u64 = 64 << 10;
+
+/// The length after which a part ends even inside a second.
+const MAX_PART_BYTES: u64 = 1 << 20;
+
+/// The parts up to the current position.
+#[derive(Clone, Debug)]
+pub(super) struct PartSplitter {
+    done: Vec<Part>,
+    current: Part,
+}
+
+impl PartSplitter {
+    /// Creates the first part, which starts at `start`.
+    pub(super) fn new(start: u64) -> Self {
+        Self { done: Vec::new(), current: empty(start) }
+    }
+
+    /// Starts a new part if necessary. A message starts at `at`, and possibly a second.
+    pub(super) fn message(&mut self, at: u64, second_begins: bool) {
+        let len = at - self.current.bytes.start;
+        if len >= MAX_PART_BYTES || second_begins && len >= MIN_PART_BYTES {
+            let mut part = std::mem::replace(&mut self.current, empty(at));
+            part.bytes.end = at;
+            self.done.push(part);
+        }
+    }
+
+    /// Adds a record to the current part.
+    pub(super) fn record(&mut self, topic: TopicId, time: Timestamp) {
+        self.current.topics.insert(topic);
+        self.current.time = self.current.time.cover(&TimeRange::just(time));
+    }
+
+    /// Returns all parts of a log of `end` bytes.
+    pub(super) fn finish(mut self, end: u64) -> Vec<Part> {
+        self.current.bytes.end = end;
+        if !self.current.bytes.is_empty() {
+            self.done.push(self.current);
+        }
+        self.done
+    }
+}
+
+fn empty(start: u64) -> Part {
+    let (topics, time) = (TopicSet::EMPTY, TimeRange::EMPTY);
+    Part { bytes: start..start, topics, time }
+}

@@ -1,0 +1,80 @@
+//! Detects the order of the four components of an attitude.
+//!
+//! The specification does not state the order. A car stays nearly level, so the x and y
+//! components are small. These are the second and third component if the scalar comes
+//! first, and the first and second if it comes last.
+
+use crate::vel::message::Pose;
+
+/// The factor by which one order must be more level than the other.
+const CLEAR: f64 = 4.0;
+
+/// Statistics of the attitudes of a log.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct QuaternionStats {
+    count: u64,
+    /// The sum of the squares of each component.
+    squares: [f64; 4],
+}
+
+impl QuaternionStats {
+    /// Adds an attitude. Quaternions that are not normalized are ignored.
+    pub(crate) fn observe(&mut self, pose: &Pose) {
+        let squares = pose.quaternion.map(|number| f64::from(number).powi(2));
+        let length: f64 = squares.iter().sum();
+        if (0.9..1.1).contains(&length) {
+            self.count += 1;
+            for (sum, square) in self.squares.iter_mut().zip(squares) {
+                *sum += square;
+            }
+        }
+    }
+
+    /// Returns the order and the reason, or `None` without attitudes.
+    pub(crate) fn order(&self) -> Option<String> {
+        if self.count == 0 {
+            return None;
+        }
+        let mean = self.squares.map(|sum| sum / self.count as f64);
+        let (first, last) = (mean[1] + mean[2], mean[0] + mean[1]);
+        let order = if last * CLEAR < first {
+            "x, y, z, w"
+        } else if first * CLEAR < last {
+            "w, x, y, z"
+        } else {
+            "unknown"
+        };
+        Some(format!(
+            "{order} (mean x2 + y2 is {first:.4} if the scalar is first, {last:.4} if \
+             it is last; {} attitudes)",
+            self.count
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(quaternions: [[f32; 4]; 2]) -> String {
+        let mut attitudes = QuaternionStats::default();
+        for quaternion in quaternions {
+            attitudes.observe(&Pose { quaternion, acceleration: [0.0; 3] });
+        }
+        let order = attitudes.order().unwrap();
+        order.split_once(" (").unwrap().0.to_owned()
+    }
+
+    #[test]
+    fn level_car_determines_the_order() {
+        let (c, s) = (0.8, 0.6);
+        assert_eq!(order([[c, 0.01, 0.0, s], [s, 0.0, 0.02, c]]), "w, x, y, z");
+        assert_eq!(order([[0.01, 0.0, s, c], [0.0, 0.02, c, s]]), "x, y, z, w");
+    }
+
+    #[test]
+    fn order_is_unknown_without_turns_if_both_orders_fit() {
+        assert_eq!(order([[1.0, 0.0, 0.0, 0.0]; 2]), "w, x, y, z");
+        assert_eq!(order([[0.0, 0.0, 0.0, 1.0]; 2]), "unknown");
+    }
+}

@@ -1,0 +1,112 @@
+//! The topics of a `.vel` log.
+
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use logtool_core::{Columns, Decoder, Result, Topic, View};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    packet::definition,
+    rows,
+    vel::{
+        classifier::Message,
+        decode::{image, layouts, packet_rows, raw_messages},
+        wire::{self, PREFIX_LEN, kind},
+    },
+};
+
+/// The kind of messages of one topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum TopicKind {
+    Obd,
+    Gps,
+    Image,
+    Pose,
+    Packets,
+    /// A message with an unknown type, or without the length of its type.
+    Raw {
+        kind: u32,
+        version: i32,
+    },
+    /// Raw messages beyond the maximum number of topics.
+    OtherRaw,
+}
+
+/// The encoding of the payloads: messages without their sizes.
+pub(crate) const ENCODING: &str = "vel";
+
+impl TopicKind {
+    /// Returns the topic of `message`.
+    pub(crate) fn for_message(message: &Message) -> Self {
+        let header = &message.header;
+        let can_hold = wire::can_hold(header.kind, message.data_len());
+        match header.kind {
+            kind::OBD if message.fits => Self::Obd,
+            kind::GPS if message.fits => Self::Gps,
+            kind::IMAGE if message.fits || can_hold => Self::Image,
+            kind::POSE if message.fits => Self::Pose,
+            kind::VELODYNE if message.fits || can_hold => Self::Packets,
+            kind => Self::Raw { kind, version: header.version },
+        }
+    }
+
+    /// Returns the topic without records.
+    pub(crate) fn topic(self) -> Result<Topic> {
+        let (name, type_name, definition) = match self {
+            Self::Obd => ("obd", "OBDDataM", layouts::definition(layouts::OBD)),
+            Self::Gps => ("gps", "GPSTDataM", layouts::definition(layouts::GPS)),
+            Self::Image => ("image", "ImageM", layouts::IMAGE.to_owned()),
+            Self::Pose => ("pose", "RobotPoseM", layouts::definition(layouts::POSE)),
+            Self::Packets => {
+                let definition = [layouts::PACKETS, definition::DATA].join("\n");
+                ("velodyne_packets", "VelodyneRawDataM", definition)
+            }
+            Self::Raw { .. } | Self::OtherRaw => ("", "", String::new()),
+        };
+        let name = match self {
+            Self::Raw { kind, version } => format!("message_{kind:#010x}_v{version}"),
+            Self::OtherRaw => "messages_of_other_types".to_owned(),
+            _ => name.to_owned(),
+        };
+        Ok(Topic {
+            encoding: ENCODING.to_owned(),
+            type_name: type_name.to_owned(),
+            definition,
+            records: Some(0),
+            bytes: Some(0),
+            ..Topic::new(name, self.schema()?)
+        })
+    }
+
+    fn schema(self) -> Result<SchemaRef> {
+        let fields = match self {
+            Self::Image => image::fields(),
+            Self::Packets => packet_rows::fields(),
+            Self::Raw { .. } | Self::OtherRaw => raw_messages::fields(),
+            _ => {
+                let decoder = self.decoder(&Columns::all(View::Nested))?;
+                return Ok(Arc::clone(decoder.schema()));
+            }
+        };
+        Ok(rows::schema(fields))
+    }
+
+    /// Returns a decoder of the topic.
+    pub(crate) fn decoder(self, columns: &Columns) -> Result<Box<dyn Decoder>> {
+        Ok(match self {
+            Self::Obd => Box::new(layouts::decoder(layouts::OBD, columns)?),
+            Self::Gps => Box::new(layouts::decoder(layouts::GPS, columns)?),
+            Self::Pose => Box::new(layouts::decoder(layouts::POSE, columns)?),
+            Self::Image => image::decoder(columns)?,
+            Self::Packets => packet_rows::decoder(columns)?,
+            Self::Raw { .. } | Self::OtherRaw => raw_messages::decoder(columns)?,
+        })
+    }
+}
+
+/// Returns the length of the payload of `message`.
+pub(crate) fn payload_len(message: &Message) -> u64 {
+    message.len - (wire::HEADER_LEN - PREFIX_LEN) as u64
+}

@@ -1,0 +1,123 @@
+//! Finds the first message, and detects which bytes the sizes of messages include.
+//!
+//! The specification states both that a header has 21 bytes and that data has size - 17
+//! bytes. With the correct interpretation, each message is followed by another one.
+
+use logtool_core::{Cut, Result, Window};
+
+use crate::vel::{
+    classifier::{CLASSIFIED_BYTES, Classification, MessageClassifier},
+    wire::{self, FILE_HEADER_LEN, FileHeader, SIZE_LEN, SizeField},
+};
+
+/// The number of messages that are tried with each interpretation.
+const MAX_TRIED: u32 = 200;
+
+/// The result of examining the start of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogStart {
+    /// The position of the first message.
+    pub(crate) at: u64,
+    pub(crate) size_field: SizeField,
+    /// The number of consecutive messages if sizes include 17 bytes of header, and if
+    /// they include 21.
+    pub(crate) votes: [u32; 2],
+}
+
+const SIZE_FIELDS: [SizeField; 2] = [SizeField::AfterItself, SizeField::Whole];
+
+/// Finds the first message of a file of `end` bytes.
+pub(crate) fn find(
+    head: FileHeader,
+    end: u64,
+    window: &mut Window<'_>,
+) -> Result<LogStart> {
+    let index_end = FILE_HEADER_LEN as u64 + 8 * u64::from(head.entries);
+    let here = detect_size_field(index_end.min(end), end, window)?;
+    // A log can be empty.
+    let is_end = wire::end_mark(&window.peek(here.at, SIZE_LEN)?);
+    if here.votes != [0, 0] || is_end {
+        return Ok(here);
+    }
+    // The index has another length than declared, or the first message is broken.
+    let mut first: Option<u64> = None;
+    for size_field in SIZE_FIELDS {
+        let next = MessageClassifier { size_field, end }
+            .next(FILE_HEADER_LEN as u64, window)?;
+        first = first.into_iter().chain(next).min();
+    }
+    let Some(first) = first else { return Ok(here) };
+    let at = messages_start(index_end, first, window)?;
+    Ok(LogStart { at, ..detect_size_field(first, end, window)? })
+}
+
+/// Returns the start of the messages if the first readable message is at `first`: the
+/// position in the first index entry if it is possible, otherwise the end of the index.
+/// The bytes before `first` are lost.
+fn messages_start(index_end: u64, first: u64, window: &Window<'_>) -> Result<u64> {
+    let entry = Cut::new(&window.peek(FILE_HEADER_LEN as u64, 8)?).u64().unwrap_or(0);
+    let is_behind_itself = entry >= FILE_HEADER_LEN as u64 + 8;
+    Ok(if entry <= first && is_behind_itself && (entry - 4).is_multiple_of(8) {
+        entry
+    } else {
+        index_end.min(first)
+    })
+}
+
+fn detect_size_field(at: u64, end: u64, window: &Window<'_>) -> Result<LogStart> {
+    let mut chains = [Chain::default(); 2];
+    for (own, size_field) in chains.iter_mut().zip(SIZE_FIELDS) {
+        *own = chain(MessageClassifier { size_field, end }, at, window)?;
+    }
+    let [after, whole] = chains;
+    let size_field =
+        if whole > after { SizeField::Whole } else { SizeField::AfterItself };
+    Ok(LogStart { at, size_field, votes: [after.messages, whole.messages] })
+}
+
+/// A chain of consecutive messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Chain {
+    messages: u32,
+    /// The number of messages with the length of their type. This decides between two
+    /// interpretations with equally long chains: one message and the end mark may look
+    /// like a longer message.
+    fitting: u32,
+}
+
+/// Returns the chain of messages that starts at `at`.
+fn chain(
+    classifier: MessageClassifier,
+    mut at: u64,
+    window: &Window<'_>,
+) -> Result<Chain> {
+    let mut chain = Chain::default();
+    while chain.messages < MAX_TRIED {
+        match classifier.classify(at, &window.peek(at, CLASSIFIED_BYTES)?) {
+            Classification::Message(message) if message.fits => {
+                at += message.len;
+                chain.fitting += 1;
+            }
+            // A message of unknown length is accepted if another one follows it.
+            Classification::Message(message)
+                if classifier.continues_at(at + message.len, window)? =>
+            {
+                at += message.len;
+            }
+            Classification::Anomalous(message)
+                if classifier.leads_to_message(at, &message, window)? =>
+            {
+                at += message.len;
+            }
+            Classification::Truncated(message) if message.fits => {
+                return Ok(Chain {
+                    messages: chain.messages + 1,
+                    fitting: chain.fitting + 1,
+                });
+            }
+            _ => break,
+        }
+        chain.messages += 1;
+    }
+    Ok(chain)
+}

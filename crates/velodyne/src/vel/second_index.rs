@@ -1,0 +1,268 @@
+//! The index: where each second of the log starts.
+//!
+//! Entry `k` is the position in the file of the first message that is at least `k`
+//! seconds after the first message of the file. Messages whose time is far from those
+//! around them are ignored: one flipped bit can change a time by years.
+
+use logtool_core::{Cut, Result, TopicId, Window};
+use serde::{Deserialize, Serialize};
+
+use crate::vel::wire::FILE_HEADER_LEN;
+
+/// The maximum number of indexed seconds: 48 days. Later seconds have no entries.
+const MAX_SECONDS: usize = 1 << 22;
+
+/// A time that differs from the previous one by more milliseconds than this is accepted
+/// only if the next time is near it.
+const MAX_STEP: f64 = 3_600e3;
+
+/// If the second time differs from the first by more milliseconds than this, the first is
+/// rejected.
+const MAX_FIRST_STEP: f64 = 24.0 * MAX_STEP;
+
+/// The state of the index of a file. Reading never depends on the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IndexStatus {
+    /// Each entry is the start of its second.
+    Verified,
+    /// The index has no entries.
+    Missing,
+    /// The entries are correct, but there are fewer than seconds.
+    Short,
+    /// The entries are not in ascending order.
+    Unsorted,
+    /// Entries are not the starts of their seconds, or are outside the file.
+    Stale,
+}
+
+/// The seconds of a log that have messages, with the position of the first message of
+/// each.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SecondIndex {
+    accepted: Option<AcceptedTimes>,
+    /// The time, position and topic of a message whose time is far from those before it.
+    pending: Option<(f64, u64, Option<TopicId>)>,
+    /// The times of messages that are not records, then those of each topic.
+    topics: Vec<TopicTimes>,
+    starts: Vec<(u64, u64)>,
+    last: u64,
+}
+
+/// The times of the messages of one topic.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct TopicTimes {
+    /// The least and the greatest accepted time, in milliseconds.
+    pub(crate) span: Option<(f64, f64)>,
+    /// The number of messages without a time, or whose time is far from those around
+    /// them.
+    pub(crate) outliers: u64,
+}
+
+/// The accepted times, in milliseconds.
+#[derive(Clone, Copy, Debug)]
+struct AcceptedTimes {
+    /// The topic of the first message.
+    topic: Option<TopicId>,
+    first: f64,
+    last: f64,
+    least: f64,
+    most: f64,
+    messages: u64,
+}
+
+impl SecondIndex {
+    /// Adds the message at `at`. It is a record of `topic` unless it is too long. Returns
+    /// true if a second starts with it.
+    pub(crate) fn message(
+        &mut self,
+        topic: Option<TopicId>,
+        millis: f64,
+        at: u64,
+    ) -> bool {
+        self.last = at;
+        if !millis.is_finite() {
+            self.times_of(topic).outliers += 1;
+            return false;
+        }
+        let is_near = |other: f64| (millis - other).abs() <= MAX_STEP;
+        if self.accepted.is_none_or(|known| is_near(known.last)) {
+            if let Some((_, _, pending_topic)) = self.pending.take() {
+                self.times_of(pending_topic).outliers += 1;
+            }
+            return self.accept(topic, millis, at);
+        }
+        match self.pending.replace((millis, at, topic)) {
+            Some((pending_topic, then, topic_then)) if is_near(pending_topic) => {
+                self.pending = None;
+                let is_apart = |known: &AcceptedTimes| {
+                    known.messages == 1
+                        && (pending_topic - known.first).abs() > MAX_FIRST_STEP
+                };
+                if let Some(first) = self.accepted.take_if(|known| is_apart(known)) {
+                    *self.times_of(first.topic) =
+                        TopicTimes { span: None, outliers: 1 };
+                }
+                let begins = self.accept(topic_then, pending_topic, then);
+                self.accept(topic, millis, at) || begins
+            }
+            Some((_, _, pending_topic)) => {
+                self.times_of(pending_topic).outliers += 1;
+                false
+            }
+            None => false,
+        }
+    }
+
+    /// Returns the times of `topic`.
+    fn times_of(&mut self, topic: Option<TopicId>) -> &mut TopicTimes {
+        let index = topic.map_or(0, |topic| topic.index() + 1);
+        if index >= self.topics.len() {
+            self.topics.resize(index + 1, TopicTimes::default());
+        }
+        &mut self.topics[index]
+    }
+
+    /// Adds the message at `at`, whose time is accepted.
+    fn accept(&mut self, topic: Option<TopicId>, millis: f64, at: u64) -> bool {
+        let times = self.times_of(topic);
+        let (least, most) = times.span.unwrap_or((millis, millis));
+        times.span = Some((least.min(millis), most.max(millis)));
+        let (first, last, least, most) = (millis, millis, millis, millis);
+        let new = AcceptedTimes { topic, first, last, least, most, messages: 0 };
+        let known = self.accepted.get_or_insert(new);
+        known.last = millis;
+        (known.least, known.most) = (known.least.min(millis), known.most.max(millis));
+        known.messages += 1;
+        let second = ((millis - known.first) / 1_000.0).floor().max(0.0) as u64;
+        let is_new = self.starts.last().is_none_or(|(last, _)| *last < second);
+        if is_new && self.starts.len() < MAX_SECONDS {
+            self.starts.push((second, at));
+        }
+        is_new
+    }
+
+    /// Returns the least and the greatest accepted time, in milliseconds.
+    pub(crate) fn span(&self) -> Option<(f64, f64)> {
+        self.accepted.map(|known| (known.least, known.most))
+    }
+
+    /// Returns the number of messages without a time, or with a rejected one.
+    pub(crate) fn outliers(&self) -> u64 {
+        let outliers: u64 = self.topics.iter().map(|times| times.outliers).sum();
+        outliers + u64::from(self.pending.is_some())
+    }
+
+    /// Returns the times of the messages of `topic`.
+    pub(crate) fn topic(&self, topic: TopicId) -> TopicTimes {
+        let mut times = self.topics.get(topic.index() + 1).copied().unwrap_or_default();
+        let is_doubted = |(_, _, pending_topic): (f64, u64, Option<TopicId>)| {
+            pending_topic == Some(topic)
+        };
+        times.outliers += u64::from(self.pending.is_some_and(is_doubted));
+        times
+    }
+
+    /// Returns the number of entries of a complete index.
+    pub(crate) fn len(&self) -> u64 {
+        self.starts.last().map_or(0, |(second, _)| second.saturating_add(1))
+    }
+
+    /// Returns the entries of a complete index.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = u64> {
+        let mut next = 0;
+        self.starts.iter().flat_map(move |(second, at)| {
+            let from = std::mem::replace(&mut next, second.saturating_add(1));
+            (from..=*second).map(|_| *at)
+        })
+    }
+
+    /// Returns the position of the last message.
+    pub(crate) fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// Compares the index of the file, which declares `count` entries, with the messages,
+    /// which start at `messages`.
+    pub(crate) fn verify(
+        &self,
+        count: u32,
+        messages: u64,
+        window: &mut Window<'_>,
+    ) -> Result<IndexStatus> {
+        let count = u64::from(count);
+        if count == 0 {
+            return Ok(IndexStatus::Missing);
+        }
+        let (mut wanted, mut previous) = (self.entries(), i64::MIN);
+        let (mut is_sorted, mut is_right) = (true, true);
+        let there = messages.saturating_sub(FILE_HEADER_LEN as u64) / 8;
+        is_right &= there == count;
+        for entry in 0..count.min(there) {
+            let bytes = window.at(FILE_HEADER_LEN as u64 + 8 * entry, 8)?;
+            let Some(value) = Cut::new(&bytes).u64() else { break };
+            is_sorted &= value as i64 >= previous;
+            previous = value as i64;
+            is_right &= value == wanted.next().unwrap_or(self.last);
+        }
+        Ok(match (is_sorted, is_right) {
+            (false, _) => IndexStatus::Unsorted,
+            (true, false) => IndexStatus::Stale,
+            (true, true) if wanted.next().is_some() => IndexStatus::Short,
+            (true, true) => IndexStatus::Verified,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn second_without_messages_has_the_entry_of_the_next_message() {
+        let mut seconds = SecondIndex::default();
+        let messages = [(500.0, 100), (900.0, 110), (1_499.9, 120), (4_500.0, 130)];
+        let begins =
+            messages.map(|(millis, at)| seconds.message(Some(TopicId(0)), millis, at));
+        assert_eq!(begins, [true, false, false, true]);
+        assert_eq!(seconds.entries().collect::<Vec<_>>(), [100, 130, 130, 130, 130]);
+        assert_eq!(seconds.len(), 5);
+    }
+
+    #[test]
+    fn outliers_start_no_second_but_a_long_break_does() {
+        let mut seconds = SecondIndex::default();
+        let wild = [(0.0, 1), (8.9e12, 2), (500.0, 3), (f64::NAN, 4), (-8.9e12, 5)];
+        for (millis, at) in wild {
+            seconds.message(Some(TopicId(at as u32 % 2)), millis, at);
+        }
+        seconds.message(Some(TopicId(0)), 1_000.0, 6);
+        // The outliers are at 2, 4 and 5.
+        let times = |span, outliers| TopicTimes { span, outliers };
+        assert_eq!(seconds.topic(TopicId(0)), times(Some((1_000.0, 1_000.0)), 2));
+        assert_eq!(seconds.topic(TopicId(1)), times(Some((0.0, 500.0)), 1));
+        assert_eq!(seconds.entries().collect::<Vec<_>>(), [1, 6]);
+        assert_eq!((seconds.outliers(), seconds.span()), (3, Some((0.0, 1_000.0))));
+        // Two hours later, and further messages after that.
+        assert!(!seconds.message(Some(TopicId(0)), 7_200e3, 7));
+        assert!(seconds.message(Some(TopicId(0)), 7_200.5e3, 8));
+        assert_eq!((seconds.outliers(), seconds.len()), (3, 7_201));
+        assert_eq!(seconds.entries().last(), Some(7));
+        // The first one is the outlier.
+        let mut seconds = SecondIndex::default();
+        for (millis, at) in [(8e12, 1), (5.0, 2), (6.0, 3), (1_005.0, 4)] {
+            seconds.message(Some(TopicId(0)), millis, at);
+        }
+        assert_eq!(seconds.entries().collect::<Vec<_>>(), [1, 4]);
+        assert_eq!((seconds.outliers(), seconds.span()), (1, Some((5.0, 1_005.0))));
+    }
+
+    #[test]
+    fn message_of_an_earlier_time_starts_no_second() {
+        let mut seconds = SecondIndex::default();
+        seconds.message(Some(TopicId(0)), 5_000.0, 10);
+        seconds.message(Some(TopicId(0)), 7_000.0, 20);
+        assert!(!seconds.message(Some(TopicId(0)), 0.0, 30));
+        assert_eq!(seconds.entries().collect::<Vec<_>>(), [10, 20, 20]);
+    }
+}

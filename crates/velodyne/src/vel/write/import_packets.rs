@@ -1,0 +1,214 @@
+//! Writes the packets of a capture or a bag as a `.vel` log.
+//!
+//! Each packet is a message of its own, so that it keeps its time. Where the log has Unix
+//! time, the clock of the program starts at the last full second before the first packet,
+//! and a `GPSTDataM` without a position states that second, because such a message has no
+//! fraction of a second. Otherwise the clock starts at the last full millisecond.
+
+use std::{
+    borrow::Cow,
+    io::{Seek, Write},
+};
+
+use logtool_core::{
+    ClockZero, Damage, Error, ErrorKind, Extract, LeftOut, Manifest, Record,
+    RecordSink, Result, Topic, TopicId, TopicOrigin, WriteOptions,
+};
+
+use crate::{
+    packet::DATA_BYTES,
+    vel::{
+        format_state::FORMAT_NAME,
+        utc,
+        wire::{Header, VALID, VERSION, kind},
+        write::writer::{Writer, WriterOptions},
+    },
+};
+
+/// The encoding and the type of the topics whose records are data packets.
+const ENCODING: &str = "velodyne";
+const TYPE_NAME: &str = "data packet";
+
+/// The ROS messages that contain packets, and the suffix of the topics that are derived
+/// from them.
+const SCAN: &str = "velodyne_msgs/VelodyneScan";
+const PACKETS: &str = "/packets";
+
+const MILLISECOND: i64 = 1_000_000;
+const SECOND: i64 = 1_000_000_000;
+
+/// Writes the packets of one lidar.
+pub(crate) struct PacketImporter<W> {
+    writer: Writer<W>,
+    packets: TopicId,
+    /// Whether the clock of the source log counts from 1970.
+    is_unix: bool,
+    /// The start of the program, on the clock of the source log. It is known after the
+    /// first packet.
+    start: Option<i64>,
+    remarks: Vec<String>,
+    /// Records in the topic of the packets that are not packets.
+    left_out: Vec<Damage>,
+}
+
+impl<W: Write + Seek> PacketImporter<W> {
+    /// Starts a log in `out` with the selected packets of the only element of `extracts`.
+    ///
+    /// # Errors
+    /// `Unsupported` unless there is exactly one extract with exactly one lidar, if
+    /// packets have no time, or for `options` that a `.vel` log cannot follow.
+    pub(crate) fn new(
+        out: W,
+        extracts: &[Extract<'_>],
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        let [Extract { manifest, selection }] = extracts else {
+            return Err(unsupported(
+                "writing several logs as one .vel log; merge them first",
+            ));
+        };
+        if options.compression.is_some() || !options.rename.is_empty() {
+            let what = "compressing records or renaming topics of a .vel log";
+            return Err(unsupported(what));
+        }
+        let wanted = manifest.topics().filter(|(id, topic)| {
+            is_packets(manifest, topic)
+                && selection.topics.contains(*id)
+                && topic.records != Some(0)
+        });
+        let wanted: Vec<(TopicId, &Topic)> = wanted.collect();
+        let [(packets, topic)] = wanted[..] else {
+            let name =
+                |(_, topic): &(_, &Topic)| format!("{}.{}", topic.name, topic.instance);
+            return Err(unsupported(if wanted.is_empty() {
+                "writing a .vel log without packets of a lidar".to_owned()
+            } else {
+                format!(
+                    "writing several lidars as a .vel log of one lidar; choose \
+                     one with --topic: {}",
+                    wanted.iter().map(name).collect::<Vec<_>>().join(", ")
+                )
+            }));
+        };
+        // An index does not state the times of a single topic.
+        let time = match topic.origin {
+            TopicOrigin::Derived => topic.time.or(manifest.time),
+            _ => topic.time,
+        };
+        let Some(time) = time else {
+            let what = "writing packets without a time as a .vel log";
+            return Err(unsupported(what));
+        };
+        let first = time.start.max(selection.time.start).as_nanos();
+        let last = time.end.min(selection.time.end).as_nanos();
+        let is_unix = manifest.clock.zero == ClockZero::Unix;
+        let seconds = last.saturating_sub(program_start(first, is_unix)) / SECOND + 1;
+        let seconds = u32::try_from(seconds).unwrap_or(1);
+        let as_usual = WriterOptions { seconds, ..WriterOptions::default() };
+        let writer = Writer::new(out, as_usual)?;
+        let (start, remarks, left_out) = (None, Vec::new(), Vec::new());
+        Ok(Self { writer, packets, is_unix, start, remarks, left_out })
+    }
+
+    /// Starts the program with the first packet, which is at `nanos`.
+    fn start(&mut self, nanos: i64) -> Result<i64> {
+        let start = program_start(nanos, self.is_unix);
+        self.start = Some(start);
+        match utc::gps_of(start).filter(|_| self.is_unix) {
+            Some(gps) => {
+                self.writer.gps(0.0, gps)?;
+                let text = "a GPS message without a position states the UTC time of the \
+                            start";
+                self.remarks.push(text.to_owned());
+            }
+            None => self.remarks.push("the log has no UTC reference".to_owned()),
+        }
+        Ok(start)
+    }
+}
+
+/// Returns when the clock of the program starts, for a first packet at `nanos`: on a full
+/// second if that is Unix time, otherwise on a full millisecond.
+fn program_start(nanos: i64, is_unix: bool) -> i64 {
+    let unit = if is_unix { SECOND } else { MILLISECOND };
+    nanos.div_euclid(unit).saturating_mul(unit)
+}
+
+/// Returns whether the records of `topic` are data packets: those of a capture, or those
+/// in the messages of a bag.
+fn is_packets(manifest: &Manifest, topic: &Topic) -> bool {
+    manifest.format != FORMAT_NAME
+        && topic.encoding == ENCODING
+        && match topic.origin {
+            TopicOrigin::Logged => topic.type_name == TYPE_NAME,
+            TopicOrigin::Derived => topic.name.ends_with(PACKETS),
+            TopicOrigin::BuiltIn => false,
+        }
+}
+
+/// Returns whether `extract` has packets that can be imported.
+pub(crate) fn can_import(extract: &Extract<'_>) -> bool {
+    let manifest = extract.manifest;
+    manifest.topics.iter().any(|topic| is_packets(manifest, topic))
+}
+
+/// Returns the selected topics of `extract` that a `.vel` log cannot contain. The result
+/// is empty if there are no packets, because `new` reports that as an error.
+pub(crate) fn leaves_out(extract: &Extract<'_>) -> Vec<LeftOut> {
+    if !can_import(extract) {
+        return Vec::new();
+    }
+    let wanted = extract.manifest.topics().filter(|(id, topic)| {
+        topic.origin == TopicOrigin::Logged
+            && extract.selection.topics.contains(*id)
+            && !is_packets(extract.manifest, topic)
+            && topic.type_name != SCAN
+    });
+    let left = wanted.map(|(id, topic)| {
+        let records = topic.records.unwrap_or(0);
+        let some = if records == 1 { "record" } else { "records" };
+        let label = topic.label();
+        let what =
+            format!("{label}, {records} {some}: a .vel log has no such messages");
+        LeftOut { topic: Some(id), what }
+    });
+    left.collect()
+}
+
+impl<W: Write + Seek + Send> RecordSink for PacketImporter<W> {
+    fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
+        if from != 0 || record.topic != self.packets {
+            // `leaves_out` has reported these topics.
+            return Ok(());
+        }
+        if record.payload.len() != DATA_BYTES {
+            record.undecodable().add_to(&mut self.left_out);
+            return Ok(());
+        }
+        let nanos = record.time.as_nanos();
+        let start = match self.start {
+            Some(start) => start,
+            None => self.start(nanos)?,
+        };
+        let millis = nanos.saturating_sub(start) as f64 / 1e6;
+        let header =
+            Header { validity: VALID, kind: kind::VELODYNE, version: VERSION, millis };
+        self.writer.message(header, &[&1_u32.to_le_bytes(), record.payload])
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.remarks.clone()
+    }
+
+    fn left_out(&self, _: usize) -> &[Damage] {
+        &self.left_out
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.writer.finish().map(drop)
+    }
+}
+
+fn unsupported(what: impl Into<Cow<'static, str>>) -> Error {
+    Error::new(ErrorKind::Unsupported, what)
+}

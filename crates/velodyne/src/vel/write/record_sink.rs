@@ -1,0 +1,214 @@
+//! Copies the records of `.vel` logs to a new log without loss.
+
+use std::io::{Seek, Write};
+
+use logtool_core::{
+    Error, ErrorKind, Extract, Manifest, Part, Record, RecordSink, Result, Source,
+    TimeRange, WriteOptions,
+};
+
+use crate::vel::{
+    classifier::{CLASSIFIED_BYTES, Classification, MessageClassifier},
+    decode::topics::ENCODING,
+    format_state::{FORMAT_NAME, FormatState},
+    wire::{self, PREFIX_LEN, SIZE_LEN, SizeField, kind},
+    write::writer::{Writer, WriterOptions},
+};
+
+/// The bytes that are copied at once.
+const COPY_BYTES: u64 = 1 << 20;
+
+/// Writes records of the topics of one or several manifests.
+pub(crate) struct VelSink<W> {
+    writer: Writer<W>,
+    size_field: SizeField,
+    extracts: Vec<SourceLog>,
+}
+
+/// A source log.
+struct SourceLog {
+    format_state: FormatState,
+    end: u64,
+}
+
+impl<W: Write + Seek> VelSink<W> {
+    /// Starts a log in `out` for the selected records of `extracts`. All extracts count
+    /// time from the same origin. The version, the size field and the end mark are those
+    /// of the first one.
+    ///
+    /// # Errors
+    /// `Unsupported` if an extract has another format, or for `options` that a `.vel` log
+    /// cannot follow.
+    pub(crate) fn new(
+        out: W,
+        extracts: &[Extract<'_>],
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        let unsupported = |what: &str| {
+            let what = format!("{what} as a .vel log");
+            Err(Error::new(ErrorKind::Unsupported, what))
+        };
+        if options.compression.is_some() {
+            return unsupported("writing compressed records");
+        }
+        if !options.rename.is_empty() {
+            return unsupported("writing renamed topics");
+        }
+        if options.retimed {
+            return unsupported(
+                "writing records at times other than those in the records",
+            );
+        }
+        let mut all = Vec::new();
+        for Extract { manifest, .. } in extracts {
+            if manifest.format != ENCODING {
+                let what = format!(
+                    "writing {} as a .vel log: {}",
+                    manifest.format,
+                    missing_packets(manifest)
+                );
+                return Err(Error::new(ErrorKind::Unsupported, what));
+            }
+            let format_state: FormatState = manifest.noted(FORMAT_NAME)?;
+            all.push(SourceLog { format_state, end: manifest.bytes });
+        }
+        let Some(SourceLog { format_state, .. }) = all.first() else {
+            return unsupported("writing no logs");
+        };
+        let as_it_was = WriterOptions {
+            version: format_state.version,
+            size_field: format_state.size_field,
+            has_end_mark: format_state.has_end_mark,
+            seconds: seconds(extracts),
+        };
+        let size_field = format_state.size_field;
+        let writer = Writer::new(out, as_it_was)?;
+        Ok(Self { writer, size_field, extracts: all })
+    }
+}
+
+/// Returns why the log of `manifest` cannot be written: its warnings if nothing could be
+/// read, otherwise that it has no packets.
+fn missing_packets(manifest: &Manifest) -> String {
+    if manifest.topics.is_empty() && !manifest.remarks.is_empty() {
+        manifest.remarks.join("; ")
+    } else {
+        "it has no packets of lidars".to_owned()
+    }
+}
+
+impl SourceLog {
+    /// Returns whether `record` is a broken message.
+    fn is_broken(&self, record: &Record<'_>) -> bool {
+        let at = record.offset.checked_sub(SIZE_LEN as u64);
+        at.is_some_and(|at| self.format_state.broken_at(at).is_some())
+    }
+
+    /// Returns whether every byte between `start` and `end` belongs to a message.
+    fn is_sound(&self, start: u64, end: u64) -> bool {
+        // Gaps are sorted and do not overlap.
+        let gaps = &self.format_state.gaps;
+        let before = gaps.partition_point(|gap| gap.bytes.start < end);
+        let last = before.checked_sub(1).and_then(|index| gaps.get(index));
+        !self.format_state.has_broken(start, end)
+            && last.is_none_or(|gap| gap.bytes.end <= start)
+    }
+}
+
+impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
+    fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
+        let topics =
+            |own: &&SourceLog| record.topic.index() < own.format_state.topics.len();
+        let Some(own) = self.extracts.get(from).filter(topics) else {
+            let what = format!("the log has no topic with id {}", record.topic.0);
+            return Err(Error::new(ErrorKind::NoSuch, what));
+        };
+        let header = wire::header(record.payload);
+        let (Some(header), Some(data)) = (header, record.payload.get(PREFIX_LEN..))
+        else {
+            return Err(Error::new(ErrorKind::Malformed, "message without a header"));
+        };
+        if own.is_broken(&record) && header.kind == kind::VELODYNE {
+            // The count of a broken message includes the packets that were lost.
+            let packets = wire::packets(data);
+            let count = u32::try_from(packets.len()).unwrap_or(u32::MAX);
+            let data: [&[u8]; 2] = [&count.to_le_bytes(), packets.as_flattened()];
+            return self.writer.message(header, &data);
+        }
+        self.writer.message(header, &[data])
+    }
+
+    fn copies_parts(&self, from: usize) -> bool {
+        let own = self.extracts.get(from);
+        own.is_some_and(|own| own.format_state.size_field == self.size_field)
+    }
+
+    fn copy(
+        &mut self,
+        from: usize,
+        part: &Part,
+        source: &dyn Source,
+    ) -> Result<Option<u64>> {
+        let Some(own) = self.extracts.get(from) else { return Ok(None) };
+        let start = part.bytes.start.max(own.format_state.messages.0);
+        let end = part.bytes.end.min(own.format_state.messages.1).max(start);
+        if !self.copies_parts(from) || !own.is_sound(start, end) {
+            return Ok(None);
+        }
+        let classifier =
+            MessageClassifier { size_field: self.size_field, end: own.end };
+        let (mut at, mut records) = (start, 0);
+        while at < end {
+            let bytes_at = source.read_at(at..at + CLASSIFIED_BYTES as u64)?;
+            let (Classification::Message(message) | Classification::Anomalous(message)) =
+                classifier.classify(at, &bytes_at)
+            else {
+                return Err(
+                    Error::new(ErrorKind::Malformed, "the file has changed").at(at)
+                );
+            };
+            let to = self.writer.position() + (at - start);
+            self.writer.note(message.header.millis, to);
+            records += 1;
+            at += message.len;
+        }
+        let mut at = start;
+        while at < end {
+            let bytes = source.read_at(at..end.min(at + COPY_BYTES))?;
+            if bytes.is_empty() {
+                return Err(
+                    Error::new(ErrorKind::Io, "the file has become shorter").at(at)
+                );
+            }
+            self.writer.raw(&bytes)?;
+            at += bytes.len() as u64;
+        }
+        Ok(Some(records))
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.writer.finish().map(drop)
+    }
+}
+
+/// Returns an upper bound of the duration of the selected records of `extracts`, in
+/// seconds.
+fn seconds(extracts: &[Extract<'_>]) -> u32 {
+    let mut all = TimeRange::EMPTY;
+    for Extract { manifest, selection } in extracts {
+        let wanted = manifest.topics().filter(|(id, _)| selection.topics.contains(*id));
+        let times = wanted.filter_map(|(_, topic)| topic.time);
+        let own = times.fold(TimeRange::EMPTY, |all, next| all.cover(&next));
+        // Times of messages may be outliers, which the time range of the log does not
+        // include.
+        let known = manifest.time.unwrap_or(TimeRange::EMPTY);
+        let start = own.start.max(known.start).max(selection.time.start);
+        let end = own.end.min(known.end).min(selection.time.end);
+        all = all.cover(&TimeRange { start, end });
+    }
+    if all.is_empty() {
+        0
+    } else {
+        u32::try_from(all.span_nanos() / 1_000_000_000 + 1).unwrap_or(u32::MAX)
+    }
+}
