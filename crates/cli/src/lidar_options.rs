@@ -30,7 +30,7 @@ pub(crate) fn options(args: &LidarArgs, time: TimeChoice) -> Result<LidarOptions
     };
     options.points.scan_start = args.cut.unwrap_or(0);
     options.keep_scan_start = args.cut.is_some();
-    options.clock = match args.clock {
+    options.clock = match args.lidar_clock {
         None => ClockChoice::Auto,
         Some(LidarClockChoice::Log) => ClockChoice::Log,
         Some(LidarClockChoice::Lidar) => ClockChoice::Lidar,

@@ -109,7 +109,9 @@ fn a_distance_step_of_another_model_is_replaced() {
         let args = ["convert", &capture, "-t", "points", "-o", "points.csv", "--force"];
         let run = folder.run(&[&args[..], &["--calibration", "step.xml"]].concat());
         assert_eq!(run.status, 0, "{run:?}");
-        let told = format!("counts steps of {told} m; those of a VLP-32C are 0.004 m");
+        let told = format!(
+            "declares a distance resolution of {told} m; that of a VLP-32C is 0.004 m"
+        );
         assert!(run.stderr.contains(&told), "{run:?}");
     }
 }

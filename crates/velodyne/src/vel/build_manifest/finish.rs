@@ -194,11 +194,11 @@ impl Stats {
     ) -> Option<TopicId> {
         let topic = lidar.topic(manifest.topics.get(packets.index())?);
         let mut metadata = topic.metadata;
-        let left_out = self.invalid_with_packets();
-        if left_out > 0 {
-            let messages = if left_out == 1 { "message" } else { "messages" };
+        let dropped = self.invalid_with_packets();
+        if dropped > 0 {
+            let messages = if dropped == 1 { "message" } else { "messages" };
             let description = format!(
-                "without {left_out} {messages} of packets that are not marked valid"
+                "made without {dropped} {messages} of packets that are not marked valid"
             );
             metadata.insert(VALIDITY_WARNING.to_owned(), description);
         }
