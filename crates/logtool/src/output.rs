@@ -1,6 +1,7 @@
 //! Outputs that appear when they are complete.
 
 pub mod guarded;
+pub mod live_outputs;
 mod log_output;
 pub mod log_writer;
 pub mod overwrite_guard;

@@ -5,7 +5,9 @@ use std::{fmt, fs::File, io, sync::Arc, time::Duration};
 use logtool_core::{FileSource, OpenOptions, Source};
 use logtool_rosbag::Key;
 
-use crate::{formats::LogFormat, output::guarded::LiveOutputs, remote::Connection};
+use crate::{
+    formats::LogFormat, output::live_outputs::LiveOutputs, remote::Connection,
+};
 
 /// Settings for opening logs, and the receiver of progress.
 ///

@@ -21,6 +21,7 @@ use logtool_core::{Error, ErrorKind, Result, TableSink, TableWriter, Topic};
 use crate::{
     csv::cell::{Cell, cell_for, push_text},
     file_name::FileNames,
+    json::PIECE_BYTES,
     parallel_rows::format_in_parallel,
     staged::{Outputs, Staged},
     text_buffer::TextBuffer,
@@ -153,9 +154,6 @@ struct CsvColumn {
     end: u8,
 }
 
-/// Text is written when there is so much of it.
-const PIECE_BYTES: usize = 64 << 10;
-
 impl CsvRows {
     /// The lines of a table with the columns `schema`.
     fn new(schema: &SchemaRef, options: CsvOptions) -> Self {
@@ -177,8 +175,8 @@ impl CsvRows {
         }
     }
 
-    /// Adds the lines of `batch`; what becomes too long goes to `staged` meanwhile, if that
-    /// is given.
+    /// Appends the lines of `batch` to the text. With `staged`, long text is written there,
+    /// also in the middle of a cell.
     fn write(
         &mut self,
         batch: &RecordBatch,
@@ -195,11 +193,29 @@ impl CsvRows {
             {
                 self.hand_over(staged)?;
             }
+            let mut is_passed_on = false;
             for column in &mut self.columns {
-                match &column.nulls {
-                    Some(nulls) if nulls.is_null(row) => self.text.push(column.end),
-                    _ => column.cell.write(row, &mut self.text),
+                if is_passed_on {
+                    column.cell.forget();
                 }
+                let CsvColumn { cell, nulls, end } = column;
+                if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+                    self.text.push(*end);
+                } else if let Some(staged) = &mut staged
+                    && cell.can_be_long()
+                {
+                    cell.write_in_pieces(row, &mut self.text, &mut |text| {
+                        is_passed_on = true;
+                        staged.write_all(text.as_bytes())?;
+                        text.clear();
+                        Ok(())
+                    })?;
+                } else {
+                    cell.write(row, &mut self.text);
+                }
+            }
+            if is_passed_on {
+                self.columns.iter_mut().for_each(|column| column.cell.forget());
             }
         }
         self.columns.iter_mut().for_each(|column| column.cell.unload());

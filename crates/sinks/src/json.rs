@@ -5,15 +5,23 @@
 //! [`Infinities`] by default. Times are integers in the unit of the log format, or ISO 8601 if
 //! they are UTC. Labels are strings; byte strings are hexadecimal strings.
 
-mod infinities;
+mod text;
 mod value;
 
 use arrow_array::RecordBatch;
 use logtool_core::Result;
 
-use crate::json::value::{Values, quote};
-
-pub use crate::json::infinities::Infinities;
+pub(crate) use crate::json::{
+    text::PIECE_BYTES,
+    value::{ByteValues, byte_values, push_hex},
+};
+use crate::{
+    infinities::Infinities,
+    json::{
+        text::JsonText,
+        value::{Values, quote},
+    },
+};
 
 /// The rows of a batch, prepared to be written as JSON.
 ///
@@ -80,9 +88,31 @@ impl JsonRows {
     ///
     /// If `row` is out of range, all values are `null`.
     pub fn write_row(&self, row: usize, json: &mut Vec<u8>) {
+        self.write_text(row, &mut JsonText::whole(json));
+    }
+
+    /// Like [`write_row`](Self::write_row), but calls `pass_on` whenever `json` is longer
+    /// than 64 KiB, also within a value. `pass_on` takes the text and clears it. The last
+    /// piece stays in `json`.
+    ///
+    /// # Errors
+    /// The first error of `pass_on`.
+    pub fn write_row_in_pieces(
+        &self,
+        row: usize,
+        json: &mut Vec<u8>,
+        pass_on: &mut dyn FnMut(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let mut text = JsonText::in_pieces(json, pass_on);
+        self.write_text(row, &mut text);
+        text.finish()
+    }
+
+    fn write_text(&self, row: usize, json: &mut JsonText<'_>) {
         for (key, values) in &self.columns {
             json.extend_from_slice(key);
             values.write(row, json);
+            json.pass_on_if_long();
         }
         if self.columns.is_empty() {
             json.push(b'{');
@@ -110,7 +140,23 @@ impl JsonColumn {
 
     /// Appends the value at index `row` to `json`, or `null`.
     pub fn write(&self, row: usize, json: &mut Vec<u8>) {
-        self.0.write(row, json);
+        self.0.write(row, &mut JsonText::whole(json));
+    }
+
+    /// Like [`write`](Self::write), but calls `pass_on` whenever `json` is long; see
+    /// [`JsonRows::write_row_in_pieces`].
+    ///
+    /// # Errors
+    /// The first error of `pass_on`.
+    pub fn write_in_pieces(
+        &self,
+        row: usize,
+        json: &mut Vec<u8>,
+        pass_on: &mut dyn FnMut(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let mut text = JsonText::in_pieces(json, pass_on);
+        self.0.write(row, &mut text);
+        text.finish()
     }
 }
 

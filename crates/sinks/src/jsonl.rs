@@ -8,7 +8,8 @@ use logtool_core::{Result, TableSink, TableWriter, Topic};
 
 use crate::{
     file_name::FileNames,
-    json::{Infinities, JsonRows},
+    infinities::Infinities,
+    json::{JsonRows, PIECE_BYTES},
     parallel_rows::format_in_parallel,
     staged::{Outputs, Staged},
 };
@@ -55,9 +56,6 @@ struct JsonLinesWriter {
     infinities: Infinities,
 }
 
-/// Text is passed to the file in blocks of this size.
-const PIECE_BYTES: usize = 64 << 10;
-
 impl TableWriter for JsonLinesWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let Self { staged, text, more, infinities } = self;
@@ -84,8 +82,8 @@ impl TableWriter for JsonLinesWriter {
     }
 }
 
-/// Appends the lines of `batch` to `text`. If `staged` is given, `text` is written to it whenever
-/// it is long enough.
+/// Appends the lines of `batch` to `text`. With `staged`, long text is written there, also in
+/// the middle of a line.
 fn write(
     batch: &RecordBatch,
     infinities: &Infinities,
@@ -94,11 +92,14 @@ fn write(
 ) -> Result<()> {
     let rows = JsonRows::with_infinities(batch, infinities)?;
     for row in 0..rows.rows() {
-        rows.write_row(row, text);
+        let Some(staged) = &mut staged else {
+            rows.write_row(row, text);
+            text.push(b'\n');
+            continue;
+        };
+        rows.write_row_in_pieces(row, text, &mut |text| hand_over(text, staged))?;
         text.push(b'\n');
-        if let Some(staged) = &mut staged
-            && text.len() >= PIECE_BYTES
-        {
+        if text.len() >= PIECE_BYTES {
             hand_over(text, staged)?;
         }
     }

@@ -32,6 +32,7 @@ mod clock;
 mod float_text;
 
 mod digits;
+mod infinities;
 
 mod number;
 mod text_buffer;
@@ -68,8 +69,9 @@ pub use crate::{
     background_writer::BackgroundWriter,
     csv::{CsvOptions, CsvSink},
     file_name::{FileNames, NameStyle},
+    infinities::Infinities,
     ipc::IpcSink,
-    json::{Infinities, JsonColumn, JsonRows},
+    json::{JsonColumn, JsonRows},
     jsonl::JsonLinesSink,
     parquet::{Floats, ParquetSink},
     partition::Partition,

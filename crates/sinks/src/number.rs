@@ -2,7 +2,7 @@
 
 use crate::{
     digits::{Place, put_float, put_integer, put_text},
-    json::Infinities,
+    infinities::Infinities,
 };
 
 /// A number whose text can be cached.

@@ -1,7 +1,4 @@
-//! Outputs that a program can remove when it is interrupted.
-//!
-//! Outputs that are not complete are removed when they are dropped. A program that is ended by a
-//! signal drops nothing, so it must [remove](LiveOutputs::abandon) them itself.
+//! Outputs that are removed if they are not completed, also when the program is interrupted.
 
 use std::{
     fs,
@@ -16,6 +13,7 @@ use parking_lot::Mutex;
 use crate::{
     error::{Error, Result},
     input::url,
+    output::live_outputs::LiveOutputs,
     remote::upload::Afar,
     session::Session,
 };
@@ -26,32 +24,6 @@ pub struct Guarded {
     /// The folder that they are uploaded to when they are complete.
     afar: Option<Afar>,
     live: Arc<LiveOutputs>,
-}
-
-/// The outputs that calls of a session are writing.
-#[derive(Debug, Default)]
-pub struct LiveOutputs(Mutex<Vec<Live>>);
-
-impl LiveOutputs {
-    /// Removes all outputs that are not complete, and then calls `end`, which ends the
-    /// program. Until it returns, no output of the session is started or completed.
-    pub fn abandon<T>(&self, end: impl FnOnce() -> T) -> T {
-        let live = self.0.lock();
-        let _abandoned: Vec<_> =
-            live.iter().map(|live| live.outputs.abandon()).collect();
-        for dir in live.iter().filter_map(|live| live.staging.as_ref()) {
-            // A folder that cannot be removed is left behind.
-            let _ = fs::remove_dir_all(dir);
-        }
-        end()
-    }
-}
-
-/// Outputs and a folder to remove.
-#[derive(Debug)]
-struct Live {
-    outputs: Arc<Outputs>,
-    staging: Option<PathBuf>,
 }
 
 /// Creates the output on standard output. It is not removed when the program is interrupted.
@@ -124,7 +96,7 @@ fn guarded(
     session: &Session,
 ) -> Guarded {
     let live = session.outputs.clone();
-    live.0.lock().push(Live { outputs: outputs.clone(), staging });
+    live.add(outputs.clone(), staging);
     Guarded { outputs, afar, live }
 }
 
@@ -160,7 +132,6 @@ impl Deref for Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        // Under the lock, so that the program does not end while files are being removed.
-        self.live.0.lock().retain(|live| !Arc::ptr_eq(&live.outputs, &self.outputs));
+        self.live.remove(&self.outputs);
     }
 }

@@ -5,7 +5,10 @@
 
 use std::ops::Range;
 
-use arrow_array::{Array as _, ArrayRef, cast::AsArray as _, types::*};
+use arrow_array::{
+    Array as _, ArrayRef, GenericStringArray, OffsetSizeTrait, cast::AsArray as _,
+    types::*,
+};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field};
 use logtool_core::Result;
@@ -14,10 +17,13 @@ use crate::{
     CsvOptions,
     clock::{TimeForm, iso_second, nanos},
     digits::Place,
-    json::JsonColumn,
+    json::{ByteValues, JsonColumn, PIECE_BYTES, byte_values, push_hex},
     number::Number,
     text_buffer::TextBuffer,
 };
+
+/// Accepts the text so far and clears it.
+pub(super) type PassOnText<'a> = &'a mut dyn FnMut(&mut TextBuffer) -> Result<()>;
 
 /// Writes the cells of one column, the rows in order.
 pub(super) trait Cell: Send {
@@ -28,7 +34,24 @@ pub(super) trait Cell: Send {
     /// and the next.
     fn write(&mut self, row: usize, text: &mut TextBuffer);
 
-    /// Is told that the text so far is gone.
+    /// Returns whether one cell can be longer than [`PIECE_BYTES`].
+    fn can_be_long(&self) -> bool {
+        false
+    }
+
+    /// Like [`write`](Self::write), but calls `pass_on` whenever `text` is long. `pass_on`
+    /// takes the text and clears it.
+    fn write_in_pieces(
+        &mut self,
+        row: usize,
+        text: &mut TextBuffer,
+        _pass_on: PassOnText<'_>,
+    ) -> Result<()> {
+        self.write(row, text);
+        Ok(())
+    }
+
+    /// Forgets where earlier cells are, because the text so far was cleared.
     fn forget(&mut self) {}
 
     /// Lets go of the values.
@@ -56,7 +79,11 @@ pub(super) fn cell_for(field: &Field, options: CsvOptions, end: u8) -> Box<dyn C
         DataType::Boolean => {
             Box::new(BoolCell { values: BooleanBuffer::new_unset(0), end })
         }
-        DataType::Utf8 => Box::new(TextCell { values: None, options, end }),
+        DataType::Utf8 => Box::new(TextCell::<i32> { values: None, options, end }),
+        DataType::LargeUtf8 => Box::new(TextCell::<i64> { values: None, options, end }),
+        DataType::Binary | DataType::LargeBinary | DataType::FixedSizeBinary(_) => {
+            Box::new(BytesCell { values: None, hex: Vec::new(), end })
+        }
         DataType::Dictionary(_, names) if **names == DataType::Utf8 => {
             Box::new(LabelCell { cells: Vec::new(), keys: Vec::new(), options, end })
         }
@@ -73,24 +100,70 @@ pub(super) fn cell_for(field: &Field, options: CsvOptions, end: u8) -> Box<dyn C
     }
 }
 
-/// Adds `cell`, in quotes if it has something in it that would end it.
+/// Appends `cell` to `text`, in quotes if it contains something that would end it.
 pub(super) fn push_text(cell: &[u8], options: CsvOptions, text: &mut TextBuffer) {
-    let CsvOptions { delimiter, is_safe } = options;
-    let mark: &[u8] = if is_safe && is_formula(cell) { b"'" } else { b"" };
-    let ends = |byte: &u8| matches!(byte, b'"' | b'\r' | b'\n') || *byte == delimiter;
-    if !cell.iter().any(ends) {
-        text.extend(mark);
-        return text.extend(cell);
+    let is_quoted = needs_quotes(cell, options);
+    push_start(cell, options, is_quoted, text);
+    push_part(cell, is_quoted, text);
+    if is_quoted {
+        text.push(b'"');
     }
-    text.push(b'"');
-    text.extend(mark);
-    for (i, part) in cell.split(|byte| *byte == b'"').enumerate() {
+}
+
+/// Like [`push_text`], but calls `pass_on` whenever `text` is long.
+fn push_long_text(
+    cell: &[u8],
+    options: CsvOptions,
+    text: &mut TextBuffer,
+    pass_on: PassOnText<'_>,
+) -> Result<()> {
+    let is_quoted = needs_quotes(cell, options);
+    push_start(cell, options, is_quoted, text);
+    for piece in cell.chunks(PIECE_BYTES) {
+        push_part(piece, is_quoted, text);
+        if text.as_bytes().len() >= PIECE_BYTES {
+            pass_on(text)?;
+        }
+    }
+    if is_quoted {
+        text.push(b'"');
+    }
+    Ok(())
+}
+
+/// Returns whether `cell` contains something that would end the cell.
+fn needs_quotes(cell: &[u8], options: CsvOptions) -> bool {
+    let ends =
+        |byte: &u8| matches!(byte, b'"' | b'\r' | b'\n') || *byte == options.delimiter;
+    cell.iter().any(ends)
+}
+
+/// Appends what comes before the content of `cell`: a quote, and the mark of a formula.
+fn push_start(
+    cell: &[u8],
+    options: CsvOptions,
+    is_quoted: bool,
+    text: &mut TextBuffer,
+) {
+    if is_quoted {
+        text.push(b'"');
+    }
+    if options.is_safe && is_formula(cell) {
+        text.push(b'\'');
+    }
+}
+
+/// Appends a part of the content of a cell, with its quotes doubled if the cell is quoted.
+fn push_part(part: &[u8], is_quoted: bool, text: &mut TextBuffer) {
+    if !is_quoted {
+        return text.extend(part);
+    }
+    for (i, unquoted) in part.split(|byte| *byte == b'"').enumerate() {
         if i > 0 {
             text.extend(b"\"\"");
         }
-        text.extend(part);
+        text.extend(unquoted);
     }
-    text.push(b'"');
 }
 
 /// Whether a spreadsheet would take `cell`, which is text, for a formula: OWASP's list,
@@ -220,15 +293,32 @@ impl Cell for TimeCell {
     }
 }
 
-struct TextCell {
-    values: Option<arrow_array::StringArray>,
+struct TextCell<O: OffsetSizeTrait> {
+    values: Option<GenericStringArray<O>>,
     options: CsvOptions,
     end: u8,
 }
 
-impl Cell for TextCell {
+impl<O: OffsetSizeTrait> Cell for TextCell<O> {
     fn load(&mut self, column: &ArrayRef) -> Result<()> {
-        self.values = Some(column.as_string::<i32>().clone());
+        self.values = Some(column.as_string::<O>().clone());
+        Ok(())
+    }
+
+    fn can_be_long(&self) -> bool {
+        true
+    }
+
+    fn write_in_pieces(
+        &mut self,
+        row: usize,
+        text: &mut TextBuffer,
+        pass_on: PassOnText<'_>,
+    ) -> Result<()> {
+        if let Some(values) = &self.values {
+            push_long_text(values.value(row).as_bytes(), self.options, text, pass_on)?;
+        }
+        text.push(self.end);
         Ok(())
     }
 
@@ -237,6 +327,59 @@ impl Cell for TextCell {
             push_text(values.value(row).as_bytes(), self.options, text);
         }
         text.push(self.end);
+    }
+
+    fn unload(&mut self) {
+        self.values = None;
+    }
+}
+
+/// Cells of bytes, in hexadecimal.
+struct BytesCell {
+    values: Option<Box<dyn ByteValues>>,
+    hex: Vec<u8>,
+    end: u8,
+}
+
+impl BytesCell {
+    fn bytes(values: Option<&dyn ByteValues>, row: usize) -> &[u8] {
+        values.and_then(|values| values.get(row)).unwrap_or_default()
+    }
+}
+
+impl Cell for BytesCell {
+    fn load(&mut self, column: &ArrayRef) -> Result<()> {
+        self.values = byte_values(column);
+        Ok(())
+    }
+
+    fn write(&mut self, row: usize, text: &mut TextBuffer) {
+        self.hex.clear();
+        push_hex(Self::bytes(self.values.as_deref(), row), &mut self.hex);
+        text.extend(&self.hex);
+        text.push(self.end);
+    }
+
+    fn can_be_long(&self) -> bool {
+        true
+    }
+
+    fn write_in_pieces(
+        &mut self,
+        row: usize,
+        text: &mut TextBuffer,
+        pass_on: PassOnText<'_>,
+    ) -> Result<()> {
+        for piece in Self::bytes(self.values.as_deref(), row).chunks(PIECE_BYTES / 2) {
+            self.hex.clear();
+            push_hex(piece, &mut self.hex);
+            text.extend(&self.hex);
+            if text.as_bytes().len() >= PIECE_BYTES {
+                pass_on(text)?;
+            }
+        }
+        text.push(self.end);
+        Ok(())
     }
 
     fn unload(&mut self) {
@@ -293,17 +436,9 @@ struct JsonCell {
     end: u8,
 }
 
-impl Cell for JsonCell {
-    fn load(&mut self, column: &ArrayRef) -> Result<()> {
-        self.values = Some(JsonColumn::new(&self.field, column)?);
-        Ok(())
-    }
-
-    fn write(&mut self, row: usize, text: &mut TextBuffer) {
-        self.json.clear();
-        if let Some(values) = &self.values {
-            values.write(row, &mut self.json);
-        }
+impl JsonCell {
+    /// Appends the JSON text as a cell.
+    fn push_json(&self, text: &mut TextBuffer) {
         match self.json.as_slice() {
             b"null" => {}
             [b'"', ..] => {
@@ -317,7 +452,83 @@ impl Cell for JsonCell {
                 push_text(json, options, text);
             }
         }
+    }
+}
+
+/// Returns whether the JSON text of value number `row`, which is too long to be kept, has to
+/// be quoted.
+fn long_json_needs_quotes(
+    values: &JsonColumn,
+    row: usize,
+    options: CsvOptions,
+) -> Result<bool> {
+    let mut is_found = false;
+    let mut rest = Vec::new();
+    values.write_in_pieces(row, &mut rest, &mut |json| {
+        is_found = is_found || needs_quotes(json, options);
+        json.clear();
+        Ok(())
+    })?;
+    Ok(is_found || needs_quotes(&rest, options))
+}
+
+impl Cell for JsonCell {
+    fn load(&mut self, column: &ArrayRef) -> Result<()> {
+        self.values = Some(JsonColumn::new(&self.field, column)?);
+        Ok(())
+    }
+
+    fn write(&mut self, row: usize, text: &mut TextBuffer) {
+        self.json.clear();
+        if let Some(values) = &self.values {
+            values.write(row, &mut self.json);
+        }
+        self.push_json(text);
         text.push(self.end);
+    }
+
+    fn can_be_long(&self) -> bool {
+        true
+    }
+
+    fn write_in_pieces(
+        &mut self,
+        row: usize,
+        text: &mut TextBuffer,
+        pass_on: PassOnText<'_>,
+    ) -> Result<()> {
+        self.json.clear();
+        let mut is_quoted = None;
+        if let Some(values) = &self.values {
+            let options = self.options;
+            values.write_in_pieces(row, &mut self.json, &mut |json| {
+                let is_quoted = match is_quoted {
+                    Some(is_quoted) => is_quoted,
+                    None => {
+                        let quotes = needs_quotes(json, options)
+                            || long_json_needs_quotes(values, row, options)?;
+                        if quotes {
+                            text.push(b'"');
+                        }
+                        *is_quoted.insert(quotes)
+                    }
+                };
+                push_part(json, is_quoted, text);
+                json.clear();
+                pass_on(text)
+            })?;
+        }
+        match is_quoted {
+            None => self.push_json(text),
+            Some(is_quoted) => {
+                push_part(&self.json, is_quoted, text);
+                if is_quoted {
+                    text.push(b'"');
+                }
+            }
+        }
+        text.push(self.end);
+        Ok(())
     }
 
     fn unload(&mut self) {

@@ -1,9 +1,11 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    BinaryArray, DictionaryArray, Float32Array, Float64Array, Int32Array, RecordBatch,
-    StringArray, types::Int32Type,
+    BinaryArray, DictionaryArray, Float32Array, Float64Array, Int32Array, ListArray,
+    RecordBatch, StringArray, UInt8Array, types::Int32Type,
 };
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::{DataType, Field};
 
 use super::*;
 use crate::{
@@ -31,6 +33,44 @@ timestamp,f,big,small,on,text,mode_label,list,pair
 ,16777216.0,0,-1,false,\u{1}é\\,,[],\"{\"\"x\"\":-1e999,\"\"s\"\":null}\"
 ";
     assert_eq!(csv(all_kinds()), expected);
+}
+
+#[test]
+fn cells_that_are_longer_than_the_buffer_are_written_in_pieces() {
+    let len = 100_000;
+    let numbers = UInt8Array::from_iter_values((0..len).map(|i| (i % 251) as u8));
+    let item = Arc::new(Field::new("item", DataType::UInt8, true));
+    let list = ListArray::new(
+        item,
+        OffsetBuffer::from_lengths([len - 2, 2]),
+        Arc::new(numbers.clone()),
+        None,
+    );
+    let text = "quote \" and, é ".repeat(len / 10);
+    let bytes: Vec<u8> = (0..len).map(|i| i as u8).collect();
+    let batch = table(vec![
+        column("before", Arc::new(Int32Array::from(vec![7, 7]))),
+        column("list", Arc::new(list)),
+        column("between", Arc::new(Int32Array::from(vec![8, 8]))),
+        column("text", Arc::new(StringArray::from(vec![text.as_str(), "b"]))),
+        column("bytes", Arc::new(BinaryArray::from(vec![bytes.as_slice(), b"\x0f"]))),
+        column("after", Arc::new(Int32Array::from(vec![9, 9]))),
+    ]);
+    let numbers: Vec<String> = (0..len - 2).map(|i| (i % 251).to_string()).collect();
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let (last, before_last) = ((len - 1) % 251, (len - 2) % 251);
+    for (delimiter, quote) in [(',', "\""), (';', "")] {
+        let options = CsvOptions::default().with_delimiter(delimiter).unwrap();
+        let header = ["before", "list", "between", "text", "bytes", "after"];
+        let list = format!("{quote}[{}]{quote}", numbers.join(","));
+        let text = format!("\"{}\"", text.replace('"', "\"\""));
+        let long = ["7", &list, "8", &text, &hex, "9"];
+        let list = format!("{quote}[{before_last},{last}]{quote}");
+        let short = ["7", &list, "8", "b", "0f", "9"];
+        let lines = [header, long, short]
+            .map(|cells| cells.join(&delimiter.to_string()) + "\n");
+        assert!(csv_with(std::slice::from_ref(&batch), options) == lines.concat());
+    }
 }
 
 #[test]

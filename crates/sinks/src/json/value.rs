@@ -10,7 +10,8 @@ use logtool_core::{Error, ErrorKind, Result};
 use crate::{
     clock::{TimeForm, iso_second, nanos},
     digits::Place,
-    json::Infinities,
+    infinities::Infinities,
+    json::text::{JsonText, PIECE_BYTES},
     number::Number,
 };
 
@@ -27,8 +28,8 @@ enum Kind {
     Bool(BooleanBuffer),
     Number(Box<dyn Numbers>),
     Time(TimeForm, ScalarBuffer<i64>),
-    Text(Box<dyn Texts>),
-    Bytes(Box<dyn Texts>),
+    Text(Box<dyn ByteValues>),
+    Bytes(Box<dyn ByteValues>),
     /// The quoted names of the values, and the index of the name of each row.
     Label(Vec<Vec<u8>>, Vec<usize>),
     List(Box<dyn Fn(usize) -> (usize, usize) + Send + Sync>, Box<Values>),
@@ -56,7 +57,7 @@ impl Values {
     }
 
     /// Appends the value at index `row`, or `null`.
-    pub(crate) fn write(&self, row: usize, json: &mut Vec<u8>) {
+    pub(crate) fn write(&self, row: usize, json: &mut JsonText<'_>) {
         let is_null = |nulls: &NullBuffer| row >= nulls.len() || nulls.is_null(row);
         if self.nulls.as_ref().is_some_and(is_null)
             || self.kind.write(row, json).is_none()
@@ -108,14 +109,8 @@ impl Kind {
             DataType::LargeUtf8 => {
                 Self::Text(Box::new(column.as_string::<i64>().clone()))
             }
-            DataType::Binary => {
-                Self::Bytes(Box::new(column.as_binary::<i32>().clone()))
-            }
-            DataType::LargeBinary => {
-                Self::Bytes(Box::new(column.as_binary::<i64>().clone()))
-            }
-            DataType::FixedSizeBinary(_) => {
-                Self::Bytes(Box::new(column.as_fixed_size_binary().clone()))
+            DataType::Binary | DataType::LargeBinary | DataType::FixedSizeBinary(_) => {
+                Self::Bytes(byte_values(column).ok_or_else(|| unsupported(field))?)
             }
             DataType::Dictionary(..) => Self::label(field, column, infinities, depth)?,
             DataType::List(item) => {
@@ -176,7 +171,7 @@ impl Kind {
         let names = (Values::new(&item, names, infinities, depth + 1)?, names.len());
         let names = (0..names.1).map(|name| {
             let mut json = Vec::new();
-            names.0.write(name, &mut json);
+            names.0.write(name, &mut JsonText::whole(&mut json));
             json
         });
         let keys = if dictionary.values().is_empty() {
@@ -204,7 +199,7 @@ impl Kind {
     }
 
     /// Appends the value at index `row`; returns `None` without appending if it is null.
-    fn write(&self, row: usize, json: &mut Vec<u8>) -> Option<()> {
+    fn write(&self, row: usize, json: &mut JsonText<'_>) -> Option<()> {
         match self {
             Self::Null => return None,
             Self::Bool(bits) => {
@@ -215,13 +210,20 @@ impl Kind {
             Self::Time(form, nanos) => write_time(*form, *nanos.get(row)?, json),
             Self::Text(texts) => {
                 let text = texts.get(row)?;
-                quote_bytes(text, json);
+                json.push(b'"');
+                for piece in text.chunks(PIECE_BYTES) {
+                    escape(piece, json);
+                    json.pass_on_if_long();
+                }
+                json.push(b'"');
             }
             Self::Bytes(bytes) => {
                 let bytes = bytes.get(row)?;
                 json.push(b'"');
-                let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble & 15)];
-                json.extend(bytes.iter().flat_map(|b| [digit(b >> 4), digit(*b)]));
+                for piece in bytes.chunks(PIECE_BYTES / 2) {
+                    push_hex(piece, json);
+                    json.pass_on_if_long();
+                }
                 json.push(b'"');
             }
             Self::Label(names, keys) => {
@@ -241,6 +243,7 @@ impl Kind {
                 for (key, values) in columns {
                     json.extend_from_slice(key);
                     values.write(row, json);
+                    json.pass_on_if_long();
                 }
                 json.extend_from_slice(if columns.is_empty() { b"{}" } else { b"}" });
             }
@@ -251,10 +254,10 @@ impl Kind {
 
 /// Numbers of any type.
 trait Numbers: Send + Sync {
-    fn write(&self, row: usize, json: &mut Vec<u8>) -> Option<()>;
+    fn write(&self, row: usize, json: &mut JsonText<'_>) -> Option<()>;
 
     /// Appends a list of the numbers in `rows`, which must not contain nulls.
-    fn write_list(&self, rows: Range<usize>, json: &mut Vec<u8>);
+    fn write_list(&self, rows: Range<usize>, json: &mut JsonText<'_>);
 }
 
 /// The numbers of a column of one type.
@@ -264,12 +267,12 @@ struct Numbered<N: arrow_buffer::ArrowNativeType> {
 }
 
 impl<N: Number + arrow_buffer::ArrowNativeType> Numbers for Numbered<N> {
-    fn write(&self, row: usize, json: &mut Vec<u8>) -> Option<()> {
+    fn write(&self, row: usize, json: &mut JsonText<'_>) -> Option<()> {
         put_number(*self.values.get(row)?, &self.infinities, json);
         Some(())
     }
 
-    fn write_list(&self, rows: Range<usize>, json: &mut Vec<u8>) {
+    fn write_list(&self, rows: Range<usize>, json: &mut JsonText<'_>) {
         write_list(rows, json, |row, json| match self.values.get(row) {
             Some(number) => put_number(*number, &self.infinities, json),
             None => json.extend_from_slice(b"null"),
@@ -277,28 +280,41 @@ impl<N: Number + arrow_buffer::ArrowNativeType> Numbers for Numbered<N> {
     }
 }
 
-/// Strings or byte strings in an array of any type.
-trait Texts: Send + Sync {
+/// The values of a column of strings or bytes.
+pub(crate) trait ByteValues: Send + Sync {
+    /// Returns the value at index `row`, or `None` if the column is shorter.
     fn get(&self, row: usize) -> Option<&[u8]>;
 }
 
-impl<T: ByteArrayType<Native: AsRef<[u8]>>> Texts for arrow_array::GenericByteArray<T> {
+impl<T: ByteArrayType<Native: AsRef<[u8]>>> ByteValues
+    for arrow_array::GenericByteArray<T>
+{
     fn get(&self, row: usize) -> Option<&[u8]> {
         (row < self.len()).then(|| self.value(row).as_ref())
     }
 }
 
-impl Texts for arrow_array::FixedSizeBinaryArray {
+impl ByteValues for arrow_array::FixedSizeBinaryArray {
     fn get(&self, row: usize) -> Option<&[u8]> {
         (row < self.len()).then(|| self.value(row))
     }
 }
 
+/// Returns the values of a column of bytes, or `None` if `column` is of another type.
+pub(crate) fn byte_values(column: &ArrayRef) -> Option<Box<dyn ByteValues>> {
+    Some(match column.data_type() {
+        DataType::Binary => Box::new(column.as_binary::<i32>().clone()),
+        DataType::LargeBinary => Box::new(column.as_binary::<i64>().clone()),
+        DataType::FixedSizeBinary(_) => Box::new(column.as_fixed_size_binary().clone()),
+        _ => return None,
+    })
+}
+
 /// Appends a list whose items are appended by `write`, for each of `rows`.
 fn write_list(
     rows: Range<usize>,
-    json: &mut Vec<u8>,
-    write: impl Fn(usize, &mut Vec<u8>),
+    json: &mut JsonText<'_>,
+    write: impl Fn(usize, &mut JsonText<'_>),
 ) {
     json.push(b'[');
     for row in rows.clone() {
@@ -306,6 +322,7 @@ fn write_list(
             json.push(b',');
         }
         write(row, json);
+        json.pass_on_if_long();
     }
     json.push(b']');
 }
@@ -341,12 +358,20 @@ fn write_time(form: TimeForm, nanos: i64, json: &mut Vec<u8>) {
 
 /// Appends `text` to `json`, quoted and escaped.
 pub(crate) fn quote(text: &str, json: &mut Vec<u8>) {
-    quote_bytes(text.as_bytes(), json);
+    json.push(b'"');
+    escape(text.as_bytes(), json);
+    json.push(b'"');
 }
 
-/// Appends `text`, which must be UTF-8, to `json`, quoted and escaped.
-fn quote_bytes(text: &[u8], json: &mut Vec<u8>) {
-    json.push(b'"');
+/// Appends the two hexadecimal digits of each byte to `text`.
+pub(crate) fn push_hex(bytes: &[u8], text: &mut Vec<u8>) {
+    let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble & 15)];
+    text.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]));
+}
+
+/// Appends `text`, which is a part of a UTF-8 string, to `json`, with escapes. Only ASCII is
+/// escaped, so that a part may end within a character.
+fn escape(text: &[u8], json: &mut Vec<u8>) {
     let mut plain = 0;
     for (at, byte) in text.iter().enumerate() {
         let escape: &[u8] = match byte {
@@ -373,7 +398,6 @@ fn quote_bytes(text: &[u8], json: &mut Vec<u8>) {
         plain = at + 1;
     }
     json.extend_from_slice(&text[plain..]);
-    json.push(b'"');
 }
 
 fn unsupported(field: &Field) -> Error {
