@@ -8,7 +8,6 @@ use std::{
 };
 
 use logtool_sinks::{Existing, Outputs, Staged};
-use parking_lot::Mutex;
 
 use crate::{
     error::{Error, Result},
