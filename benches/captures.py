@@ -1,11 +1,11 @@
-"""Long captures, made of short ones: the packets again and again, later each time."""
+"""Makes long captures from short ones by repeating their packets with later times."""
 
 import struct
 import sys
 
 
 def packets(path, size=None):
-    """The frames of a pcap file, those of `size` bytes if it is given: microseconds, bytes."""
+    """Returns the frames of a pcap file (only those of `size` bytes, if given): microseconds, bytes."""
     data, at = path.read_bytes(), 24
     magic = struct.unpack_from("<I", data)[0]
     unit = {0xA1B2C3D4: 1, 0xA1B23C4D: 1000}.get(magic)
@@ -19,7 +19,7 @@ def packets(path, size=None):
 
 
 def repeat(path, out, megabytes, size=None, clock=False):
-    """Writes the packets of `path` to `out`, over and over, until that is so long; with `clock`, the lidar's own goes on, too."""
+    """Repeats the packets of `path` in `out` until it has the given length; with `clock`, the clock of the lidar continues, too."""
     all_of_it = list(packets(path, size))
     span = all_of_it[-1][0] - all_of_it[0][0]
     span += span // (len(all_of_it) - 1)

@@ -1,4 +1,4 @@
-"""The programs that are measured: built here, and where they are; and one run of one."""
+"""Builds, locates and runs the measured programs."""
 
 import json
 import os
@@ -13,34 +13,34 @@ GENERATORS = {"make_big_ulog": "logtool-ulog", "make_big_bag": "logtool-rosbag"}
 
 
 def target(folder):
-    """Where cargo puts the programs of the workspace in `folder`, in the release profile."""
+    """Returns the folder of the release programs of the workspace in `folder`."""
     command = ["cargo", "metadata", "--format-version=1", "--no-deps", "--manifest-path", str(folder / "Cargo.toml")]
     metadata = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     return pathlib.Path(metadata["target_directory"]) / "release"
 
 
 def logtool():
-    """Builds logtool; where it is."""
+    """Builds logtool, and returns its path."""
     subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "logtool-cli"], check=True, cwd=ROOT)
     return str(target(ROOT) / "logtool")
 
 
 def generator(name):
-    """Builds a program that makes big logs; where it is."""
+    """Builds a program that makes large logs, and returns its path."""
     command = ["cargo", "build", "--release", "--quiet", "-p", "logtool-cli", "-p", GENERATORS[name], "--example", name]
     subprocess.run(command, check=True, cwd=ROOT)
     return str(target(ROOT) / "examples" / name)
 
 
 def peers():
-    """Builds the programs of this folder, peers and ours that do what they do; where all are."""
+    """Builds the programs of this folder, peers and equivalents that use logtool, and returns their folder."""
     subprocess.run(["cargo", "build", "--release", "--quiet"], check=True, cwd=HERE)
     folder = target(HERE)
     return {path.stem: str(folder / path.stem) for path in (HERE / "src" / "bin").glob("*.rs")}
 
 
 def run(command, threads, output=subprocess.DEVNULL):
-    """One run, what it prints into `output`: CPU seconds, wall seconds, peak resident megabytes."""
+    """Runs a program with its output in `output`, and returns CPU seconds, wall seconds, and peak resident megabytes."""
     environment = dict(os.environ, RAYON_NUM_THREADS=str(threads))
     start = time.monotonic()
     process = subprocess.Popen(

@@ -19,11 +19,11 @@ from pyulog import ULog
 from tally import Tally
 
 OFFSET, DRIFT = 2.345, 50e-6
-# What is allowed, in seconds and in millionths.
+# The tolerances, in seconds and in ppm.
 NEAR, DRIFT_NEAR = 0.002, 5.0
 SIGNAL = "sensor_combined.gyro_rad"
 FLIGHT = "px4ulogrs_quadrotor_local.ulg"
-# Other flights; the last lies still but for a moment.
+# Other flights; the last vehicle hardly moves.
 OTHERS = ["flightreviewrs_battery_brownout.ulg", "ulogrs_sample-small.ulg", "pyulog_sample.ulg"]
 
 
@@ -62,7 +62,7 @@ def cut(data, clock, span, noise, seed):
 
 
 def norms(path):
-    """The length of the gyro's vector, by time in seconds."""
+    """Returns the norm of the angular velocity, by time in seconds."""
     data = ULog(str(path), ["sensor_combined"]).data_list[0].data
     rates = np.stack([data[f"gyro_rad[{axis}]"] for axis in range(3)], -1)
     return data["timestamp"] / 1e6, np.linalg.norm(rates, axis=1)
@@ -108,7 +108,7 @@ def by_numpy(one, other):
 
 
 def align(one, other):
-    """What `align` says, and its exit status."""
+    """Returns the output of `align`, and its exit status."""
     command = [os.environ["LOGTOOL"], "align", "--json", one, other, "--signal", SIGNAL, SIGNAL]
     done = subprocess.run([str(word) for word in command], capture_output=True, check=False)
     return done.returncode, json.loads(done.stdout) if done.stdout else {}
@@ -130,7 +130,7 @@ def check(path, tally, folder):
     data = path.read_bytes()
     one, other = folder / f"{path.stem}_a.ulg", folder / f"{path.stem}_b.ulg"
     one.write_bytes(cut(data, lambda time: time, (0.0, 0.85), 0.05, 1))
-    # A clock that drifts loses or wins: what is the time `t` of A shows B.
+    # A drifting clock is slow or fast: B shows this time when A shows `t`.
     other.write_bytes(cut(data, lambda time: (time - OFFSET) / (1 + DRIFT), (0.1, 1.0), 0.05, 2))
     status, found = align(one, other)
     if status != 0 or not found.get("aligned"):
@@ -147,7 +147,7 @@ def check(path, tally, folder):
 
 
 def merged(one, other, found, folder):
-    """What differs from the truth where the alignment is applied by `merge`."""
+    """Yields differences from the true times after `merge` has applied the alignment."""
     fit, made = folder / "fit.json", folder / "made.mcap"
     fit.write_text(json.dumps(found))
     command = [os.environ["LOGTOOL"], "merge", "--quiet", one, other, "-o", made, "--force", "--align", fit]

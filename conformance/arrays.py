@@ -22,9 +22,9 @@ from logtool import read_arrow, run
 from tally import Tally
 
 ROOT = Path(__file__).resolve().parents[1]
-# Cells are compared one by one, so many from the beginning and the end of a column.
+# Cells are compared one by one; at most this many at the start and the end of a column.
 CELLS = 20
-# Larger logs have nothing new, and take their time.
+# Larger logs have no other cases, and take long.
 LARGEST = 5_000_000
 
 SPARK = {
@@ -104,7 +104,7 @@ def npz_differences(table, arrays):
 
 
 def npz_column(name, column, shape, arrays, seen):
-    """Where the arrays of a column differ from it."""
+    """Yields differences between a column and its arrays."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.cast(pa.string())
@@ -164,7 +164,7 @@ def npz_column(name, column, shape, arrays, seen):
 
 
 def mat_differences(name, column, value):
-    """Where MATLAB's `value` is not `column`."""
+    """Yields differences between MATLAB's `value` and `column`."""
     kind = column.type
     if pa.types.is_struct(kind):
         plain = [re.sub(r"\W", "_", field.name) for field in kind]
@@ -224,7 +224,7 @@ def cell_differences(name, scalar, cell):
     if pa.types.is_string(scalar.type):
         told = "".join(cell.ravel().tolist()) if cell.size else ""
         wanted = re.sub("[\U00010000-\U0010ffff]", in_digits, scalar.as_py() or "")
-        # SciPy gives arrays of text without the blanks at their ends.
+        # SciPy strips trailing blanks of strings.
         if told.rstrip() != wanted.rstrip():
             yield f"{name}: {told!r}, not {scalar.as_py()!r}"
     elif pa.types.is_binary(scalar.type):
@@ -240,12 +240,12 @@ def cell_differences(name, scalar, cell):
 
 
 def in_digits(found):
-    """A character that no array of MATLAB and SciPy alike holds, as it is documented."""
+    """The documented form of a character that MATLAB and SciPy do not read alike."""
     return f"\\U{ord(found[0]):08x}"
 
 
 def far_texts(folder):
-    """A bag with characters beyond U+FFFF in its name and in its texts."""
+    """A bag with characters above U+FFFF in its name and in its strings."""
     path = Path(folder) / "far \U0001f44d.bag"
     types = get_typestore(Stores.ROS1_NOETIC)
     with Writer(path) as bag:
@@ -263,7 +263,7 @@ def spark_differences(table, made):
 
 
 def spark_encodings(metadata):
-    """Those that Spark 3.5 refuses ("Unsupported encoding: BYTE_STREAM_SPLIT")."""
+    """Returns the columns that Spark 3.5 rejects ("Unsupported encoding: BYTE_STREAM_SPLIT")."""
     for group in range(metadata.num_row_groups):
         for index in range(metadata.num_columns):
             column = metadata.row_group(group).column(index)

@@ -33,7 +33,7 @@ LOGTOOL = str(Path(os.environ["LOGTOOL"]).resolve())
 LOGS = int(os.environ.get("LOGS", "1000"))
 KILLS = int(os.environ.get("KILLS", "50"))
 SEED = int(os.environ.get("SEED", time.time_ns() % 1_000_000))
-#: Done, done and something was lost, some failed: samples are damaged, and some are no logs.
+#: Success, data lost, some logs failed: samples are damaged, and some are not logs.
 ENDED = (0, 1, 3)
 
 
@@ -76,7 +76,7 @@ def command(out, *arguments):
 
 
 def batch(out, *arguments):
-    """Runs to the end; returns the last event, and what became of each log."""
+    """Runs to the end, and returns the last event and the result of each log."""
     done = subprocess.run(command(out, *arguments), capture_output=True, check=False)
     if done.returncode not in ENDED:
         raise RuntimeError(f"{done.returncode}: {done.stderr.decode()}")
@@ -87,7 +87,7 @@ def batch(out, *arguments):
 
 
 def files(folder):
-    """All files but what is noted, by their names."""
+    """Returns all files except the journal, by name."""
     found = {}
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()
@@ -97,18 +97,18 @@ def files(folder):
 
 
 def same(one, other):
-    """Whether two files are the same, or two tables hold the same."""
+    """Returns whether two files or two tables have the same contents."""
     if one.read_bytes() == other.read_bytes():
         return True
     if one.suffix != ".parquet":
         return False
-    # Row groups end where memory was short, which is another place each time.
+    # Row groups may end at other rows in each run.
     one, other = (pq.ParquetFile(path).read() for path in (one, other))
     return one.equals(other)
 
 
 def killed(tally, out, whole, inputs, took, rng):
-    """Kills the run again and again: what has its final name then is whole."""
+    """Kills the run repeatedly: files with their final names must be complete."""
     expected, kills, halves = files(whole), 0, []
     while True:
         process = subprocess.Popen(
@@ -140,7 +140,7 @@ def killed(tally, out, whole, inputs, took, rng):
 
 
 def again(tally, whole, generated, inputs):
-    """Another run does only what is new or has changed."""
+    """A second run only processes new and changed logs."""
     end = batch(whole, *inputs)
     check(tally, "again", "nothing is converted twice", end["converted"] == 0)
     logs = sorted(generated.rglob("*.ulg"))
@@ -164,7 +164,7 @@ def again(tally, whole, generated, inputs):
 
 
 def info(paths):
-    """What `logtool info` says of each log, by its whole path."""
+    """Returns the output of `logtool info` for each log, by its full path."""
     said = {}
     for start in range(0, len(paths), 200):
         done = subprocess.run(
@@ -179,7 +179,7 @@ def info(paths):
 
 
 def counts(tally, whole):
-    """Counts rows by one glob each, as `logtool info` counts records."""
+    """Compares the rows of each table (one glob each) with the records in `logtool info`."""
     columns = ["log", "source", "topic", "instance", "origin", "table", "error"]
     columns += ["topic_records", "topic_rows", "damages"]
     rows = pq.read_table(whole / "_catalog.parquet", columns=columns).to_pylist()
@@ -196,7 +196,7 @@ def counts(tally, whole):
         if topic["records"] != row["topic_records"]:
             wrong.append((row["log"], label, "records"))
         if row["table"] is not None:
-            # A message of lidar packets is several rows; what is damaged may have none.
+            # A message of lidar packets is several rows; damaged records may have no row.
             is_row = row["origin"] == "logged" and row["topic"] != "velodyne_packets"
             is_sound = row["damages"] == 0 and topic["records"] is not None
             if is_row and is_sound and row["topic_rows"] != topic["records"]:
@@ -243,7 +243,7 @@ def two_at_once(tally, out, inputs):
 
 
 def shards(tally, out, whole, inputs):
-    """Three runs at once do what one does."""
+    """Three simultaneous runs have the same result as one."""
     runs = [
         subprocess.Popen(command(out, *inputs, "--shard", f"{index}/3"), stdout=subprocess.PIPE)
         for index in range(3)
@@ -266,7 +266,7 @@ def shards(tally, out, whole, inputs):
 
 
 def index(tally, folder, whole, inputs):
-    """A catalog without tables says the same."""
+    """A catalog without tables has the same contents."""
     out = folder / "index.parquet"
 
     def run(*more):
@@ -283,7 +283,7 @@ def index(tally, folder, whole, inputs):
     one = duckdb.sql(query.format(whole / "_catalog.parquet")).fetchall()
     known = {row[0] for row in one}
     two = [row for row in duckdb.sql(query.format(out)).fetchall() if row[0] in known]
-    # What is read of a log tells rates that its index does not.
+    # Reading a log yields rates that are not in its index.
     alike = len(one) == len(two) and all(
         mine[:-1] == other[:-1] and other[-1] in (mine[-1], None)
         for mine, other in zip(one, two)

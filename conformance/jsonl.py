@@ -22,7 +22,7 @@ from tally import Tally
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = Path(os.environ["LOGTOOL_SAMPLES"])
-# Larger logs have nothing new, and take their time.
+# Larger logs have no other cases, and take long.
 LARGEST = 3_000_000
 FORMATS = (".ulg", ".bag", ".mcap", ".vel", ".pcap", ".pcapng")
 # The longest line that readers get a buffer for.
@@ -81,7 +81,7 @@ def refuse(constant):
 
 
 def strict_lines(path):
-    """How many lines there are, each of them JSON without infinities."""
+    """Returns the number of lines; each must be JSON without infinities."""
 
     def finite(text):
         number = float(text)
@@ -118,7 +118,7 @@ def check_log(path):
             tally.check("refused", [], str(error).splitlines()[0])
             return tally
         for table in sorted(Path(folder).glob("*.jsonl")):
-            # Of an empty file, readers say that there is no table.
+            # Readers report that an empty file has no table.
             if table.stat().st_size:
                 check_table(tally, table)
     return tally

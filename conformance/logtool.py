@@ -1,4 +1,4 @@
-"""What logtool says of a log."""
+"""Runs logtool and parses its output."""
 
 import csv
 import io

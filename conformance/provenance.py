@@ -1,5 +1,5 @@
-"""Every output says where it is from: its words are looked for with readers that are not ours,
-and the digest is compared with that of the package blake3."""
+"""Every output states its provenance: it is read with independent readers, and the digest is
+compared with that of the package blake3."""
 
 import json
 import sys
@@ -26,7 +26,7 @@ PUCK = ROOT / "testdata" / "puck.pcap"
 
 
 def first(folder, pattern):
-    """The first file of a folder that is called so."""
+    """Returns the first file in a folder that matches a pattern."""
     return sorted(folder.glob(pattern))[0]
 
 
@@ -132,7 +132,7 @@ OUTPUTS = [
 
 
 def outputs(tally):
-    """What each output says, and that a second one is the same, byte for byte."""
+    """Checks the provenance of each output, and that a second run has the same bytes."""
     version = run("--version").strip()
     for log, name, command, read in OUTPUTS:
         source = {"name": log.name, "bytes": log.stat().st_size}

@@ -23,7 +23,7 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = Path(os.environ["LOGTOOL_SAMPLES"])
-#: The page of each has to have so many plots, and these sections.
+#: The number of plots and the sections that each page must have.
 PAGES = (
     (ROOT / "testdata/quad_flight.ulg", 5, ("Summary", "Track", "Plots", "Messages", "Parameters", "Topics")),
     (ROOT / "testdata/hostile_types.ulg", 0, ("Summary",)),
@@ -68,7 +68,7 @@ ZOOMS = (1.0, 0.5, 0.09, 0.013, 0.0007)
 
 
 def seconds_of(label):
-    """The number that a label of an axis says; of times of day, seconds since midnight."""
+    """Returns the number in the label of an axis; for times of day, seconds since midnight."""
     if ":" not in label:
         return float(label)
     hours, minutes, seconds = label.split(":")
@@ -132,7 +132,7 @@ def chromium():
 
 
 def faults(browser, page_file, plots, sections):
-    """A sentence for each thing that is wrong with a page."""
+    """Yields a sentence for each error in a page."""
     page = browser.new_page(viewport={"width": 1200, "height": 900})
     page.add_init_script(KEEP_CHARTS)
     told = []

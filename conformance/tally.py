@@ -1,4 +1,4 @@
-"""A line for each check, and which of the known exceptions were met."""
+"""Prints a line for each check, and tracks which known differences occurred."""
 
 import re
 
@@ -14,7 +14,7 @@ class Tally:
         self.met = set()
 
     def check(self, what, differences, note=""):
-        """A check passes if it finds no difference but known ones."""
+        """Passes if there are only known differences."""
         differences = list(differences)
         left = [text for text in differences if not self._is_known(what, text)]
         if len(left) < len(differences):
@@ -39,7 +39,7 @@ class Tally:
         return bool(matches)
 
     def check_known(self):
-        """A known difference has to be one still."""
+        """Checks that all known differences still occur."""
         for known in self.known:
             if known.log == self.log and known not in self.met:
                 text = f"no longer met, take it off the list: {known.check}: {known.difference}"

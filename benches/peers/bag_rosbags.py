@@ -1,4 +1,4 @@
-"""What a program does with a bag, by the Python package rosbags:
+"""Reads a bag with the Python package rosbags:
 bag_rosbags.py info|read|topic|columns BAG [TOPIC]
 
 It gives messages in the order of time. Every payload is copied out of its chunk, so that

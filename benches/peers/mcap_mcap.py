@@ -1,4 +1,4 @@
-"""What a program does with an MCAP file, by the Python package mcap:
+"""Reads an MCAP file with the Python package mcap:
 mcap_mcap.py info|read|topic FILE [TOPIC]
 
 Payloads are slices of unpacked chunks.

@@ -1,4 +1,4 @@
-"""All points of a capture of one lidar by the Python package velodyne_decoder:
+"""Computes all points of a capture of one lidar with the Python package velodyne_decoder:
 points_velodyne_decoder.py capture CAPTURE
 points_velodyne_decoder.py alone CAPTURE PACKETS
 

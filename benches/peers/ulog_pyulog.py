@@ -1,4 +1,4 @@
-"""All of a ULog, or one topic, as numpy arrays by the Python package pyulog:
+"""Reads all topics of a ULog, or one topic, as numpy arrays with the Python package pyulog:
 ulog_pyulog.py all|topic LOG [TOPIC]
 """
 

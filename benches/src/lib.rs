@@ -1,6 +1,6 @@
-//! What the programs share that measure bags.
+//! Shared code of the programs that measure bags.
 
-/// A sum over all bytes, so that all are read: as words, for that is fast.
+/// Returns a sum over all bytes, so that all are read. It adds words, which is fast.
 pub fn touch(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let words = words.iter().map(|word| u64::from_le_bytes(*word));

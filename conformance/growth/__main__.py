@@ -43,7 +43,7 @@ DONE = (0, 3)
 
 
 class Cost:
-    """What a run took: seconds, bytes of memory, and the exit status."""
+    """The cost of a run: seconds, bytes of memory, and the exit status."""
 
     def __init__(self, seconds, memory, status):
         self.seconds, self.memory, self.status = seconds, memory, status
@@ -102,7 +102,7 @@ class Job:
         return run(self.program, arguments, self.folder)
 
     def faults(self, logs):
-        """What is wrong with how the command grows from one log to the next."""
+        """Yields the limits that the growth of the command exceeds."""
         base = self.cost(logs[0])
         costs = [None, None]
         for attempt in range(TRIES):
@@ -147,7 +147,7 @@ class Job:
 
 
 def measure(program, folder, generator, words):
-    """Yields the lines that tell of the jobs of `generator`, and whether each is sound."""
+    """Yields a line about each job of `generator`, and whether it is within the limits."""
     wanted = [one for one in generator.commands() if any(word in f"{generator.name} {one}" for word in words)]
     if not wanted:
         return
@@ -168,7 +168,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", default=[""])
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--verbose", action="store_true", help="tell of each job")
+    parser.add_argument("--verbose", action="store_true", help="report each job")
     options = parser.parse_args()
     if options.list:
         for generator in jobs.GENERATORS:

@@ -50,7 +50,7 @@ def read(path, reader=SeekingReader):
 
 
 def lines(path):
-    """What `cat` says of all records, in the order of time."""
+    """Returns the output of `cat` for all records, in time order."""
     return run("cat", "--order", "time", path).splitlines()
 
 
@@ -73,7 +73,7 @@ def check_bag(path, tally):
         differences = [] if statistics.message_count == len(theirs) else ["another count"]
         tally.check("statistics", differences, f"{statistics.message_count}")
         if len(theirs) < 20_000:
-            # A bag is told of by what derives from it, too: those lines are not asked for.
+            # `cat` also prints derived topics of a bag; these lines are not requested.
             differences = [
                 f"{a[:90]} | {b[:90]}" for a, b in zip(lines(path), lines(made), strict=True) if a != b
             ]
@@ -109,7 +109,7 @@ def connections_again(path, back):
 
 
 def channels(path, ours):
-    """What a channel says of its connection, as `mcap convert` says it."""
+    """Returns the metadata of a channel about its connection, in the form of `mcap convert`."""
     with Reader(path) as reader:
         for connection in reader.connections:
             of_topic = [m for m in ours if m[0] == connection.topic]

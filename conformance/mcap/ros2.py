@@ -106,7 +106,7 @@ def check(path, folder, tally):
     try:
         run("convert", path, "-o", made, "--ros2")
     except RuntimeError as error:
-        # No definition, or one that nobody understands.
+        # The definition is missing or cannot be parsed.
         tally.check("ros2", [] if "cannot be translated" in str(error) else [str(error)], "refused")
         return
     relax()
@@ -169,7 +169,7 @@ def back(path, made, folder, tally):
 
 
 def connections(path):
-    """Who wrote what in a bag that has messages of it, and whether it is for those too who come later."""
+    """Returns topic, caller id and latching of each connection with messages in a bag."""
     with Reader(path) as reader:
         told = [(one.topic, one.ext.callerid, bool(one.ext.latching), one.msgcount) for one in reader.connections]
         return sorted((topic, caller or "", late) for topic, caller, late, count in told if count)
@@ -192,7 +192,7 @@ def same(a, b):
 
 
 def cat(path, made):
-    """Where `cat` of the MCAP file says something else than of the bag."""
+    """Yields differences between `cat` of the MCAP file and `cat` of the bag."""
     of_bag, of_mcap = (
         [json.loads(line) for line in run("cat", "--order", "time", log).splitlines()]
         for log in (path, made)

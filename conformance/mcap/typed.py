@@ -185,7 +185,7 @@ def check_json(folder, tally):
 
 
 def check_beside(folder, tally):
-    """What is attached and what is said of a file goes along."""
+    """Attachments and metadata of a file are copied."""
     path = Path(folder) / "attached.mcap"
     with open(path, "wb") as file:
         writer = McapWriter(file)

@@ -135,7 +135,7 @@ def strings(log, shift, levels):
 
 
 def messages(log, said, shift):
-    """Strings are said, in their order."""
+    """Logged strings are messages in the same order."""
     wanted = strings(log, shift, LEVELS)
     got = [
         (time, line.DESCRIPTOR.fields_by_name["level"].enum_type.values_by_number[line.level].name, line.message)
@@ -146,11 +146,11 @@ def messages(log, said, shift):
         yield f"{len(got)} lines, not these {len(wanted)}"
     for time, line in said:
         if line.timestamp.ToNanoseconds() != time:
-            yield f"{line.message!r} tells another time"
+            yield f"{line.message!r} has another time"
 
 
 def parameters(log, words):
-    """Parameters are said in words, by their last values."""
+    """Metadata contains the last values of parameters."""
     told, wanted = words.get("parameters", {}), dict(log.initial_parameters)
     wanted.update({name: value for _, name, value in log.changed_parameters})
     for name, value in wanted.items():
@@ -161,7 +161,7 @@ def parameters(log, words):
 
 
 def defaults(log, words):
-    """Defaults of parameters, of the firmware and of the airframe, are said in words."""
+    """Metadata contains the default values of the firmware and of the airframe."""
     for number, name in enumerate(["parameters_system_default", "parameters_setup_default"]):
         wanted = log.get_default_parameters(number) if log.has_default_parameters else {}
         told = words.get(name, {})

@@ -167,7 +167,7 @@ def turned_between(log, times):
 
 
 def with_attitudes(log, data, imu):
-    """What differs in the attitudes beside rates."""
+    """Yields differences between the attitudes in messages with rates."""
     times = data.data["timestamp"].astype("int64")
     if "timestamp_sample" in data.data:
         sampled = data.data["timestamp_sample"].astype("int64")
@@ -258,7 +258,7 @@ def fixes(log, topics):
 
 
 def said(log, topics, shift):
-    """Strings are said."""
+    """Logged strings are messages."""
     wanted = strings(log, shift, LEVELS)
     lines = topics.get("/rosout", [])
     got = [(time, m.level, m.msg) for time, m in lines if m.name == "string"]

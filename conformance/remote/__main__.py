@@ -1,8 +1,8 @@
-"""Reads logs from servers on loopback, and writes outputs to one: what comes has to be what
-comes of the same file on disk, also when the way there fails. The servers are a web server
-of our own that fails on demand, Python's, which gives no ranges, moto, which speaks as S3
-does, Azurite, Microsoft's emulator of Azure, and for Google's cloud, of which there is none
-that is written to as it is, moto behind a translation of ours (`gs.py` says what that shows).
+"""Reads logs from servers on loopback, and writes outputs to them. The results must be those of
+the same file on disk, also when requests fail. The servers are a web server of this repository
+that fails on demand; Python's, which does not support ranges; moto, which emulates S3; Azurite,
+Microsoft's emulator of Azure; and for Google's cloud, which has no writable emulator, moto with a
+translation in front of it (`gs.py` describes what this proves).
 
 Needs the environment LOGTOOL, the program, and LOGTOOL_SAMPLES, the folder of real logs.
 """

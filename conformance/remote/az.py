@@ -17,16 +17,16 @@ from logs import logtool
 from proxy import Proxy
 from stores import BUCKET, Named, Store, free_port, running
 
-#: Those of the emulator, which everybody knows.
+#: The public credentials of the emulator.
 ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 WHO = {"AZURE_STORAGE_ACCOUNT_NAME": ACCOUNT, "AZURE_STORAGE_ACCOUNT_KEY": KEY}
-#: What is silent takes long, and is the same to all: it is shown of s3://.
+#: Timeouts take long and do not depend on the store; they are tested with s3:// only.
 FAULTS = ("reset", "503", "lost")
 
 
 class Azurite(Store):
-    """A container, asked for as the service's documentation says."""
+    """A container, accessed as the documentation of the service specifies."""
 
     def ask(self, method, key="", container=BUCKET, query=None, data=b"", headers=None):
         path = quote(f"/{ACCOUNT}/{container}" + f"/{key}" * bool(key))
@@ -61,16 +61,16 @@ class Azurite(Store):
     def keys(self, prefix, **more):
         query = {"restype": "container", "comp": "list", "prefix": prefix} | more
         tree = xml.etree.ElementTree.fromstring(self.ask("GET", query=query).content)
-        assert not tree.findtext("NextMarker"), "there are more than one page tells"
+        assert not tree.findtext("NextMarker"), "the list has several pages"
         return sorted(name.text for name in tree.iterfind("Blobs/Blob/Name"))
 
     def unfinished(self):
-        """Blobs of which there are blocks only."""
+        """Returns blobs that have only uncommitted blocks."""
         return sorted(set(self.keys("", include="uncommittedblobs")) - set(self.keys("")))
 
 
 def program():
-    """Azurite, where `conformance/run` has installed it: beside the Python that runs this."""
+    """Returns the path of Azurite, which `conformance/run` has installed next to this Python."""
     return Path(f"{sys.prefix}-npm/node_modules/.bin/azurite-blob")
 
 
@@ -100,7 +100,7 @@ def check(tally, files, folder):
 
 
 def asking(tally, store, files):
-    """Who asks, and where, as other programs for Azure have it said."""
+    """Credentials and endpoint from the variables of other programs for Azure."""
     bag = store.url(f"drives/day 1/{files['bag'].name}")
     for name in (*WHO, "AZURE_STORAGE_ENDPOINT"):
         del os.environ[name]
@@ -119,7 +119,7 @@ def asking(tally, store, files):
         ("a key that is another's", bag, name | {key: base64.b64encode(b"other").decode()}, "the server denies access"),
         ("a key that is none", bag, name | {key: "x"}, "invalid settings in the environment"),
         ("no account", bag, at | {key: KEY}, "invalid settings in the environment"),
-        # The machine is in no cloud: nobody listens there.
+        # This machine is not in a cloud, so no metadata service answers.
         ("nobody", bag, name | {"AZURE_MSI_ENDPOINT": "http://127.0.0.1:1/"}, "no credentials in the environment"),
     ):
         done = logtool("info", url, env=environment)

@@ -1,5 +1,5 @@
-"""Data sets in a bucket: what `batch` makes there is, object by object, what it makes of the same
-logs here; also when it is killed, when the way there fails, and when several share the work."""
+"""Data sets in a bucket: `batch` creates the same objects there as files on disk, also when it is
+killed, when requests fail, and when several runs share the work."""
 
 import io
 import json
@@ -15,21 +15,21 @@ import pyarrow.parquet as pq
 from logs import logtool
 from ulog_maker import ulog
 
-#: What of a data set is noted, and who is at it.
+#: The journal and the lock of a data set.
 STATE = "_logtool/"
-#: What was changed just now may be changed again: of that, the digest is noted.
+#: A file that was changed recently may change again: its digest is recorded.
 LONG_AGO = 1_700_000_000
 #: The lock of a run on another machine.
 LOCK = {"run": "0", "host": "elsewhere", "pid": 7, "machine": "another", "beat": 1}
 
 
 def check(tally, store, proxy, files, folder, faults=True):
-    """What every store is to show; and also, if `faults`, what is ours and the same with each."""
+    """Runs the checks of every store, and if `faults`, those that do not depend on the store."""
     folder = folder / "datasets" / store.scheme
     sources = logs_of(folder / "logs", files)
     here = folder / "here"
     # One of the logs is damaged.
-    # What is killed leaves its temporary folder.
+    # A killed run leaves its temporary folder.
     temporary = folder / "temporary"
     temporary.mkdir()
     tmpdir = {"TMPDIR": os.environ.get("TMPDIR", tempfile.gettempdir())}
@@ -53,7 +53,7 @@ def check(tally, store, proxy, files, folder, faults=True):
 
 
 def logs_of(folder, files):
-    """Logs of three firmwares, of which one has another type, and one each of the formats."""
+    """Creates logs of three firmwares, one with another type, and a log of each format."""
     folder.mkdir(parents=True)
     for number in range(12):
         (folder / f"flight_{number:02}.ulg").write_bytes(ulog(number % 3, 30 + number, number))
@@ -65,7 +65,7 @@ def logs_of(folder, files):
 
 
 def content(folder):
-    """The bytes of each file of a data set here, but for what is noted."""
+    """Returns the bytes of each file of a local data set except the journal."""
     files = (path for path in folder.rglob("*") if path.is_file())
     named = ((path.relative_to(folder).as_posix(), path) for path in files)
     return {name: path.read_bytes() for name, path in named if not name.startswith(STATE)}
@@ -77,13 +77,13 @@ def keys(store, prefix):
 
 
 def objects(store, prefix):
-    """The bytes of each object of a data set, but for what is noted."""
+    """Returns the bytes of each object of a data set except the journal."""
     names = (name for name in keys(store, prefix) if not name.startswith(STATE))
     return {name: store.get(f"{prefix}/{name}") for name in names}
 
 
 def batch(store, sources, prefix, *more):
-    """Runs to the end; how it ended, and what became of each log."""
+    """Runs to the end, and returns the exit status and the result of each log."""
     done = logtool("batch", sources, "-o", store.url(prefix), "--json", *more)
     events = [json.loads(line) for line in done.stdout.splitlines()]
     outcomes = {event["log"]: event["outcome"] for event in events if event["event"] == "log"}
@@ -91,7 +91,7 @@ def batch(store, sources, prefix, *more):
 
 
 def differing(there, here):
-    """What of the catalogs and tables is not the same."""
+    """Returns differences between the catalogs and tables."""
     odd = sorted(set(there) ^ set(here))
     odd += [name for name in here if name in there and there[name] != here[name]]
     return [f"{len(odd)} of {len(here)} differ: {odd[:4]}"] if odd else []
@@ -102,7 +102,7 @@ def locks(store, prefix):
 
 
 def again(tally, store, sources, whole):
-    """The same objects as files here; a second run has nothing to do; then only what changed."""
+    """The objects equal local files; a second run does nothing; later runs process only changes."""
     done, outcomes = batch(store, sources, "set/one", "--catalog", "jsonl")
     text = done.stderr.decode()
     wrong = [text] * (done.returncode != 3) + differing(objects(store, "set/one"), whole)
@@ -117,7 +117,7 @@ def again(tally, store, sources, whole):
 
     changed = sources / "flight_04.ulg"
     before = changed.read_bytes()
-    # Of another firmware: the table that it was in has nothing of it any more.
+    # Its firmware changed: the table that contained it has no rows of it any more.
     changed.write_bytes(ulog(2, 77, 4))
     stale = [name for name in whole if "log=flight_04/" in name and name.startswith("sensor_gps/")]
     done, outcomes = batch(store, sources, "set/one")
@@ -147,7 +147,7 @@ def again(tally, store, sources, whole):
 
 
 def refused(tally, store, sources):
-    """What cannot be is told before anything is written."""
+    """Invalid requests are reported before anything is written."""
     store.put("theirs/notes.txt", b"x")
     cases = [
         (store.url("theirs"), 2, "is no data set that `logtool batch` has made: it has notes.txt"),
@@ -168,8 +168,8 @@ def start(store, sources, prefix, *more):
 
 
 def killed(tally, store, sources, whole, proxy):
-    """Killed again and again while it sends: what has its name is whole, and what was told done
-    is not done again. The lock of a process that is no more is taken at once."""
+    """Killed repeatedly during uploads: objects are complete, and logs that were reported as done
+    are not processed again. The lock of a dead process is taken over at once."""
     halves, told, twice, kills = [], set(), [], 0
     with proxy.between(store):
         for after in (9, 30, 52, 75):
@@ -197,7 +197,7 @@ def killed(tally, store, sources, whole, proxy):
 
 
 def second(tally, store, sources):
-    """Somebody on another machine is at it: the lock is written again and again."""
+    """Another machine holds the lock, and keeps renewing it."""
     key = f"set/killed/{STATE}lock"
     store.put(key, json.dumps(LOCK).encode())
     process = start(store, sources, "set/killed", "--catalog", "jsonl")
@@ -211,7 +211,7 @@ def second(tally, store, sources):
 
 
 def stale(tally, store, sources):
-    """Nobody has written the lock for long enough."""
+    """The lock has expired, because it was not renewed."""
     store.put(f"set/killed/{STATE}lock", json.dumps(LOCK).encode())
     start_time = time.monotonic()
     done, outcomes = batch(store, sources, "set/killed", "--catalog", "jsonl")
@@ -241,7 +241,7 @@ def interrupted(tally, store, sources, folder, proxy):
 
 
 def lost(tally, store, sources, whole, proxy):
-    """A run that was not heard of for so long that another has taken its lock ends."""
+    """A run ends if another run has taken over its expired lock."""
     prefix = "set/lost"
     with proxy.between(store):
         proxy.fail(*[None] * 20, *["silent"] * 4, spared="lock")
@@ -264,7 +264,7 @@ def lost(tally, store, sources, whole, proxy):
 
 
 def failing(tally, store, sources, whole, proxy):
-    """On a way that fails: tried again, then told, and nothing half is left."""
+    """Failed requests are retried, then reported, and no partial object is left."""
     with proxy.between(store):
         for fault in ("reset", "503", "lost"):
             faults = [None, None, fault, None, None, fault] + [None, None, None, fault] * 8
@@ -293,14 +293,14 @@ def failing(tally, store, sources, whole, proxy):
 
 
 def shards(tally, store, sources, here):
-    """Three runs at once do what one does, and decide alike which table has which type."""
+    """Three simultaneous runs have the same result as one, and agree on the types of tables."""
     runs = [start(store, sources, "set/shards", "--shard", f"{index}/3") for index in range(3)]
     texts = [run.communicate()[1].decode() for run in runs]
     wrong = [text for run, text in zip(runs, texts) if run.returncode not in (0, 3)]
     there, whole = objects(store, "set/shards"), content(here)
     catalogs = sorted(name for name in there if name.startswith("_catalog"))
     wrong += [str(catalogs)] * (catalogs != [f"_catalog-{index}-of-3.parquet" for index in range(3)])
-    # Which of the types is in the first table is decided by who is there first.
+    # The type of the first table is that of the run that creates it first.
     plain = lambda name: re.sub(r"^(sensor_gps)~\w+/", r"\1/", name)
     there = {plain(name): len(data) for name, data in there.items() if name not in catalogs}
     whole = {plain(name): len(data) for name, data in whole.items() if not name.startswith("_catalog")}
@@ -325,7 +325,7 @@ def shards(tally, store, sources, here):
 
 
 def catalogs_of(store, prefix):
-    """Of each log, the catalogs that tell of it."""
+    """Returns, for each log, the catalogs that list it."""
     found = {}
     for name, data in objects(store, prefix).items():
         if name.startswith("_catalog"):
@@ -335,7 +335,7 @@ def catalogs_of(store, prefix):
 
 
 def unconditional(tally, store, sources, here):
-    """A store that cannot write an object only if there is none."""
+    """A store without conditional writes."""
     environment = {"AWS_CONDITIONAL_PUT": "disabled"}
     one = ("batch", sources, "-o", store.url("set/plain"))
     done = logtool(*one, "--shard", "0/2", env=environment)

@@ -30,9 +30,9 @@ from s3 import KEYS, moto
 from stores import BUCKET, Boto, Named, free_port
 
 WHO = "robot@project.iam.gserviceaccount.com"
-#: What is silent takes long, and is the same to all: it is shown of s3://.
+#: Timeouts take long and do not depend on the store; they are tested with s3:// only.
 FAULTS = ("reset", "503", "lost")
-#: moto wants to be asked by somebody, and does not look by whom.
+#: moto requires credentials, but does not check them.
 SOMEBODY = "AWS4-HMAC-SHA256 Credential=someone/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
 
 
@@ -43,9 +43,9 @@ class Cloud:
         self.port, self.key = port, key
         self.numbers = {}
         self.next = itertools.count(1_700_000_000_000_001)
-        # Called before each answer to who reads, with the path.
+        # Called before each answer to a reader, with the path.
         self.before_reading = lambda path: None
-        # A condition is looked at and the object written in one step.
+        # Checking a condition and writing the object is atomic.
         self.writing = threading.Lock()
         self.counting = threading.Lock()
         self.http = listening(self.answer)
@@ -104,7 +104,7 @@ class Cloud:
             return str(self.numbers[version])
 
     def present(self, path):
-        """The generation of the object that is there; 0, if none is."""
+        """Returns the generation of the existing object; 0 if there is none."""
         status, headers, _ = self.ask("HEAD", path, {}, {})
         return dict(self.named(headers)).get("x-goog-generation", "0") if status == 200 else "0"
 
@@ -167,7 +167,7 @@ def check(tally, files, folder):
 
 
 def changed(tally, store, cloud, files):
-    """What has taken the object's place is another generation, and the one that was is gone."""
+    """The replacing object has another generation, and the old generation does not exist."""
     data, reads = files["big bag"].read_bytes(), []
     store.put("changing/big.bag", data)
 
@@ -185,12 +185,12 @@ def changed(tally, store, cloud, files):
 
 
 def asking(tally, store, folder, files, other, endpoint):
-    """Who asks, and where, as Google's own programs and emulators have it said."""
+    """Credentials and endpoint from the variables of Google's programs and emulators."""
     bag = store.url(f"drives/day 1/{files['bag'].name}")
     base = {name: os.environ.pop(name) for name in ("GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_BASE_URL")}
     at = {"GOOGLE_BASE_URL": endpoint}
     file = "GOOGLE_APPLICATION_CREDENTIALS"
-    # The machine is in no cloud: nobody listens there.
+    # This machine is not in a cloud, so no metadata service answers.
     nowhere = at | {"GCE_METADATA_HOST": "127.0.0.1:1", "GCE_METADATA_IP": "127.0.0.1:1", "HOME": str(folder)}
     written = json.loads((folder / "account.json").read_text())
     (folder / "broken.json").write_text(json.dumps(written | {"private_key": "none"}))

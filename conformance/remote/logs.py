@@ -72,14 +72,14 @@ def big_mcap(path):
 
 
 def logtool(*arguments, env=None):
-    """Runs logtool; how it ended, and what it printed."""
+    """Runs logtool, and returns the exit status and the output."""
     command = [os.environ["LOGTOOL"], *map(str, arguments)]
     environment = os.environ | (env or {})
     return subprocess.run(command, capture_output=True, check=False, env=environment, timeout=300)
 
 
 def tables(folder):
-    """The bytes of each file in a folder, without digests: what is read from afar has none."""
+    """Returns the bytes of each file in a folder, without digests: remote inputs have none."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): content(path) for path in files}
 

@@ -56,7 +56,7 @@ def outputs(tally, store, files, folder):
     here = folder / "out" / store.scheme / "merged.mcap"
     logtool("merge", files["bag"], files["big mcap"], "-o", here)
     wrong = [done.stderr.decode()] * (done.returncode != 0)
-    # The files differ in what they tell of where they are from.
+    # The files differ in their provenance.
     texts = [logtool("cat", log).stdout for log in (here, store.url("out/merged.mcap"))]
     wrong += ["it differs"] * (texts[0] != texts[1] or not texts[0])
     tally.check("logs merged into one there", wrong)
@@ -69,7 +69,7 @@ def outputs(tally, store, files, folder):
 
 
 def failing(tally, store, proxy, files, folder, faults):
-    """Outputs on a way that fails: short ones are sent at once, long ones in parts."""
+    """Outputs with failing requests: short ones are sent at once, long ones in parts."""
     with proxy.between(store):
         for size, log in (("short", "bag"), ("long", "big mcap")):
             here = folder / "out" / store.scheme / f"{size}.log"

@@ -1,5 +1,5 @@
-"""Which objects are meant: patterns, folders, data sets among logs; and what is told of those that
-are not there."""
+"""Selection of objects: patterns, folders, data sets among logs, and messages about missing
+objects."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from logs import logtool
 
 BUCKET = "logs"
-#: Nobody listens there.
+#: A port without a server.
 NOWHERE = "http://127.0.0.1:1"
 
 
@@ -33,7 +33,7 @@ def days(*numbers):
 
 
 def index(url, out, **more):
-    """The catalog `out` of what `url` means."""
+    """Writes the catalog `out` of the logs that `url` selects."""
     return logtool("index", url, "-o", out, "--json", env=more)
 
 
@@ -76,7 +76,7 @@ def sets(tally, folder):
 
 
 def outage(tally, folder):
-    """What a catalog knows of a store stays when the store does not answer."""
+    """A catalog keeps its entries of a store that does not answer."""
     (url,) = days(1)
     out = folder / "outage.parquet"
     index(url, out)
@@ -93,7 +93,7 @@ def outage(tally, folder):
 
 
 def configured(tally, folder):
-    """With keys in the environment, the file of profiles says where the store is."""
+    """With credentials in the environment, the profile only provides the endpoint."""
     endpoint = os.environ.pop("AWS_ENDPOINT_URL")
     config = folder / "config"
     for what, text in (

@@ -1,5 +1,5 @@
-"""A way to a server on loopback that fails on demand for what is written: connections are
-reset before what came is passed on, or when the answer is due; 503; no answer at all."""
+"""A proxy of a server on loopback that fails on demand for writes: connections are reset before
+the request is forwarded, or before the answer; 503; no answer at all."""
 
 import contextlib
 import http.client
@@ -22,7 +22,7 @@ class Proxy:
 
     @contextlib.contextmanager
     def between(self, store):
-        """Lets all requests to a store go this way."""
+        """Sends all requests to a store through this proxy."""
         try:
             with store.by(self.http.server_address[1]):
                 yield
@@ -70,7 +70,7 @@ def listening(answer):
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    # Who is killed hangs up.
+    # A killed client closes the connection.
     server.handle_error = lambda *_: None
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server

@@ -16,7 +16,7 @@ from logs import logtool
 from proxy import Proxy
 from stores import BUCKET, Boto, Named, free_port, running
 
-#: How Amazon's library, and other users of cloud tools, provide credentials.
+#: The variables of Amazon's library and other tools for credentials.
 KEYS = {"AWS_ACCESS_KEY_ID": "someone", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_DEFAULT_REGION": "us-east-1"}
 FAULTS = ("reset", "503", "silent", "lost")
 
@@ -90,7 +90,7 @@ def rows_of(dataset):
 
 
 def profiles(tally, files, folder):
-    """Who asks, and where, may be in Amazon's files instead of the environment."""
+    """Credentials and endpoint may be in Amazon's files instead of the environment."""
     home = folder / "home"
     (home / ".aws").mkdir(parents=True)
     endpoint = os.environ["AWS_ENDPOINT_URL"]
@@ -111,7 +111,7 @@ def profiles(tally, files, folder):
         text = done.stderr.decode()
         fine = done.returncode == status and told in text
         tally.check(f"the profile {profile}", [] if fine else [text], text.strip())
-    # The machine is in no cloud: nobody listens there.
+    # This machine is not in a cloud, so no metadata service answers.
     nobody = {"HOME": str(folder), "AWS_ENDPOINT_URL": endpoint, "AWS_METADATA_ENDPOINT": "http://127.0.0.1:1"}
     done = subprocess.run([os.environ["LOGTOOL"], "info", url], capture_output=True, check=False, env=kept | nobody)
     text = done.stderr.decode()

@@ -43,7 +43,7 @@ class Server:
         return f"http://127.0.0.1:{self.http.server_address[1]}"
 
     def reset(self):
-        """Forgets what was counted, and that it is to fail."""
+        """Resets the counters and the faults."""
         self.faults, self.always = [], None
         self.requests, self.sent = [], 0
 

@@ -1,4 +1,4 @@
-"""The buckets that are asked for logs and given outputs: by their URLs, and past logtool."""
+"""Buckets with logs and outputs, accessed by URLs and directly."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ BUCKET = "logs"
 
 
 class Named:
-    """A tally that says of which store a check is."""
+    """A tally that adds the store to the name of each check."""
 
     def __init__(self, tally, scheme):
         self.tally, self.scheme = tally, scheme

@@ -8,7 +8,7 @@ import threading
 from logs import logtool, tables
 from server import Server
 
-#: What is over soon: the first and the fourth request fail so.
+#: Transient faults: the first and the fourth request fail like this.
 PASSING = ("reset", "503", "cut", "stalled", "slow", "silent")
 
 
@@ -126,7 +126,7 @@ def changes(tally, server, files):
 
 
 def no_ranges(tally, files, folder):
-    """Python's server answers with all of it, whatever is asked."""
+    """Python's server ignores ranges and always sends the whole file."""
     handler = functools.partial(Quiet, directory=folder / "logs")
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -145,7 +145,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
     def copyfile(self, source, outputfile):
-        # Who wanted a part of it, and is sent all, hangs up.
+        # A client that requested a range and receives the whole file closes the connection.
         try:
             super().copyfile(source, outputfile)
         except (BrokenPipeError, ConnectionResetError):

@@ -24,8 +24,8 @@ def check_bag(path):
 def compare(tally, ours):
     counts.check(tally, ours)
     if ours.refused or ours.is_damaged() or ours.is_locked():
-        # What is left of a damaged bag depends on how one recovers: EXPECT.tsv says what
-        # it has to be, and crates/rosbag/tests.
+        # The result for a damaged bag depends on the method of recovery. EXPECT.tsv and
+        # crates/rosbag/tests define the expected result.
         return
     peer = Peer(ours.path)
     if peer.error:

@@ -32,7 +32,7 @@ def check(tally, ours, decoded):
         table = tables.get((logged[key]["name"], logged[key]["instance"]))
         label = logged[key]["topic"]
         if table is None:
-            # Of a topic of which no message can be decoded there is none.
+            # A topic without decodable messages has no table.
             differences += [f"{label}: no table"] if theirs.good() else []
         else:
             differences += (f"{label}: {text}" for text in of_topic(table, theirs))
@@ -73,7 +73,7 @@ def bits(values):
 
 
 def of_topic(table, theirs):
-    """What differs between a table and the messages of rosbags."""
+    """Yields differences between a table and the messages of rosbags."""
     if table.column_names == ["time", "payload"]:
         if not theirs.broken and all(value is not None for value in theirs.values):
             yield "only bytes: rosbags decodes it"
@@ -102,7 +102,7 @@ def of_topic(table, theirs):
 
 
 def undecodable(table, theirs):
-    """What differs between the payloads of a table and the messages that rosbags cannot decode."""
+    """Yields differences between the payloads of a table and the messages that rosbags cannot decode."""
     wanted = [m.payload if v is None else None for m, v in zip(theirs.messages, theirs.values)]
     yield from differing("payload", table["payload"].to_pylist(), wanted)
 
@@ -112,7 +112,7 @@ def column(table, index):
 
 
 def compare(name, array, values, kind, store):
-    """What differs between an array of ours and as many values of rosbags."""
+    """Yields differences between an array of logtool and the values of rosbags."""
     how, what = kind
     if how.name == "BASE":
         yield from primitive(name, array, values, PRIMITIVES[what[0]])

@@ -4,7 +4,7 @@ import csv
 import os
 from pathlib import Path
 
-# Bags of which more can be had than the table says, or less is meant to be.
+# Bags with more readable messages than the table states, or intentionally fewer.
 OTHERWISE = {
     # The last chunk lacks only its checksum.
     "active_unterminated_bz2.bag": 100,
@@ -12,7 +12,7 @@ OTHERWISE = {
     "corrupt_chunk2_none.bag": 99,
     # Only the length of a chunk is wrong: its messages are there.
     "data_len_huge.bag": 100,
-    # 300 MB in one message are more than is unpacked.
+    # A message of 300 MB exceeds the limit for decompression.
     "bz2_bomb.bag": 0,
 }
 
@@ -27,7 +27,7 @@ def expected():
 
 
 def check(tally, ours):
-    """What `cat` prints, also of messages that cannot be decoded."""
+    """Returns the output of `cat`, including messages that cannot be decoded."""
     if ours.path.parent.name != "edge":
         if ours.refused:
             tally.check("refused", [ours.refused.splitlines()[0]])
@@ -41,5 +41,5 @@ def check(tally, ours):
 
 
 def not_there(paths):
-    """The rows of EXPECT.tsv of which there is no bag."""
+    """Returns the rows of EXPECT.tsv without a bag."""
     return sorted(set(expected()) - {path.name for path in paths})

@@ -66,7 +66,7 @@ def compare_lidars(bag, made, tally, form):
 
 
 def compare(ours, messages, tally, form):
-    """What logtool makes of a log beside the `messages` in it."""
+    """Returns the derived topics of logtool for a log."""
     tables = tables_of(ours)
     for (name, kind), of_topic in sorted(messages.items()):
         if kind in POINTS:
@@ -97,7 +97,7 @@ def bits(values):
 
 
 def points(table, kind, messages):
-    """What differs between a table of points and the messages."""
+    """Yields differences between a table of points and the messages."""
     of_kind = {"PointCloud2": of_cloud2, "PointCloud": of_cloud, "LaserScan": of_scan}[kind]
     made = [of_kind(message) for _, message in messages]
     counts = [len(next(iter(columns.values()))) if columns else 0 for columns in made]
@@ -217,7 +217,7 @@ def of_scan(message):
 
 
 def packets(table, messages):
-    """What differs between a table of packets and the messages."""
+    """Yields differences between a table of packets and the messages."""
     found = [(time, packet) for time, message in messages for packet in message.packets]
     if table is None:
         yield "no table"
@@ -232,7 +232,7 @@ def packets(table, messages):
 
 
 def images(folder, kind, messages):
-    """What differs between the files of a folder and the messages."""
+    """Yields differences between the files of a folder and the messages."""
     with (folder / "index.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     if len(rows) != len(messages):

@@ -1,4 +1,4 @@
-"""What `info --json` says of the bag: times, counts, connections, chunks."""
+"""Checks the output of `info --json` for a bag: times, counts, connections, chunks."""
 
 from peer import ros1
 from rosbags.rosbag1.reader import decompressors
@@ -9,7 +9,7 @@ def check(tally, ours, peer):
     differences = [f"records: {info['records']}, not {peer.count}"] if info["records"] != peer.count else []
     if peer.count:
         wanted = {"start_s": peer.start, "end_s": peer.end, "duration_s": peer.end - peer.start}
-        # A double has no nanoseconds of our days.
+        # A double cannot represent present times to the nanosecond.
         differences += [
             f"{name}: {info[name]}, not {nanos / 10**9}"
             for name, nanos in wanted.items()

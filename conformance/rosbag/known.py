@@ -14,8 +14,8 @@ class Known(NamedTuple):
     why: str
 
 
-# On a list that is said to be billions of elements long rosbags works until memory ends:
-# of these bags it is not asked to decode the messages.
+# rosbags allocates lists of the declared length, which may be billions of elements, until memory
+# is exhausted. So the messages of these bags are not decoded with it.
 ENDLESS = ("def_array_huge_len.bag", "def_empty_struct_array.bag")
 
 INDEX_OFFSETS = "where fields stand in an index record is taken from the first of the file, of 47 bytes"
@@ -30,7 +30,7 @@ PARSER = "line ends of two characters, short separators and some constants are n
 NO_DEFINITION = "an empty definition is that of an empty message, though the MD5 sum is not"
 SURPLUS = "a message with bytes behind its last field is refused, not told of"
 NO_CHUNKS = "a bag without chunks has no connections"
-# Not a fault of rosbags: `info` reads no content of chunks, so it has what they declare.
+# Not an error of rosbags: `info` does not decompress chunks, and reports their declared sizes.
 DECLARED = "what chunks say that they unpack to is not so"
 LENGTHS = "the length of a chunk is believed"
 CHECKED = "every connection's list of its chunk has to be as long as it says"
@@ -122,8 +122,8 @@ KNOWN = [
     Known("totally_empty.bag", "ros info", r"indexed: True, not False", UNINDEXED_IF_EMPTY),
     Known("no-messages.bag", "ros info", r"indexed: True, not False", UNINDEXED_IF_EMPTY),
     #
-    # What cannot be read of the bag itself cannot be of what `filter` makes of it: it
-    # keeps connections byte for byte.
+    # `filter` copies connections byte for byte, so its output has the same differences as the
+    # bag itself.
     Known("latching_variants.bag", "filter, rosbags", r"\w+: ValueError: .*'true'", LATCHING),
     Known("latching_true.bag", "filter, rosbags", r"\w+: ValueError: .*'true'", LATCHING),
     Known("latin1_text.bag", "filter, rosbags", r"\w+: ReaderError: .*'message_definition'.*", UTF8),

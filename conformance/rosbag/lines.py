@@ -1,4 +1,4 @@
-"""The lines of `cat --json` say what rosbags decodes: times exactly, floats to the bit."""
+"""Compares the lines of `cat --json` with rosbags: times exactly, floats bit by bit."""
 
 import json
 import struct
@@ -40,7 +40,7 @@ def check(tally, ours, decoded):
 
 
 def fields(name, told, value, of_type, store):
-    """What differs, if something does, between an object of JSON and a message."""
+    """Returns the difference between a JSON object and a message, or `None`."""
     if not isinstance(told, dict) or list(told) != [field for field, _ in of_type]:
         return f"{name}: {told!r}, not {[field for field, _ in of_type]}"
     found = (

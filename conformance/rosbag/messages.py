@@ -10,7 +10,7 @@ def check(tally, ours, peer):
 
 
 def differences(mine, theirs):
-    """What differs, whatever the order of the file is."""
+    """Yields differences, independent of the order in the file."""
     mine, theirs = by_connection(mine), by_connection(theirs)
     for connection in sorted(set(mine) | set(theirs)):
         ours, other = mine.get(connection, []), theirs.get(connection, [])

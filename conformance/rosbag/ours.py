@@ -1,4 +1,4 @@
-"""What logtool says of a bag."""
+"""Reads bags with logtool."""
 
 import os
 import subprocess
@@ -27,8 +27,8 @@ class Bag(Ours):
 
     @cached_property
     def lines(self):
-        """What `cat` prints: records that it cannot decode as their payload, and infinities,
-        which JSON does not have, as 1e999."""
+        """Returns the output of `cat`: records that cannot be decoded as their payload, and
+        infinities, which JSON does not have, as 1e999."""
         command = [os.environ["LOGTOOL"], "cat", "--json", "--keep-infinities", str(self.path)]
         done = subprocess.run(command, capture_output=True, check=False)
         return done.stdout.decode().splitlines() if done.returncode in FINE else []
@@ -37,7 +37,7 @@ class Bag(Ours):
         return bool(self.info["damage"]) or not self.info["metadata"].get("indexed", False)
 
     def is_locked(self):
-        """Whether it is encrypted, or compressed as nobody knows."""
+        """Returns whether it is encrypted, or has an unknown compression."""
         metadata = self.info["metadata"]
         packed = metadata.get("chunks", {}).get("by_compression", {})
         return bool(metadata.get("encryption")) or bool(set(packed) - PACKED)

@@ -1,4 +1,4 @@
-"""What the Python package rosbags says of a bag."""
+"""Reads bags with the Python package rosbags."""
 
 from collections import defaultdict
 
@@ -8,7 +8,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 
 class Peer:
-    """A bag as rosbags reads it; `error` says what stopped it."""
+    """A bag as rosbags reads it; `error` is the error that ended reading."""
 
     def __init__(self, path):
         self.error = None
@@ -64,7 +64,7 @@ class Decoded:
             self.broken = f"{type(error).__name__}: {error}"
 
     def add(self, message):
-        """Decodes one more; what cannot be decoded is `None`."""
+        """Decodes the next message; `None` if it cannot be decoded."""
         value = None
         if not self.broken:
             try:
@@ -86,7 +86,7 @@ class Decoded:
         return [(name, kind) for name, kind in named if self.has_values(kind)]
 
     def has_values(self, kind):
-        """Whether anything of this kind is in a message: an empty type is nothing."""
+        """Returns whether the kind has any fields: an empty type has none."""
         how, what = kind
         if how.name == "NAME":
             return what in TIMES or bool(self.fields(what))
@@ -95,7 +95,7 @@ class Decoded:
         return how.name == "BASE" or self.has_values(what[0])
 
 
-# What rosbags puts into empty types.
+# The field that rosbags adds to empty types.
 NOTHING = "structure_needs_at_least_one_member"
 
 TIMES = ("builtin_interfaces/msg/Time", "builtin_interfaces/msg/Duration")

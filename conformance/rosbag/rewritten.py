@@ -1,4 +1,4 @@
-"""What `filter` writes: the same messages of the same connections, for whoever reads it."""
+"""Checks that `filter` writes the same messages and connections, with several readers."""
 
 import subprocess
 import tempfile
@@ -26,7 +26,7 @@ def check(tally, ours):
 
 
 def by_logtool(ours, paths):
-    """Message by message, in the order of the file; and packed as it was asked."""
+    """Compares messages in the order of the file, and the compression."""
     wanted = [(m.topic, m.time, m.payload) for m in ours.messages]
     for name, path in paths.items():
         again = Bag(path)
@@ -45,7 +45,7 @@ def by_logtool(ours, paths):
 
 
 def connection(told):
-    """What a connection says of itself, but for its number."""
+    """Returns the metadata of a connection without its id."""
     keys = ("topic", "type", "md5sum", "callerid", "latching", "original_topic")
     return [str(told.get(key)) for key in keys]
 

@@ -15,7 +15,7 @@ PYTHON = "/usr/bin/python3"
 
 @cache
 def missing():
-    """Why it is not to be had, if it is not."""
+    """Returns why ROS's reader is not available, or `None`."""
     try:
         command = [PYTHON, "-c", "import yaml; from rosbag import Bag"]
         done = subprocess.run(command, capture_output=True, check=False)
@@ -26,7 +26,7 @@ def missing():
 
 
 def read(*paths):
-    """What it says of each bag."""
+    """Returns its output for each bag."""
     command = [PYTHON, "-B", Path(__file__).with_name("ros_messages.py"), *paths]
     done = subprocess.run(command, capture_output=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -45,7 +45,7 @@ def check(tally, ours):
 
 
 def counted(ours):
-    """Our messages with all that their connections say, as often as they occur."""
+    """Counts the messages of logtool, each with the metadata of its connection."""
     connections = ours.connections()
     found = Counter()
     for message in ours.messages:

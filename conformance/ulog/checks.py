@@ -39,7 +39,7 @@ def compare(tally, path):
     readers.check(tally, ours)
     json_lines.check(tally, ours)
     if ours.info["damage"]:
-        # What is left of a damaged log depends on how one recovers: crates/ulog/tests.
+        # The result for a damaged log depends on the method of recovery: see crates/ulog/tests.
         return
     left_out = LEFT_OUT.get(path.name, {})
     peer = Peer(path, left_out)

@@ -33,7 +33,7 @@ def check(tally, ours, peer):
 
 
 def compare(mine, theirs):
-    """What differs between two files."""
+    """Yields differences between two files."""
     with open(mine, newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     their_header, *their_rows = theirs.read_text(encoding="utf-8").split("\n")[:-1]

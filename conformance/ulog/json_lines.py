@@ -1,4 +1,4 @@
-"""The JSON Lines say what the Arrow columns say, integers and floats to the last bit."""
+"""JSON Lines have the same values as the Arrow columns, integers and floats to the last bit."""
 
 import json
 import struct

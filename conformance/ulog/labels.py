@@ -58,7 +58,7 @@ def check_file(tally, what, path, expected, names):
         if in_polars.cast(pl.String).to_list() != told:
             differences.append("Polars reads other names")
     if "asof" in what:
-        # A row a second, of which the times are another check's matter.
+        # One row for each second; another check compares the times.
         differences += [f"{name!r} is no name" for name in set(told) - names - {None}]
         told, expected = set(told), set(expected)
     if told != expected:

@@ -44,6 +44,6 @@ def as_people_read_them(ours, peer):
     times = [message["timestamp"] for message in mine]
     differences = [] if times == sorted(times) else ["not in the order of time"]
     mine = [(m["timestamp"], m["level"], m["message"]) for m in mine if m["source"] != "tagged"]
-    # Which of two that have the same time comes first, nothing says.
+    # The order of messages with equal times is undefined.
     differences += in_order(sorted(mine), sorted(expected), "message")
     return differences, f"{len(mine)}"

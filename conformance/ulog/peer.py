@@ -1,4 +1,4 @@
-"""What pyulog says of a log."""
+"""Reads logs with pyulog."""
 
 import contextlib
 import io
@@ -31,7 +31,7 @@ class Peer:
         return sorted(subscribed(self.path) - set(self.left_out))
 
     def not_needed(self, ours):
-        """Says so if pyulog could read all that is left out."""
+        """Checks that pyulog cannot read the topics that are left out."""
         try:
             rows = {(d.name, d.multi_id): row_count(d) for d in read(self.path).data_list}
         except Exception:
@@ -45,7 +45,7 @@ class Peer:
         return {(d.name, d.multi_id): columns(d) for d in self.log.data_list}
 
     def write_csv(self, folder):
-        """Writes its CSV files; returns what stopped it, if something did."""
+        """Writes its CSV files, and returns the error that ended it, or `None`."""
         with contextlib.redirect_stdout(io.StringIO()):
             try:
                 topics = ",".join(self._others() or [])

@@ -78,12 +78,12 @@ def by_polars(read, path, **options):
 
 
 def agree(path, *counts):
-    """Where pyarrow, DuckDB and Polars do not find as many rows."""
+    """Yields files in which pyarrow, DuckDB and Polars find different numbers of rows."""
     return [f"{path.name}: {counts} rows"] if len(set(counts)) > 1 else []
 
 
 def rows(seen, expected):
-    """Where the files have other rows than `info` says. Derived topics it does not count."""
+    """Yields files whose rows differ from `info`, which does not count derived topics."""
     for key in sorted(set(seen) | set(expected)):
         if key in expected and seen.get(key) != expected[key]:
             yield f"{key[0]}[{key[1]}]: {seen.get(key)} rows, not {expected[key]}"

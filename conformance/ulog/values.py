@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-# The topics that logtool has beside those that are logged.
+# The topics of logtool in addition to the logged ones.
 MORE = {"logged_strings", "parameter_changes", "dropouts", "events", "messages"}
 
 
@@ -26,7 +26,7 @@ def check(tally, ours, peer):
 
 
 def compare(table, columns):
-    """What differs between a flat table of ours and the columns of pyulog."""
+    """Yields differences between a flat table of logtool and the columns of pyulog."""
     if table.column_names == ["time", *columns]:
         yield "time: only of logtool"
         table = table.drop_columns("time")

@@ -62,7 +62,7 @@ def frames(path):
 
 
 def checksums(packets):
-    """What is wrong with the checksums, by those that dpkt puts into headers without any."""
+    """Yields wrong checksums; dpkt computes the correct ones."""
     for number, (_, ethernet) in enumerate(packets):
         ip, udp = ethernet.data, ethernet.data.data
         told = ip.sum, udp.sum
@@ -144,7 +144,7 @@ def scans(log, twin, has_times):
     packets = [packet for packet in packets if len(packet[1]) == 1206]
     same = [data for _, data in found] == [data for _, data in packets]
     tally.check("their packets", [] if same else ["they differ"], f"{len(found)}")
-    # All are later by one span, where GPS tells UTC.
+    # All times differ by one offset if UTC is known from GPS.
     later = {ours - theirs for (ours, _), (theirs, _) in zip(found, packets)}
     if has_times:
         tally.check("their times", [] if len(later) == 1 else [f"{len(later)} offsets"])

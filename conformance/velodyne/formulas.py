@@ -295,7 +295,7 @@ class VeloView:
 
 
 def is_twice(distances, intensities, model, is_dual):
-    """Which returns are there twice: logtool gives one of them."""
+    """Returns which returns are duplicates: logtool outputs one of them."""
     twice = np.zeros((12, 32), bool)
     if is_dual:
         for block in range(12):

@@ -1,4 +1,4 @@
-"""Reads the files of points that logtool writes with programs of others, and compares them
+"""Reads files of points of logtool with independent programs, and compares them
 with the points in its Arrow tables, which velodyne_decoder and VeloView vouch for, and with
 the clouds that rosbags and numpy find in bags; calibrations and pictures likewise.
 
@@ -182,7 +182,7 @@ def las(path, table, is_unix):
         yield f"time: off by {off.max()} s"
     about = [vlr for vlr in read.header.vlrs if vlr.user_id == "logtool"]
     if not about or "logtool.topic.metadata.formula" not in json.loads(about[0].record_data):
-        yield "it does not say where the points are from"
+        yield "the provenance of the points is missing"
 
 
 def lidar_log(name, more, is_unix):
@@ -225,7 +225,7 @@ def lidar_log(name, more, is_unix):
 
 
 def made(folder):
-    """The files of a folder, but for that which tells where they are from."""
+    """Returns the files of a folder except the provenance file."""
     return [path for path in folder.iterdir() if path.name != "provenance.json"]
 
 
@@ -243,7 +243,7 @@ def twins(bag, capture):
 
 
 def clouds(name):
-    """The clouds of a bag, beside what rosbags and numpy read there."""
+    """Compares the clouds of a bag with those that rosbags and numpy read."""
     tally, log = Tally(name, []), SAMPLES / "rosbag" / name
     with tempfile.TemporaryDirectory(prefix="conformance-") as out:
         folder = convert(log, Path(out), "pcd", "--topic", "*/points")

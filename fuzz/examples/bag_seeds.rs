@@ -1,5 +1,5 @@
-//! Fills fuzz/corpus with bags, MCAP files, definitions and messages to begin with, all made here:
-//! `cargo run --manifest-path fuzz/Cargo.toml --example bag_seeds` (fuzz/seed does it).
+//! Fills fuzz/corpus with bags, MCAP files, definitions and messages as a start, all generated here:
+//! `cargo run --manifest-path fuzz/Cargo.toml --example bag_seeds` (fuzz/seed runs it).
 
 use std::{error::Error, fs, path::Path};
 
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         fs::create_dir_all(&folder)?;
         fs::write(folder.join(name), data)
     };
-    // Every seventh way of packing: each compression is among them.
+    // Every seventh compression, which includes all kinds.
     for packing in (0..128).step_by(7).map(Packing) {
         let name = format!("{}_{}", packing.name(), packing.0);
         put("bag", &name, &bag(packing, true))?;
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
         let file = mcap::sample(compression)?;
         put("mcap", &format!("{compression:?}"), &file)?;
-        // Without its end, and as what follows on the first records.
+        // Without its end, and as input that is appended to the first records.
         put("mcap", &format!("{compression:?}_cut"), &file[..file.len() / 2])?;
         put("mcap", &format!("{compression:?}_behind"), &file[40..])?;
     }
@@ -40,8 +40,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let file = name.replace('/', "_");
         put("bag_definition", &file, text.as_bytes())?;
         put("bag", &file, &one_type(number))?;
-        // As `arbitrary` reads them: the number of the type, no text of one's own, then
-        // what lists are made of.
+        // As `arbitrary` reads it: the index of the type, no arbitrary definition, then the bytes for
+        // lists.
         let input = [&[number as u8, 0][..], &sample(name)].concat();
         put("bag_payload", &file, &input)?;
     }
@@ -61,7 +61,7 @@ const ODD: &str = "# comment\r\nHeader\theader\nint32[<=3] a\nstring<=10 b\n\
     B d\n=====\nMSG: pkg2/B\nchar x\n====\nMSG: pkg/B\nduration y\n===\n\
     MSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n";
 
-/// Some payload of a type.
+/// Returns a payload of a type.
 fn sample(name: &str) -> Vec<u8> {
     let text =
         |text: &str| [&(text.len() as u32).to_le_bytes()[..], text.as_bytes()].concat();
@@ -137,7 +137,7 @@ fn sample(name: &str) -> Vec<u8> {
     }
 }
 
-/// A bag of two chunks and three topics.
+/// Encodes a bag of two chunks and three topics.
 fn bag(packing: Packing, is_indexed: bool) -> Vec<u8> {
     let ids = [0_u32, 7, 8];
     let connection = |at: u32| {
@@ -166,7 +166,7 @@ fn bag(packing: Packing, is_indexed: bool) -> Vec<u8> {
     make::head(0, 0, 0).into_iter().chain(records).collect()
 }
 
-/// A bag of one message of a type.
+/// Encodes a bag with one message of a type.
 fn one_type(number: usize) -> Vec<u8> {
     let (name, text) = TYPES[number];
     let md5sum = logtool_rosmsg::md5sum(name, text).unwrap_or_default();
@@ -177,7 +177,7 @@ fn one_type(number: usize) -> Vec<u8> {
     make::indexed(&[connection], &[Chunk { record, messages: vec![(0, 1, 2, at)] }])
 }
 
-/// A bag of version 1.2: definitions and messages, without chunks.
+/// Encodes a bag of version 1.2: definitions and messages, without chunks.
 fn version_1() -> Vec<u8> {
     let seconds = 5_u32.to_le_bytes();
     let name = [("topic", &b"/a"[..]), ("type", b"std_msgs/String")];

@@ -1,8 +1,7 @@
 //! Any bytes as a bag: opened, read in all ways, decoded.
 //!
-//! Input that begins with `#` is the file. Else it is what follows on the head of a bag
-//! without an index, and on connections of some types. `LOGTOOL_FUZZ_FILE=x.bag` writes
-//! the file.
+//! Input that starts with `#` is the file. Other input is appended to the head of a bag without an
+//! index and to connections of some types. `LOGTOOL_FUZZ_FILE=x.bag` writes the file.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Chunks: what is packed in any way is read as it was before; packed bytes that were
-//! changed, or that are any bytes, are read to an end, and give no more than there is.
+//! Compressed chunks have the same messages as uncompressed ones. Damaged and arbitrary compressed
+//! bytes are read without a hang, and never exceed the limit.
 
 #![no_main]
 
@@ -15,18 +15,18 @@ use logtool_rosbag::{RosbagLog, RosbagOptions, Survey};
 #[derive(Arbitrary, Debug)]
 struct Input {
     packing: u8,
-    /// What the chunk says that it unpacks to, where that is wrong.
+    /// A wrong uncompressed size for the chunk header.
     size: Option<u32>,
     messages: Vec<(u8, u16, Vec<u8>)>,
-    /// A payload of this length and byte, so that frames have several blocks.
+    /// The byte and the length of an additional payload, so that frames have several blocks.
     long: Option<(u8, u32)>,
     harm: Vec<(u16, u8)>,
     cut: Option<u16>,
-    /// Packed bytes that are any.
+    /// Arbitrary bytes instead of compressed ones.
     raw: Option<Vec<u8>>,
 }
 
-/// Payloads are no longer.
+/// The maximum length of a payload.
 const LONGEST: u32 = 1 << 20;
 
 fuzz_target!(|input: Input| {
@@ -40,7 +40,7 @@ fuzz_target!(|input: Input| {
             read(&make::chunk("none", content.len() as u32, &content), &messages);
         let found = read(&make::chunk(packing.name(), size, &packed), &messages);
         assert_eq!(plain.0, messages.len(), "all messages of an open chunk are read");
-        assert_eq!(plain, found, "what is packed is read as it was before");
+        assert_eq!(plain, found, "compressed chunks have the same messages");
     }
     let mut packed = packed;
     let len = packed.len().max(1);
@@ -55,7 +55,7 @@ fuzz_target!(|input: Input| {
 
 type Message = (u32, u32, u32, u32);
 
-/// The content of a chunk, and what an index has of it.
+/// The uncompressed content of a chunk, and the index entries of its messages.
 fn content(input: &Input) -> (Vec<u8>, Vec<Message>) {
     let (mut content, mut messages) = (Vec::new(), Vec::new());
     let mut add = |id: u32, nanos: u32, payload: &[u8]| {
@@ -71,8 +71,8 @@ fn content(input: &Input) -> (Vec<u8>, Vec<Message>) {
     (content, messages)
 }
 
-/// How many records a bag of one chunk has, by its index and without it, and how many
-/// bytes they are.
+/// Returns the number of records in a bag of one chunk, with its index and without it, and the number
+/// of their bytes.
 fn read(chunk: &[u8], messages: &[Message]) -> (usize, usize) {
     let connection = |id: u32| {
         let (name, text) = TYPES[0];
@@ -84,7 +84,7 @@ fn read(chunk: &[u8], messages: &[Message]) -> (usize, usize) {
     let mut found = Vec::new();
     for survey in [Survey::Index, Survey::Scan, Survey::Full] {
         let mut open = OpenOptions::default();
-        // Little enough, and enough for all that is sound.
+        // A low limit, which is enough for all valid chunks.
         open.record_bytes = 4 << 20;
         let options = RosbagOptions::from(open).with_survey(survey);
         let log = RosbagLog::open(Arc::new(bag.clone()), options).expect("it opens");

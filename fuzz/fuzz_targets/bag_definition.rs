@@ -1,4 +1,4 @@
-//! Any text as the definition of a type: what is understood is written and understood
+//! Any text as the definition of a type: a definition that is parsed can be formatted and parsed
 //! again, with the same MD5 sum and the same layout.
 
 #![no_main]
@@ -8,7 +8,7 @@ use logtool_core::{Columns, LayoutDecoder, View};
 use logtool_rosmsg::{Definition, describe, md5sum};
 
 fuzz_target!(|input: &[u8]| {
-    // As connections have it: UTF-8, or else Latin-1.
+    // Like in connections: UTF-8, or else Latin-1.
     let text = match str::from_utf8(input) {
         Ok(text) => text.to_owned(),
         Err(_) => input.iter().copied().map(char::from).collect(),
@@ -18,8 +18,8 @@ fuzz_target!(|input: &[u8]| {
     let Ok(definition) = Definition::parse(name, &text) else { return };
     let _ = definition.labels();
     let again = Definition::parse(name, &definition.text());
-    let again = again.expect("what is written is understood");
-    assert_eq!(again, definition, "and says the same");
+    let again = again.expect("the formatted definition is parsed");
+    assert_eq!(again, definition, "and is equal");
     let (sum, layout) = (definition.md5sum(), definition.layout());
     assert_eq!(sum.is_ok(), again.md5sum().is_ok());
     if let Ok(sum) = &sum {
@@ -32,7 +32,7 @@ fuzz_target!(|input: &[u8]| {
     for view in [View::Nested, View::Flat] {
         let decoder = LayoutDecoder::new(&layout, &Columns::all(view));
         if view == View::Nested && described.is_ok() {
-            assert!(decoder.is_ok(), "a type that is described has columns");
+            assert!(decoder.is_ok(), "a type with a layout has columns");
         }
     }
 });

@@ -1,5 +1,5 @@
-//! Any bytes as messages of some type: each is rows, or is told of; those that readers
-//! know more of, as point clouds and images, too.
+//! Any bytes as messages of some type: each becomes rows or is reported as damage. The types include
+//! those with special decoders, e.g. point clouds and images.
 
 #![no_main]
 
@@ -15,9 +15,9 @@ use logtool_rosbag::{RosbagLog, RosbagOptions};
 #[derive(Arbitrary, Debug)]
 struct Input {
     kind: u8,
-    /// A definition of one's own, instead of one of the known.
+    /// An arbitrary definition instead of a known one.
     text: Option<String>,
-    /// Payloads; each is put behind this.
+    /// Bytes before each payload.
     before: Vec<u8>,
     payloads: Vec<Vec<u8>>,
 }

@@ -10,9 +10,9 @@ use logtool_rosmsg::{Definition, Transcoder};
 #[derive(Arbitrary, Debug)]
 struct Input {
     kind: u8,
-    /// A definition of one's own, instead of one of the known.
+    /// An arbitrary definition instead of a known one.
     text: Option<String>,
-    /// Payloads; each is put behind this.
+    /// Bytes before each payload.
     before: Vec<u8>,
     payloads: Vec<Vec<u8>>,
 }
@@ -23,7 +23,7 @@ fuzz_target!(|input: Input| {
         Some(text) => ("odd/Any", text.as_str()),
         None => (name, text),
     };
-    // A definition of ROS 2 or none: what it says of messages ends.
+    // Whether or not it is a valid definition of ROS 2, decoding messages with it terminates.
     if let Ok(layout) = Definition::parse_ros2(name, text).and_then(|of| of.layout())
         && let Ok(of_ros2) = Transcoder::of_ros2(&layout)
     {
@@ -36,10 +36,10 @@ fuzz_target!(|input: Input| {
             }
         }
     }
-    // As ROS 1 has it: there are all types, and what it makes of messages ends.
+    // As a definition of ROS 1: all types exist, and converting messages terminates.
     if let Ok(in_ros1) = Definition::ros1_from_ros2(name, text) {
-        let layout = in_ros1.layout().expect("there are all types");
-        in_ros1.md5sum().expect("there are all types");
+        let layout = in_ros1.layout().expect("all types exist");
+        in_ros1.md5sum().expect("all types exist");
         if let Ok(to_ros1) = Transcoder::of_ros1(&layout) {
             let mut packed = Vec::new();
             for payload in &input.payloads {
@@ -55,13 +55,13 @@ fuzz_target!(|input: Input| {
     let Ok(definition) = Definition::parse(name, text) else { return };
     let Ok(layout) = definition.layout() else { return };
     definition.ros2_misnamed();
-    let in_ros2 = definition.ros2_text().expect("there are all types");
+    let in_ros2 = definition.ros2_text().expect("all types exist");
     let Ok(transcoder) = Transcoder::of_ros1(&layout) else { return };
     let of_ros2 = Definition::parse_ros2(&definition.ros2_name(), &in_ros2);
     let of_ros2 = of_ros2.and_then(|of| Transcoder::of_ros2(&*of.layout()?));
-    // Names may mean another type there, if they are odd enough.
+    // Unusual names may mean another type in ROS 2.
     let of_ros2 = match &input.text {
-        None => Some(of_ros2.expect("it is understood again")),
+        None => Some(of_ros2.expect("it is parsed again")),
         Some(_) => None,
     };
     let (mut cdr, mut back, mut again) = (Vec::new(), Vec::new(), Vec::new());
@@ -77,12 +77,12 @@ fuzz_target!(|input: Input| {
         if let Some(of_ros2) = &of_ros2 {
             assert!(
                 of_ros2.from_cdr(&cdr, &mut again).is_some(),
-                "by its definition in ROS 2"
+                "with its definition in ROS 2"
             );
             assert!(again.len() <= payload.len());
         }
         again.clear();
-        // But for `seq`, the same comes back, and becomes the same again.
+        // Except for `seq`, the round trip returns the same message.
         assert!(transcoder.from_cdr(&cdr, &mut back).is_some());
         assert_eq!(back.len(), payload.len());
         assert!(transcoder.to_cdr(&back, &mut again) && again == cdr);

@@ -1,7 +1,7 @@
 //! Any bytes as an MCAP file: opened, read in all ways, decoded.
 //!
-//! Input that does not begin as one is what follows on the first bytes of a sound one,
-//! which declare what its messages are.
+//! Input that does not start like one is appended to the first records of a valid file, which
+//! declare the types of messages.
 
 #![no_main]
 
@@ -12,7 +12,7 @@ use logtool_mcap::Compression;
 
 const MAGIC: &[u8] = b"\x89MCAP0\r\n";
 
-/// The first bytes of a file: its header, and the records of its first chunk.
+/// The start of a file: its header, and the records of its first chunk.
 static HEAD: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let file =
         logtool_fuzz::mcap::sample(Compression::None).expect("a file is written");

@@ -1,5 +1,5 @@
-//! Any bytes as descriptors, as messages of the type that they describe, as messages of a type
-//! with all that there is, and as clouds and images of Foxglove.
+//! Any bytes as descriptors, as messages of the type that they describe, as messages of a type with
+//! all kinds of fields, and as clouds and images of Foxglove.
 
 #![no_main]
 
@@ -13,18 +13,18 @@ use logtool_protobuf::{
 
 #[derive(Arbitrary, Debug)]
 struct Input {
-    /// Descriptors of one's own, instead of those of a known type.
+    /// Arbitrary descriptors instead of those of a known type.
     descriptors: Option<Vec<u8>>,
     type_name: String,
     payloads: Vec<Vec<u8>>,
 }
 
-/// How many values the lists of all messages may have.
+/// The maximum number of values in the lists of all messages.
 const MOST: u64 = 1 << 16;
 
 fuzz_target!(|input: Input| {
     for payload in &input.payloads {
-        // No more is told of a cloud than there is of it.
+        // A cloud never declares more points than its bytes hold.
         if let Some(cloud) = PointCloud::parse(payload) {
             let names: usize = cloud.fields.iter().map(|field| field.name.len()).sum();
             assert!(cloud.data.len() + names + cloud.fields.len() <= payload.len());
@@ -64,7 +64,7 @@ fuzz_target!(|input: Input| {
     assert_eq!(row.take().expect("an array").len(), rows);
 });
 
-/// A type with a field of every kind, once and repeated, and with one in it.
+/// A type with a field of every kind, single and repeated, and with a nested type.
 fn all() -> FileSet {
     let kinds = (kind::DOUBLE..=kind::SINT64)
         .filter(|one| ![kind::GROUP, kind::MESSAGE].contains(one));

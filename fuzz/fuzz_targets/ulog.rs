@@ -1,7 +1,7 @@
-//! Any bytes as a ULog: opened, read in all ways, decoded, and, if sound, written.
+//! Any bytes as a ULog: opened, read in all ways, decoded, and rewritten if it is undamaged.
 //!
-//! Input that begins with `U` is the file; else its first byte chooses valid
-//! definitions, and the rest is data. `LOGTOOL_FUZZ_FILE=x.ulg` writes that file.
+//! Input that starts with `U` is the file. The first byte of other input selects valid definitions,
+//! and the rest is data. `LOGTOOL_FUZZ_FILE=x.ulg` writes that file.
 
 #![no_main]
 

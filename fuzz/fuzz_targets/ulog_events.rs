@@ -1,4 +1,4 @@
-//! Any bytes as event definitions, plain or packed, and events that they define.
+//! Any bytes as event definitions, plain or compressed, and events that they define.
 
 #![no_main]
 
@@ -35,7 +35,7 @@ fuzz_target!(|input: &[u8]| {
     }
 });
 
-/// The first numbers in quotes in a text, which may be those of components and events.
+/// Returns the first quoted numbers in a text, which may be ids of components and events.
 fn numbers(text: &[u8]) -> Vec<u32> {
     let quoted = text.split(|byte| *byte == b'"').skip(1).step_by(2);
     let number = |word: &[u8]| str::from_utf8(word).ok()?.parse().ok();

@@ -1,5 +1,5 @@
-//! Any calls of the writer, in any order: what it took is read again, and is sound.
-//! Then bytes of the log are changed, or lost, and what is left is read as any bytes are.
+//! Any calls of the writer in any order: everything that it accepted is read back without damage.
+//! Then bytes of the log are changed or removed, and the rest is read like any other bytes.
 
 #![no_main]
 
@@ -20,7 +20,7 @@ const TYPES: [&str; 12] = [
     "uint64_t", "float", "double", "bool", "char",
 ];
 const SIZES: [usize; 12] = [1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 1, 1];
-/// Names that mean something to readers, and some that do not.
+/// Names with a meaning for readers, and names without one.
 const FORMATS: [&str; 6] =
     ["event", "sensor_gps", "logged_strings", "messages", "a/b-1", "plain"];
 const FIELDS: [&str; 9] = [
@@ -47,7 +47,7 @@ struct Input {
 
 #[derive(Arbitrary, Debug)]
 struct Field {
-    /// A basic type, or, beyond those, a format.
+    /// The index of a basic type, or after these, of a format.
     kind: u8,
     count: Option<u8>,
     name: u8,
@@ -60,7 +60,7 @@ enum Call {
     Number(u8, u32),
     Texts(u8, String),
     Bytes(u8, Vec<u8>),
-    /// A text as long as it has to be to go out in several parts.
+    /// A text that is so long that it is written in several parts.
     Long(u8, char, u16),
     Parameter(u8, i32),
     Default(u8, f32),
@@ -83,7 +83,7 @@ enum Call {
     Sync,
 }
 
-/// What happens to the log afterwards; the places are taken modulo its length.
+/// A change of the finished log; positions are taken modulo its length.
 #[derive(Arbitrary, Debug)]
 enum Harm {
     Flip(u16, u8),
@@ -93,7 +93,7 @@ enum Harm {
     Cut(u16),
 }
 
-/// What is to be read: whose record it is, and its payload.
+/// An expected record: its owner, and its payload.
 type Wanted = (Whose, Vec<u8>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ fuzz_target!(|input: Input| {
         values: 0,
     };
     for call in &input.calls {
-        // A call that is refused leaves the log as it was.
+        // A rejected call leaves the log unchanged.
         let _ = model.call(call);
     }
     let Model { writer, wanted, values, .. } = model;
@@ -250,7 +250,7 @@ impl Model<'_> {
         }
     }
 
-    /// The text of the fields of a format.
+    /// Returns the definition of the fields of a format.
     fn text(&self, format: usize) -> String {
         let mut text = String::new();
         for field in &self.input.formats[format] {
@@ -265,7 +265,7 @@ impl Model<'_> {
         text
     }
 
-    /// How long the records of a format are; anything where it contains itself.
+    /// Returns the length of the records of a format; any number if it contains itself.
     fn size(&self, format: usize, depth: u32) -> usize {
         let mut size = 0_usize;
         for field in self.input.formats[format].iter().take(64) {
@@ -284,11 +284,11 @@ impl Model<'_> {
 
 fn check(file: &Bytes, wanted: &[Wanted], values: usize) {
     let log = UlogLog::open(Arc::new(file.clone()), OpenOptions::default());
-    let (log, all) = (log.expect("what is written opens"), Selection::default());
+    let (log, all) = (log.expect("the written log opens"), Selection::default());
     let manifest = log.manifest();
-    assert_eq!(manifest.damage, [], "what is written is sound");
+    assert_eq!(manifest.damage, [], "the written log is undamaged");
     let (records, damage) = read(&log, file, &manifest.plan(&all, 1_000), &all);
-    assert_eq!(damage, [], "what is written is sound");
+    assert_eq!(damage, [], "the written log is undamaged");
 
     let mut found = Vec::new();
     for (topic, _, payload) in &records {
@@ -301,7 +301,7 @@ fn check(file: &Bytes, wanted: &[Wanted], values: usize) {
                 let instance = u8::try_from(topic.instance).expect("an instance");
                 Whose::Topic { format, instance }
             }
-            // A topic that is built in may give way to a logged one of its name.
+            // A logged topic may replace a built-in one of the same name.
             _ => match payload[0] {
                 b'L' | b'C' => Whose::Line,
                 b'P' => Whose::Change,
@@ -310,7 +310,7 @@ fn check(file: &Bytes, wanted: &[Wanted], values: usize) {
         };
         found.push((whose, payload.clone()));
     }
-    assert!(found == wanted, "not what was written: {found:?} for {wanted:?}");
+    assert!(found == wanted, "unexpected records: {found:?} for {wanted:?}");
 
     let header = log.header();
     let found: usize = header.info_multiple.values().map(Vec::len).sum();

@@ -1,7 +1,6 @@
 //! Any bytes as a `.vel` log: opened, read in all ways, decoded.
 //!
-//! Input that does not begin as one does is what follows on the head of one without an
-//! index.
+//! Input that does not start like one is appended to the head of a log without an index.
 
 #![no_main]
 

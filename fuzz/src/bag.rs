@@ -1,4 +1,4 @@
-//! What the fuzz targets of bags share: bags made by hand, and what has to hold of every
+//! Shared code of the fuzz targets for bags: bags that are built byte by byte, and the laws of every
 //! bag that opens.
 
 pub mod laws;

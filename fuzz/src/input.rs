@@ -1,8 +1,8 @@
-//! From what the fuzzer gives to a file.
+//! Converts fuzzer input to a file.
 
 use std::{borrow::Cow, sync::LazyLock};
 
-/// Logs of which the definitions and subscriptions are taken.
+/// Logs whose definitions and subscriptions are used.
 const LOGS: [&[u8]; 3] = [
     include_bytes!("../../testdata/pasta.ulg"),
     include_bytes!("../../testdata/hostile_types.ulg"),
@@ -11,9 +11,9 @@ const LOGS: [&[u8]; 3] = [
 
 static PREFIXES: LazyLock<[&[u8]; 3]> = LazyLock::new(|| LOGS.map(before_data));
 
-/// The file that `input` stands for: `input` itself, if it begins as a ULog does; else
-/// the definitions of the log that its first byte chooses, with the rest of it as data,
-/// so that the fuzzer need not find valid definitions first.
+/// Returns the file for `input`: `input` itself if it starts like a ULog. Otherwise its first byte
+/// selects a log whose definitions are followed by the rest of `input` as data, so that the fuzzer
+/// need not find valid definitions first.
 pub fn file(input: &[u8]) -> Cow<'_, [u8]> {
     match input.split_first() {
         Some((first, data)) if *first != b'U' => {
@@ -24,7 +24,7 @@ pub fn file(input: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// All of a log up to its first data message.
+/// Returns the start of a log up to its first data message.
 fn before_data(log: &[u8]) -> &[u8] {
     let mut at = 16;
     while log[at + 2] != b'D' {

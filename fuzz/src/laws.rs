@@ -1,4 +1,4 @@
-//! What has to hold of every log that opens.
+//! The laws of every log that opens.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -12,16 +12,15 @@ use logtool_ulog::{FORMAT, UlogLog};
 
 use crate::reading::{Owned, read};
 
-/// Files up to this length are given to all of the core's laws, too.
+/// Files up to this length are also checked with all laws of the core.
 const SHORT: usize = 2_048;
-/// Topics of which each is read alone.
+/// The maximum number of topics that are read alone.
 const ALONE: usize = 4;
 
-/// Opens `file`, reads and decodes all of it in all ways, and panics where something is
-/// not as it has to be.
+/// Opens `file`, reads and decodes all of it in all ways, and panics if a law is violated.
 pub fn check(file: &[u8]) {
     let file = Bytes::copy_from_slice(file);
-    // Blocks are of odd lengths, too, though never so short that nothing comes of it.
+    // Unusual block lengths, but not so short that no record fits.
     let block_bytes = [1 << 20, 4_099, 64, 257][file.len() % 4];
     let mut options = OpenOptions::default();
     (options.block_bytes, options.force) = (block_bytes, file.len().is_multiple_of(3));
@@ -32,7 +31,10 @@ pub fn check(file: &[u8]) {
     let (whole, damage) = read(&log, &file, &log.manifest().plan(&all, u64::MAX), &all);
     for target in [0, 1_000] {
         let parts = read(&log, &file, &log.manifest().plan(&all, target), &all);
-        assert!(parts.0 == whole, "parts of {target} bytes are not the whole");
+        assert!(
+            parts.0 == whole,
+            "parts of {target} bytes have the records of the whole"
+        );
     }
     check_counts(log.manifest(), &whole);
     check_resumed(&log, &file, options, &whole);
@@ -83,7 +85,7 @@ fn check_manifest(manifest: &Manifest, file: &Bytes) {
     assert!(at <= len.max(16), "no gap goes beyond the file");
 }
 
-/// The manifest has counted what is read.
+/// Checks that the counts in the manifest are those of a full read.
 fn check_counts(manifest: &Manifest, whole: &[Owned]) {
     let mut counted = vec![(0, 0); manifest.topics.len()];
     for (topic, time, payload) in whole {
@@ -99,7 +101,7 @@ fn check_counts(manifest: &Manifest, whole: &[Owned]) {
     }
 }
 
-/// A worker that is given the manifest as text reads the same.
+/// Checks that a log that is opened from its serialised manifest has the same records.
 fn check_resumed(log: &UlogLog, file: &Bytes, options: OpenOptions, whole: &[Owned]) {
     let text = serde_json::to_string(log.manifest()).expect("a manifest serialises");
     let back: Manifest = serde_json::from_str(&text).expect("and deserialises");
@@ -107,9 +109,9 @@ fn check_resumed(log: &UlogLog, file: &Bytes, options: OpenOptions, whole: &[Own
     let resumed = UlogLog::resume(Arc::new(file.clone()), Arc::new(back), options);
     let (resumed, all) = (resumed.expect("it resumes"), Selection::default());
     let records = read(&resumed, file, &resumed.manifest().plan(&all, 5_000), &all).0;
-    assert!(records == whole, "a resumed log reads otherwise");
+    assert!(records == whole, "opening with the manifest changes the records");
     let (header, again) = (log.header(), resumed.header());
-    // Not `==`: there may be floats that are not equal to themselves.
+    // Not `==`: floats may be NaN.
     assert_eq!(format!("{:?}", header.parameters), format!("{:?}", again.parameters));
     assert_eq!(format!("{:?}", header.info), format!("{:?}", again.info));
     assert_eq!(header.head, again.head);
@@ -117,7 +119,7 @@ fn check_resumed(log: &UlogLog, file: &Bytes, options: OpenOptions, whole: &[Own
     assert_eq!(lists(header), lists(again));
 }
 
-/// Reading a selection is reading all and filtering after.
+/// Checks that reading a selection is the same as reading everything and filtering afterwards.
 fn check_selections(log: &UlogLog, file: &Bytes, whole: &[Owned]) {
     let mut times: Vec<Timestamp> = whole.iter().map(|record| record.1).collect();
     times.sort_unstable();
@@ -139,7 +141,7 @@ fn check_selections(log: &UlogLog, file: &Bytes, whole: &[Owned]) {
     }
 }
 
-/// Every record of every topic is a row, or is told of.
+/// Checks that every record of every topic is a row or is reported as damage.
 fn check_columns(log: &UlogLog, view: View, whole: &[Owned]) {
     let manifest = log.manifest();
     let mut decoders: Vec<Option<Box<dyn Decoder>>> = Vec::new();
@@ -178,7 +180,7 @@ fn check_columns(log: &UlogLog, view: View, whole: &[Owned]) {
     assert_eq!(rows as u64 + lost, whole.iter().filter(decodable).count() as u64);
 }
 
-/// What the log says of itself can be shown.
+/// Checks that the metadata of the log can be read.
 fn check_header(log: &UlogLog) {
     let header = log.header();
     for value in header.info.values().chain(header.info_multiple.values().flatten()) {
@@ -191,7 +193,7 @@ fn check_header(log: &UlogLog) {
     }
 }
 
-/// A sound log that is written anew has the same records, and is sound.
+/// Checks that rewriting an undamaged log keeps all records and causes no damage.
 fn check_written(log: &UlogLog, file: &Bytes, whole: &[Owned]) {
     let mut out = std::io::Cursor::new(Vec::new());
     let topics = own(log);
@@ -208,11 +210,11 @@ fn check_written(log: &UlogLog, file: &Bytes, whole: &[Owned]) {
 
     let out = Bytes::from(out.into_inner());
     let again = UlogLog::open(Arc::new(out.clone()), OpenOptions::default())
-        .expect("what is written opens");
+        .expect("the written log opens");
     let selection = Selection { topics: own(&again), ..Selection::default() };
     let plan = again.manifest().plan(&selection, u64::MAX);
     let (records, damage) = read(&again, &out, &plan, &selection);
-    assert_eq!(damage, [], "what is written is sound");
+    assert_eq!(damage, [], "the written log is undamaged");
     let wanted = whole.iter().filter(|record| topics.contains(record.0));
     assert!(
         named(log, wanted).eq(named(&again, records.iter())),
@@ -231,7 +233,7 @@ fn named<'l>(
     })
 }
 
-/// All topics but those that are made of others.
+/// Returns all topics except derived ones.
 fn own(log: &UlogLog) -> TopicSet {
     let topics = log.manifest().topics();
     topics.filter(|(_, t)| t.origin != TopicOrigin::Derived).map(|(id, _)| id).collect()

@@ -1,5 +1,4 @@
-//! What the fuzz targets share: files made of what the fuzzer gives, and what has to
-//! hold whatever is in them.
+//! Shared code of the fuzz targets: files made from fuzzer input, and the laws that they must satisfy.
 
 pub mod bag;
 mod input;

@@ -1,4 +1,4 @@
-//! What has to hold of every log of a lidar that opens.
+//! The laws of every log of a lidar that opens.
 
 use std::sync::Arc;
 
@@ -8,11 +8,10 @@ use logtool_core::{
     Block, Columns, Format, Log, OpenOptions, Selection, TopicOrigin, View, conformance,
 };
 
-/// Files up to this length are given to all of the core's laws, too.
+/// Files up to this length are also checked with all laws of the core.
 const SHORT: usize = 4_096;
 
-/// Opens `file`, reads and decodes all of it, and panics where something is not as it
-/// has to be.
+/// Opens `file`, reads and decodes all of it, and panics if a law is violated.
 pub fn check(format: &dyn Format, file: &[u8]) {
     let file = Bytes::copy_from_slice(file);
     let mut options = OpenOptions::default();
@@ -20,7 +19,7 @@ pub fn check(format: &dyn Format, file: &[u8]) {
     let Ok(log) = format.open(Arc::new(file.clone()), options) else { return };
     check_manifest(&*log, &file);
     let whole = read(&*log, u64::MAX);
-    assert!(read(&*log, 0) == whole, "parts are not the whole");
+    assert!(read(&*log, 0) == whole, "the parts have the records of the whole");
     let mut counted = vec![(0, 0); log.manifest().topics.len()];
     for (topic, len) in &whole {
         counted[*topic].0 += 1;
@@ -56,7 +55,7 @@ fn check_manifest(log: &dyn Log, file: &Bytes) {
     assert!(at <= manifest.bytes, "no damage goes beyond the file");
 }
 
-/// The topic and the length of each record.
+/// Returns the topic and the length of each record.
 fn read(log: &dyn Log, target: u64) -> Vec<(usize, usize)> {
     let (all, mut block, mut found) = (Selection::default(), Block::default(), vec![]);
     for part in log.manifest().plan(&all, target) {
@@ -64,10 +63,10 @@ fn read(log: &dyn Log, target: u64) -> Vec<(usize, usize)> {
         let mut fills = 0;
         while cursor.fill(&mut block).expect("a memory source does not fail") {
             fills += 1;
-            // A datagram that came in pieces is a block of its own.
+            // A datagram that arrived in fragments is a block of its own.
             assert!(
                 fills <= 2 * (part.bytes.end - part.bytes.start),
-                "it stands still"
+                "the cursor makes progress"
             );
             for record in block.iter() {
                 assert!(part.topics.contains(record.topic), "{record:?} in {part:?}");
@@ -80,7 +79,7 @@ fn read(log: &dyn Log, target: u64) -> Vec<(usize, usize)> {
     found
 }
 
-/// Every record is decoded, or told of.
+/// Checks that every record is decoded or reported as damage.
 fn decode(log: &dyn Log) {
     let (mut block, mut damage) = (Block::default(), vec![]);
     for (id, topic) in log.manifest().topics() {
@@ -88,7 +87,7 @@ fn decode(log: &dyn Log) {
         let selection = Selection { topics, ..Selection::default() };
         let decoder = log.decoder(id, &Columns::all(View::Nested));
         let mut decoder = decoder.expect("every topic has a decoder");
-        // Its metadata may say more: which scans are partial.
+        // Its metadata may contain more, e.g. the partial scans.
         let columns = |schema: &Schema| -> Vec<_> {
             let fields = schema.fields().iter();
             let column = |f: &FieldRef| (f.name().clone(), f.data_type().clone());

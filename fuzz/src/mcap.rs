@@ -1,4 +1,4 @@
-//! What has to hold of every MCAP file that opens.
+//! The laws of every MCAP file that opens.
 
 use std::{collections::BTreeMap, io::Cursor, sync::Arc};
 
@@ -9,16 +9,15 @@ use logtool_core::{
 };
 use logtool_mcap::{Compression, FORMAT, Writer, WriterOptions};
 
-/// Files up to this length are given to all of the core's laws, too.
+/// Files up to this length are also checked with all laws of the core.
 const SHORT: usize = 4_096;
 
-/// Opens `file`, reads and decodes all of it, and panics where something is not as it
-/// has to be.
+/// Opens `file`, reads and decodes all of it, and panics if a law is violated.
 pub fn check(file: &[u8]) {
     let file = Bytes::copy_from_slice(file);
     let mut options = OpenOptions::default();
     options.block_bytes = [1 << 20, 4_099, 64, 257][file.len() % 4];
-    // Long enough for all that is no bomb.
+    // Long enough for everything except decompression bombs.
     options.record_bytes = 1 << 20;
     let Ok(log) = FORMAT.open(Arc::new(file.clone()), options) else { return };
     let manifest = log.manifest();
@@ -33,7 +32,7 @@ pub fn check(file: &[u8]) {
             lost.bytes.start <= lost.bytes.end && lost.bytes.end <= file.len() as u64
         );
     }
-    // All chunks may be packed as nobody knows: such a file is refused, once it is read.
+    // If the compression of all chunks is unknown, the file is rejected when it is read.
     let all = Selection::default();
     let first = manifest.plan(&all, 0).into_iter().next();
     let refused = first.and_then(|part| log.read(&part, &all).err());
@@ -41,10 +40,10 @@ pub fn check(file: &[u8]) {
         return;
     }
     let whole = read(&*log, u64::MAX);
-    assert!(read(&*log, 0) == whole, "parts are not the whole");
+    assert!(read(&*log, 0) == whole, "the parts have the records of the whole");
     decode(&*log);
     if manifest.metadata.get("indexed") == Some(&Value::Bool(true)) {
-        return; // A summary that fits is believed.
+        return; // A consistent summary is trusted.
     }
     let mut counted = vec![0; manifest.topics.len()];
     whole.iter().for_each(|(topic, _)| counted[*topic] += 1);
@@ -56,7 +55,7 @@ pub fn check(file: &[u8]) {
     }
 }
 
-/// The topic and the length of each record.
+/// Returns the topic and the length of each record.
 fn read(log: &dyn Log, target: u64) -> Vec<(usize, usize)> {
     let (all, mut block, mut found) = (Selection::default(), Block::default(), vec![]);
     for part in log.manifest().plan(&all, target) {
@@ -64,7 +63,10 @@ fn read(log: &dyn Log, target: u64) -> Vec<(usize, usize)> {
         let mut fills = 0;
         while cursor.fill(&mut block).expect("a memory source does not fail") {
             fills += 1;
-            assert!(fills <= part.bytes.end - part.bytes.start, "it stands still");
+            assert!(
+                fills <= part.bytes.end - part.bytes.start,
+                "the cursor makes progress"
+            );
             found.extend(block.iter().map(|r| (r.topic.index(), r.payload.len())));
         }
         assert!(!cursor.fill(&mut block).expect("the end stays the end"));
@@ -72,7 +74,7 @@ fn read(log: &dyn Log, target: u64) -> Vec<(usize, usize)> {
     found
 }
 
-/// Every record is decoded, or told of.
+/// Checks that every record is decoded or reported as damage.
 fn decode(log: &dyn Log) {
     let (mut block, mut damage) = (Block::default(), vec![]);
     for (id, topic) in log.manifest().topics() {
@@ -96,7 +98,7 @@ fn decode(log: &dyn Log) {
     }
 }
 
-/// A file of a few messages in small chunks.
+/// Encodes a file of a few messages in small chunks.
 pub fn sample(compression: Compression) -> Result<Vec<u8>> {
     let mut options = WriterOptions::default();
     (options.compression, options.chunk_bytes) = (compression, 150);

@@ -1,12 +1,12 @@
-//! Reading records, with all that is to hold of each of them.
+//! Reads records, and checks the laws of each record.
 
 use bytes::Bytes;
 use logtool_core::{Block, Damage, Log, Part, Selection, Timestamp, TopicId};
 
-/// A record that stands on its own, to be compared.
+/// An owned record, for comparisons.
 pub type Owned = (TopicId, Timestamp, Vec<u8>);
 
-/// The records and the damage in the parts of `plan`.
+/// Returns the records and the damage in the parts of `plan`.
 pub fn read(
     log: &dyn Log,
     file: &Bytes,
@@ -21,7 +21,7 @@ pub fn read(
             fills += 1;
             assert!(
                 fills <= part.bytes.end - part.bytes.start,
-                "a cursor stands still"
+                "the cursor makes progress"
             );
             for lost in block.damage() {
                 let range = &lost.bytes;

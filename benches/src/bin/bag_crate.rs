@@ -1,7 +1,7 @@
-//! What a program does with a bag, by the crate rosbag: `bag_crate read|topic BAG [TOPIC]`.
+//! Reads a bag with the crate rosbag: `bag_crate read|topic BAG [TOPIC]`.
 //!
-//! It gives messages in the order of the file, and decodes none. Of one topic it is asked
-//! for the chunks that have some of it, by their index.
+//! The crate returns messages in the order of the file, undecoded. For one topic, the index is used to
+//! read only the chunks that contain it.
 
 use std::error::Error;
 
@@ -59,7 +59,7 @@ fn of_topic(bag: &RosBag, topic: &str) -> Found {
     Ok((count, sum))
 }
 
-/// Adds up the messages of a chunk that are wanted.
+/// Adds up the wanted messages of a chunk.
 fn add(
     chunk: &Chunk<'_>,
     is_wanted: impl Fn(u32) -> bool,

@@ -1,4 +1,4 @@
-//! Full typed columns of a ULog, every value touched, by logtool: one thread.
+//! Decodes all typed columns of a ULog with logtool, and touches every value, on one thread.
 
 use std::{
     error::Error,
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Adds up all values.
+/// A sink that adds up all values.
 #[derive(Default)]
 struct Touch {
     sum: Arc<Mutex<f64>>,
@@ -66,7 +66,7 @@ impl TableWriter for TouchTable {
     }
 }
 
-/// The sum of all values; of texts that of their lengths.
+/// Returns the sum of all values; strings count as their lengths.
 fn sum(array: &dyn Array) -> f64 {
     macro_rules! add {
         ($type:ty) => {
@@ -95,8 +95,8 @@ fn sum(array: &dyn Array) -> f64 {
     }
 }
 
-/// The sum of `values` as `number` reads them: eight sums side by side, so that adding
-/// costs little beside reading.
+/// Returns the sum of `values`, each read by `number`. Eight partial sums are computed in parallel, so
+/// that adding costs little compared to reading.
 fn side_by_side<T: Copy>(values: &[T], number: impl Fn(T) -> f64) -> f64 {
     let mut sums = [0.0; 8];
     let (eights, rest) = values.as_chunks::<8>();

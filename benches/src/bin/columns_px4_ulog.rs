@@ -1,4 +1,4 @@
-//! Full typed columns of a ULog, every value touched, by the crate px4-ulog.
+//! Decodes all typed columns of a ULog with the crate px4-ulog, and touches every value.
 
 use std::error::Error;
 
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The sum of all values.
+/// Returns the sum of all values.
 fn sum(column: &SomeVec) -> f64 {
     match column {
         SomeVec::Int8(values) => side_by_side(values, f64::from),
@@ -36,8 +36,8 @@ fn sum(column: &SomeVec) -> f64 {
     }
 }
 
-/// The sum of `values` as `number` reads them: eight sums side by side, so that adding
-/// costs little beside reading.
+/// Returns the sum of `values`, each read by `number`. Eight partial sums are computed in parallel, so
+/// that adding costs little compared to reading.
 fn side_by_side<T: Copy>(values: &[T], number: impl Fn(T) -> f64) -> f64 {
     let mut sums = [0.0; 8];
     let (eights, rest) = values.as_chunks::<8>();

@@ -1,7 +1,7 @@
-//! All points of a capture of one lidar, every batch touched, by logtool:
+//! Computes all points of a capture of one lidar with logtool, and touches every batch:
 //! `points_logtool CAPTURE FORMULA all|six`.
 //!
-//! `six` are the columns that velodyne_decoder makes: place, intensity, ring, and time.
+//! `six` selects the columns that velodyne_decoder computes: position, intensity, ring, and time.
 
 use std::{
     error::Error,
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Counts the points, and adds up their `x`.
+/// A sink that counts the points, and adds up their `x`.
 #[derive(Default)]
 struct Touch {
     sum: Arc<Mutex<(usize, f64)>>,

@@ -1,8 +1,8 @@
-//! What a program does with a bag or an MCAP file, by logtool: `records_logtool JOB LOG [TOPIC]`.
+//! Reads a bag or an MCAP file with logtool: `records_logtool JOB LOG [TOPIC]`.
 //!
-//! `read` touches every byte of every payload, in the order of the file; `ordered` does
-//! so in the order of time; `topic` only of one topic; `columns` decodes one topic to
-//! Arrow, and sums up every value. RAYON_NUM_THREADS says how many threads there are.
+//! `read` touches every byte of every payload, in the order of the file; `ordered` does the same in time
+//! order; `topic` reads only one topic; `columns` decodes one topic to Arrow, and sums up every value.
+//! RAYON_NUM_THREADS sets the number of threads.
 
 #[path = "../../../crates/cli/src/files/mmap.rs"]
 mod map;
@@ -25,7 +25,7 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     let formats = [&logtool_rosbag::FORMAT as _, &logtool_mcap::FORMAT as _];
     let format = recognize(&formats, path, &*source)?;
     let log = &*format.open(source, OpenOptions::default())?;
-    // Not those that logtool makes of others, as the points of point clouds.
+    // Without derived topics, e.g. the points of point clouds.
     let topics = log.manifest().topics().filter(|(_, of_log)| {
         let is_logged = of_log.origin != TopicOrigin::Derived;
         is_logged && topic.first().is_none_or(|name| of_log.name == *name)
@@ -60,7 +60,7 @@ fn ordered(log: &dyn Log, wanted: Selection) -> Result<(u64, u64)> {
     let (mut block, mut count, mut sum, mut last) = (Block::default(), 0, 0, None);
     while cursor.fill(&mut block)? {
         for record in block.iter() {
-            assert!(last <= Some(record.time), "in the order of time");
+            assert!(last <= Some(record.time), "in time order");
             last = Some(record.time);
             count += 1;
             sum = touch(record.payload).wrapping_add(sum);
@@ -103,7 +103,7 @@ fn columns(log: &dyn Log, wanted: Selection) -> Result<(u64, u64)> {
     }
 }
 
-/// The sum of all values; of texts that of their lengths.
+/// Returns the sum of all values; strings count as their lengths.
 fn sum(array: &dyn Array) -> f64 {
     macro_rules! add {
         ($type:ty) => {

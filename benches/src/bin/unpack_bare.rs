@@ -1,5 +1,5 @@
-//! The bare decompressor: every chunk of a bag is unpacked, and nothing is read in it.
-//! `unpack_bare BAG`: what no reader of one thread can be faster than.
+//! Decompresses every chunk of a bag without reading its records: `unpack_bare BAG`. No single-threaded
+//! reader can be faster.
 
 use std::{error::Error, fs, io::Read as _};
 
@@ -27,7 +27,7 @@ fn contains(bytes: &[u8], what: &[u8]) -> bool {
     bytes.windows(what.len()).any(|window| window == what)
 }
 
-/// The fields and the data of the record at `at`, and where it ends.
+/// Returns the fields and the data of the record at `at`, and its end.
 fn record(bag: &[u8], at: usize) -> Option<(&[u8], &[u8], usize)> {
     let part = |at: usize| {
         let len = u32::from_le_bytes(*bag.get(at..)?.first_chunk()?) as usize;

@@ -171,12 +171,21 @@ impl Filter {
             Plan::new(&opened, self, format).with_context(|| name.clone())?;
         plan.options.verified = is_strict;
         let new = self.output.begin(format, session)?;
-        provenance::tell_of(&mut plan.options, format, [&opened.input], session)?;
+        provenance::add_provenance_of(
+            &mut plan.options,
+            format,
+            [&opened.input],
+            session,
+        )?;
 
         let mut output = OutputSummary::new(self.output.path());
         output.input_bytes = opened.input.source.len();
         let mut extract = Extract { manifest, selection: plan.selection.clone() };
-        output.warn(session, name, &log_writer::take_out(format, &mut extract));
+        output.warn(
+            session,
+            name,
+            &log_writer::remove_unsupported(format, &mut extract),
+        );
         let topics = &extract.selection.topics;
         let mixed = mixed_types::warnings(manifest, topics, &plan.options);
         output.warn(session, name, &mixed);
@@ -241,9 +250,10 @@ impl Plan {
         rename(manifest, &request.renames, &mut options)?;
         let field = request.time_field.as_deref();
         let restamp = field.map(|field| restamp(opened, &topics, field)).transpose()?;
-        let latched = match request.has_latched_records {
-            true => held(log, &topics, time.start)?,
-            false => Vec::new(),
+        let latched = if request.has_latched_records {
+            held(log, &topics, time.start)?
+        } else {
+            Vec::new()
         };
         options.retimed = restamp.is_some();
         Ok(Self { selection: Selection { topics, time }, options, restamp, latched })
@@ -279,9 +289,10 @@ impl Plan {
 /// Returns the selected topics that have records in the file.
 fn selected_topics(manifest: &Manifest, request: &Filter) -> Result<TopicSet> {
     let named = selection::topics(manifest, &request.topics, false)?;
-    let excluded = match request.excluded_topics.is_empty() {
-        true => TopicSet::EMPTY,
-        false => selection::topics(manifest, &request.excluded_topics, true)?,
+    let excluded = if request.excluded_topics.is_empty() {
+        TopicSet::EMPTY
+    } else {
+        selection::topics(manifest, &request.excluded_topics, true)?
     };
     let selected = manifest.topics().map(|(id, _)| id);
     let selected = selected.filter(|id| named.contains(*id) && !excluded.contains(*id));

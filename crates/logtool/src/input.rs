@@ -24,7 +24,7 @@ use logtool_core::{FileSource, Source};
 use crate::{
     error::{Context as _, Error, Result},
     formats::LogFormat,
-    input::{digest::digest_of, source_reader::Streamed},
+    input::{digest::digest_of, source_reader::SourceReader},
     losses::loss::Finding,
     remote::{self, Remote},
     session::Session,
@@ -72,7 +72,7 @@ impl Input {
             let (packing, loss) = (None, None);
             return Ok(Self { name, source, origin, packing, loss, is_remote });
         };
-        let mut stream = Streamed::new(origin.clone());
+        let mut stream = SourceReader::new(origin.clone());
         let unpacked = packing.unpack(&mut stream, origin.len());
         let (file, loss) = unpacked.with_context(|| name.clone())?;
         // A network failure must not be reported as damage in the compressed stream.

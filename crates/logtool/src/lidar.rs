@@ -154,9 +154,10 @@ pub fn calibration(path: &Path) -> Result<Calibration> {
     }
     let text = text(&bytes);
     let named = path.file_name().and_then(OsStr::to_str).unwrap_or(&name);
-    let calibration = match text.trim_start().starts_with('<') {
-        true => Calibration::from_xml(&text, named),
-        false => Calibration::from_yaml(&text, named),
+    let calibration = if text.trim_start().starts_with('<') {
+        Calibration::from_xml(&text, named)
+    } else {
+        Calibration::from_yaml(&text, named)
     };
     calibration.with_context(|| name)
 }

@@ -79,10 +79,8 @@ pub fn write(
 ) {
     let short = LEVELS.iter().find(|(_, name, _)| *name == level);
     let short = short.map_or_else(|| plain(level), |(_, _, short)| (*short).to_owned());
-    let time = match clock.is_of_vehicle() {
-        true => clock.text(time),
-        false => clock.exact_text(time),
-    };
+    let time =
+        if clock.is_of_vehicle() { clock.text(time) } else { clock.exact_text(time) };
     let _ = write!(line, "[{time}] {short:6} ");
     let message = without_colours(message.trim_end()).replace('\t', " ");
     line.extend_from_slice(plain(&message).as_bytes());

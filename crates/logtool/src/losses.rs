@@ -45,7 +45,7 @@ pub struct Findings {
 /// The maximum number of findings that are shown; of the others, only the number is shown.
 const MAX_LINES: usize = 10;
 /// The maximum number of findings that are not combined although they have the same kind and topic.
-const MOST: usize = 10_000;
+const MAX_SEPARATE: usize = 10_000;
 /// The number of preceding findings that are searched for one that contains new damage.
 const LOOK_BACK: usize = 64;
 
@@ -75,7 +75,7 @@ impl Findings {
             if !is_wanted || self.is_known(damage) {
                 continue;
             }
-            let is_full = self.list.len() - self.sorted >= MOST;
+            let is_full = self.list.len() - self.sorted >= MAX_SEPARATE;
             let mut before =
                 self.list.iter_mut().skip(self.sorted).rev().take(LOOK_BACK);
             let like = before.find(|before| {

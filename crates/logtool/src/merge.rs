@@ -25,10 +25,10 @@ use crate::{
     session::Session,
     time::{
         clock::{self, ShownClock},
-        offset::Moved,
+        offset::ClockOffset,
         typed::TypedTime,
     },
-    translate::{MessageTypes, Way},
+    translate::{MessageTypes, TranslationKind},
     units::counted,
 };
 
@@ -175,7 +175,7 @@ impl Merge {
         let time = self.time(&sources, &moved)?;
         extracts.iter_mut().for_each(|extract| extract.selection.time = time);
         for (source, extract) in sources.iter().zip(&mut extracts) {
-            let left_out = log_writer::take_out(format, extract);
+            let left_out = log_writer::remove_unsupported(format, extract);
             output.warn(session, &source.input.name, &left_out);
         }
         // A log that cannot be read at all fails before anything is written.
@@ -197,7 +197,7 @@ impl Merge {
         let name = counted(logs.len() as u64, "log");
         let progress = ProgressCounter::of_records(session, &name, records);
         let shifts = sources.iter().zip(&moved);
-        let shift = |(source, moved): (&Source, &Moved)| {
+        let shift = |(source, moved): (&Source, &ClockOffset)| {
             source.drift.unwrap_or_default().later(moved.nanos)
         };
         options.shifts = shifts.map(shift).collect();
@@ -205,7 +205,7 @@ impl Merge {
         options.verified = self.strictness.is_strict();
         options.words = logs.iter().flat_map(|log| log.words.clone()).collect();
         let inputs = sources.iter().map(|source| &source.input);
-        provenance::tell_of(&mut options, format, inputs, session)?;
+        provenance::add_provenance_of(&mut options, format, inputs, session)?;
         // A strict request has to fail before the new log gets its name.
         let written = new.write(&extracts, &options, |sink| {
             let copied =
@@ -231,18 +231,19 @@ impl Merge {
         if output.records == 0 && self.start.or(self.end).is_some() {
             output.remarks.push(clock::nothing(&Clock::default()));
         }
-        let log = |(source, (moved, records)): (Source, (&Moved, u64))| MergedLog {
-            name: source.input.name,
-            offset_nanos: moved.nanos,
-            records,
-            losses: source.findings,
-        };
+        let log =
+            |(source, (moved, records)): (Source, (&ClockOffset, u64))| MergedLog {
+                name: source.input.name,
+                offset_nanos: moved.nanos,
+                records,
+                losses: source.findings,
+            };
         let logs = sources.into_iter().zip(moved.iter().zip(counts)).map(log).collect();
         Ok(MergeReport { output, logs })
     }
 
     /// Returns the selected times on the clock of the new log.
-    fn time(&self, sources: &[Source], moved: &[Moved]) -> Result<TimeRange> {
+    fn time(&self, sources: &[Source], moved: &[ClockOffset]) -> Result<TimeRange> {
         let logs = || sources.iter().map(|source| source.log.manifest()).zip(moved);
         let times =
             logs().filter_map(|(log, moved)| Some(log.time?.later(moved.nanos)));
@@ -264,8 +265,12 @@ impl Merge {
         if let Some(format) = format.filter(|format| format.has_messages()) {
             let can_be_held = |source: &&Source| {
                 source.format().is_some_and(|own| format.can_hold(own))
-                    || Way::of(source.log.manifest(), format, MessageTypes::Any)
-                        .is_some()
+                    || TranslationKind::for_target(
+                        source.log.manifest(),
+                        format,
+                        MessageTypes::Any,
+                    )
+                    .is_some()
             };
             if let Some(other) = sources.iter().find(|source| !can_be_held(source)) {
                 let (name, own) = (&other.input.name, &other.log.manifest().format);
@@ -295,13 +300,17 @@ impl Merge {
     }
 
     /// Returns the offset of each log to the clock of the new one.
-    fn offsets(&self, sources: &[Source], format: LogFormat) -> Result<Vec<Moved>> {
+    fn offsets(
+        &self,
+        sources: &[Source],
+        format: LogFormat,
+    ) -> Result<Vec<ClockOffset>> {
         let has_same_format = |source: &Source| source.format() == Some(format);
         let is_shifted =
             |source: &Source| source.offset.is_some() || source.drift.is_some();
         if !sources.iter().any(is_shifted) && sources.iter().all(has_same_format) {
             clocks::check(sources, self.unknown_clocks)?;
-            return Ok(vec![Moved::default(); sources.len()]);
+            return Ok(vec![ClockOffset::default(); sources.len()]);
         }
         if !format.has_messages() {
             let format = format.name();

@@ -9,7 +9,7 @@ use logtool_core::{
     TopicId, TopicOrigin,
 };
 
-use self::decode_worker::{AddRow, Bench};
+use self::decode_worker::{AddRow, DecodeWorker};
 use crate::{
     error::{Error, Result},
     rows::Rows,
@@ -43,7 +43,7 @@ pub struct Reader<'l, M> {
     make_rows: MakeRows,
     add_row: Arc<AddRow<M>>,
     /// Workers that are not in use.
-    idle: Vec<Bench<M>>,
+    idle: Vec<DecodeWorker<M>>,
 }
 
 /// Consumes and clears a value; returns whether more values are wanted.
@@ -103,44 +103,44 @@ impl<'l, M: Default + Send + 'static> Reader<'l, M> {
     /// shown without delay.
     fn one_by_one(&mut self, take: Take<'_, M>, damaged: Tell<'_>) -> Result<()> {
         self.enough = None;
-        while let Some(mut bench) = self.fill()? {
-            bench.decode(self.make_rows)?;
-            tell(&bench, damaged)?;
-            if !bench.make(&*self.add_row, take)? {
+        while let Some(mut worker) = self.fill()? {
+            worker.decode(self.make_rows)?;
+            tell(&worker, damaged)?;
+            if !worker.make(&*self.add_row, take)? {
                 break;
             }
-            self.idle.push(bench);
+            self.idle.push(worker);
         }
         Ok(())
     }
 
     /// Decodes blocks, or the parts of blocks that are enough for one worker, on all threads.
     fn side_by_side(&mut self, take: Take<'_, M>, damaged: Tell<'_>) -> Result<()> {
-        let mut queue: Queue<Result<Bench<M>>> = Queue::long();
-        let mut taken = |done: Result<Bench<M>>, reader: &mut Self| {
-            let mut bench = done?;
-            tell(&bench, damaged)?;
-            let is_more = take(&mut bench.made)?;
+        let mut queue: Queue<Result<DecodeWorker<M>>> = Queue::long();
+        let mut taken = |done: Result<DecodeWorker<M>>, reader: &mut Self| {
+            let mut worker = done?;
+            tell(&worker, damaged)?;
+            let is_more = take(&mut worker.made)?;
             // The cursor released the bytes before they were decoded.
-            reader.log.source().release(bench.bytes.clone());
+            reader.log.source().release(worker.bytes.clone());
             if let Some(enough) = &mut reader.enough {
-                let records = (ROWS * bench.block.len()).checked_div(bench.rows);
+                let records = (ROWS * worker.block.len()).checked_div(worker.rows);
                 *enough = records.unwrap_or(*enough).max(1);
             }
-            reader.idle.push(bench);
+            reader.idle.push(worker);
             Ok::<_, Error>(is_more)
         };
         let ended = loop {
-            let mut bench = match self.fill() {
-                Ok(Some(bench)) => bench,
+            let mut worker = match self.fill() {
+                Ok(Some(worker)) => worker,
                 Ok(None) => break Ok(()),
                 Err(err) => break Err(err), // returned after the preceding values
             };
             let (make_rows, add_row) = (self.make_rows, self.add_row.clone());
             queue.push(move || {
-                bench.decode(make_rows)?;
-                bench.make(&*add_row, &mut |_| Ok(true))?;
-                Ok(bench)
+                worker.decode(make_rows)?;
+                worker.make(&*add_row, &mut |_| Ok(true))?;
+                Ok(worker)
             });
             while let Some(done) = queue.next() {
                 if !taken(done, self)? {
@@ -157,22 +157,23 @@ impl<'l, M: Default + Send + 'static> Reader<'l, M> {
     }
 
     /// Returns a worker with the next block, ready to decode its records; `None` at the end.
-    fn fill(&mut self) -> Result<Option<Bench<M>>> {
-        let mut bench = self.idle.pop().unwrap_or_default();
+    fn fill(&mut self) -> Result<Option<DecodeWorker<M>>> {
+        let mut worker = self.idle.pop().unwrap_or_default();
         if !self.rest.is_empty() {
-            bench.block = mem::take(&mut self.rest);
-        } else if !self.cursor.fill(&mut bench.block)? {
+            worker.block = mem::take(&mut self.rest);
+        } else if !self.cursor.fill(&mut worker.block)? {
             return Ok(None);
         }
-        if let Some(enough) = self.enough.filter(|enough| bench.block.len() > *enough) {
-            self.rest = bench.block.split_off(enough);
+        if let Some(enough) = self.enough.filter(|enough| worker.block.len() > *enough)
+        {
+            self.rest = worker.block.split_off(enough);
         }
-        bench.prepare(self.log, &self.columns)?;
-        Ok(Some(bench))
+        worker.prepare(self.log, &self.columns)?;
+        Ok(Some(worker))
     }
 }
 
 /// Reports the damage of a block, if there is any.
-fn tell<M>(bench: &Bench<M>, damaged: Tell<'_>) -> Result<()> {
-    if bench.damage.is_empty() { Ok(()) } else { damaged(&bench.damage) }
+fn tell<M>(worker: &DecodeWorker<M>, damaged: Tell<'_>) -> Result<()> {
+    if worker.damage.is_empty() { Ok(()) } else { damaged(&worker.damage) }
 }

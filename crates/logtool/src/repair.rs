@@ -120,7 +120,11 @@ impl Repair {
         let topics = manifest.logged();
         let selection = Selection { topics, ..Selection::default() };
         let mut extract = Extract { manifest, selection };
-        output.warn(session, name, &log_writer::take_out(format, &mut extract));
+        output.warn(
+            session,
+            name,
+            &log_writer::remove_unsupported(format, &mut extract),
+        );
         let progress = ProgressCounter::of_bytes(session, name, manifest.bytes);
         let job = CopyJob {
             log: &*opened.log,
@@ -130,7 +134,7 @@ impl Repair {
             drops_doubtful: self.drops_doubtful,
             progress: &|bytes| progress.add(bytes),
         };
-        provenance::tell_of(&mut options, format, [&opened.input], session)?;
+        provenance::add_provenance_of(&mut options, format, [&opened.input], session)?;
         // A strict request must fail before the new log gets its name.
         let written = new.write(&[extract], &options, |sink| {
             let copied = copy(&job, None, sink)?;

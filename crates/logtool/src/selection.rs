@@ -34,11 +34,12 @@ pub fn topics(
         }
         if !found {
             let names = manifest.topics.iter().map(|topic| topic.name.as_str());
-            let hint = match is_of_packets(manifest, glob) {
-                true => "points of packets are not messages: without -o x.mcap or x.bag they \
+            let hint = if is_of_packets(manifest, glob) {
+                "points of packets are not messages: without -o x.mcap or x.bag they \
                          are a table, and the format pcd makes files of them"
-                    .to_owned(),
-                false => suggest::hint(glob, names, "`logtool info` lists the topics"),
+                    .to_owned()
+            } else {
+                suggest::hint(glob, names, "`logtool info` lists the topics")
             };
             let what = format!("the log has no topic `{glob}`");
             return Err(Error::not_found(what).with_hint(hint));
@@ -54,11 +55,10 @@ pub fn listed<'g>(manifest: &Manifest, glob: &'g str) -> Vec<&'g str> {
         let pattern = Pattern::new(glob);
         pattern.is_ok_and(|pattern| manifest.topics.iter().any(|t| pattern.is_topic(t)))
     };
-    match glob.contains(',') && !means_a_topic() {
-        true => {
-            glob.split(',').map(str::trim).filter(|part| !part.is_empty()).collect()
-        }
-        false => vec![glob],
+    if glob.contains(',') && !means_a_topic() {
+        glob.split(',').map(str::trim).filter(|part| !part.is_empty()).collect()
+    } else {
+        vec![glob]
     }
 }
 

@@ -34,7 +34,7 @@ pub struct Wanted {
     /// The columns of the flat view that it is computed from; at least one.
     pub inputs: Vec<Input>,
     /// The function that computes the signal from the numbers of the columns.
-    pub of: Way,
+    pub of: SignalFunction,
     /// The name of the signal.
     pub name: String,
     /// The unit; empty if it is unknown.
@@ -44,7 +44,7 @@ pub struct Wanted {
 }
 
 /// Computes a number from others.
-pub type Way = Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>;
+pub type SignalFunction = Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>;
 
 /// A column of the flat view, and the part of its values that is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,7 +224,7 @@ fn validity(log: &dyn Log, id: TopicId, topic: &Topic) -> Result<Option<(usize, 
 struct Maker<G> {
     index: usize,
     inputs: Vec<Input>,
-    of: Way,
+    of: SignalFunction,
     /// The column and its value in valid rows.
     validity: Option<(usize, f64)>,
     into: G,
@@ -279,9 +279,10 @@ impl<G: Gather> TableWriter for Table<G> {
                 row_of.clear();
                 let number = |numbers: &Vec<f64>| numbers.get(row).copied();
                 row_of.extend(inputs.iter().map(|i| number(i).unwrap_or(f64::NAN)));
-                match times.is_valid(row) {
-                    true => maker.into.add(times.value(row), (maker.of)(&row_of)),
-                    false => maker.into.leave_out(),
+                if times.is_valid(row) {
+                    maker.into.add(times.value(row), (maker.of)(&row_of))
+                } else {
+                    maker.into.leave_out()
                 }
             }
         }

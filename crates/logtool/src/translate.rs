@@ -22,8 +22,8 @@ use logtool_core::{Log, Manifest, Selection, Topic, TopicOrigin, TopicSet};
 use crate::{
     error::{Error, Result},
     formats::{LogFormat, RecordKind},
-    time::{offset::Moved, usable::Usable},
-    translate::lidar::Kind,
+    time::{offset::ClockOffset, usable::RepairedTimes},
+    translate::lidar::LidarMessageKind,
 };
 
 pub use self::frames::Frames;
@@ -43,19 +43,19 @@ pub enum MessageTypes {
 
 /// How a log is translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum TranslationKind {
     /// A ULog as protocol buffers.
     Protobuf,
     /// A ULog as messages of ROS 1.
     Px4,
     /// A log of a lidar as messages of this kind.
-    Lidar(Kind),
+    Lidar(LidarMessageKind),
     /// An MCAP file of ROS 2 as messages of ROS 1.
     Cdr,
 }
 
 /// A log that was translated for another format.
-pub struct Prepared {
+pub struct PreparedTranslation {
     /// The translated log.
     pub log: Arc<dyn Log>,
     /// Remarks about dropped or changed data, one sentence each.
@@ -64,10 +64,14 @@ pub struct Prepared {
     pub warnings: Vec<String>,
 }
 
-impl Way {
+impl TranslationKind {
     /// Returns how a log `from` is translated to the format `to`, with these types of messages.
     /// Returns `None` if its records are copied unchanged, or cannot be held.
-    pub fn of(from: &Manifest, to: LogFormat, messages: MessageTypes) -> Option<Self> {
+    pub fn for_target(
+        from: &Manifest,
+        to: LogFormat,
+        messages: MessageTypes,
+    ) -> Option<Self> {
         let is_mcap = to == LogFormat::Mcap;
         match LogFormat::of(from)?.record_kind() {
             _ if !to.has_messages() => None,
@@ -78,9 +82,9 @@ impl Way {
             RecordKind::LidarPacket
                 if is_mcap && messages == MessageTypes::Foxglove =>
             {
-                Some(Self::Lidar(Kind::Foxglove))
+                Some(Self::Lidar(LidarMessageKind::Foxglove))
             }
-            RecordKind::LidarPacket => Some(Self::Lidar(Kind::Ros)),
+            RecordKind::LidarPacket => Some(Self::Lidar(LidarMessageKind::Ros)),
             // Bags hold only the messages of ROS 1.
             RecordKind::Message => {
                 let is_cdr = !is_mcap && from.topics.iter().any(ros::is_foreign);
@@ -124,10 +128,10 @@ impl Way {
         self,
         log: Arc<dyn Log>,
         wanted: &Selection,
-        moved: Moved,
+        moved: ClockOffset,
         frames: &Frames,
-    ) -> Result<Prepared> {
-        let Usable { log, warning } = Usable::new(log)?;
+    ) -> Result<PreparedTranslation> {
+        let RepairedTimes { log, warning } = RepairedTimes::new(log)?;
         let mut prepared = match self {
             Self::Protobuf => protobuf::protobuf(log, &wanted.topics, moved)?,
             Self::Px4 => ros::px4(log, &wanted.topics, moved)?,
@@ -147,14 +151,14 @@ impl Way {
     }
 
     /// Returns the metadata of the log called `name` for a format that can store it.
-    pub fn words(
+    pub fn metadata_records(
         self,
         manifest: &Manifest,
         name: &str,
     ) -> Vec<(String, BTreeMap<String, String>)> {
-        let mut all = metadata::words(manifest, name);
+        let mut all = metadata::metadata_records(manifest, name);
         if self.is_of_lidar() {
-            all.extend(lidar::words(manifest));
+            all.extend(lidar::metadata_records(manifest));
         }
         all
     }
@@ -165,8 +169,9 @@ impl MessageTypes {
     ///
     /// # Errors
     /// `InvalidRequest` if no translation makes them.
-    pub fn check(self, translations: &[Option<Way>]) -> Result<()> {
-        let is_made = translations.contains(&Some(Way::Lidar(Kind::Foxglove)));
+    pub fn check(self, translations: &[Option<TranslationKind>]) -> Result<()> {
+        let is_made = translations
+            .contains(&Some(TranslationKind::Lidar(LidarMessageKind::Foxglove)));
         if self != Self::Foxglove || is_made {
             return Ok(());
         }
@@ -179,15 +184,15 @@ impl MessageTypes {
 }
 
 /// The topics of messages with text, derived and logged.
-const WORDS: (&str, &str) = ("messages", "logged_strings");
+const MESSAGE_TOPICS: (&str, &str) = ("messages", "logged_strings");
 
 /// Returns the topics of a ULog that are translated if none are selected: those of the file, but
 /// instead of the logged strings the messages with text, which include events.
 fn all_topics(manifest: &Manifest) -> TopicSet {
-    let has_words = manifest.topic(WORDS.0).is_ok();
+    let has_words = manifest.topic(MESSAGE_TOPICS.0).is_ok();
     let is_wanted = |topic: &Topic| match topic.origin {
-        TopicOrigin::Derived => topic.name == WORDS.0,
-        TopicOrigin::BuiltIn => topic.name != WORDS.1 || !has_words,
+        TopicOrigin::Derived => topic.name == MESSAGE_TOPICS.0,
+        TopicOrigin::BuiltIn => topic.name != MESSAGE_TOPICS.1 || !has_words,
         TopicOrigin::Logged => true,
     };
     let wanted = manifest.topics().filter(|(_, topic)| is_wanted(topic));
@@ -195,9 +200,9 @@ fn all_topics(manifest: &Manifest) -> TopicSet {
 }
 
 /// Returns whether `topic` contains log messages for users.
-fn is_said(topic: &Topic) -> bool {
+fn has_log_messages(topic: &Topic) -> bool {
     topic.origin != TopicOrigin::Logged
-        && [WORDS.0, WORDS.1].contains(&topic.type_name.as_str())
+        && [MESSAGE_TOPICS.0, MESSAGE_TOPICS.1].contains(&topic.type_name.as_str())
 }
 
 /// Returns the time of the row at index `row` of `batch`, in nanoseconds of the log's clock.

@@ -86,9 +86,10 @@ pub fn counted(count: u64, one: &str) -> String {
 pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
-        match acts_on_terminal(c) {
-            true => plain.extend(c.escape_default()),
-            false => plain.push(c),
+        if acts_on_terminal(c) {
+            plain.extend(c.escape_default())
+        } else {
+            plain.push(c)
         }
     }
     plain

@@ -18,17 +18,17 @@ use tokio::{
 };
 
 use crate::{
+    chunk_cache::BLOCK,
     failure::Failure,
     full_download,
     limits::Limits,
     list,
     location::{Location, Scheme},
-    object::{Attempts, Found, Object, Way},
-    pieces::BLOCK,
-    small_objects::{Short, Tag, When},
+    object::{Attempts, Object, OpenResult, Transport},
+    small_objects::{ObjectVersion, SmallObject, WriteCondition},
     source::RemoteSource,
     store,
-    upload::{There, Upload},
+    upload::{IfExists, Upload},
 };
 
 /// Opens objects, with the credentials in the environment.
@@ -37,7 +37,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Client {
     runtime: Runtime,
-    way: Arc<Way>,
+    transport: Arc<Transport>,
     shares: Arc<()>,
     stores: Mutex<HashMap<Key, Arc<dyn ObjectStore>>>,
 }
@@ -46,13 +46,13 @@ pub struct Client {
 type Key = (Scheme, String, usize);
 
 /// Reads are retried by this crate, so the store does not retry them.
-const READING: usize = 0;
+const READ_RETRIES: usize = 0;
 /// The store retries the parts of an upload; this crate retries the upload.
-const SENDING: usize = 2;
+const WRITE_RETRIES: usize = 2;
 
 /// The properties of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ObjectInfo {
     /// The location of the object.
     pub location: Location,
     /// The size of the object in bytes.
@@ -62,7 +62,7 @@ pub struct Listed {
 }
 
 /// An object that was opened.
-pub struct Opened {
+pub struct RemoteObject {
     /// The contents of the object.
     pub source: Arc<dyn Source>,
     /// Whether the server does not support ranges, so that the object was downloaded completely.
@@ -89,52 +89,63 @@ impl Client {
             .thread_name("logtool-remote")
             .enable_all()
             .build()?;
-        let way = Arc::new(Way::new(limits));
-        Ok(Self { runtime, way, shares: Arc::default(), stores: Mutex::default() })
+        let transport = Arc::new(Transport::new(limits));
+        Ok(Self {
+            runtime,
+            transport,
+            shares: Arc::default(),
+            stores: Mutex::default(),
+        })
     }
 
     /// Opens the object at `location`.
     ///
     /// # Errors
     /// `NotFound`, `PermissionDenied`, or the error of the last attempt.
-    pub fn open(&self, location: &Location) -> io::Result<Opened> {
-        self.open_in(self.store(location, READING)?, store::path(location)?)
+    pub fn open(&self, location: &Location) -> io::Result<RemoteObject> {
+        self.open_in(self.store(location, READ_RETRIES)?, store::path(location)?)
     }
 
     /// Opens the object at `path` of `store`.
-    fn open_in(&self, store: Arc<dyn ObjectStore>, path: Path) -> io::Result<Opened> {
+    fn open_in(
+        &self,
+        store: Arc<dyn ObjectStore>,
+        path: Path,
+    ) -> io::Result<RemoteObject> {
         let found = self.runtime.block_on(Object::find(
             store.clone(),
             path.clone(),
-            self.way.clone(),
+            self.transport.clone(),
             BLOCK,
         ))?;
         let (object, head) = match found {
-            Found::Ranged(object, head) => (object, head),
-            Found::Whole => {
-                let file = self
-                    .runtime
-                    .block_on(full_download::fetch(&store, &path, &self.way))?;
+            OpenResult::Ranged(object, head) => (object, head),
+            OpenResult::Whole => {
+                let file = self.runtime.block_on(full_download::fetch(
+                    &store,
+                    &path,
+                    &self.transport,
+                ))?;
                 let source = Arc::new(FileSource::new(file)?);
-                return Ok(Opened { source, is_whole: true });
+                return Ok(RemoteObject { source, is_whole: true });
             }
         };
         let (handle, shares) = (self.runtime.handle().clone(), self.shares.clone());
         let source = RemoteSource::new(object, head, handle, shares);
-        Ok(Opened { source: Arc::new(source), is_whole: false })
+        Ok(RemoteObject { source: Arc::new(source), is_whole: false })
     }
 
     /// Lists all objects in the folder `location` and its subfolders, sorted by name.
     ///
     /// # Errors
     /// `Unsupported` for web servers, or any error of a request.
-    pub fn list(&self, location: &Location) -> io::Result<Vec<Listed>> {
+    pub fn list(&self, location: &Location) -> io::Result<Vec<ObjectInfo>> {
         if location.scheme() == Scheme::Http {
             let what = "web servers do not list folders";
             return Err(io::Error::new(io::ErrorKind::Unsupported, what));
         }
         let (store, path) = self.writing(location)?;
-        let listed = list::list(&store, &path, &self.way.limits);
+        let listed = list::list(&store, &path, &self.transport.limits);
         let listed = self.runtime.block_on(listed)?.into_iter();
         Ok(listed
             .map(|meta| listed_as(location.with_key(meta.location.as_ref()), &meta))
@@ -152,7 +163,7 @@ impl Client {
         take: &mut dyn FnMut(&str) -> ControlFlow<()>,
     ) -> io::Result<()> {
         let (store, path) = self.writing(location)?;
-        let limits = &self.way.limits;
+        let limits = &self.transport.limits;
         self.runtime.block_on(list::each(&store, &path, limits, &mut |meta| {
             let key = meta.location.as_ref();
             let name = key.strip_prefix(path.as_ref()).unwrap_or(key);
@@ -164,11 +175,11 @@ impl Client {
     ///
     /// # Errors
     /// `NotFound`, or any error of a request.
-    pub fn get(&self, location: &Location) -> io::Result<(Bytes, Tag)> {
+    pub fn get(&self, location: &Location) -> io::Result<(Bytes, ObjectVersion)> {
         self.short(location, |short| self.runtime.block_on(short.get()))
     }
 
-    /// Writes `bytes` as the small object at `location` if the existing object satisfies `when`.
+    /// Writes `bytes` as the small object at `location` if the existing object satisfies `condition`.
     /// Otherwise writes nothing and returns `None`.
     ///
     /// # Errors
@@ -177,25 +188,26 @@ impl Client {
         &self,
         location: &Location,
         bytes: &Bytes,
-        when: &When,
-    ) -> io::Result<Option<Tag>> {
-        self.short(location, |short| self.runtime.block_on(short.put(bytes, when)))
+        condition: &WriteCondition,
+    ) -> io::Result<Option<ObjectVersion>> {
+        self.short(location, |short| self.runtime.block_on(short.put(bytes, condition)))
     }
 
     fn short<T>(
         &self,
         location: &Location,
-        work: impl FnOnce(Short<'_>) -> io::Result<T>,
+        work: impl FnOnce(SmallObject<'_>) -> io::Result<T>,
     ) -> io::Result<T> {
-        let (store, path) = (self.store(location, READING)?, store::path(location)?);
-        work(Short { store: &store, path: &path, way: &self.way })
+        let (store, path) =
+            (self.store(location, READ_RETRIES)?, store::path(location)?);
+        work(SmallObject { store: &store, path: &path, transport: &self.transport })
     }
 
     /// Returns the properties of the object at `location`.
     ///
     /// # Errors
     /// `NotFound`, or any error of a request: some web servers do not provide them.
-    pub fn look(&self, location: &Location) -> io::Result<Listed> {
+    pub fn metadata(&self, location: &Location) -> io::Result<ObjectInfo> {
         match self.found(location)? {
             Some(meta) => Ok(listed_as(location.clone(), &meta)),
             None => {
@@ -215,8 +227,8 @@ impl Client {
 
     fn found(&self, location: &Location) -> io::Result<Option<ObjectMeta>> {
         let (store, path) = self.writing(location)?;
-        let (way, there) = (&*self.way, There::Stays);
-        let upload = Upload { store: &store, path: &path, way, there };
+        let (transport, if_exists) = (&*self.transport, IfExists::Fail);
+        let upload = Upload { store: &store, path: &path, transport, if_exists };
         let found = self.runtime.block_on(upload.found());
         found.map_err(Failure::into_error)
     }
@@ -235,10 +247,16 @@ impl Client {
         &self,
         file: &mut File,
         location: &Location,
-        there: There,
+        if_exists: IfExists,
     ) -> io::Result<()> {
-        let (store, path) = (self.store(location, SENDING)?, store::path(location)?);
-        let upload = Upload { store: &store, path: &path, way: &self.way, there };
+        let (store, path) =
+            (self.store(location, WRITE_RETRIES)?, store::path(location)?);
+        let upload = Upload {
+            store: &store,
+            path: &path,
+            transport: &self.transport,
+            if_exists,
+        };
         self.runtime.block_on(upload.send(file))
     }
 
@@ -247,14 +265,15 @@ impl Client {
     /// # Errors
     /// Any error of a request.
     pub fn remove(&self, location: &Location) -> io::Result<()> {
-        let (store, path) = (self.store(location, READING)?, store::path(location)?);
-        let limits = &self.way.limits;
+        let (store, path) =
+            (self.store(location, READ_RETRIES)?, store::path(location)?);
+        let limits = &self.transport.limits;
         self.runtime.block_on(async {
-            let mut attempts = Attempts::new(&self.way);
+            let mut attempts = Attempts::new(&self.transport);
             loop {
                 let removed = time::timeout(limits.wait, store.delete(&path)).await;
-                let late = |_| Failure::late("the server does not answer");
-                let failure = match removed.map_err(late) {
+                let timeout = |_| Failure::timeout("the server does not answer");
+                let failure = match removed.map_err(timeout) {
                     Ok(Ok(()) | Err(object_store::Error::NotFound { .. })) => {
                         return Ok(());
                     }
@@ -268,14 +287,14 @@ impl Client {
 
     /// Returns the store of `location` for writing, and the path in it.
     fn writing(&self, location: &Location) -> io::Result<(Arc<dyn ObjectStore>, Path)> {
-        let retries = self.way.limits.attempts.saturating_sub(1) as usize;
+        let retries = self.transport.limits.attempts.saturating_sub(1) as usize;
         Ok((self.store(location, retries)?, store::path(location)?))
     }
 
     /// Returns the statistics of all requests so far.
     pub fn traffic(&self) -> Traffic {
-        let requests = self.way.requests.load(Ordering::Relaxed);
-        Traffic { requests, bytes: self.way.bytes.load(Ordering::Relaxed) }
+        let requests = self.transport.requests.load(Ordering::Relaxed);
+        Traffic { requests, bytes: self.transport.bytes.load(Ordering::Relaxed) }
     }
 
     /// Returns the store of `location`; stores are created once.
@@ -299,13 +318,13 @@ impl Client {
 }
 
 /// Converts the metadata of the object at `location`.
-fn listed_as(location: Location, meta: &ObjectMeta) -> Listed {
+fn listed_as(location: Location, meta: &ObjectMeta) -> ObjectInfo {
     // Servers without this header yield the epoch.
     let modified = meta.last_modified.timestamp_nanos_opt().filter(|time| *time > 0);
-    Listed { location, bytes: meta.size, modified }
+    ObjectInfo { location, bytes: meta.size, modified }
 }
 
-impl std::fmt::Debug for Opened {
+impl std::fmt::Debug for RemoteObject {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Opened")
             .field("bytes", &self.source.len())

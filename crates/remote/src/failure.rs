@@ -8,9 +8,9 @@ use object_store::client::{HttpError, HttpErrorKind};
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// A retry would fail, too.
-    Final(io::Error),
+    Permanent(io::Error),
     /// A retry may succeed.
-    Passing(io::Error),
+    Transient(io::Error),
 }
 
 /// Returns the error of an invalid request of the caller.
@@ -22,30 +22,30 @@ impl Failure {
     /// Returns the error without its classification.
     pub(crate) fn into_error(self) -> io::Error {
         match self {
-            Self::Final(err) | Self::Passing(err) => err,
+            Self::Permanent(err) | Self::Transient(err) => err,
         }
     }
 
     /// The object is not the one that was opened.
     pub(crate) fn changed() -> Self {
         let what = "the object was changed while it was being read";
-        Self::Final(io::Error::other(what))
+        Self::Permanent(io::Error::other(what))
     }
 
     /// There are no credentials, and the metadata service of the machine did not provide any.
-    fn nobody(err: &object_store::Error) -> Self {
+    fn no_credentials(err: &object_store::Error) -> Self {
         let answer = status(err).map(|(code, name)| format!("{code} {name}"));
         let what = format!(
             "no credentials in the environment, and none from the metadata service of this \
              machine: {}",
             answer.unwrap_or_else(|| deepest(err))
         );
-        Self::Passing(io::Error::new(io::ErrorKind::PermissionDenied, what))
+        Self::Transient(io::Error::new(io::ErrorKind::PermissionDenied, what))
     }
 
     /// The server did not answer in time.
-    pub(crate) fn late(what: &str) -> Self {
-        Self::Passing(io::Error::new(io::ErrorKind::TimedOut, what.to_owned()))
+    pub(crate) fn timeout(what: &str) -> Self {
+        Self::Transient(io::Error::new(io::ErrorKind::TimedOut, what.to_owned()))
     }
 }
 
@@ -53,10 +53,10 @@ impl From<object_store::Error> for Failure {
     fn from(err: object_store::Error) -> Self {
         use object_store::Error as E;
         if is_of_token(&err) {
-            return Self::nobody(&err);
+            return Self::no_credentials(&err);
         }
         let fail =
-            |kind, what: &str| Self::Final(io::Error::new(kind, what.to_owned()));
+            |kind, what: &str| Self::Permanent(io::Error::new(kind, what.to_owned()));
         match &err {
             E::NotFound { .. } => {
                 fail(io::ErrorKind::NotFound, "there is no such object")
@@ -88,7 +88,7 @@ impl From<object_store::Error> for Failure {
                         500 | 501 => io::ErrorKind::Other,
                         _ => io::ErrorKind::ResourceBusy,
                     };
-                    Self::Passing(io::Error::new(kind, what))
+                    Self::Transient(io::Error::new(kind, what))
                 }
                 // For objects, the store returns `NotFound` instead.
                 Some((404, _)) => {
@@ -102,11 +102,12 @@ impl From<object_store::Error> for Failure {
                     &format!("the server answers {code} {name}"),
                 ),
                 None => {
-                    let kind = match is_of_network(&err) {
-                        true => io::ErrorKind::NotConnected,
-                        false => io::ErrorKind::Other,
+                    let kind = if is_of_network(&err) {
+                        io::ErrorKind::NotConnected
+                    } else {
+                        io::ErrorKind::Other
                     };
-                    Self::Passing(io::Error::new(kind, deepest(&err)))
+                    Self::Transient(io::Error::new(kind, deepest(&err)))
                 }
             },
         }
@@ -174,22 +175,24 @@ mod tests {
                 "{before} - Server returned non-2xx status code: {status}"
             ))
         };
-        let Failure::Passing(err) = of("503 Service Unavailable: <Error>x") else {
+        let Failure::Transient(err) = of("503 Service Unavailable: <Error>x") else {
             panic!("503 is passing")
         };
         assert_eq!(err.to_string(), "the server answers 503 Service Unavailable");
         assert_eq!(err.kind(), io::ErrorKind::ResourceBusy, "not a refusal");
-        assert!(matches!(of("429 Too Many Requests: "), Failure::Passing(_)));
-        assert!(matches!(of("400 Bad Request: "), Failure::Final(_)));
-        let Failure::Final(err) = of("416 Range Not Satisfiable: ") else { panic!() };
+        assert!(matches!(of("429 Too Many Requests: "), Failure::Transient(_)));
+        assert!(matches!(of("400 Bad Request: "), Failure::Permanent(_)));
+        let Failure::Permanent(err) = of("416 Range Not Satisfiable: ") else {
+            panic!()
+        };
         assert_eq!(err.kind(), io::ErrorKind::UnexpectedEof);
     }
 
     #[test]
     fn failed_token_request_is_not_a_failure_of_the_store() {
-        let Failure::Passing(err) = of_text(
+        let Failure::Transient(err) = of_text(
             "Error performing token request: Error performing GET http://h/token in 2ms \
-             - Server returned non-2xx status code: 404 Not Found: ",
+             - Server returned non-2xx status code: 404 Not OpenResult: ",
         ) else {
             panic!("the service may recover")
         };
@@ -203,14 +206,15 @@ mod tests {
 
     #[test]
     fn network_errors_are_shown_without_urls() {
-        let Failure::Passing(err) = of_text("reset by http://h/x?sig=1 (peer)") else {
+        let Failure::Transient(err) = of_text("reset by http://h/x?sig=1 (peer)")
+        else {
             panic!("the network is passing")
         };
         assert_eq!(err.to_string(), "reset by (peer)");
         let of = |kind| {
             let source = Box::new(HttpError::new(kind, io::Error::other("so")));
             match Failure::from(object_store::Error::Generic { store: "S3", source }) {
-                Failure::Passing(err) | Failure::Final(err) => err.kind(),
+                Failure::Transient(err) | Failure::Permanent(err) => err.kind(),
             }
         };
         assert_eq!(of(HttpErrorKind::Connect), io::ErrorKind::NotConnected);

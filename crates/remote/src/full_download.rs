@@ -10,7 +10,7 @@ use object_store::{GetOptions, ObjectStore, path::Path};
 
 use crate::{
     failure::Failure,
-    object::{Attempts, Way, begin, body},
+    object::{Attempts, Transport, begin, body},
 };
 
 /// Downloads the object at `path`.
@@ -20,11 +20,11 @@ use crate::{
 pub(crate) async fn fetch(
     store: &Arc<dyn ObjectStore>,
     path: &Path,
-    way: &Way,
+    transport: &Transport,
 ) -> io::Result<File> {
     let mut file = tempfile::tempfile()?;
-    let mut attempts = Attempts::new(way);
-    while let Err(failure) = once(store, path, way, &mut file).await {
+    let mut attempts = Attempts::new(transport);
+    while let Err(failure) = attempt(store, path, transport, &mut file).await {
         attempts.again(failure).await?;
     }
     file.rewind()?;
@@ -32,21 +32,24 @@ pub(crate) async fn fetch(
 }
 
 /// Makes one attempt to download it into `file`.
-async fn once(
+async fn attempt(
     store: &Arc<dyn ObjectStore>,
     path: &Path,
-    way: &Way,
+    transport: &Transport,
     file: &mut File,
 ) -> Result<(), Failure> {
-    file.set_len(0).and_then(|()| file.rewind()).map_err(Failure::Final)?;
-    let result = begin(store, path, way, GetOptions::default()).await?;
-    let (len, most) = (result.meta.size, way.limits.whole_bytes);
+    file.set_len(0).and_then(|()| file.rewind()).map_err(Failure::Permanent)?;
+    let result = begin(store, path, transport, GetOptions::default()).await?;
+    let (len, most) = (result.meta.size, transport.limits.whole_bytes);
     if len > most {
         let what = format!(
             "the server does not support range requests, and the object is longer than \
              {most} bytes: download it first"
         );
-        return Err(Failure::Final(io::Error::new(io::ErrorKind::FileTooLarge, what)));
+        return Err(Failure::Permanent(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            what,
+        )));
     }
-    body(result, way, len, |piece| file.write_all(piece)).await
+    body(result, transport, len, |chunk| file.write_all(chunk)).await
 }

@@ -18,6 +18,8 @@
 //! }
 //! ```
 
+mod chunk;
+mod chunk_cache;
 mod client;
 mod failure;
 mod full_download;
@@ -25,21 +27,19 @@ mod limits;
 mod list;
 mod location;
 mod object;
-mod piece;
-mod pieces;
 mod profile;
+mod read_ahead;
 mod small_objects;
 mod source;
 mod store;
-mod streams;
 mod upload;
 
 pub use crate::{
-    client::{Client, Listed, Opened, Traffic},
+    client::{Client, ObjectInfo, RemoteObject, Traffic},
     limits::Limits,
     location::{Location, Scheme},
-    small_objects::{Tag, When},
-    upload::There,
+    small_objects::{ObjectVersion, WriteCondition},
+    upload::IfExists,
 };
 
 /// Compiles the example of the README.

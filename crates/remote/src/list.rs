@@ -9,7 +9,7 @@ use tokio::time;
 use crate::{failure::Failure, limits::Limits};
 
 /// The maximum number of objects in a list.
-const MOST: usize = 1_000_000;
+const MAX_OBJECTS: usize = 1_000_000;
 
 /// Lists all objects in the folder `prefix` and its subfolders, sorted by key.
 pub(crate) async fn list(
@@ -19,8 +19,8 @@ pub(crate) async fn list(
 ) -> io::Result<Vec<ObjectMeta>> {
     let mut all = Vec::new();
     each(store, prefix, limits, &mut |meta| {
-        if all.len() == MOST {
-            let what = format!("the folder has more than {MOST} objects");
+        if all.len() == MAX_OBJECTS {
+            let what = format!("the folder has more than {MAX_OBJECTS} objects");
             return Err(io::Error::other(what));
         }
         all.push(meta);
@@ -43,7 +43,7 @@ pub(crate) async fn each(
     loop {
         let next =
             time::timeout(limits.wait * limits.attempts, stream.try_next()).await;
-        let next = next.map_err(|_| Failure::late("the server does not answer"));
+        let next = next.map_err(|_| Failure::timeout("the server does not answer"));
         let next = next.map_err(Failure::into_error)?;
         let Some(meta) = next.map_err(|err| Failure::from(err).into_error())? else {
             return Ok(());

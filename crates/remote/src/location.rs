@@ -116,8 +116,8 @@ impl Location {
 /// Returns whether `object_store` keeps `key` as it is.
 fn is_plain(key: &str) -> bool {
     // A folder ends with a slash.
-    let mut pieces = key.strip_suffix('/').unwrap_or(key).split('/');
-    key.is_empty() || pieces.all(|piece| !["", ".", ".."].contains(&piece))
+    let mut chunks = key.strip_suffix('/').unwrap_or(key).split('/');
+    key.is_empty() || chunks.all(|chunk| !["", ".", ".."].contains(&chunk))
 }
 
 /// Formats the URL without parts that may be secret.

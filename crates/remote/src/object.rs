@@ -23,7 +23,7 @@ use crate::{failure::Failure, limits::Limits};
 
 /// The state that all requests of a client share.
 #[derive(Debug)]
-pub(crate) struct Way {
+pub(crate) struct Transport {
     pub(crate) limits: Limits,
     /// Limits the number of simultaneous requests.
     pub(crate) slots: Semaphore,
@@ -35,12 +35,12 @@ pub(crate) struct Way {
 pub(crate) struct Object {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) path: Path,
-    pub(crate) way: Arc<Way>,
+    pub(crate) transport: Arc<Transport>,
     pub(crate) meta: ObjectMeta,
 }
 
 /// The result of opening an object.
-pub(crate) enum Found {
+pub(crate) enum OpenResult {
     /// The object and its first bytes.
     Ranged(Object, Bytes),
     /// The server does not support range requests.
@@ -52,12 +52,12 @@ impl Object {
     pub(crate) async fn find(
         store: Arc<dyn ObjectStore>,
         path: Path,
-        way: Arc<Way>,
+        transport: Arc<Transport>,
         head: u64,
-    ) -> io::Result<Found> {
-        let mut attempts = Attempts::new(&way);
+    ) -> io::Result<OpenResult> {
+        let mut attempts = Attempts::new(&transport);
         let first = loop {
-            match get(&store, &path, &way, 0..head, None).await {
+            match get(&store, &path, &transport, 0..head, None).await {
                 Ok(found) => break Ok(found),
                 Err(failure) => {
                     if let Err(err) = attempts.again(failure).await {
@@ -69,18 +69,18 @@ impl Object {
         let (bytes, meta) = match first {
             Ok(found) => found,
             Err(err) if err.kind() == io::ErrorKind::Unsupported => {
-                return Ok(Found::Whole);
+                return Ok(OpenResult::Whole);
             }
             Err(err) if is_plain(&err) => {
                 // An empty object has no first byte, so servers reject the range.
-                match about(&store, &path, &way).await {
+                match about(&store, &path, &transport).await {
                     Ok(meta) if meta.size == 0 => (Bytes::new(), meta),
                     _ => return Err(err),
                 }
             }
             Err(err) => return Err(err),
         };
-        Ok(Found::Ranged(Self { store, path, way, meta }, bytes))
+        Ok(OpenResult::Ranged(Self { store, path, transport, meta }, bytes))
     }
 
     /// Fetches the bytes of `range`, which must be within the object.
@@ -88,14 +88,14 @@ impl Object {
     /// # Errors
     /// All attempts failed, or the object has changed.
     pub(crate) async fn fetch(&self, range: Range<u64>) -> io::Result<Bytes> {
-        let Self { store, path, way, meta } = self;
-        let mut attempts = Attempts::new(way);
+        let Self { store, path, transport, meta } = self;
+        let mut attempts = Attempts::new(transport);
         loop {
-            match get(store, path, way, range.clone(), Some(meta)).await {
+            match get(store, path, transport, range.clone(), Some(meta)).await {
                 Ok((bytes, _)) => return Ok(bytes),
                 // The object was longer when it was opened, or the store reports that this version
                 // does not exist: it was replaced.
-                Err(Failure::Final(err))
+                Err(Failure::Permanent(err))
                     if matches!(
                         err.kind(),
                         io::ErrorKind::UnexpectedEof | io::ErrorKind::NotFound
@@ -112,25 +112,25 @@ impl Object {
 /// Counts the attempts of a request.
 #[derive(Debug)]
 pub(crate) struct Attempts<'w> {
-    way: &'w Way,
+    transport: &'w Transport,
     failed: u32,
 }
 
 impl<'w> Attempts<'w> {
     /// Starts with no failed attempt.
-    pub(crate) fn new(way: &'w Way) -> Self {
-        Self { way, failed: 0 }
+    pub(crate) fn new(transport: &'w Transport) -> Self {
+        Self { transport, failed: 0 }
     }
 
     /// Pauses before the next attempt after a `failure`, or returns the error if there is to be no
     /// other attempt.
     pub(crate) async fn again(&mut self, failure: Failure) -> io::Result<()> {
         let err = match failure {
-            Failure::Final(err) => return Err(err),
-            Failure::Passing(err) => err,
+            Failure::Permanent(err) => return Err(err),
+            Failure::Transient(err) => err,
         };
         self.failed += 1;
-        let Self { way: Way { limits, .. }, failed } = *self;
+        let Self { transport: Transport { limits, .. }, failed } = *self;
         if failed >= limits.attempts {
             let what = format!("{err} (tried {failed} times)");
             return Err(io::Error::new(err.kind(), what));
@@ -145,7 +145,7 @@ impl<'w> Attempts<'w> {
 async fn get(
     store: &Arc<dyn ObjectStore>,
     path: &Path,
-    way: &Way,
+    transport: &Transport,
     range: Range<u64>,
     known: Option<&ObjectMeta>,
 ) -> Result<(Bytes, ObjectMeta), Failure> {
@@ -158,23 +158,23 @@ async fn get(
         ..GetOptions::default()
     };
     // The semaphore is never closed, so this never fails.
-    let _slot = way.slots.acquire().await;
-    let result = begin(store, path, way, options).await?;
+    let _slot = transport.slots.acquire().await;
+    let result = begin(store, path, transport, options).await?;
     let meta = result.meta.clone();
     if known.is_some_and(|known| !is_same(known, &meta)) {
         return Err(Failure::changed());
     }
     let wanted = range.start..range.end.min(meta.size);
     if result.range != wanted {
-        return Err(Failure::Passing(io::Error::other(
+        return Err(Failure::Transient(io::Error::other(
             "the server sent another range",
         )));
     }
     let mut bytes = BytesMut::new();
     let len = wanted.end - wanted.start;
-    body(result, way, len, |piece| {
+    body(result, transport, len, |chunk| {
         bytes.reserve(if bytes.is_empty() { len as usize } else { 0 });
-        bytes.extend_from_slice(piece);
+        bytes.extend_from_slice(chunk);
         Ok(())
     })
     .await?;
@@ -185,61 +185,62 @@ async fn get(
 async fn about(
     store: &Arc<dyn ObjectStore>,
     path: &Path,
-    way: &Way,
+    transport: &Transport,
 ) -> Result<ObjectMeta, Failure> {
     let options = GetOptions { head: true, ..GetOptions::default() };
-    Ok(begin(store, path, way, options).await?.meta)
+    Ok(begin(store, path, transport, options).await?.meta)
 }
 
 /// Sends a request, and waits for the answer.
 pub(crate) async fn begin(
     store: &Arc<dyn ObjectStore>,
     path: &Path,
-    way: &Way,
+    transport: &Transport,
     options: GetOptions,
 ) -> Result<GetResult, Failure> {
-    way.requests.fetch_add(1, Ordering::Relaxed);
-    let answer = time::timeout(way.limits.wait, store.get_opts(path, options)).await;
-    Ok(answer.map_err(|_| Failure::late("the server does not answer"))??)
+    transport.requests.fetch_add(1, Ordering::Relaxed);
+    let answer =
+        time::timeout(transport.limits.wait, store.get_opts(path, options)).await;
+    Ok(answer.map_err(|_| Failure::timeout("the server does not answer"))??)
 }
 
 /// Receives a body of `len` bytes, and passes its chunks to `take`.
 pub(crate) async fn body(
     result: GetResult,
-    way: &Way,
+    transport: &Transport,
     len: u64,
     mut take: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    let Limits { wait, .. } = way.limits;
+    let Limits { wait, .. } = transport.limits;
     let mut stream = result.into_stream();
     let mut came = 0;
     let all = async {
         loop {
             let next = time::timeout(wait, stream.try_next()).await;
-            let Some(piece) = next.map_err(|_| stalled(came, len))?? else { break };
-            came += piece.len() as u64;
-            way.bytes.fetch_add(piece.len() as u64, Ordering::Relaxed);
+            let Some(chunk) = next.map_err(|_| stalled(came, len))?? else { break };
+            came += chunk.len() as u64;
+            transport.bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
             if came > len {
                 let what = "the server sends more than it announced";
-                return Err(Failure::Passing(io::Error::other(what)));
+                return Err(Failure::Transient(io::Error::other(what)));
             }
-            take(&piece).map_err(Failure::Final)?;
+            take(&chunk).map_err(Failure::Permanent)?;
         }
         Ok(())
     };
-    match time::timeout(way.limits.body_time(len), all).await {
+    match time::timeout(transport.limits.body_time(len), all).await {
         Ok(done) => done?,
         Err(_) => return Err(stalled(came, len)),
     }
     if came < len {
         let what = format!("the answer breaks off after {came} of {len} bytes");
-        return Err(Failure::Passing(io::Error::other(what)));
+        return Err(Failure::Transient(io::Error::other(what)));
     }
     Ok(())
 }
 
 fn stalled(came: u64, len: u64) -> Failure {
-    Failure::late(&format!("the answer stalls after {came} of {len} bytes"))
+    Failure::timeout(&format!("the answer stalls after {came} of {len} bytes"))
 }
 
 /// Returns whether both are of the same object: compares the tags if there are any, else the length
@@ -257,7 +258,7 @@ fn is_plain(err: &io::Error) -> bool {
     matches!(err.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::Other)
 }
 
-impl Way {
+impl Transport {
     pub(crate) fn new(limits: Limits) -> Self {
         /// The maximum number of simultaneous requests.
         const SLOTS: usize = 16;

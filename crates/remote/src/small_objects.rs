@@ -12,38 +12,38 @@ use tokio::time;
 
 use crate::{
     failure::Failure,
-    object::{Attempts, Way, begin, body},
+    object::{Attempts, Transport, begin, body},
 };
 
 /// The maximum size of a small object in bytes.
-const LONGEST: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 
 /// The version of an object, which distinguishes it from a later object at the same location.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tag(UpdateVersion);
+pub struct ObjectVersion(UpdateVersion);
 
 /// The condition for writing an object.
 #[derive(Clone, Debug)]
-pub enum When {
+pub enum WriteCondition {
     /// Always; an existing object is replaced.
     Always,
     /// Only if there is no object.
-    New,
+    IfAbsent,
     /// Only if the existing object has this version.
-    Same(Tag),
+    IfUnchanged(ObjectVersion),
 }
 
 /// A small object at a path, which may not exist yet.
-pub(crate) struct Short<'c> {
+pub(crate) struct SmallObject<'c> {
     pub(crate) store: &'c Arc<dyn ObjectStore>,
     pub(crate) path: &'c Path,
-    pub(crate) way: &'c Way,
+    pub(crate) transport: &'c Transport,
 }
 
-impl Short<'_> {
+impl SmallObject<'_> {
     /// Reads the object, and its version.
-    pub(crate) async fn get(&self) -> io::Result<(Bytes, Tag)> {
-        let mut attempts = Attempts::new(self.way);
+    pub(crate) async fn get(&self) -> io::Result<(Bytes, ObjectVersion)> {
+        let mut attempts = Attempts::new(self.transport);
         loop {
             match self.get_once().await {
                 Ok(got) => return Ok(got),
@@ -52,42 +52,42 @@ impl Short<'_> {
         }
     }
 
-    async fn get_once(&self) -> Result<(Bytes, Tag), Failure> {
+    async fn get_once(&self) -> Result<(Bytes, ObjectVersion), Failure> {
         let found =
-            begin(self.store, self.path, self.way, GetOptions::default()).await?;
+            begin(self.store, self.path, self.transport, GetOptions::default()).await?;
         let meta = found.meta.clone();
-        if meta.size > LONGEST {
-            let what = format!("it has {} bytes, more than {LONGEST}", meta.size);
-            return Err(Failure::Final(io::Error::other(what)));
+        if meta.size > MAX_BYTES {
+            let what = format!("it has {} bytes, more than {MAX_BYTES}", meta.size);
+            return Err(Failure::Permanent(io::Error::other(what)));
         }
         let mut bytes = BytesMut::new();
-        body(found, self.way, meta.size, |piece| {
-            bytes.extend_from_slice(piece);
+        body(found, self.transport, meta.size, |chunk| {
+            bytes.extend_from_slice(chunk);
             Ok(())
         })
         .await?;
         let tag = UpdateVersion { e_tag: meta.e_tag, version: meta.version };
-        Ok((bytes.freeze(), Tag(tag)))
+        Ok((bytes.freeze(), ObjectVersion(tag)))
     }
 
-    /// Writes `bytes` as the object if it satisfies `when`; otherwise returns `None`. If the
+    /// Writes `bytes` as the object if it satisfies `condition`; otherwise returns `None`. If the
     /// object already has exactly these bytes, the previous attempt succeeded and only its
     /// answer was lost.
     pub(crate) async fn put(
         &self,
         bytes: &Bytes,
-        when: &When,
-    ) -> io::Result<Option<Tag>> {
-        let mut attempts = Attempts::new(self.way);
+        condition: &WriteCondition,
+    ) -> io::Result<Option<ObjectVersion>> {
+        let mut attempts = Attempts::new(self.transport);
         loop {
-            match self.put_once(bytes, when).await {
+            match self.put_once(bytes, condition).await {
                 Ok(Some(tag)) => return Ok(Some(tag)),
                 Ok(None) => break,
                 Err(failure) => attempts.again(failure).await?,
             }
         }
         match self.get().await {
-            Ok((there, tag)) => Ok((there == bytes).then_some(tag)),
+            Ok((if_exists, tag)) => Ok((if_exists == bytes).then_some(tag)),
             Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(err) => Err(err),
         }
@@ -96,23 +96,29 @@ impl Short<'_> {
     async fn put_once(
         &self,
         bytes: &Bytes,
-        when: &When,
-    ) -> Result<Option<Tag>, Failure> {
-        let mode = match when {
-            When::Always => PutMode::Overwrite,
-            When::New => PutMode::Create,
-            When::Same(Tag(version)) => PutMode::Update(version.clone()),
+        condition: &WriteCondition,
+    ) -> Result<Option<ObjectVersion>, Failure> {
+        let mode = match condition {
+            WriteCondition::Always => PutMode::Overwrite,
+            WriteCondition::IfAbsent => PutMode::Create,
+            WriteCondition::IfUnchanged(ObjectVersion(version)) => {
+                PutMode::Update(version.clone())
+            }
         };
         let options = PutOptions { mode, ..PutOptions::default() };
         let put =
             self.store.put_opts(self.path, PutPayload::from(bytes.clone()), options);
-        let time = self.way.limits.body_time(bytes.len() as u64);
+        let time = self.transport.limits.body_time(bytes.len() as u64);
         let put = time::timeout(time, put).await;
-        match put.map_err(|_| Failure::late("the server does not answer"))? {
-            Ok(done) => Ok(Some(Tag(done.into()))),
+        match put.map_err(|_| Failure::timeout("the server does not answer"))? {
+            Ok(done) => Ok(Some(ObjectVersion(done.into()))),
             Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => Ok(None),
             // Stores report a deleted object in one of these two ways.
-            Err(Error::NotFound { .. }) if matches!(when, When::Same(_)) => Ok(None),
+            Err(Error::NotFound { .. })
+                if matches!(condition, WriteCondition::IfUnchanged(_)) =>
+            {
+                Ok(None)
+            }
             Err(err) => Err(err.into()),
         }
     }
@@ -135,18 +141,34 @@ mod tests {
     fn only_one_of_two_conditional_writers_succeeds() {
         run(async {
             let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
-            let (path, way) = (Path::from("a/lock"), Way::new(Limits::default()));
-            let short = Short { store: &store, path: &path, way: &way };
+            let (path, transport) =
+                (Path::from("a/lock"), Transport::new(Limits::default()));
+            let short =
+                SmallObject { store: &store, path: &path, transport: &transport };
             let [one, two, three] = ["one", "two", "three"].map(Bytes::from);
-            let first = short.put(&one, &When::New).await.unwrap().unwrap();
-            assert!(short.put(&two, &When::New).await.unwrap().is_none());
+            let first =
+                short.put(&one, &WriteCondition::IfAbsent).await.unwrap().unwrap();
+            assert!(
+                short.put(&two, &WriteCondition::IfAbsent).await.unwrap().is_none()
+            );
             // As if the first answer had been lost.
-            assert!(short.put(&one, &When::New).await.unwrap().is_some());
-            let second = short.put(&two, &When::Same(first.clone())).await.unwrap();
-            assert!(short.put(&three, &When::Same(first)).await.unwrap().is_none());
-            let (there, tag) = short.get().await.unwrap();
-            assert_eq!((there, Some(tag)), (two, second));
-            short.put(&three, &When::Always).await.unwrap().unwrap();
+            assert!(
+                short.put(&one, &WriteCondition::IfAbsent).await.unwrap().is_some()
+            );
+            let second = short
+                .put(&two, &WriteCondition::IfUnchanged(first.clone()))
+                .await
+                .unwrap();
+            assert!(
+                short
+                    .put(&three, &WriteCondition::IfUnchanged(first))
+                    .await
+                    .unwrap()
+                    .is_none()
+            );
+            let (if_exists, tag) = short.get().await.unwrap();
+            assert_eq!((if_exists, Some(tag)), (two, second));
+            short.put(&three, &WriteCondition::Always).await.unwrap().unwrap();
             assert_eq!(short.get().await.unwrap().0, three);
         });
     }
@@ -155,12 +177,20 @@ mod tests {
     fn deleted_object_does_not_satisfy_its_version() {
         run(async {
             let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
-            let (path, way) = (Path::from("lock"), Way::new(Limits::default()));
-            let short = Short { store: &store, path: &path, way: &way };
-            let tag =
-                short.put(&Bytes::from("one"), &When::New).await.unwrap().unwrap();
+            let (path, transport) =
+                (Path::from("lock"), Transport::new(Limits::default()));
+            let short =
+                SmallObject { store: &store, path: &path, transport: &transport };
+            let tag = short
+                .put(&Bytes::from("one"), &WriteCondition::IfAbsent)
+                .await
+                .unwrap()
+                .unwrap();
             store.delete(&path).await.unwrap();
-            let put = short.put(&Bytes::from("two"), &When::Same(tag)).await.unwrap();
+            let put = short
+                .put(&Bytes::from("two"), &WriteCondition::IfUnchanged(tag))
+                .await
+                .unwrap();
             assert!(put.is_none());
             let err = short.get().await.unwrap_err();
             assert_eq!(err.kind(), io::ErrorKind::NotFound);

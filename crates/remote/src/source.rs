@@ -8,10 +8,10 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
 use crate::{
+    chunk::Chunk,
+    chunk_cache::{ChunkCache, MAX_BYTES},
     object::Object,
-    piece::Piece,
-    pieces::{LONGEST, Pieces},
-    streams::Streams,
+    read_ahead::ReadAhead,
 };
 
 /// An object that is read by ranges.
@@ -28,8 +28,8 @@ pub(crate) struct RemoteSource {
 
 #[derive(Debug)]
 struct State {
-    pieces: Pieces,
-    streams: Streams,
+    chunks: ChunkCache,
+    read_ahead: ReadAhead,
 }
 
 impl RemoteSource {
@@ -40,27 +40,27 @@ impl RemoteSource {
         runtime: Handle,
         shares: Arc<()>,
     ) -> Self {
-        let mut pieces = Pieces::new(object.meta.size);
+        let mut chunks = ChunkCache::new(object.meta.size);
         if !head.is_empty() {
-            pieces.insert(Piece::here(0, head));
+            chunks.insert(Chunk::here(0, head));
         }
-        let state = Mutex::new(State { pieces, streams: Streams::default() });
+        let state = Mutex::new(State { chunks, read_ahead: ReadAhead::default() });
         Self { object: Arc::new(object), runtime, state, shares }
     }
 
     /// Starts to fetch `range`.
-    fn fetch(&self, range: Range<u64>) -> Arc<Piece> {
-        let (piece, promise) = Piece::coming(range.clone());
+    fn fetch(&self, range: Range<u64>) -> Arc<Chunk> {
+        let (chunk, promise) = Chunk::coming(range.clone());
         let object = self.object.clone();
         self.runtime.spawn(async move { promise.keep(object.fetch(range).await) });
-        piece
+        chunk
     }
 
     /// Returns how many bytes this source may cache.
     fn most(&self) -> u64 {
         // The client has one reference itself.
         let sources = (Arc::strong_count(&self.shares) as u64).saturating_sub(1).max(1);
-        (self.object.way.limits.kept_bytes / sources).max(2 * LONGEST)
+        (self.object.transport.limits.kept_bytes / sources).max(2 * MAX_BYTES)
     }
 }
 
@@ -78,34 +78,34 @@ impl Source for RemoteSource {
         let most = self.most();
         let covering = if end - start > most / 2 {
             // It is too long for the cache, so it is fetched only for this call.
-            Pieces::new(len).cover(start..end, |range| self.fetch(range))
+            ChunkCache::new(len).cover(start..end, |range| self.fetch(range))
         } else {
             let mut state = self.state.lock();
-            let State { pieces, streams } = &mut *state;
-            let covering = pieces.cover(start..end, |range| self.fetch(range));
-            if let Some(ahead) = streams.read(&(start..end), most / 4) {
+            let State { chunks, read_ahead } = &mut *state;
+            let covering = chunks.cover(start..end, |range| self.fetch(range));
+            if let Some(ahead) = read_ahead.read(&(start..end), most / 4) {
                 let ahead = ahead.start.min(len)..ahead.end.min(len);
-                pieces.cover(ahead, |range| self.fetch(range));
+                chunks.cover(ahead, |range| self.fetch(range));
             }
-            pieces.shrink(most);
+            chunks.shrink(most);
             covering
         };
-        if let [piece] = &*covering {
-            let at = (start - piece.range.start) as usize;
-            return Ok(piece.wait()?.slice(at..at + (end - start) as usize));
+        if let [chunk] = &*covering {
+            let at = (start - chunk.range.start) as usize;
+            return Ok(chunk.wait()?.slice(at..at + (end - start) as usize));
         }
         let mut bytes = BytesMut::new();
-        for piece in covering {
-            let here = piece.wait()?;
-            let from = start.max(piece.range.start) - piece.range.start;
-            let to = end.min(piece.range.end) - piece.range.start;
+        for chunk in covering {
+            let here = chunk.wait()?;
+            let from = start.max(chunk.range.start) - chunk.range.start;
+            let to = end.min(chunk.range.end) - chunk.range.start;
             bytes.extend_from_slice(&here.slice(from as usize..to as usize));
         }
         Ok(bytes.freeze())
     }
 
     fn release(&self, range: Range<u64>) {
-        self.state.lock().pieces.release(&range);
+        self.state.lock().chunks.release(&range);
     }
 }
 

@@ -17,16 +17,16 @@ use tokio::time;
 
 use crate::{
     failure::Failure,
-    object::{Attempts, Way},
+    object::{Attempts, Transport},
 };
 
 /// What happens if the object already exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum There {
+pub enum IfExists {
     /// It is kept, and an error is returned.
-    Stays,
+    Fail,
     /// It is replaced.
-    Goes,
+    Replace,
 }
 
 /// The minimum size of a part of an upload; shorter files are sent with one request.
@@ -34,14 +34,14 @@ const PART: u64 = 16 << 20;
 /// The maximum number of parts that all stores accept.
 const PARTS: u64 = 9_000;
 /// The number of parts that are sent at the same time.
-const LANES: usize = 4;
+const CONCURRENT_PARTS: usize = 4;
 
 /// The destination of a file.
 pub(crate) struct Upload<'c> {
     pub(crate) store: &'c Arc<dyn ObjectStore>,
     pub(crate) path: &'c Path,
-    pub(crate) way: &'c Way,
-    pub(crate) there: There,
+    pub(crate) transport: &'c Transport,
+    pub(crate) if_exists: IfExists,
 }
 
 impl Upload<'_> {
@@ -51,18 +51,18 @@ impl Upload<'_> {
     /// `AlreadyExists` if it exists and must not be replaced, or any error of a request.
     pub(crate) async fn send(&self, file: &mut File) -> io::Result<()> {
         let len = file.metadata()?.len();
-        let mut attempts = Attempts::new(self.way);
+        let mut attempts = Attempts::new(self.transport);
         let mut may_be_there = false;
         while let Err(failure) = self.send_once(file, len).await {
             // The object may be complete, and only the answer lost.
-            may_be_there |= matches!(failure, Failure::Passing(_));
+            may_be_there |= matches!(failure, Failure::Transient(_));
             if may_be_there && self.holds(file, len).await? {
                 return Ok(());
             }
             attempts.again(failure).await?;
         }
-        let there = self.found().await.map_err(Failure::into_error)?;
-        if there.is_none_or(|there| there.size != len) {
+        let if_exists = self.found().await.map_err(Failure::into_error)?;
+        if if_exists.is_none_or(|if_exists| if_exists.size != len) {
             let what = "the store confirmed the upload, but has no complete object";
             return Err(io::Error::other(what));
         }
@@ -70,18 +70,19 @@ impl Upload<'_> {
     }
 
     async fn send_once(&self, file: &mut File, len: u64) -> Result<(), Failure> {
-        file.rewind().map_err(Failure::Final)?;
+        file.rewind().map_err(Failure::Permanent)?;
         let part = len.div_ceil(PARTS).max(PART);
-        match len <= part {
-            true => self.send_at_once(read(file, len).map_err(Failure::Final)?).await,
-            false => self.send_in_parts(file, len, part).await,
+        if len <= part {
+            self.send_at_once(read(file, len).map_err(Failure::Permanent)?).await
+        } else {
+            self.send_in_parts(file, len, part).await
         }
     }
 
     /// Returns whether the object has the contents of `file`; `false` if it cannot be compared.
     async fn holds(&self, file: &mut File, len: u64) -> io::Result<bool> {
         match self.found().await {
-            Ok(Some(there)) if there.size == len => {}
+            Ok(Some(if_exists)) if if_exists.size == len => {}
             _ => return Ok(false),
         }
         file.rewind()?;
@@ -90,8 +91,8 @@ impl Upload<'_> {
             let wanted = read(file, PART.min(len - start))?;
             let end = start + wanted.len() as u64;
             let get = self.store.get_range(self.path, start..end);
-            match within(self.way.limits.body_time(end - start), get).await {
-                Ok(there) if there == wanted => start = end,
+            match within(self.transport.limits.body_time(end - start), get).await {
+                Ok(if_exists) if if_exists == wanted => start = end,
                 _ => return Ok(false),
             }
         }
@@ -102,9 +103,9 @@ impl Upload<'_> {
     pub(crate) async fn found(&self) -> Result<Option<ObjectMeta>, Failure> {
         let options = GetOptions { head: true, ..GetOptions::default() };
         let head = self.store.get_opts(self.path, options);
-        match within(self.way.limits.wait, head).await {
+        match within(self.transport.limits.wait, head).await {
             Ok(found) => Ok(Some(found.meta)),
-            Err(Failure::Final(err)) if err.kind() == io::ErrorKind::NotFound => {
+            Err(Failure::Permanent(err)) if err.kind() == io::ErrorKind::NotFound => {
                 Ok(None)
             }
             Err(failure) => Err(failure),
@@ -112,16 +113,16 @@ impl Upload<'_> {
     }
 
     async fn send_at_once(&self, bytes: Bytes) -> Result<(), Failure> {
-        let time = self.way.limits.body_time(bytes.len() as u64);
+        let time = self.transport.limits.body_time(bytes.len() as u64);
         let put = |mode| {
             let payload = PutPayload::from(bytes.clone());
             let options = PutOptions { mode, ..PutOptions::default() };
             within(time, self.store.put_opts(self.path, payload, options))
         };
-        if self.there == There::Stays {
+        if self.if_exists == IfExists::Fail {
             match put(PutMode::Create).await {
                 // The store has no conditional writes.
-                Err(Failure::Final(err))
+                Err(Failure::Permanent(err))
                     if err.kind() == io::ErrorKind::Unsupported =>
                 {
                     self.refuse_existing().await?;
@@ -138,14 +139,14 @@ impl Upload<'_> {
         len: u64,
         part: u64,
     ) -> Result<(), Failure> {
-        if self.there == There::Stays {
+        if self.if_exists == IfExists::Fail {
             self.refuse_existing().await?;
         }
         let begun = self.store.put_multipart(self.path);
-        let mut upload = within(self.way.limits.wait, begun).await?;
+        let mut upload = within(self.transport.limits.wait, begun).await?;
         let sent = match self.send_parts(&mut *upload, file, len, part).await {
             Ok(()) => {
-                let time = self.way.limits.body_time(len);
+                let time = self.transport.limits.body_time(len);
                 within(time, upload.complete()).await.map(drop)
             }
             Err(failure) => Err(failure),
@@ -153,7 +154,7 @@ impl Upload<'_> {
         if sent.is_err() {
             // The uploaded parts are unusable and cost money. If deleting them fails, too, the
             // first error is returned.
-            let _ = within(self.way.limits.wait, upload.abort()).await;
+            let _ = within(self.transport.limits.wait, upload.abort()).await;
         }
         sent
     }
@@ -168,26 +169,26 @@ impl Upload<'_> {
         let mut lanes = FuturesUnordered::new();
         let mut left = len;
         while left > 0 || !lanes.is_empty() {
-            if left > 0 && lanes.len() < LANES {
-                let bytes = read(file, left.min(part)).map_err(Failure::Final)?;
+            if left > 0 && lanes.len() < CONCURRENT_PARTS {
+                let bytes = read(file, left.min(part)).map_err(Failure::Permanent)?;
                 left -= bytes.len() as u64;
-                let time = self.way.limits.body_time(bytes.len() as u64);
+                let time = self.transport.limits.body_time(bytes.len() as u64);
                 lanes.push(within(time, upload.put_part(bytes.into())));
             } else if let Some(done) = lanes.next().await {
                 done?;
             }
         }
-        match self.there {
+        match self.if_exists {
             // Another process may have created it meanwhile.
-            There::Stays => self.refuse_existing().await,
-            There::Goes => Ok(()),
+            IfExists::Fail => self.refuse_existing().await,
+            IfExists::Replace => Ok(()),
         }
     }
 
     async fn refuse_existing(&self) -> Result<(), Failure> {
         match self.found().await? {
             None => Ok(()),
-            Some(_) => Err(Failure::Final(io::Error::new(
+            Some(_) => Err(Failure::Permanent(io::Error::new(
                 io::ErrorKind::AlreadyExists,
                 "it exists already",
             ))),
@@ -201,7 +202,7 @@ async fn within<T>(
     doing: impl Future<Output = object_store::Result<T>>,
 ) -> Result<T, Failure> {
     let done = time::timeout(time, doing).await;
-    Ok(done.map_err(|_| Failure::late("the server does not answer"))??)
+    Ok(done.map_err(|_| Failure::timeout("the server does not answer"))??)
 }
 
 /// Reads the next `len` bytes of `file`.

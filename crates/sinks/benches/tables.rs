@@ -13,8 +13,8 @@ use arrow_schema::{Field, Schema};
 use divan::{Bencher, counter::BytesCount};
 use logtool_core::{TableSink, Topic, time_field};
 use logtool_sinks::{
-    CsvOptions, CsvSink, Existing, FileNames, IpcSink, JsonLinesSink, NameStyle,
-    Outputs, ParquetSink, Room,
+    CsvOptions, CsvSink, Existing, FileNames, IpcSink, JsonLinesSink, MemoryBudget,
+    NameStyle, Outputs, ParquetSink,
 };
 
 fn main() {
@@ -41,14 +41,19 @@ fn jsonl(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn ipc(bencher: Bencher<'_, '_>) {
     write(bencher, |outputs, names| {
-        Box::new(IpcSink::new(outputs, names, BTreeMap::new(), Room::default()))
+        Box::new(IpcSink::new(outputs, names, BTreeMap::new(), MemoryBudget::default()))
     });
 }
 
 #[divan::bench]
 fn parquet(bencher: Bencher<'_, '_>) {
     write(bencher, |outputs, names| {
-        Box::new(ParquetSink::new(outputs, names, BTreeMap::new(), Room::default()))
+        Box::new(ParquetSink::new(
+            outputs,
+            names,
+            BTreeMap::new(),
+            MemoryBudget::default(),
+        ))
     });
 }
 

@@ -19,7 +19,7 @@ pub(crate) enum TimeForm {
 
 impl TimeForm {
     /// Returns the form for `field`, or `None` if it is not a column of times.
-    pub(crate) fn of(field: &Field) -> Option<Self> {
+    pub(crate) fn for_field(field: &Field) -> Option<Self> {
         let DataType::Timestamp(unit, zone) = field.data_type() else { return None };
         let unit = match field.metadata().get(TIME_UNIT).map(String::as_str) {
             Some("us") => TimeUnit::Microsecond,

@@ -23,7 +23,7 @@ use crate::{
     file_name::FileNames,
     json::PIECE_BYTES,
     parallel_rows::format_in_parallel,
-    staged::{Outputs, Staged},
+    staged::{Outputs, StagedFile},
     text_buffer::TextBuffer,
 };
 
@@ -104,7 +104,7 @@ impl TableSink for CsvSink {
 
 /// Writes one CSV file.
 struct CsvWriter {
-    staged: Staged,
+    staged: StagedFile,
     schema: SchemaRef,
     options: CsvOptions,
     rows: CsvRows,
@@ -113,7 +113,7 @@ struct CsvWriter {
 }
 
 impl CsvWriter {
-    fn new(staged: Staged, schema: &SchemaRef, options: CsvOptions) -> Self {
+    fn new(staged: StagedFile, schema: &SchemaRef, options: CsvOptions) -> Self {
         let mut rows = CsvRows::new(schema, options);
         rows.header(schema, options);
         Self { staged, schema: schema.clone(), options, rows, more: Vec::new() }
@@ -180,7 +180,7 @@ impl CsvRows {
     fn write(
         &mut self,
         batch: &RecordBatch,
-        mut staged: Option<&mut Staged>,
+        mut staged: Option<&mut StagedFile>,
     ) -> Result<()> {
         for (column, values) in self.columns.iter_mut().zip(batch.columns()) {
             column.nulls =
@@ -223,7 +223,7 @@ impl CsvRows {
     }
 
     /// Writes the text so far into `staged`.
-    fn hand_over(&mut self, staged: &mut Staged) -> Result<()> {
+    fn hand_over(&mut self, staged: &mut StagedFile) -> Result<()> {
         staged.write_all(self.text.as_bytes())?;
         self.text.clear();
         self.columns.iter_mut().for_each(|column| column.cell.forget());

@@ -56,7 +56,10 @@ impl FileNames {
 
     /// Uses names that were chosen before: `stems` maps the name and instance of a topic to its
     /// name without extension.
-    pub fn given(style: NameStyle, stems: BTreeMap<(String, u32), String>) -> Self {
+    pub fn from_stems(
+        style: NameStyle,
+        stems: BTreeMap<(String, u32), String>,
+    ) -> Self {
         Self { style, stems }
     }
 
@@ -85,10 +88,10 @@ impl FileNames {
 
 /// Returns a file name without extension, which may not be unique.
 fn stem(style: &NameStyle, name: &str, instance: u32) -> String {
-    let topic = plain(name.strip_prefix('/').unwrap_or(name));
+    let topic = ascii_only(name.strip_prefix('/').unwrap_or(name));
     let mut stem = match style {
         NameStyle::Prefixed(prefix) => {
-            format!("{}_{topic}_{instance}", harmless(prefix))
+            format!("{}_{topic}_{instance}", without_separators(prefix))
         }
         NameStyle::FirstBare | NameStyle::Index if instance == 0 => topic,
         NameStyle::Topic | NameStyle::FirstBare | NameStyle::Index => {
@@ -109,17 +112,17 @@ fn stem(style: &NameStyle, name: &str, instance: u32) -> String {
 }
 
 /// Replaces each character of `name` except ASCII letters, digits, `-` and `.` by an underscore.
-fn plain(name: &str) -> String {
+fn ascii_only(name: &str) -> String {
     let keep = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    let mut plain: String =
+    let mut ascii_only: String =
         name.chars().map(|c| if keep(c) { c } else { '_' }).collect();
-    let end = plain.trim_end_matches('.').len();
-    plain.replace_range(end.., &"_".repeat(plain.len() - end));
-    if plain.is_empty() { "_".to_owned() } else { plain }
+    let end = ascii_only.trim_end_matches('.').len();
+    ascii_only.replace_range(end.., &"_".repeat(ascii_only.len() - end));
+    if ascii_only.is_empty() { "_".to_owned() } else { ascii_only }
 }
 
 /// Replaces each character of `name` that cannot be in a file name by an underscore.
-fn harmless(name: &str) -> String {
+fn without_separators(name: &str) -> String {
     let bad = |c: char| c.is_control() || matches!(c, '/' | '\\');
     name.chars().map(|c| if bad(c) { '_' } else { c }).collect()
 }

@@ -10,11 +10,11 @@ use logtool_core::{Result, TableSink, TableWriter, Topic};
 use crate::{
     error::from_arrow,
     file_name::FileNames,
+    memory_budget::MemoryBudget,
     one_dictionary::OneDictionary,
     provenance::table_metadata,
-    room::Room,
     row_buffer::RowBuffer,
-    staged::{Outputs, Staged},
+    staged::{Outputs, StagedFile},
 };
 
 /// Writes one Arrow IPC file for each topic, or an IPC stream to standard output. Columns of
@@ -24,19 +24,19 @@ pub struct IpcSink {
     outputs: Arc<Outputs>,
     names: FileNames,
     metadata: BTreeMap<String, String>,
-    room: Room,
+    budget: MemoryBudget,
 }
 
 impl IpcSink {
     /// Creates a sink that writes files with `names` among `outputs`, with `metadata` in each of
-    /// them. It buffers at most `room` of rows for each table.
+    /// them. It buffers at most `budget` of rows for each table.
     pub fn new(
         outputs: Arc<Outputs>,
         names: FileNames,
         metadata: BTreeMap<String, String>,
-        room: Room,
+        budget: MemoryBudget,
     ) -> Self {
-        Self { outputs, names, metadata, room }
+        Self { outputs, names, metadata, budget }
     }
 }
 
@@ -45,12 +45,13 @@ impl TableSink for IpcSink {
         let staged = self.outputs.create(&self.names.file_name(topic, "arrow"))?;
         let schema = file_schema(topic, schema, &self.metadata);
         let out = BufWriter::with_capacity(32 << 10, staged);
-        let writer = match self.outputs.is_stdout() {
-            true => StreamWriter::try_new(out, &schema).map(Writer::Stream),
-            false => FileWriter::try_new(out, &schema).map(Writer::File),
+        let writer = if self.outputs.is_stdout() {
+            StreamWriter::try_new(out, &schema).map(Writer::Stream)
+        } else {
+            FileWriter::try_new(out, &schema).map(Writer::File)
         };
         let writer = writer.map_err(from_arrow)?;
-        let buffer = RowBuffer::new(&schema, self.room.bytes().min(BATCH_BYTES));
+        let buffer = RowBuffer::new(&schema, self.budget.bytes().min(BATCH_BYTES));
         let dictionaries = OneDictionary::new(&schema)?;
         Ok(Box::new(IpcWriter { dictionaries, writer, buffer }))
     }
@@ -64,8 +65,8 @@ struct IpcWriter {
 
 /// The two forms of Arrow IPC: a stream is read in order, a file from its end.
 enum Writer {
-    File(FileWriter<BufWriter<Staged>>),
-    Stream(StreamWriter<BufWriter<Staged>>),
+    File(FileWriter<BufWriter<StagedFile>>),
+    Stream(StreamWriter<BufWriter<StagedFile>>),
 }
 
 /// The target size of batches, if the memory budget allows it. Each batch costs some 100 bytes
@@ -74,7 +75,7 @@ const BATCH_BYTES: usize = 1 << 20;
 
 impl TableWriter for IpcWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let batch = self.dictionaries.applied(batch)?;
+        let batch = self.dictionaries.apply(batch)?;
         let Self { writer, buffer, .. } = self;
         buffer.push(&batch, |rows| writer.write(rows))
     }

@@ -11,7 +11,7 @@ use crate::{
     infinities::Infinities,
     json::{JsonRows, PIECE_BYTES},
     parallel_rows::format_in_parallel,
-    staged::{Outputs, Staged},
+    staged::{Outputs, StagedFile},
 };
 
 /// Writes one JSON Lines file for each topic. [`JsonRows`] describes their contents.
@@ -49,7 +49,7 @@ impl TableSink for JsonLinesSink {
 }
 
 struct JsonLinesWriter {
-    staged: Staged,
+    staged: StagedFile,
     text: Vec<u8>,
     /// Buffers for the slices of long batches.
     more: Vec<Vec<u8>>,
@@ -88,7 +88,7 @@ fn write(
     batch: &RecordBatch,
     infinities: &Infinities,
     text: &mut Vec<u8>,
-    mut staged: Option<&mut Staged>,
+    mut staged: Option<&mut StagedFile>,
 ) -> Result<()> {
     let rows = JsonRows::with_infinities(batch, infinities)?;
     for row in 0..rows.rows() {
@@ -107,7 +107,7 @@ fn write(
 }
 
 /// Writes `text` to the file and clears it.
-fn hand_over(text: &mut Vec<u8>, staged: &mut Staged) -> Result<()> {
+fn hand_over(text: &mut Vec<u8>, staged: &mut StagedFile) -> Result<()> {
     staged.write_all(text)?;
     text.clear();
     Ok(())

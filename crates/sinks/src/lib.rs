@@ -49,8 +49,8 @@ mod jsonl;
 
 mod memory_size;
 
+mod memory_budget;
 mod one_dictionary;
-mod room;
 mod row_buffer;
 
 mod ipc;
@@ -73,17 +73,19 @@ pub use crate::{
     ipc::IpcSink,
     json::{JsonColumn, JsonRows},
     jsonl::JsonLinesSink,
+    memory_budget::MemoryBudget,
     parquet::{Floats, ParquetSink},
     partition::Partition,
     png::{PngColor, PngImage, encode_png},
-    points::{Per, PointColor, PointFormat, PointOptions, PointSink, has_points},
+    points::{
+        PointColor, PointFormat, PointOptions, PointSink, PointsPerFile, has_points,
+    },
     px4::{
         Px4Change, Px4Message, Px4Metadata, Px4Position, Px4Sink, Px4TaggedMessage,
         Px4Value,
     },
-    room::Room,
     spark::SparkSink,
-    staged::{Abandoned, Existing, Outputs, Staged},
+    staged::{AbandonGuard, Existing, Outputs, StagedFile},
     tracks::{
         Fix, PositionReader, TrackFormat, TrackMode, TrackModes, TrackSink,
         position_columns,

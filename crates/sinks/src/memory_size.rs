@@ -20,31 +20,28 @@ pub(crate) fn rows_of(batch: &RecordBatch, wanted: u64) -> usize {
     }
     while few + 1 < enough {
         let middle = few.midpoint(enough);
-        match bits(batch, 0..middle) < wanted {
-            true => few = middle,
-            false => enough = middle,
-        }
+        if bits(batch, 0..middle) < wanted { few = middle } else { enough = middle }
     }
     enough
 }
 
 /// Returns the size of a value of a type in bits, and whether all values have that size. Otherwise
 /// it is only the fixed part.
-pub(crate) fn bits_a_row(data_type: &DataType) -> (u64, bool) {
+pub(crate) fn bits_per_row(data_type: &DataType) -> (u64, bool) {
     let bytes = |bytes: usize| 8 * bytes as u64;
     match data_type {
         DataType::Null => (0, true),
         DataType::Boolean => (1, true),
         DataType::Utf8 | DataType::Binary | DataType::List(_) => (32, false),
-        DataType::Dictionary(keys, _) => bits_a_row(keys),
+        DataType::Dictionary(keys, _) => bits_per_row(keys),
         DataType::FixedSizeBinary(len) => (bytes((*len).max(0) as usize), true),
         DataType::FixedSizeList(item, len) => {
-            let (bits, is_all) = bits_a_row(item.data_type());
+            let (bits, is_all) = bits_per_row(item.data_type());
             (bits.saturating_mul((*len).max(0) as u64), is_all)
         }
         DataType::Struct(fields) => {
             fields.iter().fold((0_u64, true), |(bits, is_all), field| {
-                let (more, is_all_of_it) = bits_a_row(field.data_type());
+                let (more, is_all_of_it) = bits_per_row(field.data_type());
                 (bits.saturating_add(more), is_all && is_all_of_it)
             })
         }
@@ -53,7 +50,7 @@ pub(crate) fn bits_a_row(data_type: &DataType) -> (u64, bool) {
 }
 
 fn bits_of(array: &dyn Array, rows: Range<usize>) -> u64 {
-    let (bits, is_all) = bits_a_row(array.data_type());
+    let (bits, is_all) = bits_per_row(array.data_type());
     let fixed = bits.saturating_mul(rows.len() as u64);
     if is_all {
         return fixed;

@@ -21,14 +21,14 @@ use parquet::{arrow::ArrowSchemaConverter, file::writer::SerializedFileWriter};
 use crate::{
     error::from_parquet,
     file_name::FileNames,
+    memory_budget::MemoryBudget,
     parquet::{
         properties::properties,
         row_groups::{FieldEncoder, RowGroups},
     },
     provenance::table_metadata,
-    room::Room,
     row_buffer::RowBuffer,
-    staged::{Outputs, Staged},
+    staged::{Outputs, StagedFile},
 };
 
 pub use self::properties::Floats;
@@ -39,20 +39,20 @@ pub struct ParquetSink {
     outputs: Arc<Outputs>,
     names: FileNames,
     metadata: BTreeMap<String, String>,
-    room: Room,
+    budget: MemoryBudget,
     floats: Floats,
 }
 
 impl ParquetSink {
     /// Creates a sink that writes files with `names` among `outputs`, with `metadata` in each of
-    /// them. It buffers at most `room` of rows for each table.
+    /// them. It buffers at most `budget` of rows for each table.
     pub fn new(
         outputs: Arc<Outputs>,
         names: FileNames,
         metadata: BTreeMap<String, String>,
-        room: Room,
+        budget: MemoryBudget,
     ) -> Self {
-        Self { outputs, names, metadata, room, floats: Floats::default() }
+        Self { outputs, names, metadata, budget, floats: Floats::default() }
     }
 
     /// Writes floats with the encoding `floats`.
@@ -65,30 +65,30 @@ impl TableSink for ParquetSink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         let staged = self.outputs.create(&self.names.file_name(topic, "parquet"))?;
         let metadata = table_metadata(topic, &self.metadata);
-        let (floats, room) = (self.floats, self.room);
-        let writer = ParquetWriter::new(staged, schema, metadata, floats, room)?;
+        let (floats, budget) = (self.floats, self.budget);
+        let writer = ParquetWriter::new(staged, schema, metadata, floats, budget)?;
         Ok(Box::new(writer))
     }
 }
 
 /// Row groups grow up to this size if the memory budget is smaller. A file has at most 32,767 row
 /// groups, and the writer keeps some kilobytes for each.
-const ROW_GROUP: usize = 16 << 20;
+const ROW_GROUP_BYTES: usize = 16 << 20;
 
 /// Writes one Parquet file.
 ///
 /// Rows are buffered until they fill a row group. Encoding takes far more memory than the rows
 /// themselves, so no encoder exists while rows are collected.
 pub(crate) struct ParquetWriter {
-    file: SerializedFileWriter<Slot>,
+    file: SerializedFileWriter<FinishableFile>,
     groups: RowGroups,
     buffer: RowBuffer,
 }
 
 /// The file, or `None` after it is finished.
-struct Slot(Option<Staged>);
+struct FinishableFile(Option<StagedFile>);
 
-impl Write for Slot {
+impl Write for FinishableFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let Some(file) = &mut self.0 else {
             return Err(io::Error::other("the file is finished"));
@@ -97,17 +97,17 @@ impl Write for Slot {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.as_mut().map_or(Ok(()), Staged::flush)
+        self.0.as_mut().map_or(Ok(()), StagedFile::flush)
     }
 }
 
 impl ParquetWriter {
     pub(crate) fn new(
-        staged: Staged,
+        staged: StagedFile,
         schema: &SchemaRef,
         metadata: BTreeMap<String, String>,
         floats: Floats,
-        room: Room,
+        budget: MemoryBudget,
     ) -> Result<Self> {
         let columns =
             ArrowSchemaConverter::new().convert(schema).map_err(from_parquet)?;
@@ -116,12 +116,12 @@ impl ParquetWriter {
         let fields = fields.map(|field| FieldEncoder::new(field, &properties));
         let groups = RowGroups::new(fields.collect::<Result<_>>()?);
         let file = SerializedFileWriter::new(
-            Slot(Some(staged)),
+            FinishableFile(Some(staged)),
             columns.root_schema_ptr(),
             properties,
         );
         let file = file.map_err(from_parquet)?;
-        let buffer = RowBuffer::new(schema, room.bytes()).growing_to(ROW_GROUP);
+        let buffer = RowBuffer::new(schema, budget.bytes()).growing_to(ROW_GROUP_BYTES);
         Ok(Self { file, groups, buffer })
     }
 }
@@ -138,7 +138,7 @@ impl TableWriter for ParquetWriter {
         groups.write_rest(file)?;
         // Not `into_inner`, which converts an I/O error to a string.
         self.file.finish().map_err(from_parquet)?;
-        self.file.inner_mut().0.take().map_or(Ok(()), Staged::finish)
+        self.file.inner_mut().0.take().map_or(Ok(()), StagedFile::finish)
     }
 }
 

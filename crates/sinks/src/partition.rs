@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
     log: String,
-    begun_in: PathBuf,
+    staging_dir: PathBuf,
     kind: Kind,
 }
 
@@ -33,32 +33,32 @@ enum Kind {
 
 impl Partition {
     /// Creates the partition of the log called `log`, which must be a valid folder name. Files are
-    /// written in the folder `begun_in` until they are complete.
-    pub fn new(log: impl Into<String>, begun_in: impl Into<PathBuf>) -> Self {
-        Self { log: log.into(), begun_in: begun_in.into(), kind: Kind::Table }
+    /// written in the folder `staging_dir` until they are complete.
+    pub fn new(log: impl Into<String>, staging_dir: impl Into<PathBuf>) -> Self {
+        Self { log: log.into(), staging_dir: staging_dir.into(), kind: Kind::Table }
     }
 
     /// Returns paths directly in the data set, for logs that are one file: they have no partition.
     #[must_use]
-    pub fn whole(mut self) -> Self {
+    pub fn unpartitioned(mut self) -> Self {
         self.kind = Kind::File;
         self
     }
 
     /// Puts all files into the folder `log=<name>`, for files that are only useful together.
     #[must_use]
-    pub fn together(mut self) -> Self {
+    pub fn in_log_folder(mut self) -> Self {
         self.kind = Kind::Log;
         self
     }
 
     /// Returns the folder in which unfinished files are written.
-    pub(crate) fn begun_in(&self) -> &Path {
-        &self.begun_in
+    pub(crate) fn staging_dir(&self) -> &Path {
+        &self.staging_dir
     }
 
     /// Returns the path in the data set of the file that a sink calls `name`.
-    pub(crate) fn place(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         let log = &self.log;
         match (name.split_once('/'), name.rsplit_once('.')) {
             _ if self.kind == Kind::File => name.to_owned(),
@@ -76,19 +76,19 @@ mod tests {
 
     #[test]
     fn files_of_a_log_share_one_folder() {
-        let partition = Partition::new("flight_7", "x").together();
-        assert_eq!(partition.place("gps.parquet"), "log=flight_7/gps.parquet");
-        assert_eq!(Partition::new("a", "x").whole().place("a.mcap"), "a.mcap");
+        let partition = Partition::new("flight_7", "x").in_log_folder();
+        assert_eq!(partition.path("gps.parquet"), "log=flight_7/gps.parquet");
+        assert_eq!(Partition::new("a", "x").unpartitioned().path("a.mcap"), "a.mcap");
     }
 
     #[test]
     fn files_of_a_table_share_the_folder_of_the_log() {
         let partition = Partition::new("flight_7", "x");
-        let place = |name: &str| partition.place(name);
+        let place = |name: &str| partition.path(name);
         assert_eq!(place("imu.parquet"), "imu/log=flight_7/part-0.parquet");
         assert_eq!(place("gps_1.5.csv"), "gps_1.5/log=flight_7/part-0.csv");
         assert_eq!(place("camera/index.csv"), "camera/log=flight_7/index.csv");
         assert_eq!(place("camera/1.png"), "camera/log=flight_7/1.png");
-        assert_eq!(partition.clone().whole().place("a.mcap"), "a.mcap");
+        assert_eq!(partition.clone().unpartitioned().path("a.mcap"), "a.mcap");
     }
 }

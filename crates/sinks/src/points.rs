@@ -17,7 +17,7 @@ mod metadata;
 mod header;
 mod rows;
 
-mod measures;
+mod attributes;
 
 mod kitti;
 mod pcd;
@@ -30,15 +30,15 @@ mod las;
 mod returns;
 
 #[cfg(feature = "plot")]
-mod picture;
+mod image;
 
-mod cut;
 mod partial;
+mod scan_splitter;
 
-mod list;
+mod scan_index;
 mod sink;
 
 pub use crate::points::{
-    options::{Per, PointColor, PointFormat, PointOptions},
+    options::{PointColor, PointFormat, PointOptions, PointsPerFile},
     sink::{PointSink, has_points},
 };

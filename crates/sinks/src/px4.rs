@@ -24,10 +24,10 @@ use crate::{
     clock::nanos,
     error::from_arrow,
     file_name::{FileNames, NameStyle},
+    memory_budget::MemoryBudget,
     parquet::{Floats, ParquetWriter},
     provenance::table_metadata,
     px4::documents::{Manifest, Metadata},
-    room::Room,
     staged::Outputs,
 };
 
@@ -44,7 +44,7 @@ pub struct Px4Sink {
     outputs: Arc<Outputs>,
     names: FileNames,
     metadata: BTreeMap<String, String>,
-    room: Room,
+    budget: MemoryBudget,
     written: Arc<Mutex<Vec<Written>>>,
 }
 
@@ -59,15 +59,15 @@ struct Written {
 
 impl Px4Sink {
     /// Creates a sink that writes files among `outputs` for a log with `topics`, with `metadata`
-    /// in each of them. It buffers at most `room` of rows for each table.
+    /// in each of them. It buffers at most `budget` of rows for each table.
     pub fn new(
         outputs: Arc<Outputs>,
         topics: &[Topic],
         metadata: BTreeMap<String, String>,
-        room: Room,
+        budget: MemoryBudget,
     ) -> Self {
         let names = FileNames::new(NameStyle::FirstBare, topics);
-        Self { outputs, names, metadata, room, written: Arc::default() }
+        Self { outputs, names, metadata, budget, written: Arc::default() }
     }
 
     /// Writes `manifest.json` and `metadata.json` for the log called `source`, with the topics
@@ -98,8 +98,8 @@ impl TableSink for Px4Sink {
         let staged = self.outputs.create(&file)?;
         let schema = viewer_schema(schema)?;
         let metadata = table_metadata(topic, &self.metadata);
-        let (floats, room) = (Floats::default(), self.room);
-        let writer = ParquetWriter::new(staged, &schema, metadata, floats, room)?;
+        let (floats, budget) = (Floats::default(), self.budget);
+        let writer = ParquetWriter::new(staged, &schema, metadata, floats, budget)?;
         let (topic, instance) = (topic.name.clone(), topic.instance);
         let table = Written { topic, instance, rows: 0, file };
         let written = self.written.clone();

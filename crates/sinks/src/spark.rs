@@ -68,7 +68,8 @@ struct SparkWriter {
 
 impl TableWriter for SparkWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let columns = changed(&self.changes, batch.columns()).map_err(from_arrow)?;
+        let columns =
+            convert_all(&self.changes, batch.columns()).map_err(from_arrow)?;
         let batch = RecordBatch::try_new(self.schema.clone(), columns);
         self.writer.write(&batch.map_err(from_arrow)?)
     }
@@ -110,11 +111,14 @@ fn changes(fields: &Fields) -> (Fields, Vec<Change>) {
                 let name = names.own(field.name());
                 let micros = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
                 made.push(plain(&name, micros.clone()));
-                made.push(plain(&names.another(format!("{name}_ns")), DataType::Int64));
+                made.push(plain(
+                    &names.unused_name(format!("{name}_ns")),
+                    DataType::Int64,
+                ));
                 changes.push(Change::Micros(micros));
             }
             DataType::Duration(TimeUnit::Nanosecond) => {
-                let name = names.another(format!("{}_ns", field.name()));
+                let name = names.unused_name(format!("{}_ns", field.name()));
                 made.push(plain(&name, DataType::Int64));
                 changes.push(Change::Nanos);
             }
@@ -134,27 +138,28 @@ fn changes(fields: &Fields) -> (Fields, Vec<Change>) {
 struct Names {
     /// The names of the original table.
     own: HashSet<String>,
-    given: HashSet<String>,
+    used: HashSet<String>,
 }
 
 impl Names {
     fn new(fields: &Fields) -> Self {
         let own = fields.iter().map(|field| field.name().to_lowercase());
-        Self { own: own.collect(), given: HashSet::new() }
+        Self { own: own.collect(), used: HashSet::new() }
     }
 
     /// Returns `name`, which is one of the table's, changed if it was returned before.
     fn own(&mut self, name: &str) -> String {
-        match self.given.insert(name.to_lowercase()) {
-            true => name.to_owned(),
-            false => self.another(format!("{name}_")),
+        if self.used.insert(name.to_lowercase()) {
+            name.to_owned()
+        } else {
+            self.unused_name(format!("{name}_"))
         }
     }
 
     /// Returns `name`, or a similar name that does not occur in the table.
-    fn another(&mut self, mut name: String) -> String {
+    fn unused_name(&mut self, mut name: String) -> String {
         while self.own.contains(&name.to_lowercase())
-            || !self.given.insert(name.to_lowercase())
+            || !self.used.insert(name.to_lowercase())
         {
             name.push('_');
         }
@@ -187,7 +192,7 @@ fn change(data_type: &DataType) -> (DataType, Change) {
 }
 
 /// Converts `arrays` as specified by `changes`.
-fn changed(
+fn convert_all(
     changes: &[Change],
     arrays: &[ArrayRef],
 ) -> Result<Vec<ArrayRef>, ArrowError> {
@@ -198,16 +203,16 @@ fn changed(
             let floor = |nanos: i64| nanos.div_euclid(1_000);
             let values: TimestampMicrosecondArray = nanos.unary(floor);
             made.push(Arc::new(values.with_data_type(micros.clone())) as ArrayRef);
-            made.push(one(&Change::Nanos, array)?);
+            made.push(convert(&Change::Nanos, array)?);
         } else {
-            made.push(one(change, array)?);
+            made.push(convert(change, array)?);
         }
     }
     Ok(made)
 }
 
 /// Converts `array` as specified by `change`.
-fn one(change: &Change, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+fn convert(change: &Change, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     Ok(match change {
         Change::None | Change::Micros(_) => array.clone(),
         Change::Nanos => match array.data_type() {
@@ -249,7 +254,7 @@ fn one(change: &Change, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
                     (ends, list.values().clone(), list.nulls())
                 }
             };
-            let values = one(inside, &values)?;
+            let values = convert(inside, &values)?;
             Arc::new(ListArray::try_new(item.clone(), ends, values, nulls.cloned())?)
         }
         Change::Bytes => {
@@ -258,7 +263,7 @@ fn one(change: &Change, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         }
         Change::Fields(fields, inside) => {
             let old = array.as_struct();
-            let columns = changed(inside, old.columns())?;
+            let columns = convert_all(inside, old.columns())?;
             Arc::new(StructArray::try_new(
                 fields.clone(),
                 columns,

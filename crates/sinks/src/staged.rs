@@ -20,7 +20,7 @@ use tempfile::{TempDir, TempPath};
 
 use crate::{error::at_path, partition::Partition, staged::file::stdout_file};
 
-pub use self::file::Staged;
+pub use self::file::StagedFile;
 
 /// What happens if an output file already exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,32 +77,32 @@ struct State {
     /// The files that were created and are not finished.
     unfinished: BTreeSet<PathBuf>,
     /// The directories that were created, outermost first.
-    made: Vec<PathBuf>,
+    created_dirs: Vec<PathBuf>,
 }
 
 /// A guard that keeps outputs [abandoned](Outputs::abandon).
 #[derive(Debug)]
 #[must_use]
-pub struct Abandoned<'o> {
+pub struct AbandonGuard<'o> {
     _state: MutexGuard<'o, State>,
 }
 
 impl Outputs {
     /// Creates outputs in `dir`, which is created together with the first file.
     pub fn new(dir: impl Into<PathBuf>, existing: Existing) -> Arc<Self> {
-        Arc::new(Self::of_kind(dir.into(), Kind::Folder, existing))
+        Arc::new(Self::with_kind(dir.into(), Kind::Folder, existing))
     }
 
     /// Creates the outputs of one log in the data set `dir`: each file is in a partition of the
     /// folder of its table. Unfinished files are in one separate folder, so that leftovers of a
     /// killed program are in one place. Files are synced to the disk before they get their names.
-    pub fn of_partition(
+    pub fn for_partition(
         dir: impl Into<PathBuf>,
         partition: Partition,
         existing: Existing,
     ) -> Arc<Self> {
         let kind = Kind::Partition(partition);
-        let mut outputs = Self::of_kind(dir.into(), kind, existing);
+        let mut outputs = Self::with_kind(dir.into(), kind, existing);
         outputs.is_synced = true;
         Arc::new(outputs)
     }
@@ -111,7 +111,7 @@ impl Outputs {
     pub fn one_file(path: impl Into<PathBuf>, existing: Existing) -> Arc<Self> {
         let path = path.into();
         let dir = temporary::parent(&path);
-        Arc::new(Self::of_kind(dir, Kind::File(path), existing))
+        Arc::new(Self::with_kind(dir, Kind::File(path), existing))
     }
 
     /// Like [`one_file`](Self::one_file), but the file is synced to the disk before it gets its
@@ -119,17 +119,17 @@ impl Outputs {
     pub fn one_synced_file(path: impl Into<PathBuf>, existing: Existing) -> Arc<Self> {
         let path = path.into();
         let dir = temporary::parent(&path);
-        let mut outputs = Self::of_kind(dir, Kind::File(path), existing);
+        let mut outputs = Self::with_kind(dir, Kind::File(path), existing);
         outputs.is_synced = true;
         Arc::new(outputs)
     }
 
     /// Creates one output, which is written directly to standard output.
     pub fn to_stdout() -> Arc<Self> {
-        Arc::new(Self::of_kind(PathBuf::new(), Kind::Stdout, Existing::Refuse))
+        Arc::new(Self::with_kind(PathBuf::new(), Kind::Stdout, Existing::Refuse))
     }
 
-    fn of_kind(dir: PathBuf, kind: Kind, existing: Existing) -> Self {
+    fn with_kind(dir: PathBuf, kind: Kind, existing: Existing) -> Self {
         Self {
             dir,
             kind,
@@ -169,12 +169,12 @@ impl Outputs {
     /// # Errors
     /// The file already exists and must not be replaced, the name was used before, or the file
     /// cannot be created.
-    pub fn create(self: &Arc<Self>, name: &str) -> Result<Staged> {
+    pub fn create(self: &Arc<Self>, name: &str) -> Result<StagedFile> {
         if self.is_stdout() {
             return self.stdout(name);
         }
         let place = match &self.kind {
-            Kind::Partition(partition) => self.dir.join(partition.place(name)),
+            Kind::Partition(partition) => self.dir.join(partition.path(name)),
             Kind::File(path) => path.clone(),
             _ => self.dir.join(name),
         };
@@ -193,7 +193,7 @@ impl Outputs {
         self.open.fetch_add(1, Ordering::Relaxed);
         let (file, temporary) = (Some(file), Some(temporary));
         let mut staged =
-            Staged { outputs: self.clone(), file, temporary, place, position: 0 };
+            StagedFile { outputs: self.clone(), file, temporary, place, position: 0 };
         staged.close_if_many()?;
         Ok(staged)
     }
@@ -207,7 +207,7 @@ impl Outputs {
             && fs::symlink_metadata(&self.dir).is_err()
         {
             let parent = temporary::parent(&self.dir);
-            make_dirs(&parent, &mut state.made)?;
+            create_dirs(&parent, &mut state.created_dirs)?;
             temporary::remove_abandoned(&parent);
             let staging = temporary::dir_in(&parent);
             let failed = |err| at_path("create a directory in", &parent, err);
@@ -224,23 +224,23 @@ impl Outputs {
             return Ok((file, temporary.map_err(|err| at_path("create", &path, err))?));
         }
         let dir = match &self.kind {
-            Kind::Partition(partition) => partition.begun_in(),
+            Kind::Partition(partition) => partition.staging_dir(),
             _ => place.parent().unwrap_or(&self.dir),
         };
-        make_dirs(dir, &mut state.made)?;
+        create_dirs(dir, &mut state.created_dirs)?;
         if is_first {
             temporary::remove_abandoned(dir);
         }
-        let made = temporary::file_in(if dir.as_os_str().is_empty() {
+        let created_dirs = temporary::file_in(if dir.as_os_str().is_empty() {
             Path::new(".")
         } else {
             dir
         });
-        made.map_err(|err| at_path("create a file in", dir, err))
+        created_dirs.map_err(|err| at_path("create a file in", dir, err))
     }
 
     /// Opens standard output, which can be used only once.
-    fn stdout(self: &Arc<Self>, name: &str) -> Result<Staged> {
+    fn stdout(self: &Arc<Self>, name: &str) -> Result<StagedFile> {
         let mut state = self.state.lock();
         if !state.names.is_empty() {
             let what = "cannot write two tables to standard output";
@@ -249,7 +249,13 @@ impl Outputs {
         state.names.insert(name.to_owned());
         let file = Some(stdout_file()?);
         let place = PathBuf::from("standard output");
-        Ok(Staged { outputs: self.clone(), file, temporary: None, place, position: 0 })
+        Ok(StagedFile {
+            outputs: self.clone(),
+            file,
+            temporary: None,
+            place,
+            position: 0,
+        })
     }
 
     /// Writes `bytes` as the file `name`.
@@ -289,7 +295,7 @@ impl Outputs {
         if let Some(staging) = &staging
             && fs::rename(staging.path(), &self.dir).is_ok()
         {
-            state.made.clear();
+            state.created_dirs.clear();
             let parent = temporary::parent(&self.dir);
             let places = done.into_iter().map(|(temporary, place)| {
                 let _ = temporary.keep(); // it was renamed, so there is nothing to remove
@@ -328,7 +334,7 @@ impl Outputs {
             }
             placed.push(place);
         }
-        state.made.clear();
+        state.created_dirs.clear();
         self.sync_dirs(dirs)?;
         placed.sort();
         Ok(placed)
@@ -344,19 +350,19 @@ impl Outputs {
 
     /// Removes everything that has no final name yet, for a program that is about to end. As
     /// long as the guard exists, calls that create, finish or rename files block.
-    pub fn abandon(&self) -> Abandoned<'_> {
+    pub fn abandon(&self) -> AbandonGuard<'_> {
         let mut state = self.state.lock();
         state.done.clear();
         state.unfinished.iter().for_each(|path| drop(fs::remove_file(path)));
         state.staging = None; // removes the directory
         state.remove_dirs();
-        Abandoned { _state: state }
+        AbandonGuard { _state: state }
     }
 
     /// Checks that a file may be written at `place`.
     fn check(&self, place: &Path) -> Result<()> {
         let Ok(there) = fs::symlink_metadata(place) else { return Ok(()) };
-        if let Some(kind) = no_file(there.file_type()) {
+        if let Some(kind) = irreplaceable_kind(there.file_type()) {
             let what = format!("{} is {kind} and cannot be replaced", place.display());
             return Err(Error::new(ErrorKind::Io, what));
         }
@@ -380,7 +386,7 @@ impl Drop for Outputs {
 impl State {
     /// Removes the directories that were created.
     fn remove_dirs(&mut self) {
-        for dir in self.made.drain(..).rev() {
+        for dir in self.created_dirs.drain(..).rev() {
             if fs::remove_dir(dir).is_err() {
                 break; // it contains a file of another process
             }
@@ -390,7 +396,7 @@ impl State {
 
 /// Describes files that an output must not replace: all except regular files and links to
 /// something.
-fn no_file(kind: fs::FileType) -> Option<&'static str> {
+fn irreplaceable_kind(kind: fs::FileType) -> Option<&'static str> {
     match (kind.is_file() || kind.is_symlink(), kind.is_dir()) {
         (true, _) => None,
         (_, true) => Some("a directory"),
@@ -398,15 +404,15 @@ fn no_file(kind: fs::FileType) -> Option<&'static str> {
     }
 }
 
-/// Creates `dir` and its parents, and adds the new directories to `made`.
-fn make_dirs(dir: &Path, made: &mut Vec<PathBuf>) -> Result<()> {
+/// Creates `dir` and its parents, and adds the new directories to `created_dirs`.
+fn create_dirs(dir: &Path, created_dirs: &mut Vec<PathBuf>) -> Result<()> {
     let missing: Vec<&Path> = dir
         .ancestors()
         .take_while(|dir| !dir.as_os_str().is_empty() && !dir.exists())
         .collect();
     for dir in missing.into_iter().rev() {
         match fs::create_dir(dir) {
-            Ok(()) => made.push(dir.to_owned()),
+            Ok(()) => created_dirs.push(dir.to_owned()),
             Err(err) if err.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => {}
             Err(err) => return Err(at_path("create", dir, err)),
         }

@@ -11,7 +11,7 @@ mod fix;
 
 mod antimeridian;
 mod mode;
-mod stretch;
+mod segment;
 
 mod position;
 

@@ -1,4 +1,4 @@
-//! What has to hold of every bag that opens.
+//! The laws of every bag that opens.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use logtool_core::{
 };
 use logtool_rosbag::{FORMAT, RosbagLog, RosbagOptions, Survey};
 
-/// A record that stands on its own, to be compared.
+/// An owned record, for comparisons.
 pub type Owned = (TopicId, u32, Timestamp, Vec<u8>);
 
-/// Files up to this length are given to all of the core's laws, too.
+/// Files up to this length are also checked with all laws of the core.
 const SHORT: usize = 2_048;
-/// Nothing in a bag may be longer: so that what is unpacked takes little time.
+/// The maximum record length, which is low so that decompression takes little time.
 const LONGEST: u32 = 1 << 18;
 
-/// Bags, looked through in one way, with little memory.
+/// Opens bags with one kind of survey, and with little memory.
 struct Surveyed(Survey);
 
 impl Surveyed {
@@ -56,8 +56,7 @@ impl Format for Surveyed {
     }
 }
 
-/// Opens `file`, reads and decodes all of it, and panics where something is not as it
-/// has to be.
+/// Opens `file`, reads and decodes all of it, and panics if a law is violated.
 pub fn check(file: &[u8]) {
     let file = Bytes::copy_from_slice(file);
     let surveys = [Survey::Auto, Survey::Index, Survey::Scan, Survey::Full];
@@ -68,7 +67,7 @@ pub fn check(file: &[u8]) {
     let Ok(log) = RosbagLog::open(Arc::new(file.clone()), options) else { return };
     let all = Selection::default();
     let plan = log.manifest().plan(&all, u64::MAX);
-    // An encrypted bag opens, and is not read.
+    // An encrypted bag opens, but cannot be read.
     if plan.first().is_some_and(|part| log.read(part, &all).is_err()) {
         return;
     }
@@ -77,16 +76,15 @@ pub fn check(file: &[u8]) {
         assert!(connection.header().len() <= file.len().max(LONGEST as usize));
     }
     let (whole, _) = read(&log, &plan, &all);
-    // An index may lie: what it says of a part is believed only by who believes it. And
-    // where the number of a connection is given to another one, what is counted in a
-    // chunk may be counted for the wrong one of them.
+    // An index may be wrong, and its contents are only trusted if the reader asked for that. If an id
+    // is used by several connections, messages of a chunk may be counted for the wrong one.
     let is_exact =
         matches!(format.0, Survey::Auto | Survey::Full) && !is_disputed(&log);
     if is_exact {
         check_parts(&log, &all);
     }
     let parts = read(&log, &log.manifest().plan(&all, 0), &all).0;
-    assert!(parts == whole, "parts are not the whole");
+    assert!(parts == whole, "the parts have the records of the whole");
     for view in [View::Nested, View::Flat] {
         check_columns(&log, view, &whole);
     }
@@ -95,7 +93,7 @@ pub fn check(file: &[u8]) {
     }
 }
 
-/// Whether one number stands for several connections.
+/// Returns whether several connections have the same id.
 fn is_disputed(log: &RosbagLog) -> bool {
     let mut ids: Vec<u32> = log.connections().map(|connection| connection.id).collect();
     let count = ids.len();
@@ -114,7 +112,7 @@ fn check_manifest(manifest: &Manifest, len: u64) {
         at = bytes.end;
     }
     for Damage { kind, bytes, .. } in &manifest.damage {
-        // What the file was longer than now, its header says where its index began.
+        // A truncated file was longer, which its header shows by the offset of the index.
         let is_beyond = *kind == DamageKind::Truncated && bytes.start == len;
         let is_in_it = bytes.end <= len || is_beyond;
         assert!(bytes.start <= bytes.end && is_in_it, "{bytes:?} of {len}");
@@ -126,7 +124,7 @@ fn check_manifest(manifest: &Manifest, len: u64) {
     assert_eq!(labels.len(), count, "labels are unique");
 }
 
-/// No record is of another topic or time than its part is said to have.
+/// Checks that all records have a topic and a time of their part.
 fn check_parts(log: &dyn Log, all: &Selection) {
     let mut block = Block::default();
     for part in &log.manifest().parts {
@@ -140,7 +138,7 @@ fn check_parts(log: &dyn Log, all: &Selection) {
     }
 }
 
-/// The records and the damage in the parts of `plan`.
+/// Returns the records and the damage in the parts of `plan`.
 pub fn read(
     log: &dyn Log,
     plan: &[Part],
@@ -167,8 +165,8 @@ pub fn read(
     (records, damage)
 }
 
-/// Every record of every topic is a row, or is told of; of a derived topic it may be any
-/// number of rows.
+/// Checks that every record of every topic is a row or is reported as damage. A record of a derived
+/// topic may have any number of rows.
 pub fn check_columns(log: &dyn Log, view: View, whole: &[Owned]) {
     let topics = log.manifest().topics();
     let mut decoders: Vec<Option<Box<dyn Decoder>>> =

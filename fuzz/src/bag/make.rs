@@ -1,10 +1,10 @@
-//! Bags put together by hand, so that the fuzzer need not find out what one looks like.
+//! Builds bags byte by byte, so that the fuzzer need not find valid ones.
 
 use std::io::Write as _;
 
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 
-/// How a chunk is packed, as its bits say.
+/// The compression of a chunk, as a set of bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Packing(pub u8);
 
@@ -13,7 +13,7 @@ impl Packing {
         ["none", "lz4", "bz2"][usize::from(self.0 % 3)]
     }
 
-    /// `content`, packed: LZ4 frames of all sorts, bz2 in one stream or several.
+    /// Compresses `content`: LZ4 frames of all kinds, bz2 in one or several streams.
     pub fn pack(self, content: &[u8]) -> Vec<u8> {
         let bit = |bit: u8| self.0 >> bit & 1 == 1;
         match self.name() {
@@ -55,7 +55,7 @@ fn field(name: &str, value: &[u8]) -> Vec<u8> {
     [&len.to_le_bytes(), name.as_bytes(), b"=", value].concat()
 }
 
-/// Any record: the lengths, the fields, the data.
+/// Encodes a record: the lengths, the fields, the data.
 pub fn record(fields: &[(&str, &[u8])], data: &[u8]) -> Vec<u8> {
     let fields: Vec<u8> = fields.iter().flat_map(|(n, v)| field(n, v)).collect();
     let len = |bytes: &[u8]| (bytes.len() as u32).to_le_bytes();
@@ -87,7 +87,7 @@ pub fn message(id: u32, seconds: u32, nanos: u32, payload: &[u8]) -> Vec<u8> {
     record(&fields, payload)
 }
 
-/// A chunk of which the data are `packed`.
+/// Encodes a chunk with the data `packed`.
 pub fn chunk(compression: &str, size: u32, packed: &[u8]) -> Vec<u8> {
     let size = size.to_le_bytes();
     let fields =
@@ -95,14 +95,14 @@ pub fn chunk(compression: &str, size: u32, packed: &[u8]) -> Vec<u8> {
     record(&fields, packed)
 }
 
-/// One chunk and what the index says of it.
+/// A chunk, and the index entries of its messages.
 pub struct Chunk {
     pub record: Vec<u8>,
     /// Connection, seconds, nanoseconds and offset of each message.
     pub messages: Vec<(u32, u32, u32, u32)>,
 }
 
-/// The first line and the bag header.
+/// Encodes the first line and the bag header.
 pub fn head(index_at: u64, connections: u32, chunks: u32) -> Vec<u8> {
     let (connections, chunks) = (connections.to_le_bytes(), chunks.to_le_bytes());
     let fields = [
@@ -111,11 +111,11 @@ pub fn head(index_at: u64, connections: u32, chunks: u32) -> Vec<u8> {
         ("index_pos", &index_at.to_le_bytes()),
         ("op", b"\x03"),
     ];
-    // Not padded to 4096 bytes: the fuzzer would have to copy them.
+    // Not padded to 4096 bytes, because the fuzzer would have to copy the padding.
     [b"#ROSBAG V2.0\n".to_vec(), record(&fields, b"    ")].concat()
 }
 
-/// A bag with an index.
+/// Encodes a bag with an index.
 pub fn indexed(connections: &[Vec<u8>], chunks: &[Chunk]) -> Vec<u8> {
     let counts = (connections.len() as u32, chunks.len() as u32);
     let mut bag = head(0, counts.0, counts.1);

@@ -1,6 +1,6 @@
-//! Types of messages: common ones that readers know more of, and odd ones.
+//! Types of messages: common ones with special decoders, and unusual ones.
 
-/// Name, and definition. (The common ones in few words; ROS's have comments.)
+/// The names and definitions. (The common ones without the comments of ROS.)
 pub const TYPES: [(&str, &str); 12] = [
     ("std_msgs/String", "string data"),
     ("sensor_msgs/PointCloud2", POINT_CLOUD_2),

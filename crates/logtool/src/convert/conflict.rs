@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use logtool_sinks::Per;
+use logtool_sinks::PointsPerFile;
 
 use crate::{
     convert::{ConvertRequest, Destination, Layout, OutputFormat, PointEncoding},
@@ -102,7 +102,7 @@ impl RequestConflict {
             ),
             (has_look && format != OutputFormat::Png, Self::ColorWithoutPng),
             (
-                request.points_per_file == Some(Per::Scan) && is_file,
+                request.points_per_file == Some(PointsPerFile::Scan) && is_file,
                 Self::ScansInOneFile,
             ),
             (is_px4 && is_file, Self::Px4InOneFile),

@@ -14,7 +14,7 @@ use logtool_core::{
     Block, Damage, Log, Part, Record, Selection, TableSink, TimeBase, Timestamp,
     TopicId, TopicSet,
 };
-use logtool_sinks::{FileNames, NameStyle, Room};
+use logtool_sinks::{FileNames, MemoryBudget, NameStyle};
 use rayon::prelude::*;
 
 use crate::{
@@ -56,7 +56,7 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     let selection = Selection { topics: topics.clone(), time };
 
     let names = job.names(NameStyle::Index);
-    let sink = table_sink::new(job, names.clone(), Room::default());
+    let sink = table_sink::new(job, names.clone(), MemoryBudget::default());
     let mut writer = ImageWriter {
         job,
         names,

@@ -38,8 +38,12 @@ impl ExportJob<'_> {
     pub(super) fn names(&self, style: NameStyle) -> FileNames {
         match (self.tables, &style) {
             (None, _) => FileNames::new(style, &self.opened.log.manifest().topics),
-            (Some(tables), NameStyle::Index) => FileNames::given(style, tables.clone()),
-            (Some(tables), _) => FileNames::given(NameStyle::FirstBare, tables.clone()),
+            (Some(tables), NameStyle::Index) => {
+                FileNames::from_stems(style, tables.clone())
+            }
+            (Some(tables), _) => {
+                FileNames::from_stems(NameStyle::FirstBare, tables.clone())
+            }
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     lidar::{self, calibration_loss},
     losses::Findings,
     output::{
-        log_writer::{self, NewLog},
+        log_writer::{self, LogWriter},
         overwrite_guard, provenance,
     },
     progress_counter::ProgressCounter,
@@ -26,10 +26,10 @@ use crate::{
     session::Session,
     time::{
         clock::{self, ShownClock},
-        offset::Moved,
-        usable::Usable,
+        offset::ClockOffset,
+        usable::RepairedTimes,
     },
-    translate::{Frames, MessageTypes, Way},
+    translate::{Frames, MessageTypes, TranslationKind},
 };
 
 /// Writes the records of the input of `convert` to a new log.
@@ -53,11 +53,11 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     let mut copy = LogCopy::new(&input, &log, request)?;
     request.messages.check(&[copy.translation])?;
     copy.options.verified = is_strict;
-    provenance::tell_of(&mut copy.options, copy.format, [&input], session)?;
+    provenance::add_provenance_of(&mut copy.options, copy.format, [&input], session)?;
     // The user may interrupt a long conversion after a warning.
     copy.warnings.iter().for_each(|warning| session.warn(name, warning));
     copy.remarks.iter().for_each(|remark| session.note(name, remark));
-    let new = NewLog::begin(&new_path, copy.format, *existing, session)?;
+    let new = LogWriter::begin(&new_path, copy.format, *existing, session)?;
     let counter = ProgressCounter::of_bytes(session, name, manifest.bytes);
     let progress = |bytes| counter.add(bytes);
     // A strict request fails before the new log has its name.
@@ -76,7 +76,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     let new = (&*new_path, written.bytes);
     report.remarks.extend(calibration_loss::lost((name, manifest), new, session));
     report.files = vec![OutputFile { path: new_path, bytes: written.bytes }];
-    if copy.translation.is_some_and(Way::is_of_lidar) {
+    if copy.translation.is_some_and(TranslationKind::is_of_lidar) {
         report.lidar = lidar::warnings(manifest, &copy.topics);
     }
     (report.warnings, report.notes) = (copy.warnings, copy.remarks);
@@ -112,7 +112,7 @@ pub struct LogCopy {
     /// Warnings about data that the new log cannot hold, one sentence each.
     pub warnings: Vec<String>,
     /// How the messages are translated, if they are.
-    pub translation: Option<Way>,
+    pub translation: Option<TranslationKind>,
     /// The log with the records as they will be written.
     translated: Arc<dyn Log>,
     /// The records of `translated` that will be written.
@@ -137,7 +137,8 @@ impl LogCopy {
             let what = format!("{} is not a format of logs", request.format.name());
             return Err(Error::invalid(what));
         };
-        let translation = Way::of(manifest, format, request.messages);
+        let translation =
+            TranslationKind::for_target(manifest, format, request.messages);
         let mut topics = match translation.filter(|_| request.topics.is_empty()) {
             Some(translation) => translation.all_topics(manifest),
             None => selection::topics(manifest, &request.topics, false)?,
@@ -148,7 +149,7 @@ impl LogCopy {
         let is_vel = request.format == OutputFormat::Vel;
         if request.format == OutputFormat::Pcap || is_vel && is_of_ros {
             topics = selection::with_packets(manifest, &topics)?;
-        } else if translation.is_none_or(Way::is_one_for_one) {
+        } else if translation.is_none_or(TranslationKind::is_one_for_one) {
             topics = selection::copied(manifest, &topics)?;
         }
         if request.lidar.calibration.is_some() {
@@ -161,7 +162,7 @@ impl LogCopy {
         let (mut remarks, mut warnings) = (Vec::new(), Vec::new());
         let (translated, selection) = match translation {
             Some(translation) => {
-                let moved = Moved::to_unix(&manifest.clock);
+                let moved = ClockOffset::to_unix(&manifest.clock);
                 let wanted = Selection { topics: topics.clone(), time };
                 let frames = Frames::default();
                 let prepared =
@@ -180,14 +181,15 @@ impl LogCopy {
                     let source = fit.map(source).unwrap_or_default();
                     remarks.extend(moved.told().map(|told| format!("{told}{source}")));
                 }
-                options.words = translation.words(manifest, input.file_name());
+                options.words =
+                    translation.metadata_records(manifest, input.file_name());
                 let time = time.later(moved.nanos);
                 (prepared.log, Selection { time, ..Selection::default() })
             }
             None => {
                 let mut log = log.clone();
                 if is_of_ros && own != Some(format) {
-                    let usable = Usable::new(log)?;
+                    let usable = RepairedTimes::new(log)?;
                     log = usable.log;
                     warnings.extend(usable.warning);
                 }
@@ -195,7 +197,7 @@ impl LogCopy {
             }
         };
         let mut extract = Extract { manifest: translated.manifest(), selection };
-        warnings.extend(log_writer::take_out(format, &mut extract));
+        warnings.extend(log_writer::remove_unsupported(format, &mut extract));
         let selection = extract.selection;
         Ok(Self {
             topics,

@@ -6,7 +6,7 @@ use logtool_core::{
     AsofJob, Columns, Manifest, TableSink, Topic, TopicOrigin, TopicSet, View,
     asof_schema, merge_asof,
 };
-use logtool_sinks::{FileNames, NameStyle, Room};
+use logtool_sinks::{FileNames, MemoryBudget, NameStyle};
 
 use crate::{
     convert::{
@@ -54,7 +54,7 @@ pub(super) fn write(job: &ExportJob<'_>, merge: AsofMerge) -> Result<ExportSumma
     };
     let schema = asof_schema(log, &asof)?;
     let names = FileNames::new(NameStyle::FirstBare, &[]);
-    let sink: Box<dyn TableSink> = table_sink::new(job, names, Room::default());
+    let sink: Box<dyn TableSink> = table_sink::new(job, names, MemoryBudget::default());
     let mut writer = sink.table(&table(manifest, &schema), &schema)?;
     let report = merge_asof(log, &asof, &mut *writer)?;
     writer.finish()?;

@@ -1,7 +1,9 @@
 //! Files of points.
 
 use logtool_core::{Columns, TopicOrigin, TopicSet, View};
-use logtool_sinks::{NameStyle, Per, PointFormat, PointOptions, PointSink, has_points};
+use logtool_sinks::{
+    NameStyle, PointFormat, PointOptions, PointSink, PointsPerFile, has_points,
+};
 
 use crate::{
     convert::{
@@ -84,21 +86,25 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
 }
 
 /// Returns the format and the content of each file.
-fn format_and_content(job: &ExportJob<'_>) -> (PointFormat, Per) {
+fn format_and_content(job: &ExportJob<'_>) -> (PointFormat, PointsPerFile) {
     let request = job.request;
     let encoding = request.point_encoding.unwrap_or(PointEncoding::Binary);
     let (format, per) = match (request.format, encoding) {
-        (OutputFormat::Ply, PointEncoding::Ascii) => (PointFormat::PlyAscii, Per::Scan),
-        (OutputFormat::Ply, _) => (PointFormat::PlyBinary, Per::Scan),
-        (OutputFormat::Kitti, _) => (PointFormat::Kitti, Per::Scan),
-        (OutputFormat::Png, _) => (PointFormat::Png, Per::Scan),
-        (OutputFormat::Las, _) => (PointFormat::Las, Per::Log),
-        (OutputFormat::Laz, _) => (PointFormat::Laz, Per::Log),
-        (_, PointEncoding::Ascii) => (PointFormat::PcdAscii, Per::Scan),
-        (_, PointEncoding::Binary) => (PointFormat::PcdBinary, Per::Scan),
-        (_, PointEncoding::Compressed) => (PointFormat::PcdCompressed, Per::Scan),
+        (OutputFormat::Ply, PointEncoding::Ascii) => {
+            (PointFormat::PlyAscii, PointsPerFile::Scan)
+        }
+        (OutputFormat::Ply, _) => (PointFormat::PlyBinary, PointsPerFile::Scan),
+        (OutputFormat::Kitti, _) => (PointFormat::Kitti, PointsPerFile::Scan),
+        (OutputFormat::Png, _) => (PointFormat::Png, PointsPerFile::Scan),
+        (OutputFormat::Las, _) => (PointFormat::Las, PointsPerFile::Log),
+        (OutputFormat::Laz, _) => (PointFormat::Laz, PointsPerFile::Log),
+        (_, PointEncoding::Ascii) => (PointFormat::PcdAscii, PointsPerFile::Scan),
+        (_, PointEncoding::Binary) => (PointFormat::PcdBinary, PointsPerFile::Scan),
+        (_, PointEncoding::Compressed) => {
+            (PointFormat::PcdCompressed, PointsPerFile::Scan)
+        }
     };
     // One file holds all points.
-    let per = if job.destination.file().is_some() { Per::Log } else { per };
+    let per = if job.destination.file().is_some() { PointsPerFile::Log } else { per };
     (format, request.points_per_file.unwrap_or(per))
 }

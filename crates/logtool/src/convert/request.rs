@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use logtool_core::{Labels, Manifest, View};
-use logtool_sinks::{Per, PointColor};
+use logtool_sinks::{PointColor, PointsPerFile};
 use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
@@ -60,7 +60,7 @@ pub struct ConvertRequest {
     /// The encoding of points in PCD and PLY files.
     pub point_encoding: Option<PointEncoding>,
     /// The content of a file of points: a scan, or all scans of a log.
-    pub points_per_file: Option<Per>,
+    pub points_per_file: Option<PointsPerFile>,
     /// The quantity that the colours of images of points show.
     pub point_color: Option<PointColor>,
     /// The distance from the centre of an image of points to its sides, in metres.
@@ -258,7 +258,7 @@ impl ConvertRequest {
 
     /// Sets the content of a file of points: a scan, or all scans of a log.
     #[must_use]
-    pub fn with_points_per_file(mut self, per: Per) -> Self {
+    pub fn with_points_per_file(mut self, per: PointsPerFile) -> Self {
         self.points_per_file = Some(per);
         self
     }

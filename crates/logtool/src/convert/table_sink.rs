@@ -16,7 +16,7 @@ use logtool_core::{
 };
 use logtool_sinks::{
     CsvOptions, CsvSink, FileNames, Floats, Infinities, IpcSink, JsonLinesSink,
-    MatSink, NameStyle, NpzSink, ParquetSink, Room, SparkSink,
+    MatSink, MemoryBudget, NameStyle, NpzSink, ParquetSink, SparkSink,
 };
 use parking_lot::Mutex;
 
@@ -30,7 +30,7 @@ use crate::{
 pub(super) fn new(
     job: &ExportJob<'_>,
     names: FileNames,
-    room: Room,
+    room: MemoryBudget,
 ) -> Box<dyn TableSink> {
     let outputs = job.outputs.clone();
     let metadata = || metadata(job);
@@ -70,9 +70,9 @@ pub(super) fn new(
 }
 
 /// Returns the memory for each of the tables of `topics`.
-pub(super) fn room(manifest: &Manifest, topics: &TopicSet) -> Room {
+pub(super) fn room(manifest: &Manifest, topics: &TopicSet) -> MemoryBudget {
     let wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
-    Room::of(wanted.map(|(_, topic)| topic))
+    MemoryBudget::for_topics(wanted.map(|(_, topic)| topic))
 }
 
 /// Returns the name of the one file of a log.

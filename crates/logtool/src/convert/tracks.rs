@@ -74,9 +74,10 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     if sink.files() == 0 {
         let rows = counting.topic_rows().values().sum();
         let what = format!("no track: {} and no position", counted(rows, "row"));
-        let hint = match left_out.is_empty() {
-            true => "the topics with positions have no records at that time".to_owned(),
-            false => left_out.join("; "),
+        let hint = if left_out.is_empty() {
+            "the topics with positions have no records at that time".to_owned()
+        } else {
+            left_out.join("; ")
         };
         return Err(Error::not_found(what).with_hint(hint));
     }

@@ -8,7 +8,7 @@ use std::io;
 use logtool_core::Source;
 
 /// The number of bytes that are read at a time: enough for all cores.
-const WINDOW: u64 = 8 << 20;
+const WINDOW_BYTES: u64 = 8 << 20;
 
 /// Returns the digest of all bytes of `source`: `blake3:` and 64 hexadecimal digits. Memory is
 /// limited to 8 MiB.
@@ -18,7 +18,7 @@ const WINDOW: u64 = 8 << 20;
 pub fn digest_of(source: &dyn Source) -> io::Result<String> {
     let (len, mut hasher, mut at) = (source.len(), blake3::Hasher::new(), 0);
     while at < len {
-        let range = at..len.min(at + WINDOW);
+        let range = at..len.min(at + WINDOW_BYTES);
         let bytes = source.read_at(range.clone())?;
         if bytes.is_empty() {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn bytes_of_several_windows_have_one_digest() -> Result<(), Box<dyn Error>> {
-        let bytes = counted(2 * WINDOW as usize + 12_345);
+        let bytes = counted(2 * WINDOW_BYTES as usize + 12_345);
         let whole = format!("blake3:{}", blake3::hash(&bytes).to_hex());
         assert_eq!(digest_of(&Bytes::from(bytes))?, whole);
         Ok(())

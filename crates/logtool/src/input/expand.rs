@@ -42,11 +42,11 @@ pub struct Folder {
 }
 
 /// The wildcard characters of patterns.
-const WILD: [char; 4] = ['*', '?', '[', '{'];
+const WILDCARDS: [char; 4] = ['*', '?', '[', '{'];
 
 /// Returns the start of `url` up to the first wildcard.
-pub fn plain(url: &str) -> &str {
-    url.split(WILD).next().unwrap_or(url)
+pub fn literal_prefix(url: &str) -> &str {
+    url.split(WILDCARDS).next().unwrap_or(url)
 }
 
 /// Lists the objects of `url` if it is a folder of an object store or a pattern. It is a pattern if
@@ -54,11 +54,13 @@ pub fn plain(url: &str) -> &str {
 /// folder `but` are excluded, unless `but` is empty.
 pub fn listed(url: &str, but: &str, session: &Session) -> Result<Option<Folder>> {
     if remote::is_folder(url) {
-        return in_folder(url, but, session).map(Some);
+        return list_folder(url, but, session).map(Some);
     }
-    let plain = plain(url);
-    let base = plain.rfind('/').map_or(plain, |slash| &plain[..=slash]);
-    if plain == url || !remote::is_folder(base) {
+    let literal_prefix = literal_prefix(url);
+    let base = literal_prefix
+        .rfind('/')
+        .map_or(literal_prefix, |slash| &literal_prefix[..=slash]);
+    if literal_prefix == url || !remote::is_folder(base) {
         return Ok(None);
     }
     if !url.contains('*') && remote::look(url, session).is_ok() {
@@ -71,13 +73,14 @@ pub fn listed(url: &str, but: &str, session: &Session) -> Result<Option<Folder>>
     let glob = glob.compile_matcher();
     let mut logs = remote::list(base, but, session)?;
     logs.retain(|object| glob.is_match(&object.url));
-    match logs.is_empty() {
-        false => Ok(Some(Folder { logs, others: 0, sets: Vec::new() })),
-        true => Err(Error::failed(format!("{url}: no matching object"))),
+    if logs.is_empty() {
+        Err(Error::failed(format!("{url}: no matching object")))
+    } else {
+        Ok(Some(Folder { logs, others: 0, sets: Vec::new() }))
     }
 }
 
-fn in_folder(url: &str, but: &str, session: &Session) -> Result<Folder> {
+fn list_folder(url: &str, but: &str, session: &Session) -> Result<Folder> {
     let mut logs = remote::list(url, but, session)?;
     let count = logs.len() as u64;
     let states = logs.iter().filter_map(|object| {

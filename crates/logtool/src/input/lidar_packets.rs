@@ -20,13 +20,13 @@ use crate::error::Result;
 struct LidarBag {
     bag: Box<dyn Log>,
     manifest: Manifest,
-    lidars: Arc<[Sender]>,
+    lidars: Arc<[LidarTopic]>,
     /// The scans of each lidar.
     scans: Vec<ScanCache>,
 }
 
 /// A lidar in the bag.
-struct Sender {
+struct LidarTopic {
     packets: TopicId,
     points: TopicId,
     lidar: Lidar,
@@ -34,10 +34,10 @@ struct Sender {
 
 /// If a packet has no stamp, it is at most this many nanoseconds earlier than its message: the
 /// slowest rotation takes a fifth of a second.
-const EARLIEST: i64 = 1_000_000_000;
+const MAX_DELAY_NANOS: i64 = 1_000_000_000;
 
 /// The number of bytes that are read at once to detect the lidars.
-const STRETCH: u64 = 8 << 20;
+const PROBE_BYTES: u64 = 8 << 20;
 
 /// Adds the points of lidars to `bag`, if their packets or `options` identify the model.
 pub fn with_points(bag: Box<dyn Log>, options: &LidarOptions) -> Result<Box<dyn Log>> {
@@ -79,10 +79,10 @@ pub fn with_points(bag: Box<dyn Log>, options: &LidarOptions) -> Result<Box<dyn 
         manifest.topics.push(about);
         for part in manifest.parts.iter_mut().filter(|p| p.topics.contains(packets)) {
             part.topics.insert(points);
-            part.time.start = part.time.start.later(-EARLIEST);
+            part.time.start = part.time.start.later(-MAX_DELAY_NANOS);
         }
         manifest.reach.insert(points, lidar.reach());
-        lidars.push(Sender { packets, points, lidar });
+        lidars.push(LidarTopic { packets, points, lidar });
     }
     let scans = lidars.iter().map(|_| ScanCache::default()).collect();
     Ok(Box::new(LidarBag { bag, manifest, lidars: lidars.into(), scans }))
@@ -93,7 +93,7 @@ fn probe(bag: &dyn Log, topic: TopicId) -> Result<Probe> {
     let (mut probe, mut block) = (Probe::default(), Block::default());
     let topics = [topic].into_iter().collect();
     let selection = Selection { topics, ..Selection::default() };
-    for part in bag.manifest().plan(&selection, STRETCH) {
+    for part in bag.manifest().plan(&selection, PROBE_BYTES) {
         let mut cursor = bag.read(&part, &selection)?;
         while !probe.is_enough() && cursor.fill(&mut block)? {
             block.iter().for_each(|record| probe.add(record.payload, record.time));
@@ -130,7 +130,7 @@ impl Log for LidarBag {
                 before: all.before.max(next.before),
                 after: all.after.max(next.after),
             });
-        let before = reach.before.saturating_add(EARLIEST.unsigned_abs());
+        let before = reach.before.saturating_add(MAX_DELAY_NANOS.unsigned_abs());
         let time = Reach { before, ..reach }.of(selection.time);
         Ok(Box::new(LidarCursor {
             cursor: self.bag.read(part, &Selection { topics, time })?,
@@ -177,7 +177,8 @@ impl Log for LidarBag {
 
     fn check(&self, findings: &mut Findings) -> logtool_core::Result<()> {
         self.bag.check(findings)?;
-        for (Sender { points, lidar, .. }, scans) in self.lidars.iter().zip(&self.scans)
+        for (LidarTopic { points, lidar, .. }, scans) in
+            self.lidars.iter().zip(&self.scans)
         {
             lidar.check(self, *points, record_is_packet, scans, findings)?;
         }
@@ -190,7 +191,7 @@ struct LidarCursor {
     cursor: Box<dyn Cursor>,
     block: Block,
     wanted: Selection,
-    lidars: Arc<[Sender]>,
+    lidars: Arc<[LidarTopic]>,
 }
 
 impl Cursor for LidarCursor {
@@ -198,7 +199,7 @@ impl Cursor for LidarCursor {
         if !self.cursor.fill(&mut self.block)? {
             return Ok(false);
         }
-        start_over(block, &self.block);
+        reset_to(block, &self.block);
         self.block.damage().iter().for_each(|damage| block.report(damage.clone()));
         let records: Vec<Record<'_>> = self.block.iter().collect();
         let start = |record: &Record<'_>| place(&self.block, record.payload);
@@ -236,7 +237,7 @@ fn before_last(same: &[Record<'_>], lidar: &Lidar) -> Vec<i64> {
     let mut early = vec![0; same.len()];
     let mut nanos = 0.0;
     for (early, record) in early.iter_mut().zip(same).rev() {
-        *early = (nanos as i64).min(EARLIEST);
+        *early = (nanos as i64).min(MAX_DELAY_NANOS);
         nanos += lidar.packet_nanos(record.payload);
     }
     early
@@ -248,7 +249,7 @@ fn place(block: &Block, payload: &[u8]) -> usize {
 }
 
 /// Resets `block` to the bytes of `other`, at the same offset of the file.
-fn start_over(block: &mut Block, other: &Block) {
+fn reset_to(block: &mut Block, other: &Block) {
     let bytes = other.bytes().clone();
     let mut origins = other
         .iter()

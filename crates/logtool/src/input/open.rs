@@ -14,8 +14,8 @@ use crate::{
     error::{Context as _, Error, Result},
     formats::LogFormat,
     input::{
-        self, Input, Packing, foreign, lidar_packets, progress_source::Watched, url,
-        utc_start,
+        self, Input, Packing, foreign, lidar_packets, progress_source::ProgressSource,
+        url, utc_start,
     },
     output::provenance,
     session::Session,
@@ -135,7 +135,7 @@ fn open_as(
             &format!("reads the whole file ({len}): a {kind} log has no index"),
         );
     }
-    let log = Watched::during(input, session, |source| {
+    let log = ProgressSource::open_with_progress(input, session, |source| {
         open_well(format, source, session, lidar)
     })?;
     let manifest = log.manifest();
@@ -277,9 +277,10 @@ fn explained(err: Error, input: &Input) -> Error {
 
 /// Returns the name for the outputs of `input`, without extension.
 pub fn stem_of(input: &Input) -> Result<String> {
-    match input.name == input::STDIN_NAME {
-        true => Ok("stdin".to_owned()),
-        false => stem(Path::new(&input.name)),
+    if input.name == input::STDIN_NAME {
+        Ok("stdin".to_owned())
+    } else {
+        stem(Path::new(&input.name))
     }
 }
 

@@ -22,10 +22,10 @@ use crate::{
 };
 
 /// Operations shorter than this show no progress.
-const A_MOMENT: Duration = Duration::from_millis(300);
+const MIN_SHOWN: Duration = Duration::from_millis(300);
 
 /// A source that reports how much of it has been read.
-pub struct Watched {
+pub struct ProgressSource {
     source: Arc<dyn Source>,
     name: String,
     session: Session,
@@ -35,10 +35,10 @@ pub struct Watched {
     bar: Mutex<Option<Box<dyn Task>>>,
 }
 
-impl Watched {
+impl ProgressSource {
     /// Calls `open` with the source of `input`, and shows a progress bar of the bytes that are read
     /// meanwhile.
-    pub fn during<T>(
+    pub fn open_with_progress<T>(
         input: &Input,
         session: &Session,
         open: impl FnOnce(Arc<dyn Source>) -> T,
@@ -46,7 +46,7 @@ impl Watched {
         if !session.progress.is_visible() {
             return open(Arc::clone(&input.source));
         }
-        let watched = Arc::new(Self {
+        let progress_source = Arc::new(Self {
             source: Arc::clone(&input.source),
             name: input.name.clone(),
             session: session.clone(),
@@ -55,21 +55,21 @@ impl Watched {
             is_over: AtomicBool::new(false),
             bar: Mutex::default(),
         });
-        let opened = open(watched.clone());
-        watched.is_over.store(true, Relaxed);
-        *watched.bar.lock() = None;
+        let opened = open(progress_source.clone());
+        progress_source.is_over.store(true, Relaxed);
+        *progress_source.bar.lock() = None;
         opened
     }
 
-    fn saw(&self, bytes: &Bytes) {
+    fn record(&self, bytes: &Bytes) {
         if !self.is_over.load(Relaxed) {
-            self.tell(bytes.len() as u64);
+            self.report(bytes.len() as u64);
         }
     }
 
-    fn tell(&self, bytes: u64) {
+    fn report(&self, bytes: u64) {
         let read = self.read.fetch_add(bytes, Relaxed).saturating_add(bytes);
-        if self.since.elapsed() > A_MOMENT {
+        if self.since.elapsed() > MIN_SHOWN {
             let len = self.source.len();
             let mut bar = self.bar.lock();
             let bar =
@@ -79,17 +79,17 @@ impl Watched {
     }
 }
 
-impl Source for Watched {
+impl Source for ProgressSource {
     fn len(&self) -> u64 {
         self.source.len()
     }
 
     fn read_at(&self, range: Range<u64>) -> io::Result<Bytes> {
-        self.source.read_at(range).inspect(|bytes| self.saw(bytes))
+        self.source.read_at(range).inspect(|bytes| self.record(bytes))
     }
 
     fn peek(&self, range: Range<u64>) -> io::Result<Bytes> {
-        self.source.peek(range).inspect(|bytes| self.saw(bytes))
+        self.source.peek(range).inspect(|bytes| self.record(bytes))
     }
 
     fn will_peek(&self, range: Range<u64>) {

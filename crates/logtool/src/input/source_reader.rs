@@ -8,16 +8,16 @@ use std::{
 use logtool_core::Source;
 
 /// The number of bytes that are read at once.
-const PIECE: u64 = 1 << 20;
+const READ_BYTES: u64 = 1 << 20;
 
 /// A source with the interface [`Read`].
-pub(super) struct Streamed {
+pub(super) struct SourceReader {
     source: Arc<dyn Source>,
     at: u64,
     failure: Option<io::Error>,
 }
 
-impl Streamed {
+impl SourceReader {
     /// Creates a reader at the start of `source`.
     pub(super) fn new(source: Arc<dyn Source>) -> Self {
         Self { source, at: 0, failure: None }
@@ -29,9 +29,9 @@ impl Streamed {
     }
 }
 
-impl Read for Streamed {
+impl Read for SourceReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let len = PIECE.min(buffer.len() as u64);
+        let len = READ_BYTES.min(buffer.len() as u64);
         let bytes = match self.source.read_at(self.at..self.at.saturating_add(len)) {
             Ok(bytes) => bytes,
             Err(err) => {

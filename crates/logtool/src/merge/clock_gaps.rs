@@ -7,7 +7,7 @@ use crate::{
     error::{Error, Result},
     merge::source::Source,
     session::Session,
-    time::offset::Moved,
+    time::offset::ClockOffset,
     units::Span,
 };
 
@@ -15,8 +15,8 @@ use crate::{
 const SHORT_GAP: u64 = 60_000_000_000;
 
 /// Fails if times overflow: 64 bits count nanoseconds from 1677 to 2262.
-pub(super) fn check(logs: &[Source], moved: &[Moved]) -> Result<()> {
-    for (log, Moved { nanos, .. }) in logs.iter().zip(moved) {
+pub(super) fn check(logs: &[Source], moved: &[ClockOffset]) -> Result<()> {
+    for (log, ClockOffset { nanos, .. }) in logs.iter().zip(moved) {
         let Some(TimeRange { start, end }) = log.log.manifest().time else { continue };
         let is_counted = |time: Timestamp| {
             [Timestamp::MIN, Timestamp::MAX].contains(&time)
@@ -36,10 +36,11 @@ pub(super) fn check(logs: &[Source], moved: &[Moved]) -> Result<()> {
 
 /// Passes on a note for each log that starts long after the end of all others: its clock may be
 /// wrong.
-pub(super) fn note(logs: &[Source], moved: &[Moved], session: &Session) {
-    let spans = logs.iter().zip(moved).filter_map(|(log, Moved { nanos, .. })| {
-        Some((log.log.manifest().time?.later(*nanos), &*log.input.name))
-    });
+pub(super) fn note(logs: &[Source], moved: &[ClockOffset], session: &Session) {
+    let spans =
+        logs.iter().zip(moved).filter_map(|(log, ClockOffset { nanos, .. })| {
+            Some((log.log.manifest().time?.later(*nanos), &*log.input.name))
+        });
     for (before, after, nanos) in long_gaps(spans.collect()) {
         let gap = Span(nanos);
         let text = format!(

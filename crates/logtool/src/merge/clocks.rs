@@ -7,7 +7,7 @@ use crate::{
     merge::source::Source,
     time::{
         clock::{to_unix, zero},
-        offset::Moved,
+        offset::ClockOffset,
     },
     units::Span,
 };
@@ -68,10 +68,15 @@ pub(super) fn check(logs: &[Source], unknown: UnknownClocks) -> Result<()> {
 
 /// Returns the offset of each log to a common clock: Unix time, if it is known. Offsets of the
 /// request are relative to the first log without one.
-pub(super) fn moved(logs: &[Source], unknown: UnknownClocks) -> Result<Vec<Moved>> {
+pub(super) fn moved(
+    logs: &[Source],
+    unknown: UnknownClocks,
+) -> Result<Vec<ClockOffset>> {
     let Some(first) = logs.iter().find(|log| log.offset.is_none()) else {
-        let moved =
-            |log: &Source| Moved { nanos: log.offset.unwrap_or(0), is_unix: false };
+        let moved = |log: &Source| ClockOffset {
+            nanos: log.offset.unwrap_or(0),
+            is_unix: false,
+        };
         return Ok(logs.iter().map(moved).collect());
     };
     let clock = &first.log.manifest().clock;
@@ -84,7 +89,7 @@ pub(super) fn moved(logs: &[Source], unknown: UnknownClocks) -> Result<Vec<Moved
         };
         let is_unix = zero.is_some();
         nanos
-            .map(|nanos| Moved { nanos, is_unix })
+            .map(|nanos| ClockOffset { nanos, is_unix })
             .ok_or_else(|| no_common_clock(first, log))
     };
     logs.iter().map(place).collect::<Result<_, _>>()
@@ -97,7 +102,10 @@ pub(super) fn moved(logs: &[Source], unknown: UnknownClocks) -> Result<Vec<Moved
 /// # Errors
 /// If the request states the offset of every log, or that of one log while others keep Unix
 /// time.
-pub(super) fn since_1970(logs: &[Source], moved: Vec<Moved>) -> Result<Vec<Moved>> {
+pub(super) fn since_1970(
+    logs: &[Source],
+    moved: Vec<ClockOffset>,
+) -> Result<Vec<ClockOffset>> {
     let knows = |log: &Source| to_unix(&log.log.manifest().clock);
     let is_unix = moved.iter().any(|moved| moved.is_unix);
     let early = earliest(logs, &moved).filter(|(nanos, _)| *nanos < 0);
@@ -105,9 +113,11 @@ pub(super) fn since_1970(logs: &[Source], moved: Vec<Moved>) -> Result<Vec<Moved
     if early.is_none() && (is_unix || !logs.iter().any(is_aligned)) {
         return Ok(moved);
     }
-    let later = |by: i64, is_unix: bool| -> Vec<Moved> {
-        let of =
-            |moved: &Moved| Moved { nanos: moved.nanos.saturating_add(by), is_unix };
+    let later = |by: i64, is_unix: bool| -> Vec<ClockOffset> {
+        let of = |moved: &ClockOffset| ClockOffset {
+            nanos: moved.nanos.saturating_add(by),
+            is_unix,
+        };
         moved.iter().map(of).collect()
     };
     // The offset from the common clock to Unix time, as each log with an offset knows it.
@@ -116,7 +126,7 @@ pub(super) fn since_1970(logs: &[Source], moved: Vec<Moved>) -> Result<Vec<Moved
         others.filter_map(|(log, moved)| knows(log)?.checked_sub(moved.nanos));
     let mut on_unix = to_unix.filter(|_| !is_unix).map(|by| later(by, true));
     let is_late =
-        |moved: &Vec<Moved>| earliest(logs, moved).is_none_or(|(at, _)| at >= 0);
+        |moved: &Vec<ClockOffset>| earliest(logs, moved).is_none_or(|(at, _)| at >= 0);
     if let Some(on_unix) = on_unix.find(is_late) {
         return Ok(on_unix);
     }
@@ -129,9 +139,10 @@ pub(super) fn since_1970(logs: &[Source], moved: Vec<Moved>) -> Result<Vec<Moved
             log.input.name,
             Span(nanos.unsigned_abs())
         );
-        let hint = match have_all_offsets {
-            true => format!("add {seconds} to each --offset, or leave one out"),
-            false => format!("add {seconds} or more to its --offset"),
+        let hint = if have_all_offsets {
+            format!("add {seconds} to each --offset, or leave one out")
+        } else {
+            format!("add {seconds} or more to its --offset")
         };
         return Err(Error::invalid(what).with_hint(hint));
     }
@@ -140,7 +151,10 @@ pub(super) fn since_1970(logs: &[Source], moved: Vec<Moved>) -> Result<Vec<Moved
 
 /// Returns the time of the first record of all `logs` after their offsets, in nanoseconds, and
 /// the log that contains it.
-fn earliest<'l>(logs: &'l [Source], moved: &[Moved]) -> Option<(i64, &'l Source)> {
+fn earliest<'l>(
+    logs: &'l [Source],
+    moved: &[ClockOffset],
+) -> Option<(i64, &'l Source)> {
     let starts = logs.iter().zip(moved).filter_map(|(log, moved)| {
         let start = log.log.manifest().time?.start.as_nanos();
         Some((start.saturating_add(moved.nanos), log))
@@ -214,9 +228,10 @@ fn relation(a: &Clock, b: &Clock) -> Relation {
     let (Some(a), Some(b)) = (&a.to_unix, &b.to_unix) else { return Relation::Unknown };
     let apart = a.offset_nanos.abs_diff(b.offset_nanos);
     let spread = a.spread_nanos.saturating_add(b.spread_nanos);
-    match apart <= SAME_NANOS.max(spread.saturating_mul(3)) {
-        true => Relation::Same,
-        false => Relation::Apart(apart),
+    if apart <= SAME_NANOS.max(spread.saturating_mul(3)) {
+        Relation::Same
+    } else {
+        Relation::Apart(apart)
     }
 }
 

@@ -27,9 +27,10 @@ impl Names {
         vehicle: Option<usize>,
     ) -> BTreeMap<TopicId, String> {
         let kind = |topic: &Topic| {
-            let definition = match topic.descriptor.is_empty() {
-                true => topic.definition.as_bytes().to_vec(),
-                false => topic.descriptor.clone(),
+            let definition = if topic.descriptor.is_empty() {
+                topic.definition.as_bytes().to_vec()
+            } else {
+                topic.descriptor.clone()
             };
             (topic.encoding.clone(), topic.type_name.clone(), definition, vehicle)
         };

@@ -10,8 +10,8 @@ use crate::{
     merge::source::Source,
     output::OutputSummary,
     session::Session,
-    time::{offset::Moved, usable::Usable},
-    translate::{Frames, MessageTypes, Way},
+    time::{offset::ClockOffset, usable::RepairedTimes},
+    translate::{Frames, MessageTypes, TranslationKind},
 };
 
 /// A log in the form that the new log requires.
@@ -19,7 +19,7 @@ pub(super) struct PreparedLog {
     pub(super) log: Arc<dyn Log>,
     topics: TopicSet,
     /// The translation, if there is one.
-    pub(super) way: Option<Way>,
+    pub(super) translation: Option<TranslationKind>,
     /// The metadata that the new log gets from it.
     pub(super) words: Vec<(String, BTreeMap<String, String>)>,
 }
@@ -37,23 +37,26 @@ impl PreparedLog {
 /// about what changes. Warnings are added to `output`.
 pub(super) fn prepare(
     sources: &[Source],
-    moved: &[Moved],
+    moved: &[ClockOffset],
     (format, messages): (LogFormat, MessageTypes),
     output: &mut OutputSummary,
     session: &Session,
 ) -> Result<Vec<PreparedLog>> {
-    let way = |source: &Source| Way::of(source.log.manifest(), format, messages);
-    let ways: Vec<Option<Way>> = sources.iter().map(way).collect();
-    messages.check(&ways)?;
+    let translation = |source: &Source| {
+        TranslationKind::for_target(source.log.manifest(), format, messages)
+    };
+    let translations: Vec<Option<TranslationKind>> =
+        sources.iter().map(translation).collect();
+    messages.check(&translations)?;
     let mut all = Vec::new();
-    for ((source, moved), way) in sources.iter().zip(moved).zip(ways) {
+    for ((source, moved), translation) in sources.iter().zip(moved).zip(translations) {
         let name = &source.input.name;
         let mut remarks = Vec::new();
-        let prepared = match way {
-            Some(way) => translate(
+        let prepared = match translation {
+            Some(translation) => translate(
                 source,
                 *moved,
-                (way, format),
+                (translation, format),
                 (&mut remarks, output),
                 session,
             )?,
@@ -73,31 +76,36 @@ pub(super) fn prepare(
 /// Prepares a log whose records become messages of another encoding.
 fn translate(
     source: &Source,
-    moved: Moved,
-    (way, format): (Way, LogFormat),
+    moved: ClockOffset,
+    (translation, format): (TranslationKind, LogFormat),
     (remarks, output): (&mut Vec<String>, &mut OutputSummary),
     session: &Session,
 ) -> Result<PreparedLog> {
     let (name, manifest) = (&source.input.name, source.log.manifest());
-    let topics = way.all_topics(manifest);
-    if way.is_of_lidar() {
+    let topics = translation.all_topics(manifest);
+    if translation.is_of_lidar() {
         output.warn_of_lidars(session, name, manifest, &topics);
     }
     let selection = Selection { topics, ..Selection::default() };
     let log = source.log.clone();
-    let prepared = way.prepare(log, &selection, moved, &Frames::default());
+    let prepared = translation.prepare(log, &selection, moved, &Frames::default());
     let prepared = prepared.with_context(|| name.clone())?;
     output.warn(session, name, &prepared.warnings);
     remarks.extend(prepared.remarks);
-    remarks.extend(way.left_out(manifest, format));
-    let words = way.words(manifest, source.input.file_name());
-    Ok(PreparedLog { log: prepared.log, topics: TopicSet::All, way: Some(way), words })
+    remarks.extend(translation.left_out(manifest, format));
+    let words = translation.metadata_records(manifest, source.input.file_name());
+    Ok(PreparedLog {
+        log: prepared.log,
+        topics: TopicSet::All,
+        translation: Some(translation),
+        words,
+    })
 }
 
 /// Prepares a log whose records are copied as they are, at their new times.
 fn move_times(
     source: &Source,
-    moved: Moved,
+    moved: ClockOffset,
     format: LogFormat,
     output: &mut OutputSummary,
     session: &Session,
@@ -105,7 +113,7 @@ fn move_times(
     let mut log = source.log.clone();
     let topics = log.manifest().logged();
     if source.format() != Some(format) {
-        let usable = Usable::new(log)?;
+        let usable = RepairedTimes::new(log)?;
         log = usable.log;
         output.warn(session, &source.input.name, usable.warning.as_slice());
     }
@@ -113,5 +121,5 @@ fn move_times(
         let shift = Shift::new(moved.nanos);
         log = Arc::new(MovedLog::new(log, shift, &BTreeMap::new()));
     }
-    Ok(PreparedLog { log, topics, way: None, words: Vec::new() })
+    Ok(PreparedLog { log, topics, translation: None, words: Vec::new() })
 }

@@ -18,8 +18,8 @@ use crate::{
         source::Source,
     },
     session::Session,
-    time::offset::Moved,
-    translate::{Frames, Way},
+    time::offset::ClockOffset,
+    translate::{Frames, TranslationKind},
 };
 
 /// Renames topics if an earlier log has topics of the same name and of another type or
@@ -27,40 +27,48 @@ use crate::{
 pub(super) fn rename(
     logs: &mut [PreparedLog],
     sources: &[Source],
-    moved: &[Moved],
+    moved: &[ClockOffset],
     unknown_clocks: UnknownClocks,
     session: &Session,
 ) -> Result<()> {
-    let is_of_vehicle = |way: &Option<Way>| way.is_some_and(Way::is_of_vehicle);
-    let ways: Vec<Option<Way>> = logs.iter().map(|log| log.way).collect();
-    if !ways.iter().any(is_of_vehicle) {
+    let is_of_vehicle = |translation: &Option<TranslationKind>| {
+        translation.is_some_and(TranslationKind::is_of_vehicle)
+    };
+    let translations: Vec<Option<TranslationKind>> =
+        logs.iter().map(|log| log.translation).collect();
+    if !translations.iter().any(is_of_vehicle) {
         return Ok(());
     }
     let mut names = names::Names::default();
-    let each = logs.iter_mut().zip(sources).zip(moved.iter().zip(&ways));
-    for (index, ((log, source), (moved, way))) in each.enumerate() {
+    let each = logs.iter_mut().zip(sources).zip(moved.iter().zip(&translations));
+    for (index, ((log, source), (moved, translation))) in each.enumerate() {
         let manifest = source.log.manifest();
-        let is_same_vehicle = |(other, way): (&Source, &Option<Way>)| {
-            let other = other.log.manifest();
-            let is_same_clock = unknown_clocks == UnknownClocks::Same
-                || clocks::is_same(&other.clock, &manifest.clock);
-            is_of_vehicle(way) && is_same_clock && !have_other_lidars(other, manifest)
-        };
-        let mut before = sources.iter().zip(&ways).take(index);
+        let is_same_vehicle =
+            |(other, translation): (&Source, &Option<TranslationKind>)| {
+                let other = other.log.manifest();
+                let is_same_clock = unknown_clocks == UnknownClocks::Same
+                    || clocks::is_same(&other.clock, &manifest.clock);
+                is_of_vehicle(translation)
+                    && is_same_clock
+                    && !have_other_lidars(other, manifest)
+            };
+        let mut before = sources.iter().zip(&translations).take(index);
         let vehicle = before.position(is_same_vehicle);
         // Each translated log is of one vehicle; logs of the same start share it.
-        let vehicle = is_of_vehicle(way).then(|| vehicle.unwrap_or(index));
+        let vehicle = is_of_vehicle(translation).then(|| vehicle.unwrap_or(index));
         let changed = names.add(log.log.manifest(), source.input.file_name(), vehicle);
         let Some(first) = changed.values().next() else { continue };
-        if let Some(way) = way.filter(|way| way.is_of_lidar()) {
-            let topics = way.all_topics(manifest);
+        if let Some(translation) =
+            translation.filter(|translation| translation.is_of_lidar())
+        {
+            let topics = translation.all_topics(manifest);
             let selection = Selection { topics, ..Selection::default() };
             let frames = Frames::of(names::vehicle(first));
             let prepared =
-                way.prepare(source.log.clone(), &selection, *moved, &frames)?;
+                translation.prepare(source.log.clone(), &selection, *moved, &frames)?;
             log.log = prepared.log;
         }
-        let has_frames = way.is_some_and(Way::is_of_lidar);
+        let has_frames = translation.is_some_and(TranslationKind::is_of_lidar);
         session.note(&source.input.name, &description(&changed, first, has_frames));
         log.log = Arc::new(MovedLog::new(log.log.clone(), Shift::default(), &changed));
     }
@@ -73,9 +81,10 @@ fn description(
     first: &str,
     has_frames: bool,
 ) -> String {
-    let frames = match has_frames {
-        true => format!(", and frames, as {}/velodyne", names::vehicle(first)),
-        false => String::new(),
+    let frames = if has_frames {
+        format!(", and frames, as {}/velodyne", names::vehicle(first))
+    } else {
+        String::new()
     };
     let count = changed.len();
     format!(

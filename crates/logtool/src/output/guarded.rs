@@ -7,13 +7,13 @@ use std::{
     sync::Arc,
 };
 
-use logtool_sinks::{Existing, Outputs, Staged};
+use logtool_sinks::{Existing, Outputs, StagedFile};
 
 use crate::{
     error::{Error, Result},
     input::url,
     output::live_outputs::LiveOutputs,
-    remote::upload::Afar,
+    remote::upload::RemoteOutput,
     session::Session,
 };
 
@@ -21,13 +21,17 @@ use crate::{
 pub struct Guarded {
     outputs: Arc<Outputs>,
     /// The folder that they are uploaded to when they are complete.
-    afar: Option<Afar>,
+    remote: Option<RemoteOutput>,
     live: Arc<LiveOutputs>,
 }
 
 /// Creates the output on standard output. It is not removed when the program is interrupted.
 pub fn stdout(session: &Session) -> Guarded {
-    Guarded { outputs: Outputs::to_stdout(), afar: None, live: session.outputs.clone() }
+    Guarded {
+        outputs: Outputs::to_stdout(),
+        remote: None,
+        live: session.outputs.clone(),
+    }
 }
 
 /// Creates outputs in `dir`, which may be a URL, like [`Outputs::new`].
@@ -40,10 +44,10 @@ pub fn outputs(
     let Some(url) = url::of(dir) else {
         return Ok(guard(Outputs::new(dir, existing), session));
     };
-    let afar = Afar::new(url, existing, session)?;
-    let staging = afar.staging().to_owned();
+    let remote = RemoteOutput::new(url, existing, session)?;
+    let staging = remote.staging().to_owned();
     let outputs = Outputs::new(&staging, existing);
-    Ok(guarded(outputs, Some(afar), Some(staging), session))
+    Ok(guarded(outputs, Some(remote), Some(staging), session))
 }
 
 /// Creates the output file `path`, which may be a URL, like [`Outputs::one_file`].
@@ -70,11 +74,11 @@ fn single(
     let Some(url) = url::of(parent) else {
         return Ok(guard(outputs(parent.join(name), existing), session));
     };
-    let afar = Afar::new(url, existing, session)?;
-    afar.check(&name.to_string_lossy())?;
-    let staging = afar.staging().to_owned();
+    let remote = RemoteOutput::new(url, existing, session)?;
+    remote.check(&name.to_string_lossy())?;
+    let staging = remote.staging().to_owned();
     let outputs = outputs(staging.join(name), existing);
-    Ok(guarded(outputs, Some(afar), Some(staging), session))
+    Ok(guarded(outputs, Some(remote), Some(staging), session))
 }
 
 /// Registers `outputs` to be removed when the program is interrupted.
@@ -90,20 +94,20 @@ pub fn guard_in(outputs: Arc<Outputs>, staging: &Path, session: &Session) -> Gua
 /// Like [`guard_in`], for outputs that are uploaded.
 fn guarded(
     outputs: Arc<Outputs>,
-    afar: Option<Afar>,
+    remote: Option<RemoteOutput>,
     staging: Option<PathBuf>,
     session: &Session,
 ) -> Guarded {
     let live = session.outputs.clone();
     live.add(outputs.clone(), staging);
-    Guarded { outputs, afar, live }
+    Guarded { outputs, remote, live }
 }
 
 impl Guarded {
     /// Creates the file `name`, like [`Outputs::create`].
-    pub fn create(&self, name: &str) -> Result<Staged> {
-        if let Some(afar) = &self.afar {
-            afar.check(name)?;
+    pub fn create(&self, name: &str) -> Result<StagedFile> {
+        if let Some(remote) = &self.remote {
+            remote.check(name)?;
         }
         Ok(self.outputs.create(name)?)
     }
@@ -114,8 +118,8 @@ impl Guarded {
         let files = self.outputs.commit()?;
         let len = |path: &PathBuf| fs::metadata(path).map_or(0, |about| about.len());
         let lens: Vec<u64> = files.iter().map(len).collect();
-        if let Some(afar) = &self.afar {
-            afar.send(&files)?;
+        if let Some(remote) = &self.remote {
+            remote.send(&files)?;
         }
         Ok(files.into_iter().zip(lens).collect())
     }

@@ -9,7 +9,7 @@ use crate::{
     error::{Error, Result},
     formats::{Compression, LogFormat},
     output::{
-        log_writer::{self, NewLog},
+        log_writer::{self, LogWriter},
         overwrite_guard,
     },
     session::Session,
@@ -102,8 +102,12 @@ impl LogOutput {
     /// # Errors
     /// `AlreadyExists` if the path exists and may not be replaced; others if nothing can be
     /// written there.
-    pub(crate) fn begin(&self, format: LogFormat, session: &Session) -> Result<NewLog> {
-        NewLog::begin(&self.path, format, self.existing, session)
+    pub(crate) fn begin(
+        &self,
+        format: LogFormat,
+        session: &Session,
+    ) -> Result<LogWriter> {
+        LogWriter::begin(&self.path, format, self.existing, session)
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use logtool_core::{Extract, Manifest, RecordSink, TopicId, TopicSet, WriteOptions};
 use logtool_rosbag::EncryptionInfo;
-use logtool_sinks::{BackgroundWriter, Existing, Staged};
+use logtool_sinks::{BackgroundWriter, Existing, StagedFile};
 
 use crate::{
     error::{Error, Result},
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// A new log that is being written.
-pub struct NewLog {
+pub struct LogWriter {
     // Dropped before the outputs, which are guarded to the end.
     file: LogFile,
     outputs: Guarded,
@@ -23,7 +23,7 @@ pub struct NewLog {
 
 /// A new log that is written as one of several outputs.
 pub struct LogFile {
-    staged: Staged,
+    staged: StagedFile,
     format: LogFormat,
 }
 
@@ -35,7 +35,7 @@ pub struct Written {
     pub remarks: Vec<String>,
 }
 
-impl NewLog {
+impl LogWriter {
     /// Starts the log of `format` that will be at `path`. `existing` decides whether a file is
     /// replaced.
     pub fn begin(
@@ -104,7 +104,7 @@ impl LogFile {
 }
 
 /// Removes from `extract` what a log of `format` cannot hold, and returns a remark for each.
-pub fn take_out(format: LogFormat, extract: &mut Extract<'_>) -> Vec<String> {
+pub fn remove_unsupported(format: LogFormat, extract: &mut Extract<'_>) -> Vec<String> {
     let left_out = format.format().leaves_out(extract);
     if left_out.iter().any(|left| left.topic.is_some()) {
         let unheld: TopicSet = left_out.iter().filter_map(|left| left.topic).collect();

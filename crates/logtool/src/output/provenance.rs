@@ -22,10 +22,7 @@ pub fn of_known(input: &Input, digest: &str, session: &Session) -> Provenance {
 /// Returns the digest of `input`, or an empty string if it is on a server and read by ranges: the
 /// digest would require a complete download.
 pub fn digest(input: &Input) -> Result<String> {
-    match input.is_remote {
-        true => Ok(String::new()),
-        false => input.digest(),
-    }
+    if input.is_remote { Ok(String::new()) } else { input.digest() }
 }
 
 fn source(input: &Input, digest: String) -> SourceFile {
@@ -46,7 +43,7 @@ pub fn tell(options: &mut WriteOptions, format: LogFormat, provenance: &Provenan
 
 /// Adds the provenance of `inputs` to the options of a new log of `format`. The inputs are read
 /// only if the format can store it.
-pub fn tell_of<'i>(
+pub fn add_provenance_of<'i>(
     options: &mut WriteOptions,
     format: LogFormat,
     inputs: impl IntoIterator<Item = &'i Input>,

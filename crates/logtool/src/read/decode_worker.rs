@@ -18,7 +18,7 @@ pub(super) type AddRow<M> = dyn Fn(TopicId, &Rows, usize, &mut M) + Send + Sync;
 
 /// A block, and the state for decoding it, which is reused for other blocks.
 #[derive(Default)]
-pub(super) struct Bench<M> {
+pub(super) struct DecodeWorker<M> {
     pub(super) block: Block,
     /// The range of its bytes in the file, if they are the bytes of the file.
     pub(super) bytes: Range<u64>,
@@ -57,7 +57,7 @@ struct Table {
     next_row: usize,
 }
 
-impl<M> Bench<M> {
+impl<M> DecodeWorker<M> {
     /// Prepares for the records of the block, which are of `log`.
     pub(super) fn prepare(&mut self, log: &dyn Log, columns: &Columns) -> Result<()> {
         self.topics.resize_with(log.manifest().topics.len(), Topic::default);

@@ -9,7 +9,9 @@ use std::{
 };
 
 use bytes::Bytes;
-use logtool_remote::{Client, Limits, Location, Scheme, Tag, There, When};
+use logtool_remote::{
+    Client, IfExists, Limits, Location, ObjectVersion, Scheme, WriteCondition,
+};
 use logtool_sinks::Existing;
 
 use crate::{
@@ -77,7 +79,7 @@ pub fn list(url: &str, but: &str, session: &Session) -> Result<Vec<Listed>> {
 /// is 0 and the time unknown.
 pub fn look(url: &str, session: &Session) -> Result<Listed> {
     let place = parsed(url)?;
-    match session.connection.client()?.look(&place) {
+    match session.connection.client()?.metadata(&place) {
         Ok(object) => Ok(named(object)),
         Err(err) if err.kind() == io::ErrorKind::Other => {
             Ok(Listed { url: place.to_string(), bytes: 0, modified: None })
@@ -86,8 +88,8 @@ pub fn look(url: &str, session: &Session) -> Result<Listed> {
     }
 }
 
-fn named(object: logtool_remote::Listed) -> Listed {
-    let logtool_remote::Listed { location, bytes, modified } = object;
+fn named(object: logtool_remote::ObjectInfo) -> Listed {
+    let logtool_remote::ObjectInfo { location, bytes, modified } = object;
     Listed { url: location.to_string(), bytes, modified }
 }
 
@@ -129,8 +131,8 @@ impl Folder {
     /// Uploads `file` as `name`.
     pub fn send(&self, name: &str, file: &mut File, existing: Existing) -> Result<()> {
         let there = match existing {
-            Existing::Refuse => There::Stays,
-            Existing::Replace => There::Goes,
+            Existing::Refuse => IfExists::Fail,
+            Existing::Replace => IfExists::Replace,
         };
         let place = self.location.join(name);
         self.connection.client()?.upload(file, &place, there).map_err(|err| {
@@ -172,7 +174,7 @@ impl Folder {
     }
 
     /// Reads the small file `name` and its version; `None` if it does not exist.
-    pub fn get(&self, name: &str) -> Result<Option<(Bytes, Tag)>> {
+    pub fn get(&self, name: &str) -> Result<Option<(Bytes, ObjectVersion)>> {
         let place = self.location.join(name);
         match self.connection.client()?.get(&place) {
             Ok(got) => Ok(Some(got)),
@@ -183,7 +185,12 @@ impl Folder {
 
     /// Writes `bytes` as the small file `name` if the existing one satisfies `when`; otherwise
     /// returns `None`.
-    pub fn put(&self, name: &str, bytes: &Bytes, when: &When) -> Result<Option<Tag>> {
+    pub fn put(
+        &self,
+        name: &str,
+        bytes: &Bytes,
+        when: &WriteCondition,
+    ) -> Result<Option<ObjectVersion>> {
         let place = self.location.join(name);
         let put = self.connection.client()?.put(&place, bytes, when);
         put.map_err(|err| explained(err, &place)).with_context(|| place.to_string())

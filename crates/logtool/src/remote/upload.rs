@@ -16,7 +16,7 @@ use crate::{
 
 /// A folder in an object store, and a local folder in which its files are written. Formats have
 /// tables and lengths at their start that are only known at the end.
-pub struct Afar {
+pub struct RemoteOutput {
     folder: Folder,
     existing: Existing,
     staging: TempDir,
@@ -32,7 +32,7 @@ pub fn temporary() -> Result<TempDir> {
     })
 }
 
-impl Afar {
+impl RemoteOutput {
     /// Creates the outputs for the folder `url`.
     pub fn new(url: &str, existing: Existing, session: &Session) -> Result<Self> {
         let folder = remote::folder(url, session)?;

@@ -26,7 +26,7 @@ pub struct All {
 /// `/imu/data.angular_velocity` or `sensor_combined.gyro_rad`, the signal is the norm of that
 /// vector.
 pub fn one(log: &dyn Log, text: &str, progress: &(dyn Fn(u64) + Sync)) -> Result<All> {
-    let wanted = together(find(log, &[text.to_owned()])?, text, log)?;
+    let wanted = combine(find(log, &[text.to_owned()])?, text, log)?;
     let time = TimeRange::default();
     let new = Samples::default;
     let (mut made, damage) =
@@ -41,7 +41,7 @@ pub fn one(log: &dyn Log, text: &str, progress: &(dyn Fn(u64) + Sync)) -> Result
 }
 
 /// Combines `found` to one signal.
-fn together(found: Vec<Wanted>, text: &str, log: &dyn Log) -> Result<Wanted> {
+fn combine(found: Vec<Wanted>, text: &str, log: &dyn Log) -> Result<Wanted> {
     let mut found = found.into_iter();
     let mut all = found.next().with_context(|| format!("there is no `{text}`"))?;
     let label = |wanted: &Wanted| {
@@ -76,9 +76,10 @@ struct Samples {
 
 impl Gather for Samples {
     fn add(&mut self, time: i64, number: f64) {
-        match self.samples.len() < MOST {
-            true => self.samples.push((time, number)),
-            false => self.too_many = true,
+        if self.samples.len() < MOST {
+            self.samples.push((time, number))
+        } else {
+            self.too_many = true
         }
     }
 

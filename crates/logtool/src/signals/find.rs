@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The maximum number of fields in an error message.
-const SOME: usize = 8;
+const MAX_NAMED_FIELDS: usize = 8;
 
 /// The maximum number of lines in a plot.
 const MOST: usize = 200;
@@ -29,7 +29,7 @@ pub fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<Wanted>> {
     let manifest = log.manifest();
     let mut all: Vec<Wanted> = Vec::new();
     for text in texts {
-        let mut tried = Tried::default();
+        let mut failed_lookup = FailedLookup::default();
         let before = all.len();
         // Each dot may end the topic; the longest topic is preferred.
         let dots = text.match_indices('.').map(|(at, _)| text.split_at(at));
@@ -45,10 +45,10 @@ pub fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<Wanted>> {
         for (id, topic) in topics {
             let schema = columns(log, id)?;
             all.extend(of_field(id, topic, &schema, field)?);
-            tried.add(&topic.label(), field, &schema);
+            failed_lookup.add(&topic.label(), field, &schema);
         }
         if all.len() == before {
-            return Err(tried.error(text, log));
+            return Err(failed_lookup.error(text, log));
         }
         check_count(all.len())?;
     }
@@ -144,8 +144,8 @@ fn without_field(text: &str, log: &dyn Log) -> Option<Error> {
     let numbers = schema.fields().iter().skip(1);
     let numbers = numbers.filter(|field| is_number(field.data_type()));
     let mut names: Vec<&str> = numbers.map(|field| field.name().as_str()).collect();
-    let more = names.len().saturating_sub(SOME);
-    names.truncate(SOME);
+    let more = names.len().saturating_sub(MAX_NAMED_FIELDS);
+    names.truncate(MAX_NAMED_FIELDS);
     let hint = match (&*names, more) {
         ([], _) => "it has no numeric fields".to_owned(),
         (names, 0) => format!("its numeric fields are {}", names.join(", ")),
@@ -161,7 +161,7 @@ fn without_field(text: &str, log: &dyn Log) -> Option<Error> {
 
 /// The topics that were tried without success.
 #[derive(Default)]
-struct Tried {
+struct FailedLookup {
     labels: Vec<String>,
     field: String,
     columns: Vec<String>,
@@ -169,7 +169,7 @@ struct Tried {
     others: Vec<String>,
 }
 
-impl Tried {
+impl FailedLookup {
     fn add(&mut self, label: &str, field: &str, schema: &SchemaRef) {
         self.labels.push(label.to_owned());
         self.field = field.to_owned();

@@ -97,15 +97,13 @@ pub(super) fn of(topic: &Topic, field: &Field) -> String {
     }
     let name = field.name();
     let is_ulog = topic.encoding == "ulog";
-    let known = match is_ulog {
-        true => px4(topic, name),
-        false => {
-            let is_it = |(end, begins, _): &&(&str, &[&str], &str)| {
-                topic.type_name.ends_with(end)
-                    && begins.iter().any(|b| name.starts_with(b))
-            };
-            ROS.iter().find(is_it).map(|(.., unit)| *unit)
-        }
+    let known = if is_ulog {
+        px4(topic, name)
+    } else {
+        let is_it = |(end, begins, _): &&(&str, &[&str], &str)| {
+            topic.type_name.ends_with(end) && begins.iter().any(|b| name.starts_with(b))
+        };
+        ROS.iter().find(is_it).map(|(.., unit)| *unit)
     };
     known.unwrap_or_default().to_owned()
 }

@@ -6,14 +6,14 @@ use crate::time::clock::{Seconds, to_unix};
 
 /// The offset that is added to the times of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Moved {
+pub struct ClockOffset {
     /// The nanoseconds that are added to each time.
     pub nanos: i64,
     /// Whether the resulting times are Unix time.
     pub is_unix: bool,
 }
 
-impl Moved {
+impl ClockOffset {
     /// Returns the offset to Unix time if `clock` knows it, else 0.
     pub fn to_unix(clock: &Clock) -> Self {
         let nanos = to_unix(clock);

@@ -100,10 +100,8 @@ fn stretches(log: &dyn Log, topics: &TopicSet) -> Result<Stretches> {
     let is_made = |(id, topic): (TopicId, &Topic)| {
         topic.origin == TopicOrigin::Derived && topics.contains(id)
     };
-    let topics = match manifest.topics().any(is_made) {
-        true => manifest.logged(),
-        false => topics.clone(),
-    };
+    let topics =
+        if manifest.topics().any(is_made) { manifest.logged() } else { topics.clone() };
     let selection = Selection { topics: topics.clone(), ..Selection::default() };
     let mut times = PartTimes::new(log, selection);
     let between = |pair: &[Part]| match pair {

@@ -10,7 +10,7 @@ use logtool_core::{
 use crate::{error::Result, formats::LogFormat, time::part_times::PartTimes};
 
 /// A log whose records all have usable times, and a warning.
-pub struct Usable {
+pub struct RepairedTimes {
     /// The log.
     pub log: Arc<dyn Log>,
     /// A sentence about times that were replaced.
@@ -26,7 +26,7 @@ const NEAR: i64 = 5 * 60 * 1_000_000_000;
 /// If the records of a log span at most a year, all times are possible.
 const YEAR: i64 = 366 * 86_400 * 1_000_000_000;
 
-impl Usable {
+impl RepairedTimes {
     /// Replaces unusable times in `log` by the time of a neighbour.
     ///
     /// # Errors

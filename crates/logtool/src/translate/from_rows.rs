@@ -7,26 +7,26 @@ use logtool_core::{
     Columns, Log, RowTranslator, Topic, TopicId, Translate, Translation, View,
 };
 
-/// Translates each row of the topic `id` of `log` to a message of the topic `about`. `put`
+/// Translates each row of the topic `id` of `log` to a message of the topic `topic_info`. `put`
 /// appends the message to a buffer, and returns whether the row becomes one.
-pub(super) fn of_rows<F>(
+pub(super) fn translate_rows<F>(
     log: &Arc<dyn Log>,
     id: TopicId,
-    about: Topic,
+    topic_info: Topic,
     put: F,
 ) -> Translation
 where
     F: Fn(&RecordBatch, usize, &mut Vec<u8>) -> bool + Clone + Send + Sync + 'static,
 {
-    of_columns(log, id, Columns::all(View::Flat), about, put)
+    translate_columns(log, id, Columns::all(View::Flat), topic_info, put)
 }
 
-/// Like [`of_rows`], for rows that have only these `columns`.
-pub(super) fn of_columns<F>(
+/// Like [`translate_rows`], for rows that have only these `columns`.
+pub(super) fn translate_columns<F>(
     log: &Arc<dyn Log>,
     id: TopicId,
     columns: Columns,
-    about: Topic,
+    topic_info: Topic,
     put: F,
 ) -> Translation
 where
@@ -39,5 +39,5 @@ where
             Box::new(RowTranslator::new(decoder, put.clone()));
         Ok(translator)
     });
-    Translation { from: id, topic: about, begin }
+    Translation { from: id, topic: topic_info, begin }
 }

@@ -29,11 +29,11 @@ use logtool_core::{
 
 use crate::{
     error::Result,
-    time::offset::Moved,
-    translate::{Frames, Prepared},
+    time::offset::ClockOffset,
+    translate::{Frames, PreparedTranslation},
 };
 
-pub(super) use self::kind::Kind;
+pub(super) use self::kind::LidarMessageKind;
 
 /// The name of topics of packets.
 const PACKETS: &str = "velodyne_packets";
@@ -59,11 +59,11 @@ pub(super) fn all_topics(manifest: &Manifest) -> TopicSet {
 pub(super) fn lidar(
     log: Arc<dyn Log>,
     wanted: &Selection,
-    moved: Moved,
-    kind: Kind,
+    moved: ClockOffset,
+    kind: LidarMessageKind,
     frames: &Frames,
-) -> Result<Prepared> {
-    let Moved { nanos: offset_nanos, is_unix } = moved;
+) -> Result<PreparedTranslation> {
+    let ClockOffset { nanos: offset_nanos, is_unix } = moved;
     let Selection { topics: wanted, time } = wanted;
     let manifest = log.manifest();
     check_times(manifest, wanted)?;
@@ -101,7 +101,7 @@ pub(super) fn lidar(
             translations.extend(images);
             continue;
         }
-        if topic.name == PACKETS && kind == Kind::Ros {
+        if topic.name == PACKETS && kind == LidarMessageKind::Ros {
             let mut all = manifest.topics.iter();
             let points = all.find(|p| is_points(p) && p.instance == topic.instance);
             let whose = (id, topic, frame(topic, frames));
@@ -140,7 +140,7 @@ pub(super) fn lidar(
         Some(groups) => log.in_groups(groups),
         None => log.in_one_part(),
     };
-    Ok(Prepared { log: Arc::new(log), remarks, warnings: Vec::new() })
+    Ok(PreparedTranslation { log: Arc::new(log), remarks, warnings: Vec::new() })
 }
 
 /// Checks that the messages of the `wanted` topics have times.
@@ -164,7 +164,9 @@ fn check_times(manifest: &Manifest, wanted: &TopicSet) -> Result<()> {
 }
 
 /// Returns metadata about how the points of the log with `manifest` are computed.
-pub(super) fn words(manifest: &Manifest) -> Vec<(String, BTreeMap<String, String>)> {
+pub(super) fn metadata_records(
+    manifest: &Manifest,
+) -> Vec<(String, BTreeMap<String, String>)> {
     let points = manifest.topics.iter().filter(|topic| is_points(topic));
     points.map(|topic| (topic.label().into_owned(), topic.metadata.clone())).collect()
 }

@@ -6,7 +6,7 @@ use logtool_core::{Manifest, Value};
 
 /// Returns the metadata of the log called `name` with `manifest`: a record for each heading of its
 /// metadata, and the record `logtool` about its origin.
-pub(super) fn words(
+pub(super) fn metadata_records(
     manifest: &Manifest,
     name: &str,
 ) -> Vec<(String, BTreeMap<String, String>)> {
@@ -28,10 +28,12 @@ pub(super) fn words(
     for (heading, value) in &manifest.metadata {
         match value {
             Value::Map(values) => {
-                let mut words = BTreeMap::new();
-                values.iter().for_each(|(key, value)| tell(key, value, &mut words));
-                if !words.is_empty() {
-                    all.push((heading.clone(), words));
+                let mut metadata_records = BTreeMap::new();
+                values
+                    .iter()
+                    .for_each(|(key, value)| tell(key, value, &mut metadata_records));
+                if !metadata_records.is_empty() {
+                    all.push((heading.clone(), metadata_records));
                 }
             }
             value => tell(heading, value, &mut origin),
@@ -41,16 +43,16 @@ pub(super) fn words(
     all
 }
 
-/// Adds `value` to `words` with the key `key`; the elements of a list get an index.
-fn tell(key: &str, value: &Value, words: &mut BTreeMap<String, String>) {
+/// Adds `value` to `metadata_records` with the key `key`; the elements of a list get an index.
+fn tell(key: &str, value: &Value, metadata_records: &mut BTreeMap<String, String>) {
     match value {
         Value::List(values) => {
             for (index, value) in values.iter().enumerate() {
-                words.insert(format!("{key}[{index}]"), value.to_string());
+                metadata_records.insert(format!("{key}[{index}]"), value.to_string());
             }
         }
         value => {
-            words.insert(key.to_owned(), value.to_string());
+            metadata_records.insert(key.to_owned(), value.to_string());
         }
     }
 }

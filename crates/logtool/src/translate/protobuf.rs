@@ -16,9 +16,10 @@ use logtool_protobuf::{FileSet, LayoutMessages, RowMessages};
 
 use crate::{
     error::Result,
-    time::offset::Moved,
+    time::offset::ClockOffset,
     translate::{
-        Prepared, from_rows::of_columns, is_said, name, protobuf::log_messages::said,
+        PreparedTranslation, from_rows::translate_columns, has_log_messages, name,
+        protobuf::log_messages::log_messages,
     },
 };
 
@@ -31,9 +32,9 @@ pub(super) use self::location_fix::fixes;
 pub(super) fn protobuf(
     log: Arc<dyn Log>,
     wanted: &TopicSet,
-    moved: Moved,
-) -> Result<Prepared> {
-    let Moved { nanos: offset_nanos, is_unix } = moved;
+    moved: ClockOffset,
+) -> Result<PreparedTranslation> {
+    let ClockOffset { nanos: offset_nanos, is_unix } = moved;
     let manifest = log.manifest();
     let (mut translations, mut left_out) = (Vec::new(), Vec::new());
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
@@ -48,7 +49,7 @@ pub(super) fn protobuf(
         remarks.push(format!("left out: {}", left_out.join(", ")));
     }
     let log = Arc::new(TranslatedLog::new(log, translations, offset_nanos, is_unix));
-    Ok(Prepared { log, remarks, warnings: Vec::new() })
+    Ok(PreparedTranslation { log, remarks, warnings: Vec::new() })
 }
 
 /// Translates the topic `id` of `log` to protocol buffers, or returns why this is impossible.
@@ -58,17 +59,18 @@ fn translation(
     topic: &Topic,
     offset_nanos: i64,
 ) -> Result<Result<Translation, String>> {
-    if is_said(topic) {
-        return Ok(Ok(said(log, id, topic, offset_nanos)));
+    if has_log_messages(topic) {
+        return Ok(Ok(log_messages(log, id, topic, offset_nanos)));
     }
     let package = log.manifest().format.as_str();
     if let Some(layout) = log.payload_layout(id) {
         return Ok(match LayoutMessages::new(&layout, package) {
             Ok(messages) => {
-                let about = self::topic(topic, &messages.type_name, &messages.files);
+                let topic_info =
+                    self::topic(topic, &messages.type_name, &messages.files);
                 Ok(Translation {
                     from: id,
-                    topic: about,
+                    topic: topic_info,
                     begin: Arc::new(move || Ok(Box::new(messages.clone()))),
                 })
             }
@@ -95,12 +97,12 @@ pub(super) fn rows(
         Ok(rows) => Arc::new(rows),
         Err(why) => return Ok(Err(why.to_string())),
     };
-    let about = self::topic(topic, &rows.type_name, &rows.files);
+    let topic_info = self::topic(topic, &rows.type_name, &rows.files);
     let put = move |batch: &RecordBatch, row, out: &mut Vec<u8>| {
         rows.put(batch, row, out);
         true
     };
-    Ok(Ok(of_columns(log, id, Columns::default(), about, put)))
+    Ok(Ok(translate_columns(log, id, Columns::default(), topic_info, put)))
 }
 
 /// Returns the topic of messages of the common type `type_name` for `topic`, with `more`
@@ -111,10 +113,10 @@ pub(super) fn common(
     type_name: &str,
     files: &FileSet,
 ) -> Topic {
-    let mut about = self::topic(topic, type_name, files);
-    about.name.push_str(more);
-    about.records = None;
-    about
+    let mut topic_info = self::topic(topic, type_name, files);
+    topic_info.name.push_str(more);
+    topic_info.records = None;
+    topic_info
 }
 
 /// Returns the topic of protocol buffers of the type `type_name` for `topic`.

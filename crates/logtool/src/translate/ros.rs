@@ -25,10 +25,10 @@ pub(super) use self::{
 /// appended to its name.
 pub(super) fn common(topic: &Topic, more: &str, type_name: &str) -> Result<Topic> {
     let definition = Definition::common(type_name).context("a type of ROS")?;
-    let mut about = made(topic, type_name, &definition)?;
-    about.name.push_str(more);
-    about.records = None;
-    Ok(about)
+    let mut topic_info = made(topic, type_name, &definition)?;
+    topic_info.name.push_str(more);
+    topic_info.records = None;
+    Ok(topic_info)
 }
 
 /// Returns the topic of messages with `definition` for `topic`.

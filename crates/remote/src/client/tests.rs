@@ -145,13 +145,13 @@ fn uploaded(
     client: &Client,
     store: &Arc<InMemory>,
     len: u64,
-    there: There,
+    if_exists: IfExists,
 ) -> (io::Result<()>, Option<Bytes>) {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(&noise(len)).unwrap();
-    let (path, way) = (Path::from("x"), &*client.way);
+    let (path, transport) = (Path::from("x"), &*client.transport);
     let dynamic: Arc<dyn ObjectStore> = store.clone();
-    let upload = Upload { store: &dynamic, path: &path, way, there };
+    let upload = Upload { store: &dynamic, path: &path, transport, if_exists };
     let sent = client.runtime.block_on(upload.send(&mut file));
     let got = client.runtime.block_on(async { store.get(&path).await?.bytes().await });
     (sent, got.ok())
@@ -162,9 +162,9 @@ fn files_are_uploaded_at_once_or_in_parts() {
     let client = client();
     for len in [0, 5, 16 * MIB, 70 * MIB + 3] {
         let store = Arc::new(InMemory::new());
-        let (sent, there) = uploaded(&client, &store, len, There::Stays);
+        let (sent, contents) = uploaded(&client, &store, len, IfExists::Fail);
         sent.unwrap();
-        assert!(there.unwrap() == noise(len));
+        assert!(contents.unwrap() == noise(len));
     }
 }
 
@@ -173,14 +173,14 @@ fn existing_object_is_replaced_only_on_request() {
     let (client, store) = (client(), Arc::new(InMemory::new()));
     put(&client, &store, b"old");
     for len in [5, 40 * MIB] {
-        let (sent, there) = uploaded(&client, &store, len, There::Stays);
+        let (sent, contents) = uploaded(&client, &store, len, IfExists::Fail);
         assert_eq!(sent.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-        assert_eq!(there.unwrap(), b"old"[..]);
+        assert_eq!(contents.unwrap(), b"old"[..]);
     }
     for len in [40 * MIB, 5] {
-        let (sent, there) = uploaded(&client, &store, len, There::Goes);
+        let (sent, contents) = uploaded(&client, &store, len, IfExists::Replace);
         sent.unwrap();
-        assert!(there.unwrap() == noise(len));
+        assert!(contents.unwrap() == noise(len));
     }
 }
 
@@ -194,7 +194,7 @@ fn folder_lists_its_objects_and_those_of_subfolders_in_order() {
     }
     let store: Arc<dyn ObjectStore> = store;
     let folder = Path::from("logs");
-    let listed = list::list(&store, &folder, &client.way.limits);
+    let listed = list::list(&store, &folder, &client.transport.limits);
     let listed = client.runtime.block_on(listed).unwrap();
     let listed: Vec<_> =
         listed.iter().map(|meta| (meta.location.as_ref(), meta.size)).collect();

@@ -23,7 +23,7 @@ pub(super) struct Column {
     pub(super) dims: Vec<usize>,
     /// The number of values.
     pub(super) count: u64,
-    pub(super) body: Body,
+    pub(super) body: ColumnData,
     /// One byte for each value: 1 if it is present, 0 if it is null. `None` as long as no value
     /// is null.
     pub(super) valid: Option<Stream>,
@@ -31,11 +31,11 @@ pub(super) struct Column {
 
 /// The values of a column, by kind of type.
 #[derive(Debug)]
-pub(super) enum Body {
+pub(super) enum ColumnData {
     /// Numbers, booleans (one byte each) or times of this type, little-endian.
     Values(DataType, Stream),
     /// Strings or byte strings, concatenated.
-    Texts(Texts),
+    Strings(Strings),
     /// Lists: the end index of each list among the items (8 bytes each), and the items.
     Lists(Stream, Box<Column>),
     /// Structs.
@@ -44,7 +44,7 @@ pub(super) enum Body {
 
 /// Strings or byte strings.
 #[derive(Debug, Default)]
-pub(super) struct Texts {
+pub(super) struct Strings {
     /// Whether they are UTF-8 strings.
     pub(super) is_text: bool,
     /// The end offset of each string in the concatenated bytes, 8 bytes each.
@@ -71,31 +71,31 @@ impl Column {
         let body = match data_type {
             DataType::FixedSizeBinary(len) => {
                 dims.push(usize::try_from(*len).unwrap_or(0));
-                Body::Values(DataType::UInt8, Stream::default())
+                ColumnData::Values(DataType::UInt8, Stream::default())
             }
             DataType::Utf8 | DataType::Dictionary(..) => {
-                Body::Texts(Texts { is_text: true, ..Texts::default() })
+                ColumnData::Strings(Strings { is_text: true, ..Strings::default() })
             }
-            DataType::Binary => Body::Texts(Texts::default()),
+            DataType::Binary => ColumnData::Strings(Strings::default()),
             DataType::List(item) => {
                 let mut items = Self::new(item)?;
                 items.name.clear();
-                Body::Lists(Stream::default(), Box::new(items))
+                ColumnData::Lists(Stream::default(), Box::new(items))
             }
             DataType::Struct(fields) => {
                 let fields = fields.iter().map(|field| Self::new(field));
-                Body::Fields(fields.collect::<Result<_>>()?)
+                ColumnData::Fields(fields.collect::<Result<_>>()?)
             }
             DataType::Boolean
             | DataType::Timestamp(TimeUnit::Nanosecond, _)
             | DataType::Duration(TimeUnit::Nanosecond) => {
-                Body::Values(data_type.clone(), Stream::default())
+                ColumnData::Values(data_type.clone(), Stream::default())
             }
             other
                 if other.is_integer()
                     || matches!(other, DataType::Float32 | DataType::Float64) =>
             {
-                Body::Values(other.clone(), Stream::default())
+                ColumnData::Values(other.clone(), Stream::default())
             }
             other => {
                 let what =
@@ -127,19 +127,19 @@ impl Column {
         self.push_valid(array.len(), array.logical_nulls().as_ref(), spill)?;
         self.count += array.len() as u64;
         match &mut self.body {
-            Body::Values(_, stream) => spill.push(stream, &bytes(&array))?,
-            Body::Texts(texts) => texts.push(&array, spill)?,
-            Body::Lists(ends, items) => {
+            ColumnData::Values(_, stream) => spill.push(stream, &bytes(&array))?,
+            ColumnData::Strings(texts) => texts.push(&array, spill)?,
+            ColumnData::Lists(ends, items) => {
                 let list = array.as_list::<i32>();
                 let (first, last) =
                     (list.value_offsets()[0], list.value_offsets()[list.len()]);
                 let base = items.count as i64 - i64::from(first);
-                let told = list.value_offsets()[1..].iter();
-                spill.push(ends, &ints(told.map(|end| base + i64::from(*end))))?;
+                let validity = list.value_offsets()[1..].iter();
+                spill.push(ends, &ints(validity.map(|end| base + i64::from(*end))))?;
                 let len = (last - first) as usize;
                 items.push(&list.values().slice(first as usize, len), spill)?;
             }
-            Body::Fields(fields) => {
+            ColumnData::Fields(fields) => {
                 for (field, array) in fields.iter_mut().zip(array.as_struct().columns())
                 {
                     field.push(array, spill)?;
@@ -173,18 +173,18 @@ impl Column {
                 valid
             }
         };
-        let told: Vec<u8> = match nulls {
+        let validity: Vec<u8> = match nulls {
             Some(nulls) => nulls.iter().map(u8::from).collect(),
             None => vec![1; len],
         };
-        spill.push(valid, &told)
+        spill.push(valid, &validity)
     }
 
     /// Returns the validity if it must be written as an array of its own. Missing floats are NaN
     /// and missing times are the least integer, so they need no such array.
-    pub(super) fn told_valid(&self) -> Option<&Stream> {
-        let tells_itself = match &self.body {
-            Body::Values(data_type, _) => matches!(
+    pub(super) fn validity_array(&self) -> Option<&Stream> {
+        let has_sentinel = match &self.body {
+            ColumnData::Values(data_type, _) => matches!(
                 data_type,
                 DataType::Float32
                     | DataType::Float64
@@ -193,11 +193,11 @@ impl Column {
             ),
             _ => false,
         };
-        self.valid.as_ref().filter(|_| !tells_itself)
+        self.valid.as_ref().filter(|_| !has_sentinel)
     }
 }
 
-impl Texts {
+impl Strings {
     fn push(&mut self, array: &ArrayRef, spill: &Spill) -> Result<()> {
         let (mut ends, mut bytes) = (Vec::new(), Vec::new());
         let mut push = |value: Option<&[u8]>| {

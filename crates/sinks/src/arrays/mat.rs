@@ -23,18 +23,18 @@ use serde_json::json;
 
 use crate::{
     arrays::{
-        column::{Body, Column},
+        column::{Column, ColumnData},
         mat::{
             element::{Class, characters, container, frame, length},
             names::Names,
-            values::{Values, class, longer, place},
+            values::{Values, class, row_major_index, with_dims},
         },
         spill::{Spill, Stream},
         table::{Shared, Table},
     },
+    memory_budget::MemoryBudget,
     provenance::table_metadata,
-    room::Room,
-    staged::{Outputs, Staged},
+    staged::{Outputs, StagedFile},
 };
 
 /// Writes one MATLAB file that `load` opens, with a struct for each topic.
@@ -58,36 +58,36 @@ pub struct MatSink {
     file_name: String,
     metadata: BTreeMap<String, String>,
     shared: Shared,
-    staged: Mutex<Option<Staged>>,
-    done: Arc<Mutex<Vec<Done>>>,
+    staged: Mutex<Option<StagedFile>>,
+    done: Arc<Mutex<Vec<FinishedTable>>>,
     /// The number of characters that were written as hexadecimal digits.
-    in_digits: AtomicU64,
+    escaped_characters: AtomicU64,
 }
 
 /// A table whose rows are all in the temporary file.
 #[derive(Debug)]
-struct Done {
+struct FinishedTable {
     topic: Topic,
     table: Table,
 }
 
 impl MatSink {
     /// Creates a sink that writes the file `file_name` among `outputs`, with `metadata` in it.
-    /// It buffers at most `room` of rows for each table.
+    /// It buffers at most `budget` of rows for each table.
     pub fn new(
         outputs: Arc<Outputs>,
         file_name: String,
         metadata: BTreeMap<String, String>,
-        room: Room,
+        budget: MemoryBudget,
     ) -> Self {
         Self {
             outputs,
             file_name,
             metadata,
-            shared: Shared::new(room),
+            shared: Shared::new(budget),
             staged: Mutex::default(),
             done: Arc::default(),
-            in_digits: AtomicU64::new(0),
+            escaped_characters: AtomicU64::new(0),
         }
     }
 }
@@ -100,7 +100,10 @@ impl TableSink for MatSink {
         }
         let table = self.shared.table(&self.outputs, schema)?;
         let done = self.done.clone();
-        Ok(Box::new(MatTable { done, table: Done { topic: topic.clone(), table } }))
+        Ok(Box::new(MatTable {
+            done,
+            table: FinishedTable { topic: topic.clone(), table },
+        }))
     }
 
     fn finish(&self) -> Result<()> {
@@ -109,23 +112,23 @@ impl TableSink for MatSink {
         let mut done = std::mem::take(&mut *self.done.lock());
         done.sort_by(|a, b| a.topic.label().cmp(&b.topic.label()));
         let out = BufWriter::with_capacity(256 << 10, staged);
-        let mut mat = Mat { out, at: 0, in_digits: &self.in_digits };
+        let mut mat = Mat { out, at: 0, escaped_characters: &self.escaped_characters };
         mat.write(&header())?;
         let mut names = Names::default();
         let own = names.unique("logtool");
         let mut about = BTreeMap::new();
-        for Done { topic, table } in &done {
+        for FinishedTable { topic, table } in &done {
             let name = names.unique(&topic.label());
-            mat.table(&name, table).map_err(|err| named(&topic.label(), err))?;
+            mat.table(&name, table).map_err(|err| with_context(&topic.label(), err))?;
             about.insert(name, table_metadata(topic, &BTreeMap::new()));
         }
         let about = json!({ "log": self.metadata, "topics": about });
-        mat.write(&characters(&own, &utf16::json(&about.to_string()))?)?;
+        mat.write(&characters(&own, &utf16::escape_json(&about.to_string()))?)?;
         mat.out.into_inner().map_err(|err| err.into_error())?.finish()
     }
 
     fn remarks(&self) -> Vec<String> {
-        let count = self.in_digits.load(Ordering::Relaxed);
+        let count = self.escaped_characters.load(Ordering::Relaxed);
         let characters = if count == 1 { "character" } else { "characters" };
         let remark =
             format!("{count} {characters} beyond U+FFFF written as \\U and 8 digits");
@@ -134,8 +137,8 @@ impl TableSink for MatSink {
 }
 
 struct MatTable {
-    done: Arc<Mutex<Vec<Done>>>,
-    table: Done,
+    done: Arc<Mutex<Vec<FinishedTable>>>,
+    table: FinishedTable,
 }
 
 impl TableWriter for MatTable {
@@ -144,7 +147,7 @@ impl TableWriter for MatTable {
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.table.table.put_down()?;
+        self.table.table.store()?;
         self.done.lock().push(self.table);
         Ok(())
     }
@@ -164,13 +167,13 @@ fn header() -> Vec<u8> {
 
 /// A writer of the elements of a MATLAB file.
 struct Mat<'m> {
-    out: BufWriter<Staged>,
+    out: BufWriter<StagedFile>,
     at: u64,
-    in_digits: &'m AtomicU64,
+    escaped_characters: &'m AtomicU64,
 }
 
 /// How much memory may be used to transpose rows into columns.
-const TURNED_BYTES: u64 = 16 << 20;
+const TRANSPOSE_BYTES: u64 = 16 << 20;
 
 impl Mat<'_> {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
@@ -180,7 +183,7 @@ impl Mat<'_> {
     }
 
     /// Writes a container: its header `head`, then the elements that `inside` writes.
-    fn within(
+    fn write_container(
         &mut self,
         head: &[u8],
         inside: impl FnOnce(&mut Self) -> Result<()>,
@@ -210,19 +213,19 @@ impl Mat<'_> {
         let mut names = Names::default();
         let mut fields: Vec<String> =
             columns.iter().map(|column| names.unique(&column.name)).collect();
-        let valid = columns.iter().filter_map(|c| Some((c, c.told_valid()?)));
+        let valid = columns.iter().filter_map(|c| Some((c, c.validity_array()?)));
         let valid: Vec<(&Column, &Stream)> = valid.collect();
         fields.extend(
             valid.iter().map(|(c, _)| names.unique(&format!("{}_valid", c.name))),
         );
         let head = container(name, Class::Struct, &[1, 1], &fields)?;
-        self.within(&head, |mat| {
+        self.write_container(&head, |mat| {
             for column in columns {
                 mat.column(column, outer, spill)
-                    .map_err(|err| named(&column.name, err))?;
+                    .map_err(|err| with_context(&column.name, err))?;
             }
             for (column, stream) in valid {
-                let shape = longer(outer, &column.dims);
+                let shape = with_dims(outer, &column.dims);
                 mat.numbers(Class::Logical, 1, stream, &shape, spill)?;
             }
             Ok(())
@@ -230,27 +233,28 @@ impl Mat<'_> {
     }
 
     fn column(&mut self, column: &Column, outer: &[u64], spill: &Spill) -> Result<()> {
-        let shape = longer(outer, &column.dims);
+        let shape = with_dims(outer, &column.dims);
         match &column.body {
-            Body::Values(data_type, stream) => self.numbers(
+            ColumnData::Values(data_type, stream) => self.numbers(
                 class(data_type),
                 Column::width(data_type),
                 stream,
                 &shape,
                 spill,
             ),
-            Body::Fields(fields) => self.structure("", fields, &shape, spill),
-            Body::Texts(_) | Body::Lists(..)
+            ColumnData::Fields(fields) => self.structure("", fields, &shape, spill),
+            ColumnData::Strings(_) | ColumnData::Lists(..)
                 if column.dims.is_empty() && outer.len() == 1 =>
             {
                 let head = container("", Class::Cell, &shape, &[])?;
-                let mut values = Values::new(column, spill, self.in_digits);
-                self.within(&head, |mat| {
-                    (0..column.count).try_for_each(|_| mat.write(&values.cell()?))
+                let mut values = Values::new(column, spill, self.escaped_characters);
+                self.write_container(&head, |mat| {
+                    (0..column.count).try_for_each(|_| mat.write(&values.read_cell()?))
                 })
             }
-            Body::Texts(_) | Body::Lists(..) => {
-                let matrix = Values::new(column, spill, self.in_digits).take(&shape)?;
+            ColumnData::Strings(_) | ColumnData::Lists(..) => {
+                let matrix = Values::new(column, spill, self.escaped_characters)
+                    .read_matrix(&shape)?;
                 self.write(&matrix)
             }
         }
@@ -273,11 +277,12 @@ impl Mat<'_> {
         let each = dims.iter().product::<u64>();
         let row_bytes = usize::try_from(each).unwrap_or(0) * width;
         // A group of columns is collected in each pass over the rows.
-        let group = TURNED_BYTES / (rows * width as u64).max(1);
+        let group = TRANSPOSE_BYTES / (rows * width as u64).max(1);
         let mut first = 0;
         while first < each {
             let last = each.min(first + group.max(1));
-            let places = (first..last).map(|nth| place(dims, nth) as usize * width);
+            let places =
+                (first..last).map(|nth| row_major_index(dims, nth) as usize * width);
             let mut columns: Vec<_> = places.map(|place| (place, Vec::new())).collect();
             let reader = spill.read(stream, 0);
             let mut reader = BufReader::with_capacity(256 << 10, reader);
@@ -300,7 +305,7 @@ impl Mat<'_> {
 }
 
 /// Adds to `err` that it concerns `what`.
-fn named(what: &str, err: Error) -> Error {
+fn with_context(what: &str, err: Error) -> Error {
     Error::new(err.kind(), format!("{what} in a MATLAB file")).from_source(err)
 }
 

@@ -15,14 +15,14 @@ use zip::{CompressionMethod, ZipWriter, result::ZipError, write::SimpleFileOptio
 
 use crate::{
     arrays::{
-        column::{Body, Column, Ints, Texts},
+        column::{Column, ColumnData, Ints, Strings},
         spill::{Spill, Stream},
         table::{Shared, Table},
     },
     file_name::FileNames,
+    memory_budget::MemoryBudget,
     provenance::table_metadata,
-    room::Room,
-    staged::{Outputs, Staged},
+    staged::{Outputs, StagedFile},
 };
 
 /// Writes one `.npz` file for each topic, which `numpy.load` opens.
@@ -47,14 +47,14 @@ pub struct NpzSink {
 
 impl NpzSink {
     /// Creates a sink that writes files with `names` among `outputs`, with `metadata` in each of
-    /// them. It buffers at most `room` of rows for each table.
+    /// them. It buffers at most `budget` of rows for each table.
     pub fn new(
         outputs: Arc<Outputs>,
         names: FileNames,
         metadata: BTreeMap<String, String>,
-        room: Room,
+        budget: MemoryBudget,
     ) -> Self {
-        Self { outputs, names, metadata, shared: Shared::new(room) }
+        Self { outputs, names, metadata, shared: Shared::new(budget) }
     }
 }
 
@@ -68,7 +68,7 @@ impl TableSink for NpzSink {
 }
 
 struct NpzWriter {
-    staged: Staged,
+    staged: StagedFile,
     table: Table,
     metadata: BTreeMap<String, String>,
 }
@@ -79,7 +79,7 @@ impl TableWriter for NpzWriter {
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.table.put_down()?;
+        self.table.store()?;
         let out = BufWriter::with_capacity(256 << 10, self.staged);
         let (zip, names) = (ZipWriter::new(out), BTreeSet::new());
         let mut npz = Npz { zip, names, spill: &self.table.spill };
@@ -94,7 +94,7 @@ impl TableWriter for NpzWriter {
 
 /// A writer of the arrays of one file.
 struct Npz<'s> {
-    zip: ZipWriter<BufWriter<Staged>>,
+    zip: ZipWriter<BufWriter<StagedFile>>,
     names: BTreeSet<String>,
     spill: &'s Spill,
 }
@@ -113,21 +113,23 @@ impl Npz<'_> {
         let mut shape = outer.to_vec();
         shape.extend(column.dims.iter().map(|dim| *dim as u64));
         match &column.body {
-            Body::Values(data_type, stream) => {
+            ColumnData::Values(data_type, stream) => {
                 self.array(&name, descr(data_type), &shape, stream)?;
             }
-            Body::Texts(texts) => self.texts(&name, texts, &shape, column.count)?,
-            Body::Lists(ends, items) => {
+            ColumnData::Strings(texts) => {
+                self.texts(&name, texts, &shape, column.count)?
+            }
+            ColumnData::Lists(ends, items) => {
                 self.offsets(&name, ends, column.count)?;
                 self.column(&name, items, &[items.count / size(&items.dims)])?;
             }
-            Body::Fields(fields) => {
+            ColumnData::Fields(fields) => {
                 for field in fields {
                     self.column(&name, field, &shape)?;
                 }
             }
         }
-        match column.told_valid() {
+        match column.validity_array() {
             Some(valid) => self.array(&format!("{name}.valid"), "|b1", &shape, valid),
             None => Ok(()),
         }
@@ -137,7 +139,7 @@ impl Npz<'_> {
     fn texts(
         &mut self,
         name: &str,
-        texts: &Texts,
+        texts: &Strings,
         shape: &[u64],
         count: u64,
     ) -> Result<()> {
@@ -150,7 +152,7 @@ impl Npz<'_> {
             return self.array(name, "|u1", &[texts.bytes.len()], &texts.bytes);
         }
         let longest = texts.longest.max(1);
-        self.begin(name, &format!("<U{longest}"), shape, padded.unwrap_or(0))?;
+        self.start_array(name, &format!("<U{longest}"), shape, padded.unwrap_or(0))?;
         let mut ends = Ints::new(self.spill, &texts.ends, 0);
         let mut bytes =
             BufReader::with_capacity(64 << 10, self.spill.read(&texts.bytes, 0));
@@ -172,7 +174,7 @@ impl Npz<'_> {
     /// Writes the start offsets of the lists that end at `ends`.
     fn offsets(&mut self, name: &str, ends: &Stream, count: u64) -> Result<()> {
         let name = format!("{name}.offsets");
-        self.begin(&name, "<i8", &[count + 1], ends.len() + 8)?;
+        self.start_array(&name, "<i8", &[count + 1], ends.len() + 8)?;
         self.zip.write_all(&[0; 8])?;
         Ok(copy(self.spill, ends, &mut self.zip)?)
     }
@@ -184,7 +186,7 @@ impl Npz<'_> {
         shape: &[u64],
         values: &Stream,
     ) -> Result<()> {
-        self.begin(name, descr, shape, values.len())?;
+        self.start_array(name, descr, shape, values.len())?;
         Ok(copy(self.spill, values, &mut self.zip)?)
     }
 
@@ -192,13 +194,18 @@ impl Npz<'_> {
     fn text(&mut self, name: &str, text: &str) -> Result<()> {
         let chars: Vec<u8> =
             text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
-        self.begin(name, &format!("<U{}", chars.len() / 4), &[], chars.len() as u64)?;
+        self.start_array(
+            name,
+            &format!("<U{}", chars.len() / 4),
+            &[],
+            chars.len() as u64,
+        )?;
         Ok(self.zip.write_all(&chars)?)
     }
 
     /// Starts the array `name` of `bytes` bytes. An underscore is appended to a name that is
     /// already used.
-    fn begin(
+    fn start_array(
         &mut self,
         name: &str,
         descr: &str,
@@ -222,15 +229,15 @@ fn header(descr: &str, shape: &[u64]) -> Vec<u8> {
     let dims: String = shape.iter().map(|dim| format!("{dim}, ")).collect();
     let dims =
         if shape.len() == 1 { dims.trim_end() } else { dims.trim_end_matches(", ") };
-    let mut told =
+    let mut dict =
         format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({dims}), }}");
     // Magic, version and length take 10 bytes; values start at a multiple of 64.
-    while (10 + told.len() + 1) % 64 != 0 {
-        told.push(' ');
+    while (10 + dict.len() + 1) % 64 != 0 {
+        dict.push(' ');
     }
-    told.push('\n');
-    let len = u16::try_from(told.len()).unwrap_or(u16::MAX).to_le_bytes();
-    [b"\x93NUMPY\x01\x00", &len[..], told.as_bytes()].concat()
+    dict.push('\n');
+    let len = u16::try_from(dict.len()).unwrap_or(u16::MAX).to_le_bytes();
+    [b"\x93NUMPY\x01\x00", &len[..], dict.as_bytes()].concat()
 }
 
 /// Returns NumPy's name of a type.

@@ -16,13 +16,13 @@ use crate::error::at_path;
 /// The temporary file. It has no name, so the system deletes it when the program ends.
 #[derive(Debug)]
 pub(super) struct Spill {
-    place: Mutex<Place>,
+    file_state: Mutex<SpillFile>,
     /// The directory that errors mention.
     dir: PathBuf,
 }
 
 #[derive(Debug)]
-struct Place {
+struct SpillFile {
     file: File,
     end: u64,
 }
@@ -30,7 +30,7 @@ struct Place {
 /// The locations of the bytes of one stream in a [`Spill`].
 #[derive(Debug, Default)]
 pub(super) struct Stream {
-    pieces: Vec<Range<u64>>,
+    segments: Vec<Range<u64>>,
     len: u64,
 }
 
@@ -40,8 +40,8 @@ impl Spill {
         let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
         let file = tempfile::tempfile_in(dir);
         let file = file.map_err(|err| at_path("create a file in", shown, err))?;
-        let place = Mutex::new(Place { file, end: 0 });
-        Ok(Arc::new(Self { place, dir: shown.to_owned() }))
+        let file_state = Mutex::new(SpillFile { file, end: 0 });
+        Ok(Arc::new(Self { file_state, dir: shown.to_owned() }))
     }
 
     /// Appends `bytes` to `stream`.
@@ -49,19 +49,19 @@ impl Spill {
         if bytes.is_empty() {
             return Ok(());
         }
-        let mut place = self.place.lock();
-        let start = place.end;
-        let written = place.file.seek(SeekFrom::Start(start));
-        written.and_then(|_| place.file.write_all(bytes)).map_err(|err| {
+        let mut file_state = self.file_state.lock();
+        let start = file_state.end;
+        let written = file_state.file.seek(SeekFrom::Start(start));
+        written.and_then(|_| file_state.file.write_all(bytes)).map_err(|err| {
             let dir = self.dir.display();
             let what = format!("cannot write a temporary file in {dir}: {err}");
             io::Error::new(err.kind(), what)
         })?;
-        place.end += bytes.len() as u64;
+        file_state.end += bytes.len() as u64;
         stream.len += bytes.len() as u64;
-        match stream.pieces.last_mut() {
-            Some(last) if last.end == start => last.end = place.end,
-            _ => stream.pieces.push(start..place.end),
+        match stream.segments.last_mut() {
+            Some(last) if last.end == start => last.end = file_state.end,
+            _ => stream.segments.push(start..file_state.end),
         }
         Ok(())
     }
@@ -69,8 +69,8 @@ impl Spill {
     /// Returns a reader of `stream` that starts at its byte `from`.
     pub(super) fn read<'s>(&'s self, stream: &'s Stream, from: u64) -> Reader<'s> {
         let (mut skip, mut next) = (from, 0);
-        while let Some(piece) = stream.pieces.get(next) {
-            let len = piece.end - piece.start;
+        while let Some(segment) = stream.segments.get(next) {
+            let len = segment.end - segment.start;
             if skip < len {
                 break;
             }
@@ -100,18 +100,18 @@ pub(super) struct Reader<'s> {
 
 impl Read for Reader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let Some(piece) = self.stream.pieces.get(self.next) else { return Ok(0) };
-        let from = piece.start + self.skip;
+        let Some(segment) = self.stream.segments.get(self.next) else { return Ok(0) };
+        let from = segment.start + self.skip;
         let len =
-            into.len().min(usize::try_from(piece.end - from).unwrap_or(usize::MAX));
-        let mut place = self.spill.place.lock();
-        place.file.seek(SeekFrom::Start(from))?;
-        let read = place.file.read(&mut into[..len])?;
+            into.len().min(usize::try_from(segment.end - from).unwrap_or(usize::MAX));
+        let mut file_state = self.spill.file_state.lock();
+        file_state.file.seek(SeekFrom::Start(from))?;
+        let read = file_state.file.read(&mut into[..len])?;
         if read == 0 && len > 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         self.skip += read as u64;
-        if from + read as u64 == piece.end {
+        if from + read as u64 == segment.end {
             (self.next, self.skip) = (self.next + 1, 0);
         }
         Ok(read)
@@ -143,6 +143,6 @@ mod tests {
             (text(&a, 4), text(&b, 2), text(&b, 3)),
             ("ef".into(), "Z".into(), String::new())
         );
-        assert_eq!((a.len(), a.pieces.len()), (6, 2));
+        assert_eq!((a.len(), a.segments.len()), (6, 2));
     }
 }

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use crate::{
     arrays::{column::Column, spill::Spill},
-    room::Room,
+    memory_budget::MemoryBudget,
     row_buffer::RowBuffer,
     staged::Outputs,
 };
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Shared {
     spill: Mutex<Option<Arc<Spill>>>,
-    room: Room,
+    budget: MemoryBudget,
 }
 
 /// A table whose rows are collected to be written as arrays.
@@ -31,12 +31,12 @@ pub(super) struct Table {
 }
 
 /// Rows are stored in blocks of this many bytes, with a segment for each column.
-const PIECE_BYTES: usize = 4 << 20;
+const BLOCK_BYTES: usize = 4 << 20;
 
 impl Shared {
-    /// Creates the state of a sink whose tables may each buffer `room`.
-    pub(super) fn new(room: Room) -> Self {
-        Self { spill: Mutex::default(), room }
+    /// Creates the state of a sink whose tables may each buffer `budget`.
+    pub(super) fn new(budget: MemoryBudget) -> Self {
+        Self { spill: Mutex::default(), budget }
     }
 
     /// Creates a table with the columns of `schema`; the temporary file is next to `outputs`.
@@ -51,7 +51,7 @@ impl Shared {
             }
         };
         let schema = Arc::new(schema.clone());
-        let buffer = RowBuffer::new(&schema, self.room.bytes().min(PIECE_BYTES));
+        let buffer = RowBuffer::new(&schema, self.budget.bytes().min(BLOCK_BYTES));
         Ok(Table { columns, rows: 0, spill, buffer })
     }
 }
@@ -60,18 +60,18 @@ impl Table {
     /// Appends rows.
     pub(super) fn push(&mut self, batch: &RecordBatch) -> Result<()> {
         let Self { columns, rows, spill, buffer } = self;
-        buffer.push(batch, |some| put_down(columns, rows, spill, some))
+        buffer.push(batch, |some| store(columns, rows, spill, some))
     }
 
     /// Stores the rows that are still buffered.
-    pub(super) fn put_down(&mut self) -> Result<()> {
+    pub(super) fn store(&mut self) -> Result<()> {
         let Self { columns, rows, spill, buffer } = self;
-        buffer.flush(|some| put_down(columns, rows, spill, some))
+        buffer.flush(|some| store(columns, rows, spill, some))
     }
 }
 
 /// Stores the rows `some`; `rows` counts all that are stored.
-fn put_down(
+fn store(
     columns: &mut [Column],
     rows: &mut u64,
     spill: &Spill,

@@ -87,7 +87,7 @@ pub(super) fn cell_for(field: &Field, options: CsvOptions, end: u8) -> Box<dyn C
         DataType::Dictionary(_, names) if **names == DataType::Utf8 => {
             Box::new(LabelCell { cells: Vec::new(), keys: Vec::new(), options, end })
         }
-        _ => match TimeForm::of(field) {
+        _ => match TimeForm::for_field(field) {
             Some(form) => Box::new(TimeCell::new(form, end)),
             None => Box::new(JsonCell {
                 field: field.clone(),

@@ -14,7 +14,7 @@ fn written_rows_read_back_in_one_batch() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     let log = BTreeMap::from([("source".to_owned(), "a.ulg".to_owned())]);
-    let sink = IpcSink::new(outputs.clone(), names("t"), log, Room::default());
+    let sink = IpcSink::new(outputs.clone(), names("t"), log, MemoryBudget::default());
     let batch = all_kinds();
     let bytes = written(&outputs, &sink, &[batch.clone(), batch.slice(1, 1)]);
     let reader = FileReader::try_new(Cursor::new(bytes), None).unwrap();
@@ -45,8 +45,12 @@ fn written_rows_read_back_in_one_batch() {
 fn batches_with_different_dictionaries_are_written_with_one() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
-    let sink =
-        IpcSink::new(outputs.clone(), names("t"), BTreeMap::new(), Room::default());
+    let sink = IpcSink::new(
+        outputs.clone(),
+        names("t"),
+        BTreeMap::new(),
+        MemoryBudget::default(),
+    );
     let all = ["MANUAL", "AUTO"];
     let rows = |rows: &[Option<&str>]| table(vec![labels("mode", &all, rows)]);
     let long = vec![Some("AUTO"); BATCH_BYTES / 4]; // a batch of its own
@@ -72,7 +76,8 @@ fn batches_with_different_dictionaries_are_written_with_one() {
 fn undeclared_dictionary_value_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
-    let sink = IpcSink::new(outputs, names("t"), BTreeMap::new(), Room::default());
+    let sink =
+        IpcSink::new(outputs, names("t"), BTreeMap::new(), MemoryBudget::default());
     let batch = table(vec![labels("mode", &["MANUAL"], &[Some("AUTO")])]);
     let mut writer = sink.table(&topic("t", 0), &batch.schema()).unwrap();
     let err = writer.write(&batch).unwrap_err();

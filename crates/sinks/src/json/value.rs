@@ -101,10 +101,12 @@ impl Kind {
                 TimeUnit::Microsecond => numbers!(DurationMicrosecondType),
                 TimeUnit::Nanosecond => numbers!(DurationNanosecondType),
             },
-            DataType::Timestamp(..) => match (TimeForm::of(field), nanos(column)) {
-                (Some(form), Some(nanos)) => Self::Time(form, nanos),
-                _ => return Err(unsupported(field)),
-            },
+            DataType::Timestamp(..) => {
+                match (TimeForm::for_field(field), nanos(column)) {
+                    (Some(form), Some(nanos)) => Self::Time(form, nanos),
+                    _ => return Err(unsupported(field)),
+                }
+            }
             DataType::Utf8 => Self::Text(Box::new(column.as_string::<i32>().clone())),
             DataType::LargeUtf8 => {
                 Self::Text(Box::new(column.as_string::<i64>().clone()))

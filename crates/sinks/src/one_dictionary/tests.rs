@@ -20,7 +20,7 @@ fn dictionaries_in_lists_of_structs_are_unified() {
     let batch = table(vec![(field, Arc::new(lists))]);
 
     let dictionaries = OneDictionary::new(&batch.schema()).unwrap();
-    let made = dictionaries.applied(&batch).unwrap();
+    let made = dictionaries.apply(&batch).unwrap();
     let labels = made["past"].as_list::<i32>().values().as_struct()["label"].clone();
     let labels = labels.as_dictionary::<Int32Type>();
     let keys: Vec<_> = labels.keys().iter().collect();

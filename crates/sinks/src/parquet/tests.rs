@@ -24,8 +24,9 @@ fn parquet_with(floats: Floats, batches: &[RecordBatch]) -> bytes::Bytes {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     let log = BTreeMap::from([("source".to_owned(), "a.ulg".to_owned())]);
-    let sink = ParquetSink::new(outputs.clone(), names("t"), log, Room::default())
-        .with_floats(floats);
+    let sink =
+        ParquetSink::new(outputs.clone(), names("t"), log, MemoryBudget::default())
+            .with_floats(floats);
     written(&outputs, &sink, batches).into()
 }
 

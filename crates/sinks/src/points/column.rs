@@ -83,7 +83,7 @@ pub(super) fn columns(schema: &Schema) -> Vec<Column> {
     let mut names = BTreeSet::new();
     let mut all: Vec<Column> = Vec::new();
     for (index, field) in schema.fields().iter().enumerate() {
-        let Some(kind) = Kind::of(field.data_type()) else { continue };
+        let Some(kind) = Kind::from_type(field.data_type()) else { continue };
         let keep = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
         let name = field.name().replace(']', "");
         let mut name: String =
@@ -103,7 +103,7 @@ pub(super) fn columns(schema: &Schema) -> Vec<Column> {
 }
 
 impl Kind {
-    fn of(data_type: &DataType) -> Option<Self> {
+    fn from_type(data_type: &DataType) -> Option<Self> {
         let integer = |is_signed, bytes| Self::Integer { is_signed, bytes };
         Some(match data_type {
             DataType::Boolean | DataType::UInt8 => integer(false, 1),

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use crate::points::file::Out;
 
 /// Accepts all writes; after the first error, they are ignored.
-pub(super) struct Unfailing {
+pub(super) struct DeferredErrorWriter {
     out: Out,
     failure: Failure,
 }
@@ -21,7 +21,7 @@ pub(super) struct Unfailing {
 #[derive(Clone, Default)]
 pub(super) struct Failure(Arc<Mutex<Option<io::Error>>>);
 
-impl Unfailing {
+impl DeferredErrorWriter {
     pub(super) fn new(out: Out) -> (Self, Failure) {
         let failure = Failure::default();
         (Self { out, failure: failure.clone() }, failure)
@@ -61,7 +61,7 @@ impl Failure {
     }
 }
 
-impl Write for Unfailing {
+impl Write for DeferredErrorWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.attempt(bytes.len(), |out| out.write(bytes))
     }
@@ -71,7 +71,7 @@ impl Write for Unfailing {
     }
 }
 
-impl Seek for Unfailing {
+impl Seek for DeferredErrorWriter {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.attempt(0, |out| out.seek(to))
     }

@@ -11,9 +11,9 @@
 use ::las::Vlr;
 
 use crate::points::{
+    attributes::array,
     column::{Column, Kind, floats, integers},
     file::Points,
-    measures::array,
 };
 
 /// The size of each attribute in bytes.
@@ -38,7 +38,7 @@ pub(super) struct Extra {
 }
 
 /// Returns those that `columns` contain.
-pub(super) fn of(columns: &[Column]) -> Vec<Extra> {
+pub(super) fn find(columns: &[Column]) -> Vec<Extra> {
     let find = |(name, description): (&'static str, &'static str)| {
         let at = columns.iter().position(|column| column.name == name)?;
         let is_float = matches!(columns.get(at)?.kind, Kind::Float { .. });

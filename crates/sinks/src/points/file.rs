@@ -5,10 +5,10 @@ use std::io::BufWriter;
 use arrow_array::{Array as _, ArrayRef};
 use logtool_core::Result;
 
-use crate::staged::Staged;
+use crate::staged::StagedFile;
 
 /// The output of a file.
-pub(super) type Out = BufWriter<Staged>;
+pub(super) type Out = BufWriter<StagedFile>;
 
 /// A file that is being written.
 pub(super) trait CloudFile: Send {

@@ -15,7 +15,7 @@ pub(super) struct Header {
     /// The first lines. The last of them is a comment, which may be followed by blanks.
     pub(super) head: String,
     /// The remaining text, divided where the number is inserted.
-    pub(super) pieces: Vec<String>,
+    pub(super) parts: Vec<String>,
 }
 
 /// The maximum number of digits of a number.
@@ -32,9 +32,9 @@ impl Header {
 
     fn text(&self, count: u64) -> String {
         let count = count.to_string();
-        let numbers = self.pieces.len().saturating_sub(1);
+        let numbers = self.parts.len().saturating_sub(1);
         let blanks = numbers * DIGITS.saturating_sub(count.len());
-        let (head, rest) = (&self.head, self.pieces.join(&count));
+        let (head, rest) = (&self.head, self.parts.join(&count));
         format!("{head}{:blanks$}\n{rest}", "")
     }
 }
@@ -45,8 +45,8 @@ mod tests {
 
     #[test]
     fn header_length_does_not_depend_on_the_number_of_points() {
-        let pieces = ["n ", "\nagain ", "\nend\n"].map(str::to_owned).to_vec();
-        let header = Header { head: "# a".to_owned(), pieces };
+        let parts = ["n ", "\nagain ", "\nend\n"].map(str::to_owned).to_vec();
+        let header = Header { head: "# a".to_owned(), parts };
         let most = header.text(u64::MAX);
         assert_eq!(
             most,

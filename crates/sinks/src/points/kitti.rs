@@ -5,28 +5,28 @@ use std::io::Write as _;
 use logtool_core::Result;
 
 use crate::points::{
+    attributes::{PointAttributes, places},
     column::Column,
     file::{CloudFile, Out, Points, close},
-    measures::{Measures, places},
 };
 
 /// A KITTI file.
 pub(super) struct Kitti {
     out: Out,
-    measures: Measures,
+    attributes: PointAttributes,
 }
 
 impl Kitti {
     /// Starts a file of points with `columns` in `out`.
     pub(super) fn new(out: Out, columns: &[Column]) -> Self {
-        Self { out, measures: Measures::of(columns) }
+        Self { out, attributes: PointAttributes::find(columns) }
     }
 }
 
 impl CloudFile for Kitti {
     fn write(&mut self, points: &Points) -> Result<u64> {
         let (mut bytes, mut lost) = (Vec::with_capacity(points.count * 16), 0);
-        let intensities = self.measures.intensities(points);
+        let intensities = self.attributes.intensities(points);
         for (place, intensity) in places(points).into_iter().zip(intensities) {
             let Some([x, y, z]) = place else {
                 lost += 1;

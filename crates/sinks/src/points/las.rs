@@ -9,12 +9,12 @@ use logtool_core::{Error, ErrorKind, Result};
 
 use crate::{
     points::{
+        attributes::{PointAttributes, array, places, whole},
         column::{Column, moments},
-        deferred_error_writer::{Failure, Unfailing},
+        deferred_error_writer::{DeferredErrorWriter, Failure},
         extra::{self, Extra},
         file::{CloudFile, Out, Points, close},
         gps,
-        measures::{Measures, array, places, whole},
         returns::Returns,
     },
     provenance::CREATED_BY,
@@ -35,9 +35,9 @@ pub(super) struct LasOptions {
 
 /// A LAS file.
 pub(super) struct Las {
-    writer: Writer<Unfailing>,
+    writer: Writer<DeferredErrorWriter>,
     failure: Failure,
-    measures: Measures,
+    attributes: PointAttributes,
     options: LasOptions,
     origin: [f64; 3],
     extra: Vec<Extra>,
@@ -58,21 +58,20 @@ impl Las {
         let first = places(first).into_iter().flatten().next().unwrap_or_default();
         let round = |v: f64| if v.abs() < 1e5 { 0.0 } else { (v / 1e3).round() * 1e3 };
         let origin = first.map(round);
-        let extra = extra::of(columns);
+        let extra = extra::find(columns);
         let header = header(origin, options, about, &extra)?;
-        let (out, failure) = Unfailing::new(out);
+        let (out, failure) = DeferredErrorWriter::new(out);
         let writer = Writer::new(out, header).map_err(odd)?;
-        let measures = Measures::of(columns);
+        let attributes = PointAttributes::find(columns);
         let returns = Returns::default();
-        Ok(Self { writer, failure, measures, options, origin, extra, returns })
+        Ok(Self { writer, failure, attributes, options, origin, extra, returns })
     }
 
     fn seconds(&self, points: &Points) -> Vec<f64> {
-        let moments = array(points, self.measures.time).and_then(moments);
+        let moments = array(points, self.attributes.time).and_then(moments);
         let moments = moments.unwrap_or_else(|| vec![None; points.count]);
-        let seconds = |nanos: i64| match self.options.is_unix {
-            true => gps::adjusted(nanos),
-            false => nanos as f64 / 1e9,
+        let seconds = |nanos: i64| {
+            if self.options.is_unix { gps::adjusted(nanos) } else { nanos as f64 / 1e9 }
         };
         moments.iter().map(|moment| moment.map_or(f64::NAN, seconds)).collect()
     }
@@ -89,10 +88,10 @@ impl Las {
 
     /// Writes points with their return numbers.
     fn put(&mut self, points: &Points, returns: Vec<(u8, u8)>) -> Result<()> {
-        let sources = whole(points, &self.measures.laser);
-        let rings = whole(points, &self.measures.ring);
+        let sources = whole(points, &self.attributes.laser);
+        let rings = whole(points, &self.attributes.ring);
         let numbers = sources.into_iter().zip(rings).zip(returns);
-        let intensities = self.measures.intensities(points);
+        let intensities = self.attributes.intensities(points);
         let measured = intensities.into_iter().zip(self.seconds(points));
         let extra: Vec<Vec<[u8; 4]>> =
             self.extra.iter().map(|extra| extra.values(points)).collect();
@@ -128,7 +127,7 @@ impl CloudFile for Las {
     fn write(&mut self, points: &Points) -> Result<u64> {
         let lost = self.near(points).iter().filter(|place| place.is_none()).count();
         if let Some((ready, returns)) =
-            self.returns.next(&self.measures, Some(points))?
+            self.returns.next(&self.attributes, Some(points))?
         {
             self.put(&ready, returns)?;
         }
@@ -136,7 +135,7 @@ impl CloudFile for Las {
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        if let Some((rest, returns)) = self.returns.next(&self.measures, None)? {
+        if let Some((rest, returns)) = self.returns.next(&self.attributes, None)? {
             self.put(&rest, returns)?;
         }
         self.writer.close().map_err(odd)?;
@@ -154,10 +153,8 @@ fn header(
     let mut builder = Builder::from((1, 2));
     builder.generating_software = CREATED_BY.to_owned();
     builder.system_identifier = "logtool".to_owned();
-    builder.gps_time_type = match options.is_unix {
-        true => GpsTimeType::Standard,
-        false => GpsTimeType::Week,
-    };
+    builder.gps_time_type =
+        if options.is_unix { GpsTimeType::Standard } else { GpsTimeType::Week };
     let [x, y, z] = origin.map(|offset| Transform { scale: STEP, offset });
     builder.transforms = Vector { x, y, z };
     builder.point_format = Format::new(1).map_err(odd)?;

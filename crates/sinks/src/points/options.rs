@@ -53,7 +53,7 @@ pub enum PointColor {
 
 /// The points that one file contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Per {
+pub enum PointsPerFile {
     /// The points of a scan, or of a message.
     Scan,
     /// All points of the topic.
@@ -66,7 +66,7 @@ pub struct PointOptions {
     /// The format of the files.
     pub format: PointFormat,
     /// The points of each file.
-    pub per: Per,
+    pub per: PointsPerFile,
     /// Whether the times of the tables are Unix time.
     pub is_unix: bool,
     /// Whether the tables start with the first points of the log; otherwise the first scan is

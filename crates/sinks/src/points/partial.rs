@@ -10,11 +10,11 @@ const KEY: &str = "partial_scans";
 
 /// The scans with missing points, which are before or after the log, or were lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Partial(Vec<RangeInclusive<u32>>);
+pub(super) struct PartialScans(Vec<RangeInclusive<u32>>);
 
-impl Partial {
+impl PartialScans {
     /// Reads the partial scans from `schema`; `None` if it does not state them.
-    pub(super) fn of(schema: &Schema) -> Option<Self> {
+    pub(super) fn from_schema(schema: &Schema) -> Option<Self> {
         let field = schema.field_with_name("scan").ok()?;
         let text = field.metadata().get(KEY)?;
         let range = |text: &str| {
@@ -45,9 +45,9 @@ mod tests {
         let field = Field::new("scan", DataType::UInt32, false);
         let told =
             field.clone().with_metadata([(KEY.into(), "0,7-9,31".into())].into());
-        let partial = Partial::of(&Schema::new(vec![told])).unwrap();
+        let partial = PartialScans::from_schema(&Schema::new(vec![told])).unwrap();
         let some: Vec<u32> = (0..40).filter(|scan| partial.contains(*scan)).collect();
         assert_eq!(some, [0, 7, 8, 9, 31]);
-        assert_eq!(Partial::of(&Schema::new(vec![field])), None);
+        assert_eq!(PartialScans::from_schema(&Schema::new(vec![field])), None);
     }
 }

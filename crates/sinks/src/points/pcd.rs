@@ -114,12 +114,12 @@ impl CloudFile for Pcd {
 }
 
 fn header(columns: &[Column], data: Data, about: &BTreeMap<String, String>) -> Header {
-    let list = |of: &dyn Fn(&Column) -> String| {
+    let scan_index = |of: &dyn Fn(&Column) -> String| {
         columns.iter().map(of).collect::<Vec<_>>().join(" ")
     };
-    let names = list(&|column| column.name.clone());
-    let sizes = list(&|column| column.kind.bytes().to_string());
-    let types = list(&|column| {
+    let names = scan_index(&|column| column.name.clone());
+    let sizes = scan_index(&|column| column.kind.bytes().to_string());
+    let types = scan_index(&|column| {
         let letter = match column.kind {
             Kind::Integer { is_signed: false, .. } => "U",
             Kind::Integer { is_signed: true, .. } | Kind::Time => "I",
@@ -127,7 +127,7 @@ fn header(columns: &[Column], data: Data, about: &BTreeMap<String, String>) -> H
         };
         letter.to_owned()
     });
-    let counts = list(&|_| "1".to_owned());
+    let counts = scan_index(&|_| "1".to_owned());
     let told: String =
         about.iter().map(|(key, value)| format!("# {key}: {value}\n")).collect();
     let data = match data {
@@ -135,7 +135,7 @@ fn header(columns: &[Column], data: Data, about: &BTreeMap<String, String>) -> H
         Data::Binary => "binary",
         Data::Compressed => "binary_compressed",
     };
-    let pieces = [
+    let parts = [
         format!(
             "{told}VERSION 0.7\nFIELDS {names}\nSIZE {sizes}\nTYPE {types}\n\
              COUNT {counts}\nWIDTH "
@@ -144,5 +144,5 @@ fn header(columns: &[Column], data: Data, about: &BTreeMap<String, String>) -> H
         format!("\nDATA {data}\n"),
     ];
     let head = format!("# .PCD v0.7 - Point Cloud Data file format, by {CREATED_BY}");
-    Header { head, pieces: pieces.to_vec() }
+    Header { head, parts: parts.to_vec() }
 }

@@ -91,14 +91,13 @@ impl CloudFile for Ply {
         });
         let points = Points { arrays: arrays.collect(), count: points.count };
         self.count += points.count as u64;
-        match self.is_ascii {
-            true => {
-                let finite = |array| without_infinities(array, &self.infinities);
-                let finite = points.arrays.iter().map(finite).collect();
-                let points = Points { arrays: finite, ..points };
-                self.out.write_all(&rows::text(&points))?;
-            }
-            false => self.out.write_all(&rows::bytes(&points, &self.columns))?,
+        if self.is_ascii {
+            let finite = |array| without_infinities(array, &self.infinities);
+            let finite = points.arrays.iter().map(finite).collect();
+            let points = Points { arrays: finite, ..points };
+            self.out.write_all(&rows::text(&points))?;
+        } else {
+            self.out.write_all(&rows::bytes(&points, &self.columns))?
         }
         Ok(0)
     }
@@ -171,8 +170,8 @@ fn header(
         format!("property {kind} {}\n", column.name)
     };
     let properties: String = columns.iter().map(property).collect();
-    let pieces =
+    let parts =
         [format!("{told}element vertex "), format!("\n{properties}end_header\n")];
     let head = format!("ply\nformat {format} 1.0\ncomment by {CREATED_BY}");
-    Header { head, pieces: pieces.to_vec() }
+    Header { head, parts: parts.to_vec() }
 }

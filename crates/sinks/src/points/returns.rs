@@ -9,9 +9,9 @@ use arrow_select::concat::concat;
 use logtool_core::{Error, ErrorKind, Result};
 
 use crate::points::{
+    attributes::{PointAttributes, array, whole},
     column::moments,
     file::Points,
-    measures::{Measures, array, whole},
 };
 
 /// The return types of points: strongest and last (each of two returns), and both in one return.
@@ -21,10 +21,10 @@ const BOTH: u32 = STRONGEST | LAST;
 
 /// The maximum distance of the points of a firing: a packet has 12 blocks of 32 points (manuals of
 /// HDL-64E, HDL-32E, VLP-16 and VLP-32C; packets of the VLS-128 are not longer).
-const APART: usize = 12 * 32;
+const MAX_DISTANCE: usize = 12 * 32;
 
 /// Points, and for each the number of the return and the number of returns of its firing.
-pub(super) type Told = (Points, Vec<(u8, u8)>);
+pub(super) type PointsWithReturns = (Points, Vec<(u8, u8)>);
 
 /// A laser at a time.
 type Firing = (Option<i64>, u32);
@@ -33,7 +33,7 @@ type Firing = (Option<i64>, u32);
 #[derive(Default)]
 pub(super) struct Returns {
     /// The points that are waiting.
-    held: Option<Points>,
+    waiting: Option<Points>,
     /// The returns of each firing of the last points, as bits.
     seen: HashMap<Firing, u32>,
 }
@@ -43,22 +43,22 @@ impl Returns {
     /// returns all remaining points.
     pub(super) fn next(
         &mut self,
-        measures: &Measures,
+        attributes: &PointAttributes,
         new: Option<&Points>,
-    ) -> Result<Option<Told>> {
-        for (firing, kind) in new.into_iter().flat_map(|new| firings(new, measures)) {
+    ) -> Result<Option<PointsWithReturns>> {
+        for (firing, kind) in new.into_iter().flat_map(|new| firings(new, attributes)) {
             *self.seen.entry(firing).or_default() |= kind;
         }
-        let all = match (self.held.take(), new) {
-            (Some(held), Some(new)) => joined(&held, new)?,
-            (Some(held), None) => held,
+        let all = match (self.waiting.take(), new) {
+            (Some(waiting), Some(new)) => concatenated(&waiting, new)?,
+            (Some(waiting), None) => waiting,
             (None, Some(new)) => new.clone(),
             (None, None) => return Ok(None),
         };
-        let wait = if new.is_some() { APART.min(all.count) } else { 0 };
+        let wait = if new.is_some() { MAX_DISTANCE.min(all.count) } else { 0 };
         let now = all.count - wait;
         let ready = all.slice(0, now);
-        let returned = firings(&ready, measures)
+        let returned = firings(&ready, attributes)
             .map(|(firing, kind)| match (self.seen.get(&firing), kind) {
                 (Some(&BOTH), STRONGEST) => (1, 2),
                 (Some(&BOTH), LAST) => (2, 2),
@@ -66,12 +66,12 @@ impl Returns {
             })
             .collect();
         // Waiting points may belong to firings whose other return was already passed on.
-        let from = now.saturating_sub(APART);
+        let from = now.saturating_sub(MAX_DISTANCE);
         let recent = all.slice(from, all.count - from);
-        let seen = firings(&recent, measures)
+        let seen = firings(&recent, attributes)
             .filter_map(|(firing, _)| Some((firing, *self.seen.get(&firing)?)));
         self.seen = seen.collect();
-        self.held = (wait > 0).then(|| all.slice(now, wait));
+        self.waiting = (wait > 0).then(|| all.slice(now, wait));
         Ok(Some((ready, returned)))
     }
 }
@@ -79,15 +79,15 @@ impl Returns {
 /// Returns the firing and the return type of each of `points`.
 fn firings(
     points: &Points,
-    measures: &Measures,
+    attributes: &PointAttributes,
 ) -> impl Iterator<Item = (Firing, u32)> {
-    let moments = array(points, measures.time).and_then(moments);
+    let moments = array(points, attributes.time).and_then(moments);
     let moments = moments.unwrap_or_else(|| vec![None; points.count]);
-    let lasers = whole(points, &measures.laser);
-    moments.into_iter().zip(lasers).zip(whole(points, &measures.return_type))
+    let lasers = whole(points, &attributes.laser);
+    moments.into_iter().zip(lasers).zip(whole(points, &attributes.return_type))
 }
 
-fn joined(before: &Points, after: &Points) -> Result<Points> {
+fn concatenated(before: &Points, after: &Points) -> Result<Points> {
     let arrays = before.arrays.iter().zip(&after.arrays);
     let arrays = arrays.map(|(before, after)| concat(&[before, after]));
     let arrays = arrays.collect::<Result<_, _>>().map_err(|err| {
@@ -114,15 +114,15 @@ mod tests {
     }
 
     fn all(pieces: &[&[(i64, u32, u32)]]) -> Vec<(u8, u8)> {
-        let mut measures = Measures::default();
-        (measures.time, measures.laser) = (Some(0), vec![1]);
-        measures.return_type = vec![2];
+        let mut attributes = PointAttributes::default();
+        (attributes.time, attributes.laser) = (Some(0), vec![1]);
+        attributes.return_type = vec![2];
         let (mut returns, mut found) = (Returns::default(), Vec::new());
         for piece in pieces {
-            let ready = returns.next(&measures, Some(&points(piece))).unwrap();
+            let ready = returns.next(&attributes, Some(&points(piece))).unwrap();
             found.extend(ready.unwrap().1);
         }
-        let rest = returns.next(&measures, None).unwrap();
+        let rest = returns.next(&attributes, None).unwrap();
         found.extend(rest.unwrap().1);
         found
     }

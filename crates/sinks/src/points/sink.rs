@@ -18,24 +18,24 @@ use logtool_core::{
 use crate::{
     file_name::FileNames,
     points::{
+        attributes::PointAttributes,
         column::{self, Column},
-        cut::Cut,
         file::{CloudFile, Out, Points},
         kitti::Kitti,
         las::{Las, LasOptions},
-        list::{List, Listed},
-        measures::Measures,
         metadata::about,
         options::{PointFormat, PointOptions},
-        partial::Partial,
+        partial::PartialScans,
         pcd::{Data, Pcd},
         ply::Ply,
+        scan_index::{ScanFile, ScanIndex},
+        scan_splitter::ScanSplitter,
     },
     staged::Outputs,
 };
 
 #[cfg(feature = "plot")]
-use crate::points::picture::Picture;
+use crate::points::image::PointImage;
 
 /// Writes files of points.
 ///
@@ -98,19 +98,18 @@ impl TableSink for PointSink {
             let what = format!("{} has no numeric columns x, y and z", topic.label());
             return Err(Error::new(ErrorKind::Unsupported, what));
         }
-        let cut = Cut::new(&columns, self.options.per);
+        let scan_splitter = ScanSplitter::new(&columns, self.options.per);
         let [whole_names, folder_names] = &self.names;
-        let measures = Measures::of(&columns);
-        let partial = Partial::of(schema);
-        let (stem, list) = match cut.has_scans() {
-            false => (whole_names.stem(topic), None),
-            true => {
-                let time = schema.fields().first().map(|f| f.data_type().clone());
-                let time = time.filter(|_| measures.time.is_some());
-                let (outputs, tells) = (&self.outputs, partial.is_some());
-                let list = List::new(outputs, folder_names, topic, time, tells)?;
-                (folder_names.stem(topic), Some(list))
-            }
+        let attributes = PointAttributes::find(&columns);
+        let partial = PartialScans::from_schema(schema);
+        let (stem, scan_index) = if scan_splitter.has_scans() {
+            let time = schema.fields().first().map(|f| f.data_type().clone());
+            let time = time.filter(|_| attributes.time.is_some());
+            let (outputs, tells) = (&self.outputs, partial.is_some());
+            let scan_index = ScanIndex::new(outputs, folder_names, topic, time, tells)?;
+            (folder_names.stem(topic), Some(scan_index))
+        } else {
+            (whole_names.stem(topic), None)
         };
         Ok(Box::new(PointTable {
             sink: self.clone(),
@@ -118,10 +117,10 @@ impl TableSink for PointSink {
             stem,
             about: about(topic, &self.metadata),
             columns,
-            measures,
-            is_union: cut.has_scans() && topic.origin == TopicOrigin::Derived,
-            cut,
-            list,
+            attributes,
+            is_union: scan_splitter.has_scans() && topic.origin == TopicOrigin::Derived,
+            scan_splitter,
+            scan_index,
             partial,
             open: Vec::new(),
             closed: None,
@@ -138,21 +137,21 @@ struct PointTable {
     stem: String,
     about: BTreeMap<String, String>,
     columns: Vec<Column>,
-    measures: Measures,
+    attributes: PointAttributes,
     /// Whether the table combines clouds with different columns.
     is_union: bool,
-    cut: Cut,
-    list: Option<List>,
-    partial: Option<Partial>,
+    scan_splitter: ScanSplitter,
+    scan_index: Option<ScanIndex>,
+    partial: Option<PartialScans>,
     /// The files that are being written, in the order of their start.
-    open: Vec<Open>,
+    open: Vec<OpenScan>,
     /// The highest number of a finished scan.
     closed: Option<u32>,
 }
 
 /// A file that is being written.
-struct Open {
-    listed: Listed,
+struct OpenScan {
+    scan_file: ScanFile,
     file: Box<dyn CloudFile>,
     /// The indices of its columns.
     kept: Vec<usize>,
@@ -166,7 +165,7 @@ impl TableWriter for PointTable {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let arrays = column::arrays(batch, &self.columns);
         let points = Points { arrays, count: batch.num_rows() };
-        for (scan, range) in self.cut.scans(&points.arrays, points.count) {
+        for (scan, range) in self.scan_splitter.scans(&points.arrays, points.count) {
             self.add(scan, &points.slice(range.start, range.len()))?;
         }
         Ok(())
@@ -175,19 +174,19 @@ impl TableWriter for PointTable {
     fn finish(mut self: Box<Self>) -> Result<()> {
         while !self.open.is_empty() {
             if let [last] = &mut *self.open {
-                last.listed.is_partial |= !self.sink.options.is_to_end;
+                last.scan_file.is_partial |= !self.sink.options.is_to_end;
             }
             self.close_oldest()?;
         }
-        self.list.map_or(Ok(()), List::finish)
+        self.scan_index.map_or(Ok(()), ScanIndex::finish)
     }
 }
 
 impl PointTable {
     fn add(&mut self, scan: u32, points: &Points) -> Result<()> {
-        let moments = self.measures.time.and_then(|at| points.arrays.get(at));
+        let moments = self.attributes.time.and_then(|at| points.arrays.get(at));
         let moments = moments.and_then(column::moments);
-        let at = match self.open.iter().position(|open| open.listed.scan == scan) {
+        let at = match self.open.iter().position(|open| open.scan_file.scan == scan) {
             Some(at) => at,
             None => {
                 if self.closed.is_some_and(|closed| scan <= closed) {
@@ -201,22 +200,28 @@ impl PointTable {
                 let first = moments.as_deref().and_then(|m| m.first()).copied();
                 let begun = self.begin(scan, first.flatten(), points)?;
                 self.open.push(begun);
-                self.open.sort_by_key(|open| open.listed.scan);
-                let here = self.open.iter().position(|open| open.listed.scan == scan);
+                self.open.sort_by_key(|open| open.scan_file.scan);
+                let here =
+                    self.open.iter().position(|open| open.scan_file.scan == scan);
                 here.unwrap_or_default()
             }
         };
-        if let Some(Open { listed, file, kept }) = self.open.get_mut(at) {
-            listed.add(points, moments.as_deref());
+        if let Some(OpenScan { scan_file, file, kept }) = self.open.get_mut(at) {
+            scan_file.add(points, moments.as_deref());
             let lost = file.write(&points.only(kept))?;
             self.sink.lost.fetch_add(lost, Ordering::Relaxed);
         }
         Ok(())
     }
 
-    fn begin(&self, scan: u32, moment: Option<i64>, points: &Points) -> Result<Open> {
+    fn begin(
+        &self,
+        scan: u32,
+        moment: Option<i64>,
+        points: &Points,
+    ) -> Result<OpenScan> {
         let extension = self.sink.options.format.extension();
-        let (file, name) = match self.list {
+        let (file, name) = match self.scan_index {
             None => (format!("{}.{extension}", self.stem), None),
             Some(_) => {
                 let file = format!("{}.{extension}", name(scan, moment));
@@ -229,7 +234,7 @@ impl PointTable {
         let is_first = self.open.is_empty() && self.closed.is_none();
         let is_partial = is_first && !self.sink.options.is_from_start
             || self.partial.as_ref().is_some_and(|partial| partial.contains(scan));
-        let listed = Listed { scan, file, is_partial, ..Listed::default() };
+        let scan_file = ScanFile { scan, file, is_partial, ..ScanFile::default() };
         let title = match &name {
             Some(_) => format!("{}, scan {scan}", self.label),
             None => self.label.clone(),
@@ -238,7 +243,7 @@ impl PointTable {
         let columns: Vec<Column> =
             kept.iter().filter_map(|at| self.columns.get(*at)).cloned().collect();
         let file = self.file(out, &columns, &points.only(&kept), title)?;
-        Ok(Open { listed, file, kept })
+        Ok(OpenScan { scan_file, file, kept })
     }
 
     /// Returns the columns of the file that starts with `first`. Columns that are null for the
@@ -276,7 +281,7 @@ impl PointTable {
                 let ply = Ply::new(out, columns, is_ascii, about, first, infinities)?;
                 Ok(Box::new(ply))
             }
-            PointFormat::Png => self.picture(out, columns, title),
+            PointFormat::Png => self.image(out, columns, title),
             PointFormat::Kitti => Ok(Box::new(Kitti::new(out, columns))),
             PointFormat::Las | PointFormat::Laz => {
                 let is_packed = format == PointFormat::Laz;
@@ -288,7 +293,7 @@ impl PointTable {
 
     /// Starts an image of `columns` in `out`, with `title` above it.
     #[cfg(feature = "plot")]
-    fn picture(
+    fn image(
         &self,
         out: Out,
         columns: &[Column],
@@ -296,22 +301,22 @@ impl PointTable {
     ) -> Result<Box<dyn CloudFile>> {
         let PointOptions { color, reach_metres, .. } = self.sink.options;
         let about = &self.about;
-        let picture = Picture::new(out, columns, color, reach_metres, title, about);
-        Ok(Box::new(picture))
+        let image = PointImage::new(out, columns, color, reach_metres, title, about);
+        Ok(Box::new(image))
     }
 
     /// Fails, because this build cannot draw images.
     #[cfg(not(feature = "plot"))]
-    fn picture(&self, _: Out, _: &[Column], _: String) -> Result<Box<dyn CloudFile>> {
+    fn image(&self, _: Out, _: &[Column], _: String) -> Result<Box<dyn CloudFile>> {
         let what = "this build cannot draw points: the feature `plot` is off";
         Err(Error::new(ErrorKind::Unsupported, what))
     }
 
     fn close_oldest(&mut self) -> Result<()> {
-        let Open { listed, file, .. } = self.open.remove(0);
+        let OpenScan { scan_file, file, .. } = self.open.remove(0);
         file.finish()?;
-        self.closed = Some(listed.scan);
-        self.list.as_mut().map_or(Ok(()), |list| list.add(&listed))
+        self.closed = Some(scan_file.scan);
+        self.scan_index.as_mut().map_or(Ok(()), |scan_index| scan_index.add(&scan_file))
     }
 }
 

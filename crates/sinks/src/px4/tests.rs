@@ -24,7 +24,12 @@ fn files_have_the_layout_of_flight_review() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
     let topics = [topic("esc", 0), topic("esc", 1), topic("gps", 0)];
-    let sink = Px4Sink::new(outputs.clone(), &topics, BTreeMap::new(), Room::default());
+    let sink = Px4Sink::new(
+        outputs.clone(),
+        &topics,
+        BTreeMap::new(),
+        MemoryBudget::default(),
+    );
     for topic in &topics[..2] {
         let mut writer = sink.table(topic, &rows().schema()).unwrap();
         writer.write(&rows()).unwrap();

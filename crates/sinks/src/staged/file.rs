@@ -17,7 +17,7 @@ use crate::{
 
 /// A file that is being written. It is discarded unless it is [finished](Self::finish).
 #[derive(Debug)]
-pub struct Staged {
+pub struct StagedFile {
     pub(super) outputs: Arc<Outputs>,
     pub(super) file: Option<File>,
     /// `None` after the file is finished.
@@ -27,15 +27,16 @@ pub struct Staged {
     pub(super) position: u64,
 }
 
-impl Staged {
+impl StagedFile {
     /// Declares the file complete. It gets its final name together with all other files.
     ///
     /// # Errors
     /// `Io` if the file cannot be synced or closed.
     pub fn finish(mut self) -> Result<()> {
-        let synced = match self.outputs.is_synced {
-            true => self.file().and_then(|file| file.sync_all()),
-            false => Ok(()),
+        let synced = if self.outputs.is_synced {
+            self.file().and_then(|file| file.sync_all())
+        } else {
+            Ok(())
         };
         let closed = synced.and_then(|()| self.close());
         closed.map_err(|err| at_path("write", &self.place, err))?;
@@ -85,7 +86,7 @@ impl Staged {
     }
 }
 
-impl Write for Staged {
+impl Write for StagedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_pieces(bytes).map_err(|err| {
             let what = format!("cannot write {}: {err}", self.place.display());
@@ -99,16 +100,16 @@ impl Write for Staged {
     }
 }
 
-impl Seek for Staged {
+impl Seek for StagedFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.position = self.file()?.seek(to)?;
         Ok(self.position)
     }
 }
 
-impl Output for Staged {}
+impl Output for StagedFile {}
 
-impl Drop for Staged {
+impl Drop for StagedFile {
     fn drop(&mut self) {
         // A dropped file is discarded, so an error of writing it does not matter.
         let _ = self.close();

@@ -19,7 +19,7 @@ const PREFIX: &str = ".logtool-";
 const SUFFIX: &str = ".part";
 
 /// A temporary file of another machine is abandoned if it was not written to for this long.
-const ABANDONED: Duration = Duration::from_secs(24 * 3600);
+const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 /// Creates an empty file in `dir`, with the permissions that new files get.
 pub(super) fn file_in(dir: &Path) -> io::Result<(File, TempPath)> {
@@ -62,9 +62,10 @@ pub(super) fn remove_abandoned(dir: &Path) {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     for path in entries.map(|entry| entry.path()).filter(|path| is_abandoned(path)) {
         // Another run may have removed it already.
-        let _ = match path.is_dir() {
-            true => fs::remove_dir_all(&path),
-            false => fs::remove_file(&path),
+        let _ = if path.is_dir() {
+            fs::remove_dir_all(&path)
+        } else {
+            fs::remove_file(&path)
         };
     }
 }
@@ -81,7 +82,7 @@ fn is_abandoned(path: &Path) -> bool {
             !Path::new(&format!("/proc/{process}")).exists()
         }
         _ => last_change(path).is_some_and(|time| {
-            time.elapsed().is_ok_and(|elapsed| elapsed > ABANDONED)
+            time.elapsed().is_ok_and(|elapsed| elapsed > ABANDONED_AFTER)
         }),
     }
 }

@@ -140,7 +140,7 @@ fn more_files_than_may_be_open_are_complete() {
     let name = |i: usize| format!("{i:04}");
     let most = outputs.most_open;
     let staged = (0..2 * most).map(|i| outputs.create(&name(i)).unwrap());
-    let mut staged: Vec<Staged> = staged.collect();
+    let mut staged: Vec<StagedFile> = staged.collect();
     assert!(
         outputs.open.load(Ordering::Relaxed) <= most,
         "also before anything is written"

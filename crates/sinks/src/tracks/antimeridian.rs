@@ -4,7 +4,7 @@ use crate::tracks::fix::Fix;
 
 /// Returns the points where a line from `a` to `b` leaves and re-enters the map, if the shorter way
 /// crosses the antimeridian. (RFC 7946, 3.1.9: lines are cut there.)
-pub(super) fn over_the_edge(a: &Fix, b: &Fix) -> Option<(Fix, Fix)> {
+pub(super) fn antimeridian_crossing(a: &Fix, b: &Fix) -> Option<(Fix, Fix)> {
     if (a.longitude - b.longitude).abs() <= 180.0 {
         return None;
     }
@@ -36,12 +36,15 @@ mod tests {
     #[test]
     fn line_is_cut_at_the_antimeridian() {
         // From 1° before it to 3° after it: a quarter of the way.
-        let cut = over_the_edge(&fix(0, 10.0, 179.0), &fix(400, 20.0, -177.0));
+        let cut = antimeridian_crossing(&fix(0, 10.0, 179.0), &fix(400, 20.0, -177.0));
         assert_eq!(cut, Some((fix(100, 12.5, 180.0), fix(100, 12.5, -180.0))));
-        let back = over_the_edge(&fix(0, 10.0, -179.0), &fix(400, 20.0, 177.0));
+        let back = antimeridian_crossing(&fix(0, 10.0, -179.0), &fix(400, 20.0, 177.0));
         assert_eq!(back, Some((fix(100, 12.5, -180.0), fix(100, 12.5, 180.0))));
-        assert_eq!(over_the_edge(&fix(0, 0.0, -80.0), &fix(0, 0.0, 80.0)), None);
-        let there = over_the_edge(&fix(7, 1.0, 180.0), &fix(9, 1.0, -180.0));
+        assert_eq!(
+            antimeridian_crossing(&fix(0, 0.0, -80.0), &fix(0, 0.0, 80.0)),
+            None
+        );
+        let there = antimeridian_crossing(&fix(7, 1.0, 180.0), &fix(9, 1.0, -180.0));
         assert_eq!(there, Some((fix(7, 1.0, 180.0), fix(7, 1.0, -180.0))));
     }
 }

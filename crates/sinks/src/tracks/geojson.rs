@@ -12,12 +12,12 @@ use serde_json::Value;
 
 use crate::tracks::{
     fix::Fix,
-    stretch::{About, Stretch},
-    text::Moment,
+    segment::{TrackInfo, TrackSegment},
+    text::UtcTime,
 };
 
 /// Writes the start of the file, before the segments.
-pub(super) fn head(text: &mut String, about: &About) -> Result {
+pub(super) fn head(text: &mut String, about: &TrackInfo) -> Result {
     write!(text, r#"{{"type":"FeatureCollection","#)?;
     if let Some(provenance) = &about.provenance {
         write!(text, r#""{}":{provenance},"#, Provenance::NAME)?;
@@ -26,18 +26,18 @@ pub(super) fn head(text: &mut String, about: &About) -> Result {
 }
 
 /// Writes a segment: a line, or a point if it has only one fix.
-pub(super) fn stretch(
+pub(super) fn segment(
     text: &mut String,
-    about: &About,
-    stretch: &Stretch<'_>,
+    about: &TrackInfo,
+    segment: &TrackSegment<'_>,
     is_first: bool,
 ) -> Result {
-    if stretch.is_told_already() {
+    if segment.is_duplicate() {
         return Ok(());
     }
     text.push_str(if is_first { "\n" } else { ",\n" });
     write!(text, r#"{{"type":"Feature","geometry":{{"type":"#)?;
-    match stretch.fixes {
+    match segment.fixes {
         [fix] => {
             write!(text, r#""Point","coordinates":"#)?;
             coordinates(text, fix)?;
@@ -50,17 +50,17 @@ pub(super) fn stretch(
     }
     let (topic, log) = (quoted(&about.topic), quoted(&about.log));
     write!(text, r#"}},"properties":{{"topic":{topic},"log":{log}"#)?;
-    if let Some(mode) = stretch.mode {
+    if let Some(mode) = segment.mode {
         let ([red, green, blue], name) = (mode.color, quoted(&mode.name));
         write!(text, r#","mode":{name},"stroke":"#)?;
         write!(text, r##""#{red:02x}{green:02x}{blue:02x}""##)?;
     }
-    if let Some((first, last)) = stretch.span() {
+    if let Some((first, last)) = segment.span() {
         if about.is_utc {
-            let (first, last) = (Moment(first), Moment(last));
+            let (first, last) = (UtcTime(first), UtcTime(last));
             write!(text, r#","startTime":"{first}","endTime":"{last}","#)?;
             write!(text, r#""coordTimes":["#)?;
-            list(text, stretch.fixes, time)?;
+            list(text, segment.fixes, time)?;
             text.push(']');
         } else {
             let (first, last) = (first as f64 / 1e9, last as f64 / 1e9);
@@ -99,7 +99,7 @@ fn coordinates(text: &mut String, fix: &Fix) -> Result {
 
 fn time(text: &mut String, fix: &Fix) -> Result {
     match fix.nanos {
-        Some(nanos) => write!(text, "\"{}\"", Moment(nanos)),
+        Some(nanos) => write!(text, "\"{}\"", UtcTime(nanos)),
         None => write!(text, "null"),
     }
 }

@@ -6,13 +6,13 @@ use crate::{
     provenance::CREATED_BY,
     tracks::{
         fix::Fix,
-        stretch::{About, Stretch},
-        text::{Moment, Xml},
+        segment::{TrackInfo, TrackSegment},
+        text::{UtcTime, Xml},
     },
 };
 
 /// Writes the start of the file, before the segments.
-pub(super) fn head(text: &mut String, about: &About) -> Result {
+pub(super) fn head(text: &mut String, about: &TrackInfo) -> Result {
     writeln!(text, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
     let space = r#"xmlns="http://www.topografix.com/GPX/1/1""#;
     writeln!(text, r#"<gpx version="1.1" creator="{CREATED_BY}" {space}>"#)?;
@@ -25,24 +25,21 @@ pub(super) fn head(text: &mut String, about: &About) -> Result {
 }
 
 /// Writes a segment. The first fix of a mode has the name of the mode.
-pub(super) fn stretch(
+pub(super) fn segment(
     text: &mut String,
-    about: &About,
-    stretch: &Stretch<'_>,
+    about: &TrackInfo,
+    segment: &TrackSegment<'_>,
 ) -> Result {
-    if !stretch.is_joined {
+    if !segment.is_joined {
         writeln!(text, "<trkseg>")?;
     }
-    let mut mode = stretch.mode.filter(|_| stretch.is_new_mode);
+    let mut mode = segment.mode.filter(|_| segment.is_new_mode);
     // The last fix is the first one of the next segment, where it is written.
-    let own = stretch.fixes.len() - usize::from(stretch.is_continued);
-    for fix in stretch.fixes.iter().take(own) {
+    let own = segment.fixes.len() - usize::from(segment.is_continued);
+    for fix in segment.fixes.iter().take(own) {
         point(text, about, fix, mode.take().map(|mode| mode.name.as_str()))?;
     }
-    match stretch.is_continued {
-        true => Ok(()),
-        false => writeln!(text, "</trkseg>"),
-    }
+    if segment.is_continued { Ok(()) } else { writeln!(text, "</trkseg>") }
 }
 
 /// Writes the end of the file, after the segments.
@@ -50,7 +47,12 @@ pub(super) fn tail(text: &mut String) -> Result {
     writeln!(text, "</trk>\n</gpx>")
 }
 
-fn point(text: &mut String, about: &About, fix: &Fix, name: Option<&str>) -> Result {
+fn point(
+    text: &mut String,
+    about: &TrackInfo,
+    fix: &Fix,
+    name: Option<&str>,
+) -> Result {
     // The schema requires longitudes below 180.
     let east = if fix.longitude == 180.0 { -180.0 } else { fix.longitude };
     write!(text, r#"<trkpt lat="{}" lon="{east}">"#, fix.latitude)?;
@@ -58,7 +60,7 @@ fn point(text: &mut String, about: &About, fix: &Fix, name: Option<&str>) -> Res
         write!(text, "<ele>{altitude}</ele>")?;
     }
     if let Some(nanos) = fix.nanos.filter(|_| about.is_utc) {
-        write!(text, "<time>{}</time>", Moment(nanos))?;
+        write!(text, "<time>{}</time>", UtcTime(nanos))?;
     }
     if let Some(name) = name {
         write!(text, "<name>{}</name>", Xml(name))?;

@@ -8,8 +8,8 @@ use crate::{
     provenance::CREATED_BY,
     tracks::{
         fix::Fix,
-        stretch::{About, Stretch},
-        text::{Moment, Xml},
+        segment::{TrackInfo, TrackSegment},
+        text::{UtcTime, Xml},
     },
 };
 
@@ -20,7 +20,7 @@ const PLAIN: [u8; 3] = [0xff, 0, 0];
 const WIDTH: u32 = 3;
 
 /// Writes the start of the file, before the segments.
-pub(super) fn head(text: &mut String, about: &About) -> Result {
+pub(super) fn head(text: &mut String, about: &TrackInfo) -> Result {
     writeln!(text, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
     writeln!(text, r#"<kml xmlns="http://www.opengis.net/kml/2.2">"#)?;
     writeln!(text, "<Document>")?;
@@ -35,33 +35,33 @@ pub(super) fn head(text: &mut String, about: &About) -> Result {
 
 /// Writes a segment: a line, or a point if it has only one fix. Altitudes are absolute if all fixes
 /// of the segment have one; otherwise the segment is on the ground.
-pub(super) fn stretch(
+pub(super) fn segment(
     text: &mut String,
-    about: &About,
-    stretch: &Stretch<'_>,
+    about: &TrackInfo,
+    segment: &TrackSegment<'_>,
 ) -> Result {
-    if stretch.is_told_already() {
+    if segment.is_duplicate() {
         return Ok(());
     }
     writeln!(text, "<Placemark>")?;
-    match stretch.mode {
+    match segment.mode {
         Some(mode) => {
             let (topic, mode) = (Xml(&about.topic), Xml(&mode.name));
             writeln!(text, "<name>{topic}: {mode}</name>")?;
         }
         None => writeln!(text, "<name>{}</name>", Xml(&about.topic))?,
     }
-    if let Some((first, last)) = stretch.span().filter(|_| about.is_utc) {
-        let (first, last) = (Moment(first), Moment(last));
+    if let Some((first, last)) = segment.span().filter(|_| about.is_utc) {
+        let (first, last) = (UtcTime(first), UtcTime(last));
         writeln!(text, "<TimeSpan><begin>{first}</begin><end>{last}</end></TimeSpan>")?;
     }
-    let [red, green, blue] = stretch.mode.map_or(PLAIN, |mode| mode.color);
+    let [red, green, blue] = segment.mode.map_or(PLAIN, |mode| mode.color);
     let color = format!("ff{blue:02x}{green:02x}{red:02x}");
-    match stretch.fixes {
+    match segment.fixes {
         [fix] => {
             let style = format!("<IconStyle><color>{color}</color></IconStyle>");
             writeln!(text, "<Style>{style}</Style>\n<Point>")?;
-            altitude_mode(text, stretch.fixes)?;
+            altitude_mode(text, segment.fixes)?;
             write!(text, "<coordinates>")?;
             coordinates(text, fix)?;
             writeln!(text, "</coordinates>\n</Point>")?;

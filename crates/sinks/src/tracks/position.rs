@@ -39,7 +39,7 @@ const NAMES: [(&str, &str, &[&str]); 3] = [
 
 /// A fix is valid if a column has at least this value: the suffix of the type of the topic
 /// (empty for all types), the column, and the value.
-const LEAST: [(&str, &str, f64); 5] = [
+const MIN_VALUES: [(&str, &str, f64); 5] = [
     ("", "fix_type", 3.0),
     ("", "lat_lon_valid", 1.0),
     ("", "is_valid", 1.0),
@@ -54,7 +54,7 @@ pub fn position_columns(topic: &Topic, schema: &Schema) -> Option<Vec<usize>> {
     let mut columns = vec![position.latitude, position.longitude];
     columns.extend(position.altitude);
     columns.extend(position.altitude_valid);
-    columns.extend(position.least.iter().map(|(column, _)| *column));
+    columns.extend(position.min_values.iter().map(|(column, _)| *column));
     columns.extend(position.validity.map(|(column, _)| column));
     columns.sort_unstable();
     Some(columns)
@@ -80,9 +80,9 @@ impl PositionReader {
 
     /// Returns the position in each row of `batch`; `None` for rows without a position.
     pub fn fixes(&self, batch: &RecordBatch) -> impl Iterator<Item = Option<Fix>> {
-        self.0.places(batch).map(|place| match place {
-            Place::Known(fix) => Some(fix),
-            Place::Unknown | Place::Impossible => None,
+        self.0.row_positions(batch).map(|place| match place {
+            RowPosition::Known(fix) => Some(fix),
+            RowPosition::Unknown | RowPosition::Impossible => None,
         })
     }
 }
@@ -96,7 +96,7 @@ pub(super) struct Position {
     /// The column that states whether the altitude is valid.
     altitude_valid: Option<usize>,
     /// The position is invalid if one of these columns is null or below the value.
-    least: Vec<(usize, f64)>,
+    min_values: Vec<(usize, f64)>,
     /// The row is invalid if this column has another value.
     validity: Option<(usize, f64)>,
     /// Whether coordinates are in degrees and minutes, `ddmm.mmmm`, instead of degrees.
@@ -105,7 +105,7 @@ pub(super) struct Position {
 
 /// The position of a row of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Place {
+pub(super) enum RowPosition {
     Known(Fix),
     /// There was no fix, coordinates are missing, or they are 0, 0.
     Unknown,
@@ -128,12 +128,13 @@ impl Position {
                 is_number.contains(kind).then_some(found)
             };
             for (latitude, longitude, altitudes) in NAMES {
-                let places = number(latitude).zip(number(longitude));
-                let Some((latitude, longitude)) = places else { continue };
-                let least = LEAST.iter().filter_map(|(end, name, least)| {
-                    let is_meant = topic.type_name.ends_with(end);
-                    Some((column(name).filter(|_| is_meant)?, *least))
-                });
+                let row_positions = number(latitude).zip(number(longitude));
+                let Some((latitude, longitude)) = row_positions else { continue };
+                let min_values =
+                    MIN_VALUES.iter().filter_map(|(end, name, min_values)| {
+                        let is_meant = topic.type_name.ends_with(end);
+                        Some((column(name).filter(|_| is_meant)?, *min_values))
+                    });
                 let told = topic.metadata.get("position");
                 let valid = topic.metadata.get(VALID_ROWS);
                 let valid = valid.and_then(|valid| valid.parse().ok());
@@ -142,7 +143,7 @@ impl Position {
                     longitude,
                     altitude: altitudes.iter().find_map(|name| number(name)),
                     altitude_valid: column("alt_valid"),
-                    least: least.collect(),
+                    min_values: min_values.collect(),
                     validity: column("validity").zip(valid),
                     is_in_minutes: told.is_some_and(|told| told.contains("ddmm")),
                 });
@@ -152,7 +153,10 @@ impl Position {
     }
 
     /// Returns the position in each row of `batch`.
-    pub(super) fn places(&self, batch: &RecordBatch) -> impl Iterator<Item = Place> {
+    pub(super) fn row_positions(
+        &self,
+        batch: &RecordBatch,
+    ) -> impl Iterator<Item = RowPosition> {
         let times = batch.columns().first();
         let times = times.and_then(|times| {
             times.as_primitive_opt::<TimestampNanosecondType>().cloned()
@@ -169,9 +173,11 @@ impl Position {
         let altitudes = self.altitude.map(|column| numbers(batch.column(column), 1e3));
         let valid =
             self.altitude_valid.map(|column| numbers(batch.column(column), 1.0));
-        let least = self.least.iter();
-        let least: Vec<_> = least
-            .map(|(column, least)| (numbers(batch.column(*column), 1.0), *least))
+        let min_values = self.min_values.iter();
+        let min_values: Vec<_> = min_values
+            .map(|(column, min_values)| {
+                (numbers(batch.column(*column), 1.0), *min_values)
+            })
             .collect();
         let validity = self
             .validity
@@ -181,17 +187,19 @@ impl Position {
             let (latitude, longitude) = (at(&latitudes), at(&longitudes));
             let is_valid = |(values, valid): &(Vec<f64>, f64)| at(values) == *valid;
             let is_known = validity.as_ref().is_none_or(is_valid)
-                && least.iter().all(|(values, least)| at(values) >= *least);
+                && min_values
+                    .iter()
+                    .all(|(values, min_values)| at(values) >= *min_values);
             let is_none = latitude.is_nan() || longitude.is_nan();
             if !is_known || is_none || (latitude, longitude) == (0.0, 0.0) {
-                return Place::Unknown;
+                return RowPosition::Unknown;
             }
             if latitude.abs() > 90.0 || longitude.abs() > 180.0 {
-                return Place::Impossible;
+                return RowPosition::Impossible;
             }
             let is_high = valid.as_ref().is_none_or(|valid| at(valid) >= 1.0);
             let altitude = altitudes.as_ref().filter(|_| is_high).map(|a| at(a));
-            Place::Known(Fix {
+            RowPosition::Known(Fix {
                 nanos: times
                     .as_ref()
                     .and_then(|t| t.is_valid(row).then(|| t.value(row))),

@@ -18,14 +18,14 @@ use logtool_core::{
 
 use crate::{
     file_name::FileNames,
-    staged::{Outputs, Staged},
+    staged::{Outputs, StagedFile},
     tracks::{
-        antimeridian::over_the_edge,
+        antimeridian::antimeridian_crossing,
         fix::Fix,
         geojson, gpx, kml,
         mode::{TrackMode, TrackModes},
-        position::{Place, Position},
-        stretch::{About, Stretch},
+        position::{Position, RowPosition},
+        segment::{TrackInfo, TrackSegment},
     },
 };
 
@@ -75,7 +75,7 @@ struct Counts {
 }
 
 /// The maximum number of fixes of a segment, which limits the memory.
-const MOST_FIXES: usize = 16_384;
+const MAX_FIXES: usize = 16_384;
 
 impl TrackSink {
     /// Creates a sink that writes files with `names` among `outputs`, for the log called `log`.
@@ -134,7 +134,7 @@ impl TableSink for TrackSink {
         };
         let time = schema.fields().first().map(|field| field.data_type());
         let is_utc = matches!(time, Some(DataType::Timestamp(_, Some(_))));
-        let about = About {
+        let about = TrackInfo {
             topic: topic.label().into_owned(),
             log: self.log.clone(),
             is_utc,
@@ -160,10 +160,10 @@ impl TableSink for TrackSink {
 struct TrackTable {
     sink: TrackSink,
     name: String,
-    about: About,
+    about: TrackInfo,
     position: Position,
-    file: Option<Staged>,
-    /// The segment that is not written yet: see [`Stretch`].
+    file: Option<StagedFile>,
+    /// The segment that is not written yet: see [`TrackSegment`].
     mode: Option<Arc<TrackMode>>,
     fixes: Vec<Fix>,
     is_new_mode: bool,
@@ -176,18 +176,18 @@ impl TableWriter for TrackTable {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let position = self.position.clone();
         let counts = self.sink.counts.clone();
-        for place in position.places(batch) {
+        for place in position.row_positions(batch) {
             let count = match place {
-                Place::Known(fix) => {
+                RowPosition::Known(fix) => {
                     self.add(fix)?;
                     &counts.fixes
                 }
-                Place::Unknown => {
-                    self.put(false)?;
+                RowPosition::Unknown => {
+                    self.write_segment(false)?;
                     &counts.unknown
                 }
-                Place::Impossible => {
-                    self.put(false)?;
+                RowPosition::Impossible => {
+                    self.write_segment(false)?;
                     &counts.impossible
                 }
             };
@@ -197,7 +197,7 @@ impl TableWriter for TrackTable {
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.put(false)?;
+        self.write_segment(false)?;
         let Some(mut file) = self.file.take() else { return Ok(()) };
         let format = self.sink.format;
         write(&mut self.text, &mut file, |text| match format {
@@ -212,12 +212,14 @@ impl TableWriter for TrackTable {
 impl TrackTable {
     fn add(&mut self, fix: Fix) -> Result<()> {
         let last = self.fixes.last().filter(|_| self.sink.format != TrackFormat::Gpx);
-        if let Some((end, start)) = last.and_then(|last| over_the_edge(last, &fix)) {
+        if let Some((end, start)) =
+            last.and_then(|last| antimeridian_crossing(last, &fix))
+        {
             // The last fix may be on the antimeridian itself.
             if self.fixes.last() != Some(&end) {
                 self.fixes.push(end);
             }
-            self.put(false)?;
+            self.write_segment(false)?;
             self.fixes.push(start);
         }
         let modes = self.sink.modes.clone();
@@ -226,12 +228,12 @@ impl TrackTable {
             if !self.fixes.is_empty() {
                 // It ends one line and starts the next, like in ulog2kml.
                 self.fixes.push(fix);
-                self.put(true)?;
+                self.write_segment(true)?;
             }
             (self.mode, self.is_new_mode) = (mode.cloned(), true);
-        } else if self.fixes.len() >= MOST_FIXES {
+        } else if self.fixes.len() >= MAX_FIXES {
             self.fixes.push(fix);
-            self.put(true)?;
+            self.write_segment(true)?;
         }
         self.fixes.push(fix);
         Ok(())
@@ -239,7 +241,7 @@ impl TrackTable {
 
     /// Writes the current segment, if it is not empty. If it `is_continued`, the next segment
     /// starts with its last fix.
-    fn put(&mut self, is_continued: bool) -> Result<()> {
+    fn write_segment(&mut self, is_continued: bool) -> Result<()> {
         let is_joined = mem::replace(&mut self.is_joined, is_continued);
         if self.fixes.is_empty() {
             return Ok(());
@@ -253,7 +255,7 @@ impl TrackTable {
             }
         };
         let (format, about) = (self.sink.format, &self.about);
-        let stretch = Stretch {
+        let segment = TrackSegment {
             mode: self.mode.as_deref(),
             fixes: &self.fixes,
             is_new_mode: mem::replace(&mut self.is_new_mode, false),
@@ -269,10 +271,10 @@ impl TrackTable {
                 }
             }
             match format {
-                TrackFormat::Kml => kml::stretch(text, about, &stretch),
-                TrackFormat::Gpx => gpx::stretch(text, about, &stretch),
+                TrackFormat::Kml => kml::segment(text, about, &segment),
+                TrackFormat::Gpx => gpx::segment(text, about, &segment),
                 TrackFormat::GeoJson => {
-                    geojson::stretch(text, about, &stretch, is_first)
+                    geojson::segment(text, about, &segment, is_first)
                 }
             }
         })?;
@@ -284,7 +286,7 @@ impl TrackTable {
 /// Writes the output of `make` to `file`; `text` is a buffer.
 fn write(
     text: &mut String,
-    file: &mut Staged,
+    file: &mut StagedFile,
     make: impl FnOnce(&mut String) -> fmt::Result,
 ) -> Result<()> {
     text.clear();

@@ -28,9 +28,9 @@ impl fmt::Display for Xml<'_> {
 
 /// Nanoseconds of Unix time as ISO 8601 with microseconds, or with nanoseconds if the time is not
 /// a multiple of microseconds.
-pub(super) struct Moment(pub(super) i64);
+pub(super) struct UtcTime(pub(super) i64);
 
-impl fmt::Display for Moment {
+impl fmt::Display for UtcTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let second = iso_second(self.0.div_euclid(1_000_000_000));
         second.iter().try_for_each(|byte| f.write_char(char::from(*byte)))?;
@@ -54,8 +54,8 @@ mod tests {
 
     #[test]
     fn times_are_formatted_exactly() {
-        assert_eq!(Moment(1_714_564_800_000_001_000).to_string(), TEXT);
-        assert_eq!(Moment(-1).to_string(), "1969-12-31T23:59:59.999999999Z");
+        assert_eq!(UtcTime(1_714_564_800_000_001_000).to_string(), TEXT);
+        assert_eq!(UtcTime(-1).to_string(), "1969-12-31T23:59:59.999999999Z");
     }
 
     const TEXT: &str = "2024-05-01T12:00:00.000001Z";

@@ -10,7 +10,9 @@ use arrow_array::{
 };
 use logtool::Result;
 use logtool_core::{TableSink, Topic, TopicOrigin};
-use logtool_sinks::{FileNames, JsonLinesSink, NameStyle, Outputs, ParquetSink, Room};
+use logtool_sinks::{
+    FileNames, JsonLinesSink, MemoryBudget, NameStyle, Outputs, ParquetSink,
+};
 
 use crate::commands::batch::entry::{Entry, TopicEntry};
 
@@ -30,12 +32,12 @@ pub(super) fn write(
     rows: &mut dyn Iterator<Item = Result<RecordBatch>>,
 ) -> Result<()> {
     let names = [(("catalog".to_owned(), 0), stem.to_owned())];
-    let names = FileNames::given(NameStyle::FirstBare, names.into());
+    let names = FileNames::from_stems(NameStyle::FirstBare, names.into());
     let sink: Box<dyn TableSink> = match is_jsonl {
         true => Box::new(JsonLinesSink::new(outputs.clone(), names)),
         false => {
             let options = (OPTIONS.to_owned(), options.to_owned());
-            let (told, room) = (BTreeMap::from([options]), Room::default());
+            let (told, room) = (BTreeMap::from([options]), MemoryBudget::default());
             Box::new(ParquetSink::new(outputs.clone(), names, told, room))
         }
     };

@@ -78,14 +78,14 @@ impl Dataset {
         let partition = Partition::new(log, self.place.staging());
         let partition = match kind {
             Kind::Tables => partition,
-            Kind::Together => partition.together(),
-            Kind::OneFile => partition.whole(),
+            Kind::Together => partition.in_log_folder(),
+            Kind::OneFile => partition.unpartitioned(),
         };
         self.guarded(partition, Existing::Replace)
     }
 
     fn guarded(&self, partition: Partition, existing: Existing) -> Guarded {
-        let outputs = Outputs::of_partition(self.place.dir(), partition, existing);
+        let outputs = Outputs::for_partition(self.place.dir(), partition, existing);
         self.place.guard(outputs)
     }
 
@@ -141,7 +141,7 @@ impl Dataset {
         if stays() {
             return Ok(());
         }
-        let partition = Partition::new("", self.place.staging()).whole();
+        let partition = Partition::new("", self.place.staging()).unpartitioned();
         let outputs = self.guarded(partition, existing);
         match write(&outputs).and_then(|()| self.put(&outputs, existing)) {
             Err(_) if stays() => Ok(()),

@@ -88,7 +88,7 @@ impl Inputs {
     pub(super) fn may_hide(&self, source: &str) -> bool {
         self.failed.iter().any(|(path, _)| {
             if let Some(url) = url::of(path) {
-                return source.starts_with(expand::plain(url));
+                return source.starts_with(expand::literal_prefix(url));
             }
             // Of a link what it leads to; of a pattern, all that it could mean.
             let target = fs::read_link(path).ok();

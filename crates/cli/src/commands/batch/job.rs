@@ -22,7 +22,7 @@ use logtool::{
     lidar,
     losses::Findings,
     output::{guarded::Guarded, log_writer::LogFile, provenance},
-    translate::Way,
+    translate::TranslationKind,
 };
 use logtool_core::{FileSource, Labels, Manifest, Provenance, RecordSink, TopicSet};
 use logtool_ulog::Header;
@@ -270,7 +270,7 @@ impl Work<'_> {
             findings.add(manifest, &copy.topics, &damage);
             findings.check(self.global.strict)?;
             entry.remarks = [copy.warnings, copy.remarks, remarks].concat();
-            if copy.translation.is_some_and(Way::is_of_lidar) {
+            if copy.translation.is_some_and(TranslationKind::is_of_lidar) {
                 entry.remarks.extend(lidar::remarks(manifest, &copy.topics));
             }
             count = Count { tables: 1, rows };

@@ -35,7 +35,7 @@ use logtool::{
     output::guarded::{self, Guarded},
     remote::{self, Folder, upload},
 };
-use logtool_remote::When;
+use logtool_remote::WriteCondition;
 use logtool_sinks::{Existing, Outputs};
 use tempfile::TempDir;
 
@@ -150,7 +150,11 @@ impl There {
             }
             let lines = Bytes::from(lines);
             let name = format!("{STATE}/tables/{:08}.jsonl", *decision);
-            let when = if self.lock.is_some() { When::New } else { When::Always };
+            let when = if self.lock.is_some() {
+                WriteCondition::IfAbsent
+            } else {
+                WriteCondition::Always
+            };
             if self.segments.or_end(self.folder.put(&name, &lines, &when))?.is_some() {
                 self.journal().add(&lines)?;
                 *decision += 1;

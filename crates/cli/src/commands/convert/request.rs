@@ -7,7 +7,7 @@ use logtool::{
     convert::{AsofMerge, ConvertRequest, LabelSource, RequestConflict},
     translate::MessageTypes,
 };
-use logtool_sinks::{Per, PointColor};
+use logtool_sinks::{PointColor, PointsPerFile};
 
 use crate::{
     args::{ColorChoice, ConvertArgs, PerChoice, TimeChoice},
@@ -43,8 +43,8 @@ pub(in crate::commands) fn request(args: &ConvertArgs) -> Result<ConvertRequest>
     request.compression = args.compression;
     request.point_encoding = args.points.encoding;
     request.points_per_file = args.points.per.map(|per| match per {
-        PerChoice::Scan => Per::Scan,
-        PerChoice::Log => Per::Log,
+        PerChoice::Scan => PointsPerFile::Scan,
+        PerChoice::Log => PointsPerFile::Log,
     });
     request.point_color = args.picture.color_by.map(|color| match color {
         ColorChoice::Range => PointColor::Range,

@@ -6,16 +6,18 @@ use logtool_protobuf::{
 };
 
 use crate::translate::{
-    lidar::message::{Cloud, FIELDS, Image, PARENT, Turn, What},
+    lidar::message::{Cloud, FIELDS, Image, LidarMessageType, PARENT, Rotation},
     protobuf,
 };
 
-pub(super) fn topic(topic: &Topic, more: &str, what: What) -> Topic {
+pub(super) fn topic(topic: &Topic, more: &str, what: LidarMessageType) -> Topic {
     let (type_name, files) = match what {
-        What::Cloud => (PointCloud::TYPE, PointCloud::files()),
-        What::CompressedImage => (CompressedImage::TYPE, CompressedImage::files()),
-        What::Image => (PixelImage::TYPE, PixelImage::files()),
-        What::Transform => (FrameTransform::TYPE, FrameTransform::files()),
+        LidarMessageType::Cloud => (PointCloud::TYPE, PointCloud::files()),
+        LidarMessageType::CompressedImage => {
+            (CompressedImage::TYPE, CompressedImage::files())
+        }
+        LidarMessageType::Image => (PixelImage::TYPE, PixelImage::files()),
+        LidarMessageType::Transform => (FrameTransform::TYPE, FrameTransform::files()),
     };
     protobuf::common(topic, more, type_name, &files)
 }
@@ -58,7 +60,7 @@ pub(super) fn put_image(image: &Image<'_>, out: &mut Vec<u8>) {
     }
 }
 
-pub(super) fn put_turn(turn: &Turn<'_>, out: &mut Vec<u8>) {
+pub(super) fn put_turn(turn: &Rotation<'_>, out: &mut Vec<u8>) {
     let message = FrameTransform {
         nanos: turn.nanos,
         parent: PARENT,

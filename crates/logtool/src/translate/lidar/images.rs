@@ -9,10 +9,10 @@ use crate::{
     error::Result,
     translate::{
         Frames,
-        from_rows::of_rows,
+        from_rows::translate_rows,
         lidar::{
-            kind::Kind,
-            message::{Image, What},
+            kind::LidarMessageKind,
+            message::{Image, LidarMessageType},
         },
         nanos_of,
     },
@@ -50,11 +50,11 @@ pub(super) fn images(
     id: TopicId,
     topic: &Topic,
     offset_nanos: i64,
-    kind: Kind,
+    kind: LidarMessageKind,
     frames: &Frames,
 ) -> Result<[Translation; 2]> {
-    let files = kind.topic(topic, "/compressed", What::CompressedImage)?;
-    let pixels = kind.topic(topic, "", What::Image)?;
+    let files = kind.topic(topic, "/compressed", LidarMessageType::CompressedImage)?;
+    let pixels = kind.topic(topic, "", LidarMessageType::Image)?;
     let put = |is_pixels: bool| {
         let frames = frames.clone();
         move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
@@ -63,5 +63,8 @@ pub(super) fn images(
             image.inspect(|image| kind.put_image(image, out)).is_some()
         }
     };
-    Ok([of_rows(log, id, files, put(false)), of_rows(log, id, pixels, put(true))])
+    Ok([
+        translate_rows(log, id, files, put(false)),
+        translate_rows(log, id, pixels, put(true)),
+    ])
 }

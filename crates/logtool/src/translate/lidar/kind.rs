@@ -9,7 +9,7 @@ use crate::{
     translate::{
         lidar::{
             foxglove,
-            message::{Cloud, Image, Turn, What},
+            message::{Cloud, Image, LidarMessageType, Rotation},
             ros,
         },
         protobuf, ros as of_ros,
@@ -21,17 +21,22 @@ const PACKAGE: &str = "velodyne_log";
 
 /// The kind of messages that logs of lidars are translated to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LidarMessageKind {
     /// Messages of ROS 1.
     Ros,
     /// Protocol buffers of Foxglove's types.
     Foxglove,
 }
 
-impl Kind {
+impl LidarMessageKind {
     /// Returns the topic of messages of the type `what` for `topic`, with `more` appended to
     /// its name.
-    pub(super) fn topic(self, topic: &Topic, more: &str, what: What) -> Result<Topic> {
+    pub(super) fn topic(
+        self,
+        topic: &Topic,
+        more: &str,
+        what: LidarMessageType,
+    ) -> Result<Topic> {
         match self {
             Self::Ros => of_ros::common(topic, more, ros::type_name(what)),
             Self::Foxglove => Ok(foxglove::topic(topic, more, what)),
@@ -84,7 +89,7 @@ impl Kind {
     }
 
     /// Appends `turn` as a transform to `out`.
-    pub(super) fn put_turn(self, turn: &Turn<'_>, out: &mut Vec<u8>) {
+    pub(super) fn put_turn(self, turn: &Rotation<'_>, out: &mut Vec<u8>) {
         match self {
             Self::Ros => ros::put_turn(turn, out),
             Self::Foxglove => foxglove::put_turn(turn, out),

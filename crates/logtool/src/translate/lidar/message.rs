@@ -4,7 +4,7 @@ use logtool_core::Primitive;
 
 /// The kinds of data that have a common message type.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum What {
+pub(super) enum LidarMessageType {
     Cloud,
     CompressedImage,
     Image,
@@ -67,7 +67,7 @@ impl Image<'_> {
 pub(super) const PARENT: &str = "world";
 
 /// An attitude, i.e. a rotation without a translation.
-pub(super) struct Turn<'t> {
+pub(super) struct Rotation<'t> {
     pub(super) nanos: i64,
     /// The frame that is rotated.
     pub(super) child: &'t str,

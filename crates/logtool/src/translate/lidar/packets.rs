@@ -34,7 +34,7 @@ pub(super) fn packets(
     time: TimeRange,
     offset_nanos: i64,
 ) -> Result<Translation> {
-    let about = common(topic, "", "velodyne_msgs/VelodyneScan")?;
+    let topic_info = common(topic, "", "velodyne_msgs/VelodyneScan")?;
     let manifest = log.manifest();
     let reader = match LogFormat::of(manifest) {
         Some(LogFormat::Vel) => Some(PacketReader::new(manifest)?),
@@ -44,7 +44,7 @@ pub(super) fn packets(
         points.and_then(LidarInfo::from_topic).map_or(0.0, |info| info.scan_start_deg);
     let cut = (cut * 100.0).round() as u32 % TURN;
     let begin = Arc::new(move || {
-        let turn = Turn {
+        let turn = Rotation {
             frame: frame.clone(),
             offset_nanos,
             sequence: 0,
@@ -57,7 +57,7 @@ pub(super) fn packets(
             Box::new(Scans { reader, time, cut, turn });
         Ok(translator)
     });
-    Ok(Translation { from: id, topic: about, begin })
+    Ok(Translation { from: id, topic: topic_info, begin })
 }
 
 /// Combines packets to scans.
@@ -66,11 +66,11 @@ struct Scans {
     reader: Option<PacketReader>,
     time: TimeRange,
     cut: u32,
-    turn: Turn,
+    turn: Rotation,
 }
 
 /// The rotation that is not complete.
-struct Turn {
+struct Rotation {
     frame: String,
     offset_nanos: i64,
     sequence: u32,
@@ -140,7 +140,7 @@ impl Scans {
     }
 }
 
-impl Turn {
+impl Rotation {
     fn push(&mut self, time: Timestamp, packet: &[u8]) {
         let nanos = time.as_nanos().saturating_add(self.offset_nanos);
         MessageWriter::new(&mut self.packets).time(nanos).bytes(packet);

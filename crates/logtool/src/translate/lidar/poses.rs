@@ -14,10 +14,10 @@ use crate::{
     error::Result,
     translate::{
         Frames,
-        from_rows::of_rows,
+        from_rows::translate_rows,
         lidar::{
-            kind::Kind,
-            message::{Turn, What},
+            kind::LidarMessageKind,
+            message::{LidarMessageType, Rotation},
         },
         nanos_of,
     },
@@ -30,7 +30,7 @@ pub(super) fn poses(
     id: TopicId,
     topic: &Topic,
     offset_nanos: i64,
-    kind: Kind,
+    kind: LidarMessageKind,
     frames: &Frames,
 ) -> Result<Option<Translation>> {
     let Some(told) = topic.metadata.get("quaternion_order") else { return Ok(None) };
@@ -41,8 +41,8 @@ pub(super) fn poses(
     } else {
         return Ok(None);
     };
-    let mut about = kind.topic(topic, "", What::Transform)?;
-    about.name = "/tf".to_owned();
+    let mut topic_info = kind.topic(topic, "", LidarMessageType::Transform)?;
+    topic_info.name = "/tf".to_owned();
     let valid: Option<u8> =
         topic.metadata.get(VALID_ROWS).and_then(|valid| valid.parse().ok());
     let child = frames.name("base_link");
@@ -61,8 +61,8 @@ pub(super) fn poses(
         }
         let rotation = names.map(|name| number(name).unwrap_or(f64::NAN));
         let nanos = nanos_of(batch, row).saturating_add(offset_nanos);
-        kind.put_turn(&Turn { nanos, child: &child, rotation }, out);
+        kind.put_turn(&Rotation { nanos, child: &child, rotation }, out);
         true
     };
-    Ok(Some(of_rows(log, id, about, put)))
+    Ok(Some(translate_rows(log, id, topic_info, put)))
 }

@@ -3,14 +3,16 @@
 use logtool_core::Primitive;
 use logtool_rosmsg::MessageWriter;
 
-use crate::translate::lidar::message::{Cloud, FIELDS, Image, PARENT, Turn, What};
+use crate::translate::lidar::message::{
+    Cloud, FIELDS, Image, LidarMessageType, PARENT, Rotation,
+};
 
-pub(super) fn type_name(what: What) -> &'static str {
+pub(super) fn type_name(what: LidarMessageType) -> &'static str {
     match what {
-        What::Cloud => "sensor_msgs/PointCloud2",
-        What::CompressedImage => "sensor_msgs/CompressedImage",
-        What::Image => "sensor_msgs/Image",
-        What::Transform => "tf2_msgs/TFMessage",
+        LidarMessageType::Cloud => "sensor_msgs/PointCloud2",
+        LidarMessageType::CompressedImage => "sensor_msgs/CompressedImage",
+        LidarMessageType::Image => "sensor_msgs/Image",
+        LidarMessageType::Transform => "tf2_msgs/TFMessage",
     }
 }
 
@@ -51,7 +53,7 @@ pub(super) fn put_image(image: &Image<'_>, out: &mut Vec<u8>) {
     };
 }
 
-pub(super) fn put_turn(turn: &Turn<'_>, out: &mut Vec<u8>) {
+pub(super) fn put_turn(turn: &Rotation<'_>, out: &mut Vec<u8>) {
     let mut message = MessageWriter::new(out);
     message.u32(1).header(0, turn.nanos, PARENT).text(turn.child);
     message.f64s(&[0.0; 3]).f64s(&turn.rotation);

@@ -20,8 +20,8 @@ use logtool_core::{
 use crate::{
     error::Result,
     translate::lidar::{
-        kind::Kind,
-        message::{Cloud, What},
+        kind::LidarMessageKind,
+        message::{Cloud, LidarMessageType},
     },
 };
 
@@ -31,12 +31,12 @@ const TIMES: std::ops::Range<usize> = 18..26;
 
 /// The maximum number of points and the maximum duration of a message, for a head that does not
 /// rotate.
-const MOST_POINTS: usize = 1 << 21;
+const MAX_POINTS: usize = 1 << 21;
 const MOST_NANOS: i64 = 4_000_000_000;
 
 /// The maximum number of scans that are open at the same time: lasers that point to the left
 /// pass the start azimuth before others.
-const MOST_OPEN: usize = 2;
+const MAX_OPEN_SCANS: usize = 2;
 
 /// Translates the points `id` of `log` in the range `time` to clouds in this frame, with
 /// `offset_nanos` added to their times.
@@ -46,9 +46,9 @@ pub(super) fn scans(
     (topic, frame): (&Topic, String),
     time: TimeRange,
     offset_nanos: i64,
-    kind: Kind,
+    kind: LidarMessageKind,
 ) -> Result<Translation> {
-    let about = kind.topic(topic, "", What::Cloud)?;
+    let topic_info = kind.topic(topic, "", LidarMessageType::Cloud)?;
     let log = log.clone();
     let begin = Arc::new(move || {
         let columns = Columns { time, ..Columns::all(View::Flat) };
@@ -59,7 +59,7 @@ pub(super) fn scans(
             Box::new(Scans { decoder, frame, offset_nanos, kind, only, open, spare });
         Ok(translator)
     });
-    Ok(Translation { from: id, topic: about, begin })
+    Ok(Translation { from: id, topic: topic_info, begin })
 }
 
 /// The scans that are not complete.
@@ -67,7 +67,7 @@ struct Scans {
     decoder: Box<dyn Decoder>,
     frame: String,
     offset_nanos: i64,
-    kind: Kind,
+    kind: LidarMessageKind,
     /// The numbers of the scans that are selected.
     only: Range<u32>,
     /// The incomplete scans, the oldest first.
@@ -143,7 +143,7 @@ impl Scans {
                 found => found,
             };
             let at = found.unwrap_or_else(|| {
-                if self.open.len() >= MOST_OPEN {
+                if self.open.len() >= MAX_OPEN_SCANS {
                     self.close(0, record, messages);
                 }
                 let mut scan = self.spare.pop().unwrap_or_default();
@@ -190,7 +190,7 @@ impl Scan {
     fn is_full(&self, nanos: Option<i64>) -> bool {
         let first = self.times.first().copied().flatten();
         let since = nanos.zip(first).map(|(nanos, first)| nanos.saturating_sub(first));
-        self.times.len() >= MOST_POINTS
+        self.times.len() >= MAX_POINTS
             || since.is_some_and(|since| since.saturating_abs() > MOST_NANOS)
     }
 

@@ -9,7 +9,7 @@ use logtool_sinks::{PositionReader, position_columns};
 
 use crate::{
     error::Result,
-    translate::{from_rows::of_columns, nanos_of, protobuf::common},
+    translate::{from_rows::translate_columns, nanos_of, protobuf::common},
 };
 
 /// Translates the records of the topic `id` of `log` to positions, with `offset_nanos` added to
@@ -32,12 +32,12 @@ pub(in crate::translate) fn fixes(
     let Some(reader) = PositionReader::new(topic, decoder.schema()) else {
         return Ok(None);
     };
-    let about = common(topic, "/fix", LocationFix::TYPE, &LocationFix::files());
+    let topic_info = common(topic, "/fix", LocationFix::TYPE, &LocationFix::files());
     let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
         let fix = fix(&reader, batch, row, offset_nanos);
         fix.inspect(|fix| fix.put(out)).is_some()
     };
-    Ok(Some(of_columns(log, id, columns, about, put)))
+    Ok(Some(translate_columns(log, id, columns, topic_info, put)))
 }
 
 fn fix(

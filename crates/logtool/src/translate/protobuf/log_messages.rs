@@ -7,23 +7,24 @@ use logtool_core::{Columns, Log, Topic, TopicId, Translation};
 use logtool_protobuf::{FoxgloveLog, LogLevel};
 
 use crate::translate::{
-    from_rows::of_columns, log_messages::Line, nanos_of, protobuf::topic as about,
+    from_rows::translate_columns, log_messages::Line, nanos_of,
+    protobuf::topic as topic_info,
 };
 
 /// Translates the log messages of the topic `id` of `log` to `foxglove.Log`, with
 /// `offset_nanos` added to their times.
-pub(super) fn said(
+pub(super) fn log_messages(
     log: &Arc<dyn Log>,
     id: TopicId,
     topic: &Topic,
     offset_nanos: i64,
 ) -> Translation {
-    let about = about(topic, FoxgloveLog::TYPE, &FoxgloveLog::files());
+    let topic_info = topic_info(topic, FoxgloveLog::TYPE, &FoxgloveLog::files());
     let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
         line(batch, row, offset_nanos, out);
         true
     };
-    of_columns(log, id, Columns::default(), about, put)
+    translate_columns(log, id, Columns::default(), topic_info, put)
 }
 
 /// Appends the message in the row at index `row` of `batch` to `out`.

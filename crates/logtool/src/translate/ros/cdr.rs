@@ -11,8 +11,8 @@ use logtool_rosmsg::{CdrRemainder, Definition, Encoding, MAX_UNPACKED, Transcode
 
 use crate::{
     error::{Error, Result},
-    time::offset::Moved,
-    translate::Prepared,
+    time::offset::ClockOffset,
+    translate::PreparedTranslation,
 };
 
 /// The encoding of messages of ROS 1.
@@ -22,10 +22,11 @@ const ROS1: &str = "ros1";
 const CDR: (&str, &str) = ("cdr", "ros2msg");
 
 /// Metadata of CDR's topics that does not apply to the translated topics.
-const OF_CDR: [&str; 2] = ["schema_encoding", "md5sum"];
+const CDR_METADATA: [&str; 2] = ["schema_encoding", "md5sum"];
 
 /// The reason of damage for messages with times that ROS 1 cannot represent.
-const BEYOND: &str = "a time before 1970, which ROS 1 reads as one after 2038";
+const NOT_REPRESENTABLE: &str =
+    "a time before 1970, which ROS 1 reads as one after 2038";
 
 /// Returns whether the messages of `topic` must be translated, or cannot be stored.
 pub(in crate::translate) fn is_foreign(topic: &Topic) -> bool {
@@ -39,8 +40,8 @@ pub(in crate::translate) fn is_foreign(topic: &Topic) -> bool {
 pub(in crate::translate) fn cdr(
     log: Arc<dyn Log>,
     wanted: &TopicSet,
-    moved: Moved,
-) -> Result<Prepared> {
+    moved: ClockOffset,
+) -> Result<PreparedTranslation> {
     let (mut translations, mut warnings) = (Vec::new(), Vec::new());
     for (id, topic) in log.manifest().topics() {
         if !wanted.contains(id) || topic.origin != TopicOrigin::Logged {
@@ -59,16 +60,16 @@ pub(in crate::translate) fn cdr(
         let why = warnings.join("; ").replace("left out: ", "");
         return Err(Error::failed(format!("{what}; {why}")));
     }
-    let Moved { nanos, is_unix } = moved;
+    let ClockOffset { nanos, is_unix } = moved;
     let log = TranslatedLog::new(log, translations, nanos, is_unix).with_streams();
-    Ok(Prepared { log: Arc::new(log), remarks: Vec::new(), warnings })
+    Ok(PreparedTranslation { log: Arc::new(log), remarks: Vec::new(), warnings })
 }
 
 /// Translates `topic`, which has the id `id`, to messages of ROS 1, or returns why this is
 /// impossible.
 fn translation(id: TopicId, topic: &Topic) -> Result<Translation, String> {
     let envelope = topic.envelope as usize;
-    let mut about = Topic { envelope: 0, ..topic.clone() };
+    let mut topic_info = Topic { envelope: 0, ..topic.clone() };
     let transcoder = match topic.encoding.as_str() {
         ROS1 => None,
         encoding if encoding == CDR.0 => {
@@ -81,10 +82,11 @@ fn translation(id: TopicId, topic: &Topic) -> Result<Translation, String> {
                 ));
             }
             let (definition, transcoder) =
-                understood(topic).map_err(|e| e.to_string())?;
-            definition.name().clone_into(&mut about.type_name);
-            (about.encoding, about.definition) = (ROS1.to_owned(), definition.text());
-            OF_CDR.iter().for_each(|key| drop(about.metadata.remove(*key)));
+                definition_and_transcoder(topic).map_err(|e| e.to_string())?;
+            definition.name().clone_into(&mut topic_info.type_name);
+            (topic_info.encoding, topic_info.definition) =
+                (ROS1.to_owned(), definition.text());
+            CDR_METADATA.iter().for_each(|key| drop(topic_info.metadata.remove(*key)));
             Some(Arc::new(transcoder))
         }
         other => {
@@ -98,22 +100,24 @@ fn translation(id: TopicId, topic: &Topic) -> Result<Translation, String> {
             Box::new(Ros1 { transcoder: transcoder.clone(), envelope });
         Ok(translator)
     });
-    Ok(Translation { from: id, topic: about, begin })
+    Ok(Translation { from: id, topic: topic_info, begin })
 }
 
 /// Returns the definition of `topic` in ROS 1, and the conversion of its messages.
-fn understood(topic: &Topic) -> logtool_core::Result<(Definition, Transcoder)> {
+fn definition_and_transcoder(
+    topic: &Topic,
+) -> logtool_core::Result<(Definition, Transcoder)> {
     let definition = Definition::ros1_from_ros2(&topic.type_name, &topic.definition)?;
     // Log messages of ROS 2 differ from those of ROS 1 in CDR.
     let is_log = definition.is_log() && topic.type_name == "rcl_interfaces/msg/Log";
-    let transcoder = match is_log {
-        true => Transcoder::of_logs(),
-        false => {
-            let (name, text) = (&topic.type_name, &topic.definition);
-            match Definition::has_added_fields(name, text)? {
-                true => Transcoder::to_ros2(&*definition.layout()?)?,
-                false => Transcoder::of_ros1(&*definition.layout()?)?,
-            }
+    let transcoder = if is_log {
+        Transcoder::of_logs()
+    } else {
+        let (name, text) = (&topic.type_name, &topic.definition);
+        if Definition::has_added_fields(name, text)? {
+            Transcoder::to_ros2(&*definition.layout()?)?
+        } else {
+            Transcoder::of_ros1(&*definition.layout()?)?
         }
     };
     Ok((definition, transcoder))
@@ -154,7 +158,7 @@ impl Translate for Ros1 {
             messages.end(index);
             if remainder.unrepresentable_times > 0 {
                 let damage = record.undecodable().as_kind(DamageKind::Doubtful);
-                messages.lose(damage.because(BEYOND));
+                messages.lose(damage.because(NOT_REPRESENTABLE));
             }
             if remainder.surplus > 0 {
                 messages.lose(record.surplus(remainder.surplus));

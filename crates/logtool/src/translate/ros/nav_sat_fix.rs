@@ -13,7 +13,7 @@ use logtool_sinks::{PositionReader, position_columns};
 
 use crate::{
     error::Result,
-    translate::{from_rows::of_columns, nanos_of, ros::common},
+    translate::{from_rows::translate_columns, nanos_of, ros::common},
 };
 
 /// Columns with more information about a position: heights above the ellipsoid, or of the geoid
@@ -48,7 +48,7 @@ pub(in crate::translate) fn fixes(
     let Some(reader) = PositionReader::new(topic, decoder.schema()) else {
         return Ok(None);
     };
-    let about = common(topic, "/fix", "sensor_msgs/NavSatFix")?;
+    let topic_info = common(topic, "/fix", "sensor_msgs/NavSatFix")?;
     let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
         let Some((latitude, longitude, altitude)) = reader.read(&batch.slice(row, 1))
         else {
@@ -77,7 +77,7 @@ pub(in crate::translate) fn fixes(
             .u8(u8::from(variances.is_some()));
         true
     };
-    Ok(Some(of_columns(log, id, columns, about, put)))
+    Ok(Some(translate_columns(log, id, columns, topic_info, put)))
 }
 
 /// Returns the number in the column `name`, or `None`. Heights in 32-bit integers are in

@@ -32,9 +32,9 @@ use logtool_rosmsg::LayoutMessages;
 
 use crate::{
     error::Result,
-    time::offset::Moved,
+    time::offset::ClockOffset,
     translate::{
-        Prepared, is_said,
+        PreparedTranslation, has_log_messages,
         ros::{made, nav_sat_fix::fixes, rows::rows},
     },
     units::counted,
@@ -44,7 +44,7 @@ use crate::{
 const PACKAGE: &str = "ulog";
 
 /// Metadata of a log that messages cannot hold: the headings, and the name of one item.
-const WORDS: [(&str, &str); 3] =
+const MESSAGE_TOPICS: [(&str, &str); 3] =
     [("parameters", "parameter"), ("info", "info"), ("info_multiple", "multi info")];
 
 /// Translates the `wanted` topics of `log`, a log of PX4, to messages of ROS 1.
@@ -54,16 +54,16 @@ const WORDS: [(&str, &str); 3] =
 pub(in crate::translate) fn px4(
     log: Arc<dyn Log>,
     wanted: &TopicSet,
-    moved: Moved,
-) -> Result<Prepared> {
-    let Moved { nanos, is_unix } = moved;
+    moved: ClockOffset,
+) -> Result<PreparedTranslation> {
+    let ClockOffset { nanos, is_unix } = moved;
     let manifest = log.manifest();
     let (mut translations, mut left_out) = (Vec::new(), Vec::new());
     let mut names = Names::default();
-    let attitudes = attitudes::Attitudes::of(&log).map(Arc::new);
+    let attitudes = attitudes::AttitudeInterpolator::of(&log).map(Arc::new);
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
-        if is_said(topic) {
-            translations.push(log_messages::said(&log, id, topic, nanos)?);
+        if has_log_messages(topic) {
+            translations.push(log_messages::log_messages(&log, id, topic, nanos)?);
             continue;
         }
         let topic = &named(topic, &mut names);
@@ -84,20 +84,21 @@ pub(in crate::translate) fn px4(
         remarks.push(format!("left out: {}", left_out.join(", ")));
     }
     let log = Arc::new(TranslatedLog::new(log, translations, nanos, is_unix));
-    Ok(Prepared { log, remarks, warnings: Vec::new() })
+    Ok(PreparedTranslation { log, remarks, warnings: Vec::new() })
 }
 
 /// Returns a remark about metadata that a log of only messages cannot hold.
 pub(in crate::translate) fn left_out(manifest: &Manifest) -> Option<String> {
-    let counts = WORDS.iter().filter_map(|(heading, one)| {
+    let counts = MESSAGE_TOPICS.iter().filter_map(|(heading, one)| {
         let Some(Value::Map(all)) = manifest.metadata.get(*heading) else {
             return None;
         };
         (!all.is_empty()).then(|| counted(all.len() as u64, one))
     });
     let counts: Vec<String> = counts.collect();
-    let said = counts.join(", ");
-    (!counts.is_empty()).then(|| format!("left out: {said} (an MCAP file has them)"))
+    let log_messages = counts.join(", ");
+    (!counts.is_empty())
+        .then(|| format!("left out: {log_messages} (an MCAP file has them)"))
 }
 
 /// Renames `topic` to a valid and unique name of ROS.
@@ -126,12 +127,12 @@ fn own(
         Ok(messages) => messages,
         Err(why) => return Ok(Err(why.to_string())),
     };
-    let about = made(topic, &messages.type_name, &messages.definition)?;
+    let topic_info = made(topic, &messages.type_name, &messages.definition)?;
     let begin = Arc::new(move || {
         let translator: Box<dyn logtool_core::Translate> = Box::new(messages.clone());
         Ok(translator)
     });
-    Ok(Ok(Translation { from: id, topic: about, begin }))
+    Ok(Ok(Translation { from: id, topic: topic_info, begin }))
 }
 
 /// Translates records of the topic `id` with `layout` to the types that ROS defines, with
@@ -141,7 +142,7 @@ fn standard(
     topic: &Topic,
     layout: &Layout,
     offset_nanos: i64,
-    attitudes: &Option<Arc<attitudes::Attitudes>>,
+    attitudes: &Option<Arc<attitudes::AttitudeInterpolator>>,
 ) -> Result<Vec<Translation>> {
     let all = [
         imu::imu(id, topic, layout, offset_nanos, attitudes.clone())?,

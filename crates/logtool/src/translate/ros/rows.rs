@@ -18,7 +18,7 @@ use logtool_rosmsg::{Definition, MessageWriter};
 
 use crate::{
     error::Result,
-    translate::{from_rows::of_rows, ros::made},
+    translate::{from_rows::translate_rows, ros::made},
 };
 
 /// Translates the records of the topic `id` of `log` to messages of a type of `package`, or
@@ -46,12 +46,12 @@ pub(in crate::translate) fn rows(
         Ok(definition) => definition,
         Err(why) => return Ok(Err(why.to_string())),
     };
-    let about = made(topic, &type_name, &definition)?;
+    let topic_info = made(topic, &type_name, &definition)?;
     let fields = decoder.schema().fields().clone();
-    Ok(Ok(of_rows(
+    Ok(Ok(translate_rows(
         log,
         id,
-        about,
+        topic_info,
         move |batch: &RecordBatch, row, out: &mut Vec<u8>| {
             let mut message = MessageWriter::new(out);
             for (field, column) in fields.iter().zip(batch.columns()) {

@@ -64,7 +64,7 @@ pub(super) fn frame(
     shape: &[u64],
     bytes: u64,
 ) -> Result<Frame> {
-    let mut inside = about(name, class, shape)?;
+    let mut inside = array_header(name, class, shape)?;
     let padding = ((8 - bytes % 8) % 8) as usize;
     inside.extend(tag(class.data_type(), bytes)?);
     let mut head = tag(MATRIX, inside.len() as u64 + bytes + padding as u64)?.to_vec();
@@ -81,7 +81,7 @@ pub(super) fn container(
     fields: &[String],
 ) -> Result<Vec<u8>> {
     let mut head = tag(MATRIX, 0)?.to_vec();
-    head.extend(about(name, class, shape)?);
+    head.extend(array_header(name, class, shape)?);
     if class == Class::Struct {
         // The length of field names is a small element: 4 bytes of data next to the tag.
         head.extend((4 << 16 | 5_u32).to_le_bytes());
@@ -110,7 +110,7 @@ pub(super) fn matrix(class: Class, shape: &[u64], data: &[u8]) -> Result<Vec<u8>
 }
 
 /// Encodes a container of `elements`.
-pub(super) fn contained(
+pub(super) fn container_of(
     class: Class,
     shape: &[u64],
     fields: &[String],
@@ -137,7 +137,7 @@ pub(super) fn characters(name: &str, text: &str) -> Result<Vec<u8>> {
 }
 
 /// Encodes flags, dimensions and name, the header of every matrix.
-fn about(name: &str, class: Class, shape: &[u64]) -> Result<Vec<u8>> {
+fn array_header(name: &str, class: Class, shape: &[u64]) -> Result<Vec<u8>> {
     let mut bytes = tag(6, 8)?.to_vec();
     bytes.extend(u64::from(class as u32).to_le_bytes());
     // A matrix has at least two dimensions.

@@ -30,8 +30,12 @@ fn matrices_above_the_size_limit_are_rejected() {
 fn element_lengths_lead_from_each_element_to_the_next() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
-    let sink =
-        MatSink::new(outputs.clone(), "a.mat".into(), BTreeMap::new(), Room::default());
+    let sink = MatSink::new(
+        outputs.clone(),
+        "a.mat".into(),
+        BTreeMap::new(),
+        MemoryBudget::default(),
+    );
     let batch = all_kinds();
     for name in ["one", "two"] {
         let mut writer = sink.table(&topic(name, 0), &batch.schema()).unwrap();

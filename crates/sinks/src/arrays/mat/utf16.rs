@@ -4,32 +4,31 @@
 use std::borrow::Cow;
 
 /// Replaces each of them by `\U` and eight hexadecimal digits; also returns their number.
-pub(super) fn digits(text: &str) -> (Cow<'_, str>, u64) {
-    replaced(text, |c| format!("\\U{:08x}", u32::from(c)))
+pub(super) fn escape(text: &str) -> (Cow<'_, str>, u64) {
+    replace(text, |c| format!("\\U{:08x}", u32::from(c)))
 }
 
 /// Replaces each of them by the escape of JSON (`\ud83d\udc4d`).
-pub(super) fn json(json: &str) -> Cow<'_, str> {
+pub(super) fn escape_json(json: &str) -> Cow<'_, str> {
     let escaped = |c: char| {
         let units = c.encode_utf16(&mut [0; 2]).to_vec();
         units.iter().map(|unit| format!("\\u{unit:04x}")).collect()
     };
-    replaced(json, escaped).0
+    replace(json, escaped).0
 }
 
-fn replaced(text: &str, other: impl Fn(char) -> String) -> (Cow<'_, str>, u64) {
+fn replace(text: &str, other: impl Fn(char) -> String) -> (Cow<'_, str>, u64) {
     let is_far = |c: char| c > '\u{ffff}';
     if !text.contains(is_far) {
         return (Cow::Borrowed(text), 0);
     }
     let (mut all, mut count) = (String::with_capacity(text.len() + 10), 0);
     for c in text.chars() {
-        match is_far(c) {
-            true => {
-                all.push_str(&other(c));
-                count += 1;
-            }
-            false => all.push(c),
+        if is_far(c) {
+            all.push_str(&other(c));
+            count += 1;
+        } else {
+            all.push(c)
         }
     }
     (Cow::Owned(all), count)
@@ -43,11 +42,11 @@ mod tests {
     fn characters_above_u_ffff_are_escaped() {
         // Unicode 16, U+1F44D THUMBS UP SIGN: D83D DC4D in UTF-16.
         let changed = ("\u{fffd} \\U0001f44d!".into(), 1);
-        assert_eq!(digits("\u{fffd} \u{1f44d}!"), changed);
+        assert_eq!(escape("\u{fffd} \u{1f44d}!"), changed);
         assert_eq!(
-            json("{\"\u{1f44d}\":\"\u{e9}\"}"),
+            escape_json("{\"\u{1f44d}\":\"\u{e9}\"}"),
             "{\"\\ud83d\\udc4d\":\"\u{e9}\"}"
         );
-        assert_eq!(digits("\u{ffff}"), ("\u{ffff}".into(), 0));
+        assert_eq!(escape("\u{ffff}"), ("\u{ffff}".into(), 0));
     }
 }

@@ -9,9 +9,9 @@ use arrow_schema::DataType;
 use logtool_core::Result;
 
 use crate::arrays::{
-    column::{Body, Column, Ints, Texts},
+    column::{Column, ColumnData, Ints, Strings},
     mat::{
-        element::{Class, characters, contained, matrix},
+        element::{Class, characters, container_of, matrix},
         names::Names,
         utf16,
     },
@@ -25,12 +25,12 @@ pub(super) enum Values<'s> {
         width: usize,
         bytes: BufReader<Reader<'s>>,
     },
-    Texts {
+    Strings {
         is_text: bool,
         ends: Ints<'s>,
         start: u64,
         bytes: BufReader<Reader<'s>>,
-        in_digits: &'s AtomicU64,
+        escaped_characters: &'s AtomicU64,
     },
     Lists {
         ends: Ints<'s>,
@@ -45,34 +45,36 @@ pub(super) enum Values<'s> {
 }
 
 impl<'s> Values<'s> {
-    /// Creates a reader at the start of `column`. `in_digits` counts the characters that are
+    /// Creates a reader at the start of `column`. `escaped_characters` counts the characters that are
     /// written as hexadecimal digits.
     pub(super) fn new(
         column: &'s Column,
         spill: &'s Spill,
-        in_digits: &'s AtomicU64,
+        escaped_characters: &'s AtomicU64,
     ) -> Self {
         let read = |stream| BufReader::with_capacity(64 << 10, spill.read(stream, 0));
         match &column.body {
-            Body::Values(data_type, stream) => Self::Numbers {
+            ColumnData::Values(data_type, stream) => Self::Numbers {
                 class: class(data_type),
                 width: Column::width(data_type),
                 bytes: read(stream),
             },
-            Body::Texts(Texts { is_text, ends, bytes, .. }) => Self::Texts {
-                is_text: *is_text,
+            ColumnData::Strings(Strings { is_text, ends, bytes, .. }) => {
+                Self::Strings {
+                    is_text: *is_text,
+                    ends: Ints::new(spill, ends, 0),
+                    start: 0,
+                    bytes: read(bytes),
+                    escaped_characters,
+                }
+            }
+            ColumnData::Lists(ends, items) => Self::Lists {
                 ends: Ints::new(spill, ends, 0),
                 start: 0,
-                bytes: read(bytes),
-                in_digits,
-            },
-            Body::Lists(ends, items) => Self::Lists {
-                ends: Ints::new(spill, ends, 0),
-                start: 0,
-                items: Box::new(Self::new(items, spill, in_digits)),
+                items: Box::new(Self::new(items, spill, escaped_characters)),
                 dims: &items.dims,
             },
-            Body::Fields(fields) => {
+            ColumnData::Fields(fields) => {
                 let mut names = Names::default();
                 Self::Fields {
                     names: fields
@@ -81,7 +83,9 @@ impl<'s> Values<'s> {
                         .collect(),
                     fields: fields
                         .iter()
-                        .map(|field| (Self::new(field, spill, in_digits), &*field.dims))
+                        .map(|field| {
+                            (Self::new(field, spill, escaped_characters), &*field.dims)
+                        })
                         .collect(),
                 }
             }
@@ -89,46 +93,45 @@ impl<'s> Values<'s> {
     }
 
     /// Reads the next values, as many as `shape` holds, as one matrix.
-    pub(super) fn take(&mut self, shape: &[u64]) -> Result<Vec<u8>> {
+    pub(super) fn read_matrix(&mut self, shape: &[u64]) -> Result<Vec<u8>> {
         let count: u64 = shape.iter().product();
         match self {
             Self::Numbers { class, width, bytes } => {
                 let mut data = vec![0; usize::try_from(count).unwrap_or(0) * *width];
                 bytes.read_exact(&mut data)?;
                 let each: Vec<&[u8]> = data.chunks_exact(*width).collect();
-                matrix(*class, shape, &by_columns(shape, &each).concat())
+                matrix(*class, shape, &to_column_major(shape, &each).concat())
             }
             Self::Fields { names, fields } => {
                 let mut elements = Vec::new();
                 for (field, dims) in fields {
-                    elements.push(field.take(&longer(shape, dims))?);
+                    elements.push(field.read_matrix(&with_dims(shape, dims))?);
                 }
-                contained(Class::Struct, &[1, 1], names, elements)
+                container_of(Class::Struct, &[1, 1], names, elements)
             }
-            Self::Texts { .. } | Self::Lists { .. } => {
+            Self::Strings { .. } | Self::Lists { .. } => {
                 let cells =
-                    (0..count).map(|_| self.cell()).collect::<Result<Vec<_>>>()?;
-                contained(Class::Cell, shape, &[], by_columns(shape, &cells))
+                    (0..count).map(|_| self.read_cell()).collect::<Result<Vec<_>>>()?;
+                container_of(Class::Cell, shape, &[], to_column_major(shape, &cells))
             }
         }
     }
 
     /// Reads the next string or list.
-    pub(super) fn cell(&mut self) -> Result<Vec<u8>> {
+    pub(super) fn read_cell(&mut self) -> Result<Vec<u8>> {
         match self {
-            Self::Texts { is_text, ends, start, bytes, in_digits } => {
+            Self::Strings { is_text, ends, start, bytes, escaped_characters } => {
                 let end = ends.next()?;
                 let mut text = vec![0; (end - *start) as usize];
                 bytes.read_exact(&mut text)?;
                 *start = end;
-                match is_text {
-                    true => {
-                        let text = String::from_utf8_lossy(&text);
-                        let (text, changed) = utf16::digits(&text);
-                        in_digits.fetch_add(changed, Ordering::Relaxed);
-                        characters("", &text)
-                    }
-                    false => matrix(Class::Uint8, &[1, text.len() as u64], &text),
+                if *is_text {
+                    let text = String::from_utf8_lossy(&text);
+                    let (text, changed) = utf16::escape(&text);
+                    escaped_characters.fetch_add(changed, Ordering::Relaxed);
+                    characters("", &text)
+                } else {
+                    matrix(Class::Uint8, &[1, text.len() as u64], &text)
                 }
             }
             Self::Lists { ends, start, items, dims } => {
@@ -136,15 +139,15 @@ impl<'s> Values<'s> {
                 let size = dims.iter().map(|dim| *dim as u64).product::<u64>().max(1);
                 let len = (end - *start) / size;
                 *start = end;
-                items.take(&longer(&[len], dims))
+                items.read_matrix(&with_dims(&[len], dims))
             }
-            Self::Numbers { .. } | Self::Fields { .. } => self.take(&[1]),
+            Self::Numbers { .. } | Self::Fields { .. } => self.read_matrix(&[1]),
         }
     }
 }
 
 /// Appends `dims` to `shape`.
-pub(super) fn longer(shape: &[u64], dims: &[usize]) -> Vec<u64> {
+pub(super) fn with_dims(shape: &[u64], dims: &[usize]) -> Vec<u64> {
     shape.iter().copied().chain(dims.iter().map(|dim| *dim as u64)).collect()
 }
 
@@ -167,7 +170,7 @@ pub(super) fn class(data_type: &DataType) -> Class {
 
 /// Returns the row-major index of the value that is at index `nth` in column-major order, in
 /// which the first of `dims` varies fastest.
-pub(super) fn place(dims: &[u64], mut nth: u64) -> u64 {
+pub(super) fn row_major_index(dims: &[u64], mut nth: u64) -> u64 {
     let mut stride: u64 = dims.iter().product();
     let mut place = 0;
     for dim in dims {
@@ -179,9 +182,11 @@ pub(super) fn place(dims: &[u64], mut nth: u64) -> u64 {
 }
 
 /// Reorders `values` of `shape` from row-major to column-major order.
-fn by_columns<T: Clone>(shape: &[u64], values: &[T]) -> Vec<T> {
+fn to_column_major<T: Clone>(shape: &[u64], values: &[T]) -> Vec<T> {
     (0..values.len() as u64)
-        .filter_map(|nth| values.get(usize::try_from(place(shape, nth)).ok()?).cloned())
+        .filter_map(|nth| {
+            values.get(usize::try_from(row_major_index(shape, nth)).ok()?).cloned()
+        })
         .collect()
 }
 
@@ -194,7 +199,7 @@ mod tests {
         // numpy: arange(12).reshape(2, 3, 2).flatten(order="F")
         let values: Vec<u8> = (0..12).collect();
         let expected = [0, 6, 2, 8, 4, 10, 1, 7, 3, 9, 5, 11];
-        assert_eq!(by_columns(&[2, 3, 2], &values), expected);
-        assert_eq!(by_columns(&[12], &values), values);
+        assert_eq!(to_column_major(&[2, 3, 2], &values), expected);
+        assert_eq!(to_column_major(&[12], &values), values);
     }
 }

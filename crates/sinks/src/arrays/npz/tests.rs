@@ -22,8 +22,12 @@ fn array_header_has_the_layout_that_numpy_documents() {
 fn nulls_are_written_as_nan_nat_or_a_validity_array() {
     let dir = tempfile::tempdir().unwrap();
     let outputs = Outputs::new(dir.path(), Existing::Refuse);
-    let sink =
-        NpzSink::new(outputs.clone(), names("t"), BTreeMap::new(), Room::default());
+    let sink = NpzSink::new(
+        outputs.clone(),
+        names("t"),
+        BTreeMap::new(),
+        MemoryBudget::default(),
+    );
     let bytes = written(&outputs, &sink, &[all_kinds(), all_kinds().slice(1, 1)]);
     let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
     let mut array = |name: &str| {

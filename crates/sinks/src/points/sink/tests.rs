@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, Float32Array, Float64Array, UInt8Array, UInt32Array}
 
 use super::*;
 use crate::{
-    Existing, NameStyle, Per, PointColor,
+    Existing, NameStyle, PointColor, PointsPerFile,
     testing::{column, table, times, topic},
 };
 
@@ -25,7 +25,7 @@ fn points() -> RecordBatch {
 }
 
 /// Writes the points into `dir`, and returns how many points the format could not store.
-fn write(dir: &Path, format: PointFormat, per: Per) -> u64 {
+fn write(dir: &Path, format: PointFormat, per: PointsPerFile) -> u64 {
     // The second batch continues the scan of the first.
     let (batch, topic) = (points(), topic("points", 0));
     write_batches(dir, &[batch.slice(0, 1), batch.slice(1, 2)], &topic, format, per)
@@ -37,7 +37,7 @@ fn write_batches(
     batches: &[RecordBatch],
     topic: &Topic,
     format: PointFormat,
-    per: Per,
+    per: PointsPerFile,
 ) -> u64 {
     let (sink, outputs) = sink(dir, topic, format, per);
     let mut writer = sink.table(topic, &batches[0].schema()).unwrap();
@@ -52,7 +52,7 @@ fn sink(
     dir: &Path,
     topic: &Topic,
     format: PointFormat,
-    per: Per,
+    per: PointsPerFile,
 ) -> (PointSink, Arc<Outputs>) {
     let outputs = Outputs::new(dir, Existing::Refuse);
     let names = [NameStyle::FirstBare, NameStyle::Index]
@@ -83,7 +83,7 @@ fn parted(file: &[u8], last_line: &str) -> (String, Vec<u8>) {
 #[test]
 fn pcd_fields_are_the_columns_with_the_position_first() {
     let dir = tempfile::tempdir().unwrap();
-    write(dir.path(), PointFormat::PcdBinary, Per::Log);
+    write(dir.path(), PointFormat::PcdBinary, PointsPerFile::Log);
     let file = fs::read(dir.path().join("points.pcd")).unwrap();
     let (head, data) = parted(&file, "DATA");
     let expected = "VERSION 0.7\nFIELDS x y z timestamp intensity scan\n\
@@ -105,7 +105,7 @@ fn pcd_fields_are_the_columns_with_the_position_first() {
 #[test]
 fn scan_files_are_named_by_number_and_time() {
     let dir = tempfile::tempdir().unwrap();
-    write(dir.path(), PointFormat::PcdAscii, Per::Scan);
+    write(dir.path(), PointFormat::PcdAscii, PointsPerFile::Scan);
     let folder = dir.path().join("points");
     let file = fs::read(folder.join("000004_1.500000000.pcd")).unwrap();
     let (_, data) = parted(&file, "DATA");
@@ -122,7 +122,7 @@ fn scan_files_are_named_by_number_and_time() {
 #[test]
 fn ply_times_are_seconds_since_the_stated_origin() {
     let dir = tempfile::tempdir().unwrap();
-    write(dir.path(), PointFormat::PlyAscii, Per::Log);
+    write(dir.path(), PointFormat::PlyAscii, PointsPerFile::Log);
     let file = fs::read(dir.path().join("points.ply")).unwrap();
     let text = str::from_utf8(&file).unwrap();
     assert!(text.starts_with("ply\nformat ascii 1.0\ncomment "));
@@ -150,7 +150,8 @@ fn infinities_are_replaced_and_counted_in_ply_text_only() {
     ]);
     let write = |format| {
         let dir = tempfile::tempdir().unwrap();
-        let (sink, outputs) = sink(dir.path(), &topic("points", 0), format, Per::Log);
+        let (sink, outputs) =
+            sink(dir.path(), &topic("points", 0), format, PointsPerFile::Log);
         let mut writer = sink.table(&topic("points", 0), &batch.schema()).unwrap();
         writer.write(&batch.slice(0, 1)).unwrap();
         writer.write(&batch.slice(1, 3)).unwrap();
@@ -177,7 +178,7 @@ fn infinities_are_replaced_and_counted_in_ply_text_only() {
 #[test]
 fn kitti_has_four_floats_for_each_point_with_a_position() {
     let dir = tempfile::tempdir().unwrap();
-    assert_eq!(write(dir.path(), PointFormat::Kitti, Per::Log), 1);
+    assert_eq!(write(dir.path(), PointFormat::Kitti, PointsPerFile::Log), 1);
     let file = fs::read(dir.path().join("points.bin")).unwrap();
     let numbers = [1.0_f32, 2.0, 3.0, 1.0, 0.1, 0.25, -0.5, 0.2];
     assert_eq!(file, numbers.map(f32::to_le_bytes).concat());
@@ -186,7 +187,7 @@ fn kitti_has_four_floats_for_each_point_with_a_position() {
 #[test]
 fn las_has_the_layout_of_its_specification() {
     let dir = tempfile::tempdir().unwrap();
-    assert_eq!(write(dir.path(), PointFormat::Las, Per::Log), 1);
+    assert_eq!(write(dir.path(), PointFormat::Las, PointsPerFile::Log), 1);
     let file = fs::read(dir.path().join("points.las")).unwrap();
     // LAS 1.2, table 1: signature, version, offset of the points, their format, length and number;
     // tables 5 and 6: x, y, z, intensity, returns, ..., GPS time; and four extra bytes, the number
@@ -246,7 +247,7 @@ fn intensity_is_read_from_the_column_of_the_cloud() {
             std::slice::from_ref(&batch),
             &topic,
             format,
-            Per::Log,
+            PointsPerFile::Log,
         );
     }
     let file = fs::read(dir.path().join("points.bin")).unwrap();
@@ -275,7 +276,7 @@ fn file_of_one_cloud_has_the_columns_of_that_cloud() {
             std::slice::from_ref(&batch),
             &cloud,
             format,
-            Per::Scan,
+            PointsPerFile::Scan,
         );
         for (file, own) in [
             ("000000_0.000000001", &["intensity", "ring"][..]),
@@ -295,7 +296,13 @@ fn file_of_one_cloud_has_the_columns_of_that_cloud() {
     // Other topics may have values later in columns that are null in the first points.
     let dir = tempfile::tempdir().unwrap();
     let other = Topic { origin: TopicOrigin::Logged, ..cloud };
-    write_batches(dir.path(), &[batch], &other, PointFormat::PcdAscii, Per::Scan);
+    write_batches(
+        dir.path(),
+        &[batch],
+        &other,
+        PointFormat::PcdAscii,
+        PointsPerFile::Scan,
+    );
     let text = fs::read_to_string(dir.path().join("points/000002_0.000000003.pcd"));
     assert!(text.unwrap().contains(" intensity ring intensity_ ring_\n"));
 }

@@ -16,15 +16,23 @@ fn doubles(name: &str, values: Vec<f64>) -> (Field, ArrayRef) {
 }
 
 /// Returns the positions in a table of a topic with the type `type_name`.
-fn places(type_name: &str, columns: Vec<(Field, ArrayRef)>) -> Option<Vec<Place>> {
+fn row_positions(
+    type_name: &str,
+    columns: Vec<(Field, ArrayRef)>,
+) -> Option<Vec<RowPosition>> {
     let topic = Topic { type_name: type_name.to_owned(), ..topic("t", 0) };
     let table = table(columns);
     let position = Position::find(&topic, &table.schema())?;
-    Some(position.places(&table).collect())
+    Some(position.row_positions(&table).collect())
 }
 
-fn known(nanos: i64, latitude: f64, longitude: f64, altitude: Option<f64>) -> Place {
-    Place::Known(Fix { nanos: Some(nanos), latitude, longitude, altitude })
+fn known(
+    nanos: i64,
+    latitude: f64,
+    longitude: f64,
+    altitude: Option<f64>,
+) -> RowPosition {
+    RowPosition::Known(Fix { nanos: Some(nanos), latitude, longitude, altitude })
 }
 
 #[test]
@@ -39,8 +47,8 @@ fn px4_integers_are_scaled_degrees_and_millimetres() {
         column("fix_type", Arc::new(UInt8Array::from(vec![3, 2]))),
     ];
     let expected =
-        [known(1_000, 47.356_576_5, -8.518_912_1, Some(428.924)), Place::Unknown];
-    assert_eq!(places("vehicle_gps_position", columns).unwrap(), expected);
+        [known(1_000, 47.356_576_5, -8.518_912_1, Some(428.924)), RowPosition::Unknown];
+    assert_eq!(row_positions("vehicle_gps_position", columns).unwrap(), expected);
 }
 
 #[test]
@@ -63,8 +71,13 @@ fn fix_type_may_be_an_integer_of_any_width() {
             doubles("lon", vec![2.5, 2.5]),
             column("fix_type", kind.clone()),
         ];
-        let expected = [known(1, 1.5, 2.5, None), Place::Unknown];
-        assert_eq!(places("t", columns).unwrap(), expected, "{}", kind.data_type());
+        let expected = [known(1, 1.5, 2.5, None), RowPosition::Unknown];
+        assert_eq!(
+            row_positions("t", columns).unwrap(),
+            expected,
+            "{}",
+            kind.data_type()
+        );
     }
 }
 
@@ -79,14 +92,14 @@ fn invalid_rows_have_no_position() {
         ]
     };
     let here = |nanos| known(nanos, 1.5, 2.5, None);
-    assert_eq!(places("GPSTDataM", columns()).unwrap(), [here(1), here(2)]);
+    assert_eq!(row_positions("GPSTDataM", columns()).unwrap(), [here(1), here(2)]);
     let mut topic = topic("gps", 0);
     topic.metadata.insert(VALID_ROWS.to_owned(), "73".to_owned());
     let table = table(columns());
     assert_eq!(position_columns(&topic, &table.schema()), Some(vec![1, 2, 3]));
     let position = Position::find(&topic, &table.schema()).unwrap();
-    let found: Vec<Place> = position.places(&table).collect();
-    assert_eq!(found, [Place::Unknown, here(2)]);
+    let found: Vec<RowPosition> = position.row_positions(&table).collect();
+    assert_eq!(found, [RowPosition::Unknown, here(2)]);
 }
 
 #[test]
@@ -100,7 +113,7 @@ fn position_of_a_nested_receiver_is_found() {
     ];
     // The altitude has the shortest text of the float32, not 0.10000000149011612.
     let expected = [known(1, 1.5, 2.5, Some(0.1))];
-    assert_eq!(places("vehicle_gnss", columns).unwrap(), expected);
+    assert_eq!(row_positions("vehicle_gnss", columns).unwrap(), expected);
 }
 
 #[test]
@@ -114,11 +127,11 @@ fn negative_status_of_ros_fixes_means_no_fix() {
             doubles("altitude", vec![f64::NAN, f64::NAN]),
         ]
     };
-    let fix = [Place::Unknown, known(2, 48.0, 11.0, None)];
-    assert_eq!(places("sensor_msgs/NavSatFix", columns()).unwrap(), fix);
+    let fix = [RowPosition::Unknown, known(2, 48.0, 11.0, None)];
+    assert_eq!(row_positions("sensor_msgs/NavSatFix", columns()).unwrap(), fix);
     // In other topics, a status may have any meaning.
     let all = [known(1, 48.0, 11.0, None), fix[1]];
-    assert_eq!(places("my_msgs/Beacon", columns()).unwrap(), all);
+    assert_eq!(row_positions("my_msgs/Beacon", columns()).unwrap(), all);
 }
 
 #[test]
@@ -129,13 +142,13 @@ fn missing_and_impossible_coordinates_are_distinguished() {
         doubles("lon", vec![1.0, 1.0, 180.0, -180.5, 0.0]),
     ];
     let expected = [
-        Place::Unknown,
-        Place::Impossible,
+        RowPosition::Unknown,
+        RowPosition::Impossible,
         known(3, -90.0, 180.0, None),
-        Place::Impossible,
-        Place::Unknown,
+        RowPosition::Impossible,
+        RowPosition::Unknown,
     ];
-    assert_eq!(places("t", columns).unwrap(), expected);
+    assert_eq!(row_positions("t", columns).unwrap(), expected);
 }
 
 #[test]
@@ -148,8 +161,8 @@ fn invalid_altitude_is_dropped() {
         column("lat_lon_valid", Arc::new(BooleanArray::from(vec![true, false]))),
         column("alt_valid", Arc::new(BooleanArray::from(vec![false, true]))),
     ];
-    let expected = [known(1, 1.0, 1.0, None), Place::Unknown];
-    assert_eq!(places("vehicle_global_position", columns).unwrap(), expected);
+    let expected = [known(1, 1.0, 1.0, None), RowPosition::Unknown];
+    assert_eq!(row_positions("vehicle_global_position", columns).unwrap(), expected);
 }
 
 #[test]
@@ -163,15 +176,15 @@ fn degrees_and_minutes_are_converted() {
         doubles("longitude", vec![-733.5]),
     ]);
     let position = Position::find(&topic, &table.schema()).unwrap();
-    let places: Vec<Place> = position.places(&table).collect();
-    assert_eq!(places, [known(1, 50.3625, -7.558_333_333_333_334, None)]);
+    let row_positions: Vec<RowPosition> = position.row_positions(&table).collect();
+    assert_eq!(row_positions, [known(1, 50.3625, -7.558_333_333_333_334, None)]);
 }
 
 #[test]
 fn position_columns_must_be_numeric() {
     let text = |name| column(name, Arc::new(StringArray::from(vec!["1"])));
     let columns = vec![times("us", vec![Some(1)]), text("lat"), text("lon")];
-    assert_eq!(places("t", columns), None);
+    assert_eq!(row_positions("t", columns), None);
     let columns = vec![times("us", vec![Some(1)]), doubles("lat", vec![1.0])];
-    assert_eq!(places("t", columns), None);
+    assert_eq!(row_positions("t", columns), None);
 }

@@ -189,7 +189,7 @@ fn times_that_are_not_utc_have_no_dates() {
 #[test]
 fn long_track_is_written_in_segments_that_touch() {
     // One more than fits, so that the last segment has only the shared fix.
-    for count in [MOST_FIXES, MOST_FIXES + 1, MOST_FIXES + 2, 2 * MOST_FIXES + 5] {
+    for count in [MAX_FIXES, MAX_FIXES + 1, MAX_FIXES + 2, 2 * MAX_FIXES + 5] {
         let fixes: Vec<_> =
             (0..count).map(|i| [1.0 + i as f64 / 1e6, 2.0, 3.0]).collect();
         let gpx = plain(TrackFormat::Gpx, &fixes);

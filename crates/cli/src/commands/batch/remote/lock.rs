@@ -17,7 +17,7 @@ use logtool::{
     error::Context as _,
     remote::{self, Folder},
 };
-use logtool_remote::{Tag, When};
+use logtool_remote::{ObjectVersion, WriteCondition};
 
 use crate::{
     commands::batch::{markers::STATE, remote::lock_owner::Holder, shard::Shard},
@@ -46,7 +46,7 @@ struct Held {
 
 struct State {
     holder: Holder,
-    tag: Tag,
+    tag: ObjectVersion,
     is_over: bool,
     /// Whether another run has taken it.
     is_lost: bool,
@@ -151,7 +151,11 @@ impl Held {
             let (mut holder, tag) = (state.holder.clone(), state.tag.clone());
             drop(state);
             holder.beat += 1;
-            match self.folder.put(&self.name, &holder.text(), &When::Same(tag)) {
+            match self.folder.put(
+                &self.name,
+                &holder.text(),
+                &WriteCondition::IfUnchanged(tag),
+            ) {
                 Ok(Some(tag)) => {
                     let mut state = self.state();
                     (state.holder, state.tag) = (holder, tag);
@@ -166,10 +170,10 @@ impl Held {
 
 impl Taking<'_> {
     /// Takes the lock `path`; nothing, if the store cannot.
-    fn take(&self, path: &str) -> Result<Option<Tag>> {
+    fn take(&self, path: &str) -> Result<Option<ObjectVersion>> {
         let text = self.this.text();
         loop {
-            let tag = match self.folder.put(path, &text, &When::New) {
+            let tag = match self.folder.put(path, &text, &WriteCondition::IfAbsent) {
                 Ok(tag) => tag,
                 Err(err) if remote::is_unsupported(&err) => return Ok(None),
                 Err(err) => return Err(err),
@@ -181,7 +185,9 @@ impl Taking<'_> {
             let Some(tag) = self.dead(path, &there, tag)? else {
                 return Err(self.refused(&there));
             };
-            if let Some(tag) = self.folder.put(path, &text, &When::Same(tag))? {
+            if let Some(tag) =
+                self.folder.put(path, &text, &WriteCondition::IfUnchanged(tag))?
+            {
                 return Ok(Some(tag));
             }
         }
@@ -189,10 +195,10 @@ impl Taking<'_> {
 
     /// `tag`, if the store is one that does not write what is there already, though it is to
     /// write only what is new: some do not know of that.
-    fn holds(&self, path: &str, tag: Tag) -> Result<Option<Tag>> {
+    fn holds(&self, path: &str, tag: ObjectVersion) -> Result<Option<ObjectVersion>> {
         let mut other = self.this.clone();
         other.beat = u64::MAX;
-        match self.folder.put(path, &other.text(), &When::New)? {
+        match self.folder.put(path, &other.text(), &WriteCondition::IfAbsent)? {
             None => Ok(Some(tag)),
             Some(_) => {
                 self.folder.remove(path)?;
@@ -202,7 +208,12 @@ impl Taking<'_> {
     }
 
     /// The tag of the lock `path`, in which is `there`, if whoever has it was killed.
-    fn dead(&self, path: &str, there: &[u8], tag: Tag) -> Result<Option<Tag>> {
+    fn dead(
+        &self,
+        path: &str,
+        there: &[u8],
+        tag: ObjectVersion,
+    ) -> Result<Option<ObjectVersion>> {
         let holder = Holder::parse(there);
         if holder.as_ref().is_some_and(|holder| holder.is_gone(&self.this)) {
             return Ok(Some(tag));

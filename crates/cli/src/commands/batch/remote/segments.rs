@@ -10,7 +10,7 @@ use std::{
 };
 
 use logtool::{Error, Result, remote::Folder};
-use logtool_remote::When;
+use logtool_remote::WriteCondition;
 
 use crate::commands::batch::{markers::STATE, shard::Shard};
 
@@ -79,7 +79,7 @@ impl Segments {
         last.text.extend_from_slice(&lines);
         let name = format!("{}-{:06}.jsonl", self.stem, last.number);
         let text = last.text.clone().into();
-        self.or_end(self.folder.put(&name, &text, &When::Always))?;
+        self.or_end(self.folder.put(&name, &text, &WriteCondition::Always))?;
         self.waiting().kept = noted;
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::{
 use logtool_core::{Block, Log, Manifest, Result, Selection, TopicId, TopicOrigin};
 
 use crate::translate::ros::px4::{
-    field_reader::{Numbers, sampled, turned},
+    field_reader::{FieldReader, measurement_time, read_attitude},
     frame_conversion::Quaternion,
 };
 
@@ -19,30 +19,30 @@ const TOPIC: &str = "vehicle_attitude";
 const MOST: u64 = 4 << 20;
 
 /// Attitudes are not interpolated over longer gaps, in nanoseconds.
-const FAR: i64 = 500_000_000;
+const MAX_GAP_NANOS: i64 = 500_000_000;
 
 /// Above this dot product, linear interpolation of two quaternions is accurate enough.
-const STRAIGHT: f64 = 0.9995;
+const LINEAR_DOT: f64 = 0.9995;
 
 /// The attitudes of a log, which are read when they are first needed.
-pub(super) struct Attitudes {
+pub(super) struct AttitudeInterpolator {
     log: Arc<dyn Log>,
     topic: TopicId,
-    attitude: Numbers,
-    sampled: Option<Numbers>,
+    attitude: FieldReader,
+    measurement_time: Option<FieldReader>,
     /// The times in nanoseconds of the log's own clock, and the attitudes, sorted by time.
     all: OnceLock<Vec<(i64, [f32; 4])>>,
 }
 
-impl Attitudes {
+impl AttitudeInterpolator {
     /// Returns the attitudes of `log`, if it has some.
     pub(super) fn of(log: &Arc<dyn Log>) -> Option<Self> {
         let topic = topic(log.manifest())?;
         let layout = log.payload_layout(topic)?;
-        let attitude = Numbers::find(&layout, "q")?.at_least(4)?;
-        let sampled = Numbers::find(&layout, "timestamp_sample");
+        let attitude = FieldReader::find(&layout, "q")?.at_least(4)?;
+        let measurement_time = FieldReader::find(&layout, "timestamp_sample");
         let (log, all) = (log.clone(), OnceLock::new());
-        Some(Self { log, topic, attitude, sampled, all })
+        Some(Self { log, topic, attitude, measurement_time, all })
     }
 
     /// Reads them, unless they were read before.
@@ -61,8 +61,8 @@ impl Attitudes {
             while cursor.fill(&mut block)? {
                 // Damage is reported when the topic itself is copied.
                 all.extend(block.iter().filter_map(|record| {
-                    let attitude = turned(self.attitude, record.payload)?;
-                    let nanos = sampled(self.sampled, &record);
+                    let attitude = read_attitude(self.attitude, record.payload)?;
+                    let nanos = measurement_time(self.measurement_time, &record);
                     Some((nanos, attitude.map(|part| part as f32)))
                 }));
             }
@@ -82,7 +82,7 @@ impl Attitudes {
             return Some(from.map(f64::from));
         }
         let (end, to) = *all.get(later)?;
-        let gap = end.checked_sub(start).filter(|gap| *gap <= FAR)?;
+        let gap = end.checked_sub(start).filter(|gap| *gap <= MAX_GAP_NANOS)?;
         let share = (nanos - start) as f64 / gap as f64;
         Some(between(from.map(f64::from), to.map(f64::from), share))
     }
@@ -129,7 +129,7 @@ fn between(from: Quaternion, to: Quaternion, share: f64) -> Quaternion {
         to = to.map(|part| -part);
     }
     let cos = dot(from, to);
-    let (of_from, of_to) = if cos > STRAIGHT {
+    let (of_from, of_to) = if cos > LINEAR_DOT {
         (1.0 - share, share)
     } else {
         let angle = cos.acos();
@@ -143,7 +143,7 @@ fn between(from: Quaternion, to: Quaternion, share: f64) -> Quaternion {
     unit(made)
 }
 
-impl fmt::Debug for Attitudes {
+impl fmt::Debug for AttitudeInterpolator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Attitudes").field("topic", &self.topic).finish_non_exhaustive()
     }

@@ -6,13 +6,13 @@ use crate::translate::ros::px4::frame_conversion::Quaternion;
 
 /// The location of numbers in payloads: a field, or an array.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Numbers {
+pub(super) struct FieldReader {
     start: usize,
     one: Primitive,
     count: u32,
 }
 
-impl Numbers {
+impl FieldReader {
     /// Finds the field `name` of `layout`, if it is numeric.
     pub(super) fn find(layout: &Layout, name: &str) -> Option<Self> {
         let field = layout.fields.iter().find(|field| field.name == name)?;
@@ -74,7 +74,7 @@ impl Numbers {
 
 /// Returns the time of a measurement in nanoseconds of the record's clock: the microseconds in the
 /// payload at `at`, or else the time of the record.
-pub(super) fn sampled(at: Option<Numbers>, record: &Record<'_>) -> i64 {
+pub(super) fn measurement_time(at: Option<FieldReader>, record: &Record<'_>) -> i64 {
     // Microseconds of 285 years are exact.
     let micros = at.and_then(|at| at.first(record.payload));
     let micros = micros.filter(|micros| *micros > 0.0);
@@ -83,7 +83,7 @@ pub(super) fn sampled(at: Option<Numbers>, record: &Record<'_>) -> i64 {
 }
 
 /// Reads the attitude from `payload`; `None` if it is unknown, i.e. NaN or 0.
-pub(super) fn turned(at: Numbers, payload: &[u8]) -> Option<Quaternion> {
+pub(super) fn read_attitude(at: FieldReader, payload: &[u8]) -> Option<Quaternion> {
     let attitude: Quaternion = at.array(payload)?;
     let square: f64 = attitude.iter().map(|part| part * part).sum();
     (square.is_finite() && square > 0.0).then_some(attitude)

@@ -16,10 +16,10 @@ use crate::{
     translate::ros::{
         common,
         px4::{
-            attitudes::Attitudes,
-            field_reader::{Numbers, turned},
+            attitudes::AttitudeInterpolator,
+            field_reader::{FieldReader, read_attitude},
             frame_conversion::{Vector, World, body},
-            payloads::of_payloads,
+            payloads::translate_payloads,
         },
     },
 };
@@ -34,29 +34,29 @@ const MISSING: [f64; 9] = [-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
 #[derive(Clone, Copy, Debug)]
 enum Measured {
     /// The rates and accelerations, e.g. in `sensor_combined`.
-    Direct([Numbers; 2]),
+    Direct([FieldReader; 2]),
     /// Their integrals, and the integration times in microseconds, e.g. in `vehicle_imu`.
-    Summed([Numbers; 2], [Numbers; 2]),
+    Summed([FieldReader; 2], [FieldReader; 2]),
 }
 
 impl Measured {
     fn find(layout: &Layout) -> Option<Self> {
         for rates in ["gyro_rad", "gyro_rad_s"] {
-            let found = Numbers::each(layout, [rates, "accelerometer_m_s2"]);
+            let found = FieldReader::each(layout, [rates, "accelerometer_m_s2"]);
             if let Some([rates, accelerations]) = found {
                 let both = [rates.at_least(3)?, accelerations.at_least(3)?];
                 return Some(Self::Direct(both));
             }
         }
         let [angles, speeds] =
-            Numbers::each(layout, ["delta_angle", "delta_velocity"])?;
-        let times = Numbers::each(layout, ["delta_angle_dt", "delta_velocity_dt"]);
-        let times = times.or_else(|| Numbers::each(layout, ["dt", "dt"]))?;
+            FieldReader::each(layout, ["delta_angle", "delta_velocity"])?;
+        let times = FieldReader::each(layout, ["delta_angle_dt", "delta_velocity_dt"]);
+        let times = times.or_else(|| FieldReader::each(layout, ["dt", "dt"]))?;
         Some(Self::Summed([angles.at_least(3)?, speeds.at_least(3)?], times))
     }
 
     fn read(self, payload: &[u8]) -> Option<[Vector; 2]> {
-        let both = |[rates, accelerations]: [Numbers; 2]| {
+        let both = |[rates, accelerations]: [FieldReader; 2]| {
             Some([rates.array(payload)?, accelerations.array(payload)?])
         };
         match self {
@@ -79,10 +79,10 @@ pub(super) fn imu(
     topic: &Topic,
     layout: &Layout,
     offset_nanos: i64,
-    attitudes: Option<Arc<Attitudes>>,
+    attitudes: Option<Arc<AttitudeInterpolator>>,
 ) -> Result<Option<Translation>> {
     let Some(measured) = Measured::find(layout) else { return Ok(None) };
-    let about = common(topic, "/imu", TYPE)?;
+    let topic_info = common(topic, "/imu", TYPE)?;
     let known = attitudes.clone();
     let put = move |payload: &[u8], nanos: i64, out: &mut Vec<u8>| {
         let [rates, accelerations] = measured.read(payload)?;
@@ -98,7 +98,7 @@ pub(super) fn imu(
         message.f64s(&body(accelerations)).f64s(&UNKNOWN);
         Some(())
     };
-    let mut imu = of_payloads(id, about, layout, offset_nanos, put);
+    let mut imu = translate_payloads(id, topic_info, layout, offset_nanos, put);
     if let Some(attitudes) = attitudes {
         let begin = imu.begin;
         imu.begin = Arc::new(move || {
@@ -117,15 +117,15 @@ pub(super) fn attitude(
     layout: &Layout,
     offset_nanos: i64,
 ) -> Result<Option<Translation>> {
-    let attitude = Numbers::find(layout, "q").and_then(|q| q.at_least(4));
+    let attitude = FieldReader::find(layout, "q").and_then(|q| q.at_least(4));
     let Some(attitude) = attitude.filter(|_| topic.type_name.contains("_attitude"))
     else {
         return Ok(None);
     };
-    let rates = Numbers::each(layout, ["rollspeed", "pitchspeed", "yawspeed"]);
-    let about = common(topic, "/imu", TYPE)?;
+    let rates = FieldReader::each(layout, ["rollspeed", "pitchspeed", "yawspeed"]);
+    let topic_info = common(topic, "/imu", TYPE)?;
     let put = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
-        let attitude = turned(attitude, payload)?;
+        let attitude = read_attitude(attitude, payload)?;
         let mut message = MessageWriter::new(out);
         message.header(0, nanos, "base_link");
         message.f64s(&World::Ned.attitude(attitude)).f64s(&UNKNOWN);
@@ -141,5 +141,5 @@ pub(super) fn attitude(
         message.f64s(&[0.0; 3]).f64s(&MISSING);
         Some(())
     };
-    Ok(Some(of_payloads(id, about, layout, offset_nanos, put)))
+    Ok(Some(translate_payloads(id, topic_info, layout, offset_nanos, put)))
 }

@@ -8,20 +8,22 @@ use logtool_rosmsg::MessageWriter;
 
 use crate::{
     error::Result,
-    translate::{from_rows::of_columns, log_messages::Line, nanos_of, ros::common},
+    translate::{
+        from_rows::translate_columns, log_messages::Line, nanos_of, ros::common,
+    },
 };
 
 /// Translates the log messages of the topic `id` of `log` to those of `/rosout`, with
 /// `offset_nanos` added to their times.
-pub(super) fn said(
+pub(super) fn log_messages(
     log: &Arc<dyn Log>,
     id: TopicId,
     topic: &Topic,
     offset_nanos: i64,
 ) -> Result<Translation> {
-    let mut about = common(topic, "", "rosgraph_msgs/Log")?;
-    "/rosout".clone_into(&mut about.name);
-    about.records = topic.records;
+    let mut topic_info = common(topic, "", "rosgraph_msgs/Log")?;
+    "/rosout".clone_into(&mut topic_info.name);
+    topic_info.records = topic.records;
     let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
         let line = Line::read(batch, row);
         let nanos = nanos_of(batch, row).saturating_add(offset_nanos);
@@ -31,7 +33,7 @@ pub(super) fn said(
         message.text(line.message).text("").text("").u32(0).u32(0);
         true
     };
-    Ok(of_columns(log, id, Columns::default(), about, put))
+    Ok(translate_columns(log, id, Columns::default(), topic_info, put))
 }
 
 /// Returns the level of ROS for the name of a level of syslog. Unknown levels become information.

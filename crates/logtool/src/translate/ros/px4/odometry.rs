@@ -22,9 +22,9 @@ use crate::{
     translate::ros::{
         common,
         px4::{
-            field_reader::{Numbers, turned},
+            field_reader::{FieldReader, read_attitude},
             frame_conversion::{Quaternion, Vector, World, body, into_body},
-            payloads::of_payloads,
+            payloads::translate_payloads,
         },
     },
 };
@@ -34,14 +34,15 @@ const TYPE: &str = "nav_msgs/Odometry";
 /// Numbers of three axes: an array, or three fields.
 #[derive(Clone, Copy, Debug)]
 enum Axes {
-    Array(Numbers),
-    Each([Numbers; 3]),
+    Array(FieldReader),
+    Each([FieldReader; 3]),
 }
 
 impl Axes {
     fn find(layout: &Layout, array: &str, each: [&str; 3]) -> Option<Self> {
-        let array = Numbers::find(layout, array).and_then(|array| array.at_least(3));
-        let each = || Numbers::each(layout, each).map(Self::Each);
+        let array =
+            FieldReader::find(layout, array).and_then(|array| array.at_least(3));
+        let each = || FieldReader::each(layout, each).map(Self::Each);
         array.map(Self::Array).or_else(each)
     }
 
@@ -59,23 +60,23 @@ impl Axes {
 #[derive(Clone, Copy, Debug)]
 struct Places {
     position: Axes,
-    attitude: Numbers,
+    attitude: FieldReader,
     velocity: Axes,
     rates: Axes,
-    pose_frame: Option<Numbers>,
-    velocity_frame: Option<Numbers>,
+    pose_frame: Option<FieldReader>,
+    velocity_frame: Option<FieldReader>,
     /// The number that means NED.
     first_frame: f64,
     /// An array of three numbers, or a triangular matrix of six rows.
-    variances: Option<(Numbers, [u32; 3])>,
+    variances: Option<(FieldReader, [u32; 3])>,
 }
 
 impl Places {
     fn find(layout: &Layout) -> Option<Self> {
-        let new_frame = Numbers::find(layout, "pose_frame");
-        let old_frame = Numbers::find(layout, "local_frame");
-        let new_variances = Numbers::find(layout, "position_variance");
-        let old_variances = Numbers::find(layout, "pose_covariance");
+        let new_frame = FieldReader::find(layout, "pose_frame");
+        let old_frame = FieldReader::find(layout, "local_frame");
+        let new_variances = FieldReader::find(layout, "position_variance");
+        let old_variances = FieldReader::find(layout, "pose_covariance");
         let new_variances =
             new_variances.and_then(|of| of.at_least(3)).map(|of| (of, [0, 1, 2]));
         let old_variances =
@@ -83,18 +84,18 @@ impl Places {
         let rates = ["rollspeed", "pitchspeed", "yawspeed"];
         Some(Self {
             position: Axes::find(layout, "position", ["x", "y", "z"])?,
-            attitude: Numbers::find(layout, "q")?.at_least(4)?,
+            attitude: FieldReader::find(layout, "q")?.at_least(4)?,
             velocity: Axes::find(layout, "velocity", ["vx", "vy", "vz"])?,
             rates: Axes::find(layout, "angular_velocity", rates)?,
             pose_frame: new_frame.or(old_frame),
-            velocity_frame: Numbers::find(layout, "velocity_frame"),
+            velocity_frame: FieldReader::find(layout, "velocity_frame"),
             first_frame: if new_frame.is_some() { 1.0 } else { 0.0 },
             variances: new_variances.or(old_variances),
         })
     }
 
     fn read(&self, payload: &[u8]) -> Option<State> {
-        let number = |at: Option<Numbers>| match at {
+        let number = |at: Option<FieldReader>| match at {
             Some(at) => at.first(payload).map(|number| number - self.first_frame),
             None => Some(0.0),
         };
@@ -103,7 +104,7 @@ impl Places {
             1.0 => World::Frd,
             _ => return None,
         };
-        let attitude = turned(self.attitude, payload)?;
+        let attitude = read_attitude(self.attitude, payload)?;
         let velocity = self.velocity.read(payload)?;
         let frame = self.velocity_frame.or(self.pose_frame);
         // The body frame has the number 3 in both numberings.
@@ -114,7 +115,7 @@ impl Places {
             (_, 1.0) if world == World::Frd => into_body(velocity, attitude),
             _ => [f64::NAN; 3],
         };
-        let variance = |(of, indices): (Numbers, [u32; 3])| {
+        let variance = |(of, indices): (FieldReader, [u32; 3])| {
             indices.map(|index| of.get(payload, index).filter(|v| v.is_finite()))
         };
         let variances = self.variances.map_or([None; 3], variance);
@@ -166,12 +167,12 @@ pub(super) fn odometry(
 ) -> Result<Option<Translation>> {
     let is_it = topic.type_name.contains("odometry");
     let Some(places) = Places::find(layout).filter(|_| is_it) else { return Ok(None) };
-    let about = common(topic, "/odometry", TYPE)?;
+    let topic_info = common(topic, "/odometry", TYPE)?;
     let put = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
         places.read(payload)?.put(nanos, out);
         Some(())
     };
-    Ok(Some(of_payloads(id, about, layout, offset_nanos, put)))
+    Ok(Some(translate_payloads(id, topic_info, layout, offset_nanos, put)))
 }
 
 /// Translates records of the topic `id` to odometry. Returns `None` if they are not local
@@ -183,15 +184,15 @@ pub(super) fn local_position(
     offset_nanos: i64,
 ) -> Result<Option<Translation>> {
     let places = (|| {
-        let axes = Numbers::each(layout, ["x", "y", "z"])?;
-        let speeds = Numbers::each(layout, ["vx", "vy", "vz"])?;
-        let heading = Numbers::find(layout, "heading");
-        let heading = heading.or_else(|| Numbers::find(layout, "yaw"))?;
-        let valid = Numbers::each(layout, ["xy_valid", "z_valid"])?;
+        let axes = FieldReader::each(layout, ["x", "y", "z"])?;
+        let speeds = FieldReader::each(layout, ["vx", "vy", "vz"])?;
+        let heading = FieldReader::find(layout, "heading");
+        let heading = heading.or_else(|| FieldReader::find(layout, "yaw"))?;
+        let valid = FieldReader::each(layout, ["xy_valid", "z_valid"])?;
         Some((Axes::Each(axes), Axes::Each(speeds), heading, valid))
     })();
     let Some((position, velocity, heading, valid)) = places else { return Ok(None) };
-    let about = common(topic, "/odometry", TYPE)?;
+    let topic_info = common(topic, "/odometry", TYPE)?;
     let put = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
         let is_valid = valid.iter().all(|at| at.first(payload) == Some(1.0));
         let heading = heading.first(payload).filter(|of| is_valid && of.is_finite())?;
@@ -209,5 +210,5 @@ pub(super) fn local_position(
         state.put(nanos, out);
         Some(())
     };
-    Ok(Some(of_payloads(id, about, layout, offset_nanos, put)))
+    Ok(Some(translate_payloads(id, topic_info, layout, offset_nanos, put)))
 }

@@ -6,17 +6,17 @@ use logtool_core::{
     Layout, Messages, Result, Run, Topic, TopicId, Translate, Translation,
 };
 
-use crate::translate::ros::px4::field_reader::{Numbers, sampled};
+use crate::translate::ros::px4::field_reader::{FieldReader, measurement_time};
 
-/// Translates the payloads of the topic `id` to messages of the topic `about`. `put` gets a
+/// Translates the payloads of the topic `id` to messages of the topic `topic_info`. `put` gets a
 /// payload and the time for the header, appends the message to a buffer, and returns whether
 /// there is one.
 ///
 /// That time is the time of the measurement, if the payload contains it, on the clock of the
 /// records, with `offset_nanos` added.
-pub(super) fn of_payloads<F>(
+pub(super) fn translate_payloads<F>(
     id: TopicId,
-    about: Topic,
+    topic_info: Topic,
     layout: &Layout,
     offset_nanos: i64,
     put: F,
@@ -24,19 +24,19 @@ pub(super) fn of_payloads<F>(
 where
     F: Fn(&[u8], i64, &mut Vec<u8>) -> Option<()> + Clone + Send + Sync + 'static,
 {
-    let sampled = Numbers::find(layout, "timestamp_sample");
+    let measurement_time = FieldReader::find(layout, "timestamp_sample");
     let begin = Arc::new(move || {
         let put = put.clone();
         let translator: Box<dyn Translate> =
-            Box::new(Payloads { sampled, offset_nanos, put });
+            Box::new(Payloads { measurement_time, offset_nanos, put });
         Ok(translator)
     });
-    Translation { from: id, topic: about, begin }
+    Translation { from: id, topic: topic_info, begin }
 }
 
 struct Payloads<F> {
     /// The time of the measurement, in microseconds.
-    sampled: Option<Numbers>,
+    measurement_time: Option<FieldReader>,
     offset_nanos: i64,
     put: F,
 }
@@ -47,7 +47,7 @@ where
 {
     fn translate(&mut self, run: Run<'_>, messages: &mut Messages) -> Result<()> {
         for (index, record) in run.records().enumerate() {
-            let nanos = sampled(self.sampled, &record);
+            let nanos = measurement_time(self.measurement_time, &record);
             let nanos = nanos.saturating_add(self.offset_nanos);
             let buffer = messages.buffer();
             let before = buffer.len();

@@ -14,7 +14,7 @@ use parking_lot::{Condvar, Mutex};
 
 /// A chunk of an object.
 #[derive(Debug)]
-pub(crate) struct Piece {
+pub(crate) struct Chunk {
     /// Its range in the object.
     pub(crate) range: Range<u64>,
     /// The logical time of its last use; 0 if it was released.
@@ -32,9 +32,9 @@ enum State {
 
 /// The obligation to deliver the bytes of a chunk. If it is dropped, the chunk has failed.
 #[derive(Debug)]
-pub(crate) struct Promise(Arc<Piece>);
+pub(crate) struct Promise(Arc<Chunk>);
 
-impl Piece {
+impl Chunk {
     /// Creates a chunk with its bytes.
     pub(crate) fn here(start: u64, bytes: Bytes) -> Arc<Self> {
         let range = start..start + bytes.len() as u64;
@@ -43,8 +43,8 @@ impl Piece {
 
     /// Creates a chunk that is being fetched, and the promise to deliver its bytes.
     pub(crate) fn coming(range: Range<u64>) -> (Arc<Self>, Promise) {
-        let piece = Arc::new(Self::new(range, State::Coming));
-        (piece.clone(), Promise(piece))
+        let chunk = Arc::new(Self::new(range, State::Coming));
+        (chunk.clone(), Promise(chunk))
     }
 
     fn new(range: Range<u64>, state: State) -> Self {

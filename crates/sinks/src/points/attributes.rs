@@ -10,7 +10,7 @@ use crate::points::{
 /// The indices of the columns with these attributes. An attribute has several columns if it is a
 /// float in some clouds of a table and an integer in others.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Measures {
+pub(super) struct PointAttributes {
     pub(super) intensity: Vec<usize>,
     /// The scale of each intensity column, so that the highest possible intensity is 1.
     scales: Vec<f64>,
@@ -21,9 +21,9 @@ pub(super) struct Measures {
     pub(super) time: Option<usize>,
 }
 
-impl Measures {
+impl PointAttributes {
     /// Finds the attributes in `columns`.
-    pub(super) fn of(columns: &[Column]) -> Self {
+    pub(super) fn find(columns: &[Column]) -> Self {
         let find = |name: &str| -> Vec<usize> {
             // The second of two columns with the same name ends in `_`.
             let is_it = |column: &Column| column.name.trim_end_matches('_') == name;

@@ -7,27 +7,27 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use crate::piece::Piece;
+use crate::chunk::Chunk;
 
 /// Fetched ranges start and end at multiples of this, or at the end of the object.
 pub(crate) const BLOCK: u64 = 64 << 10;
 
 /// The maximum length of one request; longer ranges are fetched by several requests at once.
-pub(crate) const LONGEST: u64 = 2 << 20;
+pub(crate) const MAX_BYTES: u64 = 2 << 20;
 
 /// The cached chunks of an object.
 #[derive(Debug)]
-pub(crate) struct Pieces {
+pub(crate) struct ChunkCache {
     /// The length of the object.
     len: u64,
-    by_start: BTreeMap<u64, Arc<Piece>>,
+    by_start: BTreeMap<u64, Arc<Chunk>>,
     /// The total number of bytes.
     total: u64,
     /// The logical time, which counts requests of the reader.
     now: u64,
 }
 
-impl Pieces {
+impl ChunkCache {
     /// Creates an empty cache for an object of `len` bytes.
     pub(crate) fn new(len: u64) -> Self {
         Self { len, by_start: BTreeMap::new(), total: 0, now: 0 }
@@ -38,62 +38,62 @@ impl Pieces {
     pub(crate) fn cover(
         &mut self,
         range: Range<u64>,
-        mut fetch: impl FnMut(Range<u64>) -> Arc<Piece>,
-    ) -> Vec<Arc<Piece>> {
+        mut fetch: impl FnMut(Range<u64>) -> Arc<Chunk>,
+    ) -> Vec<Arc<Chunk>> {
         self.now += 1;
         let mut covering = Vec::new();
         let mut at = range.start;
         while at < range.end {
-            let piece = match self.at(at) {
-                Some(piece) => piece,
+            let chunk = match self.at(at) {
+                Some(chunk) => chunk,
                 None => {
-                    let piece = fetch(self.gap(at, range.end));
-                    self.insert(piece.clone());
-                    piece
+                    let chunk = fetch(self.gap(at, range.end));
+                    self.insert(chunk.clone());
+                    chunk
                 }
             };
-            piece.touch(self.now);
-            at = piece.range.end;
-            covering.push(piece);
+            chunk.touch(self.now);
+            at = chunk.range.end;
+            covering.push(chunk);
         }
         covering
     }
 
     /// Returns the chunk that contains `at`, unless fetching it failed.
-    fn at(&mut self, at: u64) -> Option<Arc<Piece>> {
-        let (_, piece) = self.by_start.range(..=at).next_back()?;
-        if !piece.range.contains(&at) {
+    fn at(&mut self, at: u64) -> Option<Arc<Chunk>> {
+        let (_, chunk) = self.by_start.range(..=at).next_back()?;
+        if !chunk.range.contains(&at) {
             return None;
         }
-        let piece = piece.clone();
-        if piece.is_lost() {
-            self.remove(piece.range.start);
+        let chunk = chunk.clone();
+        if chunk.is_lost() {
+            self.remove(chunk.range.start);
             return None;
         }
-        Some(piece)
+        Some(chunk)
     }
 
     /// Returns the range to fetch for the bytes from `at` to `end`: whole blocks, up to the next
     /// cached chunk.
     fn gap(&self, at: u64, end: u64) -> Range<u64> {
         let before = self.by_start.range(..=at).next_back();
-        let before = before.map_or(0, |(_, piece)| piece.range.end);
+        let before = before.map_or(0, |(_, chunk)| chunk.range.end);
         let after = self.by_start.range(at..).next();
         let after = after.map_or(self.len, |(start, _)| *start);
         let start = (at - at % BLOCK).max(before);
         let end = end.div_ceil(BLOCK).saturating_mul(BLOCK);
-        start..end.min(after).min(start + LONGEST)
+        start..end.min(after).min(start + MAX_BYTES)
     }
 
     /// Inserts a chunk that does not overlap others.
-    pub(crate) fn insert(&mut self, piece: Arc<Piece>) {
-        self.total += piece.len();
-        self.by_start.insert(piece.range.start, piece);
+    pub(crate) fn insert(&mut self, chunk: Arc<Chunk>) {
+        self.total += chunk.len();
+        self.by_start.insert(chunk.range.start, chunk);
     }
 
     fn remove(&mut self, start: u64) {
-        if let Some(piece) = self.by_start.remove(&start) {
-            self.total -= piece.len();
+        if let Some(chunk) = self.by_start.remove(&start) {
+            self.total -= chunk.len();
         }
     }
 
@@ -103,13 +103,13 @@ impl Pieces {
         if self.total <= most {
             return;
         }
-        let may_go = |piece: &&Arc<Piece>| {
-            piece.used.load(Ordering::Relaxed) < self.now && !piece.is_coming()
+        let may_go = |chunk: &&Arc<Chunk>| {
+            chunk.used.load(Ordering::Relaxed) < self.now && !chunk.is_coming()
         };
-        let used = |piece: &Arc<Piece>| piece.used.load(Ordering::Relaxed);
+        let used = |chunk: &Arc<Chunk>| chunk.used.load(Ordering::Relaxed);
         let old = self.by_start.values().filter(may_go);
         let mut old: Vec<_> =
-            old.map(|piece| (used(piece), piece.range.start)).collect();
+            old.map(|chunk| (used(chunk), chunk.range.start)).collect();
         old.sort_unstable();
         for (_, start) in old {
             if self.total <= most {
@@ -121,11 +121,11 @@ impl Pieces {
 
     /// Marks chunks within `range` to be evicted first.
     pub(crate) fn release(&mut self, range: &Range<u64>) {
-        for piece in self.by_start.range(range.start..).map(|(_, piece)| piece) {
-            if piece.range.end > range.end {
+        for chunk in self.by_start.range(range.start..).map(|(_, chunk)| chunk) {
+            if chunk.range.end > range.end {
                 break;
             }
-            piece.touch(0);
+            chunk.touch(0);
         }
     }
 }
@@ -135,15 +135,15 @@ mod tests {
     use super::*;
     use bytes::Bytes;
 
-    fn whole(range: Range<u64>) -> Arc<Piece> {
+    fn whole(range: Range<u64>) -> Arc<Chunk> {
         let len = (range.end - range.start) as usize;
-        Piece::here(range.start, Bytes::from(vec![0; len]))
+        Chunk::here(range.start, Bytes::from(vec![0; len]))
     }
 
     /// Returns the ranges that are fetched for `range`.
-    fn fetched(pieces: &mut Pieces, range: Range<u64>) -> Vec<(u64, u64)> {
+    fn fetched(chunks: &mut ChunkCache, range: Range<u64>) -> Vec<(u64, u64)> {
         let mut all = Vec::new();
-        let covering = pieces.cover(range.clone(), |range| {
+        let covering = chunks.cover(range.clone(), |range| {
             all.push((range.start, range.end));
             whole(range)
         });
@@ -155,50 +155,54 @@ mod tests {
 
     #[test]
     fn missing_blocks_are_fetched_once() {
-        let mut pieces = Pieces::new(10 * BLOCK + 7);
-        assert_eq!(fetched(&mut pieces, 5..6), [(0, BLOCK)]);
-        assert!(fetched(&mut pieces, 0..BLOCK).is_empty());
+        let mut chunks = ChunkCache::new(10 * BLOCK + 7);
+        assert_eq!(fetched(&mut chunks, 5..6), [(0, BLOCK)]);
+        assert!(fetched(&mut chunks, 0..BLOCK).is_empty());
         let end = 10 * BLOCK;
-        assert_eq!(fetched(&mut pieces, end + 6..end + 7), [(end, end + 7)]);
-        assert_eq!(fetched(&mut pieces, 3..3 * BLOCK + 1), [(BLOCK, 4 * BLOCK)]);
-        assert_eq!(fetched(&mut pieces, 0..end + 7), [(4 * BLOCK, end)]);
+        assert_eq!(fetched(&mut chunks, end + 6..end + 7), [(end, end + 7)]);
+        assert_eq!(fetched(&mut chunks, 3..3 * BLOCK + 1), [(BLOCK, 4 * BLOCK)]);
+        assert_eq!(fetched(&mut chunks, 0..end + 7), [(4 * BLOCK, end)]);
     }
 
     #[test]
     fn long_range_is_fetched_by_several_requests() {
-        let mut pieces = Pieces::new(u64::MAX);
-        let all = fetched(&mut pieces, 0..2 * LONGEST + 1);
+        let mut chunks = ChunkCache::new(u64::MAX);
+        let all = fetched(&mut chunks, 0..2 * MAX_BYTES + 1);
         assert_eq!(
             all,
-            [(0, LONGEST), (LONGEST, 2 * LONGEST), (2 * LONGEST, 2 * LONGEST + BLOCK)]
+            [
+                (0, MAX_BYTES),
+                (MAX_BYTES, 2 * MAX_BYTES),
+                (2 * MAX_BYTES, 2 * MAX_BYTES + BLOCK)
+            ]
         );
     }
 
     #[test]
     fn released_chunks_are_evicted_before_the_least_recently_used() {
-        let mut pieces = Pieces::new(8 * BLOCK);
+        let mut chunks = ChunkCache::new(8 * BLOCK);
         for block in 0..4 {
-            fetched(&mut pieces, block * BLOCK..block * BLOCK + 1);
+            fetched(&mut chunks, block * BLOCK..block * BLOCK + 1);
         }
-        pieces.release(&(2 * BLOCK..3 * BLOCK));
-        pieces.shrink(3 * BLOCK);
-        assert_eq!(fetched(&mut pieces, 0..4 * BLOCK), [(2 * BLOCK, 3 * BLOCK)]);
-        fetched(&mut pieces, 7 * BLOCK..8 * BLOCK);
-        pieces.shrink(0);
+        chunks.release(&(2 * BLOCK..3 * BLOCK));
+        chunks.shrink(3 * BLOCK);
+        assert_eq!(fetched(&mut chunks, 0..4 * BLOCK), [(2 * BLOCK, 3 * BLOCK)]);
+        fetched(&mut chunks, 7 * BLOCK..8 * BLOCK);
+        chunks.shrink(0);
         assert!(
-            fetched(&mut pieces, 7 * BLOCK..8 * BLOCK).is_empty(),
+            fetched(&mut chunks, 7 * BLOCK..8 * BLOCK).is_empty(),
             "part of the last request"
         );
-        assert_eq!(fetched(&mut pieces, 0..1), [(0, BLOCK)]);
+        assert_eq!(fetched(&mut chunks, 0..1), [(0, BLOCK)]);
     }
 
     #[test]
     fn failed_chunk_is_fetched_again() {
-        let mut pieces = Pieces::new(BLOCK);
-        let (lost, promise) = Piece::coming(0..BLOCK);
-        pieces.cover(0..1, |_| lost.clone());
+        let mut chunks = ChunkCache::new(BLOCK);
+        let (lost, promise) = Chunk::coming(0..BLOCK);
+        chunks.cover(0..1, |_| lost.clone());
         drop(promise);
         assert!(lost.wait().is_err());
-        assert_eq!(fetched(&mut pieces, 0..1), [(0, BLOCK)]);
+        assert_eq!(fetched(&mut chunks, 0..1), [(0, BLOCK)]);
     }
 }

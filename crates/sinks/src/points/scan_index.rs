@@ -15,7 +15,7 @@ use crate::{
 
 /// A row of the table: a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Listed {
+pub(super) struct ScanFile {
     pub(super) scan: u32,
     pub(super) file: String,
     pub(super) points: u64,
@@ -26,13 +26,13 @@ pub(super) struct Listed {
 }
 
 /// The table `index.csv` in the folder of the files, with a row for each file.
-pub(super) struct List {
+pub(super) struct ScanIndex {
     writer: Box<dyn TableWriter>,
     schema: SchemaRef,
-    tells_partial: bool,
+    has_partial_column: bool,
 }
 
-impl Listed {
+impl ScanFile {
     /// Adds `points`, whose times are `moments`.
     pub(super) fn add(&mut self, points: &Points, moments: Option<&[Option<i64>]>) {
         self.points += points.count as u64;
@@ -43,15 +43,15 @@ impl Listed {
     }
 }
 
-impl List {
-    /// Starts the table for the files of `topic`; times have the type `time`. If `tells_partial`,
+impl ScanIndex {
+    /// Starts the table for the files of `topic`; times have the type `time`. If `has_partial_column`,
     /// a column states which files are partial.
     pub(super) fn new(
         outputs: &Arc<Outputs>,
         names: &FileNames,
         topic: &Topic,
         time: Option<DataType>,
-        tells_partial: bool,
+        has_partial_column: bool,
     ) -> Result<Self> {
         let time_like = |name| {
             let field = time_field(name, "ns").with_nullable(true);
@@ -67,18 +67,18 @@ impl List {
             Field::new("points", DataType::UInt64, false),
             Field::new("file", DataType::Utf8, false),
         ];
-        if tells_partial {
+        if has_partial_column {
             fields.push(Field::new("partial", DataType::Boolean, false));
         }
         let schema = Arc::new(Schema::new(fields));
         let options = CsvOptions::default();
         let sink = CsvSink::new(outputs.clone(), names.clone(), options);
         let writer = sink.table(topic, &schema)?;
-        Ok(Self { writer, schema, tells_partial })
+        Ok(Self { writer, schema, has_partial_column })
     }
 
     /// Appends the row of a file.
-    pub(super) fn add(&mut self, listed: &Listed) -> Result<()> {
+    pub(super) fn add(&mut self, scan_file: &ScanFile) -> Result<()> {
         let time = |index: usize, nanos: Option<i64>| -> ArrayRef {
             let times = TimestampNanosecondArray::from(vec![nanos]);
             match self.schema.field(index).data_type() {
@@ -89,14 +89,14 @@ impl List {
             }
         };
         let mut columns: Vec<ArrayRef> = vec![
-            time(0, listed.span.map(|span| span.0)),
-            time(1, listed.span.map(|span| span.1)),
-            Arc::new(UInt32Array::from(vec![listed.scan])),
-            Arc::new(UInt64Array::from(vec![listed.points])),
-            Arc::new(StringArray::from(vec![listed.file.as_str()])),
+            time(0, scan_file.span.map(|span| span.0)),
+            time(1, scan_file.span.map(|span| span.1)),
+            Arc::new(UInt32Array::from(vec![scan_file.scan])),
+            Arc::new(UInt64Array::from(vec![scan_file.points])),
+            Arc::new(StringArray::from(vec![scan_file.file.as_str()])),
         ];
-        if self.tells_partial {
-            columns.push(Arc::new(BooleanArray::from(vec![listed.is_partial])));
+        if self.has_partial_column {
+            columns.push(Arc::new(BooleanArray::from(vec![scan_file.is_partial])));
         }
         let batch = RecordBatch::try_new(self.schema.clone(), columns);
         self.writer.write(&batch.map_err(from_arrow)?)

@@ -4,7 +4,7 @@ use crate::tracks::{fix::Fix, mode::TrackMode};
 
 /// The properties of a whole track.
 #[derive(Clone, Debug)]
-pub(super) struct About {
+pub(super) struct TrackInfo {
     /// The name of the topic.
     pub(super) topic: String,
     /// The name of the log.
@@ -17,7 +17,7 @@ pub(super) struct About {
 
 /// Consecutive fixes with the same mode; at least one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stretch<'s> {
+pub(super) struct TrackSegment<'s> {
     pub(super) mode: Option<&'s TrackMode>,
     pub(super) fixes: &'s [Fix],
     /// Whether the mode differs from that of the previous segment, or is the first.
@@ -28,9 +28,9 @@ pub(super) struct Stretch<'s> {
     pub(super) is_continued: bool,
 }
 
-impl Stretch<'_> {
+impl TrackSegment<'_> {
     /// Returns whether the previous segment already contains the only fix of this one.
-    pub(super) fn is_told_already(&self) -> bool {
+    pub(super) fn is_duplicate(&self) -> bool {
         self.is_joined && self.fixes.len() == 1 && !self.is_new_mode
     }
 

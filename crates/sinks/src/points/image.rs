@@ -6,18 +6,18 @@ use logtool_core::Result;
 use logtool_plot::{TopView, TopViewOptions, with_texts};
 
 use crate::points::{
+    attributes::PointAttributes,
     column::{Column, floats},
     file::{CloudFile, Out, Points, close},
-    measures::Measures,
     options::PointColor,
 };
 
 /// The points of an image.
-pub(super) struct Picture {
+pub(super) struct PointImage {
     out: Out,
     view: TopView,
     color: PointColor,
-    measures: Measures,
+    attributes: PointAttributes,
     /// The metadata of the file.
     about: BTreeMap<String, String>,
 }
@@ -25,7 +25,7 @@ pub(super) struct Picture {
 /// The width of a pixel in dots.
 const SCALE: u8 = 2;
 
-impl Picture {
+impl PointImage {
     /// Starts an image in `out`, with `title` above it, and with the metadata `told`.
     pub(super) fn new(
         out: Out,
@@ -35,10 +35,10 @@ impl Picture {
         title: String,
         told: &BTreeMap<String, String>,
     ) -> Self {
-        let measures = Measures::of(columns);
+        let attributes = PointAttributes::find(columns);
         // A cloud without intensities is coloured by height.
         let color = match color {
-            PointColor::Intensity if measures.intensity.is_empty() => {
+            PointColor::Intensity if attributes.intensity.is_empty() => {
                 PointColor::Height
             }
             color => color,
@@ -55,18 +55,18 @@ impl Picture {
             ..TopViewOptions::default()
         };
         let (view, about) = (TopView::new(about), told.clone());
-        Self { out, view, color, measures, about }
+        Self { out, view, color, attributes, about }
     }
 }
 
-impl CloudFile for Picture {
+impl CloudFile for PointImage {
     fn write(&mut self, points: &Points) -> Result<u64> {
         // The first three columns are x, y and z.
         let [x, y, z] = [0, 1, 2].map(|at| points.arrays.get(at).map(floats));
         let (x, y, z) =
             (x.unwrap_or_default(), y.unwrap_or_default(), z.unwrap_or_default());
         let intensities = match self.color {
-            PointColor::Intensity => self.measures.unscaled_intensities(points),
+            PointColor::Intensity => self.attributes.unscaled_intensities(points),
             PointColor::Range | PointColor::Height => Vec::new(),
         };
         for (row, ((x, y), z)) in x.iter().zip(&y).zip(&z).enumerate() {

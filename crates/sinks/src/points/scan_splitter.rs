@@ -6,12 +6,12 @@ use arrow_array::ArrayRef;
 
 use crate::points::{
     column::{Column, integers},
-    options::Per,
+    options::PointsPerFile,
 };
 
 /// How scans are distinguished, and the state at the end of the previous points.
 #[derive(Clone, Debug)]
-pub(super) enum Cut {
+pub(super) enum ScanSplitter {
     /// All points are one scan.
     Never,
     /// The column at this index has the number of the scan.
@@ -21,14 +21,16 @@ pub(super) enum Cut {
     Counted { at: usize, last: u32, begun: u32 },
 }
 
-impl Cut {
+impl ScanSplitter {
     /// Chooses how the scans of a table of `columns` are distinguished.
-    pub(super) fn new(columns: &[Column], per: Per) -> Self {
+    pub(super) fn new(columns: &[Column], per: PointsPerFile) -> Self {
         let find = |name| columns.iter().position(|column| column.name == name);
         match (per, find("index").filter(|_| find("stamp").is_some()), find("scan")) {
-            (Per::Log, ..) | (Per::Scan, None, None) => Self::Never,
-            (Per::Scan, Some(at), _) => Self::Counted { at, last: u32::MAX, begun: 0 },
-            (Per::Scan, None, Some(at)) => Self::Numbered(at),
+            (PointsPerFile::Log, ..) | (PointsPerFile::Scan, None, None) => Self::Never,
+            (PointsPerFile::Scan, Some(at), _) => {
+                Self::Counted { at, last: u32::MAX, begun: 0 }
+            }
+            (PointsPerFile::Scan, None, Some(at)) => Self::Numbered(at),
         }
     }
 
@@ -88,19 +90,24 @@ mod tests {
 
     #[test]
     fn message_starts_where_the_point_count_restarts() {
-        let mut cut = Cut::new(&of(&["x", "y", "z", "stamp", "index"]), Per::Scan);
+        let mut scan_splitter = ScanSplitter::new(
+            &of(&["x", "y", "z", "stamp", "index"]),
+            PointsPerFile::Scan,
+        );
         // A message of one point is followed by another message of one point.
-        let scans = cut.scans(&array(&[0, 1, 2, 0, 0, 1]), 6);
+        let scans = scan_splitter.scans(&array(&[0, 1, 2, 0, 0, 1]), 6);
         assert_eq!(scans, [(0, 0..3), (1, 3..4), (2, 4..6)]);
-        assert_eq!(cut.scans(&array(&[2, 3, 0]), 3), [(2, 0..2), (3, 2..3)]);
+        assert_eq!(scan_splitter.scans(&array(&[2, 3, 0]), 3), [(2, 0..2), (3, 2..3)]);
     }
 
     #[test]
     fn points_without_scan_column_are_one_scan() {
-        let mut cut = Cut::new(&of(&["x", "y", "z", "scan"]), Per::Scan);
-        assert_eq!(cut.scans(&array(&[4, 4, 5]), 3), [(4, 0..2), (5, 2..3)]);
-        let mut cut = Cut::new(&of(&["x", "y", "z", "scan"]), Per::Log);
-        assert_eq!(cut.scans(&array(&[4, 4, 5]), 3), [(0, 0..3)]);
-        assert!(!cut.has_scans());
+        let mut scan_splitter =
+            ScanSplitter::new(&of(&["x", "y", "z", "scan"]), PointsPerFile::Scan);
+        assert_eq!(scan_splitter.scans(&array(&[4, 4, 5]), 3), [(4, 0..2), (5, 2..3)]);
+        let mut scan_splitter =
+            ScanSplitter::new(&of(&["x", "y", "z", "scan"]), PointsPerFile::Log);
+        assert_eq!(scan_splitter.scans(&array(&[4, 4, 5]), 3), [(0, 0..3)]);
+        assert!(!scan_splitter.has_scans());
     }
 }
