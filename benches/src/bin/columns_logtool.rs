@@ -10,7 +10,7 @@ use arrow_array::{Array, RecordBatch, cast::AsArray as _, types::*};
 use arrow_schema::{DataType, SchemaRef};
 use logtool_core::{
     Columns, FileSource, OpenOptions, Result, Selection, TableJob, TableSink,
-    TableWriter, TimeBase, Topic, View, to_tables,
+    TableWriter, TimeBase, Topic, View, export_tables,
 };
 use logtool_ulog::UlogLog;
 
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         progress: &|_| {},
     };
     let touch = Touch::default();
-    let report = to_tables(&log, &job, &touch)?;
+    let report = export_tables(&log, &job, &touch)?;
     println!(
         "{} records, sum {:?}",
         report.records,

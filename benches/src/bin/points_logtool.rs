@@ -13,7 +13,7 @@ use arrow_array::{RecordBatch, cast::AsArray as _, types::Float32Type};
 use arrow_schema::SchemaRef;
 use logtool_core::{
     Columns, FileSource, Log as _, OpenOptions, Result, Selection, TableJob, TableSink,
-    TableWriter, TimeBase, Topic, View, to_tables,
+    TableWriter, TimeBase, Topic, View, export_tables,
 };
 use logtool_velodyne::{capture::CaptureLog, lidar::LidarOptions};
 
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         progress: &|_| {},
     };
     let touch = Touch::default();
-    let report = to_tables(&log, &job, &touch)?;
+    let report = export_tables(&log, &job, &touch)?;
     let (points, sum) = *touch.sum.lock().map_err(|err| err.to_string())?;
     println!("{} packets, {points} points, sum of x {sum:.0}", report.records);
     Ok(())

@@ -1,9 +1,9 @@
-//! Logs of timestamped records, whatever the file format.
+//! The data model and the traits of all log formats, and the operations on any log.
 //!
-//! A log is opened once and then only read: a [`Format`] recognises the bytes of a
-//! [`Source`] and opens a [`Log`]; its [`Manifest`] says what the file holds and how
-//! it splits into [`Part`]s; a [`Cursor`] reads one part, a [`Block`] at a time; a
-//! [`Decoder`] turns the records of one topic into Arrow columns; a sink takes them.
+//! A [`Format`] recognises the bytes of a [`Source`] and opens them as a [`Log`]. The
+//! log describes itself in a [`Manifest`] and splits into [`Part`]s that can be read
+//! independently. A [`Cursor`] reads one part, [`Block`] by block. A [`Decoder`] turns
+//! the records of one topic into Arrow columns, and a sink writes records or tables.
 //!
 //! ```text
 //! Source ─ Format::open ─▶ Log ─ Manifest::plan ─▶ [Part] ─ Log::read ─▶ Cursor
@@ -13,22 +13,23 @@
 //!                                                 └─ RecordBatch ─▶ TableSink
 //! ```
 //!
-//! Three rules hold everywhere, and [`conformance`] checks them for every format:
+//! Three rules apply to every format, and [`conformance`] checks them:
 //!
-//! 1. **Bad bytes are data, not failure.** A cursor steps over what it cannot read
-//!    and reports it as [`Damage`] in the block; an [`Error`] means that nothing more
-//!    can come.
-//! 2. **Selecting saves work and never changes answers.** Reading with a
-//!    [`Selection`] yields exactly what reading all and filtering after would.
-//! 3. **The parts are the whole.** Reading a plan's parts in order yields exactly
-//!    what reading the file as one part would, so threads and machines may share it.
+//! 1. **Corrupt bytes are data, not errors.** A cursor skips what it cannot read and
+//!    reports it as [`Damage`] in the block. An [`Error`] means that nothing more can
+//!    be read.
+//! 2. **A selection saves work and never changes results.** Reading with a
+//!    [`Selection`] gives exactly the records that filtering a full read would give.
+//! 3. **The parts together are the whole log.** Reading the parts of a plan in order
+//!    gives exactly the records of the file in one part, so that threads and machines
+//!    can share the work.
 //!
 //! # Example
 //!
 //! ```
 //! use logtool_core::{Block, Log, Result, Selection};
 //!
-//! /// Counts the bytes of payload in a log, one block in memory at a time.
+//! /// Counts the bytes of all payloads in a log, with one block in memory at a time.
 //! fn payload_bytes(log: &dyn Log) -> Result<usize> {
 //!     let (everything, mut block) = (Selection::default(), Block::default());
 //!     let mut total = 0;
@@ -42,129 +43,113 @@
 //! }
 //! ```
 
-// In reading order: each module uses only those above it.
-mod byte_reader;
+// In order of dependency: each module uses only those above it.
 mod error;
-pub mod hex;
-mod in_order;
-mod labels;
-mod provenance;
-mod source;
-mod time;
-mod topic;
-mod value;
 
-mod shift;
+mod model;
 
-mod damage;
-mod finding;
+mod parallel;
 
-mod block;
-mod layout;
-mod manifest;
+mod io;
+
+mod record;
+
 mod sink;
 
 mod log;
 
-mod read_ahead;
-mod trial_decode;
+mod decode;
 
-pub mod check;
-mod column_budget;
-mod columns;
-pub mod conformance;
-mod copy;
-mod merge;
-mod payloads;
-mod raw;
-mod shifted_log;
-mod text;
-mod time_base;
-mod translated;
-mod tree;
-mod unique_names;
-mod usable;
-mod walk;
-mod window;
+mod operations;
 
-mod damaged_ranges;
+mod log_wrappers;
 
-mod place;
-#[cfg(test)]
-mod pools;
-mod queue;
-
-mod export_tables;
-
-mod asof;
-
-#[cfg(test)]
-mod mock_log;
-#[cfg(test)]
-mod sample;
+mod testing;
 
 pub use crate::{
-    asof::{AsofJob, AsofReport, asof_schema, merge_asof},
-    block::{Block, Record, Run, TopicSort},
-    byte_reader::Cut,
-    check::check,
-    column_budget::ColumnRoom,
-    columns::{
-        FIELD_NAME, LayoutDecoder, NAMES, TIME_UNIT, forget_times, time_array,
-        time_field,
+    decode::{
+        column_budget::ColumnBudget,
+        columns::{
+            FIELD_NAME_KEY, LayoutDecoder, TIME_UNIT_KEY, VALUE_NAMES_KEY,
+            discard_times, time_array, time_field,
+        },
+        raw_decoder::{RawDecoder, raw_schema},
+        tree::{
+            Branch, MAX_SHAPE_FIELDS, RowSummary, Scalar, Shape, StructShape,
+            TreeDecoder, TreeReader,
+        },
+        unique_names::UniqueNames,
     },
-    copy::{
-        Copied, CopyJob, DoubtfulRecords, Held, MergeJob, Restamp, Retime, copy, held,
-        merge,
-    },
-    damage::{Damage, DamageKind},
-    damaged_ranges::NextGap,
     error::{Error, ErrorKind, Result},
-    export_tables::{Report, Seen, TableJob, drain, to_tables},
-    finding::{Code, Finding, Findings, Severity},
-    in_order::InOrder,
-    labels::{
-        FieldLabels, IntegerField, Labels, integer_constant, integer_values, owners,
-    },
-    layout::{
-        FieldRole, Frame, Layout, LayoutField, LayoutKind, MAX_LAYOUT_BYTES, Primitive,
-        Tail,
+    io::{
+        byte_reader::ByteReader,
+        decode_text::decode_text,
+        output::Output,
+        output_writer::OutputWriter,
+        source::{FileSource, Source},
+        window_reader::WindowReader,
     },
     log::{
-        Columns, Cursor, Decoder, Format, Group, Inspection, Likeness, Log,
-        OpenOptions, View, open, recognize,
+        Columns, Cursor, Decoder, Format, Inspection, Log, MatchConfidence, RowGroup,
+        View, open, recognize,
     },
-    manifest::{LogAccess, Manifest, Part, Reach, Selection},
-    merge::{Merge, TimeOrder},
-    payloads::PayloadLog,
-    place::Place,
-    provenance::{Provenance, SourceFile},
-    queue::Queue,
-    raw::{RawDecoder, raw_schema},
-    read_ahead::ReadAhead,
-    shift::Shift,
-    shifted_log::MovedLog,
+    log_wrappers::{
+        payload_log::PayloadLog,
+        shifted_log::ShiftedLog,
+        translated_log::{
+            MessageBuffer, RowTranslator, Translate, TranslatedLog, Translation,
+        },
+        usable_times::UsableTimes,
+    },
+    model::{
+        clock_transform::ClockTransform,
+        damage::{Damage, DamageKind},
+        finding::{Code, Finding, Findings, Severity},
+        hex,
+        labels::{
+            FieldLabels, IntegerField, Labels, fields_of_constant, integer_constant,
+            integer_values,
+        },
+        layout::{
+            FieldRole, Frame, Layout, LayoutField, LayoutKind, MAX_LAYOUT_BYTES,
+            Primitive, Tail,
+        },
+        manifest::{LogAccess, Manifest, Part, Selection, TimeMargin},
+        open_options::OpenOptions,
+        provenance::{Provenance, SourceFile},
+        time::{Clock, ClockFit, ClockZero, TimeRange, Timestamp},
+        time_base::TimeBase,
+        topic::{Stream, Topic, TopicId, TopicOrigin, TopicSet, VALID_ROWS_KEY},
+        value::{Json, Value},
+    },
+    operations::{
+        asof::{AsofJob, AsofReport, asof_schema, merge_asof},
+        check::{self, check},
+        copy::{
+            CopyJob, CopyReport, LatchedRecord, MergeJob, Retime, TimeFromField, copy,
+            latched_records, merge,
+        },
+        export_tables::{
+            ReadReport, TableJob, TopicStatistics, copy_records, export_tables,
+        },
+        merge::{Merge, TimeOrder},
+        read_ahead::ReadAhead,
+    },
+    parallel::{reorder_buffer::ReorderBuffer, task_queue::TaskQueue},
+    record::{
+        block::{Block, Record, Run, TopicSort},
+        damaged_range_cursor::DamagedRangeCursor,
+        doubtful_records::DoubtfulRecords,
+        record_scanner::{RecordScanner, ScanStep},
+    },
     sink::{
-        Encoder, Extract, LeftOut, Output, RecordSink, TableSink, TableWriter,
+        Encoder, LogSlice, RecordSink, TableSink, TableWriter, UnsupportedContent,
         WriteOptions,
     },
-    source::{FileSource, Source},
-    text::text,
-    time::{Clock, ClockFit, ClockZero, TimeRange, Timestamp},
-    time_base::TimeBase,
-    topic::{Stream, Topic, TopicId, TopicOrigin, TopicSet, VALID_ROWS},
-    translated::{Messages, RowTranslator, Translate, TranslatedLog, Translation},
-    tree::{
-        Added, Branch, MAX_SHAPE, Scalar, Shape, StructShape, TreeDecoder, TreeReader,
-    },
-    unique_names::Names,
-    usable::UsableTimes,
-    value::{Json, Value},
-    walk::{Step, Walk},
-    window::Window,
+    testing::conformance,
 };
 
-/// Its example is tested.
+/// Compiles the example in the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

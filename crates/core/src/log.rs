@@ -10,18 +10,21 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use crate::{
-    block::{Block, Run},
-    damage::Damage,
     error::{Error, ErrorKind, Result},
-    finding::{Code, Finding, Findings, REMARK},
-    labels::Labels,
-    layout::Layout,
-    manifest::{Manifest, Part, Selection},
-    sink::{Extract, LeftOut, Output, RecordSink, WriteOptions},
-    source::Source,
-    time::{TimeRange, Timestamp},
-    topic::TopicId,
-    value::Value,
+    io::{output::Output, source::Source},
+    model::{
+        damage::Damage,
+        finding::{Code, Finding, Findings, REMARK},
+        labels::Labels,
+        layout::Layout,
+        manifest::{Manifest, Part, Selection},
+        open_options::OpenOptions,
+        time::{TimeRange, Timestamp},
+        topic::TopicId,
+        value::Value,
+    },
+    record::block::{Block, Run},
+    sink::{LogSlice, RecordSink, UnsupportedContent, WriteOptions},
 };
 
 /// A file format: a constant that recognises, opens and perhaps writes logs.
@@ -30,11 +33,11 @@ pub trait Format: Sync {
     fn name(&self) -> &'static str;
 
     /// Whether a file named like `name` that begins with `head` is of this format.
-    fn likeness(&self, name: &str, head: &[u8]) -> Likeness;
+    fn probe(&self, name: &str, head: &[u8]) -> MatchConfidence;
 
     /// Whether logs of this format have no index: whatever is asked, all of the file is gone
     /// through from its beginning to its end, so that it is better read than mapped.
-    fn is_walked(&self) -> bool {
+    fn requires_full_scan(&self) -> bool {
         false
     }
 
@@ -46,7 +49,7 @@ pub trait Format: Sync {
     ) -> Result<Box<dyn Log>>;
 
     /// Opens a log of which the manifest is known, reading nothing.
-    fn resume(
+    fn open_with_manifest(
         &self,
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
@@ -66,7 +69,7 @@ pub trait Format: Sync {
     fn writer<'w>(
         &self,
         out: Box<dyn Output + 'w>,
-        extracts: &[Extract<'_>],
+        extracts: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
         let _ = (out, extracts, options);
@@ -76,7 +79,7 @@ pub trait Format: Sync {
 
     /// What of `extract` a log of this format has no place for, to be known before
     /// anything is written.
-    fn leaves_out(&self, extract: &Extract<'_>) -> Vec<LeftOut> {
+    fn unsupported_content(&self, extract: &LogSlice<'_>) -> Vec<UnsupportedContent> {
         let _ = extract;
         Vec::new()
     }
@@ -129,7 +132,7 @@ pub trait Log: Send + Sync {
     ///
     /// # Errors
     /// Whatever ends the reading.
-    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<Group>>> {
+    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<RowGroup>>> {
         let _ = (topic, time);
         Ok(None)
     }
@@ -144,7 +147,7 @@ pub trait Log: Send + Sync {
     }
 
     /// Adds to `findings` what is wrong with the log, or odd, as far as only its format
-    /// knows, with the codes of [`Format::codes`]; [`check`](crate::check()) finds the
+    /// knows, with the codes of [`Format::codes`]; [`check`](crate::operations::check()) finds the
     /// rest. By itself, it only adds what the manifest remarks.
     ///
     /// # Errors
@@ -184,7 +187,7 @@ pub trait Inspection: Send + Sync {
 /// Rows of a topic that belong together, although they are made of several records: a scan of
 /// a lidar. A column tells each row the number of its group, which is its index.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct RowGroup {
     /// Where in the file it begins; the next group begins there or behind it.
     pub start: u64,
     /// Some of its rows may be made of what lies before that, from here on. None is made of
@@ -233,14 +236,14 @@ pub trait Decoder: Send {
     ///
     /// # Errors
     /// Those of [`take`](Self::take).
-    fn forget(&mut self) -> Result<()> {
+    fn discard_rows(&mut self) -> Result<()> {
         self.take().map(drop)
     }
 }
 
 /// How sure a format is that some bytes are its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Likeness {
+pub enum MatchConfidence {
     /// They are not.
     No,
     /// They may be: nothing speaks against it, and the name speaks for it.
@@ -260,7 +263,7 @@ pub struct Columns {
     /// Names for values: a column that has some is followed by a dictionary column,
     /// called `<column>_label`, which `only` does not count.
     pub labels: Option<Arc<Labels>>,
-    /// Of topics with a [reach](Manifest::reach), the rows of these times: others are left
+    /// Of topics with a [reach](Manifest::time_margins), the rows of these times: others are left
     /// out. Records of all other topics give their rows whatever this says.
     pub time: TimeRange,
 }
@@ -283,37 +286,6 @@ pub enum View {
     Flat,
 }
 
-/// What a reader may take.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct OpenOptions {
-    /// The length of a block, if no single record is longer: by default what the caches of a
-    /// processor hold.
-    pub block_bytes: u32,
-    /// The longest record, or unpacked chunk, that is not taken for garbage.
-    pub record_bytes: u32,
-    /// Whether to read a file that says that readers of this age cannot.
-    pub force: bool,
-    /// Whether to compare an index with what it is of before it is believed, as far as that
-    /// needs no unpacking.
-    pub compare_index: bool,
-    /// Whether the caller knows the format. Then a destroyed start of the file is damage, and
-    /// does not mean that the file has another format.
-    pub is_format_given: bool,
-}
-
-impl Default for OpenOptions {
-    fn default() -> Self {
-        Self {
-            block_bytes: 256 << 10,
-            record_bytes: 256 << 20,
-            force: false,
-            compare_index: false,
-            is_format_given: false,
-        }
-    }
-}
-
 /// Opens a log of whichever of `formats` is the most like it.
 pub fn open(
     formats: &[&dyn Format],
@@ -331,9 +303,9 @@ pub fn recognize<'f>(
     source: &dyn Source,
 ) -> Result<&'f dyn Format> {
     let head = source.read_at(0..4096)?;
-    let likeness = |format: &&&dyn Format| format.likeness(name, &head);
+    let likeness = |format: &&&dyn Format| format.probe(name, &head);
     match formats.iter().max_by_key(likeness) {
-        Some(format) if likeness(&format) > Likeness::No => Ok(*format),
+        Some(format) if likeness(&format) > MatchConfidence::No => Ok(*format),
         _ if head.is_empty() => Err(Error::new(ErrorKind::Unrecognized, "it is empty")),
         _ => {
             let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
@@ -383,7 +355,7 @@ impl<L: Log + ?Sized> Log for Arc<L> {
         (**self).part_times()
     }
 
-    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<Group>>> {
+    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<RowGroup>>> {
         (**self).groups(topic, time)
     }
 

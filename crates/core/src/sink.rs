@@ -1,29 +1,25 @@
 //! Where records and tables go.
 
-use std::{
-    collections::BTreeMap,
-    fs::File,
-    io::{self, Cursor, Seek, Write},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use crate::{
-    block::Record,
-    copy::DoubtfulRecords,
-    damage::Damage,
     error::{Error, ErrorKind, Result},
-    manifest::{Manifest, Part, Selection},
-    shift::Shift,
-    source::Source,
-    topic::{Topic, TopicId},
+    io::source::Source,
+    model::{
+        clock_transform::ClockTransform,
+        damage::Damage,
+        manifest::{Manifest, Part, Selection},
+        topic::{Topic, TopicId},
+    },
+    record::{block::Record, doubtful_records::DoubtfulRecords},
 };
 
 /// What a new log is to hold of another.
 #[derive(Clone, Debug)]
-pub struct Extract<'m> {
+pub struct LogSlice<'m> {
     /// What the other log holds.
     pub manifest: &'m Manifest,
     /// The records of it that are wanted.
@@ -32,7 +28,7 @@ pub struct Extract<'m> {
 
 /// Something of another log that a new one has no place for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct UnsupportedContent {
     /// The topic, if it is all of one.
     pub topic: Option<TopicId>,
     /// What it is, in words, for people.
@@ -52,8 +48,8 @@ pub struct WriteOptions {
     pub retimed: bool,
     /// What the clock of each extract is moved by, where it is: a format moves all times by
     /// that which it has beside those of records, as of what is attached.
-    pub shifts: Vec<Shift>,
-    /// Whether parts that are [copied](RecordSink::copy) are looked into before: what is
+    pub shifts: Vec<ClockTransform>,
+    /// Whether parts that are [copied](RecordSink::copy_part_verbatim) are looked into before: what is
     /// not as it says of itself is then not taken. A repair asks for that.
     pub careful: bool,
     /// Whether parts are looked into before they are copied, though all of them is wanted and
@@ -65,36 +61,6 @@ pub struct WriteOptions {
     /// Words about the log, by what they are about, for a format that has such: what
     /// another format tells of itself, and where the records come from.
     pub words: Vec<(String, BTreeMap<String, String>)>,
-}
-
-/// Where the bytes of a new log go.
-pub trait Output: Write + Seek + Send {
-    /// Writes all of `bytes`, and leaves them empty: who writes later what it is given may keep
-    /// their memory until then, and gives other in its place. By itself, it writes and clears
-    /// them.
-    fn give(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
-        self.write_all(bytes)?;
-        bytes.clear();
-        Ok(())
-    }
-}
-
-impl Output for File {}
-
-impl Output for Cursor<Vec<u8>> {}
-
-impl Output for Cursor<&mut Vec<u8>> {}
-
-impl<O: Output + ?Sized> Output for &mut O {
-    fn give(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
-        (**self).give(bytes)
-    }
-}
-
-impl<O: Output + ?Sized> Output for Box<O> {
-    fn give(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
-        (**self).give(bytes)
-    }
 }
 
 /// Puts records into the form that they have in a log, wherever in it they are: so that any
@@ -128,7 +94,7 @@ pub trait RecordSink: Send {
     }
 
     /// Writes what the [encoder](Self::encoder) made of records, and leaves `bytes` empty, as
-    /// [`Output::give`] does.
+    /// [`crate::Output::write_owned`] does.
     ///
     /// # Errors
     /// `Unsupported` where there is no encoder, and whatever ends the writing.
@@ -149,7 +115,7 @@ pub trait RecordSink: Send {
         Ok(false)
     }
 
-    /// Returns whether [`copy`](Self::copy) may take parts of the extract with the index
+    /// Returns whether [`copy_part_verbatim`](Self::copy_part_verbatim) may take parts of the extract with the index
     /// `from`. If not, it is not called.
     fn copies_parts(&self, from: usize) -> bool {
         let _ = from;
@@ -162,7 +128,7 @@ pub trait RecordSink: Send {
     ///
     /// Only for parts of which every record is wanted, at its own time. Refusing a part
     /// does not affect the next one.
-    fn copy(
+    fn copy_part_verbatim(
         &mut self,
         from: usize,
         part: &Part,
@@ -175,7 +141,7 @@ pub trait RecordSink: Send {
     /// Takes what the extract with the index `from` has beside its records, as files that
     /// are attached, if the format has such; `source` is what the extract is read from.
     /// It comes before the records.
-    fn beside(&mut self, from: usize, source: &dyn Source) -> Result<()> {
+    fn copy_attachments(&mut self, from: usize, source: &dyn Source) -> Result<()> {
         let _ = (from, source);
         Ok(())
     }
@@ -195,7 +161,7 @@ pub trait RecordSink: Send {
     /// The records of the extract with the index `from` that were given to be written
     /// and are left out, because they are not what their topic's definition says and
     /// cannot be translated.
-    fn left_out(&self, from: usize) -> &[Damage] {
+    fn dropped_records(&self, from: usize) -> &[Damage] {
         let _ = from;
         &[]
     }

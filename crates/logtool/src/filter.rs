@@ -5,8 +5,8 @@ mod mixed_types;
 use std::path::PathBuf;
 
 use logtool_core::{
-    CopyJob, ErrorKind, Extract, Held, Manifest, Restamp, Retime, Selection, Topic,
-    TopicSet, WriteOptions, copy, held,
+    CopyJob, ErrorKind, LatchedRecord, LogSlice, Manifest, Retime, Selection,
+    TimeFromField, Topic, TopicSet, WriteOptions, copy, latched_records,
 };
 
 use crate::{
@@ -180,7 +180,7 @@ impl Filter {
 
         let mut output = OutputSummary::new(self.output.path());
         output.input_bytes = opened.input.source.len();
-        let mut extract = Extract { manifest, selection: plan.selection.clone() };
+        let mut extract = LogSlice { manifest, selection: plan.selection.clone() };
         output.warn(
             session,
             name,
@@ -206,7 +206,7 @@ impl Filter {
             }
             let restamp = restamp.as_mut().map(|restamp| restamp as &mut dyn Retime);
             let copied = copy(&job, restamp, sink)?;
-            let left_out = sink.left_out(0).to_vec();
+            let left_out = sink.dropped_records(0).to_vec();
             losses.add(manifest, &selection.topics, &copied.damage);
             losses.add(manifest, &selection.topics, &left_out);
             losses.check(is_strict)?;
@@ -235,9 +235,9 @@ impl Filter {
 struct Plan {
     selection: Selection,
     options: WriteOptions,
-    restamp: Option<Restamp>,
+    restamp: Option<TimeFromField>,
     /// The records before the start that are written at the start.
-    latched: Vec<Held>,
+    latched: Vec<LatchedRecord>,
 }
 
 impl Plan {
@@ -251,7 +251,7 @@ impl Plan {
         let field = request.time_field.as_deref();
         let restamp = field.map(|field| restamp(opened, &topics, field)).transpose()?;
         let latched = if request.has_latched_records {
-            held(log, &topics, time.start)?
+            latched_records(log, &topics, time.start)?
         } else {
             Vec::new()
         };
@@ -325,8 +325,8 @@ fn rename(
     Ok(())
 }
 
-fn restamp(opened: &Opened, topics: &TopicSet, field: &str) -> Result<Restamp> {
-    Restamp::new(&*opened.log, topics, field).map_err(|error| match error.kind() {
+fn restamp(opened: &Opened, topics: &TopicSet, field: &str) -> Result<TimeFromField> {
+    TimeFromField::new(&*opened.log, topics, field).map_err(|error| match error.kind() {
         ErrorKind::NoSuch => {
             let what = format!("no selected topic has a time called `{field}`");
             let hint =

@@ -8,7 +8,9 @@ mod prepared;
 mod renames;
 mod source;
 
-use logtool_core::{Clock, Extract, Manifest, MergeJob, Shift, TimeRange, TopicSet};
+use logtool_core::{
+    Clock, ClockTransform, LogSlice, Manifest, MergeJob, TimeRange, TopicSet,
+};
 use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
@@ -170,7 +172,7 @@ impl Merge {
         let target = (format, messages);
         let mut logs = prepare(&sources, &moved, target, &mut output, session)?;
         renames::rename(&mut logs, &sources, &moved, self.unknown_clocks, session)?;
-        let mut extracts: Vec<Extract<'_>> =
+        let mut extracts: Vec<LogSlice<'_>> =
             logs.iter().map(PreparedLog::extract).collect();
         let time = self.time(&sources, &moved)?;
         extracts.iter_mut().for_each(|extract| extract.selection.time = time);
@@ -198,10 +200,11 @@ impl Merge {
         let progress = ProgressCounter::of_records(session, &name, records);
         let shifts = sources.iter().zip(&moved);
         let shift = |(source, moved): (&Source, &ClockOffset)| {
-            source.drift.unwrap_or_default().later(moved.nanos)
+            source.drift.unwrap_or_default().shifted_by(moved.nanos)
         };
         options.shifts = shifts.map(shift).collect();
-        options.retimed = options.shifts.iter().any(|one| *one != Shift::default());
+        options.retimed =
+            options.shifts.iter().any(|one| *one != ClockTransform::default());
         options.verified = self.strictness.is_strict();
         options.words = logs.iter().flat_map(|log| log.words.clone()).collect();
         let inputs = sources.iter().map(|source| &source.input);
@@ -214,7 +217,7 @@ impl Merge {
             for (index, (source, copied)) in sources.iter_mut().zip(copied).enumerate()
             {
                 let Source { findings, log, .. } = source;
-                let left_out = sink.left_out(index);
+                let left_out = sink.dropped_records(index);
                 findings.add(log.manifest(), &TopicSet::All, left_out);
                 findings.add(log.manifest(), &TopicSet::All, &copied.damage);
                 findings.check(self.strictness.is_strict())?;
@@ -246,7 +249,7 @@ impl Merge {
     fn time(&self, sources: &[Source], moved: &[ClockOffset]) -> Result<TimeRange> {
         let logs = || sources.iter().map(|source| source.log.manifest()).zip(moved);
         let times =
-            logs().filter_map(|(log, moved)| Some(log.time?.later(moved.nanos)));
+            logs().filter_map(|(log, moved)| Some(log.time?.shifted_by(moved.nanos)));
         let is_unix = moved.iter().any(|moved| moved.is_unix);
         let own = logs().next().filter(|_| !is_unix);
         let clock = own.map(|(log, _)| log.clock.clone()).unwrap_or_default();

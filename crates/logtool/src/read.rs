@@ -5,7 +5,7 @@ mod decode_worker;
 use std::{mem, sync::Arc};
 
 use logtool_core::{
-    Block, Columns, Cursor, Damage, Log, Queue, ReadAhead, Selection, TimeOrder,
+    Block, Columns, Cursor, Damage, Log, ReadAhead, Selection, TaskQueue, TimeOrder,
     TopicId, TopicOrigin,
 };
 
@@ -116,7 +116,7 @@ impl<'l, M: Default + Send + 'static> Reader<'l, M> {
 
     /// Decodes blocks, or the parts of blocks that are enough for one worker, on all threads.
     fn side_by_side(&mut self, take: Take<'_, M>, damaged: Tell<'_>) -> Result<()> {
-        let mut queue: Queue<Result<DecodeWorker<M>>> = Queue::long();
+        let mut queue: TaskQueue<Result<DecodeWorker<M>>> = TaskQueue::long();
         let mut taken = |done: Result<DecodeWorker<M>>, reader: &mut Self| {
             let mut worker = done?;
             tell(&worker, damaged)?;

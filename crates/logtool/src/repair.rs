@@ -4,7 +4,7 @@ mod undecodable;
 
 use std::path::PathBuf;
 
-use logtool_core::{CopyJob, Extract, Selection, TopicSet, copy};
+use logtool_core::{CopyJob, LogSlice, Selection, TopicSet, copy};
 
 use crate::{
     check::{self, CheckReport},
@@ -117,9 +117,9 @@ impl Repair {
 
         let mut output = OutputSummary::new(self.output.path());
         output.input_bytes = opened.input.source.len();
-        let topics = manifest.logged();
+        let topics = manifest.logged_topics();
         let selection = Selection { topics, ..Selection::default() };
-        let mut extract = Extract { manifest, selection };
+        let mut extract = LogSlice { manifest, selection };
         output.warn(
             session,
             name,
@@ -138,7 +138,7 @@ impl Repair {
         // A strict request must fail before the new log gets its name.
         let written = new.write(&[extract], &options, |sink| {
             let copied = copy(&job, None, sink)?;
-            let left_out = sink.left_out(0).to_vec();
+            let left_out = sink.dropped_records(0).to_vec();
             losses.add(manifest, &TopicSet::All, &copied.damage);
             losses.add(manifest, &TopicSet::All, &left_out);
             losses.check(is_strict)?;

@@ -8,7 +8,7 @@ use arrow_array::{
     Array, ArrayRef, RecordBatch, StringArray, cast::AsArray as _, types::*,
 };
 use arrow_schema::{DataType, Field, FieldRef, Schema};
-use logtool_core::{FIELD_NAME, Timestamp};
+use logtool_core::{FIELD_NAME_KEY, Timestamp};
 use logtool_sinks::{Infinities, JsonColumn, JsonRows};
 
 use crate::{
@@ -163,7 +163,7 @@ fn with_field_names(batch: RecordBatch) -> Result<RecordBatch> {
 
 /// Returns the name of the field with the values of `column`.
 fn field_name(column: &Field) -> &str {
-    column.metadata().get(FIELD_NAME).unwrap_or_else(|| column.name())
+    column.metadata().get(FIELD_NAME_KEY).unwrap_or_else(|| column.name())
 }
 
 /// Escapes the characters that act on a terminal in `line`, from byte `start` to the end.

@@ -20,7 +20,7 @@ pub fn topics(
     derived: bool,
 ) -> Result<TopicSet> {
     if globs.is_empty() {
-        return Ok(if derived { TopicSet::All } else { manifest.logged() });
+        return Ok(if derived { TopicSet::All } else { manifest.logged_topics() });
     }
     let mut set = TopicSet::EMPTY;
     for glob in globs.iter().flat_map(|glob| listed(manifest, glob)) {

@@ -12,7 +12,8 @@ use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
 use arrow_schema::SchemaRef;
 use logtool_core::{
     Columns, Damage, Log, Selection, TableJob, TableSink, TableWriter, TimeBase,
-    TimeRange, Timestamp, Topic, TopicId, TopicSet, VALID_ROWS, View, to_tables,
+    TimeRange, Timestamp, Topic, TopicId, TopicSet, VALID_ROWS_KEY, View,
+    export_tables,
 };
 use logtool_plot::{Sampler, Signal};
 use parking_lot::Mutex;
@@ -200,7 +201,7 @@ fn gather<G: Gather + 'static>(
         part_bytes: 4 << 20,
         progress,
     };
-    let report = to_tables(log, &job, &sink)?;
+    let report = export_tables(log, &job, &sink)?;
     let mut made: Vec<G> = wanted.iter().map(|_| new()).collect();
     let mut done = done.lock();
     for maker in done.drain(..) {
@@ -214,7 +215,7 @@ fn gather<G: Gather + 'static>(
 /// Returns the column of `topic` that states which rows are valid, and its value in valid rows;
 /// `None` if all rows are valid.
 fn validity(log: &dyn Log, id: TopicId, topic: &Topic) -> Result<Option<(usize, f64)>> {
-    let Some(valid) = topic.metadata.get(VALID_ROWS) else { return Ok(None) };
+    let Some(valid) = topic.metadata.get(VALID_ROWS_KEY) else { return Ok(None) };
     let decoder = log.decoder(id, &Columns::all(View::Flat))?;
     let column = decoder.schema().index_of("validity").ok();
     Ok(column.zip(valid.parse().ok()))

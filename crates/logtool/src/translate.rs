@@ -113,7 +113,7 @@ impl TranslationKind {
         match self {
             Self::Protobuf | Self::Px4 => all_topics(manifest),
             Self::Lidar(_) => lidar::all_topics(manifest),
-            Self::Cdr => manifest.logged(),
+            Self::Cdr => manifest.logged_topics(),
         }
     }
 

@@ -65,7 +65,7 @@ fn filter_keeps_the_selected_topics_and_times() {
         .with_end(TypedTime::Relative(middle));
     let report = request.run(&Session::new()).unwrap();
 
-    let end = time.start.later(middle);
+    let end = time.start.shifted_by(middle);
     let selected = TimeRange { end, ..TimeRange::ALL };
     let gps = log.messages(&["/gps*".to_owned()], selected).unwrap().count() as u64;
     assert!(gps > 0 && report.output.records == gps);
@@ -114,7 +114,7 @@ fn merge_applies_the_offset_of_a_log() {
     let time = |path| logtool::open(path).unwrap().manifest().time.unwrap();
     let (before, merged) = (time(testdata("rover.bag")), time(output));
     assert_eq!(merged.start, before.start);
-    assert_eq!(merged.end, before.end.later(second));
+    assert_eq!(merged.end, before.end.shifted_by(second));
 }
 
 #[test]

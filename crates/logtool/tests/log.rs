@@ -61,7 +61,7 @@ fn columns_and_times_select_rows_and_columns() {
     let log = open("quad_flight.ulg");
     let topic = log.topics().iter().find(|topic| topic.records > Some(100)).unwrap();
     let time = topic.time.unwrap();
-    let middle = time.start.later(i64::try_from(time.span_nanos() / 2).unwrap());
+    let middle = time.start.shifted_by(i64::try_from(time.span_nanos() / 2).unwrap());
     let count = |range: TimeRange| {
         let table = log.table(&topic.label()).unwrap().with_time(range);
         let rows = |batch: logtool::Result<_>| {

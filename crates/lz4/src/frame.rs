@@ -12,7 +12,7 @@
 
 mod prefix;
 
-use logtool_core::Cut;
+use logtool_core::ByteReader;
 use lz4_flex::block::{decompress_into, decompress_into_with_dict};
 use twox_hash::XxHash32;
 
@@ -52,7 +52,7 @@ pub fn unpack(
     is_cut: bool,
     out: &mut Output,
 ) -> Unpacked {
-    let mut cut = Cut::new(packed);
+    let mut cut = ByteReader::new(packed);
     let mut is_doubtful = false;
     let mut frames = 0;
     loop {
@@ -97,7 +97,7 @@ pub fn is_frame(frame: &[u8]) -> bool {
 /// Unpacks a frame, of which the magic is read already. Nothing comes back where it is
 /// cut.
 fn frame(
-    cut: &mut Cut<'_>,
+    cut: &mut ByteReader<'_>,
     declared: usize,
     limit: usize,
     is_cut: bool,

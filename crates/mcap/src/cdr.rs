@@ -79,7 +79,7 @@ impl Decoder for CdrDecoder {
             let message = match message {
                 Ok(message) => message,
                 Err(kind) => {
-                    record.undecodable().as_kind(kind).add_to(damage);
+                    record.undecodable().with_kind(kind).add_to(damage);
                     continue;
                 }
             };
@@ -116,8 +116,8 @@ impl Decoder for CdrDecoder {
         self.columns.take()
     }
 
-    fn forget(&mut self) -> Result<()> {
+    fn discard_rows(&mut self) -> Result<()> {
         self.waiting = 0;
-        self.columns.forget()
+        self.columns.discard_rows()
     }
 }

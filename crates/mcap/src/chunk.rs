@@ -242,23 +242,23 @@ impl Opened {
             (Unpacked::Whole, Head::Right) => None,
             (Unpacked::Whole, Head::Misstated) => {
                 let why = "the head of the chunk says something else than is there";
-                of(DamageKind::Index).map(|damage| damage.because(why))
+                of(DamageKind::Index).map(|damage| damage.with_reason(why))
             }
             (Unpacked::Whole, Head::Broken(len)) => {
                 let head = place.start..place.end.min(place.start + len as u64);
                 let why = "the head of the chunk is broken";
-                Some(Damage::new(DamageKind::Garbled, head).because(why))
+                Some(Damage::new(DamageKind::Garbled, head).with_reason(why))
             }
             (Unpacked::OverLimit, _) => of(DamageKind::OverLimit),
             (Unpacked::Doubtful, _) => of(DamageKind::Doubtful),
             (Unpacked::Broken, _) => of(DamageKind::Garbled),
             (Unpacked::Unknown, _) => {
-                let name = logtool_core::text(&self.compression);
+                let name = logtool_core::decode_text(&self.compression);
                 let name: String = name.chars().take(NAME_LEN).collect();
                 let why = format!(
                     "the chunk is compressed with {name:?}, which logtool does not know"
                 );
-                of(DamageKind::Garbled).map(|damage| damage.because(why))
+                of(DamageKind::Garbled).map(|damage| damage.with_reason(why))
             }
         }
     }

@@ -4,8 +4,8 @@ use std::{ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Cursor, Damage, DamageKind, NextGap, OpenOptions, Result, Selection, Source,
-    Step, Walk,
+    Block, Cursor, Damage, DamageKind, DamagedRangeCursor, OpenOptions, RecordScanner,
+    Result, ScanStep, Selection, Source,
 };
 
 use crate::{
@@ -28,9 +28,9 @@ enum Next {
     Chunk(Arc<dyn Source>, Range<u64>),
     /// Records that are in no chunk.
     Records {
-        walk: Walk,
+        walk: RecordScanner,
         gaps: Arc<[Damage]>,
-        gap: NextGap,
+        gap: DamagedRangeCursor,
     },
     Nothing,
 }
@@ -76,8 +76,8 @@ impl McapCursor {
         options: OpenOptions,
     ) -> Self {
         let reader = Reader::new(channels, selection, options);
-        let gap = NextGap::new(&gaps, place.start);
-        let walk = Walk::new(source.clone(), place, options);
+        let gap = DamagedRangeCursor::new(&gaps, place.start);
+        let walk = RecordScanner::new(source.clone(), place, options);
         Self { reader, next: Next::Records { walk, gaps, gap } }
     }
 }
@@ -122,22 +122,22 @@ impl Reader {
     }
 
     /// Looks at the record at `used` of `bytes`, which lies at `at` of the file.
-    fn step(&self, block: &mut Block, at: u64, bytes: &[u8], used: usize) -> Step {
+    fn step(&self, block: &mut Block, at: u64, bytes: &[u8], used: usize) -> ScanStep {
         let rest = bytes.get(used..).unwrap_or_default();
         let Some((op, len)) = wire::head(rest) else {
-            return Step::Partial { len: HEAD_LEN };
+            return ScanStep::Partial { len: HEAD_LEN };
         };
         let len = usize::try_from(len).unwrap_or(usize::MAX).saturating_add(HEAD_LEN);
         if op != op::MESSAGE {
             // What is attached may be longer than all that is kept in memory.
-            return Step::Whole { len };
+            return ScanStep::Whole { len };
         }
         let Some(content) = rest.get(HEAD_LEN..len) else {
-            return Step::Partial { len };
+            return ScanStep::Partial { len };
         };
         let file = at..at + len as u64;
         self.message(block, content, used + HEAD_LEN..used + len, file);
-        Step::Whole { len }
+        ScanStep::Whole { len }
     }
 
     /// How long the record of a chunk may be.
@@ -176,7 +176,7 @@ impl Reader {
         if opened.is_unverified() {
             let why = "the checksum is also of what is broken";
             let doubtful = Damage::new(DamageKind::Doubtful, place.clone());
-            block.report(doubtful.because(why));
+            block.report(doubtful.with_reason(why));
         }
         if let Some(damage) = opened.damage(&place) {
             block.report(damage);
@@ -194,11 +194,11 @@ impl Reader {
     ) {
         let Some((channel, time)) = wire::message(content) else {
             let lost = Damage::new(DamageKind::Undecodable, file);
-            return block.report(lost.of_records(1, None));
+            return block.report(lost.with_records(1, None));
         };
         let Some((stream, topic)) = self.channels.get(channel) else {
             let lost = Damage::new(DamageKind::UnknownTopic, file);
-            return block.report(lost.of_records(1, None));
+            return block.report(lost.with_records(1, None));
         };
         let time = timestamp(time);
         if self.has_derived {
@@ -209,7 +209,7 @@ impl Reader {
         }
         if self.selection.wants(topic, time) {
             // All but the number of the channel.
-            block.push_of(topic, stream, time, range.start + 2..range.end);
+            block.push_from_stream(topic, stream, time, range.start + 2..range.end);
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    Code, Extract, Format, LeftOut, Likeness, Log, Manifest, OpenOptions, Output,
-    RecordSink, Result, Source, Stream, Value, WriteOptions,
+    Code, Format, Log, LogSlice, Manifest, MatchConfidence, OpenOptions, Output,
+    RecordSink, Result, Source, Stream, UnsupportedContent, Value, WriteOptions,
 };
 
 use crate::{check, log::McapLog, notes::FORMAT_NAME, sink::McapSink, wire};
@@ -29,10 +29,10 @@ impl Format for Mcap {
         check::CODES
     }
 
-    fn likeness(&self, _name: &str, head: &[u8]) -> Likeness {
+    fn probe(&self, _name: &str, head: &[u8]) -> MatchConfidence {
         match head.starts_with(&wire::MAGIC) {
-            true => Likeness::Certain,
-            false => Likeness::No,
+            true => MatchConfidence::Certain,
+            false => MatchConfidence::No,
         }
     }
 
@@ -44,25 +44,25 @@ impl Format for Mcap {
         Ok(Box::new(McapLog::open(source, options)?))
     }
 
-    fn resume(
+    fn open_with_manifest(
         &self,
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Box<dyn Log>> {
-        Ok(Box::new(McapLog::resume(source, manifest, options)?))
+        Ok(Box::new(McapLog::open_with_manifest(source, manifest, options)?))
     }
 
     fn writer<'w>(
         &self,
         out: Box<dyn Output + 'w>,
-        extracts: &[Extract<'_>],
+        extracts: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
         Ok(Box::new(McapSink::new(out, extracts, options)?))
     }
 
-    fn leaves_out(&self, extract: &Extract<'_>) -> Vec<LeftOut> {
+    fn unsupported_content(&self, extract: &LogSlice<'_>) -> Vec<UnsupportedContent> {
         let wanted = |stream: &&Stream| extract.selection.topics.contains(stream.topic);
         let streams = extract.manifest.streams.iter().filter(wanted);
         let unkept = |stream: &Stream| match stream.metadata.get(UNKEPT) {
@@ -75,6 +75,9 @@ impl Format for Mcap {
             "{count} {fields} of connection headers: no texts, twice there, or called as \
              others are"
         );
-        (count > 0).then_some(LeftOut { topic: None, what }).into_iter().collect()
+        (count > 0)
+            .then_some(UnsupportedContent { topic: None, what })
+            .into_iter()
+            .collect()
     }
 }

@@ -9,7 +9,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-use logtool_core::{Added, Branch, Scalar, Shape, StructShape, TreeReader};
+use logtool_core::{Branch, RowSummary, Scalar, Shape, StructShape, TreeReader};
 
 use crate::json::{
     node::Node,
@@ -78,7 +78,7 @@ impl JsonReader {
         row: &mut Branch,
         most: u64,
         mut ranges: Option<&mut Ranges>,
-    ) -> Option<Added> {
+    ) -> Option<RowSummary> {
         let shape = self.named.as_ref()?;
         let before = row.len();
         let reading = Reading::new(most, ranges.as_deref_mut());
@@ -91,11 +91,16 @@ impl JsonReader {
 }
 
 impl TreeReader for JsonReader {
-    fn read(&mut self, payload: &[u8], row: &mut Branch, most: u64) -> Option<Added> {
+    fn read(
+        &mut self,
+        payload: &[u8],
+        row: &mut Branch,
+        most: u64,
+    ) -> Option<RowSummary> {
         if self.named.is_none() {
             row.field(0)?.push(Scalar::Bytes(payload))?;
             row.close();
-            return Some(Added::default());
+            return Some(RowSummary::default());
         }
         self.read_object(payload, row, most, None)
     }

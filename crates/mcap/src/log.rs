@@ -58,12 +58,12 @@ impl McapLog {
     ///
     /// # Errors
     /// `Malformed` if the manifest is none of an MCAP file.
-    pub fn resume(
+    pub fn open_with_manifest(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Self> {
-        let notes: Notes = manifest.noted(FORMAT_NAME)?;
+        let notes: Notes = manifest.decode_state(FORMAT_NAME)?;
         Ok(Self::new(source, manifest, notes, options))
     }
 
@@ -82,9 +82,9 @@ impl McapLog {
                 topic.schema = decoder.schema().clone();
             }
         }
-        let notes: Notes = manifest.noted(FORMAT_NAME)?;
-        manifest.notes =
-            Manifest::note(&Notes { integers: integers.clone(), ..notes })?;
+        let notes: Notes = manifest.decode_state(FORMAT_NAME)?;
+        manifest.format_state =
+            Manifest::encode_state(&Notes { integers: integers.clone(), ..notes })?;
         (self.manifest, self.integers) = (Arc::new(manifest), integers.into());
         Ok(self)
     }

@@ -22,8 +22,8 @@ impl Decoder for Untold {
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         for record in run.records().filter(|record| record.time == Timestamp::MAX) {
-            let misfit = record.undecodable().as_kind(DamageKind::Misfit);
-            misfit.because(WHY).add_to(damage);
+            let misfit = record.undecodable().with_kind(DamageKind::Misfit);
+            misfit.with_reason(WHY).add_to(damage);
         }
         self.0.append(run, damage);
     }
@@ -40,7 +40,7 @@ impl Decoder for Untold {
         self.0.take()
     }
 
-    fn forget(&mut self) -> Result<()> {
-        self.0.forget()
+    fn discard_rows(&mut self) -> Result<()> {
+        self.0.discard_rows()
     }
 }

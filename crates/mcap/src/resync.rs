@@ -4,7 +4,7 @@
 //! record is looked for at every byte: it has to be such as its opcode asks for, and two
 //! more like that have to follow on it, or the end.
 
-use logtool_core::{Cut, Result, Window};
+use logtool_core::{ByteReader, Result, WindowReader};
 
 use crate::wire::{self, HEAD_LEN, MAGIC, op};
 
@@ -56,7 +56,7 @@ pub(crate) fn record(bytes: &[u8], left: u64) -> Option<u64> {
 /// Whether an array of items of `item` bytes can be at `at` in a record of `len` bytes, of
 /// which `content` is the first part. Fields that a later specification adds may follow.
 fn is_array(content: &[u8], len: u64, at: usize, item: u32) -> bool {
-    let bytes = content.get(at..).and_then(|rest| Cut::new(rest).u32());
+    let bytes = content.get(at..).and_then(|rest| ByteReader::new(rest).u32());
     bytes.is_some_and(|bytes| {
         let end = (at + 4) as u64 + u64::from(bytes);
         bytes.is_multiple_of(item) && end <= len
@@ -104,7 +104,7 @@ fn is_chain(bytes: &[u8], mut at: usize, is_last: bool) -> bool {
 
 /// Where the next records are in a file of `len` bytes, from `from` on.
 pub(crate) fn search(
-    window: &mut Window<'_>,
+    window: &mut WindowReader<'_>,
     mut from: u64,
     len: u64,
 ) -> Result<Option<u64>> {

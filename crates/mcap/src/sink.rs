@@ -8,9 +8,9 @@ mod verbatim_chunks;
 use std::{collections::BTreeMap, ops::Range};
 
 use logtool_core::{
-    Cut, Damage, DoubtfulRecords, Error, ErrorKind, Extract, Manifest, Output, Part,
-    Record, RecordSink, Result, Shift, Source, Stream, Topic, TopicId, TopicOrigin,
-    TopicSet, Value, WriteOptions,
+    ByteReader, ClockTransform, Damage, DoubtfulRecords, Error, ErrorKind, LogSlice,
+    Manifest, Output, Part, Record, RecordSink, Result, Source, Stream, Topic, TopicId,
+    TopicOrigin, TopicSet, Value, WriteOptions,
 };
 
 use logtool_rosmsg::Transcoder;
@@ -53,7 +53,7 @@ struct Taken {
     /// Where the records are of files that are attached.
     attached: Vec<Range<u64>>,
     /// What its clock is moved by.
-    shift: Shift,
+    shift: ClockTransform,
     /// The chunks that can be copied as they are, if some can.
     whole: Option<Whole>,
 }
@@ -75,7 +75,7 @@ impl<'w> McapSink<'w> {
     /// an unknown compression; `NoSuch` if no topic has a name that is to be changed.
     pub(crate) fn new(
         out: Box<dyn Output + 'w>,
-        extracts: &[Extract<'_>],
+        extracts: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
         check_names(extracts, options)?;
@@ -85,7 +85,9 @@ impl<'w> McapSink<'w> {
         }
         let noted = extracts.iter().map(|extract| {
             let is_mcap = extract.manifest.format == FORMAT_NAME;
-            is_mcap.then(|| extract.manifest.noted::<Notes>(FORMAT_NAME)).transpose()
+            is_mcap
+                .then(|| extract.manifest.decode_state::<Notes>(FORMAT_NAME))
+                .transpose()
         });
         let noted = noted.collect::<Result<Vec<_>>>()?;
         writing.profile = profile(extracts, &noted, options);
@@ -173,7 +175,7 @@ impl RecordSink for McapSink<'_> {
         self.extracts.get(from).is_some_and(|taken| taken.whole.is_some())
     }
 
-    fn copy(
+    fn copy_part_verbatim(
         &mut self,
         from: usize,
         part: &Part,
@@ -187,7 +189,7 @@ impl RecordSink for McapSink<'_> {
         }
     }
 
-    fn beside(&mut self, from: usize, source: &dyn Source) -> Result<()> {
+    fn copy_attachments(&mut self, from: usize, source: &dyn Source) -> Result<()> {
         let Some(taken) = self.extracts.get(from) else { return Ok(()) };
         let places = taken.attached.clone();
         let shift = taken.shift;
@@ -206,7 +208,7 @@ impl RecordSink for McapSink<'_> {
         self.doubtful.records(from, records);
     }
 
-    fn left_out(&self, from: usize) -> &[Damage] {
+    fn dropped_records(&self, from: usize) -> &[Damage] {
         self.extracts.get(from).map_or(&[], |taken| &taken.left_out)
     }
 
@@ -234,7 +236,7 @@ impl Taking {
         if !self.is_mcap || self.envelope != ENVELOPE {
             return None;
         }
-        let mut cut = Cut::new(record.payload);
+        let mut cut = ByteReader::new(record.payload);
         let (sequence, _, published) = (cut.u32()?, cut.u64()?, cut.u64()?);
         Some((sequence, published))
     }
@@ -243,12 +245,12 @@ impl Taking {
 impl Taken {
     fn new<W: Output>(
         writer: &mut Writer<W>,
-        extract: &Extract<'_>,
+        extract: &LogSlice<'_>,
         translations: BTreeMap<TopicId, Translation>,
         options: &WriteOptions,
         same: Option<&Notes>,
     ) -> Result<Self> {
-        let Extract { manifest, selection } = extract;
+        let LogSlice { manifest, selection } = extract;
         let mut whole = match same {
             Some(notes) => Whole::new(extract, notes, options)?,
             None => None,
@@ -317,7 +319,7 @@ impl Taken {
             translations: translations.collect(),
             left_out: Vec::new(),
             attached: Vec::new(),
-            shift: Shift::default(),
+            shift: ClockTransform::default(),
             whole,
         })
     }
@@ -366,7 +368,7 @@ fn schema<W: Output>(
 /// How the messages are translated of those topics of `extract` that are wanted, if they
 /// are to be translated.
 fn translations(
-    extract: &Extract<'_>,
+    extract: &LogSlice<'_>,
     options: &WriteOptions,
 ) -> Result<BTreeMap<TopicId, Translation>> {
     let Some(encoding) = &options.transcode else { return Ok(BTreeMap::new()) };

@@ -13,7 +13,7 @@ use std::{
 
 use logtool_core::{
     Damage, DamageKind, Error, ErrorKind, Manifest, OpenOptions, Result, Source,
-    TimeRange, TopicSet, Window,
+    TimeRange, TopicSet, WindowReader,
 };
 
 use crate::{
@@ -31,7 +31,7 @@ pub(crate) fn survey(
     source: &Arc<dyn Source>,
     options: OpenOptions,
 ) -> Result<(Manifest, Notes)> {
-    let mut window = Window::new(source);
+    let mut window = WindowReader::new(source);
     let head = window.peek(0, MAGIC.len())?; // no window: there may be a summary
     let has_magic = head.starts_with(&MAGIC);
     if !has_magic && !options.is_format_given {
@@ -49,7 +49,7 @@ pub(crate) fn survey(
     };
     if !has_magic {
         let lost = Damage::new(DamageKind::Garbled, 0..START.min(source.len()));
-        found.damage.push(lost.because("the magic bytes of the file are lost"));
+        found.damage.push(lost.with_reason("the magic bytes of the file are lost"));
     }
     found.finish(source.len())
 }

@@ -9,7 +9,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
-use logtool_core::{Cut, Timestamp};
+use logtool_core::{ByteReader, Timestamp};
 
 /// The first and the last bytes of a file.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89MCAP0\r\n";
@@ -54,7 +54,7 @@ pub(crate) mod op {
 /// The opcode of the record at the start of `bytes`, and how long its content is.
 #[inline]
 pub(crate) fn head(bytes: &[u8]) -> Option<(u8, u64)> {
-    let mut cut = Cut::new(bytes);
+    let mut cut = ByteReader::new(bytes);
     Some((cut.u8()?, cut.u64()?))
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn record(bytes: &[u8]) -> Option<(u8, &[u8])> {
 
 /// The file's own words: its profile, and the library that wrote it.
 pub(crate) fn header(content: &[u8]) -> Option<(String, String)> {
-    let mut cut = Cut::new(content);
+    let mut cut = ByteReader::new(content);
     Some((text(&mut cut)?.into_owned(), text(&mut cut)?.into_owned()))
 }
 
@@ -83,7 +83,7 @@ pub(crate) struct Schema {
 
 impl Schema {
     pub(crate) fn parse(content: &[u8]) -> Option<Self> {
-        let mut cut = Cut::new(content);
+        let mut cut = ByteReader::new(content);
         Some(Self {
             id: cut.u16()?,
             name: text(&mut cut)?.into_owned(),
@@ -106,7 +106,7 @@ pub(crate) struct Channel {
 
 impl Channel {
     pub(crate) fn parse(content: &[u8]) -> Option<Self> {
-        let mut cut = Cut::new(content);
+        let mut cut = ByteReader::new(content);
         Some(Self {
             id: cut.u16()?,
             schema: cut.u16()?,
@@ -120,7 +120,7 @@ impl Channel {
 /// The channel and the log time of a message.
 #[inline]
 pub(crate) fn message(content: &[u8]) -> Option<(u16, u64)> {
-    let mut cut = Cut::new(content.get(..MESSAGE_HEAD_LEN)?);
+    let mut cut = ByteReader::new(content.get(..MESSAGE_HEAD_LEN)?);
     let channel = cut.u16()?;
     cut.u32()?;
     Some((channel, cut.u64()?))
@@ -150,7 +150,7 @@ pub(crate) struct Chunk<'b> {
 impl<'b> Chunk<'b> {
     /// The chunk of which `content` is all, or the first part.
     pub(crate) fn parse(content: &'b [u8]) -> Option<Self> {
-        let mut cut = Cut::new(content);
+        let mut cut = ByteReader::new(content);
         let (start, end, size, crc) = (cut.u64()?, cut.u64()?, cut.u64()?, cut.u32()?);
         let compression = sized(&mut cut)?;
         let packed_len = cut.u64()?;
@@ -185,9 +185,9 @@ pub(crate) struct ChunkIndex {
 
 impl ChunkIndex {
     pub(crate) fn parse(content: &[u8]) -> Option<Self> {
-        let mut cut = Cut::new(content);
+        let mut cut = ByteReader::new(content);
         let (start, end, at, len) = (cut.u64()?, cut.u64()?, cut.u64()?, cut.u64()?);
-        let mut offsets = Cut::new(sized(&mut cut)?);
+        let mut offsets = ByteReader::new(sized(&mut cut)?);
         let mut channels = Vec::new();
         while let (Some(channel), Some(at)) = (offsets.u16(), offsets.u64()) {
             channels.push((channel, at));
@@ -221,12 +221,12 @@ pub(crate) struct Statistics {
 
 impl Statistics {
     pub(crate) fn parse(content: &[u8]) -> Option<Self> {
-        let mut cut = Cut::new(content);
+        let mut cut = ByteReader::new(content);
         let messages = cut.u64()?;
         cut.bytes(2 + 4)?; // how many schemas and channels
         let (attachments, metadata, chunks) = (cut.u32()?, cut.u32()?, cut.u32()?);
         let times = (cut.u64()?, cut.u64()?);
-        let mut counts = Cut::new(sized(&mut cut)?);
+        let mut counts = ByteReader::new(sized(&mut cut)?);
         let mut of_channels = BTreeMap::new();
         while let (Some(channel), Some(count)) = (counts.u16(), counts.u64()) {
             of_channels.insert(channel, count);
@@ -245,7 +245,7 @@ impl Statistics {
 
 /// Returns the entries of a message index, each a time and an offset in the chunk.
 pub(crate) fn message_index(content: &[u8]) -> Option<&[u8]> {
-    let mut cut = Cut::new(content);
+    let mut cut = ByteReader::new(content);
     cut.u16()?; // the channel
     sized(&mut cut)
 }
@@ -258,14 +258,14 @@ pub(crate) fn footer(content: &[u8]) -> Option<(u64, u32)> {
 
 /// The same, with where its offsets begin (0 where there are none) between.
 pub(crate) fn footer_of(content: &[u8]) -> Option<(u64, u64, u32)> {
-    let mut cut = Cut::new(content);
+    let mut cut = ByteReader::new(content);
     Some((cut.u64()?, cut.u64()?, cut.u32()?))
 }
 
 /// Where an index of an attached file or of metadata, or an offset of the summary, says
 /// that records are, and of which kind.
 pub(crate) fn place(op: u8, content: &[u8]) -> Option<(u8, Range<u64>)> {
-    let mut cut = Cut::new(content);
+    let mut cut = ByteReader::new(content);
     let kind = match op {
         op::ATTACHMENT_INDEX => op::ATTACHMENT,
         op::METADATA_INDEX => op::METADATA,
@@ -289,7 +289,7 @@ pub(crate) struct Attachment {
 impl Attachment {
     /// The attachment of which `content` is all, or the first part.
     pub(crate) fn parse(content: &[u8]) -> Option<Self> {
-        let mut cut = Cut::new(content);
+        let mut cut = ByteReader::new(content);
         let (log_time, create_time) = (cut.u64()?, cut.u64()?);
         let (name, media_type) = (text(&mut cut)?, text(&mut cut)?);
         let (name, media_type) = (name.into_owned(), media_type.into_owned());
@@ -300,7 +300,7 @@ impl Attachment {
 /// Returns where the checksum of an attachment is in its record, of which `content` is all or
 /// the first part. Fields that a later specification adds follow on the checksum.
 pub(crate) fn attachment_crc(content: &[u8]) -> Option<u64> {
-    let mut cut = Cut::new(content);
+    let mut cut = ByteReader::new(content);
     cut.bytes(8 + 8)?; // the log time and the time of creation
     let (name, media_type) = (sized(&mut cut)?, sized(&mut cut)?);
     let len = cut.u64()?;
@@ -310,23 +310,23 @@ pub(crate) fn attachment_crc(content: &[u8]) -> Option<u64> {
 
 /// Words about the file: what they are about, and the words.
 pub(crate) fn metadata(content: &[u8]) -> Option<(String, BTreeMap<String, String>)> {
-    let mut cut = Cut::new(content);
+    let mut cut = ByteReader::new(content);
     Some((text(&mut cut)?.into_owned(), texts(&mut cut)?))
 }
 
 /// A `u32`, and as many bytes.
-fn sized<'b>(cut: &mut Cut<'b>) -> Option<&'b [u8]> {
+fn sized<'b>(cut: &mut ByteReader<'b>) -> Option<&'b [u8]> {
     let len = cut.u32()?;
     cut.bytes(len as usize)
 }
 
-fn text<'b>(cut: &mut Cut<'b>) -> Option<Cow<'b, str>> {
-    sized(cut).map(logtool_core::text)
+fn text<'b>(cut: &mut ByteReader<'b>) -> Option<Cow<'b, str>> {
+    sized(cut).map(logtool_core::decode_text)
 }
 
 /// A `u32`, and as many bytes of pairs of texts.
-fn texts(cut: &mut Cut<'_>) -> Option<BTreeMap<String, String>> {
-    let mut pairs = Cut::new(sized(cut)?);
+fn texts(cut: &mut ByteReader<'_>) -> Option<BTreeMap<String, String>> {
+    let mut pairs = ByteReader::new(sized(cut)?);
     let mut texts = BTreeMap::new();
     while !pairs.rest().is_empty() {
         let (key, value) = (text(&mut pairs)?, text(&mut pairs)?);

@@ -12,7 +12,9 @@ mod schemas;
 
 use std::collections::BTreeMap;
 
-use logtool_core::{Error, ErrorKind, Output, Place, Queue, Result, Timestamp};
+use logtool_core::{
+    Error, ErrorKind, Output, OutputWriter, Result, TaskQueue, Timestamp,
+};
 
 use crate::{
     chunk::Compression,
@@ -69,14 +71,14 @@ impl Default for WriterOptions {
 /// ```
 #[derive(Debug)]
 pub struct Writer<W> {
-    place: Place<W>,
+    place: OutputWriter<W>,
     options: WriterOptions,
     schemas: Schemas,
     channels: Vec<Declared>,
     /// Where in the list each channel is, by its number.
     by_id: Vec<Option<usize>>,
     filling: Filling,
-    queue: Queue<Result<Packed>>,
+    queue: TaskQueue<Result<Packed>>,
     /// Buffers of chunks that are out.
     spare: Vec<Vec<u8>>,
     chunks: Vec<ChunkIndex>,
@@ -116,7 +118,7 @@ impl<W: Output> Writer<W> {
     /// # Errors
     /// `Io` if writing fails.
     pub fn new(out: W, options: WriterOptions) -> Result<Self> {
-        let mut place = Place::new(out, 0);
+        let mut place = OutputWriter::new(out, 0);
         let mut records = Records::default();
         let library = concat!("logtool ", env!("CARGO_PKG_VERSION"));
         records.add(op::HEADER, |content| {
@@ -130,7 +132,7 @@ impl<W: Output> Writer<W> {
             channels: Vec::new(),
             by_id: Vec::new(),
             filling: Filling::default(),
-            queue: Queue::long(),
+            queue: TaskQueue::long(),
             spare: Vec::new(),
             chunks: Vec::new(),
             metadata: Vec::new(),

@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, io::Cursor, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Copied, CopyJob, Extract, Format as _, Log as _, OpenOptions, Selection,
-    TimeRange, Timestamp, WriteOptions, copy,
+    Block, CopyJob, CopyReport, Format as _, Log as _, LogSlice, OpenOptions,
+    Selection, TimeRange, Timestamp, WriteOptions, copy,
 };
 use logtool_mcap::{Compression, FORMAT, McapLog, Writer, WriterOptions};
 
@@ -58,9 +58,9 @@ fn extracted(
     bytes: &Bytes,
     selection: &Selection,
     options: &WriteOptions,
-) -> (Bytes, Copied) {
+) -> (Bytes, CopyReport) {
     let log = open(bytes);
-    let extract = Extract { manifest: log.manifest(), selection: selection.clone() };
+    let extract = LogSlice { manifest: log.manifest(), selection: selection.clone() };
     let mut out = Cursor::new(Vec::new());
     let mut sink = FORMAT.writer(Box::new(&mut out), &[extract], options).unwrap();
     let job = CopyJob {

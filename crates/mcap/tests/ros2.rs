@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, io::Cursor, sync::Arc};
 use arrow_array::{RecordBatch, cast::AsArray as _, types::*};
 use bytes::Bytes;
 use logtool_core::{
-    Block, CopyJob, Damage, DamageKind, ErrorKind, Extract, Format as _, Log as _,
+    Block, CopyJob, Damage, DamageKind, ErrorKind, Format as _, Log as _, LogSlice,
     OpenOptions, RecordSink, Selection, Timestamp, TopicId, WriteOptions, conformance,
     copy,
 };
@@ -65,7 +65,7 @@ fn options() -> WriteOptions {
 /// `log` for ROS 2, and what is left out.
 fn ros2(log: &McapLog) -> (Bytes, Vec<Damage>) {
     let (manifest, selection) = (log.manifest(), Selection::default());
-    let extract = Extract { manifest, selection: selection.clone() };
+    let extract = LogSlice { manifest, selection: selection.clone() };
     let mut out = Cursor::new(Vec::new());
     let mut sink: Box<dyn RecordSink> =
         FORMAT.writer(Box::new(&mut out), &[extract], &options()).unwrap();
@@ -78,7 +78,7 @@ fn ros2(log: &McapLog) -> (Bytes, Vec<Damage>) {
         progress: &|_| {},
     };
     copy(&job, None, &mut *sink).unwrap();
-    let left_out = sink.left_out(0).to_vec();
+    let left_out = sink.dropped_records(0).to_vec();
     sink.finish().unwrap();
     (out.into_inner().into(), left_out)
 }
@@ -155,7 +155,7 @@ fn a_topic_that_is_not_understood_is_an_error_and_one_of_another_encoding_stays(
     let json = ("/json", "json", "Thing", "{}", "jsonschema", vec![b"{}".to_vec()]);
     let log = open(&file(&[json.clone(), odd], "ros1"));
     let (manifest, selection) = (log.manifest(), Selection::default());
-    let extract = Extract { manifest, selection };
+    let extract = LogSlice { manifest, selection };
     let mut out = Cursor::new(Vec::new());
     let err = FORMAT.writer(Box::new(&mut out), &[extract], &options()).err().unwrap();
     assert_eq!(err.kind(), ErrorKind::Malformed);
@@ -226,7 +226,7 @@ fn names_that_ros_2_does_not_allow_are_kept_and_told() {
     let remarks = |topic| {
         let log = open(&file(&[topic], "ros1"));
         let (manifest, selection) = (log.manifest(), Selection::default());
-        let extract = Extract { manifest, selection };
+        let extract = LogSlice { manifest, selection };
         let out = Box::new(Cursor::new(Vec::new()));
         FORMAT.writer(out, &[extract], &options()).unwrap().remarks()
     };

@@ -23,7 +23,7 @@ mod types;
 
 use std::{fmt, sync::Arc};
 
-use logtool_core::{Layout, Messages, Result, Run, Translate};
+use logtool_core::{Layout, MessageBuffer, Result, Run, Translate};
 
 use crate::{
     descriptor::FileSet,
@@ -83,7 +83,7 @@ impl LayoutMessages {
 }
 
 impl Translate for LayoutMessages {
-    fn translate(&mut self, run: Run<'_>, messages: &mut Messages) -> Result<()> {
+    fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()> {
         messages.each(run, |payload, out| self.put(payload, out));
         Ok(())
     }

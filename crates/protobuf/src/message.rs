@@ -21,7 +21,7 @@ mod types;
 
 use std::{fmt, sync::Arc};
 
-use logtool_core::{Added, Branch, Result, StructShape, TreeReader};
+use logtool_core::{Branch, Result, RowSummary, StructShape, TreeReader};
 
 use crate::{descriptor::FileSet, message::types::Type};
 
@@ -54,13 +54,18 @@ impl MessageReader {
 }
 
 impl TreeReader for MessageReader {
-    fn read(&mut self, payload: &[u8], row: &mut Branch, most: u64) -> Option<Added> {
+    fn read(
+        &mut self,
+        payload: &[u8],
+        row: &mut Branch,
+        most: u64,
+    ) -> Option<RowSummary> {
         let mut reading = read::Reading { most, added: 0, surplus: 0 };
         reading.root(&self.root, payload, row)?;
         if reading.added <= most {
             read::close(&self.root, row)?;
         }
-        Some(Added { items: reading.added, misfits: 0, surplus: reading.surplus })
+        Some(RowSummary { items: reading.added, misfits: 0, surplus: reading.surplus })
     }
 }
 

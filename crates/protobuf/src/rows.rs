@@ -15,7 +15,7 @@ use arrow_array::{
     },
 };
 use arrow_schema::{DataType, Schema, TimeUnit};
-use logtool_core::{Error, ErrorKind, Names, Result, TIME_UNIT};
+use logtool_core::{Error, ErrorKind, Result, TIME_UNIT_KEY, UniqueNames};
 
 use crate::{
     descriptor::{Field, File, FileSet, Message, PROTO3, kind},
@@ -39,7 +39,8 @@ impl RowMessages {
     /// # Errors
     /// `Unsupported` if a column is not of numbers, texts, bytes or times.
     pub fn new(schema: &Schema, package: &str, name: &str) -> Result<Self> {
-        let (mut names, mut fields, mut oneofs) = (Names::default(), vec![], vec![]);
+        let (mut names, mut fields, mut oneofs) =
+            (UniqueNames::default(), vec![], vec![]);
         let mut divisors = Vec::new();
         for (number, column) in (1..).zip(schema.fields()) {
             let kind = kind_of(column.data_type()).ok_or_else(|| {
@@ -47,16 +48,17 @@ impl RowMessages {
                 let what = format!("the column {name:?} is of {data_type}");
                 Error::new(ErrorKind::Unsupported, what)
             })?;
-            let mut field = Field::new(&names.give(column.name()), number, kind);
+            let mut field = Field::new(&names.make_unique(column.name()), number, kind);
             // An optional field is, to those who do not know them, one of a oneof.
             field.is_optional = true;
             field.oneof = Some(oneofs.len() as u32);
             oneofs.push(format!("_{}", field.name));
             fields.push(field);
-            let is_micros = column.metadata().get(TIME_UNIT).is_some_and(|u| u == "us");
+            let is_micros =
+                column.metadata().get(TIME_UNIT_KEY).is_some_and(|u| u == "us");
             divisors.push(if is_micros { 1_000 } else { 1 });
         }
-        let name = Names::default().give(name);
+        let name = UniqueNames::default().make_unique(name);
         let message =
             Message { name: name.clone(), fields, oneofs, ..Message::default() };
         let file = File {

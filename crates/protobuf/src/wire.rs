@@ -8,7 +8,7 @@
 //! ```
 //! (Protocol Buffers documentation, "Encoding".)
 
-use logtool_core::Cut;
+use logtool_core::ByteReader;
 
 /// The most that the number of a field may be.
 pub(crate) const MAX_NUMBER: u32 = (1 << 29) - 1;
@@ -32,7 +32,7 @@ pub(crate) enum Wire<'b> {
 
 /// Cuts the next varint.
 #[inline]
-pub(crate) fn varint(cut: &mut Cut<'_>) -> Option<u64> {
+pub(crate) fn varint(cut: &mut ByteReader<'_>) -> Option<u64> {
     let (mut value, mut shift) = (0_u64, 0);
     loop {
         let byte = cut.u8()?;
@@ -51,7 +51,7 @@ pub(crate) fn varint(cut: &mut Cut<'_>) -> Option<u64> {
 
 /// Cuts the next field: its number, and what it is.
 #[inline]
-pub(crate) fn field<'b>(cut: &mut Cut<'b>) -> Option<(u32, Wire<'b>)> {
+pub(crate) fn field<'b>(cut: &mut ByteReader<'b>) -> Option<(u32, Wire<'b>)> {
     let (number, wire) = key(cut)?;
     let value = match wire {
         3 => {
@@ -65,16 +65,16 @@ pub(crate) fn field<'b>(cut: &mut Cut<'b>) -> Option<(u32, Wire<'b>)> {
 
 /// Returns the number of the field that `bytes` begin with, whether or not its value is whole.
 pub(crate) fn field_number(bytes: &[u8]) -> Option<u32> {
-    let (number, wire) = key(&mut Cut::new(bytes))?;
+    let (number, wire) = key(&mut ByteReader::new(bytes))?;
     matches!(wire, VARINT | FIXED64 | SIZED | FIXED32).then_some(number)
 }
 
-fn key(cut: &mut Cut<'_>) -> Option<(u32, u32)> {
+fn key(cut: &mut ByteReader<'_>) -> Option<(u32, u32)> {
     let key = u32::try_from(varint(cut)?).ok()?;
     (key >> 3 > 0).then_some((key >> 3, key & 7))
 }
 
-fn value<'b>(cut: &mut Cut<'b>, wire: u32) -> Option<Wire<'b>> {
+fn value<'b>(cut: &mut ByteReader<'b>, wire: u32) -> Option<Wire<'b>> {
     Some(match wire {
         VARINT => Wire::Varint(varint(cut)?),
         FIXED64 => Wire::Fixed64(cut.u64()?),
@@ -85,13 +85,13 @@ fn value<'b>(cut: &mut Cut<'b>, wire: u32) -> Option<Wire<'b>> {
 }
 
 /// Cuts a length, and as many bytes.
-fn sized<'b>(cut: &mut Cut<'b>) -> Option<&'b [u8]> {
+fn sized<'b>(cut: &mut ByteReader<'b>) -> Option<&'b [u8]> {
     let len = varint(cut)?;
     cut.bytes(usize::try_from(len).ok()?)
 }
 
 /// Goes behind the end of the group with the number `number`.
-fn pass_group(cut: &mut Cut<'_>, number: u32) -> Option<()> {
+fn pass_group(cut: &mut ByteReader<'_>, number: u32) -> Option<()> {
     let mut open = vec![number];
     while let Some(inner) = open.last() {
         match key(cut)? {
@@ -166,7 +166,7 @@ mod tests {
     /// The examples of the documentation.
     #[test]
     fn numbers_and_texts_are_as_in_the_documentation() {
-        let mut cut = Cut::new(b"\x08\x96\x01\x12\x07testing");
+        let mut cut = ByteReader::new(b"\x08\x96\x01\x12\x07testing");
         assert_eq!(field(&mut cut), Some((1, Wire::Varint(150))));
         assert_eq!(field(&mut cut), Some((2, Wire::Sized(b"testing"))));
         let mut out = Vec::new();
@@ -186,17 +186,17 @@ mod tests {
     #[test]
     fn a_group_is_passed_over_with_those_in_it() {
         let bytes = [0x0b, 0x13, 0x08, 5, 0x14, 0x0c, 0x10, 1];
-        let mut cut = Cut::new(&bytes);
+        let mut cut = ByteReader::new(&bytes);
         assert_eq!(field(&mut cut), Some((1, Wire::Group)));
         assert_eq!(field(&mut cut), Some((2, Wire::Varint(1))));
-        assert_eq!(field(&mut Cut::new(&bytes[..5])), None);
+        assert_eq!(field(&mut ByteReader::new(&bytes[..5])), None);
     }
 
     #[test]
     fn lengths_are_not_believed() {
         let long = [0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0];
-        assert_eq!(field(&mut Cut::new(&long)), None);
-        assert_eq!(varint(&mut Cut::new(&[0x80; 11])), None);
-        assert_eq!(varint(&mut Cut::new(&[0x80, 0x80])), None);
+        assert_eq!(field(&mut ByteReader::new(&long)), None);
+        assert_eq!(varint(&mut ByteReader::new(&[0x80; 11])), None);
+        assert_eq!(varint(&mut ByteReader::new(&[0x80, 0x80])), None);
     }
 }

@@ -15,7 +15,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let log = RosbagLog::open(source, RosbagOptions::default())?;
     let connections: Vec<_> = log.connections().collect();
     // What the bag holds; not what is made of it, as the points of point clouds.
-    let logged = Selection { topics: log.manifest().logged(), ..Default::default() };
+    let logged =
+        Selection { topics: log.manifest().logged_topics(), ..Default::default() };
     let mut block = Block::default();
     let mut out = std::io::stdout().lock();
     for part in log.manifest().plan(&logged, 1 << 20) {

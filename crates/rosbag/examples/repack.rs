@@ -7,7 +7,7 @@
 use std::{fs::File, sync::Arc};
 
 use logtool_core::{
-    Extract, FileSource, Format as _, Log as _, Selection, WriteOptions, drain,
+    FileSource, Format as _, Log as _, LogSlice, Selection, WriteOptions, copy_records,
 };
 use logtool_rosbag::{FORMAT, RosbagLog, RosbagOptions};
 
@@ -19,12 +19,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let source = Arc::new(FileSource::new(File::open(from)?)?);
     let log = RosbagLog::open(source, RosbagOptions::default())?;
     let everything = Selection::default();
-    let extract = Extract { manifest: log.manifest(), selection: everything.clone() };
+    let extract = LogSlice { manifest: log.manifest(), selection: everything.clone() };
     let mut options = WriteOptions::default();
     options.compression = Some(packing.clone());
     let mut bag = FORMAT.writer(Box::new(File::create(to)?), &[extract], &options)?;
     for part in log.manifest().plan(&everything, 1 << 20) {
-        drain(&mut *log.read(&part, &everything)?, &mut *bag)?;
+        copy_records(&mut *log.read(&part, &everything)?, &mut *bag)?;
     }
     bag.finish()?;
     Ok(())

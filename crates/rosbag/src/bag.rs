@@ -90,7 +90,7 @@ impl Bag {
             Ok(compression) => *compression,
             Err(name) => {
                 let lost = Damage::new(DamageKind::Garbled, 0..u64::MAX);
-                return Ok(Content::Lost(lost.because(unknown(name))));
+                return Ok(Content::Lost(lost.with_reason(unknown(name))));
             }
         };
         if chunk.is_cut && chunk.data.is_empty() {
@@ -182,7 +182,8 @@ impl Chunk {
         if is_doubtful {
             let mut doubtful = Damage::new(DamageKind::Doubtful, u64::MAX..u64::MAX);
             if how == Unpacked::Broken {
-                doubtful = doubtful.because("the checksum lies behind what is broken");
+                doubtful =
+                    doubtful.with_reason("the checksum lies behind what is broken");
             }
             visitor.damage(doubtful);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{Value, text};
+use logtool_core::{Value, decode_text};
 use serde::{Deserialize, Serialize};
 
 use crate::wire::Fields;
@@ -83,7 +83,7 @@ impl Connection {
     pub(crate) fn new(raw: Raw) -> Self {
         let mut connection = Self {
             id: raw.id,
-            topic: text(&raw.topic).into_owned(),
+            topic: decode_text(&raw.topic).into_owned(),
             type_name: String::new(),
             md5sum: String::new(),
             definition: String::new(),
@@ -95,7 +95,7 @@ impl Connection {
             raw: Raw { id: raw.id, topic: vec![], header: vec![] },
         };
         for (name, value) in Fields::new(&raw.header) {
-            let told = || text(value).into_owned();
+            let told = || decode_text(value).into_owned();
             match name {
                 b"type" => connection.type_name = told(),
                 b"md5sum" => connection.md5sum = told(),

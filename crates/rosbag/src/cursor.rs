@@ -69,9 +69,9 @@ impl Parts {
         let Self { bag, table, derived, bounds, inside } = self.clone();
         bag.lock.check()?;
         let chunk_at = part.start;
-        let leaves_out = selection.topics != TopicSet::All
+        let unsupported_content = selection.topics != TopicSet::All
             && !selection.topics.has_all(table.topics());
-        let pace = if leaves_out { Pace::NEAR } else { Pace::default() };
+        let pace = if unsupported_content { Pace::NEAR } else { Pace::default() };
         let traverse = Traverse::new(bag, bounds.clone(), part, pace, inside)?;
         let is_wanted = derived.is_wanted(&selection.topics);
         let reader = Reader {
@@ -127,7 +127,7 @@ impl Visitor for Filling<'_> {
             derived.derive(self.block, selection, of, time, payload.clone());
         }
         if self.reader.selection.wants(topic, time) {
-            self.block.push_of(topic, entry, time, payload);
+            self.block.push_from_stream(topic, entry, time, payload);
         }
         true
     }
@@ -143,7 +143,7 @@ impl Visitor for Filling<'_> {
             let bounds = &self.reader.bounds;
             let after = bounds.get(bounds.partition_point(|bound| *bound <= at));
             let bytes = at..after.copied().unwrap_or(at);
-            self.block.report(Damage::new(DamageKind::Index, bytes).because(why));
+            self.block.report(Damage::new(DamageKind::Index, bytes).with_reason(why));
         }
     }
 

@@ -21,7 +21,7 @@ pub(crate) struct Lost {
 
 /// Adds a message to what is `lost`.
 pub(crate) fn add(lost: &mut BTreeMap<u32, Lost>, connection: u32, time: Timestamp) {
-    let time = TimeRange::just(time);
+    let time = TimeRange::from_timestamp(time);
     let lost = lost.entry(connection).or_insert(Lost { records: 0, time });
     *lost = Lost { records: lost.records + 1, time: lost.time.cover(&time) };
 }

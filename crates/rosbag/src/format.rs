@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    Code, Extract, Format, LeftOut, Likeness, Log, Manifest, OpenOptions, Output,
-    RecordSink, Result, Source, WriteOptions,
+    Code, Format, Log, LogSlice, Manifest, MatchConfidence, OpenOptions, Output,
+    RecordSink, Result, Source, UnsupportedContent, WriteOptions,
 };
 
 use crate::{
@@ -28,13 +28,13 @@ impl Format for Rosbag {
         FORMAT_NAME
     }
 
-    fn likeness(&self, name: &str, head: &[u8]) -> Likeness {
+    fn probe(&self, name: &str, head: &[u8]) -> MatchConfidence {
         let is_named = name.ends_with(".bag") || name.ends_with(".bag.active");
         match head.starts_with(wire::MAGIC) || head.starts_with(wire::RECORD_MAGIC) {
-            true => Likeness::Certain,
+            true => MatchConfidence::Certain,
             // Its first bytes may be lost, or it may stand for a bag.
-            false if is_named && !head.is_empty() => Likeness::Perhaps,
-            false => Likeness::No,
+            false if is_named && !head.is_empty() => MatchConfidence::Perhaps,
+            false => MatchConfidence::No,
         }
     }
 
@@ -46,13 +46,13 @@ impl Format for Rosbag {
         Ok(Box::new(RosbagLog::open(source, options.into())?))
     }
 
-    fn resume(
+    fn open_with_manifest(
         &self,
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Box<dyn Log>> {
-        Ok(Box::new(RosbagLog::resume(source, manifest, options.into())?))
+        Ok(Box::new(RosbagLog::open_with_manifest(source, manifest, options.into())?))
     }
 
     fn codes(&self) -> &'static [&'static Code] {
@@ -62,16 +62,16 @@ impl Format for Rosbag {
     fn writer<'w>(
         &self,
         out: Box<dyn Output + 'w>,
-        extracts: &[Extract<'_>],
+        extracts: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
         Ok(Box::new(BagSink::new(out, extracts, options)?))
     }
 
-    fn leaves_out(&self, extract: &Extract<'_>) -> Vec<LeftOut> {
+    fn unsupported_content(&self, extract: &LogSlice<'_>) -> Vec<UnsupportedContent> {
         match extract.manifest.format == FORMAT_NAME {
             true => Vec::new(),
-            false => sink::leaves_out(extract.manifest).into_iter().collect(),
+            false => sink::unsupported_content(extract.manifest).into_iter().collect(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use logtool_core::{Error, ErrorKind, OpenOptions, Result, Source, text};
+use logtool_core::{Error, ErrorKind, OpenOptions, Result, Source, decode_text};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -126,9 +126,9 @@ impl Head {
         self.has_header = true;
         (self.index_at, self.connections, self.chunks) =
             (header.index_at, header.connections, header.chunks);
-        self.encryptor = text(header.encryptor).into_owned();
-        self.user = text(header.user).into_owned();
-        self.encrypted_key = text(header.encrypted_key).into_owned();
+        self.encryptor = decode_text(header.encryptor).into_owned();
+        self.user = decode_text(header.user).into_owned();
+        self.encrypted_key = decode_text(header.encrypted_key).into_owned();
         // What follows is padding, as far as its length can be true.
         self.records_at = match at + frame.len() {
             end if end <= tops.len() => end,

@@ -59,12 +59,12 @@ impl RosbagLog {
     ///
     /// # Errors
     /// `Malformed` if the manifest is none of a bag.
-    pub fn resume(
+    pub fn open_with_manifest(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
         options: RosbagOptions,
     ) -> Result<Self> {
-        let notes: Notes = manifest.noted(FORMAT_NAME)?;
+        let notes: Notes = manifest.decode_state(FORMAT_NAME)?;
         Ok(Self::new(source, manifest, notes, options))
     }
 

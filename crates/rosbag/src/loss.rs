@@ -86,7 +86,7 @@ impl<V: Visitor> Locating<'_, V> {
     pub(crate) fn tell(&mut self, damage: Damage, lost: &BTreeMap<u32, Lost>) {
         for (connection, Lost { records, time }) in lost {
             let topic = self.visitor.topic(*connection);
-            let mut damage = damage.clone().of_records(*records, topic);
+            let mut damage = damage.clone().with_records(*records, topic);
             damage.time = Some(*time).filter(|time| *time != TimeRange::ALL);
             self.visitor.damage(damage);
         }
@@ -103,7 +103,7 @@ impl<V: Visitor> Locating<'_, V> {
         let (lost, is_all) = lost.unwrap_or_default();
         self.tell(damage.clone(), &lost);
         if !is_all && !lost.is_empty() {
-            self.visitor.damage(damage.losing(0));
+            self.visitor.damage(damage.with_lost_bytes(0));
         }
     }
 }
@@ -147,7 +147,7 @@ impl<V: Visitor> Visitor for Locating<'_, V> {
             Within::Unpacked(packed) => {
                 let mut damage = damage.at(packed.bytes.clone());
                 if is_loss {
-                    damage = damage.losing(packed.share(&range));
+                    damage = damage.with_lost_bytes(packed.share(&range));
                 }
                 match damage.records {
                     0 => self.tell_of(damage, &range),
@@ -160,7 +160,7 @@ impl<V: Visitor> Visitor for Locating<'_, V> {
             Within::Gone(gone) => {
                 let lost = gone.lost(self.bag, self.tops);
                 let len = gone.bytes.end.saturating_sub(gone.bytes.start);
-                let damage = damage.at(gone.bytes.clone()).losing(len);
+                let damage = damage.at(gone.bytes.clone()).with_lost_bytes(len);
                 self.tell(damage, &lost);
             }
         }

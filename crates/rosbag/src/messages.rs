@@ -56,7 +56,7 @@ impl Messages {
 
 impl Visitor for Messages {
     fn message(&mut self, id: u32, time: Timestamp, _: Range<usize>) -> bool {
-        let just = TimeRange::just(time);
+        let just = TimeRange::from_timestamp(time);
         let new = Of { records: 0, time: just, last: time };
         let of = self.of_each.entry(id).or_insert(new);
         *of = Of { records: of.records + 1, time: of.time.cover(&just), last: time };

@@ -65,7 +65,8 @@ impl Last {
         }
         let Known { messages, .. } = self.known(bag)?;
         let told = (entries.len() / 12) as u64;
-        let times = wire::index_entries(entries).map(|(time, _)| TimeRange::just(time));
+        let times = wire::index_entries(entries)
+            .map(|(time, _)| TimeRange::from_timestamp(time));
         let time = times.reduce(|all, next| all.cover(&next));
         let of_it = messages.of_each.get(&connection);
         let is_it = time.is_some_and(|time| {
@@ -133,8 +134,8 @@ impl Last {
         }
         let (lost, _) = self.lost(bag, tops, &NOWHERE)?;
         let bytes = self.chunk.at..self.chunk.data.end;
-        let damage = Damage::new(DamageKind::Garbled, bytes).losing(0);
-        let damage = damage.because("it is shorter than it says");
+        let damage = Damage::new(DamageKind::Garbled, bytes).with_lost_bytes(0);
+        let damage = damage.with_reason("it is shorter than it says");
         Ok(Some((damage, lost)).filter(|(_, lost)| !lost.is_empty()))
     }
 

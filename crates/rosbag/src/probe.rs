@@ -110,7 +110,7 @@ impl Visitor for Collecting<'_> {
         let one = Count {
             records: 1,
             bytes: Some(payload.len() as u64),
-            time: Some(TimeRange::just(time)),
+            time: Some(TimeRange::from_timestamp(time)),
         };
         let count = self.content.counts.entry(id);
         count.and_modify(|count| *count = count.and(one)).or_insert(one);

@@ -218,7 +218,8 @@ impl Scan {
         let (Some(Told::Content(content)), Some(entries)) = (told, entries) else {
             return self.doubt();
         };
-        let times = wire::index_entries(entries).map(|(time, _)| TimeRange::just(time));
+        let times = wire::index_entries(entries)
+            .map(|(time, _)| TimeRange::from_timestamp(time));
         let records = (entries.len() / 12) as u64;
         let time = times.reduce(|all, next| all.cover(&next));
         let count = Count { records, bytes: None, time };

@@ -5,12 +5,12 @@ mod copy;
 mod foreign;
 mod numbers;
 
-pub(crate) use self::foreign::leaves_out;
+pub(crate) use self::foreign::unsupported_content;
 
 use std::collections::BTreeSet;
 
 use logtool_core::{
-    Error, ErrorKind, Extract, Manifest, Output, Part, Record, RecordSink, Result,
+    Error, ErrorKind, LogSlice, Manifest, Output, Part, Record, RecordSink, Result,
     Selection, Source, TopicId, TopicOrigin, Value, WriteOptions,
 };
 
@@ -75,7 +75,7 @@ impl<'w> BagSink<'w> {
     /// `NoSuch` if no topic has a name that is to be changed.
     pub(crate) fn new(
         out: Box<dyn Output + 'w>,
-        extracts: &[Extract<'_>],
+        extracts: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
         let compression = options.compression.as_deref().map(named).transpose()?;
@@ -163,7 +163,7 @@ impl RecordSink for BagSink<'_> {
         !self.is_retimed && taken.is_some_and(Taken::has_chunks)
     }
 
-    fn copy(
+    fn copy_part_verbatim(
         &mut self,
         from: usize,
         part: &Part,
@@ -207,8 +207,8 @@ impl RecordSink for BagSink<'_> {
 }
 
 impl Taken {
-    fn open(extract: &Extract<'_>) -> Result<Self> {
-        let Extract { manifest, selection } = extract;
+    fn open(extract: &LogSlice<'_>) -> Result<Self> {
+        let LogSlice { manifest, selection } = extract;
         let envelopes = manifest.topics.iter().map(|topic| topic.envelope).collect();
         if manifest.format != FORMAT_NAME {
             return Ok(Self {
@@ -226,7 +226,7 @@ impl Taken {
                 changed: Vec::new(),
             });
         }
-        let Notes { head, connections, .. } = manifest.noted(FORMAT_NAME)?;
+        let Notes { head, connections, .. } = manifest.decode_state(FORMAT_NAME)?;
         let topics = manifest.topics();
         let derived = topics.filter(|(_, topic)| topic.origin == TopicOrigin::Derived);
         let derived = derived.map(|(id, _)| id).collect();
@@ -270,11 +270,11 @@ impl Taken {
 
 /// What becomes of each connection of `extract`.
 fn wanted(
-    extract: &Extract<'_>,
+    extract: &LogSlice<'_>,
     taken: &Taken,
     options: &WriteOptions,
 ) -> Vec<Option<Wanted>> {
-    let Extract { manifest, selection } = extract;
+    let LogSlice { manifest, selection } = extract;
     let entries = taken.table.entries.iter();
     let wanted = entries.map(|entry| {
         let Entry { connection, topic, .. } = entry;
@@ -299,9 +299,9 @@ fn wanted(
 }
 
 /// Checks that there is a topic for every new name, and that it is a name.
-fn check_names(extracts: &[Extract<'_>], options: &WriteOptions) -> Result<()> {
+fn check_names(extracts: &[LogSlice<'_>], options: &WriteOptions) -> Result<()> {
     for (label, name) in &options.rename {
-        let has = |extract: &Extract<'_>| extract.manifest.topic(label).is_ok();
+        let has = |extract: &LogSlice<'_>| extract.manifest.topic(label).is_ok();
         if !extracts.iter().any(has) {
             let what = format!("no topic {label:?}, which is to be called {name:?}");
             return Err(Error::new(ErrorKind::NoSuch, what));

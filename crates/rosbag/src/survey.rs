@@ -123,7 +123,7 @@ fn missing(bag: &Bag, head: &Head, scan: &Scan) -> Result<Option<Damage>> {
     let (infos, found, len) = (scan.infos, scan.chunks, bag.source.len());
     if head.version.is_some() && head.records_at >= len && !head.has_header {
         let cut = Damage::new(DamageKind::Truncated, len..len);
-        return Ok(Some(cut.because("there is nothing behind its first line")));
+        return Ok(Some(cut.with_reason("there is nothing behind its first line")));
     }
     let is_whole = infos > 0 && bag.told()?.len() as u64 == infos;
     let said = if head.has_header { head.chunks.into() } else { infos };
@@ -133,7 +133,7 @@ fn missing(bag: &Bag, head: &Head, scan: &Scan) -> Result<Option<Damage>> {
     // Most likely they are where zeros were taken for padding.
     let bytes = if scan.padding.is_empty() { len..len } else { scan.padding.clone() };
     let why = format!("{said} chunks should be there, and {found} are");
-    Ok(Some(Damage::new(DamageKind::Garbled, bytes).because(why)))
+    Ok(Some(Damage::new(DamageKind::Garbled, bytes).with_reason(why)))
 }
 
 impl Findings {
@@ -181,7 +181,7 @@ impl Findings {
         {
             let missing = Damage::new(DamageKind::Truncated, len..head.index_at);
             let why = "the bag was longer: its header says where its index began";
-            self.damage.push(missing.because(why));
+            self.damage.push(missing.with_reason(why));
         }
         self.unsound = unsound;
         if let Some(why) = why {
@@ -296,15 +296,17 @@ impl Findings {
                         let (bytes, records) = (tile.bytes.clone(), count.records);
                         let lost = Damage::new(DamageKind::UnknownTopic, bytes);
                         let len = told.share_of(&count, lost.lost_bytes);
-                        self.damage.push(lost.of_records(records, None).losing(len));
+                        self.damage.push(
+                            lost.with_records(records, None).with_lost_bytes(len),
+                        );
                     }
                     continue;
                 };
                 let Some(topic) = self.table.topic(entry) else { continue };
                 if undefined.contains(&id) {
                     let odd = Damage::new(DamageKind::Doubtful, tile.bytes.clone());
-                    let odd = odd.of_records(count.records, Some(topic));
-                    self.damage.push(odd.because(UNDEFINED));
+                    let odd = odd.with_records(count.records, Some(topic));
+                    self.damage.push(odd.with_reason(UNDEFINED));
                 }
                 topics.insert(topic);
                 if let Some(child) = derived.child(topic) {
@@ -340,14 +342,14 @@ impl Findings {
             topics,
             streams,
             parts,
-            reach: BTreeMap::new(),
+            time_margins: BTreeMap::new(),
             oldest: None,
             clock: Clock::default(),
             time,
             metadata,
             damage: self.damage,
             remarks: self.remarks,
-            notes: Manifest::note(&notes)?,
+            format_state: Manifest::encode_state(&notes)?,
         };
         Ok((manifest, notes))
     }
@@ -391,7 +393,7 @@ impl Findings {
             let torn = Damage::new(DamageKind::Garbled, bytes);
             let len = len.min(torn.lost_bytes);
             let why = format!("the connection {id}, of {topic:?}, breaks off");
-            self.damage.push(torn.losing(len).because(why));
+            self.damage.push(torn.with_lost_bytes(len).with_reason(why));
         }
     }
 }

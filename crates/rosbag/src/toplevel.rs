@@ -8,7 +8,7 @@ mod tests;
 use std::{fmt, mem, ops::Range, sync::Arc};
 
 use bytes::Bytes;
-use logtool_core::{DamageKind, Result, Source, text};
+use logtool_core::{DamageKind, Result, Source, decode_text};
 
 use crate::{
     chunk::Compression,
@@ -147,7 +147,7 @@ impl Tops {
         let kind = match wire::header(wire::fields(&bytes, frame)) {
             None => return Ok(None),
             Some(Header::Chunk { compression, size }) => {
-                let name = || text(compression).into_owned();
+                let name = || decode_text(compression).into_owned();
                 let compression = Compression::of(compression).ok_or_else(name);
                 TopKind::Chunk(ChunkHead { compression, declared: size })
             }

@@ -199,7 +199,7 @@ impl Traverse {
             visitor.window(Bytes::new(), chunk.at);
             let damage = Damage::new(DamageKind::Index, chunk.at..chunk.data.end);
             let why = if chunk.at < self.start { MISPLACED } else { UNNAMED };
-            visitor.damage(damage.because(why));
+            visitor.damage(damage.with_reason(why));
         }
         Ok(!is_told)
     }

@@ -256,7 +256,7 @@ impl Stretch {
     /// The record that is lost, `len` bytes after the walk has done `used`.
     fn lost(&self, kind: DamageKind, used: u64, len: u64) -> Damage {
         let start = self.base + used;
-        Damage::new(kind, start..start + len).of_records(1, None)
+        Damage::new(kind, start..start + len).with_records(1, None)
     }
 }
 

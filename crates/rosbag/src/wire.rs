@@ -6,7 +6,7 @@
 
 #![deny(clippy::indexing_slicing)]
 
-use logtool_core::{Cut, TimeRange, Timestamp};
+use logtool_core::{ByteReader, TimeRange, Timestamp};
 
 /// What a bag's first line begins with.
 pub(crate) const MAGIC: &[u8] = b"#ROSBAG V";
@@ -130,7 +130,8 @@ impl Frame {
 impl ChunkInfo {
     /// The times of the chunk, if what is said of them can be true.
     pub(crate) fn time(&self) -> Option<TimeRange> {
-        let range = TimeRange::just(self.first).cover(&TimeRange::just(self.last));
+        let range = TimeRange::from_timestamp(self.first)
+            .cover(&TimeRange::from_timestamp(self.last));
         (self.first <= self.last).then_some(range)
     }
 }
@@ -155,7 +156,7 @@ pub(crate) fn version(head: &[u8]) -> Option<Version> {
 /// The frame of the record at the start of `bytes`.
 #[inline]
 pub(crate) fn frame(bytes: &[u8]) -> Framed {
-    let mut cut = Cut::new(bytes);
+    let mut cut = ByteReader::new(bytes);
     let Some(fields_len) = cut.u32().map(|len| len as usize) else {
         return Framed::Partial(4);
     };
@@ -171,19 +172,19 @@ pub(crate) fn frame(bytes: &[u8]) -> Framed {
 /// The fields of the record at the start of `bytes`, of which this is the frame.
 pub(crate) fn fields(bytes: &[u8], frame: Frame) -> Fields<'_> {
     let fields = bytes.get(4..4 + frame.fields_len).unwrap_or_default();
-    Fields { cut: Cut::new(fields), is_broken: false }
+    Fields { cut: ByteReader::new(fields), is_broken: false }
 }
 
 /// Named values, each as `length u32 | name=value`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields<'b> {
-    cut: Cut<'b>,
+    cut: ByteReader<'b>,
     is_broken: bool,
 }
 
 impl<'b> Fields<'b> {
     pub(crate) fn new(bytes: &'b [u8]) -> Self {
-        Self { cut: Cut::new(bytes), is_broken: false }
+        Self { cut: ByteReader::new(bytes), is_broken: false }
     }
 
     /// Whether what was read is not made of fields after all.
@@ -311,7 +312,7 @@ impl<'b> Known<'b> {
 /// have to look.
 #[inline]
 pub(crate) fn usual_message(bytes: &[u8]) -> Option<(u32, Timestamp, Frame)> {
-    let mut cut = Cut::new(bytes.first_chunk::<46>()?);
+    let mut cut = ByteReader::new(bytes.first_chunk::<46>()?);
     let is_usual = cut.bytes(13)? == b"\x26\0\0\0\x09\0\0\0conn=";
     let connection = cut.u32()?;
     let is_usual = is_usual && cut.bytes(17)? == b"\x04\0\0\0op=\x02\x0d\0\0\0time=";
@@ -328,7 +329,7 @@ pub(crate) const INDEX_HEAD: u64 = 4 + 8 + 12 + 13 + 14 + 4;
 pub(crate) fn index_entries(data: &[u8]) -> impl Iterator<Item = (Timestamp, u32)> {
     let (entries, _) = data.as_chunks::<12>();
     entries.iter().filter_map(|entry| {
-        let mut cut = Cut::new(entry);
+        let mut cut = ByteReader::new(entry);
         Some((time_from(cut.u32()?, cut.u32()?), cut.u32()?))
     })
 }
@@ -337,7 +338,7 @@ pub(crate) fn index_entries(data: &[u8]) -> impl Iterator<Item = (Timestamp, u32
 pub(crate) fn chunk_counts(data: &[u8]) -> impl Iterator<Item = (u32, u32)> {
     let (entries, _) = data.as_chunks::<8>();
     entries.iter().filter_map(|entry| {
-        let mut cut = Cut::new(entry);
+        let mut cut = ByteReader::new(entry);
         Some((cut.u32()?, cut.u32()?))
     })
 }
@@ -348,7 +349,7 @@ pub(crate) fn time_from(secs: u32, nanos: u32) -> Timestamp {
 }
 
 fn time_of(value: &[u8]) -> Option<Timestamp> {
-    let mut cut = Cut::new(value);
+    let mut cut = ByteReader::new(value);
     let time = time_from(cut.u32()?, cut.u32()?);
     cut.rest().is_empty().then_some(time)
 }

@@ -22,7 +22,9 @@ pub(crate) mod stamp;
 
 use std::{collections::HashMap, ops::Range};
 
-use logtool_core::{Error, ErrorKind, Output, Place, Queue, Result, Source, Timestamp};
+use logtool_core::{
+    Error, ErrorKind, Output, OutputWriter, Result, Source, TaskQueue, Timestamp,
+};
 
 use crate::{
     chunk::Compression,
@@ -70,14 +72,14 @@ const MAX_DECLARED: usize = 16 << 20;
 /// ```
 #[derive(Debug)]
 pub struct Writer<W> {
-    place: Place<W>,
+    place: OutputWriter<W>,
     options: WriterOptions,
     head: BagHead,
     connections: Vec<Written>,
     /// The connections' places in that list, by their ids.
     by_id: HashMap<u32, usize>,
     filling: Filling,
-    queue: Queue<Result<Packed>>,
+    queue: TaskQueue<Result<Packed>>,
     /// Buffers of chunks that are out.
     spare: Vec<Vec<u8>>,
     chunks: Vec<ChunkInfo>,
@@ -140,13 +142,13 @@ impl<W: Output> Writer<W> {
         let head = head.ok_or_else(|| {
             Error::new(ErrorKind::Malformed, "a bag header that cannot be read")
         })?;
-        let mut writer = Self::starting(Place::new(out, 0), options, head);
+        let mut writer = Self::starting(OutputWriter::new(out, 0), options, head);
         writer.place.put(&[LINE, &bytes].concat())?;
         writer.place.flush()?;
         Ok(writer)
     }
 
-    fn starting(place: Place<W>, options: WriterOptions, head: BagHead) -> Self {
+    fn starting(place: OutputWriter<W>, options: WriterOptions, head: BagHead) -> Self {
         Self {
             place,
             options,
@@ -154,7 +156,7 @@ impl<W: Output> Writer<W> {
             connections: Vec::new(),
             by_id: HashMap::new(),
             filling: Filling::default(),
-            queue: Queue::new(),
+            queue: TaskQueue::new(),
             spare: Vec::new(),
             chunks: Vec::new(),
             index_order: encode::INDEX_ORDER,
@@ -332,7 +334,7 @@ impl<W: Output> Writer<W> {
         let name = self.options.compression.name();
         let at = self.place.at();
         self.place.put(&encode::chunk_head(name, size, packed_len))?;
-        self.place.give(&mut bytes)?;
+        self.place.write_owned(&mut bytes)?;
         self.place.put(&told.index)?;
         self.place.flush()?;
         self.use_again(bytes);

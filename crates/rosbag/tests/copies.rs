@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, io::Cursor, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Damage, DamageKind, ErrorKind, Extract, Findings, Format as _, Log as _,
+    Block, Damage, DamageKind, ErrorKind, Findings, Format as _, Log as _, LogSlice,
     Selection, Timestamp, WriteOptions,
 };
 use logtool_rosbag::{
@@ -60,7 +60,8 @@ fn rewritten(log: &RosbagLog) -> Vec<u8> {
 /// The same, and what the writer remarks.
 fn rewritten_with(log: &RosbagLog, options: &WriteOptions) -> (Vec<u8>, Vec<String>) {
     let mut out = Cursor::new(Vec::new());
-    let extract = Extract { manifest: log.manifest(), selection: Selection::default() };
+    let extract =
+        LogSlice { manifest: log.manifest(), selection: Selection::default() };
     let sink = FORMAT.writer(Box::new(&mut out), &[extract], options).unwrap();
     let remarks = sink.remarks();
     sink.finish().unwrap();

@@ -91,7 +91,9 @@ fn points_have_the_columns_of_their_messages_also_in_a_resumed_log() {
 
     let manifest = Arc::new(log.manifest().clone());
     let source = Arc::new(bytes.clone());
-    let again = RosbagLog::resume(source, manifest, RosbagOptions::default()).unwrap();
+    let again =
+        RosbagLog::open_with_manifest(source, manifest, RosbagOptions::default())
+            .unwrap();
     assert_eq!(table(&again, points), (names.to_owned(), 20 * 24));
 }
 

@@ -12,7 +12,7 @@ use std::{io::Cursor, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, DamageKind, ErrorKind, Extract, Format as _, Log as _, Manifest, Part,
+    Block, DamageKind, ErrorKind, Format as _, Log as _, LogSlice, Manifest, Part,
     RecordSink, Result, Selection, TimeRange, Timestamp, TopicOrigin, TopicSet,
     WriteOptions, conformance,
 };
@@ -74,7 +74,7 @@ fn sink<'o>(
     selection: &Selection,
     options: &WriteOptions,
 ) -> Box<dyn RecordSink + 'o> {
-    let extract = Extract { manifest: log.manifest(), selection: selection.clone() };
+    let extract = LogSlice { manifest: log.manifest(), selection: selection.clone() };
     FORMAT.writer(Box::new(out), &[extract], options).unwrap()
 }
 
@@ -109,7 +109,7 @@ fn extract(
         });
         let records = match is_damaged {
             true => None,
-            false => sink.copy(0, &part, &**log.source()).unwrap(),
+            false => sink.copy_part_verbatim(0, &part, &**log.source()).unwrap(),
         };
         match records {
             Some(records) => copied += records,
@@ -181,12 +181,19 @@ fn a_part_of_several_chunks_is_copied_and_none_that_is_not_made_of_chunks() {
         ];
         for bytes in odd {
             let part = Part { bytes, ..whole.clone() };
-            assert_eq!(sink.copy(0, &part, &**log.source()).unwrap(), None, "{part:?}");
+            assert_eq!(
+                sink.copy_part_verbatim(0, &part, &**log.source()).unwrap(),
+                None,
+                "{part:?}"
+            );
         }
         let records = read(&log, &all).len() as u64;
-        assert_eq!(sink.copy(0, whole, &**log.source()).unwrap(), Some(records));
         assert_eq!(
-            sink.copy(1, whole, &**log.source()).unwrap_err().kind(),
+            sink.copy_part_verbatim(0, whole, &**log.source()).unwrap(),
+            Some(records)
+        );
+        assert_eq!(
+            sink.copy_part_verbatim(1, whole, &**log.source()).unwrap_err().kind(),
             ErrorKind::NoSuch
         );
         sink.finish().unwrap();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Format, Likeness, Log, Manifest, OpenOptions, Result, Selection, Source,
-    conformance,
+    Block, Format, Log, Manifest, MatchConfidence, OpenOptions, Result, Selection,
+    Source, conformance,
 };
 use logtool_rosbag::{FORMAT, RosbagLog, RosbagOptions, Survey};
 
@@ -24,8 +24,8 @@ impl Format for Surveyed {
         FORMAT.name()
     }
 
-    fn likeness(&self, name: &str, head: &[u8]) -> Likeness {
-        FORMAT.likeness(name, head)
+    fn probe(&self, name: &str, head: &[u8]) -> MatchConfidence {
+        FORMAT.probe(name, head)
     }
 
     fn open(
@@ -37,13 +37,13 @@ impl Format for Surveyed {
         Ok(Box::new(RosbagLog::open(source, options)?))
     }
 
-    fn resume(
+    fn open_with_manifest(
         &self,
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Box<dyn Log>> {
-        FORMAT.resume(source, manifest, options)
+        FORMAT.open_with_manifest(source, manifest, options)
     }
 }
 

@@ -47,7 +47,7 @@ fn read(bytes: &[u8], options: RosbagOptions) -> Read {
     let source = Arc::new(Bytes::copy_from_slice(bytes));
     let log = RosbagLog::open(source, options).unwrap();
     // Points are rows beside the messages that they are from.
-    let topics = log.manifest().logged();
+    let topics = log.manifest().logged_topics();
     let (all, mut block) =
         (Selection { topics, ..Selection::default() }, Block::default());
     let (mut records, mut damage) = (0, Vec::new());

@@ -300,7 +300,7 @@ fn a_list_of_a_type_without_fields_is_in_no_column_and_remarked_on() {
         ["time", "v"]
     );
     let remarks = log.manifest().remarks.join("; ");
-    assert!(remarks.contains("how many elements b.e has is in no column"), "{remarks}");
+    assert!(remarks.contains("the length of b.e is in no column"), "{remarks}");
 }
 
 #[test]

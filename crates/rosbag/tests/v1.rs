@@ -6,7 +6,7 @@ use std::{io::Cursor, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Damage, DamageKind, Extract, Format as _, Log as _, Selection, WriteOptions,
+    Block, Damage, DamageKind, Format as _, Log as _, LogSlice, Selection, WriteOptions,
 };
 use logtool_rosbag::{Connection, FORMAT, RosbagLog, RosbagOptions};
 
@@ -171,7 +171,8 @@ fn publishers_and_latching_are_kept_also_in_a_copy() {
     assert_eq!(log.manifest().topics[0].latched.len(), 1);
 
     let mut out = Cursor::new(Vec::new());
-    let extract = Extract { manifest: log.manifest(), selection: Selection::default() };
+    let extract =
+        LogSlice { manifest: log.manifest(), selection: Selection::default() };
     let options = WriteOptions::default();
     let mut sink = FORMAT.writer(Box::new(&mut out), &[extract], &options).unwrap();
     let (all, mut block) = (Selection::default(), Block::default());

@@ -164,7 +164,7 @@ impl Derived {
         };
         match one.derivation.what {
             What::Points(_) if selection.wants(id, time) => {
-                block.push_of(id, stream, time, payload);
+                block.push_from_stream(id, stream, time, payload);
             }
             What::Packets if selection.topics.contains(id) => {
                 let (bytes, start) = (block.bytes().clone(), payload.start);
@@ -172,7 +172,7 @@ impl Derived {
                 packets_of(message, one.derivation.encoding, time, |time, packet| {
                     if selection.time.contains(time) {
                         let packet = start + packet.start..start + packet.end;
-                        block.push_of(id, stream, time, packet);
+                        block.push_from_stream(id, stream, time, packet);
                     }
                 });
             }

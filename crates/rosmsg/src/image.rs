@@ -17,7 +17,9 @@ mod yuv;
 
 use std::borrow::Cow;
 
-use logtool_core::{DamageKind, Error, ErrorKind, Result, Timestamp, Topic, text};
+use logtool_core::{
+    DamageKind, Error, ErrorKind, Result, Timestamp, Topic, decode_text,
+};
 use logtool_protobuf::{CompressedImage, PixelImage};
 
 use crate::{
@@ -118,7 +120,7 @@ fn raw(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
     let mut cut = FieldCut::new(payload, encoding)?;
     let header = cut.header()?;
     let (height, width) = (cut.u32()?, cut.u32()?);
-    let name = text(cut.text()?);
+    let name = decode_text(cut.text()?);
     let is_big = cut.u8()? != 0;
     let step = cut.u32()?;
     let data = cut.numbers(1)?;
@@ -129,7 +131,7 @@ fn raw(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
 fn compressed(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
     let mut cut = FieldCut::new(payload, encoding)?;
     let header = cut.header()?;
-    let format = text(cut.text()?);
+    let format = decode_text(cut.text()?);
     let data = cut.numbers(1)?;
     let content = file(&format, Cow::Borrowed(data));
     Some(message(header, format, content, cut.surplus()))
@@ -140,7 +142,7 @@ fn foxglove_raw(payload: &[u8]) -> Option<ImageMessage<'_>> {
     let told = PixelImage::parse(payload)?;
     let PixelImage { width, height, step, data, .. } = told;
     let header = Header { stamp: told.nanos, frame: told.frame_id };
-    let name = text(told.encoding);
+    let name = decode_text(told.encoding);
     let encoding = name.clone();
     let image = RawImage { width, height, encoding, is_big: false, step, data };
     Some(message(header, name, pixels(image), 0))
@@ -150,7 +152,7 @@ fn foxglove_raw(payload: &[u8]) -> Option<ImageMessage<'_>> {
 fn foxglove_compressed(payload: &[u8]) -> Option<ImageMessage<'_>> {
     let told = CompressedImage::parse(payload)?;
     let header = Header { stamp: told.nanos, frame: told.frame_id };
-    let format = text(told.format);
+    let format = decode_text(told.format);
     let content = file(&format, Cow::Borrowed(told.data));
     Some(message(header, format, content, 0))
 }
@@ -191,7 +193,7 @@ fn message<'m>(
 ) -> ImageMessage<'m> {
     ImageMessage {
         stamp: Timestamp::from_nanos(header.stamp),
-        frame_id: text(header.frame),
+        frame_id: decode_text(header.frame),
         encoding,
         content,
         surplus,

@@ -18,7 +18,7 @@ mod tests;
 
 use std::{fmt, sync::Arc};
 
-use logtool_core::{Layout, Messages, Result, Run, Translate};
+use logtool_core::{Layout, MessageBuffer, Result, Run, Translate};
 
 use crate::{definition::Definition, layout::program::Program};
 
@@ -75,7 +75,7 @@ impl LayoutMessages {
 }
 
 impl Translate for LayoutMessages {
-    fn translate(&mut self, run: Run<'_>, messages: &mut Messages) -> Result<()> {
+    fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()> {
         messages.each(run, |payload, out| self.put(payload, out));
         Ok(())
     }

@@ -16,7 +16,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 const BLOCK_BYTES: usize = 256 << 10;
 
 /// Writes of at least this size bypass the block: copying them would cost more than it saves.
-/// Buffers whose ownership is passed with [`Output::give`] are queued without a copy instead.
+/// Buffers whose ownership is passed with [`Output::write_owned`] are queued without a copy instead.
 const DIRECT_BYTES: usize = 96 << 10;
 
 /// Another thread is asked to write once this many bytes are queued. Waking a thread for fewer
@@ -31,7 +31,7 @@ const MAX_QUEUED_BYTES: usize = 3 << 20;
 /// next bytes.
 ///
 /// The caller never waits for a task that has not started. It writes blocks itself if more than
-/// 3 MiB are queued. It also writes long data itself that was not passed with [`Output::give`], or
+/// 3 MiB are queued. It also writes long data itself that was not passed with [`Output::write_owned`], or
 /// was passed while all other threads are busy. In a pool of one thread, each call writes
 /// directly. A write error is returned by a later call, at the latest by
 /// [`finish`](Self::finish); flushing does not wait for queued blocks. Dropping the writer
@@ -235,7 +235,7 @@ impl<F: Write + Seek + Send + 'static> Write for BackgroundWriter<F> {
 }
 
 impl<F: Write + Seek + Send + 'static> Output for BackgroundWriter<F> {
-    fn give(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+    fn write_owned(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
         let is_short = bytes.len() < DIRECT_BYTES;
         // If no thread has started the spawned task, all threads have other work. A long buffer
         // is then written here, while it is still in the caches of this core.

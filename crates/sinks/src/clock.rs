@@ -3,12 +3,12 @@
 use arrow_array::{Array as _, ArrayRef, cast::AsArray as _, types::*};
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, Field, TimeUnit};
-use logtool_core::TIME_UNIT;
+use logtool_core::TIME_UNIT_KEY;
 
 /// The text form of the times of a column.
 ///
 /// It follows from the type of the column and from the time unit of the log format, which is
-/// in the metadata [`TIME_UNIT`]. Each time is written exactly.
+/// in the metadata [`TIME_UNIT_KEY`]. Each time is written exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimeForm {
     /// An integer that counts units of `divisor` nanoseconds.
@@ -21,7 +21,7 @@ impl TimeForm {
     /// Returns the form for `field`, or `None` if it is not a column of times.
     pub(crate) fn for_field(field: &Field) -> Option<Self> {
         let DataType::Timestamp(unit, zone) = field.data_type() else { return None };
-        let unit = match field.metadata().get(TIME_UNIT).map(String::as_str) {
+        let unit = match field.metadata().get(TIME_UNIT_KEY).map(String::as_str) {
             Some("us") => TimeUnit::Microsecond,
             Some("ns") => TimeUnit::Nanosecond,
             _ => *unit,

@@ -1,12 +1,12 @@
 //! Writes the tables of logtool: CSV, JSON Lines, Arrow IPC, Parquet; points as PCD, PLY,
 //! KITTI, LAS and LAZ; tracks as KML, GPX and GeoJSON; arrays for NumPy and MATLAB.
 //!
-//! A sink receives the record batches of [`logtool_core::to_tables`], and writes one file for
+//! A sink receives the record batches of [`logtool_core::export_tables`], and writes one file for
 //! each topic; [`FileNames`] chooses the names. All files of a run belong to one [`Outputs`]:
 //! they appear when all of them are complete, or not at all.
 //!
 //! ```no_run
-//! # use logtool_core::{Log, Result, TableJob, to_tables};
+//! # use logtool_core::{Log, Result, TableJob, export_tables};
 //! use logtool_sinks::{CsvOptions, CsvSink, Existing, FileNames, NameStyle, Outputs};
 //!
 //! # fn convert(log: &dyn Log, job: &TableJob<'_>) -> Result<()> {
@@ -14,7 +14,7 @@
 //! let style = NameStyle::Prefixed("flight".to_owned());
 //! let names = FileNames::new(style, &log.manifest().topics);
 //! let sink = CsvSink::new(outputs.clone(), names, CsvOptions::default());
-//! to_tables(log, job, &sink)?;
+//! export_tables(log, job, &sink)?;
 //! let written = outputs.commit()?;
 //! # Ok(())
 //! # }

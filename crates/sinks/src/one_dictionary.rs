@@ -8,7 +8,7 @@ use arrow_array::{
     types::Int32Type,
 };
 use arrow_schema::{DataType, Field, FieldRef, Schema};
-use logtool_core::{Error, ErrorKind, NAMES, Result};
+use logtool_core::{Error, ErrorKind, Result, VALUE_NAMES_KEY};
 
 use crate::error::from_arrow;
 
@@ -25,7 +25,7 @@ enum DictionaryChange {
     Fields(Vec<DictionaryChange>),
 }
 
-/// Gives all batches of a table the dictionaries that the metadata [`NAMES`] declares. Batches
+/// Gives all batches of a table the dictionaries that the metadata [`VALUE_NAMES_KEY`] declares. Batches
 /// that contain rows of several others have different dictionaries.
 #[derive(Debug)]
 pub(crate) struct OneDictionary {
@@ -72,7 +72,11 @@ impl DictionaryChange {
     }
 
     fn from_metadata(field: &Field) -> Result<Self> {
-        let names = field.metadata().get(NAMES).map(String::as_str).unwrap_or_default();
+        let names = field
+            .metadata()
+            .get(VALUE_NAMES_KEY)
+            .map(String::as_str)
+            .unwrap_or_default();
         let names: Vec<String> = serde_json::from_str(names).map_err(|err| {
             let what = format!("column {:?} does not declare its names", field.name());
             Error::new(ErrorKind::Unsupported, what).from_source(err)

@@ -1,7 +1,7 @@
 //! Formats many rows as text on all threads.
 
 use arrow_array::RecordBatch;
-use logtool_core::{Queue, Result};
+use logtool_core::{Result, TaskQueue};
 
 /// The number of values of a slice: formatting them takes a fraction of a millisecond, and their
 /// text stays in the cache until it is written.
@@ -25,7 +25,7 @@ pub(crate) fn format_in_parallel<E: Send + 'static>(
     if threads < 2 || batch.num_rows() < 2 * rows {
         return Ok(false);
     }
-    let mut queue: Queue<Result<E>> = Queue::of(2 * threads + 2);
+    let mut queue: TaskQueue<Result<E>> = TaskQueue::with_width(2 * threads + 2);
     let mut finish = |encoder: Result<E>, encoders: &mut Vec<E>| -> Result<()> {
         let mut encoder = encoder?;
         append(&mut encoder)?;

@@ -9,7 +9,7 @@ use arrow_array::{
     types::Int32Type,
 };
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use logtool_core::{NAMES, TableSink, Topic, time_field};
+use logtool_core::{TableSink, Topic, VALUE_NAMES_KEY, time_field};
 
 use crate::{FileNames, NameStyle};
 
@@ -62,7 +62,7 @@ pub(crate) fn labels(
     rows.iter().for_each(|row| labels.append_option(*row));
     let (field, column) = column(name, Arc::new(labels.finish()));
     let all = serde_json::to_string(all).unwrap();
-    (field.with_metadata([(NAMES.to_owned(), all)].into()), column)
+    (field.with_metadata([(VALUE_NAMES_KEY.to_owned(), all)].into()), column)
 }
 
 /// Two rows of one column of each kind: numbers, booleans, strings, labels, lists, structs.

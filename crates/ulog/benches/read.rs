@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use divan::{Bencher, counter::BytesCount};
 use logtool_core::{
-    Block, Columns, Extract, Format as _, Log, OpenOptions, Selection, Source,
+    Block, Columns, Format as _, Log, LogSlice, OpenOptions, Selection, Source,
     TopicSort, View, WriteOptions,
 };
 use logtool_ulog::{FORMAT, UlogLog};
@@ -23,13 +23,13 @@ fn log() -> Bytes {
     let log = UlogLog::open(Arc::new(small), OpenOptions::default()).unwrap();
     let all = Selection::default();
     let mut out = std::io::Cursor::new(Vec::new());
-    let extract = Extract { manifest: log.manifest(), selection: all.clone() };
+    let extract = LogSlice { manifest: log.manifest(), selection: all.clone() };
     let options = WriteOptions::default();
     let mut writer = FORMAT.writer(Box::new(&mut out), &[extract], &options).unwrap();
     for _ in 0..100 {
         for part in log.manifest().plan(&all, u64::MAX) {
             let mut cursor = log.read(&part, &all).unwrap();
-            logtool_core::drain(&mut *cursor, &mut *writer).unwrap();
+            logtool_core::copy_records(&mut *cursor, &mut *writer).unwrap();
         }
     }
     writer.finish().unwrap();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    Block, Cursor, Damage, DamageKind, NextGap, Result, Selection, Step, Timestamp,
-    TopicId, Walk,
+    Block, Cursor, Damage, DamageKind, DamagedRangeCursor, RecordScanner, Result,
+    ScanStep, Selection, Timestamp, TopicId,
 };
 
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 
 /// Reads one part of a ULog.
 pub(crate) struct UlogCursor {
-    walk: Walk,
+    walk: RecordScanner,
     reader: Reader,
 }
 
@@ -32,7 +32,7 @@ struct Reader {
     wanted: Vec<Wanted>,
     /// The next declaration and the next gap that the walk will come to.
     declaration: usize,
-    gap: NextGap,
+    gap: DamagedRangeCursor,
 }
 
 /// What is wanted of the records of a topic.
@@ -58,7 +58,7 @@ impl UlogCursor {
     /// A cursor that walks `walk`. The `streams` are as the notes' declarations left
     /// them, but for what ids stand for.
     pub(crate) fn new(
-        walk: Walk,
+        walk: RecordScanner,
         notes: Arc<Notes>,
         mut streams: Streams,
         part: Option<usize>,
@@ -78,7 +78,7 @@ impl UlogCursor {
             messages: wants(built_in.messages),
             events: built_in.events.filter(|topic| wants(*topic)),
         };
-        let gap = NextGap::new(&notes.gaps, at);
+        let gap = DamagedRangeCursor::new(&notes.gaps, at);
         let wants_events = wants.messages || wants.events.is_some();
         let wanted = (0..).map(TopicId).take(streams.len()).map(|topic| {
             let itself = selection.topics.contains(topic);
@@ -132,26 +132,32 @@ impl Reader {
 
     /// Looks at the message at `used` of `bytes`, which lies at `at` of the file.
     #[inline]
-    fn step(&mut self, block: &mut Block, at: u64, bytes: &[u8], used: usize) -> Step {
+    fn step(
+        &mut self,
+        block: &mut Block,
+        at: u64,
+        bytes: &[u8],
+        used: usize,
+    ) -> ScanStep {
         if let Some(gap) = self.gap.step(&self.notes.gaps, at) {
             return gap;
         }
         let rest = bytes.get(used..).unwrap_or_default();
         let Some((size, kind)) = wire::header(rest) else {
-            return Step::Partial { len: wire::HEADER_LEN };
+            return ScanStep::Partial { len: wire::HEADER_LEN };
         };
         let len = wire::HEADER_LEN + size;
         let Some(payload) = rest.get(wire::HEADER_LEN..len) else {
-            return Step::Partial { len };
+            return ScanStep::Partial { len };
         };
         if kind != kind::DATA {
             self.other(block, at, used, kind, payload);
-            return Step::Whole { len };
+            return ScanStep::Whole { len };
         }
         let Some((id, record)) = wire::data(payload) else {
             let lost = Damage::new(DamageKind::Undecodable, at..at + len as u64);
-            block.report(lost.of_records(1, None));
-            return Step::Whole { len };
+            block.report(lost.with_records(1, None));
+            return ScanStep::Whole { len };
         };
         match self.streams.datum(id, record) {
             Ok(datum) => {
@@ -172,10 +178,10 @@ impl Reader {
                     NoDatum::Misfit(topic) => (DamageKind::Undecodable, Some(topic)),
                 };
                 let lost = Damage::new(kind, at..at + len as u64);
-                block.report(lost.of_records(1, topic));
+                block.report(lost.with_records(1, topic));
             }
         }
-        Step::Whole { len }
+        ScanStep::Whole { len }
     }
 
     /// A data message that is an event: the range is that of it from its type on.
@@ -252,5 +258,5 @@ impl Reader {
 
 fn misfit(block: &mut Block, at: u64, payload: &[u8]) {
     let bytes = at..at + (wire::HEADER_LEN + payload.len()) as u64;
-    block.report(Damage::new(DamageKind::Undecodable, bytes).of_records(1, None));
+    block.report(Damage::new(DamageKind::Undecodable, bytes).with_records(1, None));
 }

@@ -53,7 +53,7 @@ pub(crate) fn read(source: &dyn Source, options: OpenOptions) -> Result<Opening>
     };
     let lost = wire::file_header(&head).is_none().then(|| {
         let lost = Damage::new(DamageKind::Garbled, 0..start as u64);
-        lost.because("the header is lost, and with it when logging started")
+        lost.with_reason("the header is lost, and with it when logging started")
     });
     // Offsets in the flag bits count from the header.
     let missing = (wire::FILE_HEADER_LEN - start) as u64;

@@ -3,8 +3,8 @@
 use std::{io::BufWriter, sync::Arc};
 
 use logtool_core::{
-    Code, Extract, Format, Likeness, Log, Manifest, OpenOptions, Output, RecordSink,
-    Result, Source, WriteOptions,
+    Code, Format, Log, LogSlice, Manifest, MatchConfidence, OpenOptions, Output,
+    RecordSink, Result, Source, WriteOptions,
 };
 
 use crate::{
@@ -24,18 +24,18 @@ impl Format for Ulog {
         FORMAT_NAME
     }
 
-    fn likeness(&self, _name: &str, head: &[u8]) -> Likeness {
+    fn probe(&self, _name: &str, head: &[u8]) -> MatchConfidence {
         // An encrypted log is one too: opening it says what to do.
         match head.starts_with(&wire::MAGIC)
             || head.starts_with(wire::ENCRYPTED_MAGIC)
             || recovery::without_header(head).is_some()
         {
-            true => Likeness::Certain,
-            false => Likeness::No,
+            true => MatchConfidence::Certain,
+            false => MatchConfidence::No,
         }
     }
 
-    fn is_walked(&self) -> bool {
+    fn requires_full_scan(&self) -> bool {
         true
     }
 
@@ -47,13 +47,13 @@ impl Format for Ulog {
         Ok(Box::new(UlogLog::open(source, options)?))
     }
 
-    fn resume(
+    fn open_with_manifest(
         &self,
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Box<dyn Log>> {
-        Ok(Box::new(UlogLog::resume(source, manifest, options)?))
+        Ok(Box::new(UlogLog::open_with_manifest(source, manifest, options)?))
     }
 
     fn codes(&self) -> &'static [&'static Code] {
@@ -63,7 +63,7 @@ impl Format for Ulog {
     fn writer<'w>(
         &self,
         out: Box<dyn Output + 'w>,
-        extracts: &[Extract<'_>],
+        extracts: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
         Ok(Box::new(UlogSink::new(

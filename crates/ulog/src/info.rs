@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{Cut, FieldRole, Layout, LayoutKind, Primitive, Value, text};
+use logtool_core::{
+    ByteReader, FieldRole, Layout, LayoutKind, Primitive, Value, decode_text,
+};
 
 use crate::formats;
 
@@ -26,7 +28,7 @@ pub(crate) fn join(value: &mut Value, next: Value) {
 
 /// Returns the text that all parts of `value` are: a character may be cut between two parts.
 pub(crate) fn joined(value: Value) -> Value {
-    Value::Text(text(&as_bytes(value)).into_owned())
+    Value::Text(decode_text(&as_bytes(value)).into_owned())
 }
 
 /// Whether `bytes` are a text that is not UTF-8, which is read as Latin-1.
@@ -104,7 +106,7 @@ fn typed(type_name: &str, bytes: &[u8]) -> Option<Value> {
 /// Returns one value of `primitive`, or a list of them.
 fn primitives(primitive: Primitive, is_array: bool, bytes: &[u8]) -> Option<Value> {
     if primitive == Primitive::Char {
-        return Some(Value::Text(text(bytes).into_owned()));
+        return Some(Value::Text(decode_text(bytes).into_owned()));
     }
     let size = primitive.size() as usize;
     match is_array {
@@ -121,7 +123,7 @@ fn primitives(primitive: Primitive, is_array: bool, bytes: &[u8]) -> Option<Valu
 }
 
 fn scalar(primitive: Primitive, bytes: &[u8]) -> Option<Value> {
-    let mut cut = Cut::new(bytes);
+    let mut cut = ByteReader::new(bytes);
     Some(match primitive {
         Primitive::I8 => Value::Int((cut.u8()? as i8).into()),
         Primitive::I16 => Value::Int((cut.u16()? as i16).into()),
@@ -134,7 +136,7 @@ fn scalar(primitive: Primitive, bytes: &[u8]) -> Option<Value> {
         Primitive::F32 => Value::Float(cut.f32()?),
         Primitive::F64 => Value::Double(f64::from_bits(cut.u64()?)),
         Primitive::Bool => Value::Bool(cut.u8()? != 0),
-        Primitive::Char => Value::Text(text(bytes).into_owned()),
+        Primitive::Char => Value::Text(decode_text(bytes).into_owned()),
     })
 }
 

@@ -36,12 +36,12 @@ impl UlogLog {
     ///
     /// # Errors
     /// `Malformed` if the manifest is none of a ULog.
-    pub fn resume(
+    pub fn open_with_manifest(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Self> {
-        let notes: Notes = manifest.noted(FORMAT_NAME)?;
+        let notes: Notes = manifest.decode_state(FORMAT_NAME)?;
         Ok(Self::new(source, manifest, notes, options))
     }
 

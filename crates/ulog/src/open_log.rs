@@ -6,8 +6,8 @@ use std::{
 };
 
 use logtool_core::{
-    Layout, Manifest, OpenOptions, Part, Selection, Source, TopicId, TopicSet, Value,
-    Walk,
+    Layout, Manifest, OpenOptions, Part, RecordScanner, Selection, Source, TopicId,
+    TopicSet, Value,
 };
 
 use crate::{
@@ -82,7 +82,8 @@ impl Opened {
         let starts = &self.manifest.parts;
         let index =
             starts.binary_search_by_key(&part.bytes.start, |p| p.bytes.start).ok();
-        let walk = Walk::new(self.source.clone(), part.bytes.clone(), self.options);
+        let walk =
+            RecordScanner::new(self.source.clone(), part.bytes.clone(), self.options);
         let built_in = &self.notes.built_in;
         let wants_words = selection.topics.contains(built_in.messages)
             || built_in.events.is_some_and(|topic| selection.topics.contains(topic));

@@ -9,7 +9,7 @@ use std::{
 };
 
 use arrow_schema::SchemaRef;
-use logtool_core::{ColumnRoom, Layout, LayoutKind, Timestamp, TopicId, raw_schema};
+use logtool_core::{ColumnBudget, Layout, LayoutKind, Timestamp, TopicId, raw_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -43,7 +43,7 @@ pub(crate) struct Registry {
     by_name: HashMap<(String, u8), TopicId>,
     /// How often each type was defined anew.
     versions: HashMap<String, u32>,
-    room: ColumnRoom,
+    room: ColumnBudget,
     /// The last topic of each type.
     last_of_type: HashMap<String, usize>,
     /// By what the topics are known, and how often that was taken already.

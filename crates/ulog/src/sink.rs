@@ -10,7 +10,7 @@ mod types;
 use std::io::Write;
 
 use logtool_core::{
-    Error, ErrorKind, Extract, Record, RecordSink, Result, Source, WriteOptions,
+    Error, ErrorKind, LogSlice, Record, RecordSink, Result, Source, WriteOptions,
 };
 
 use crate::{
@@ -45,7 +45,7 @@ impl<W: Write + Send> UlogSink<W> {
     /// `options` that a ULog cannot follow.
     pub(crate) fn new(
         out: W,
-        extracts: &[Extract<'_>],
+        extracts: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
         let unsupported = |what: &'static str| Error::new(ErrorKind::Unsupported, what);

@@ -298,7 +298,7 @@ impl Survey {
             Err(NoDatum::Unknown) => {
                 let bytes = at..at + len as u64;
                 let lost =
-                    Damage::new(DamageKind::UnknownTopic, bytes).of_records(1, None);
+                    Damage::new(DamageKind::UnknownTopic, bytes).with_records(1, None);
                 self.lost_record(rest, len, lost)
             }
         }
@@ -313,7 +313,7 @@ impl Survey {
         topic: Option<TopicId>,
     ) -> Option<usize> {
         let bytes = at..at + len as u64;
-        let lost = Damage::new(DamageKind::Undecodable, bytes).of_records(1, topic);
+        let lost = Damage::new(DamageKind::Undecodable, bytes).with_records(1, topic);
         self.lost_record(rest, len, lost)
     }
 

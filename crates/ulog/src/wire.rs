@@ -6,7 +6,7 @@
 
 #![deny(clippy::indexing_slicing)]
 
-use logtool_core::Cut;
+use logtool_core::ByteReader;
 
 /// The first bytes of every ULog.
 pub(crate) const MAGIC: [u8; 7] = [0x55, 0x4c, 0x6f, 0x67, 0x01, 0x12, 0x35];
@@ -85,7 +85,7 @@ pub(crate) struct LoggedString<'b> {
 
 /// The header of the file at the start of `bytes`.
 pub(crate) fn file_header(bytes: &[u8]) -> Option<FileHeader> {
-    let mut cut = Cut::new(bytes);
+    let mut cut = ByteReader::new(bytes);
     if cut.bytes(MAGIC.len())? != MAGIC {
         return None;
     }
@@ -101,7 +101,7 @@ pub(crate) fn header(bytes: &[u8]) -> Option<(usize, u8)> {
 
 /// The payload of a flag bits message. Bytes beyond the known ones are ignored.
 pub(crate) fn flag_bits(payload: &[u8]) -> Option<FlagBits> {
-    let mut cut = Cut::new(payload);
+    let mut cut = ByteReader::new(payload);
     let compatible = *cut.bytes(8)?.first_chunk()?;
     let incompatible = *cut.bytes(8)?.first_chunk()?;
     let appended = [cut.u64()?, cut.u64()?, cut.u64()?];
@@ -116,7 +116,7 @@ pub(crate) fn format(payload: &[u8]) -> Option<(&str, &str)> {
 
 /// The payload of an information or parameter message.
 pub(crate) fn keyed(payload: &[u8]) -> Option<Keyed<'_>> {
-    let mut cut = Cut::new(payload);
+    let mut cut = ByteReader::new(payload);
     let key_len = cut.u8()?;
     let key = str::from_utf8(cut.bytes(key_len.into())?).ok()?;
     let (type_name, name) = key.split_once(' ')?;
@@ -133,7 +133,7 @@ pub(crate) fn flagged_keyed(payload: &[u8]) -> Option<(u8, Keyed<'_>)> {
 
 /// The payload of a subscription message.
 pub(crate) fn subscription(payload: &[u8]) -> Option<Subscription<'_>> {
-    let mut cut = Cut::new(payload);
+    let mut cut = ByteReader::new(payload);
     let (instance, id) = (cut.u8()?, cut.u16()?);
     let name = str::from_utf8(cut.rest()).ok()?;
     (!name.is_empty()).then_some(Subscription { instance, id, name })
@@ -148,7 +148,7 @@ pub(crate) fn data(payload: &[u8]) -> Option<(u16, &[u8])> {
 
 /// The payload of a logged string, plain or tagged as `kind` says.
 pub(crate) fn logged_string(kind: u8, payload: &[u8]) -> Option<LoggedString<'_>> {
-    let mut cut = Cut::new(payload);
+    let mut cut = ByteReader::new(payload);
     let level = cut.u8()?;
     let tag = match kind {
         kind::TAGGED_STRING => Some(cut.u16()?),
@@ -159,7 +159,7 @@ pub(crate) fn logged_string(kind: u8, payload: &[u8]) -> Option<LoggedString<'_>
 
 /// The payload of a dropout: how long it was, in milliseconds.
 pub(crate) fn dropout(payload: &[u8]) -> Option<u16> {
-    Cut::new(payload).u16()
+    ByteReader::new(payload).u16()
 }
 
 #[cfg(test)]

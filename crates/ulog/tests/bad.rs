@@ -212,7 +212,11 @@ fn many_small_counters_are_not_noted_for_every_part() {
         .map(|index| data((index % 50_000) as u16, &index.to_le_bytes()));
     let log = open(file(formats.chain(topics).chain(records)));
     assert_eq!(log.manifest().damage, []);
-    assert!(log.manifest().notes.len() < 30 << 20, "{}", log.manifest().notes.len());
+    assert!(
+        log.manifest().format_state.len() < 30 << 20,
+        "{}",
+        log.manifest().format_state.len()
+    );
 }
 
 /// A source that counts what is read of it.

@@ -16,7 +16,7 @@ mod utc_check;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use logtool_core::{Columns, Reach, Result, Topic, TopicOrigin};
+use logtool_core::{Columns, Result, TimeMargin, Topic, TopicOrigin};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -167,7 +167,7 @@ impl Lidar {
     /// record of its packet. This is nearly the duration of a packet. It is half an hour
     /// longer if points have the times of the lidar's own clock, because that clock may
     /// contradict the clock of the log.
-    pub fn reach(&self) -> Reach {
+    pub fn reach(&self) -> TimeMargin {
         let blanked = self
             .points
             .blanked
@@ -177,7 +177,7 @@ impl Lidar {
             TimeSource::Record => packet,
             TimeSource::Sensor { .. } => packet + HOUR.unsigned_abs() / 2,
         };
-        Reach { before: nanos, after: nanos }
+        TimeMargin { before: nanos, after: nanos }
     }
 
     /// Returns how the points are made, as metadata for outputs.

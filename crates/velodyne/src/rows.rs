@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use logtool_core::{
     Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Record, Result, Run,
-    forget_times, time_array, time_field,
+    discard_times, time_array, time_field,
 };
 
 /// Builders of the columns of some records, without the time.
@@ -80,7 +80,7 @@ impl<R: Rows> Decoder for RowsDecoder<R> {
                     self.times.extend(std::iter::repeat_n(time, count));
                 }
                 Err(kind) => {
-                    record.undecodable().as_kind(kind).add_to(damage);
+                    record.undecodable().with_kind(kind).add_to(damage);
                 }
             }
         }
@@ -98,8 +98,8 @@ impl<R: Rows> Decoder for RowsDecoder<R> {
         })
     }
 
-    fn forget(&mut self) -> Result<()> {
-        forget_times(&mut self.times);
+    fn discard_rows(&mut self) -> Result<()> {
+        discard_times(&mut self.times);
         drop(self.rows.finish());
         Ok(())
     }

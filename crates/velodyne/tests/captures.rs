@@ -15,7 +15,7 @@ use std::{collections::BTreeMap, ops::Range, path::Path, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, DamageKind, Error, ErrorKind, Extract, Format, Log, OpenOptions, Selection,
+    Block, DamageKind, Error, ErrorKind, Format, Log, LogSlice, OpenOptions, Selection,
     Timestamp, Value, WriteOptions, conformance,
 };
 use logtool_velodyne::{

@@ -389,8 +389,11 @@ fn field_of_view_that_is_limited_later_is_detected() {
         );
         // The private state of the manifest contains it as well.
         let manifest = Arc::new(log.manifest().clone());
-        let again =
-            CaptureLog::resume(log.source().clone(), manifest, OpenOptions::default());
+        let again = CaptureLog::open_with_manifest(
+            log.source().clone(),
+            manifest,
+            OpenOptions::default(),
+        );
         assert_eq!(again.unwrap().lidar(topic), log.lidar(topic));
     }
 }

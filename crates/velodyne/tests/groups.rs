@@ -12,8 +12,8 @@ use arrow_array::{
 };
 use bytes::Bytes;
 use logtool_core::{
-    Block, Columns, Decoder as _, Format, Group, Log, OpenOptions, Record, Selection,
-    TimeRange, Timestamp, TopicId, TopicOrigin, View, conformance,
+    Block, Columns, Decoder as _, Format, Log, OpenOptions, Record, RowGroup,
+    Selection, TimeRange, Timestamp, TopicId, TopicOrigin, View, conformance,
 };
 use logtool_velodyne::{
     calibration::Calibration,
@@ -34,7 +34,7 @@ fn rows(points: &RecordBatch) -> Vec<(usize, Option<i64>)> {
 
 /// Returns whether a record with this offset and length may contain points of the scan
 /// `number`.
-fn may_hold(groups: &[Group], number: usize, offset: u64, len: usize) -> bool {
+fn may_hold(groups: &[RowGroup], number: usize, offset: u64, len: usize) -> bool {
     let group = &groups[number.min(groups.len() - 1)];
     let next = groups.get(number + 1).map_or(u64::MAX, |next| next.start);
     offset + len as u64 >= group.earliest && offset <= next

@@ -11,7 +11,7 @@ use std::{io::Cursor, path::Path, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Damage, DamageKind, Extract, Findings, Format as _, Log, Manifest,
+    Block, Damage, DamageKind, Findings, Format as _, Log, LogSlice, Manifest,
     OpenOptions, Selection, TimeRange, Timestamp, TopicOrigin, WriteOptions,
     conformance,
 };
@@ -58,13 +58,15 @@ fn messages(log: &VelLog) -> (Vec<(String, Vec<u8>)>, Vec<Damage>) {
 /// Returns a copy of the log, written record by record, or by parts if possible.
 fn rewritten(log: &VelLog, by_parts: bool) -> Bytes {
     let (manifest, selection) = (log.manifest(), logged(log.manifest()));
-    let extract = Extract { manifest, selection: selection.clone() };
+    let extract = LogSlice { manifest, selection: selection.clone() };
     let mut out = Cursor::new(Vec::new());
     let options = WriteOptions::default();
     let mut sink = FORMAT.writer(Box::new(&mut out), &[extract], &options).unwrap();
     let mut block = Block::default();
     for part in manifest.plan(&selection, 1 << 20) {
-        if by_parts && sink.copy(0, &part, &**log.source()).unwrap().is_some() {
+        if by_parts
+            && sink.copy_part_verbatim(0, &part, &**log.source()).unwrap().is_some()
+        {
             continue;
         }
         let mut cursor = log.read(&part, &selection).unwrap();

@@ -1,7 +1,8 @@
 //! The columns of each type of sentence, and the reader that fills them.
 
 use logtool_core::{
-    Added, Branch, Columns, Result, Scalar, Shape, StructShape, TreeDecoder, TreeReader,
+    Branch, Columns, Result, RowSummary, Scalar, Shape, StructShape, TreeDecoder,
+    TreeReader,
 };
 
 use crate::sentence::Sentence;
@@ -60,9 +61,14 @@ pub(crate) struct SentenceReader {
 }
 
 impl TreeReader for SentenceReader {
-    fn read(&mut self, payload: &[u8], row: &mut Branch, most: u64) -> Option<Added> {
+    fn read(
+        &mut self,
+        payload: &[u8],
+        row: &mut Branch,
+        most: u64,
+    ) -> Option<RowSummary> {
         let sentence = Sentence::parse(payload)?;
-        let mut added = Added::default();
+        let mut added = RowSummary::default();
         let texts = sentence.fields.split(',');
         if let [(_, Shape::List(_))] = self.shape.fields.as_slice() {
             let list = row.field(0)?;

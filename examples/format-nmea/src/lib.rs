@@ -25,7 +25,8 @@ mod manifest;
 use std::sync::Arc;
 
 use logtool_core::{
-    Error, ErrorKind, Format, Likeness, Log, Manifest, OpenOptions, Result, Source,
+    Error, ErrorKind, Format, Log, Manifest, MatchConfidence, OpenOptions, Result,
+    Source,
 };
 
 use crate::{log::NmeaLog, sentence::Line};
@@ -44,14 +45,14 @@ impl Format for Nmea {
         NAME
     }
 
-    fn likeness(&self, _name: &str, head: &[u8]) -> Likeness {
+    fn probe(&self, _name: &str, head: &[u8]) -> MatchConfidence {
         match Line::parse(head) {
-            Line::Sentence { .. } => Likeness::Certain,
-            Line::Garbled { .. } | Line::Partial => Likeness::No,
+            Line::Sentence { .. } => MatchConfidence::Certain,
+            Line::Garbled { .. } | Line::Partial => MatchConfidence::No,
         }
     }
 
-    fn is_walked(&self) -> bool {
+    fn requires_full_scan(&self) -> bool {
         true
     }
 
@@ -61,10 +62,10 @@ impl Format for Nmea {
         options: OpenOptions,
     ) -> Result<Box<dyn Log>> {
         let manifest = manifest::build(&source, options)?;
-        self.resume(source, Arc::new(manifest), options)
+        self.open_with_manifest(source, Arc::new(manifest), options)
     }
 
-    fn resume(
+    fn open_with_manifest(
         &self,
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use logtool_core::{
     Block, Columns, Cursor, Damage, DamageKind, Decoder, Log, Manifest, OpenOptions,
-    Part, Result, Selection, Source, Step, Timestamp, TopicId, Walk,
+    Part, RecordScanner, Result, ScanStep, Selection, Source, Timestamp, TopicId,
 };
 
 use crate::{
@@ -34,7 +34,8 @@ impl Log for NmeaLog {
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
         let topics = self.manifest.topics();
         let topics = topics.map(|(id, topic)| (topic.type_name.clone(), id)).collect();
-        let walk = Walk::new(self.source.clone(), part.bytes.clone(), self.options);
+        let walk =
+            RecordScanner::new(self.source.clone(), part.bytes.clone(), self.options);
         Ok(Box::new(SentenceCursor {
             walk,
             topics: Topics::Known(topics),
@@ -51,7 +52,7 @@ impl Log for NmeaLog {
 
 /// Reads the sentences of a range of bytes.
 pub(crate) struct SentenceCursor {
-    pub(crate) walk: Walk,
+    pub(crate) walk: RecordScanner,
     pub(crate) topics: Topics,
     pub(crate) clock: SentenceClock,
     pub(crate) selection: Selection,
@@ -113,15 +114,15 @@ impl Cursor for SentenceCursor {
                     {
                         block.push(topic, time, used..used + len);
                     }
-                    Step::Whole { len }
+                    ScanStep::Whole { len }
                 }
                 Line::Garbled { len } => {
                     let offset = start + used as u64;
                     let damage =
                         Damage::new(DamageKind::Garbled, offset..offset + len as u64);
-                    Step::Damaged { len: len as u64, damage: Box::new(damage) }
+                    ScanStep::Damaged { len: len as u64, damage: Box::new(damage) }
                 }
-                Line::Partial => Step::Partial { len: bytes.len() - used + 1 },
+                Line::Partial => ScanStep::Partial { len: bytes.len() - used + 1 },
             }
         })
     }

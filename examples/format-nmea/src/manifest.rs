@@ -4,7 +4,8 @@ use std::{collections::HashMap, sync::Arc};
 
 use logtool_core::{
     Block, Clock, ClockZero, Columns, Cursor, Decoder as _, LogAccess, Manifest,
-    OpenOptions, Part, Result, Selection, Source, TimeRange, Topic, TopicSet, Walk,
+    OpenOptions, Part, RecordScanner, Result, Selection, Source, TimeRange, Topic,
+    TopicSet,
 };
 
 use crate::{
@@ -28,7 +29,7 @@ pub(crate) fn build(
 ) -> Result<Manifest> {
     let len = source.len();
     let mut cursor = SentenceCursor {
-        walk: Walk::new(source.clone(), 0..len, options),
+        walk: RecordScanner::new(source.clone(), 0..len, options),
         topics: Topics::Growing(HashMap::new()),
         clock: SentenceClock::default(),
         selection: Selection::default(),
@@ -50,7 +51,7 @@ pub(crate) fn build(
             if let Some(topic) = statistics.get_mut(index) {
                 topic.records += 1;
                 topic.bytes += record.payload.len() as u64;
-                topic.time = topic.time.cover(&TimeRange::just(record.time));
+                topic.time = topic.time.cover(&TimeRange::from_timestamp(record.time));
             }
         }
     }

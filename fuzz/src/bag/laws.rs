@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Columns, Damage, DamageKind, Decoder, Format, Likeness, Log, Manifest,
+    Block, Columns, Damage, DamageKind, Decoder, Format, MatchConfidence, Log, Manifest,
     OpenOptions, Part, Result, Selection, Source, Timestamp, TopicId, TopicOrigin,
     View, conformance,
 };
@@ -33,8 +33,8 @@ impl Format for Surveyed {
         FORMAT.name()
     }
 
-    fn likeness(&self, name: &str, head: &[u8]) -> Likeness {
-        FORMAT.likeness(name, head)
+    fn probe(&self, name: &str, head: &[u8]) -> MatchConfidence {
+        FORMAT.probe(name, head)
     }
 
     fn open(
@@ -45,13 +45,13 @@ impl Format for Surveyed {
         Ok(Box::new(RosbagLog::open(source, self.options(options))?))
     }
 
-    fn resume(
+    fn open_with_manifest(
         &self,
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Box<dyn Log>> {
-        let log = RosbagLog::resume(source, manifest, self.options(options))?;
+        let log = RosbagLog::open_with_manifest(source, manifest, self.options(options))?;
         Ok(Box::new(log))
     }
 }

@@ -79,7 +79,7 @@ fn page(opened: &Opened, args: &ReportArgs, findings: &mut Findings) -> Result<P
         }
     };
     // First what reads, so that the summary knows all that is damaged.
-    let all = manifest.time.unwrap_or(TimeRange::just(Timestamp::default()));
+    let all = manifest.time.unwrap_or(TimeRange::from_timestamp(Timestamp::default()));
     let clock = ShownClock::new(manifest, args.clock)?;
     let asked = clock.range(args.time.start, args.time.end)?;
     let time = record_span::within(asked, all);

@@ -184,7 +184,7 @@ impl ImageReader<'_> {
                     }
                     Ok(None) => found.empty.push(record.topic),
                     Err(why) => {
-                        let lost = record.undecodable().because(why.what());
+                        let lost = record.undecodable().with_reason(why.what());
                         lost.add_to(&mut found.damage);
                     }
                 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use logtool_core::{Damage, Labels, Provenance, Seen, TopicId, TopicSet};
+use logtool_core::{Damage, Labels, Provenance, TopicId, TopicSet, TopicStatistics};
 use logtool_sinks::{FileNames, NameStyle, Outputs};
 
 use crate::{
@@ -60,7 +60,7 @@ pub struct ExportSummary {
     /// The number of rows for each topic, by its name and instance.
     pub topic_rows: BTreeMap<(String, u32), u64>,
     /// The records that were read of each topic, where they were counted.
-    pub seen: BTreeMap<TopicId, Seen>,
+    pub seen: BTreeMap<TopicId, TopicStatistics>,
     /// The damage that was found while the log was read.
     pub damage: Vec<Damage>,
     /// Remarks for users, one sentence each.

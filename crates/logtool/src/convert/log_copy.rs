@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use logtool_core::{
-    ClockFit, ClockZero, CopyJob, Damage, Extract, Log, RecordSink, Selection,
+    ClockFit, ClockZero, CopyJob, Damage, Log, LogSlice, RecordSink, Selection,
     TopicSet, WriteOptions, copy,
 };
 
@@ -183,7 +183,7 @@ impl LogCopy {
                 }
                 options.words =
                     translation.metadata_records(manifest, input.file_name());
-                let time = time.later(moved.nanos);
+                let time = time.shifted_by(moved.nanos);
                 (prepared.log, Selection { time, ..Selection::default() })
             }
             None => {
@@ -196,7 +196,7 @@ impl LogCopy {
                 (log, Selection { topics: topics.clone(), time })
             }
         };
-        let mut extract = Extract { manifest: translated.manifest(), selection };
+        let mut extract = LogSlice { manifest: translated.manifest(), selection };
         warnings.extend(log_writer::remove_unsupported(format, &mut extract));
         let selection = extract.selection;
         Ok(Self {
@@ -212,10 +212,10 @@ impl LogCopy {
     }
 
     /// Returns the source log and the selection of records for the new log.
-    pub fn extract(&self) -> Extract<'_> {
+    pub fn extract(&self) -> LogSlice<'_> {
         let (manifest, selection) =
             (self.translated.manifest(), self.selection.clone());
-        Extract { manifest, selection }
+        LogSlice { manifest, selection }
     }
 
     /// Writes the records to `sink`. Returns the number of records that it
@@ -237,7 +237,7 @@ impl LogCopy {
             progress,
         };
         let copied = copy(&job, None, sink)?;
-        let dropped = sink.left_out(0);
+        let dropped = sink.dropped_records(0);
         let lost = dropped.iter().map(|damage| damage.records).sum();
         let damage = [&copied.damage, dropped].concat();
         Ok((copied.records.saturating_sub(lost), damage))

@@ -3,7 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use logtool_core::{
-    Columns, Manifest, Selection, TableJob, TableSink, Topic, TopicSet, View, to_tables,
+    Columns, Manifest, Selection, TableJob, TableSink, Topic, TopicSet, View,
+    export_tables,
 };
 
 use crate::{
@@ -99,7 +100,7 @@ pub(super) fn write_into(
         part_bytes: part_bytes(manifest, &topics),
         progress: job.progress,
     };
-    let report = to_tables(log, &table_job, &sink)?;
+    let report = export_tables(log, &table_job, &sink)?;
     let is_file = job.destination.file().is_some();
     let is_one_table =
         job.destination.is_stdout() || is_file && request.format != OutputFormat::Mat;

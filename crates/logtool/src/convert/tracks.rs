@@ -4,7 +4,7 @@ use std::{path::Path, sync::atomic::Ordering};
 
 use logtool_core::{
     ClockZero, Columns, Manifest, Selection, TableJob, TimeBase, TopicId, TopicSet,
-    View, to_tables,
+    View, export_tables,
 };
 use logtool_sinks::{NameStyle, TrackFormat, TrackSink, position_columns};
 
@@ -69,7 +69,7 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
         part_bytes: tables::part_bytes(manifest, &topics),
         progress: job.progress,
     };
-    let report = to_tables(log, &table_job, &counting)?;
+    let report = export_tables(log, &table_job, &counting)?;
     let left_out = left_out(&sink);
     if sink.files() == 0 {
         let rows = counting.topic_rows().values().sum();

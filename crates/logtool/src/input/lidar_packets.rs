@@ -7,8 +7,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use logtool_core::{
-    Block, Columns, Cursor, Decoder, Findings, Log, Manifest, Part, Reach, Record,
-    Selection, Source, TimeRange, Timestamp, TopicId, TopicOrigin, TopicSet, Value,
+    Block, Columns, Cursor, Decoder, Findings, Log, Manifest, Part, Record, Selection,
+    Source, TimeMargin, TimeRange, Timestamp, TopicId, TopicOrigin, TopicSet, Value,
 };
 use logtool_velodyne::lidar::{
     Lidar, LidarOptions, Probe, ScanCache, record_is_packet,
@@ -79,9 +79,9 @@ pub fn with_points(bag: Box<dyn Log>, options: &LidarOptions) -> Result<Box<dyn 
         manifest.topics.push(about);
         for part in manifest.parts.iter_mut().filter(|p| p.topics.contains(packets)) {
             part.topics.insert(points);
-            part.time.start = part.time.start.later(-MAX_DELAY_NANOS);
+            part.time.start = part.time.start.shifted_by(-MAX_DELAY_NANOS);
         }
-        manifest.reach.insert(points, lidar.reach());
+        manifest.time_margins.insert(points, lidar.reach());
         lidars.push(LidarTopic { packets, points, lidar });
     }
     let scans = lidars.iter().map(|_| ScanCache::default()).collect();
@@ -125,13 +125,15 @@ impl Log for LidarBag {
         for sender in self.lidars.iter().filter(|s| wanted.contains(s.points)) {
             topics.insert(sender.packets);
         }
-        let reach =
-            self.manifest.reach.values().fold(Reach::default(), |all, next| Reach {
+        let reach = self.manifest.time_margins.values().fold(
+            TimeMargin::default(),
+            |all, next| TimeMargin {
                 before: all.before.max(next.before),
                 after: all.after.max(next.after),
-            });
+            },
+        );
         let before = reach.before.saturating_add(MAX_DELAY_NANOS.unsigned_abs());
-        let time = Reach { before, ..reach }.of(selection.time);
+        let time = TimeMargin { before, ..reach }.extend(selection.time);
         Ok(Box::new(LidarCursor {
             cursor: self.bag.read(part, &Selection { topics, time })?,
             block: Block::default(),
@@ -214,16 +216,16 @@ impl Cursor for LidarCursor {
                 let range = start(record)..start(record) + record.payload.len();
                 let Record { topic, stream, time, .. } = *record;
                 if self.wanted.wants(topic, time) {
-                    block.push_of(topic, stream, time, range.clone());
+                    block.push_from_stream(topic, stream, time, range.clone());
                 }
                 let Some((sender, early)) = sender.zip(early.as_ref()) else {
                     continue;
                 };
                 let early = early.get(index).copied().unwrap_or(0);
                 let time = Timestamp::from_nanos(time.as_nanos().saturating_sub(early));
-                let times = sender.lidar.reach().of(self.wanted.time);
+                let times = sender.lidar.reach().extend(self.wanted.time);
                 if self.wanted.topics.contains(sender.points) && times.contains(time) {
-                    block.push_of(sender.points, stream, time, range);
+                    block.push_from_stream(sender.points, stream, time, range);
                 }
             }
         }

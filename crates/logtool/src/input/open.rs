@@ -170,7 +170,7 @@ fn open_well(
         }
         let mut log = RosbagLog::open(Arc::clone(&source), options)?;
         if let Some(manifest) = utc_start::set(log.manifest(), session) {
-            log = RosbagLog::resume(source, manifest, options)?;
+            log = RosbagLog::open_with_manifest(source, manifest, options)?;
         }
         let log = Box::new(log);
         return match lidar {
@@ -181,7 +181,7 @@ fn open_well(
     let open = |format: &dyn Format| -> Result<Box<dyn Log>> {
         let log = format.open(Arc::clone(&source), options)?;
         match utc_start::set(log.manifest(), session) {
-            Some(manifest) => Ok(format.resume(source, manifest, options)?),
+            Some(manifest) => Ok(format.open_with_manifest(source, manifest, options)?),
             None => Ok(log),
         }
     };

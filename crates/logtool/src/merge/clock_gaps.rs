@@ -39,7 +39,7 @@ pub(super) fn check(logs: &[Source], moved: &[ClockOffset]) -> Result<()> {
 pub(super) fn note(logs: &[Source], moved: &[ClockOffset], session: &Session) {
     let spans =
         logs.iter().zip(moved).filter_map(|(log, ClockOffset { nanos, .. })| {
-            Some((log.log.manifest().time?.later(*nanos), &*log.input.name))
+            Some((log.log.manifest().time?.shifted_by(*nanos), &*log.input.name))
         });
     for (before, after, nanos) in long_gaps(spans.collect()) {
         let gap = Span(nanos);

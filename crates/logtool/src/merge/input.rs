@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use logtool_core::{Shift, TimeRange, Timestamp};
+use logtool_core::{ClockTransform, TimeRange, Timestamp};
 
 /// A log that is merged with others, and the corrections of its clock.
 #[derive(Clone, Debug)]
@@ -74,10 +74,13 @@ impl MergeInput {
     }
 
     /// Returns the shift that corrects the drift of a log with records at `time`.
-    pub(super) fn drift_correction(&self, time: Option<TimeRange>) -> Option<Shift> {
+    pub(super) fn drift_correction(
+        &self,
+        time: Option<TimeRange>,
+    ) -> Option<ClockTransform> {
         let ClockDrift { ppm, reference } = self.drift?;
         let start = time.map_or(Timestamp::default(), |time| time.start);
-        Some(Shift::default().with_drift(ppm, reference.unwrap_or(start)))
+        Some(ClockTransform::default().with_drift(ppm, reference.unwrap_or(start)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use logtool_core::{Extract, Log, MovedLog, Selection, Shift, TopicSet};
+use logtool_core::{ClockTransform, Log, LogSlice, Selection, ShiftedLog, TopicSet};
 
 use crate::{
     error::{Context as _, Result},
@@ -26,10 +26,10 @@ pub(super) struct PreparedLog {
 
 impl PreparedLog {
     /// Returns the part that is written: everything except topics that are derived from others.
-    pub(super) fn extract(&self) -> Extract<'_> {
+    pub(super) fn extract(&self) -> LogSlice<'_> {
         let selection =
             Selection { topics: self.topics.clone(), ..Selection::default() };
-        Extract { manifest: self.log.manifest(), selection }
+        LogSlice { manifest: self.log.manifest(), selection }
     }
 }
 
@@ -111,15 +111,15 @@ fn move_times(
     session: &Session,
 ) -> Result<PreparedLog> {
     let mut log = source.log.clone();
-    let topics = log.manifest().logged();
+    let topics = log.manifest().logged_topics();
     if source.format() != Some(format) {
         let usable = RepairedTimes::new(log)?;
         log = usable.log;
         output.warn(session, &source.input.name, usable.warning.as_slice());
     }
     if moved.nanos != 0 {
-        let shift = Shift::new(moved.nanos);
-        log = Arc::new(MovedLog::new(log, shift, &BTreeMap::new()));
+        let shift = ClockTransform::new(moved.nanos);
+        log = Arc::new(ShiftedLog::new(log, shift, &BTreeMap::new()));
     }
     Ok(PreparedLog { log, topics, translation: None, words: Vec::new() })
 }

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use logtool_core::{Manifest, MovedLog, Selection, Shift, TopicId};
+use logtool_core::{ClockTransform, Manifest, Selection, ShiftedLog, TopicId};
 use logtool_velodyne::capture::SenderInfo;
 
 use crate::{
@@ -70,7 +70,11 @@ pub(super) fn rename(
         }
         let has_frames = translation.is_some_and(TranslationKind::is_of_lidar);
         session.note(&source.input.name, &description(&changed, first, has_frames));
-        log.log = Arc::new(MovedLog::new(log.log.clone(), Shift::default(), &changed));
+        log.log = Arc::new(ShiftedLog::new(
+            log.log.clone(),
+            ClockTransform::default(),
+            &changed,
+        ));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use logtool_core::{Log, MovedLog, Shift};
+use logtool_core::{ClockTransform, Log, ShiftedLog};
 
 use crate::{
     error::{Error, Result},
@@ -23,7 +23,7 @@ pub(super) struct Source {
     /// Whether the offset is the result of an alignment.
     pub(super) is_aligned: bool,
     /// The correction of its drift, which `log` contains already.
-    pub(super) drift: Option<Shift>,
+    pub(super) drift: Option<ClockTransform>,
 }
 
 impl Source {
@@ -47,7 +47,7 @@ pub(super) fn open(request: &Merge, session: &Session) -> Result<Vec<Source>> {
         let (input, mut log): (_, Arc<dyn Log>) = (opened.input, opened.log.into());
         let drift = of_request.drift_correction(log.manifest().time);
         if let Some(shift) = drift {
-            log = Arc::new(MovedLog::new(log, shift, &BTreeMap::new()));
+            log = Arc::new(ShiftedLog::new(log, shift, &BTreeMap::new()));
         }
         if of_request.lacks_drift() {
             let text = "the drift of its clock was not determined well enough: it is moved \

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use logtool_core::{Extract, Manifest, RecordSink, TopicId, TopicSet, WriteOptions};
+use logtool_core::{LogSlice, Manifest, RecordSink, TopicId, TopicSet, WriteOptions};
 use logtool_rosbag::EncryptionInfo;
 use logtool_sinks::{BackgroundWriter, Existing, StagedFile};
 
@@ -66,7 +66,7 @@ impl LogWriter {
     /// Lets `fill` write `extracts` into it, and completes it.
     pub fn write<T>(
         self,
-        extracts: &[Extract<'_>],
+        extracts: &[LogSlice<'_>],
         options: &WriteOptions,
         fill: impl FnOnce(&mut dyn RecordSink) -> Result<T>,
     ) -> Result<(T, Written)> {
@@ -87,7 +87,7 @@ impl LogFile {
     /// Lets `fill` write `extracts` into it, and returns remarks for users.
     pub fn write<T>(
         self,
-        extracts: &[Extract<'_>],
+        extracts: &[LogSlice<'_>],
         options: &WriteOptions,
         fill: impl FnOnce(&mut dyn RecordSink) -> Result<T>,
     ) -> Result<(T, Vec<String>)> {
@@ -104,8 +104,11 @@ impl LogFile {
 }
 
 /// Removes from `extract` what a log of `format` cannot hold, and returns a remark for each.
-pub fn remove_unsupported(format: LogFormat, extract: &mut Extract<'_>) -> Vec<String> {
-    let left_out = format.format().leaves_out(extract);
+pub fn remove_unsupported(
+    format: LogFormat,
+    extract: &mut LogSlice<'_>,
+) -> Vec<String> {
+    let left_out = format.format().unsupported_content(extract);
     if left_out.iter().any(|left| left.topic.is_some()) {
         let unheld: TopicSet = left_out.iter().filter_map(|left| left.topic).collect();
         let is_held = |id: TopicId| !unheld.contains(id);
@@ -175,8 +178,8 @@ pub fn format(path: &Path, manifest: &Manifest) -> Result<LogFormat> {
 
 /// Returns a remark if one of `extracts` is encrypted and the new log has another `format`. A
 /// log of the same format has such a remark itself.
-fn not_encrypted(format: LogFormat, extracts: &[Extract<'_>]) -> Option<String> {
-    let is_encrypted = |extract: &Extract<'_>| {
+fn not_encrypted(format: LogFormat, extracts: &[LogSlice<'_>]) -> Option<String> {
+    let is_encrypted = |extract: &LogSlice<'_>| {
         let manifest = extract.manifest;
         LogFormat::of(manifest) != Some(format)
             && EncryptionInfo::of(manifest).is_some()

@@ -1,6 +1,6 @@
 //! Records that do not fit their schemas: a repair keeps and counts them.
 
-use logtool_core::{Copied, Damage, DamageKind};
+use logtool_core::{CopyReport, Damage, DamageKind};
 
 use crate::{
     error::{Error, Result},
@@ -20,7 +20,7 @@ pub(super) struct Undecodable<'o> {
 
 impl<'o> Undecodable<'o> {
     /// Collects the undecodable records of the copy `copied` of `opened`.
-    pub(super) fn new(opened: &'o Opened, copied: &Copied) -> Self {
+    pub(super) fn new(opened: &'o Opened, copied: &CopyReport) -> Self {
         let manifest = opened.log.manifest();
         let no_definition = |damage: &&Damage| damage.kind == DamageKind::Definition;
         let unusable = manifest.damage.iter().filter(no_definition);

@@ -5,7 +5,7 @@ use std::{fmt, io::Write as _};
 use arrow_schema::Field;
 use jiff::tz::TimeZone;
 use logtool_core::{
-    Clock, ClockZero, Manifest, TIME_UNIT, TimeBase, TimeRange, Timestamp,
+    Clock, ClockZero, Manifest, TIME_UNIT_KEY, TimeBase, TimeRange, Timestamp,
 };
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -224,7 +224,7 @@ pub enum TimeUnit {
 impl TimeUnit {
     /// Returns the unit of a column of times.
     pub fn of(field: &Field) -> Self {
-        match field.metadata().get(TIME_UNIT).map(String::as_str) {
+        match field.metadata().get(TIME_UNIT_KEY).map(String::as_str) {
             Some("us") => Self::Micros,
             _ => Self::Nanos,
         }

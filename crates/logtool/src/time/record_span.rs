@@ -59,7 +59,7 @@ impl Span {
             return Ok(plain(all));
         }
         let first = (!is_from && ends.start < main.start).then_some(ends.start);
-        let last = (!is_to && ends.end > main.end).then_some(ends.end.later(-1));
+        let last = (!is_to && ends.end > main.end).then_some(ends.end.shifted_by(-1));
         Ok(Self { stray: first.or(last), ..plain(shown) })
     }
 }
@@ -76,7 +76,7 @@ fn around(of: TimeRange) -> TimeRange {
         return of;
     }
     let room = i64::try_from(of.span_nanos()).unwrap_or(i64::MAX).max(MINUTE);
-    TimeRange { start: of.start.later(-room), end: of.end.later(room) }
+    TimeRange { start: of.start.shifted_by(-room), end: of.end.shifted_by(room) }
 }
 
 /// Returns the intersection of two ranges.
@@ -86,7 +86,7 @@ pub fn within(a: TimeRange, b: TimeRange) -> TimeRange {
 
 fn range(times: &RangeInclusive<i64>) -> TimeRange {
     let [start, end] = [times.start(), times.end()].map(|t| Timestamp::from_nanos(*t));
-    TimeRange { start, end: end.later(1) }
+    TimeRange { start, end: end.shifted_by(1) }
 }
 
 /// Returns the segments of time with records of `topics`; none if all records are close to each
@@ -100,8 +100,11 @@ fn stretches(log: &dyn Log, topics: &TopicSet) -> Result<Stretches> {
     let is_made = |(id, topic): (TopicId, &Topic)| {
         topic.origin == TopicOrigin::Derived && topics.contains(id)
     };
-    let topics =
-        if manifest.topics().any(is_made) { manifest.logged() } else { topics.clone() };
+    let topics = if manifest.topics().any(is_made) {
+        manifest.logged_topics()
+    } else {
+        topics.clone()
+    };
     let selection = Selection { topics: topics.clone(), ..Selection::default() };
     let mut times = PartTimes::new(log, selection);
     let between = |pair: &[Part]| match pair {

@@ -73,8 +73,8 @@ fn of_records(manifest: &Manifest) -> Option<TimeRange> {
     let times = manifest.possible_times()?;
     let starts_at_zero = times.start <= Timestamp::from_nanos(SECOND);
     let first = Timestamp::from_nanos(if starts_at_zero { 0 } else { 1 });
-    let start = times.start.later(-NEAR).max(first.min(times.start));
-    Some(TimeRange { start, end: times.end.later(NEAR) })
+    let start = times.start.shifted_by(-NEAR).max(first.min(times.start));
+    Some(TimeRange { start, end: times.end.shifted_by(NEAR) })
 }
 
 /// Returns the possible times of a log of messages or packets, and the number of records with
@@ -82,7 +82,8 @@ fn of_records(manifest: &Manifest) -> Option<TimeRange> {
 fn of_messages(log: &dyn Log) -> Result<(Option<TimeRange>, u64)> {
     let manifest = log.manifest();
     let mut years = Years::default();
-    let selection = Selection { topics: manifest.logged(), ..Selection::default() };
+    let selection =
+        Selection { topics: manifest.logged_topics(), ..Selection::default() };
     let is_logged = |topic: logtool_core::TopicId| {
         manifest.get(topic).is_ok_and(|topic| topic.origin != TopicOrigin::Derived)
     };
@@ -117,7 +118,7 @@ impl Years {
     fn count(&mut self, time: Timestamp, records: u64) {
         let year = time.as_nanos().div_euclid(YEAR);
         let (times, count) = self.found.entry(year).or_insert((TimeRange::EMPTY, 0));
-        *times = times.cover(&TimeRange::just(time));
+        *times = times.cover(&TimeRange::from_timestamp(time));
         *count += records;
     }
 

@@ -24,7 +24,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use logtool_core::{
     Error, ErrorKind, Log, Manifest, Selection, Topic, TopicOrigin, TopicSet,
-    TranslatedLog, VALID_ROWS,
+    TranslatedLog, VALID_ROWS_KEY,
 };
 
 use crate::{
@@ -113,7 +113,7 @@ pub(super) fn lidar(
                 *time,
                 offset_nanos,
             )?);
-            if topic.metadata.contains_key(VALID_ROWS) {
+            if topic.metadata.contains_key(VALID_ROWS_KEY) {
                 let label = topic.label();
                 remarks.push(format!("left out: {label} that are not marked valid"));
             }

@@ -8,7 +8,7 @@
 //! ```
 //! (LZ4 Block Format Description.)
 
-use logtool_core::Cut;
+use logtool_core::ByteReader;
 
 /// No match is shorter.
 const SHORTEST: usize = 4;
@@ -16,13 +16,17 @@ const SHORTEST: usize = 4;
 /// Unpacks as much of a block as `packed` has of it into `content`, behind the first
 /// `before` bytes, which it may look back at; says how many bytes these are.
 pub(super) fn unpack(packed: &[u8], before: usize, content: &mut [u8]) -> usize {
-    let (mut cut, mut at) = (Cut::new(packed), before);
+    let (mut cut, mut at) = (ByteReader::new(packed), before);
     while sequence(&mut cut, &mut at, content).is_some() {}
     at - before
 }
 
 /// Unpacks a sequence to `at`; nothing comes back where it is not whole.
-fn sequence(cut: &mut Cut<'_>, at: &mut usize, content: &mut [u8]) -> Option<()> {
+fn sequence(
+    cut: &mut ByteReader<'_>,
+    at: &mut usize,
+    content: &mut [u8],
+) -> Option<()> {
     let token = cut.u8()?;
     let count = number(cut, token >> 4)?;
     let there = count.min(cut.rest().len());
@@ -43,7 +47,7 @@ fn sequence(cut: &mut Cut<'_>, at: &mut usize, content: &mut [u8]) -> Option<()>
 }
 
 /// The number that begins with `first`.
-fn number(cut: &mut Cut<'_>, first: u8) -> Option<usize> {
+fn number(cut: &mut ByteReader<'_>, first: u8) -> Option<usize> {
     let mut all = usize::from(first);
     let mut last = if first == 15 { 255 } else { 0 };
     while last == 255 {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use logtool_core::{Cut, Finding, Findings, Result, Source, TimeRange};
+use logtool_core::{ByteReader, Finding, Findings, Result, Source, TimeRange};
 
 use crate::{
     check::{codes as code, declared::Declared, layout::ChunkSeen},
@@ -99,8 +99,8 @@ impl Looked {
         }
         let outside = self.times.filter(|(first, last)| first < start || last > end);
         if let Some((first, last)) = outside {
-            let first = TimeRange::just(timestamp(first));
-            let real = first.cover(&TimeRange::just(timestamp(last)));
+            let first = TimeRange::from_timestamp(timestamp(first));
+            let real = first.cover(&TimeRange::from_timestamp(timestamp(last)));
             let what = "it has messages before or after the times that it says";
             let finding = Finding::new(&code::CHUNK_TIME, what).at(bytes());
             self.findings.add(finding.during(real));
@@ -122,7 +122,7 @@ impl Looked {
             let record = source.read_at(bytes.clone())?;
             let content = record.get(HEAD_LEN..).unwrap_or_default();
             let mut entries =
-                Cut::new(wire::message_index(content).unwrap_or_default());
+                ByteReader::new(wire::message_index(content).unwrap_or_default());
             let count = indexed.entry(*channel).or_default();
             while let (Some(time), Some(at)) = (entries.u64(), entries.u64()) {
                 *count += 1;

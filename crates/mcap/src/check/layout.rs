@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use logtool_core::{Finding, Findings, Result, Window};
+use logtool_core::{Finding, Findings, Result, WindowReader};
 
 use crate::{
     check::{Checked, codes as code, declared::Declared},
@@ -89,7 +89,7 @@ pub(super) struct Footer {
 impl Layout {
     /// Goes through the file of `log`, from record to record.
     pub(super) fn read(log: &Checked, findings: &mut Findings) -> Result<Self> {
-        let (len, mut window) = (log.source.len(), Window::new(&log.source));
+        let (len, mut window) = (log.source.len(), WindowReader::new(&log.source));
         let (mut layout, mut at) = (Self::default(), MAGIC.len() as u64);
         layout.is_whole = true;
         while at < len {
@@ -143,7 +143,7 @@ impl Layout {
 
     fn record(
         &mut self,
-        window: &mut Window<'_>,
+        window: &mut WindowReader<'_>,
         op: u8,
         bytes: Range<u64>,
         findings: &mut Findings,
@@ -225,7 +225,11 @@ impl Layout {
         Ok(())
     }
 
-    fn chunk(&mut self, window: &mut Window<'_>, bytes: Range<u64>) -> Result<()> {
+    fn chunk(
+        &mut self,
+        window: &mut WindowReader<'_>,
+        bytes: Range<u64>,
+    ) -> Result<()> {
         let len = resync::SIGHT.min((bytes.end - bytes.start) as usize);
         let head = window.at(bytes.start, len)?;
         let is_so = wire::head(&head).is_some_and(|(op, content)| {
@@ -238,7 +242,7 @@ impl Layout {
         self.is_whole &= is_so && chunk.is_some();
         self.is_behind_headless = chunk.is_none();
         if let Some(chunk) = chunk {
-            let name = logtool_core::text(chunk.compression).into_owned();
+            let name = logtool_core::decode_text(chunk.compression).into_owned();
             let told = (chunk.start, chunk.end, chunk.size, name);
             let (packed_len, indexes) = (chunk.packed_len, Vec::new());
             self.chunks.push(ChunkSeen { bytes, told, packed_len, indexes });

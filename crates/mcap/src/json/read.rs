@@ -6,7 +6,7 @@
 use std::{borrow::Cow, fmt};
 
 use indexmap::IndexMap;
-use logtool_core::{Added, Branch, Scalar, Shape, StructShape};
+use logtool_core::{Branch, RowSummary, Scalar, Shape, StructShape};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
@@ -49,7 +49,7 @@ impl From<&Shape> for NamedShape {
 
 /// The state of reading one message.
 pub(super) struct Reading<'r> {
-    added: Added,
+    added: RowSummary,
     /// How many elements of lists there is room for.
     most: u64,
     /// Where the ranges of integers are recorded, and the path of the value that is read.
@@ -59,7 +59,7 @@ pub(super) struct Reading<'r> {
 
 impl<'r> Reading<'r> {
     pub(super) fn new(most: u64, ranges: Option<&'r mut Ranges>) -> Self {
-        Self { added: Added::default(), most, ranges, path: Path::new() }
+        Self { added: RowSummary::default(), most, ranges, path: Path::new() }
     }
 
     /// Reads `payload`, an object of `shape`, into `row`. Returns `None` if it is not a JSON
@@ -69,7 +69,7 @@ impl<'r> Reading<'r> {
         payload: &[u8],
         shape: &NamedShape,
         row: &mut Branch,
-    ) -> Option<Added> {
+    ) -> Option<RowSummary> {
         payload.trim_ascii_start().starts_with(b"{").then_some(())?;
         let mut input = serde_json::Deserializer::from_slice(payload);
         let value = Value { reading: &mut self, shape, branch: row };

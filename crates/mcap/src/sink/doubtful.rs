@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use logtool_core::{DoubtfulRecords, Extract, Output, Result};
+use logtool_core::{DoubtfulRecords, LogSlice, Output, Result};
 
 use crate::write::Writer;
 
@@ -27,8 +27,8 @@ pub(super) struct DoubtfulNotes {
 }
 
 impl DoubtfulNotes {
-    pub(super) fn new(extracts: &[Extract<'_>]) -> Self {
-        let names = |extract: &Extract<'_>| {
+    pub(super) fn new(extracts: &[LogSlice<'_>]) -> Self {
+        let names = |extract: &LogSlice<'_>| {
             let topics = extract.manifest.topics.iter();
             topics.map(|topic| topic.label().into_owned()).collect()
         };

@@ -1,20 +1,20 @@
 //! What was asked for of a new file, and whether that can be.
 
 use logtool_core::{
-    Error, ErrorKind, Extract, Manifest, Result, TopicOrigin, WriteOptions,
+    Error, ErrorKind, LogSlice, Manifest, Result, TopicOrigin, WriteOptions,
 };
 
 use crate::{chunk::Compression, notes::Notes, ros2};
 
 /// Whether chunks may be copied at all: each message with its own name, time and encoding.
-pub(super) fn may_copy(extracts: &[Extract<'_>], options: &WriteOptions) -> bool {
+pub(super) fn may_copy(extracts: &[LogSlice<'_>], options: &WriteOptions) -> bool {
     let is_as_is = options.rename.is_empty() && options.transcode.is_none();
     extracts.len() == 1 && is_as_is && !options.retimed
 }
 
 /// What a file that holds `extracts` says that it is.
 pub(super) fn profile(
-    extracts: &[Extract<'_>],
+    extracts: &[LogSlice<'_>],
     noted: &[Option<Notes>],
     options: &WriteOptions,
 ) -> String {
@@ -49,11 +49,11 @@ fn has_ros1_connections(manifest: &Manifest) -> bool {
 
 /// Checks that there is a topic for every new name, and that it is a name.
 pub(super) fn check_names(
-    extracts: &[Extract<'_>],
+    extracts: &[LogSlice<'_>],
     options: &WriteOptions,
 ) -> Result<()> {
     for (label, name) in &options.rename {
-        let has = |extract: &Extract<'_>| extract.manifest.topic(label).is_ok();
+        let has = |extract: &LogSlice<'_>| extract.manifest.topic(label).is_ok();
         if !extracts.iter().any(has) {
             let what = format!("no topic {label:?}, which is to be called {name:?}");
             return Err(Error::new(ErrorKind::NoSuch, what));

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, ops::Range};
 
 use bytes::Bytes;
 use logtool_core::{
-    Extract, OpenOptions, Part, Result, Selection, Source, TopicId, WriteOptions,
+    LogSlice, OpenOptions, Part, Result, Selection, Source, TopicId, WriteOptions,
 };
 
 use crate::{
@@ -46,14 +46,14 @@ impl Whole {
     /// # Errors
     /// `Unsupported` for an unknown compression.
     pub(super) fn new(
-        extract: &Extract<'_>,
+        extract: &LogSlice<'_>,
         notes: &Notes,
         options: &WriteOptions,
     ) -> Result<Option<Self>> {
         if notes.schemas.len() != notes.channels.len() {
             return Ok(None);
         }
-        let Extract { manifest, selection } = extract;
+        let LogSlice { manifest, selection } = extract;
         let channels = notes.channels.iter().map(|(id, _)| *id);
         let tiles = manifest.parts.iter().zip(&notes.chunks);
         let tiles = tiles.filter(|(_, is_chunk)| **is_chunk);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use logtool_core::{
-    Clock, ColumnRoom, Columns, Damage, DamageKind, ErrorKind, LogAccess, Manifest,
+    Clock, ColumnBudget, Columns, Damage, DamageKind, ErrorKind, LogAccess, Manifest,
     Part, Result, Stream, TimeRange, Topic, TopicId, TopicOrigin, TopicSet, Value,
     raw_schema,
 };
@@ -79,13 +79,13 @@ impl Found {
             streams: entries.map(stream).collect(),
             time,
             parts,
-            reach: BTreeMap::new(),
+            time_margins: BTreeMap::new(),
             oldest: None,
             clock: Clock::default(),
             metadata: self.facts(),
             damage: self.damage,
             remarks: self.remarks,
-            notes: Manifest::note(&notes)?,
+            format_state: Manifest::encode_state(&notes)?,
         };
         Ok((manifest, notes))
     }
@@ -128,7 +128,7 @@ impl Found {
     fn topics(&mut self) -> Result<Vec<Topic>> {
         let mut instances: HashMap<String, u32> = HashMap::new();
         let (mut topics, mut told, mut room) =
-            (Vec::new(), 0_usize, ColumnRoom::default());
+            (Vec::new(), 0_usize, ColumnBudget::default());
         let mut oddities = Vec::new();
         for id in (0..self.table.topics() as u32).map(TopicId) {
             let Some((_, first)) = self.table.of_topic(id).next() else { continue };
@@ -156,8 +156,8 @@ impl Found {
                 Some(records) if kind != ErrorKind::Unsupported => {
                     let place = first.schema_place.clone();
                     let unusable = Damage::new(DamageKind::Definition, place);
-                    let unusable = unusable.of_records(records, Some(id));
-                    self.damage.push(unusable.because(why));
+                    let unusable = unusable.with_records(records, Some(id));
+                    self.damage.push(unusable.with_reason(why));
                 }
                 _ => self
                     .remarks
@@ -219,7 +219,7 @@ impl Found {
         // That of a message of ROS may be in Latin-1.
         let is_of_ros = matches!(schema.encoding.as_str(), "ros1msg" | "ros2msg");
         let definition = match is_text || is_of_ros {
-            true => logtool_core::text(&schema.data).into_owned(),
+            true => logtool_core::decode_text(&schema.data).into_owned(),
             false => protobuf::text(schema),
         };
         let mut metadata = channel.metadata.clone();

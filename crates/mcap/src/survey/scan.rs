@@ -5,7 +5,7 @@ use std::{
     ops::Range,
 };
 
-use logtool_core::{Damage, DamageKind, OpenOptions, Result, TimeRange, Window};
+use logtool_core::{Damage, DamageKind, OpenOptions, Result, TimeRange, WindowReader};
 
 use crate::{
     chunk::{self, Compression, Opened},
@@ -26,7 +26,7 @@ const MAX_GAPS: usize = 1 << 16;
 
 /// Looks through all of the `len` bytes of the file.
 pub(super) fn scan(
-    window: &mut Window<'_>,
+    window: &mut WindowReader<'_>,
     len: u64,
     options: OpenOptions,
 ) -> Result<Found> {
@@ -70,7 +70,12 @@ struct Scan {
 
 impl Scan {
     /// Looks at the record of `all` bytes at `at`.
-    fn record(&mut self, window: &mut Window<'_>, at: u64, all: u64) -> Result<()> {
+    fn record(
+        &mut self,
+        window: &mut WindowReader<'_>,
+        at: u64,
+        all: u64,
+    ) -> Result<()> {
         let head = window.at(at, HEAD_LEN)?;
         match head.first().copied().unwrap_or_default() {
             op::CHUNK => {
@@ -122,7 +127,12 @@ impl Scan {
     }
 
     /// Looks into the chunk of `all` bytes at `at`, or the first bytes of one.
-    fn chunk(&mut self, window: &mut Window<'_>, at: u64, all: u64) -> Result<()> {
+    fn chunk(
+        &mut self,
+        window: &mut WindowReader<'_>,
+        at: u64,
+        all: u64,
+    ) -> Result<()> {
         let place = at..at + all;
         let limit = self.options.record_bytes as usize;
         if all > chunk::most(self.options) {
@@ -140,7 +150,7 @@ impl Scan {
             return Ok(());
         };
         opened.damage(&place).into_iter().for_each(|damage| self.damage(damage));
-        let name = logtool_core::text(&opened.compression);
+        let name = logtool_core::decode_text(&opened.compression);
         self.found.pack(&name, opened.packed_len, opened.records.len() as u64);
         let mut tile = tile(at, true);
         tile.bytes.end = place.end;
@@ -165,12 +175,17 @@ impl Scan {
         let count = self.counts.entry(channel).or_default();
         count.records += 1;
         *count.bytes.get_or_insert(0) += bytes;
-        let time = TimeRange::just(timestamp(time));
+        let time = TimeRange::from_timestamp(timestamp(time));
         count.time = Some(count.time.map_or(time, |known| known.cover(&time)));
     }
 
     /// Steps over what is no record at `at`, and says where reading goes on.
-    fn damaged(&mut self, window: &mut Window<'_>, at: u64, len: u64) -> Result<u64> {
+    fn damaged(
+        &mut self,
+        window: &mut WindowReader<'_>,
+        at: u64,
+        len: u64,
+    ) -> Result<u64> {
         let next = match self.found.gaps.len() < MAX_GAPS {
             true => resync::search(window, at + 1, len)?,
             false => None,
@@ -221,7 +236,7 @@ fn tile(at: u64, is_chunk: bool) -> Tile {
 
 impl Tile {
     fn saw(&mut self, channel: u16, time: u64) {
-        self.time = self.time.cover(&TimeRange::just(timestamp(time)));
+        self.time = self.time.cover(&TimeRange::from_timestamp(timestamp(time)));
         if let Some(channels) = &mut self.channels {
             channels.insert(channel);
         }
@@ -230,7 +245,7 @@ impl Tile {
 
 /// How long the chunk at `at` is whose head contradicts itself: by the length of the record,
 /// or by that of what is packed, whichever other records follow on, or the end.
-fn misstated(window: &mut Window<'_>, at: u64, len: u64) -> Result<Option<u64>> {
+fn misstated(window: &mut WindowReader<'_>, at: u64, len: u64) -> Result<Option<u64>> {
     let sight = window.at(at, resync::SIGHT)?;
     let sight = sight.get(..resync::SIGHT).unwrap_or(&sight).to_vec();
     let Some((op, content)) = wire::head(&sight).filter(|(op, _)| *op <= op::LAST)
@@ -263,7 +278,7 @@ fn misstated(window: &mut Window<'_>, at: u64, len: u64) -> Result<Option<u64>> 
 /// How long the record at `at` is, if it is of a kind that is not known here, which readers
 /// are to skip ("Unknown opcodes", and those from 0x80 on, which belong to applications:
 /// specification of MCAP, "Records"): known ones have to follow, or the end.
-fn unknown(window: &mut Window<'_>, at: u64, len: u64) -> Result<Option<u64>> {
+fn unknown(window: &mut WindowReader<'_>, at: u64, len: u64) -> Result<Option<u64>> {
     let mut next = at;
     for _ in 0..MAX_UNKNOWN {
         let sight = window.at(next, resync::SIGHT)?;

@@ -5,7 +5,7 @@ mod declarations;
 
 use std::{collections::BTreeSet, ops::Range};
 
-use logtool_core::{OpenOptions, Result, TimeRange, Timestamp, Window};
+use logtool_core::{OpenOptions, Result, TimeRange, Timestamp, WindowReader};
 
 use crate::{
     chunk::Compression,
@@ -28,7 +28,7 @@ pub(super) type Told = std::result::Result<Found, Option<&'static str>>;
 
 /// What the summary of a file of `len` bytes says.
 pub(super) fn read(
-    window: &mut Window<'_>,
+    window: &mut WindowReader<'_>,
     len: u64,
     options: OpenOptions,
 ) -> Result<Told> {
@@ -92,7 +92,7 @@ impl Summary {
     /// summary from the data section, which ends at `end`.
     fn check(
         mut self,
-        window: &mut Window<'_>,
+        window: &mut WindowReader<'_>,
         end: u64,
         options: OpenOptions,
     ) -> Result<Told> {
@@ -174,7 +174,7 @@ impl Summary {
     /// it is records.
     fn between(
         &mut self,
-        window: &mut Window<'_>,
+        window: &mut WindowReader<'_>,
         stretch: Range<u64>,
     ) -> Result<bool> {
         let (mut at, mut has_messages) = (stretch.start, false);
@@ -220,7 +220,7 @@ impl Summary {
 }
 
 /// Whether the chunk itself tells of the compression that `index` does.
-fn is_compressed_so(window: &Window<'_>, index: &ChunkIndex) -> Result<bool> {
+fn is_compressed_so(window: &WindowReader<'_>, index: &ChunkIndex) -> Result<bool> {
     let head = window.peek(index.at, resync::SIGHT)?;
     let chunk = head.get(HEAD_LEN..).and_then(Chunk::parse);
     Ok(chunk.is_some_and(|chunk| chunk.compression == index.compression.as_bytes()))

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use logtool_core::{Error, ErrorKind, Output, Result, Shift, Source, Timestamp};
+use logtool_core::{
+    ClockTransform, Error, ErrorKind, Output, Result, Source, Timestamp,
+};
 
 use crate::{
     wire::{self, Attachment, HEAD_LEN, op, timestamp},
@@ -30,7 +32,7 @@ impl<W: Output> Writer<W> {
         &mut self,
         source: &dyn Source,
         place: Range<u64>,
-        shift: Shift,
+        shift: ClockTransform,
         sum: Sum,
     ) -> Result<String> {
         let odd = || {
@@ -127,12 +129,12 @@ const TIME_LEN: u64 = 8;
 const SUM_LEN: u64 = 4;
 
 /// A time of a file, moved by `shift`: no file has times before 1970, and 0 is none.
-pub(crate) fn moved(time: u64, shift: Shift) -> u64 {
+pub(crate) fn moved(time: u64, shift: ClockTransform) -> u64 {
     match timestamp(time) {
         // Not told, or beyond what can be counted here.
         _ if time == 0 => 0,
         Timestamp::MAX => time,
-        time => u64::try_from(shift.of(time).as_nanos()).unwrap_or(0),
+        time => u64::try_from(shift.apply(time).as_nanos()).unwrap_or(0),
     }
 }
 

@@ -113,7 +113,7 @@ impl<W: Output> Writer<W> {
             Body::New(compression, mut bytes, free) => {
                 let (name, len) = (compression.name(), bytes.len() as u64);
                 self.place.put(&encode::chunk_head(&told, name, len))?;
-                self.place.give(&mut bytes)?;
+                self.place.write_owned(&mut bytes)?;
                 self.use_again(bytes);
                 self.use_again(free);
                 (name.to_owned(), len)

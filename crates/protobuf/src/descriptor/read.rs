@@ -1,6 +1,6 @@
 //! Descriptors from bytes, which may be any.
 
-use logtool_core::{Cut, Error, ErrorKind, Result};
+use logtool_core::{ByteReader, Error, ErrorKind, Result};
 
 use crate::{
     descriptor::{Enum, Field, File, FileSet, Message, PROTO3, kind},
@@ -167,7 +167,7 @@ fn each<'b>(
     bytes: &'b [u8],
     mut take: impl FnMut(u32, Wire<'b>) -> Option<()>,
 ) -> Option<()> {
-    let mut cut = Cut::new(bytes);
+    let mut cut = ByteReader::new(bytes);
     while !cut.rest().is_empty() {
         let (number, wire) = wire::field(&mut cut)?;
         take(number, wire)?;

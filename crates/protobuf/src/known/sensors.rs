@@ -7,7 +7,7 @@ mod put;
 #[cfg(test)]
 mod tests;
 
-use logtool_core::Cut;
+use logtool_core::ByteReader;
 
 use crate::{
     descriptor::{FileSet, kind},
@@ -188,7 +188,7 @@ fn each<'b>(
     message: &'b [u8],
     mut take: impl FnMut(u32, Wire<'b>) -> Option<()>,
 ) -> Option<()> {
-    let mut cut = Cut::new(message);
+    let mut cut = ByteReader::new(message);
     while !cut.rest().is_empty() {
         let (number, wire) = field(&mut cut)?;
         take(number, wire)?;

@@ -3,8 +3,8 @@
 use std::{collections::HashMap, sync::Arc};
 
 use logtool_core::{
-    Error, ErrorKind, FieldRole, Layout, LayoutField, LayoutKind, Names, Primitive,
-    Result,
+    Error, ErrorKind, FieldRole, Layout, LayoutField, LayoutKind, Primitive, Result,
+    UniqueNames,
 };
 
 use crate::{
@@ -88,7 +88,7 @@ impl Making<'_> {
         }
         let type_name = self.types.name(&layout.name);
         let (mut steps, mut fields) = (Vec::new(), Vec::new());
-        let mut names = Names::default();
+        let mut names = UniqueNames::default();
         for field in &layout.fields {
             self.fields += 1;
             if self.fields > MAX_FIELDS {
@@ -104,7 +104,7 @@ impl Making<'_> {
             let number = number(fields.len());
             let (step, made) = self.field(layout, field, number)?;
             steps.push(step);
-            fields.push(Field { name: names.give(&field.name), ..made });
+            fields.push(Field { name: names.make_unique(&field.name), ..made });
         }
         let name = type_name.clone();
         self.types.add(Message { name, fields, ..Message::default() });

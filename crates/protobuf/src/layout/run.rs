@@ -1,6 +1,6 @@
 //! Making messages, step by step.
 
-use logtool_core::{Cut, Primitive};
+use logtool_core::{ByteReader, Primitive};
 
 use crate::{
     layout::program::{Program, Step, Take, Times},
@@ -9,13 +9,17 @@ use crate::{
 
 /// Adds the message of `payload` to `out`.
 pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Option<()> {
-    let mut input = Cut::new(payload);
+    let mut input = ByteReader::new(payload);
     steps(program, &mut input, out)?;
     (program.is_open || input.rest().is_empty()).then_some(())
 }
 
 /// Programs are as deep in each other as layouts are: 64 at most.
-fn steps(program: &Program, input: &mut Cut<'_>, out: &mut Vec<u8>) -> Option<()> {
+fn steps(
+    program: &Program,
+    input: &mut ByteReader<'_>,
+    out: &mut Vec<u8>,
+) -> Option<()> {
     for (index, step) in program.steps.iter().enumerate() {
         if let Take::Nothing(size) = step.take {
             // The padding at the end of a payload may be missing.
@@ -43,7 +47,7 @@ fn steps(program: &Program, input: &mut Cut<'_>, out: &mut Vec<u8>) -> Option<()
 
 /// Writes a field that is there once, if it is not what it is anyway.
 #[inline]
-fn once(step: &Step, input: &mut Cut<'_>, out: &mut Vec<u8>) -> Option<()> {
+fn once(step: &Step, input: &mut ByteReader<'_>, out: &mut Vec<u8>) -> Option<()> {
     match &step.take {
         Take::Number(one) => {
             let bytes = input.bytes(one.size() as usize)?;
@@ -75,7 +79,7 @@ fn once(step: &Step, input: &mut Cut<'_>, out: &mut Vec<u8>) -> Option<()> {
 }
 
 /// Writes one of several, whatever it is.
-fn each(step: &Step, input: &mut Cut<'_>, out: &mut Vec<u8>) -> Option<()> {
+fn each(step: &Step, input: &mut ByteReader<'_>, out: &mut Vec<u8>) -> Option<()> {
     match &step.take {
         Take::Text => text(step.key, sized(input)?, out),
         Take::Bytes => raw(step.key, sized(input)?, out),
@@ -104,7 +108,7 @@ fn packed(
     key: u64,
     one: Primitive,
     count: u32,
-    input: &mut Cut<'_>,
+    input: &mut ByteReader<'_>,
     out: &mut Vec<u8>,
 ) -> Option<()> {
     let size = one.size() as usize;
@@ -181,7 +185,7 @@ fn raw(key: u64, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-fn sized<'b>(input: &mut Cut<'b>) -> Option<&'b [u8]> {
+fn sized<'b>(input: &mut ByteReader<'b>) -> Option<&'b [u8]> {
     let len = input.u32()?;
     input.bytes(usize::try_from(len).ok()?)
 }

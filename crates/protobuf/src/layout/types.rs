@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use logtool_core::Names;
+use logtool_core::UniqueNames;
 
 use crate::{
     descriptor::{File, FileSet, Message, PROTO3},
@@ -13,7 +13,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Types {
     package: String,
-    names: Names,
+    names: UniqueNames,
     messages: Vec<Message>,
     /// The files of others that are used.
     imports: HashMap<&'static str, fn() -> File>,
@@ -21,13 +21,13 @@ pub(super) struct Types {
 
 impl Types {
     pub(super) fn new(package: &str) -> Self {
-        let (names, messages) = (Names::default(), Vec::new());
+        let (names, messages) = (UniqueNames::default(), Vec::new());
         Self { package: package.to_owned(), names, messages, imports: HashMap::new() }
     }
 
     /// A name for a type that is called `name`.
     pub(super) fn name(&mut self, name: &str) -> String {
-        self.names.give(name)
+        self.names.make_unique(name)
     }
 
     /// The name of the type `name`, with its package.

@@ -1,6 +1,6 @@
 //! Reading a message into a row.
 
-use logtool_core::{Branch, Cut, Scalar};
+use logtool_core::{Branch, ByteReader, Scalar};
 
 use crate::{
     descriptor::kind,
@@ -51,7 +51,7 @@ impl Reading {
         row: &mut Branch,
     ) -> Option<&'b [u8]> {
         row.open();
-        let mut cut = Cut::new(bytes);
+        let mut cut = ByteReader::new(bytes);
         let mut last = 0;
         while !cut.rest().is_empty() && self.added <= self.most {
             let before = cut.rest();
@@ -141,7 +141,7 @@ impl Reading {
         let item = branch.item()?;
         match wire {
             Wire::Sized(bytes) if !is_text => {
-                let mut cut = Cut::new(bytes);
+                let mut cut = ByteReader::new(bytes);
                 while !cut.rest().is_empty() {
                     let wire = match one {
                         kind::DOUBLE | kind::FIXED64 | kind::SFIXED64 => {
@@ -230,7 +230,7 @@ fn default(one: u32) -> Scalar<'static> {
 
 /// The nanoseconds that a `Timestamp` or a `Duration` is, if 64 bits hold them.
 fn nanos(bytes: &[u8]) -> Option<Option<i64>> {
-    let (mut cut, mut seconds, mut nanos) = (Cut::new(bytes), 0_i64, 0_i32);
+    let (mut cut, mut seconds, mut nanos) = (ByteReader::new(bytes), 0_i64, 0_i32);
     while !cut.rest().is_empty() {
         match wire::field(&mut cut)? {
             (1, Wire::Varint(value)) => seconds = value as i64,

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use logtool_core::{Error, ErrorKind, MAX_SHAPE, Result, Shape, StructShape};
+use logtool_core::{Error, ErrorKind, MAX_SHAPE_FIELDS, Result, Shape, StructShape};
 
 use crate::{
     descriptor::{Field, FileSet, Message, kind},
@@ -111,8 +111,9 @@ impl<'f> Names<'f> {
         let (mut shapes, mut fields) = (Vec::new(), Vec::new());
         for (index, field) in message.fields.iter().enumerate() {
             self.fields += 1;
-            if self.fields > MAX_SHAPE {
-                let what = format!("the type {shown:?} has over {MAX_SHAPE} fields");
+            if self.fields > MAX_SHAPE_FIELDS {
+                let what =
+                    format!("the type {shown:?} has over {MAX_SHAPE_FIELDS} fields");
                 return Err(Error::new(ErrorKind::Limit, what));
             }
             let (shape, take) = self.field(field, around)?;

@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use logtool_core::{
-    Code, Finding, Findings, Result, TimeRange, Timestamp, TopicId, text,
+    Code, Finding, Findings, Result, TimeRange, Timestamp, TopicId, decode_text,
 };
 
 use crate::{
@@ -118,7 +118,7 @@ fn difference(told: &Connection, real: &Connection) -> Option<String> {
     let (told, real) = (fields(told), fields(real));
     let mut names = told.keys().chain(real.keys());
     let name = names.find(|name| told.get(*name) != real.get(*name))?;
-    let name = text(name);
+    let name = decode_text(name);
     Some(format!("the field {name:?} of connection {id} is another one"))
 }
 
@@ -261,8 +261,11 @@ impl Looking<'_> {
                     );
                     let finding =
                         self.finding(&code::INDEX_DATA_OFFSET, *connection, what);
-                    findings
-                        .add(finding.at(bytes.clone()).during(TimeRange::just(time)));
+                    findings.add(
+                        finding
+                            .at(bytes.clone())
+                            .during(TimeRange::from_timestamp(time)),
+                    );
                 }
             }
             *indexed.entry(*connection).or_default() += there;

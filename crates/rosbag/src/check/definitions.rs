@@ -1,6 +1,6 @@
 //! What connections say of their types.
 
-use logtool_core::{ColumnRoom, Finding, Findings, text};
+use logtool_core::{ColumnBudget, Finding, Findings, decode_text};
 use logtool_rosmsg::define;
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 
 /// Adds what is wrong with the definitions and numbers of connections.
 pub(super) fn check(log: &Checked, findings: &mut Findings) {
-    let mut room = ColumnRoom::default();
+    let mut room = ColumnBudget::default();
     let mut last: Option<(&str, &str, &str)> = None;
     for Entry { connection, since, topic, .. } in &log.table.entries {
         if *since > 0 {
@@ -62,7 +62,7 @@ pub(super) fn check(log: &Checked, findings: &mut Findings) {
 fn not_utf8(connection: &Connection) -> Option<String> {
     let mut fields = Fields::new(connection.header());
     let found = fields.find(|(_, value)| str::from_utf8(value).is_err());
-    found.map(|(name, _)| text(name).into_owned())
+    found.map(|(name, _)| decode_text(name).into_owned())
 }
 
 fn findings_of(

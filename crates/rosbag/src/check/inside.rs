@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::BytesMut;
-use logtool_core::{Findings, InOrder, Result};
+use logtool_core::{Findings, ReorderBuffer, Result};
 
 use crate::{
     bag::{Chunk, Content},
@@ -34,7 +34,7 @@ struct Found {
     /// The connections that these chunks declare.
     declared: BTreeSet<u32>,
     /// What is known of chunks, by their places in the layout.
-    looked: InOrder<Looked>,
+    looked: ReorderBuffer<Looked>,
 }
 
 impl Inside {

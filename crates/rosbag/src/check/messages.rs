@@ -58,7 +58,7 @@ impl Visitor for Messages {
     fn message(&mut self, id: u32, time: Timestamp, _: Range<usize>) -> bool {
         let (count, times) = self.counts.entry(id).or_insert((0, TimeRange::EMPTY));
         *count += 1;
-        *times = times.cover(&TimeRange::just(time));
+        *times = times.cover(&TimeRange::from_timestamp(time));
         self.at_zero += u64::from(time.as_nanos() == 0);
         true
     }

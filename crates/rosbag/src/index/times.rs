@@ -24,7 +24,7 @@ pub(super) fn mend(
     let middle = starts.get(starts.len() / 2).copied().unwrap_or(0);
     let is_odd = |time: &TimeRange| {
         let is_far = |at: Timestamp| at.as_nanos().abs_diff(middle) > FAR_NANOS;
-        let is_zero = *time == TimeRange::just(Timestamp::from_nanos(0));
+        let is_zero = *time == TimeRange::from_timestamp(Timestamp::from_nanos(0));
         *time != TimeRange::ALL && (is_zero || is_far(time.start) || is_far(time.end))
     };
     let (mut mended, mut room) = (Vec::new(), MAX_INDEX);
@@ -32,7 +32,7 @@ pub(super) fn mend(
         let Some((_, data)) = tops.chunk(chunk.at)? else { continue };
         let mut time = TimeRange::EMPTY;
         let is_all = each_entry(tops, data.end, &mut room, |_, at, _| {
-            time = time.cover(&TimeRange::just(at));
+            time = time.cover(&TimeRange::from_timestamp(at));
         });
         let has_messages = chunk.counts.iter().any(|(_, count)| *count > 0);
         if !is_all || time.is_empty() && has_messages {

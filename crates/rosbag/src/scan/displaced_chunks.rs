@@ -56,7 +56,7 @@ fn content(tops: &mut Tops, at: u64, room: &mut u64) -> Result<Option<Content>> 
     let mut content = (BTreeMap::new(), TimeRange::EMPTY);
     let is_all = each_entry(tops, data.end, room, |connection, time, _| {
         *content.0.entry(connection).or_default() += 1;
-        content.1 = content.1.cover(&TimeRange::just(time));
+        content.1 = content.1.cover(&TimeRange::from_timestamp(time));
     });
     Ok(Some(content).filter(|_| is_all))
 }

@@ -2,7 +2,7 @@
 //! files.
 
 use logtool_core::{
-    Error, ErrorKind, LeftOut, Manifest, Result, Selection, Stream, Value,
+    Error, ErrorKind, Manifest, Result, Selection, Stream, UnsupportedContent, Value,
 };
 
 use crate::{
@@ -63,7 +63,7 @@ pub(super) fn connections(manifest: &Manifest, selection: &Selection) -> Result<
 
 /// What the log of `manifest` has beside its messages, for which a bag has no place. What tells
 /// where the log itself is from is not counted: the bag says that of its own.
-pub(crate) fn leaves_out(manifest: &Manifest) -> Option<LeftOut> {
+pub(crate) fn unsupported_content(manifest: &Manifest) -> Option<UnsupportedContent> {
     const OWN: [&str; 2] = ["logtool", "provenance"];
     let files = match manifest.metadata.get("attachments") {
         Some(Value::UInt(count)) => *count,
@@ -91,7 +91,7 @@ pub(crate) fn leaves_out(manifest: &Manifest) -> Option<LeftOut> {
     });
     let told: Vec<String> = told.collect();
     let what = format!("{}: a bag has only messages", told.join(", "));
-    (!told.is_empty()).then_some(LeftOut { topic: None, what })
+    (!told.is_empty()).then_some(UnsupportedContent { topic: None, what })
 }
 
 /// What `stream` of an MCAP file says of itself that has no place of its own in a bag.

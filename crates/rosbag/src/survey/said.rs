@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use logtool_core::{Value, text};
+use logtool_core::{Value, decode_text};
 
 use crate::{
     connection_trust::other_topic, encryption_info::EncryptionInfo, head::Head,
@@ -38,7 +38,8 @@ impl Findings {
         let connections = self.table.entries.iter().map(|entry| &entry.connection);
         let other = connections.filter_map(|it| Some((it, other_topic(it)?)));
         for (connection, inner) in other.take(8) {
-            let (id, topic, inner) = (connection.id, &connection.topic, text(inner));
+            let (id, topic, inner) =
+                (connection.id, &connection.topic, decode_text(inner));
             self.remarks.push(format!(
                 "the connection {id} is of {topic:?}, and says itself that it is of \
                  {inner:?}: it was renamed, or one of the two is wrong"

@@ -7,7 +7,7 @@ use std::{
 
 use arrow_schema::SchemaRef;
 use logtool_core::{
-    ColumnRoom, Damage, DamageKind, Error, ErrorKind, Result, Topic, TopicId,
+    ColumnBudget, Damage, DamageKind, Error, ErrorKind, Result, Topic, TopicId,
     TopicOrigin, raw_schema,
 };
 use logtool_rosmsg::{Derived, Described};
@@ -30,7 +30,7 @@ impl Findings {
         tiles: &[Tile],
     ) -> Result<Vec<Topic>> {
         let mut instances: HashMap<&str, u32> = HashMap::new();
-        let (mut topics, mut room) = (Vec::new(), ColumnRoom::default());
+        let (mut topics, mut room) = (Vec::new(), ColumnBudget::default());
         for (id, total) in (0..).map(TopicId).zip(totals) {
             let connections = self.table.of_topic(id).map(|entry| &entry.connection);
             let Some(first) = connections.clone().next() else { continue };
@@ -55,8 +55,8 @@ impl Findings {
                 Some(why) => {
                     let damage =
                         Damage::new(DamageKind::Definition, self.place_of(id, tiles));
-                    let damage = damage.of_records(total.records, Some(id));
-                    self.damage.push(damage.because(why.what().to_owned()));
+                    let damage = damage.with_records(total.records, Some(id));
+                    self.damage.push(damage.with_reason(why.what().to_owned()));
                 }
                 None => self.remarks.extend(oddity(first, &described)),
             }
@@ -117,7 +117,7 @@ impl Findings {
 /// What the records of the `connections`, which share a topic and a type, look like, the
 /// text that says so, and their columns, if there is `room` for them.
 fn look<'c>(
-    room: &mut ColumnRoom,
+    room: &mut ColumnBudget,
     connections: impl Iterator<Item = &'c Connection>,
 ) -> Result<((&'c str, Described), SchemaRef)> {
     room.check()?;

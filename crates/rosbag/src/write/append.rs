@@ -8,7 +8,7 @@ use std::{
 };
 
 use logtool_core::{
-    Error, ErrorKind, FileSource, OpenOptions, Place, Result, Source, TimeRange,
+    Error, ErrorKind, FileSource, OpenOptions, OutputWriter, Result, Source, TimeRange,
     Timestamp,
 };
 
@@ -53,7 +53,8 @@ impl Writer<File> {
         file.set_len(index_at)?;
         file.seek(SeekFrom::End(0))?;
 
-        let mut writer = Self::starting(Place::new(file, index_at), options, head);
+        let mut writer =
+            Self::starting(OutputWriter::new(file, index_at), options, head);
         writer.index_order = index_order.unwrap_or(writer.index_order);
         for (raw, _) in index.connections {
             let connection = Connection::new(raw);

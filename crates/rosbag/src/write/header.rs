@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{Cut, Error, ErrorKind, Result};
+use logtool_core::{ByteReader, Error, ErrorKind, Result};
 
 use crate::write::encode;
 
@@ -140,7 +140,8 @@ pub(crate) fn check(topic: &[u8], header: &[u8]) -> Result<()> {
 /// The fields `header` of a connection, with another `topic`: if they have one, it is
 /// put into its place, and all else is kept as it is.
 pub(crate) fn renamed(header: &[u8], topic: &[u8]) -> Vec<u8> {
-    let (mut cut, mut renamed) = (Cut::new(header), Vec::with_capacity(header.len()));
+    let (mut cut, mut renamed) =
+        (ByteReader::new(header), Vec::with_capacity(header.len()));
     loop {
         let rest = cut.rest();
         match cut.u32().and_then(|len| cut.bytes(len as usize)) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use logtool_core::text;
+use logtool_core::decode_text;
 
 use crate::{
     connection::Connection, connection_trust::Trust, wire::Fields, write::encode,
@@ -35,7 +35,7 @@ pub(crate) fn written(connection: &Connection, is_careful: bool) -> Written {
         match name {
             _ if !is_careful => encode::field(&mut header, name, value),
             b"latching" if word.is_some() => encode::field(&mut header, name, latching),
-            _ => encode::field(&mut header, name, text(value).as_bytes()),
+            _ => encode::field(&mut header, name, decode_text(value).as_bytes()),
         }
         is_text &= is_utf8(value);
         names.insert(name);

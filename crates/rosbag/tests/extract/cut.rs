@@ -4,8 +4,8 @@ use std::io::Cursor;
 
 use bytes::Bytes;
 use logtool_core::{
-    Copied, CopyJob, Extract, Format as _, Log as _, Selection, TimeRange, Timestamp,
-    WriteOptions, copy,
+    CopyJob, CopyReport, Format as _, Log as _, LogSlice, Selection, TimeRange,
+    Timestamp, WriteOptions, copy,
 };
 use logtool_rosbag::{
     Compression, ConnectionHeader, FORMAT, RosbagLog, Survey, Writer, WriterOptions,
@@ -43,8 +43,12 @@ fn bag(compression: Compression) -> RosbagLog {
 }
 
 /// The bag that holds `selection` of `log`, and what was copied into it.
-fn cut(log: &RosbagLog, selection: &Selection, verify: bool) -> (RosbagLog, Copied) {
-    let extract = Extract { manifest: log.manifest(), selection: selection.clone() };
+fn cut(
+    log: &RosbagLog,
+    selection: &Selection,
+    verify: bool,
+) -> (RosbagLog, CopyReport) {
+    let extract = LogSlice { manifest: log.manifest(), selection: selection.clone() };
     let mut out = Cursor::new(Vec::new());
     let options = WriteOptions::default();
     let mut sink = FORMAT.writer(Box::new(&mut out), &[extract], &options).unwrap();

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use logtool_core::{
-    Block, ErrorKind, Extract, Format as _, Log as _, Manifest, Selection, Timestamp,
+    Block, ErrorKind, Format as _, Log as _, LogSlice, Manifest, Selection, Timestamp,
     WriteOptions,
 };
 use logtool_rosbag::{
@@ -51,13 +51,19 @@ fn merge(logs: &[&RosbagLog], options: &WriteOptions) -> (RosbagLog, Vec<bool>) 
     let extracts: Vec<_> = logs.iter().map(extract).collect();
     let extracts: Vec<_> = extracts
         .iter()
-        .map(|(manifest, selection)| Extract { manifest, selection: selection.clone() })
+        .map(|(manifest, selection)| LogSlice {
+            manifest,
+            selection: selection.clone(),
+        })
         .collect();
     let mut sink = FORMAT.writer(Box::new(&mut out), &extracts, options).unwrap();
     let mut copied = vec![];
     for (from, log) in logs.iter().enumerate() {
         for part in log.manifest().plan(&Selection::default(), 0) {
-            let is_copied = sink.copy(from, &part, &**log.source()).unwrap().is_some();
+            let is_copied = sink
+                .copy_part_verbatim(from, &part, &**log.source())
+                .unwrap()
+                .is_some();
             copied.push(is_copied);
             if !is_copied {
                 write(&mut *sink, from, log, &part, &extracts[from].selection);
@@ -113,7 +119,8 @@ fn a_topic_is_renamed_in_both_places() {
     });
     assert_eq!(connections(&renamed), want);
     options.rename.insert("/z".to_owned(), "/y".to_owned());
-    let extract = Extract { manifest: log.manifest(), selection: Selection::default() };
+    let extract =
+        LogSlice { manifest: log.manifest(), selection: Selection::default() };
     let out = Box::new(Cursor::new(vec![]));
     let err = FORMAT.writer(out, &[extract], &options).map(drop).unwrap_err();
     assert_eq!(err.kind(), ErrorKind::NoSuch, "{err}");
@@ -122,7 +129,7 @@ fn a_topic_is_renamed_in_both_places() {
 #[test]
 fn records_between_copied_chunks_stay_where_they_are() {
     let logs = [1, 2, 3].map(|sec| bag(&[(0, "/a", "/n")], sec));
-    let extract = |log| Extract {
+    let extract = |log| LogSlice {
         manifest: RosbagLog::manifest(log),
         selection: logged(RosbagLog::manifest(log)),
     };
@@ -132,7 +139,10 @@ fn records_between_copied_chunks_stay_where_they_are() {
         FORMAT.writer(Box::new(&mut out), &extracts, &options(Some("none"))).unwrap();
     let part = |log: &RosbagLog| log.manifest().parts[0].clone();
     write(&mut *sink, 0, &logs[0], &part(&logs[0]), &extracts[0].selection);
-    assert_eq!(sink.copy(1, &part(&logs[1]), &**logs[1].source()).unwrap(), Some(1));
+    assert_eq!(
+        sink.copy_part_verbatim(1, &part(&logs[1]), &**logs[1].source()).unwrap(),
+        Some(1)
+    );
     write(&mut *sink, 2, &logs[2], &part(&logs[2]), &extracts[2].selection);
     sink.finish().unwrap();
     let joint = open(out.into_inner().into(), Survey::Full).unwrap();
@@ -182,7 +192,7 @@ fn what_a_bag_cannot_be_made_of_is_said() {
         (&other, options(None), ErrorKind::UnsuitableEncoding),
         (log.manifest(), options(Some("zstd")), ErrorKind::Unsupported),
     ] {
-        let extract = Extract { manifest, selection: Selection::default() };
+        let extract = LogSlice { manifest, selection: Selection::default() };
         let out = Box::new(Cursor::new(vec![]));
         let err = FORMAT.writer(out, &[extract], &options).map(drop).unwrap_err();
         assert_eq!(err.kind(), kind, "{err}");

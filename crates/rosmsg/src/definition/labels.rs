@@ -4,7 +4,7 @@
 //! their types:
 //!
 //! 1. A constant goes to the field whose name it begins with, `STATUS_NO_FIX` to
-//!    `status`: see [`logtool_core::owners`], which the messages of PX4 share.
+//!    `status`: see [`logtool_core::fields_of_constant`], which the messages of PX4 share.
 //! 2. Constants that no field's name begins go to the field of their type, if there is
 //!    one such field, and if they look like an enumeration: two or more, whose values
 //!    are different and either follow each other or are powers of two. That is how
@@ -13,7 +13,9 @@
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
-use logtool_core::{IntegerField, Labels, integer_constant, integer_values, owners};
+use logtool_core::{
+    IntegerField, Labels, fields_of_constant, integer_constant, integer_values,
+};
 
 use crate::definition::{
     MessageType,
@@ -30,7 +32,7 @@ pub(super) fn of(types: &[MessageType]) -> Labels {
         for constant in &of.constants {
             let Some(value) = integer(constant) else { continue };
             let labelled = (value, constant.name.as_str());
-            let owners = owners(&fields, &constant.name, value);
+            let owners = fields_of_constant(&fields, &constant.name, value);
             if owners.is_empty() {
                 orphans.entry(&constant.type_name).or_default().push(labelled);
             }

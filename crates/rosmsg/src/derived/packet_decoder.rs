@@ -44,7 +44,7 @@ impl Decoder for PacketDecoder {
         self.0.take()
     }
 
-    fn forget(&mut self) -> Result<()> {
-        self.0.forget()
+    fn discard_rows(&mut self) -> Result<()> {
+        self.0.discard_rows()
     }
 }

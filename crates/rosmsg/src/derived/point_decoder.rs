@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, RecordBatch, TimestampNanosecondArray, UInt32Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use logtool_core::{
     Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Result, Run, View,
-    forget_times, time_array, time_field,
+    discard_times, time_array, time_field,
 };
 use logtool_protobuf::PointCloud;
 
@@ -182,7 +182,7 @@ impl Decoder for PointDecoder {
             let message = match self.encoding.unpacked(record.payload, MAX_UNPACKED) {
                 Ok(message) => message,
                 Err(kind) => {
-                    record.undecodable().as_kind(kind).add_to(damage);
+                    record.undecodable().with_kind(kind).add_to(damage);
                     continue;
                 }
             };
@@ -194,18 +194,18 @@ impl Decoder for PointDecoder {
             let points = match points {
                 Ok(points) => points,
                 Err(why) => {
-                    record.undecodable().because(why).add_to(damage);
+                    record.undecodable().with_reason(why).add_to(damage);
                     continue;
                 }
             };
             let rows = self.times.len().saturating_add(points.count);
             if rows.saturating_mul(self.row_bytes) > MAX_BYTES {
                 let kind = DamageKind::OverLimit;
-                record.undecodable().as_kind(kind).add_to(damage);
+                record.undecodable().with_kind(kind).add_to(damage);
                 continue;
             }
             if points.missing > 0 {
-                let short = record.undecodable().losing(0).because(SHORT);
+                let short = record.undecodable().with_lost_bytes(0).with_reason(SHORT);
                 short.add_to(damage);
             }
             if points.surplus > 0 {
@@ -216,8 +216,8 @@ impl Decoder for PointDecoder {
                 (DamageKind::NoColumn, &points.untold.late),
             ] {
                 if let Some(why) = why {
-                    let untold = record.undecodable().as_kind(kind);
-                    untold.because(why.as_str()).add_to(damage);
+                    let untold = record.undecodable().with_kind(kind);
+                    untold.with_reason(why.as_str()).add_to(damage);
                 }
             }
             self.times.resize(rows, record.time.as_nanos());
@@ -240,11 +240,11 @@ impl Decoder for PointDecoder {
         })
     }
 
-    fn forget(&mut self) -> Result<()> {
+    fn discard_rows(&mut self) -> Result<()> {
         if !self.slots.is_empty() {
             return self.take().map(drop);
         }
-        forget_times(&mut self.times);
+        discard_times(&mut self.times);
         Ok(())
     }
 }

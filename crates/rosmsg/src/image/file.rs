@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use logtool_core::Cut;
+use logtool_core::ByteReader;
 
 /// A file that is an image.
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ fn extension(bytes: &[u8]) -> &'static str {
 
 /// `int32 format | float32 a | float32 b`, then a PNG.
 fn compressed_depth(data: &[u8]) -> Option<(&[u8], (f32, f32))> {
-    let mut cut = Cut::new(data);
+    let mut cut = ByteReader::new(data);
     cut.u32()?;
     let numbers = (cut.f32()?, cut.f32()?);
     cut.rest().starts_with(PNG).then_some((cut.rest(), numbers))
@@ -77,20 +77,20 @@ fn compressed_depth(data: &[u8]) -> Option<(&[u8], (f32, f32))> {
 
 /// A PNG begins with its header: after 8 bytes of sign, 4 of length, and `IHDR`.
 fn png_size(bytes: &[u8]) -> Option<(u32, u32)> {
-    let mut cut = Cut::new(bytes.get(16..)?);
+    let mut cut = ByteReader::new(bytes.get(16..)?);
     Some((cut.u32()?.swap_bytes(), cut.u32()?.swap_bytes()))
 }
 
 /// A JPEG is segments, `FF kind length`, of which one that begins a frame has the size.
 fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
-    let mut cut = Cut::new(bytes.get(2..)?);
+    let mut cut = ByteReader::new(bytes.get(2..)?);
     loop {
         let (0xFF, mut kind) = (cut.u8()?, cut.u8()?) else { return None };
         while kind == 0xFF {
             kind = cut.u8()?;
         }
         let len = usize::from(cut.u16()?.swap_bytes());
-        let mut segment = Cut::new(cut.bytes(len.checked_sub(2)?)?);
+        let mut segment = ByteReader::new(cut.bytes(len.checked_sub(2)?)?);
         if matches!(kind, 0xC0..=0xCF) && !matches!(kind, 0xC4 | 0xC8 | 0xCC) {
             segment.u8()?;
             let height = segment.u16()?.swap_bytes();
@@ -102,7 +102,7 @@ fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
 /// A BMP of Windows has its size after 14 bytes of file header and 4 of length; rows
 /// from the top down are a negative height.
 fn bmp_size(bytes: &[u8]) -> Option<(u32, u32)> {
-    let mut cut = Cut::new(bytes.get(18..)?);
+    let mut cut = ByteReader::new(bytes.get(18..)?);
     let (width, height) = (cut.i32()?, cut.i32()?);
     Some((u32::try_from(width).ok()?, height.unsigned_abs()))
 }

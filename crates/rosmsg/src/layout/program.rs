@@ -3,8 +3,8 @@
 use std::{collections::HashMap, sync::Arc};
 
 use logtool_core::{
-    Error, ErrorKind, FieldRole, Layout, LayoutField, LayoutKind, Names, Primitive,
-    Result, Tail,
+    Error, ErrorKind, FieldRole, Layout, LayoutField, LayoutKind, Primitive, Result,
+    Tail, UniqueNames,
 };
 
 use crate::names::type_name;
@@ -49,7 +49,7 @@ pub(super) struct Made {
 /// What is being made.
 struct Making<'p> {
     package: &'p str,
-    names: Names,
+    names: UniqueNames,
     /// The texts of the types that are nested in the first, behind their names.
     texts: Vec<(String, String)>,
     /// Types that are made, by where they are in memory: they are shared.
@@ -63,7 +63,7 @@ pub(super) fn compile(layout: &Layout, package: &str) -> Result<Made> {
         let what = format!("the type {:?} is of no fixed size", layout.name);
         return Err(Error::new(ErrorKind::Unsupported, what));
     }
-    let (names, texts, made) = (Names::default(), Vec::new(), HashMap::new());
+    let (names, texts, made) = (UniqueNames::default(), Vec::new(), HashMap::new());
     let mut making = Making { package, names, texts, made, fields: 0 };
     let (type_name, steps) = making.message(layout)?;
     let root = making.texts.pop().unwrap_or_default();
@@ -82,10 +82,10 @@ impl Making<'_> {
         if let Some(made) = self.made.get(&std::ptr::from_ref(layout)) {
             return Ok(made.clone());
         }
-        let name = self.names.give(&type_name(&layout.name));
+        let name = self.names.make_unique(&type_name(&layout.name));
         let type_name = format!("{}/{name}", self.package);
         let (mut steps, mut text) = (Vec::new(), String::new());
-        let mut names = Names::default();
+        let mut names = UniqueNames::default();
         for field in &layout.fields {
             self.fields += 1;
             if self.fields > MAX_FIELDS {
@@ -99,7 +99,7 @@ impl Making<'_> {
                 continue;
             }
             let kind = self.field(layout, field, &mut steps)?;
-            text.push_str(&format!("{kind} {}\n", names.give(&field.name)));
+            text.push_str(&format!("{kind} {}\n", names.make_unique(&field.name)));
         }
         self.texts.push((type_name.clone(), text));
         let made = (type_name, steps);

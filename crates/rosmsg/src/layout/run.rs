@@ -1,6 +1,6 @@
 //! Making messages, step by step.
 
-use logtool_core::Cut;
+use logtool_core::ByteReader;
 
 use crate::{
     layout::program::{Program, Step},
@@ -9,7 +9,7 @@ use crate::{
 
 /// Adds the message of `payload` to `out`.
 pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Option<()> {
-    let mut input = Cut::new(payload);
+    let mut input = ByteReader::new(payload);
     let all = &program.steps[..];
     // The padding at the end of a payload may be missing.
     let needed = match all.split_last() {
@@ -21,7 +21,7 @@ pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Optio
 }
 
 /// Steps are as deep in each other as layouts are: 64 at most.
-fn steps(all: &[Step], input: &mut Cut<'_>, out: &mut Vec<u8>) -> Option<()> {
+fn steps(all: &[Step], input: &mut ByteReader<'_>, out: &mut Vec<u8>) -> Option<()> {
     for step in all {
         match step {
             Step::Copy(len) => out.extend_from_slice(input.bytes(*len)?),
@@ -34,7 +34,8 @@ fn steps(all: &[Step], input: &mut Cut<'_>, out: &mut Vec<u8>) -> Option<()> {
             Step::Chars(len) => {
                 let bytes = input.bytes(*len)?;
                 let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(*len);
-                MessageWriter::new(out).text(&logtool_core::text(bytes.get(..end)?));
+                MessageWriter::new(out)
+                    .text(&logtool_core::decode_text(bytes.get(..end)?));
             }
             Step::Each(count, inner) => {
                 (0..*count)

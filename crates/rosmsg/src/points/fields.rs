@@ -37,7 +37,7 @@ pub(crate) fn shape(
 ) -> Option<Shape> {
     let column = |field: &PointField<'_>| {
         let (kind, _) = field.values(grid, false).ok()?;
-        let name = logtool_core::text(field.name).into_owned();
+        let name = logtool_core::decode_text(field.name).into_owned();
         Some(Column { name, kind: Kind::Number(kind), count: field.count })
     };
     let columns = fields.iter().filter_map(column).collect();
@@ -141,5 +141,9 @@ impl<'b> PointField<'b> {
 
 /// The name of a field for people, who need not have chosen it.
 pub(crate) fn shown(name: &[u8]) -> String {
-    logtool_core::text(name).chars().take(40).flat_map(char::escape_debug).collect()
+    logtool_core::decode_text(name)
+        .chars()
+        .take(40)
+        .flat_map(char::escape_debug)
+        .collect()
 }

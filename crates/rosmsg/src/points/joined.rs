@@ -46,7 +46,8 @@ impl Shape {
         is_free: impl Fn(usize) -> bool,
     ) -> Option<usize> {
         let is_named = |column: &Column| {
-            column.name.as_bytes() == name || column.name == logtool_core::text(name)
+            column.name.as_bytes() == name
+                || column.name == logtool_core::decode_text(name)
         };
         let fits = |at: &usize| {
             let column = self.columns.get(*at).filter(|_| is_free(*at));

@@ -41,7 +41,7 @@ pub(crate) fn shape(payload: &[u8], encoding: Encoding) -> Option<Shape> {
     if cloud.points.is_empty() {
         return None;
     }
-    let names = cloud.channels.iter().map(|(name, _)| logtool_core::text(name));
+    let names = cloud.channels.iter().map(|(name, _)| logtool_core::decode_text(name));
     let column = |name: &str| Column { name: name.to_owned(), kind: FLOATS, count: 1 };
     let mut columns: Vec<Column> = ["x", "y", "z"].map(column).into();
     columns.extend(names.map(|name| column(&name)));

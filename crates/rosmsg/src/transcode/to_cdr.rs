@@ -1,6 +1,6 @@
 //! From ROS 1 to CDR.
 
-use logtool_core::Cut;
+use logtool_core::ByteReader;
 
 use crate::transcode::{
     CDR_LE, most_bytes,
@@ -10,7 +10,7 @@ use crate::transcode::{
 /// A message on its way.
 struct Writing<'w> {
     program: &'w Program,
-    input: Cut<'w>,
+    input: ByteReader<'w>,
     out: &'w mut Vec<u8>,
     /// Where in `out` the first field is.
     start: usize,
@@ -26,7 +26,7 @@ pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Optio
     let limit = out.len().saturating_add(most_bytes(payload.len()));
     out.extend_from_slice(&CDR_LE);
     let start = out.len();
-    let input = Cut::new(payload);
+    let input = ByteReader::new(payload);
     let mut writing = Writing { program, input, out, start, limit, beyond: 0 };
     writing.steps(0, program.ops.len())?;
     writing.input.rest().is_empty().then_some(writing.beyond)

@@ -90,7 +90,7 @@ fn passed_buffers_are_written_in_order_and_replaced_by_empty_ones() {
             let len = if i % 7 == 3 { 10 } else { 200_000 + i as usize };
             buffer.extend((0..len).map(|at| (at as u32 * 5 + i) as u8));
             want.extend_from_slice(&buffer);
-            file.give(&mut buffer).unwrap();
+            file.write_owned(&mut buffer).unwrap();
             assert!(buffer.is_empty());
             file.write_all(b"between").unwrap();
             want.extend_from_slice(b"between");
@@ -98,7 +98,7 @@ fn passed_buffers_are_written_in_order_and_replaced_by_empty_ones() {
         }
         assert!(file.finish().unwrap().0.into_inner() == want);
         let mut full = writer(1 << 20);
-        let given = (0..100).try_for_each(|_| full.give(&mut vec![7; 300_000]));
+        let given = (0..100).try_for_each(|_| full.write_owned(&mut vec![7; 300_000]));
         assert!(given.and_then(|()| full.finish().map(drop)).is_err());
     });
 }

@@ -9,7 +9,7 @@ fn dictionaries_in_lists_of_structs_are_unified() {
     let mut names = StringDictionaryBuilder::<Int32Type>::new();
     [Some("B"), None, Some("A")].into_iter().for_each(|name| names.append_option(name));
     let names: ArrayRef = Arc::new(names.finish());
-    let told = HashMap::from([(NAMES.to_owned(), r#"["A","B"]"#.to_owned())]);
+    let told = HashMap::from([(VALUE_NAMES_KEY.to_owned(), r#"["A","B"]"#.to_owned())]);
     let label =
         Field::new("label", names.data_type().clone(), true).with_metadata(told);
     let structs = StructArray::from(vec![(Arc::new(label), names)]);

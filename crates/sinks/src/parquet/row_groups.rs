@@ -4,7 +4,7 @@ use std::{io::Write, sync::Arc};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{FieldRef, Schema};
-use logtool_core::{Queue, Result};
+use logtool_core::{Result, TaskQueue};
 use parquet::{
     arrow::{
         ArrowSchemaConverter,
@@ -86,7 +86,7 @@ pub(super) struct RowGroups {
     begun: usize,
     /// The fields that are being encoded. They belong to at most two row groups, because their
     /// rows stay in memory until then.
-    queue: Queue<Result<Vec<ArrowColumnChunk>>>,
+    queue: TaskQueue<Result<Vec<ArrowColumnChunk>>>,
     /// The encoded fields of the first row group that is not complete.
     encoded: Vec<Vec<ArrowColumnChunk>>,
 }
@@ -98,7 +98,7 @@ impl RowGroups {
         Self {
             fields: fields.into(),
             begun: 0,
-            queue: Queue::of(width),
+            queue: TaskQueue::with_width(width),
             encoded: Vec::new(),
         }
     }

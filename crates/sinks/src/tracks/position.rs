@@ -22,7 +22,7 @@ use arrow_array::{
     },
 };
 use arrow_schema::{DataType, Schema};
-use logtool_core::{Topic, VALID_ROWS};
+use logtool_core::{Topic, VALID_ROWS_KEY};
 
 use crate::tracks::fix::Fix;
 
@@ -136,7 +136,7 @@ impl Position {
                         Some((column(name).filter(|_| is_meant)?, *min_values))
                     });
                 let told = topic.metadata.get("position");
-                let valid = topic.metadata.get(VALID_ROWS);
+                let valid = topic.metadata.get(VALID_ROWS_KEY);
                 let valid = valid.and_then(|valid| valid.parse().ok());
                 return Some(Self {
                     latitude,

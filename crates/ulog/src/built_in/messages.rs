@@ -59,7 +59,7 @@ pub(super) fn rows(words: Words) -> Rows {
         row.text(Some(&Level::from_log_byte(string.level).name()));
         row.text(Some(if string.tag.is_some() { "tagged" } else { "string" }));
         row.put(string.tag.map_or(Cell::Null, |tag| Cell::UInt(tag.into())));
-        row.text(Some(logtool_core::text(string.text).trim_end_matches('\t')));
+        row.text(Some(logtool_core::decode_text(string.text).trim_end_matches('\t')));
         Some(())
     };
     Rows { schema: schema(), read: Box::new(read) }

@@ -141,7 +141,7 @@ impl Decoder for RowDecoder {
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         for record in run.records() {
             if self.text > MAX_TEXT {
-                record.undecodable().as_kind(DamageKind::OverLimit).add_to(damage);
+                record.undecodable().with_kind(DamageKind::OverLimit).add_to(damage);
                 continue;
             }
             let mut row = Row { columns: &mut self.columns, next: 0, text: 0 };

@@ -23,7 +23,7 @@ pub(super) fn rows() -> Rows {
         let string = wire::logged_string(*kind, payload)?;
         row.text(Some(&Level::from_log_byte(string.level).name()));
         row.put(string.tag.map_or(Cell::Null, |tag| Cell::UInt(tag.into())));
-        row.text(Some(&logtool_core::text(string.text)));
+        row.text(Some(&logtool_core::decode_text(string.text)));
         Some(())
     };
     Rows { schema: schema(), read: Box::new(read) }

@@ -7,8 +7,8 @@ use std::{
 };
 
 use logtool_core::{
-    Block, Cursor, Findings, InOrder, Inspection, Manifest, Part, Result, Selection,
-    TimeRange, TopicSet,
+    Block, Cursor, Findings, Inspection, Manifest, Part, ReorderBuffer, Result,
+    Selection, TimeRange, TopicSet,
 };
 
 use crate::{
@@ -35,7 +35,7 @@ struct Found {
     messages: Messages,
     findings: Findings,
     /// What is known of stretches.
-    seen: InOrder<Seen>,
+    seen: ReorderBuffer<Seen>,
 }
 
 /// Reads a stretch, and looks at the messages that it comes to.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use logtool_core::{Finding, Findings, NextGap, Step};
+use logtool_core::{DamagedRangeCursor, Finding, Findings, ScanStep};
 
 use crate::{
     check::{
@@ -19,7 +19,7 @@ use crate::{
 /// What is known of the messages of a stretch.
 pub(super) struct Seen {
     ids: Ids,
-    gap: NextGap,
+    gap: DamagedRangeCursor,
     /// What is odd by itself, in the order of the file.
     pub(super) findings: Findings,
     /// The definitions of types, of which it matters what was before.
@@ -69,7 +69,7 @@ impl Seen {
     pub(super) fn new(log: &Opened, subscriptions: &Subscriptions, at: u64) -> Self {
         Self {
             ids: Ids::new(subscriptions, at),
-            gap: NextGap::new(&log.notes.gaps, at),
+            gap: DamagedRangeCursor::new(&log.notes.gaps, at),
             findings: Findings::default(),
             formats: Vec::new(),
             informations: Vec::new(),
@@ -90,7 +90,7 @@ impl Seen {
         while used < bytes.len() as u64 {
             let here = at + used;
             if let Some(gap) = self.gap.step(&log.notes.gaps, here) {
-                let Step::Damaged { len, .. } = gap else { return };
+                let ScanStep::Damaged { len, .. } = gap else { return };
                 used += len;
                 continue;
             }

@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
-use logtool_core::{IntegerField, integer_constant, integer_values, owners};
+use logtool_core::{
+    IntegerField, fields_of_constant, integer_constant, integer_values,
+};
 
 /// The message that a `.msg` file defines.
 #[derive(Debug)]
@@ -58,7 +60,8 @@ impl Definition {
         let mut labels: BTreeMap<&str, Vec<(i64, &str)>> = BTreeMap::new();
         let fields: Vec<_> = self.fields.iter().map(Field::integers).collect();
         for constant in &self.constants {
-            let mut of_constant = owners(&fields, &constant.name, constant.value);
+            let mut of_constant =
+                fields_of_constant(&fields, &constant.name, constant.value);
             if of_constant.is_empty() {
                 let field = self.field_before(constant);
                 of_constant.extend(field.and_then(|index| fields.get(index)));

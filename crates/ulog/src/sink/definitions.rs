@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use logtool_core::{
-    ClockFit, ClockZero, Error, ErrorKind, Extract, Result, TimeRange, Timestamp,
+    ClockFit, ClockZero, Error, ErrorKind, LogSlice, Result, TimeRange, Timestamp,
     TopicId, TopicOrigin, WriteOptions,
 };
 
@@ -64,7 +64,7 @@ struct Making<'o> {
 
 impl Opening {
     pub(super) fn new(
-        extracts: &[Extract<'_>],
+        extracts: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
         let mut making = Making {
@@ -83,7 +83,7 @@ impl Opening {
                 let what = format!("records of {} in a ULog", extract.manifest.format);
                 return Err(Error::new(ErrorKind::Unsupported, what));
             }
-            let notes: Notes = extract.manifest.noted(FORMAT_NAME)?;
+            let notes: Notes = extract.manifest.decode_state(FORMAT_NAME)?;
             start = start.min(start_of(extract, &notes.head));
             becomes.push(making.take(from, extract, &notes)?);
         }
@@ -103,7 +103,7 @@ impl Opening {
 
 /// When the `extract` of a log with this `head` starts: where its cut does, if that is
 /// later than the log.
-fn start_of(extract: &Extract<'_>, head: &Head) -> Timestamp {
+fn start_of(extract: &LogSlice<'_>, head: &Head) -> Timestamp {
     let cut = extract.selection.time.start;
     let log = extract.manifest.time.map_or(head.start, |time| time.start);
     if cut > log { cut } else { head.start }
@@ -112,7 +112,7 @@ fn start_of(extract: &Extract<'_>, head: &Head) -> Timestamp {
 /// Returns true if `extract` may not contain the source of UTC: the topic, some of its
 /// records, or the old header; or if the source is not in the log, as a start that the user
 /// states.
-fn loses_utc(extract: &Extract<'_>, fit: &ClockFit) -> bool {
+fn loses_utc(extract: &LogSlice<'_>, fit: &ClockFit) -> bool {
     let manifest = extract.manifest;
     let topic = fit.source.strip_suffix(utc_offset::FIELD);
     let topic = topic.and_then(|label| label.strip_suffix('.'));
@@ -128,7 +128,7 @@ fn loses_utc(extract: &Extract<'_>, fit: &ClockFit) -> bool {
 impl Making<'_> {
     /// Adds the UTC time of the vehicle's boot, as PX4 writes it, if the first log has it and
     /// its extract no longer shows it. Returns true if it was added.
-    fn keep_utc(&mut self, extracts: &[Extract<'_>]) -> bool {
+    fn keep_utc(&mut self, extracts: &[LogSlice<'_>]) -> bool {
         let Some(extract) = extracts.first() else { return false };
         let clock = &extract.manifest.clock;
         let fit = clock.to_unix.as_ref().filter(|_| clock.zero == ClockZero::Boot);
@@ -150,7 +150,7 @@ impl Making<'_> {
     fn take(
         &mut self,
         from: usize,
-        extract: &Extract<'_>,
+        extract: &LogSlice<'_>,
         notes: &Notes,
     ) -> Result<Vec<Becomes>> {
         let needed = self.needed(extract, notes)?;
@@ -209,7 +209,7 @@ impl Making<'_> {
     /// log, which then has all that it had.
     fn needed<'n>(
         &self,
-        extract: &Extract<'_>,
+        extract: &LogSlice<'_>,
         notes: &'n Notes,
     ) -> Result<Option<HashSet<&'n str>>> {
         let is_wanted = |topic: &TopicId| extract.selection.topics.contains(*topic);

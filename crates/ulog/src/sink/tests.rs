@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Damage, ErrorKind, Extract, Log, OpenOptions, Selection, TimeRange,
-    Timestamp, TopicOrigin, TopicSet, WriteOptions, drain,
+    Block, Damage, ErrorKind, Log, LogSlice, OpenOptions, Selection, TimeRange,
+    Timestamp, TopicOrigin, TopicSet, WriteOptions, copy_records,
 };
 
 use super::UlogSink;
@@ -69,11 +69,11 @@ fn write(
     logs: &[(&UlogLog, Selection)],
     options: &WriteOptions,
 ) -> logtool_core::Result<(UlogLog, Vec<String>)> {
-    let extract = |(log, selection): &(&UlogLog, Selection)| Extract {
+    let extract = |(log, selection): &(&UlogLog, Selection)| LogSlice {
         manifest: Box::leak(Box::new(log.manifest().clone())),
         selection: selection.clone(),
     };
-    let extracts: Vec<Extract<'_>> = logs.iter().map(extract).collect();
+    let extracts: Vec<LogSlice<'_>> = logs.iter().map(extract).collect();
     let mut out = Vec::new();
     let mut sink: Box<dyn logtool_core::RecordSink> =
         Box::new(UlogSink::new(&mut out, &extracts, options)?);
@@ -102,7 +102,7 @@ fn topics(log: &UlogLog) -> Vec<(String, u64)> {
 
 /// The names of the types that are defined.
 fn formats(log: &UlogLog) -> Vec<String> {
-    let notes: Notes = log.manifest().noted(FORMAT_NAME).unwrap();
+    let notes: Notes = log.manifest().decode_state(FORMAT_NAME).unwrap();
     let mut names: Vec<String> = notes
         .declarations
         .into_iter()
@@ -223,12 +223,12 @@ fn what_a_ulog_cannot_be_is_refused() {
 fn records_that_were_not_asked_for_are_an_error() {
     let log = kitchen("float", "home", 1);
     let extract =
-        Extract { manifest: log.manifest(), selection: named(&log, &["lid"]) };
+        LogSlice { manifest: log.manifest(), selection: named(&log, &["lid"]) };
     let sink = UlogSink::new(Vec::new(), &[extract], &WriteOptions::default());
     let mut sink = sink.ok().unwrap();
     let all = logged(&log);
     let part = &log.manifest().plan(&all, u64::MAX)[0];
     let mut cursor = log.read(part, &all).unwrap();
-    let err = drain(&mut *cursor, &mut sink).err().unwrap();
+    let err = copy_records(&mut *cursor, &mut sink).err().unwrap();
     assert_eq!(err.kind(), ErrorKind::NoSuch);
 }

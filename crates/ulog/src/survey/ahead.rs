@@ -8,7 +8,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use logtool_core::{Queue, Source};
+use logtool_core::{Source, TaskQueue};
 
 use crate::{
     streams::Streams,
@@ -29,7 +29,7 @@ pub(super) struct Ahead {
     len: u64,
     /// Where those begin that are under way.
     starts: VecDeque<u64>,
-    stretches: Queue<Option<Stretch>>,
+    stretches: TaskQueue<Option<Stretch>>,
     /// How many may be.
     width: usize,
     vain: u32,
@@ -46,7 +46,7 @@ impl Ahead {
             end,
             len,
             starts: VecDeque::new(),
-            stretches: Queue::of(width),
+            stretches: TaskQueue::with_width(width),
             width,
             vain: 0,
         }

@@ -118,14 +118,14 @@ impl Survey {
             topics,
             streams: Vec::new(),
             parts,
-            reach: BTreeMap::new(),
+            time_margins: BTreeMap::new(),
             clock,
             time,
             oldest,
             metadata,
             damage,
             remarks: self.remarks,
-            notes: Manifest::note(&notes)?,
+            format_state: Manifest::encode_state(&notes)?,
         };
         Ok((manifest, notes))
     }
@@ -225,7 +225,7 @@ impl Survey {
             let place = self.formats_at.get(&topic.type_name).cloned();
             let place = place.or_else(|| subscribed_at.get(&id).cloned());
             let damage = Damage::new(DamageKind::Definition, place.unwrap_or(0..0));
-            Some(damage.of_records(stats.records, Some(id)).because(why.clone()))
+            Some(damage.with_records(stats.records, Some(id)).with_reason(why.clone()))
         });
         unusable.collect()
     }

@@ -59,7 +59,7 @@ impl Survey {
             Some(Kept::NoRoom) => DamageKind::OverLimit,
             Some(Kept::Misfit) | None => DamageKind::Undecodable,
         };
-        let lost = Damage::new(lost, at..at + len as u64).of_records(1, None);
+        let lost = Damage::new(lost, at..at + len as u64).with_records(1, None);
         self.lost_record(rest, len, lost).is_some()
     }
 
@@ -76,7 +76,7 @@ impl Survey {
             self.tally.built_in.changes += 1;
             self.tally
                 .parts
-                .built_in(&TimeRange::just(now), |bits| bits.changes = true);
+                .built_in(&TimeRange::from_timestamp(now), |bits| bits.changes = true);
         }
         if kept == Kept::Yes {
             if self.declarations.len() >= MAX_DECLARATIONS {

@@ -132,7 +132,7 @@ impl Tally {
         let stats = &mut self.stats[datum.stream];
         stats.records += 1;
         stats.bytes += record.len() as u64;
-        let time = TimeRange::just(datum.time);
+        let time = TimeRange::from_timestamp(datum.time);
         stats.late += u64::from(time.end < stats.time.end);
         stats.time = stats.time.cover(&time);
         self.parts.record(datum.stream, &time);
@@ -176,7 +176,8 @@ impl Tally {
             kind::SYNC => stats.syncs += 1, // with a wrong magic too: it holds nothing
             kind::STRING | kind::TAGGED_STRING => {
                 let string = wire::logged_string(kind, payload)?;
-                let time = TimeRange::just(Timestamp::from_micros(string.time));
+                let time =
+                    TimeRange::from_timestamp(Timestamp::from_micros(string.time));
                 stats.strings += 1;
                 self.parts.built_in(&time, |bits| bits.strings = true);
             }
@@ -188,7 +189,7 @@ impl Tally {
                 if self.first_dropout.is_none() {
                     self.first_dropout = streams.clock.latest();
                 }
-                let time = TimeRange::just(streams.now());
+                let time = TimeRange::from_timestamp(streams.now());
                 self.parts.built_in(&time, |bits| bits.dropouts = true);
                 streams.drop_out(millis);
             }
@@ -244,7 +245,7 @@ impl Stats {
 
     /// Whether none of `next` is older than one of these.
     fn goes_on_as(&self, next: &Self) -> bool {
-        let first = TimeRange::just(next.time.start).end;
+        let first = TimeRange::from_timestamp(next.time.start).end;
         next.records == 0 || self.records == 0 || first >= self.time.end
     }
 

@@ -285,7 +285,7 @@ fn a_record_in_the_midst_of_others_has_its_part_and_time() {
             records[usize::from(bytes[at + 3])] += 1;
             let time = u64::from_le_bytes(*bytes[at + 5..].first_chunk().unwrap());
             let time = Timestamp::from_micros(time);
-            range = range.cover(&TimeRange::just(time));
+            range = range.cover(&TimeRange::from_timestamp(time));
             let part = manifest.parts.iter().find(|p| p.bytes.contains(&(at as u64)));
             assert!(part.unwrap().time.contains(time), "{at}");
         }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use logtool_core::{
     Damage, DamageKind, Error, ErrorKind, Manifest, OpenOptions, Part, Result, Source,
-    TimeRange, TopicSet, Window,
+    TimeRange, TopicSet, WindowReader,
 };
 
 use crate::{
@@ -54,7 +54,7 @@ pub(crate) fn build_manifest(
     options: OpenOptions,
     lidar: &LidarOptions,
 ) -> Result<(Manifest, Notes)> {
-    let mut window = Window::new(source);
+    let mut window = WindowReader::new(source);
     let head = window.at(0, PROBED_BYTES)?;
     let known = Container::detect(&head);
     let guess = || Container::without_header(&head, source.len());
@@ -80,7 +80,7 @@ pub(crate) fn build_manifest(
     let mut builder = ManifestBuilder::new(reader, start, source.len());
     if known.is_none() {
         let lost = Damage::new(DamageKind::Garbled, 0..start.min(source.len()));
-        builder.gaps.push(lost.because(
+        builder.gaps.push(lost.with_reason(
             "the header of the capture is damaged: read as Ethernet frames with times in \
              microseconds",
         ));
@@ -132,7 +132,7 @@ impl ManifestBuilder {
     fn scan(
         &mut self,
         mut at: u64,
-        window: &mut Window<'_>,
+        window: &mut WindowReader<'_>,
         mut scanner: SpeculativeScanner,
     ) -> Result<()> {
         while at < self.end {
@@ -167,7 +167,7 @@ impl ManifestBuilder {
     }
 
     /// Reads the item at `at`. Returns the position at which reading continues.
-    fn step(&mut self, at: u64, window: &mut Window<'_>) -> Result<u64> {
+    fn step(&mut self, at: u64, window: &mut WindowReader<'_>) -> Result<u64> {
         self.begin_part_if_due(at);
         let bytes = window.at(at, self.reader.container.classified_bytes())?;
         if bytes.is_empty() {
@@ -206,7 +206,7 @@ impl ManifestBuilder {
         &mut self,
         resync: Resync,
         at: u64,
-        window: &mut Window<'_>,
+        window: &mut WindowReader<'_>,
     ) -> Result<Option<u64>> {
         if self.gaps.len() >= MAX_GAPS {
             return Ok(None);
@@ -228,7 +228,12 @@ impl ManifestBuilder {
     }
 
     /// Reads the item of `len` bytes at `at`, and returns its end.
-    fn item(&mut self, at: u64, len: u64, window: &mut Window<'_>) -> Result<u64> {
+    fn item(
+        &mut self,
+        at: u64,
+        len: u64,
+        window: &mut WindowReader<'_>,
+    ) -> Result<u64> {
         let len = usize::try_from(len).unwrap_or(usize::MAX);
         let bytes = window.at(at, len)?;
         let Some(item) = bytes.get(..len) else {
@@ -275,7 +280,7 @@ impl ManifestBuilder {
         self.extends_gap = false;
         if let Some(part) = self.parts.last_mut() {
             part.topics.insert(topic);
-            part.time = part.time.cover(&TimeRange::just(packet.time));
+            part.time = part.time.cover(&TimeRange::from_timestamp(packet.time));
         }
     }
 
@@ -289,7 +294,7 @@ impl ManifestBuilder {
         } else if self.gaps.len() < MAX_GAPS {
             // Beyond the limit, they are still counted.
             let gap = Damage::new(DamageKind::Garbled, at..end);
-            self.gaps.push(gap.of_records(1, None));
+            self.gaps.push(gap.with_records(1, None));
             self.extends_gap = true;
         }
     }
@@ -304,7 +309,7 @@ impl ManifestBuilder {
             let start = lost.bytes.start;
             let index = self.gaps.partition_point(|gap| gap.bytes.start < start);
             let gap = Damage::new(DamageKind::Garbled, lost.bytes);
-            let gap = gap.of_records(u64::from(lost.is_first), None);
+            let gap = gap.with_records(u64::from(lost.is_first), None);
             self.gaps.insert(index, gap);
             self.extends_gap = false;
         }

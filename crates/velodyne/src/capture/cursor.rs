@@ -3,8 +3,8 @@
 use std::{mem, sync::Arc};
 
 use logtool_core::{
-    Block, Cursor, Manifest, NextGap, Result, Selection, Source, Step, Timestamp,
-    TopicId, Walk,
+    Block, Cursor, DamagedRangeCursor, Manifest, RecordScanner, Result, ScanStep,
+    Selection, Source, Timestamp, TopicId,
 };
 
 use crate::capture::{
@@ -17,7 +17,7 @@ use crate::capture::{
 
 /// Reads one part of a capture.
 pub(crate) struct CaptureCursor {
-    walk: Walk,
+    walk: RecordScanner,
     state: State,
 }
 
@@ -29,7 +29,7 @@ struct State {
     /// The end of the file.
     end: u64,
     /// The next damaged range.
-    gap: NextGap,
+    gap: DamagedRangeCursor,
     /// The end of the last damaged range that was reached.
     gap_end: u64,
     /// A reassembled packet, whose bytes are not contiguous in the file.
@@ -51,7 +51,7 @@ impl CaptureCursor {
     /// Creates a cursor for the range of `walk` in `source`. `start` is the state of the
     /// reader at its start.
     pub(crate) fn new(
-        walk: Walk,
+        walk: RecordScanner,
         source: &Arc<dyn Source>,
         manifest: Arc<Manifest>,
         format_state: Arc<Notes>,
@@ -88,7 +88,7 @@ impl CaptureCursor {
         // Set after the replay: otherwise the frames that were read again would be
         // duplicates.
         reader.duplicate_filter = start.duplicate_filter;
-        let gap = NextGap::new(&format_state.gaps, at);
+        let gap = DamagedRangeCursor::new(&format_state.gaps, at);
         let state = State {
             reader,
             manifest,
@@ -144,7 +144,13 @@ impl Cursor for CaptureCursor {
 impl State {
     /// Reads the item at `at` of the file, which is at `used` of the block. `rest`
     /// contains the bytes of the block from there on.
-    fn step(&mut self, block: &mut Block, at: u64, rest: &[u8], used: usize) -> Step {
+    fn step(
+        &mut self,
+        block: &mut Block,
+        at: u64,
+        rest: &[u8],
+        used: usize,
+    ) -> ScanStep {
         let gap_end = match self.gap.at(&self.format_state.gaps, at) {
             Some(gap) => gap.bytes.end,
             None => self.gap_end,
@@ -155,40 +161,42 @@ impl State {
         let left = self.end.saturating_sub(at);
         let sight = left.min(self.reader.container.classified_bytes() as u64);
         if (rest.len() as u64) < sight {
-            return Step::Partial { len: sight as usize };
+            return ScanStep::Partial { len: sight as usize };
         }
         let (container, is_big_endian) =
             (self.reader.container, self.reader.section.is_big_endian);
         let len = match container.classify(at, rest, is_big_endian, self.end) {
             Classification::Item(len) => usize::try_from(len).unwrap_or(usize::MAX),
             // The index pass saw something else here: the file has changed since.
-            _ => return Step::Whole { len: rest.len().max(1) },
+            _ => return ScanStep::Whole { len: rest.len().max(1) },
         };
-        let Some(item) = rest.get(..len) else { return Step::Partial { len } };
+        let Some(item) = rest.get(..len) else { return ScanStep::Partial { len } };
         let found = self.reader.read(at, item);
         // The index pass has reported these frames.
         self.reader.fragments.lost.clear();
         match found {
             ItemContent::Packet(packet) => self.packet(block, at, packet, used, len),
-            _ => Step::Whole { len },
+            _ => ScanStep::Whole { len },
         }
     }
 
     /// Skips an item of the damaged range that ends at `gap_end`, or the rest of the
     /// range if there is no item. Fragments in lost frames are added like in the index
     /// pass, so that later datagrams are reassembled the same way.
-    fn pass(&mut self, at: u64, rest: &[u8], gap_end: u64) -> Step {
+    fn pass(&mut self, at: u64, rest: &[u8], gap_end: u64) -> ScanStep {
         let left = gap_end - at;
         let sight = left.min(self.reader.container.classified_bytes() as u64);
         if (rest.len() as u64) < sight {
-            return Step::Partial { len: sight as usize };
+            return ScanStep::Partial { len: sight as usize };
         }
         let is_big_endian = self.reader.section.is_big_endian;
         let look = self.reader.container.classify(at, rest, is_big_endian, gap_end);
         let len = match look {
             Classification::Item(len) => {
                 let len = usize::try_from(len).unwrap_or(usize::MAX);
-                let Some(item) = rest.get(..len) else { return Step::Partial { len } };
+                let Some(item) = rest.get(..len) else {
+                    return ScanStep::Partial { len };
+                };
                 self.reader.read(at, item);
                 self.reader.fragments.lost.clear();
                 len
@@ -199,10 +207,10 @@ impl State {
         };
         self.gap_end = gap_end;
         match self.gap.step(&self.format_state.gaps, at) {
-            Some(Step::Damaged { damage, .. }) => {
-                Step::Damaged { len: len as u64, damage }
+            Some(ScanStep::Damaged { damage, .. }) => {
+                ScanStep::Damaged { len: len as u64, damage }
             }
-            _ => Step::Whole { len },
+            _ => ScanStep::Whole { len },
         }
     }
 
@@ -213,8 +221,8 @@ impl State {
         mut packet: LidarPacket,
         used: usize,
         len: usize,
-    ) -> Step {
-        let whole = Step::Whole { len };
+    ) -> ScanStep {
+        let whole = ScanStep::Whole { len };
         let Some(topic) = self.format_state.topic(&packet.sender) else { return whole };
         let (manifest, selection) = (&self.manifest, &self.selection);
         let wants = |topic: &TopicId| manifest.wants(selection, *topic, packet.time);
@@ -234,7 +242,7 @@ impl State {
             PacketBytes::Reassembled(bytes) => {
                 let (time, bytes) = (packet.time, mem::take(bytes));
                 self.reassembled = Some(ReassembledPacket { topics, time, bytes, at });
-                Step::Last { len }
+                ScanStep::Last { len }
             }
         }
     }

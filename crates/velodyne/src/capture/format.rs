@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    Code, Extract, Format, LeftOut, Likeness, Log, Manifest, OpenOptions, Output,
-    RecordSink, Result, Source, WriteOptions,
+    Code, Format, Log, LogSlice, Manifest, MatchConfidence, OpenOptions, Output,
+    RecordSink, Result, Source, UnsupportedContent, WriteOptions,
 };
 
 use crate::{
@@ -40,14 +40,14 @@ impl Format for Capture {
         topics::FORMAT_NAME
     }
 
-    fn likeness(&self, _name: &str, head: &[u8]) -> Likeness {
+    fn probe(&self, _name: &str, head: &[u8]) -> MatchConfidence {
         match Container::detect(head) {
-            Some(_) => Likeness::Certain,
-            None => Likeness::No,
+            Some(_) => MatchConfidence::Certain,
+            None => MatchConfidence::No,
         }
     }
 
-    fn is_walked(&self) -> bool {
+    fn requires_full_scan(&self) -> bool {
         true
     }
 
@@ -63,25 +63,25 @@ impl Format for Capture {
         Ok(Box::new(CaptureLog::open_with(source, options, &self.lidar)?))
     }
 
-    fn resume(
+    fn open_with_manifest(
         &self,
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Box<dyn Log>> {
-        Ok(Box::new(CaptureLog::resume(source, manifest, options)?))
+        Ok(Box::new(CaptureLog::open_with_manifest(source, manifest, options)?))
     }
 
     fn writer<'w>(
         &self,
         out: Box<dyn Output + 'w>,
-        extracts: &[Extract<'_>],
+        extracts: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
         Ok(Box::new(PcapSink::new(out, extracts, options)?))
     }
 
-    fn leaves_out(&self, extract: &Extract<'_>) -> Vec<LeftOut> {
-        sink::leaves_out(extract)
+    fn unsupported_content(&self, extract: &LogSlice<'_>) -> Vec<UnsupportedContent> {
+        sink::unsupported_content(extract)
     }
 }

@@ -3,8 +3,9 @@
 use std::{fmt, sync::Arc};
 
 use logtool_core::{
-    Columns, Cursor, Decoder, Error, ErrorKind, Finding, Findings, Group, Log,
-    Manifest, OpenOptions, Part, Result, Selection, Source, TimeRange, TopicId, Walk,
+    Columns, Cursor, Decoder, Error, ErrorKind, Finding, Findings, Log, Manifest,
+    OpenOptions, Part, RecordScanner, Result, RowGroup, Selection, Source, TimeRange,
+    TopicId,
 };
 
 use crate::{
@@ -75,7 +76,7 @@ impl CaptureLog {
             points.lidar.set_blanked(field, keep_scan_start);
             points.lidar.update(manifest, points.topic);
         }
-        manifest.notes = Manifest::note(format_state)?;
+        manifest.format_state = Manifest::encode_state(format_state)?;
         Ok(self)
     }
 
@@ -83,12 +84,12 @@ impl CaptureLog {
     ///
     /// # Errors
     /// `Malformed` if the manifest is not from a capture.
-    pub fn resume(
+    pub fn open_with_manifest(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Self> {
-        let format_state: Notes = manifest.noted(topics::FORMAT_NAME)?;
+        let format_state: Notes = manifest.decode_state(topics::FORMAT_NAME)?;
         Ok(Self::new(source, manifest, format_state, options))
     }
 
@@ -142,7 +143,8 @@ impl Log for CaptureLog {
         let start = start.ok_or_else(|| {
             Error::new(ErrorKind::NoSuch, "part that starts here").at(part.bytes.start)
         })?;
-        let walk = Walk::new(self.source.clone(), part.bytes.clone(), self.options);
+        let walk =
+            RecordScanner::new(self.source.clone(), part.bytes.clone(), self.options);
         let (format_state, selection) = (self.format_state.clone(), selection.clone());
         let manifest = self.manifest.clone();
         let source = &self.source;
@@ -167,7 +169,7 @@ impl Log for CaptureLog {
         }
     }
 
-    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<Group>>> {
+    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<RowGroup>>> {
         match self.format_state.points(topic) {
             Some(_) => Ok(Some(self.scans_within(topic, time)?.groups())),
             None => Ok(None),

@@ -1,6 +1,6 @@
 //! Finds the next item of a container after damage.
 
-use logtool_core::{Result, Window};
+use logtool_core::{Result, WindowReader};
 
 use crate::{
     capture::container::{Classification, Container},
@@ -24,7 +24,7 @@ impl Resync {
     pub(super) fn next(
         &self,
         broken: u64,
-        window: &mut Window<'_>,
+        window: &mut WindowReader<'_>,
     ) -> Result<Option<u64>> {
         let sight = self.container.classified_bytes();
         let mut at = broken + 1;
@@ -57,7 +57,7 @@ impl Resync {
     }
 
     /// Returns whether consecutive items start at `at`.
-    fn is_item_start(&self, mut at: u64, window: &Window<'_>) -> Result<bool> {
+    fn is_item_start(&self, mut at: u64, window: &WindowReader<'_>) -> Result<bool> {
         let mut is_big_endian = self.is_big_endian;
         for count in 0..CHAIN {
             let left = self.end.saturating_sub(at);
@@ -79,7 +79,11 @@ impl Resync {
     }
 
     /// Returns whether a possible item or the end of the file is at `at`.
-    pub(super) fn continues_at(&self, at: u64, window: &Window<'_>) -> Result<bool> {
+    pub(super) fn continues_at(
+        &self,
+        at: u64,
+        window: &WindowReader<'_>,
+    ) -> Result<bool> {
         if at == self.end {
             return Ok(true);
         }

@@ -14,8 +14,8 @@ use std::{
 };
 
 use logtool_core::{
-    Encoder, Error, ErrorKind, Extract, LeftOut, Manifest, Output, Record, RecordSink,
-    Result, Topic, TopicId, TopicOrigin, Value, WriteOptions,
+    Encoder, Error, ErrorKind, LogSlice, Manifest, Output, Record, RecordSink, Result,
+    Topic, TopicId, TopicOrigin, UnsupportedContent, Value, WriteOptions,
 };
 
 use crate::{
@@ -91,7 +91,7 @@ impl<W: Output> PcapSink<W> {
     /// `options` that a capture cannot follow.
     pub(crate) fn new(
         out: W,
-        extracts: &[Extract<'_>],
+        extracts: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
         if options.compression.is_some() {
@@ -101,7 +101,7 @@ impl<W: Output> PcapSink<W> {
             return Err(unsupported("renaming topics of a capture"));
         }
         let mut remarks = Vec::new();
-        let from = |extract: &Extract<'_>| SourceLog::new(extract, &mut remarks);
+        let from = |extract: &LogSlice<'_>| SourceLog::new(extract, &mut remarks);
         let extracts: Vec<SourceLog> =
             extracts.iter().map(from).collect::<Result<_>>()?;
         let mut buffer = vec![0x4d, 0x3c, 0xb2, 0xa1];
@@ -119,7 +119,7 @@ impl<W: Output> PcapSink<W> {
     ) -> Result<()> {
         append_frame(&mut self.buffer, sender, nanos, identification, payload)?;
         if self.buffer.len() >= BUFFER_BYTES {
-            self.out.give(&mut self.buffer)?;
+            self.out.write_owned(&mut self.buffer)?;
         }
         Ok(())
     }
@@ -197,14 +197,14 @@ impl<W: Output> RecordSink for PcapSink<W> {
                         let nanos = record.time.as_nanos();
                         self.packet(sender, nanos, self.next, record.payload)
                     }
-                    // `leaves_out` has reported these topics, or they are the messages of
+                    // `unsupported_content` has reported these topics, or they are the messages of
                     // the packets.
                     None => Ok(()),
                 }
             }
             Some(SourceLog::Vel { packets, to_unix }) => {
                 if packets.topic() != Some(record.topic) {
-                    // `leaves_out` has reported these topics.
+                    // `unsupported_content` has reported these topics.
                     return Ok(());
                 }
                 if !packets.is_valid(&record) {
@@ -235,8 +235,8 @@ impl<W: Output> RecordSink for PcapSink<W> {
     }
 
     fn write_encoded(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
-        self.out.give(&mut self.buffer)?;
-        self.out.give(bytes)?;
+        self.out.write_owned(&mut self.buffer)?;
+        self.out.write_owned(bytes)?;
         Ok(())
     }
 
@@ -256,18 +256,18 @@ impl<W: Output> RecordSink for PcapSink<W> {
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.out.give(&mut self.buffer)?;
+        self.out.write_owned(&mut self.buffer)?;
         self.out.flush()?;
         Ok(())
     }
 }
 
 impl SourceLog {
-    fn new(extract: &Extract<'_>, remarks: &mut Vec<String>) -> Result<Self> {
-        let Extract { manifest, selection } = extract;
+    fn new(extract: &LogSlice<'_>, remarks: &mut Vec<String>) -> Result<Self> {
+        let LogSlice { manifest, selection } = extract;
         match manifest.format.as_str() {
             FORMAT_NAME => {
-                let format_state: Notes = manifest.noted(FORMAT_NAME)?;
+                let format_state: Notes = manifest.decode_state(FORMAT_NAME)?;
                 let logged = manifest.topics().filter(|(id, topic)| {
                     topic.origin == TopicOrigin::Logged
                         && selection.topics.contains(*id)
@@ -352,8 +352,8 @@ fn on_one_link(Mac(mut mac): Mac, interface: u32) -> Mac {
 
 /// Returns the senders of the packets of each topic of `extract`, e.g. a bag: the
 /// factory-default address for the first lidar, and the following addresses for others.
-fn senders(extract: &Extract<'_>) -> Vec<Option<Sender>> {
-    let Extract { manifest, selection } = extract;
+fn senders(extract: &LogSlice<'_>) -> Vec<Option<Sender>> {
+    let LogSlice { manifest, selection } = extract;
     let mut last = 201_u8;
     let sender = |(id, topic): (TopicId, &Topic)| {
         let is_packets =
@@ -370,8 +370,8 @@ fn senders(extract: &Extract<'_>) -> Vec<Option<Sender>> {
 
 /// Returns the selected topics of `extract` that a capture cannot contain. The result is
 /// empty if there are no packets, because `new` reports that as an error.
-pub(crate) fn leaves_out(extract: &Extract<'_>) -> Vec<LeftOut> {
-    let Extract { manifest, selection } = extract;
+pub(crate) fn unsupported_content(extract: &LogSlice<'_>) -> Vec<UnsupportedContent> {
+    let LogSlice { manifest, selection } = extract;
     if manifest.format == FORMAT_NAME {
         return other_frames(manifest);
     }
@@ -390,13 +390,13 @@ pub(crate) fn leaves_out(extract: &Extract<'_>) -> Vec<LeftOut> {
         let some = if records == 1 { "record" } else { "records" };
         let label = topic.label();
         let what = format!("{label}, {records} {some}: a capture has only packets");
-        LeftOut { topic: Some(id), what }
+        UnsupportedContent { topic: Some(id), what }
     });
     dropped.collect()
 }
 
 /// Returns the frames of another capture that are not from lidars.
-fn other_frames(manifest: &Manifest) -> Vec<LeftOut> {
+fn other_frames(manifest: &Manifest) -> Vec<UnsupportedContent> {
     let count = |key: &str| match manifest.metadata.get(key) {
         Some(Value::UInt(count)) => *count,
         _ => 0,
@@ -415,7 +415,7 @@ fn other_frames(manifest: &Manifest) -> Vec<LeftOut> {
     let counts = counts.filter(|(count, _)| *count > 0);
     let dropped = counts.map(|(count, what)| {
         let frames = if count == 1 { "frame" } else { "frames" };
-        LeftOut { topic: None, what: format!("{count} {frames} {what}") }
+        UnsupportedContent { topic: None, what: format!("{count} {frames} {what}") }
     });
     dropped.collect()
 }

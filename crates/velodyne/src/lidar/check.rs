@@ -167,7 +167,7 @@ impl Clocks {
             (apart as f64 / HOUR as f64).round() as i64
         };
         let off = apart.saturating_sub(hours.saturating_mul(HOUR));
-        let time = TimeRange::just(*time);
+        let time = TimeRange::from_timestamp(*time);
         if step < 0 && hours == 0 || off.abs() > MAX_DIFFERENCE {
             let seconds = step as f64 / 1e9;
             let logged = now.saturating_sub(then) as f64 / 1e9;

@@ -2,7 +2,7 @@
 //! part also parses its packets, while they are in the caches of its core.
 
 use logtool_core::{
-    Block, Cursor, Log, Queue, Record, Result, Selection, Timestamp, TopicId,
+    Block, Cursor, Log, Record, Result, Selection, TaskQueue, Timestamp, TopicId,
 };
 
 use crate::packet::{Firings, PacketHeaders};
@@ -51,7 +51,7 @@ pub(super) fn for_each_packet(
     let selection = Selection { topics, ..Selection::default() };
     let mut plan = log.manifest().plan(&selection, PART_BYTES);
     plan.truncate(plan.iter().take_while(|part| part.bytes.start < until).count());
-    let mut tasks = Queue::long();
+    let mut tasks = TaskQueue::long();
     let mut add = |all: Result<Vec<TimedHeaders>>| -> Result<()> {
         all?.iter().for_each(&mut *call);
         Ok(())

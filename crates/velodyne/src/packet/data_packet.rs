@@ -6,7 +6,7 @@
 //! ```
 //! (HDL-64E S3 manual, p. 31; VLP-16 manual, 9.3.) Little-endian, 1206 bytes.
 
-use logtool_core::Cut;
+use logtool_core::ByteReader;
 
 /// The bytes of a data packet.
 pub const DATA_BYTES: usize = 1206;
@@ -113,7 +113,7 @@ impl<'b> Firings<'b> {
 
     /// Returns the last six bytes.
     pub fn tail(self) -> Tail {
-        let mut reader = Cut::new(&self.bytes[BLOCKS * BLOCK_BYTES..]);
+        let mut reader = ByteReader::new(&self.bytes[BLOCKS * BLOCK_BYTES..]);
         let micros = reader.u32().unwrap_or(0);
         let (status_type, status_value) =
             (reader.u8().unwrap_or(0), reader.u8().unwrap_or(0));

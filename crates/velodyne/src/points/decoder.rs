@@ -102,7 +102,7 @@ impl PointDecoder {
         let (table, scans) = (&mut self.table, &mut self.scans);
         let is_packet = decoder.add(table, scans, packet, &headers, packet_time);
         if !has_time {
-            self.table.forget_times(before);
+            self.table.discard_times(before);
         }
         if self.within != TimeRange::ALL {
             self.table.retain_times(before, self.within);
@@ -135,7 +135,7 @@ impl Decoder for PointDecoder {
         })
     }
 
-    fn forget(&mut self) -> Result<()> {
+    fn discard_rows(&mut self) -> Result<()> {
         if !self.table.forget() {
             self.take()?;
         }
@@ -210,7 +210,7 @@ mod tests {
         for only in [None, Some(Vec::new())] {
             let mut decoder = decoder(only);
             for nanos in [1_000_000_000, 3_000_000_000] {
-                decoder.forget().unwrap();
+                decoder.discard_rows().unwrap();
                 assert_eq!(decoder.rows(), 0);
                 assert!(decoder.add(Record {
                     topic: TopicId(0),

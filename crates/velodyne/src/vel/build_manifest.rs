@@ -18,7 +18,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use logtool_core::{
     Damage, DamageKind, Error, ErrorKind, Manifest, OpenOptions, Result, Source,
-    TopicId, Window,
+    TopicId, WindowReader,
 };
 
 use crate::{
@@ -56,7 +56,7 @@ pub(crate) fn build_manifest(
     options: OpenOptions,
     lidar: &LidarOptions,
 ) -> Result<(Manifest, FormatState)> {
-    let mut window = Window::new(source);
+    let mut window = WindowReader::new(source);
     let bytes = window.at(0, FILE_HEADER_LEN)?;
     let known = wire::file_header(&bytes);
     let head = match known {
@@ -78,7 +78,7 @@ pub(crate) fn build_manifest(
     let mut builder = ManifestBuilder::new(head, start, source, options)?;
     if known.is_none() {
         let lost = Damage::new(DamageKind::Garbled, 0..start.at.min(source.len()));
-        builder.gaps.push(lost.because("the header and the index are damaged"));
+        builder.gaps.push(lost.with_reason("the header and the index are damaged"));
     }
     builder.scan(&mut window)?;
     builder.finish(&mut window, lidar)
@@ -138,7 +138,7 @@ impl ManifestBuilder {
     }
 
     /// Iterates over all messages.
-    fn scan(&mut self, window: &mut Window<'_>) -> Result<()> {
+    fn scan(&mut self, window: &mut WindowReader<'_>) -> Result<()> {
         let (mut at, end) = (self.start.at, self.classifier.end);
         while at < end {
             let bytes = self.first_bytes(at, window)?;
@@ -187,7 +187,7 @@ impl ManifestBuilder {
     }
 
     /// Returns the first bytes at `at`: [`EXAMINED_BYTES`] bytes if the file has them.
-    fn first_bytes(&mut self, at: u64, window: &mut Window<'_>) -> Result<Bytes> {
+    fn first_bytes(&mut self, at: u64, window: &mut WindowReader<'_>) -> Result<Bytes> {
         // Until the lidar is identified, each message is read completely.
         let head = if self.probe.is_enough() {
             self.headers.at(at, self.stats.messages())
@@ -204,7 +204,7 @@ impl ManifestBuilder {
         &mut self,
         at: u64,
         message: &Message,
-        window: &mut Window<'_>,
+        window: &mut WindowReader<'_>,
     ) -> Result<bool> {
         let end = at + message.len;
         Ok(message.fits
@@ -217,7 +217,7 @@ impl ManifestBuilder {
     fn inspect_trailing_bytes(
         &mut self,
         at: u64,
-        window: &mut Window<'_>,
+        window: &mut WindowReader<'_>,
     ) -> Result<()> {
         self.trailing_message = self.classifier.next(at + SIZE_LEN as u64, window)?;
         Ok(())
@@ -225,7 +225,11 @@ impl ManifestBuilder {
 
     /// Returns the position of the next message at or after `from`. The result is
     /// remembered so that no range is searched twice.
-    fn next(&mut self, from: u64, window: &mut Window<'_>) -> Result<Option<u64>> {
+    fn next(
+        &mut self,
+        from: u64,
+        window: &mut WindowReader<'_>,
+    ) -> Result<Option<u64>> {
         if self.gaps.len() >= MAX_GAPS {
             return Ok(None);
         }
@@ -247,7 +251,7 @@ impl ManifestBuilder {
         at: u64,
         message: &Message,
         bytes: &[u8],
-        window: &mut Window<'_>,
+        window: &mut WindowReader<'_>,
     ) -> Result<()> {
         let is_record = message.len <= self.limit;
         let topic = is_record.then(|| self.topic(TopicKind::for_message(message)));
@@ -255,7 +259,7 @@ impl ManifestBuilder {
         self.parts.message(at, second_begins);
         let Some(topic) = topic else {
             let lost = Damage::new(DamageKind::OverLimit, at..at + message.len);
-            self.gaps.push(lost.of_records(1, None));
+            self.gaps.push(lost.with_records(1, None));
             return Ok(());
         };
         let time = program_clock::from_millis(message.header.millis);
@@ -280,7 +284,7 @@ impl ManifestBuilder {
         at: u64,
         len: u64,
         message: &Message,
-        window: &mut Window<'_>,
+        window: &mut WindowReader<'_>,
     ) -> Result<()> {
         if !self.probe.is_enough() {
             let len = usize::try_from(len).unwrap_or(0);
@@ -300,7 +304,7 @@ impl ManifestBuilder {
         at: u64,
         header: Header,
         packets: u64,
-        window: &mut Window<'_>,
+        window: &mut WindowReader<'_>,
     ) -> Result<u64> {
         let len = HEADER_LEN as u64 + 4 + packets * PACKET_LEN as u64;
         if packets == 0 || len > self.limit || self.broken.len() >= MAX_GAPS {
@@ -325,7 +329,7 @@ impl ManifestBuilder {
         &mut self,
         at: u64,
         classification: Classification,
-        window: &mut Window<'_>,
+        window: &mut WindowReader<'_>,
     ) -> Result<u64> {
         let end = self.classifier.end;
         let next = self.next(at + 1, window)?;
@@ -352,7 +356,7 @@ impl ManifestBuilder {
         &self,
         at: u64,
         next: u64,
-        window: &mut Window<'_>,
+        window: &mut WindowReader<'_>,
     ) -> Result<Option<(Header, u64)>> {
         let bytes = window.at(at, HEADER_LEN)?;
         let Some((_, header)) = wire::message(&bytes).filter(|(_, header)| {

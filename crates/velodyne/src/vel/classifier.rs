@@ -1,6 +1,6 @@
 //! Decides whether bytes are a message, and finds the next message after damage.
 
-use logtool_core::{Result, Window};
+use logtool_core::{Result, WindowReader};
 
 use crate::vel::wire::{self, HEADER_LEN, Header, SizeField, VALID, VERSION, kind};
 
@@ -93,7 +93,11 @@ impl MessageClassifier {
 
     /// Returns whether a possible message, the end mark or the end of the file is at
     /// `at`.
-    pub(crate) fn continues_at(&self, at: u64, window: &Window<'_>) -> Result<bool> {
+    pub(crate) fn continues_at(
+        &self,
+        at: u64,
+        window: &WindowReader<'_>,
+    ) -> Result<bool> {
         Ok(at == self.end
             || match self.classify(at, &window.peek(at, CLASSIFIED_BYTES)?) {
                 Classification::Invalid => false,
@@ -112,7 +116,7 @@ impl MessageClassifier {
         &self,
         at: u64,
         message: &Message,
-        window: &Window<'_>,
+        window: &WindowReader<'_>,
     ) -> Result<bool> {
         let mut at = at + message.len;
         for _ in 1..MAX_ANOMALOUS {
@@ -136,7 +140,7 @@ impl MessageClassifier {
     pub(crate) fn next(
         &self,
         from: u64,
-        window: &mut Window<'_>,
+        window: &mut WindowReader<'_>,
     ) -> Result<Option<u64>> {
         let mut at = from;
         loop {
@@ -162,7 +166,7 @@ impl MessageClassifier {
         &self,
         at: u64,
         bytes: &[u8],
-        window: &Window<'_>,
+        window: &WindowReader<'_>,
     ) -> Result<bool> {
         let mut message = match self.classify(at, bytes) {
             Classification::Message(message) => message,

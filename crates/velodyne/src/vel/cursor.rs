@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    Block, Cursor, NextGap, Reach, Result, Selection, Step, TimeRange, Walk,
+    Block, Cursor, DamagedRangeCursor, RecordScanner, Result, ScanStep, Selection,
+    TimeMargin, TimeRange,
 };
 
 use crate::vel::{
@@ -16,7 +17,7 @@ use crate::vel::{
 
 /// Reads one part of a `.vel` log.
 pub(crate) struct VelCursor {
-    walk: Walk,
+    walk: RecordScanner,
     reader: Reader,
 }
 
@@ -27,23 +28,23 @@ struct Reader {
     /// The times of messages that may contain selected points.
     time_of_points: TimeRange,
     /// The next damaged range.
-    gap: NextGap,
+    gap: DamagedRangeCursor,
 }
 
 impl VelCursor {
     /// Creates a cursor for the range of `walk` in a file of `end` bytes. `reach` is the
     /// maximum distance between the times of points and of their message.
     pub(crate) fn new(
-        walk: Walk,
+        walk: RecordScanner,
         end: u64,
         format_state: Arc<FormatState>,
         selection: Selection,
-        reach: Reach,
+        reach: TimeMargin,
     ) -> Self {
         let at = walk.position();
-        let gap = NextGap::new(&format_state.gaps, at);
+        let gap = DamagedRangeCursor::new(&format_state.gaps, at);
         let classifier = MessageClassifier { size_field: format_state.size_field, end };
-        let time_of_points = reach.of(selection.time);
+        let time_of_points = reach.extend(selection.time);
         let reader =
             Reader { format_state, classifier, selection, time_of_points, gap };
         Self { walk, reader }
@@ -64,17 +65,25 @@ impl Cursor for VelCursor {
 impl Reader {
     /// Reads the message at `at` of the file, which is at `used` of the block. `rest`
     /// contains the bytes of the block from there on.
-    fn step(&mut self, block: &mut Block, at: u64, rest: &[u8], used: usize) -> Step {
+    fn step(
+        &mut self,
+        block: &mut Block,
+        at: u64,
+        rest: &[u8],
+        used: usize,
+    ) -> ScanStep {
         if let Some(gap) = self.gap.step(&self.format_state.gaps, at) {
             return gap;
         }
         if at >= self.format_state.messages.1 {
             // The bytes after the last message.
-            return Step::Whole { len: rest.len().max(1) };
+            return ScanStep::Whole { len: rest.len().max(1) };
         }
         let left = self.classifier.end.saturating_sub(at);
         if (rest.len() as u64) < left.min(CLASSIFIED_BYTES as u64) {
-            return Step::Partial { len: left.min(CLASSIFIED_BYTES as u64) as usize };
+            return ScanStep::Partial {
+                len: left.min(CLASSIFIED_BYTES as u64) as usize,
+            };
         }
         let broken = self.format_state.broken_at(at).and_then(|broken| {
             let (_, header) = wire::message(rest)?;
@@ -87,16 +96,16 @@ impl Reader {
                 None,
             ) => message,
             // The index pass saw something else here: the file has changed since.
-            _ => return Step::Whole { len: rest.len().max(1) },
+            _ => return ScanStep::Whole { len: rest.len().max(1) },
         };
         let Ok(len) = usize::try_from(message.len) else {
-            return Step::Whole { len: rest.len().max(1) };
+            return ScanStep::Whole { len: rest.len().max(1) };
         };
         if rest.len() < len {
-            return Step::Partial { len };
+            return ScanStep::Partial { len };
         }
         self.record(block, &message, used, len);
-        Step::Whole { len }
+        ScanStep::Whole { len }
     }
 
     fn record(&self, block: &mut Block, message: &Message, used: usize, len: usize) {

@@ -3,7 +3,7 @@
 //! The specification states both that a header has 21 bytes and that data has size - 17
 //! bytes. With the correct interpretation, each message is followed by another one.
 
-use logtool_core::{Cut, Result, Window};
+use logtool_core::{ByteReader, Result, WindowReader};
 
 use crate::vel::{
     classifier::{CLASSIFIED_BYTES, Classification, MessageClassifier},
@@ -30,7 +30,7 @@ const SIZE_FIELDS: [SizeField; 2] = [SizeField::AfterItself, SizeField::Whole];
 pub(crate) fn find(
     head: FileHeader,
     end: u64,
-    window: &mut Window<'_>,
+    window: &mut WindowReader<'_>,
 ) -> Result<LogStart> {
     let index_end = FILE_HEADER_LEN as u64 + 8 * u64::from(head.entries);
     let here = detect_size_field(index_end.min(end), end, window)?;
@@ -54,8 +54,13 @@ pub(crate) fn find(
 /// Returns the start of the messages if the first readable message is at `first`: the
 /// position in the first index entry if it is possible, otherwise the end of the index.
 /// The bytes before `first` are lost.
-fn messages_start(index_end: u64, first: u64, window: &Window<'_>) -> Result<u64> {
-    let entry = Cut::new(&window.peek(FILE_HEADER_LEN as u64, 8)?).u64().unwrap_or(0);
+fn messages_start(
+    index_end: u64,
+    first: u64,
+    window: &WindowReader<'_>,
+) -> Result<u64> {
+    let entry =
+        ByteReader::new(&window.peek(FILE_HEADER_LEN as u64, 8)?).u64().unwrap_or(0);
     let is_behind_itself = entry >= FILE_HEADER_LEN as u64 + 8;
     Ok(if entry <= first && is_behind_itself && (entry - 4).is_multiple_of(8) {
         entry
@@ -64,7 +69,7 @@ fn messages_start(index_end: u64, first: u64, window: &Window<'_>) -> Result<u64
     })
 }
 
-fn detect_size_field(at: u64, end: u64, window: &Window<'_>) -> Result<LogStart> {
+fn detect_size_field(at: u64, end: u64, window: &WindowReader<'_>) -> Result<LogStart> {
     let mut chains = [Chain::default(); 2];
     for (own, size_field) in chains.iter_mut().zip(SIZE_FIELDS) {
         *own = chain(MessageClassifier { size_field, end }, at, window)?;
@@ -89,7 +94,7 @@ struct Chain {
 fn chain(
     classifier: MessageClassifier,
     mut at: u64,
-    window: &Window<'_>,
+    window: &WindowReader<'_>,
 ) -> Result<Chain> {
     let mut chain = Chain::default();
     while chain.messages < MAX_TRIED {

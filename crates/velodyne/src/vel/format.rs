@@ -3,8 +3,8 @@
 use std::{io::BufWriter, sync::Arc};
 
 use logtool_core::{
-    Code, Extract, Format, LeftOut, Likeness, Log, Manifest, OpenOptions, Output,
-    RecordSink, Result, Source, WriteOptions,
+    Code, Format, Log, LogSlice, Manifest, MatchConfidence, OpenOptions, Output,
+    RecordSink, Result, Source, UnsupportedContent, WriteOptions,
 };
 
 use crate::{
@@ -42,8 +42,12 @@ impl Format for Vel {
         FORMAT_NAME
     }
 
-    fn likeness(&self, _name: &str, head: &[u8]) -> Likeness {
-        if head.starts_with(&wire::MAGIC) { Likeness::Certain } else { Likeness::No }
+    fn probe(&self, _name: &str, head: &[u8]) -> MatchConfidence {
+        if head.starts_with(&wire::MAGIC) {
+            MatchConfidence::Certain
+        } else {
+            MatchConfidence::No
+        }
     }
 
     fn codes(&self) -> &'static [&'static Code] {
@@ -58,19 +62,19 @@ impl Format for Vel {
         Ok(Box::new(VelLog::open_with(source, options, &self.lidar)?))
     }
 
-    fn resume(
+    fn open_with_manifest(
         &self,
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Box<dyn Log>> {
-        Ok(Box::new(VelLog::resume(source, manifest, options)?))
+        Ok(Box::new(VelLog::open_with_manifest(source, manifest, options)?))
     }
 
     fn writer<'w>(
         &self,
         out: Box<dyn Output + 'w>,
-        extracts: &[Extract<'_>],
+        extracts: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
         let out = BufWriter::with_capacity(64 << 10, out);
@@ -81,11 +85,11 @@ impl Format for Vel {
         }
     }
 
-    fn leaves_out(&self, extract: &Extract<'_>) -> Vec<LeftOut> {
+    fn unsupported_content(&self, extract: &LogSlice<'_>) -> Vec<UnsupportedContent> {
         if extract.manifest.format == FORMAT_NAME {
             Vec::new()
         } else {
-            import_packets::leaves_out(extract)
+            import_packets::unsupported_content(extract)
         }
     }
 }

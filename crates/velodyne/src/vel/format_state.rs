@@ -75,7 +75,7 @@ impl FormatState {
 pub(crate) fn packets_topic(
     manifest: &Manifest,
 ) -> Result<(Option<TopicId>, u8, Option<Sensor>)> {
-    let format_state: FormatState = manifest.noted(FORMAT_NAME)?;
+    let format_state: FormatState = manifest.decode_state(FORMAT_NAME)?;
     let index = format_state.topics.iter().position(|kind| *kind == TopicKind::Packets);
     let sensor = format_state.lidar.map(|lidar| lidar.sensor);
     Ok((index.map(|index| TopicId(index as u32)), format_state.valid, sensor))

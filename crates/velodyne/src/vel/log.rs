@@ -3,8 +3,9 @@
 use std::{fmt, sync::Arc};
 
 use logtool_core::{
-    Columns, Cursor, Decoder, Error, ErrorKind, Findings, Group, Log, Manifest,
-    OpenOptions, Part, Record, Result, Selection, Source, TimeRange, TopicId, Walk,
+    Columns, Cursor, Decoder, Error, ErrorKind, Findings, Log, Manifest, OpenOptions,
+    Part, Record, RecordScanner, Result, RowGroup, Selection, Source, TimeRange,
+    TopicId,
 };
 
 use crate::{
@@ -73,7 +74,7 @@ impl VelLog {
             lidar.set_blanked(field, keep_scan_start);
             lidar.update(manifest, topic);
         }
-        manifest.notes = Manifest::note(format_state)?;
+        manifest.format_state = Manifest::encode_state(format_state)?;
         Ok(self)
     }
 
@@ -81,12 +82,12 @@ impl VelLog {
     ///
     /// # Errors
     /// `Malformed` if the manifest is not from a `.vel` log.
-    pub fn resume(
+    pub fn open_with_manifest(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Self> {
-        let format_state: FormatState = manifest.noted(FORMAT_NAME)?;
+        let format_state: FormatState = manifest.decode_state(FORMAT_NAME)?;
         Ok(Self::new(source, manifest, format_state, options))
     }
 
@@ -145,10 +146,12 @@ impl Log for VelLog {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        let walk = Walk::new(self.source.clone(), part.bytes.clone(), self.options);
+        let walk =
+            RecordScanner::new(self.source.clone(), part.bytes.clone(), self.options);
         let (end, format_state) = (self.manifest.bytes, self.format_state.clone());
-        let reach =
-            format_state.points.and_then(|points| self.manifest.reach.get(&points));
+        let reach = format_state
+            .points
+            .and_then(|points| self.manifest.time_margins.get(&points));
         let reach = reach.copied().unwrap_or_default();
         Ok(Box::new(VelCursor::new(walk, end, format_state, selection.clone(), reach)))
     }
@@ -168,7 +171,7 @@ impl Log for VelLog {
         }
     }
 
-    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<Group>>> {
+    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<RowGroup>>> {
         if self.format_state.points == Some(topic) && self.format_state.lidar.is_some()
         {
             Ok(Some(self.scans_within(time)?.groups()))

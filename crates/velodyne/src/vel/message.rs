@@ -12,7 +12,7 @@
 //! ```
 //! The unused fields of `OBDDataM` are numbered by their position in the message.
 
-use logtool_core::Cut;
+use logtool_core::ByteReader;
 
 /// The data of an `OBDDataM`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -107,7 +107,7 @@ impl Obd {
 impl Gps {
     /// Parses `data`, or returns `None` if it is too short.
     pub fn from_data(data: &[u8]) -> Option<Self> {
-        let mut cut = Cut::new(data);
+        let mut cut = ByteReader::new(data);
         Some(Self {
             time: [cut.i32()?, cut.i32()?, cut.i32()?],
             warning: cut.i32()?,
@@ -151,7 +151,7 @@ impl ImageHeader {
     /// Parses `data`, and returns the header, the declared length of the image, and the
     /// part of the image that `data` contains.
     pub(crate) fn parse_prefix(data: &[u8]) -> Option<(Self, u32, &[u8])> {
-        let mut cut = Cut::new(data);
+        let mut cut = ByteReader::new(data);
         let head = Self {
             camera: cut.i32()?,
             is_compressed: cut.i32()?,
@@ -171,7 +171,7 @@ impl ImageHeader {
 impl Pose {
     /// Parses `data`, or returns `None` if it is too short.
     pub fn from_data(data: &[u8]) -> Option<Self> {
-        let mut cut = Cut::new(data);
+        let mut cut = ByteReader::new(data);
         Some(Self {
             quaternion: [cut.f32()?, cut.f32()?, cut.f32()?, cut.f32()?],
             acceleration: [cut.f32()?, cut.f32()?, cut.f32()?],

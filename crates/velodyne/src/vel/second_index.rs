@@ -4,7 +4,7 @@
 //! seconds after the first message of the file. Messages whose time is far from those
 //! around them are ignored: one flipped bit can change a time by years.
 
-use logtool_core::{Cut, Result, TopicId, Window};
+use logtool_core::{ByteReader, Result, TopicId, WindowReader};
 use serde::{Deserialize, Serialize};
 
 use crate::vel::wire::FILE_HEADER_LEN;
@@ -188,7 +188,7 @@ impl SecondIndex {
         &self,
         count: u32,
         messages: u64,
-        window: &mut Window<'_>,
+        window: &mut WindowReader<'_>,
     ) -> Result<IndexStatus> {
         let count = u64::from(count);
         if count == 0 {
@@ -200,7 +200,7 @@ impl SecondIndex {
         is_right &= there == count;
         for entry in 0..count.min(there) {
             let bytes = window.at(FILE_HEADER_LEN as u64 + 8 * entry, 8)?;
-            let Some(value) = Cut::new(&bytes).u64() else { break };
+            let Some(value) = ByteReader::new(&bytes).u64() else { break };
             is_sorted &= value as i64 >= previous;
             previous = value as i64;
             is_right &= value == wanted.next().unwrap_or(self.last);

@@ -1,6 +1,6 @@
 //! Parses the bytes of a `.vel` log, without I/O.
 
-use logtool_core::Cut;
+use logtool_core::ByteReader;
 use serde::{Deserialize, Serialize};
 
 /// The first bytes of a `.vel` log.
@@ -95,24 +95,24 @@ pub struct Header {
 
 /// Parses the header of a log, or returns `None` if `bytes` is not one.
 pub(crate) fn file_header(bytes: &[u8]) -> Option<FileHeader> {
-    let mut cut = Cut::new(bytes.strip_prefix(&MAGIC)?);
+    let mut cut = ByteReader::new(bytes.strip_prefix(&MAGIC)?);
     Some(FileHeader { major: cut.u16()?, minor: cut.u16()?, entries: cut.u32()? })
 }
 
 /// Returns whether `bytes` starts with the mark that ends the messages.
 pub(crate) fn end_mark(bytes: &[u8]) -> bool {
-    Cut::new(bytes).u32() == Some(END)
+    ByteReader::new(bytes).u32() == Some(END)
 }
 
 /// Parses the size and the header of the message at the start of `bytes`.
 pub(crate) fn message(bytes: &[u8]) -> Option<(u32, Header)> {
-    let size = Cut::new(bytes).u32()?;
+    let size = ByteReader::new(bytes).u32()?;
     Some((size, header(bytes.get(SIZE_LEN..)?)?))
 }
 
 /// Parses the header at the start of a payload.
 pub(crate) fn header(payload: &[u8]) -> Option<Header> {
-    let mut cut = Cut::new(payload);
+    let mut cut = ByteReader::new(payload);
     Some(Header {
         validity: cut.u8()?,
         kind: cut.u32()?,
@@ -126,7 +126,7 @@ pub(crate) fn declared_len(kind: u32, data: &[u8]) -> Option<u64> {
     match kind {
         kind::OBD | kind::POSE => Some(28),
         kind::GPS => Some(80),
-        kind::IMAGE => Some(20 + u64::from(Cut::new(data.get(16..)?).u32()?)),
+        kind::IMAGE => Some(20 + u64::from(ByteReader::new(data.get(16..)?).u32()?)),
         kind::VELODYNE => Some(4 + PACKET_LEN as u64 * u64::from(packet_count(data)?)),
         _ => None,
     }
@@ -163,7 +163,7 @@ pub(crate) fn packets(data: &[u8]) -> &[[u8; PACKET_LEN]] {
 }
 
 fn packet_count(data: &[u8]) -> Option<u32> {
-    Cut::new(data).u32()
+    ByteReader::new(data).u32()
 }
 
 #[cfg(test)]

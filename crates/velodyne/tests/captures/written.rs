@@ -5,8 +5,8 @@ use super::*;
 /// Returns all logged records of `log`, written as a log of `format`.
 fn rewritten(log: &dyn Log, format: &dyn Format) -> Result<Bytes, Error> {
     let selection =
-        Selection { topics: log.manifest().logged(), ..Selection::default() };
-    let extract = Extract { manifest: log.manifest(), selection: selection.clone() };
+        Selection { topics: log.manifest().logged_topics(), ..Selection::default() };
+    let extract = LogSlice { manifest: log.manifest(), selection: selection.clone() };
     let (mut out, options) = (std::io::Cursor::new(vec![]), WriteOptions::default());
     let mut sink = format.writer(Box::new(&mut out), &[extract], &options)?;
     let mut block = Block::default();

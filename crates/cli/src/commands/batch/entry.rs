@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use logtool::{Error, Result, input::Input, losses::Findings, output::provenance};
 use logtool_core::{
-    ClockZero, Manifest, Seen, TimeRange, Timestamp, Topic, TopicId, TopicOrigin,
+    ClockZero, Manifest, TimeRange, Timestamp, Topic, TopicId, TopicOrigin,
+    TopicStatistics,
 };
 use serde::{Deserialize, Serialize};
 
@@ -140,7 +141,7 @@ impl Entry {
 
     /// Adds what was `seen` of topics of which the log itself does not say it: of those of which
     /// as many records were read as it has.
-    pub(super) fn complete(&mut self, seen: &BTreeMap<TopicId, Seen>) {
+    pub(super) fn complete(&mut self, seen: &BTreeMap<TopicId, TopicStatistics>) {
         for (id, seen) in seen {
             let Some(topic) = self.topics.get_mut(id.index()) else { continue };
             if topic.records == Some(seen.records) {
@@ -210,7 +211,7 @@ impl TopicEntry {
     pub(super) fn rate_hz(&self) -> Option<f64> {
         let (first, last) = self.time_ns?;
         let (start, last) = (Timestamp::from_nanos(first), Timestamp::from_nanos(last));
-        let time = TimeRange { start, end: TimeRange::just(last).end };
+        let time = TimeRange { start, end: TimeRange::from_timestamp(last).end };
         time.rate_hz(self.records?.checked_sub(self.odd_times)?)
     }
 }

@@ -39,7 +39,8 @@ const KEPT: usize = 4 << 20;
 /// [rates](Topic::rate_hz).
 pub(super) fn measure(log: &dyn Log) -> Result<Vec<Option<Frequency>>> {
     let manifest = log.manifest();
-    let selection = Selection { topics: manifest.logged(), ..Selection::default() };
+    let selection =
+        Selection { topics: manifest.logged_topics(), ..Selection::default() };
     let mut measuring = Measuring {
         periods: manifest.topics.iter().map(|_| Periods::default()).collect(),
         pending: Vec::new(),

@@ -20,7 +20,7 @@ use logtool::{
 };
 use logtool_core::{
     Columns, Log, Selection, TableJob, TableSink, TableWriter, TimeBase, TimeRange,
-    Topic, TopicId, TopicOrigin, View, to_tables,
+    Topic, TopicId, TopicOrigin, View, export_tables,
 };
 use logtool_plot::{Band, Block, Track, TrackBuilder, TrackMap};
 use logtool_sinks::{PositionReader, position_columns};
@@ -78,7 +78,7 @@ pub(super) fn all(
         part_bytes: 4 << 20,
         progress: &|_| {},
     };
-    seen.damage.extend(to_tables(log, &job, &sink)?.damage);
+    seen.damage.extend(export_tables(log, &job, &sink)?.damage);
     let mut tables = finished.lock().unwrap_or_else(PoisonError::into_inner);
     let local_origin = tables.get(ESTIMATE).and_then(|table| table.track.origin());
     let (mut tracks, mut captions, mut notes) = (Vec::new(), BTreeMap::new(), vec![]);

@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use logtool_core::{Format, Likeness, OpenOptions, conformance};
+use logtool_core::{Format, MatchConfidence, OpenOptions, conformance};
 use logtool_rosbag::{FORMAT, RosbagLog};
 use logtool_velodyne::lidar::CODES;
 
@@ -13,8 +13,8 @@ impl Format for WithPoints {
         FORMAT.name()
     }
 
-    fn likeness(&self, name: &str, head: &[u8]) -> Likeness {
-        FORMAT.likeness(name, head)
+    fn probe(&self, name: &str, head: &[u8]) -> MatchConfidence {
+        FORMAT.probe(name, head)
     }
 
     fn open(
@@ -27,7 +27,7 @@ impl Format for WithPoints {
     }
 
     /// Only the bag itself is opened with the manifest; the lidars are detected again.
-    fn resume(
+    fn open_with_manifest(
         &self,
         source: Arc<dyn Source>,
         _: Arc<Manifest>,

@@ -8,7 +8,8 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    Log, Messages, Run, TimeRange, Timestamp, Topic, TopicId, Translate, Translation,
+    Log, MessageBuffer, Run, TimeRange, Timestamp, Topic, TopicId, Translate,
+    Translation,
 };
 use logtool_rosmsg::MessageWriter;
 use logtool_velodyne::{lidar::LidarInfo, packet::Firings, vel::PacketReader};
@@ -86,7 +87,7 @@ impl Translate for Scans {
     fn translate(
         &mut self,
         run: Run<'_>,
-        messages: &mut Messages,
+        messages: &mut MessageBuffer,
     ) -> logtool_core::Result<()> {
         for (index, record) in run.records().enumerate() {
             match &self.reader {
@@ -105,7 +106,7 @@ impl Translate for Scans {
         Ok(())
     }
 
-    fn finish(&mut self, messages: &mut Messages) -> logtool_core::Result<()> {
+    fn finish(&mut self, messages: &mut MessageBuffer) -> logtool_core::Result<()> {
         self.turn.end(0, messages);
         Ok(())
     }
@@ -118,7 +119,7 @@ impl Scans {
         time: Timestamp,
         packet: &[u8],
         index: usize,
-        messages: &mut Messages,
+        messages: &mut MessageBuffer,
     ) {
         let Some(firings) = Firings::new(packet).filter(|_| self.time.contains(time))
         else {
@@ -148,7 +149,7 @@ impl Rotation {
     }
 
     /// Ends the message at the record with the index `record`, unless it is empty.
-    fn end(&mut self, record: usize, messages: &mut Messages) {
+    fn end(&mut self, record: usize, messages: &mut MessageBuffer) {
         if self.count == 0 {
             return;
         }

@@ -8,7 +8,7 @@ use arrow_array::{
     cast::AsArray as _,
     types::{Float32Type, UInt8Type},
 };
-use logtool_core::{Log, Topic, TopicId, Translation, VALID_ROWS};
+use logtool_core::{Log, Topic, TopicId, Translation, VALID_ROWS_KEY};
 
 use crate::{
     error::Result,
@@ -44,7 +44,7 @@ pub(super) fn poses(
     let mut topic_info = kind.topic(topic, "", LidarMessageType::Transform)?;
     topic_info.name = "/tf".to_owned();
     let valid: Option<u8> =
-        topic.metadata.get(VALID_ROWS).and_then(|valid| valid.parse().ok());
+        topic.metadata.get(VALID_ROWS_KEY).and_then(|valid| valid.parse().ok());
     let child = frames.name("base_link");
     let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
         let number = |name: &str| {

@@ -13,7 +13,7 @@ use arrow_array::{
     types::{Float32Type, TimestampNanosecondType, UInt8Type, UInt32Type},
 };
 use logtool_core::{
-    Columns, Decoder, Log, Messages, Run, TimeRange, Timestamp, Topic, TopicId,
+    Columns, Decoder, Log, MessageBuffer, Run, TimeRange, Timestamp, Topic, TopicId,
     Translate, Translation, View,
 };
 
@@ -96,7 +96,7 @@ impl Translate for Scans {
     fn translate(
         &mut self,
         run: Run<'_>,
-        messages: &mut Messages,
+        messages: &mut MessageBuffer,
     ) -> logtool_core::Result<()> {
         let mut damage = Vec::new();
         for (record, (run, time)) in run.singles().zip(run.times()).enumerate() {
@@ -108,7 +108,7 @@ impl Translate for Scans {
         Ok(())
     }
 
-    fn finish(&mut self, messages: &mut Messages) -> logtool_core::Result<()> {
+    fn finish(&mut self, messages: &mut MessageBuffer) -> logtool_core::Result<()> {
         while !self.open.is_empty() {
             self.close(0, 0, messages);
         }
@@ -123,7 +123,7 @@ impl Scans {
         batch: &RecordBatch,
         record: usize,
         time: Timestamp,
-        messages: &mut Messages,
+        messages: &mut MessageBuffer,
     ) {
         let Some(columns) = Points::of(batch) else { return };
         for row in 0..batch.num_rows() {
@@ -160,7 +160,7 @@ impl Scans {
     }
 
     /// Ends the scan at index `at`, at the record with the index `record`.
-    fn close(&mut self, at: usize, record: usize, messages: &mut Messages) {
+    fn close(&mut self, at: usize, record: usize, messages: &mut MessageBuffer) {
         let mut scan = self.open.remove(at);
         let last = scan.times.iter().flatten().max().copied();
         let last = last.map_or(scan.recorded, Timestamp::from_nanos);

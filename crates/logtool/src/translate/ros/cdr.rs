@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    DamageKind, Log, Messages, Run, Topic, TopicId, TopicOrigin, TopicSet, Translate,
-    TranslatedLog, Translation,
+    DamageKind, Log, MessageBuffer, Run, Topic, TopicId, TopicOrigin, TopicSet,
+    Translate, TranslatedLog, Translation,
 };
 use logtool_rosmsg::{CdrRemainder, Definition, Encoding, MAX_UNPACKED, Transcoder};
 
@@ -135,7 +135,7 @@ impl Translate for Ros1 {
     fn translate(
         &mut self,
         run: Run<'_>,
-        messages: &mut Messages,
+        messages: &mut MessageBuffer,
     ) -> logtool_core::Result<()> {
         for (index, record) in run.records().enumerate() {
             let message = record.payload.get(self.envelope..).unwrap_or_default();
@@ -151,14 +151,14 @@ impl Translate for Ros1 {
             let remainder = match translated {
                 Ok(remainder) => remainder,
                 Err(kind) => {
-                    messages.lose(record.undecodable().as_kind(kind));
+                    messages.lose(record.undecodable().with_kind(kind));
                     continue;
                 }
             };
             messages.end(index);
             if remainder.unrepresentable_times > 0 {
-                let damage = record.undecodable().as_kind(DamageKind::Doubtful);
-                messages.lose(damage.because(NOT_REPRESENTABLE));
+                let damage = record.undecodable().with_kind(DamageKind::Doubtful);
+                messages.lose(damage.with_reason(NOT_REPRESENTABLE));
             }
             if remainder.surplus > 0 {
                 messages.lose(record.surplus(remainder.surplus));

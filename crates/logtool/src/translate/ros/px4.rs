@@ -25,8 +25,8 @@ mod payloads;
 use std::sync::Arc;
 
 use logtool_core::{
-    Layout, Log, Manifest, Names, Topic, TopicId, TopicOrigin, TopicSet, TranslatedLog,
-    Translation, Value,
+    Layout, Log, Manifest, Topic, TopicId, TopicOrigin, TopicSet, TranslatedLog,
+    Translation, UniqueNames, Value,
 };
 use logtool_rosmsg::LayoutMessages;
 
@@ -59,7 +59,7 @@ pub(in crate::translate) fn px4(
     let ClockOffset { nanos, is_unix } = moved;
     let manifest = log.manifest();
     let (mut translations, mut left_out) = (Vec::new(), Vec::new());
-    let mut names = Names::default();
+    let mut names = UniqueNames::default();
     let attitudes = attitudes::AttitudeInterpolator::of(&log).map(Arc::new);
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
         if has_log_messages(topic) {
@@ -102,10 +102,10 @@ pub(in crate::translate) fn left_out(manifest: &Manifest) -> Option<String> {
 }
 
 /// Renames `topic` to a valid and unique name of ROS.
-fn named(topic: &Topic, names: &mut Names) -> Topic {
+fn named(topic: &Topic, names: &mut UniqueNames) -> Topic {
     let name = match topic.instance {
-        0 => names.give(&topic.name),
-        instance => names.give(&format!("{}_{instance}", topic.name)),
+        0 => names.make_unique(&topic.name),
+        instance => names.make_unique(&format!("{}_{instance}", topic.name)),
     };
     Topic { name, instance: 0, ..topic.clone() }
 }

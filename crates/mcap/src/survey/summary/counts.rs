@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{Cut, Result, Window};
+use logtool_core::{ByteReader, Result, WindowReader};
 
 use crate::wire::{self, ChunkIndex, HEAD_LEN, op};
 
@@ -18,7 +18,7 @@ pub(super) struct MessageCounts {
 impl MessageCounts {
     /// Adds a message that is in no chunk; `content` is the start of its record.
     pub(super) fn add_message(&mut self, content: &[u8]) {
-        if let Some(channel) = Cut::new(content).u16() {
+        if let Some(channel) = ByteReader::new(content).u16() {
             *self.outside.entry(channel).or_default() += 1;
         }
     }
@@ -32,7 +32,7 @@ impl MessageCounts {
     /// if a chunk has no message indexes.
     pub(super) fn of_chunks(
         self,
-        window: &Window<'_>,
+        window: &WindowReader<'_>,
         chunks: &[ChunkIndex],
     ) -> Result<Option<BTreeMap<u16, u64>>> {
         let mut counts = self.outside;
@@ -52,10 +52,10 @@ impl MessageCounts {
 }
 
 /// Returns the number of messages of `channel` by the message index at `at`.
-fn indexed(window: &Window<'_>, channel: u16, at: u64) -> Result<Option<u64>> {
+fn indexed(window: &WindowReader<'_>, channel: u16, at: u64) -> Result<Option<u64>> {
     let bytes = window.peek(at, HEAD_LEN + 2 + 4)?;
     let is_index = wire::head(&bytes).is_some_and(|(op, _)| op == op::MESSAGE_INDEX);
-    let mut fields = Cut::new(bytes.get(HEAD_LEN..).unwrap_or_default());
+    let mut fields = ByteReader::new(bytes.get(HEAD_LEN..).unwrap_or_default());
     let (id, len) = (fields.u16(), fields.u32());
     let is_its = is_index && id == Some(channel);
     Ok(len.filter(|_| is_its).map(|len| u64::from(len) / ENTRY_LEN))

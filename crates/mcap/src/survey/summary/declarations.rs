@@ -5,7 +5,7 @@ use std::{
     ops::Range,
 };
 
-use logtool_core::{OpenOptions, Result, Window};
+use logtool_core::{OpenOptions, Result, WindowReader};
 
 use crate::{
     chunk::{self, Opened},
@@ -69,7 +69,7 @@ impl Declarations {
     /// Adds the declarations in the chunk of `index`. Returns whether that chunk is sound.
     pub(super) fn read_chunk(
         &mut self,
-        window: &mut Window<'_>,
+        window: &mut WindowReader<'_>,
         index: &ChunkIndex,
         options: OpenOptions,
     ) -> Result<bool> {

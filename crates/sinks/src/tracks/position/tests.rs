@@ -94,7 +94,7 @@ fn invalid_rows_have_no_position() {
     let here = |nanos| known(nanos, 1.5, 2.5, None);
     assert_eq!(row_positions("GPSTDataM", columns()).unwrap(), [here(1), here(2)]);
     let mut topic = topic("gps", 0);
-    topic.metadata.insert(VALID_ROWS.to_owned(), "73".to_owned());
+    topic.metadata.insert(VALID_ROWS_KEY.to_owned(), "73".to_owned());
     let table = table(columns());
     assert_eq!(position_columns(&topic, &table.schema()), Some(vec![1, 2, 3]));
     let position = Position::find(&topic, &table.schema()).unwrap();

@@ -66,14 +66,14 @@ impl ManifestBuilder {
             topics: topics_of(counted, container),
             streams: Vec::new(),
             parts: self.parts,
-            reach: BTreeMap::new(),
+            time_margins: BTreeMap::new(),
             oldest: None,
             clock: logtool_core::Clock { zero, to_unix },
             time,
             metadata,
             damage: self.gaps.clone(),
             remarks: anomalies.iter().map(|anomalies| anomalies.text.clone()).collect(),
-            notes: String::new(),
+            format_state: String::new(),
         };
         let format_state = Notes {
             container,
@@ -85,7 +85,7 @@ impl ManifestBuilder {
             verifies_checksums: self.reader.verifies_checksums,
             anomalies,
         };
-        manifest.notes = Manifest::note(&format_state)?;
+        manifest.format_state = Manifest::encode_state(&format_state)?;
         Ok((manifest, format_state))
     }
 
@@ -203,7 +203,7 @@ fn add_points(
         let parts = manifest.parts.iter_mut();
         let with_packets = parts.filter(|part| part.topics.contains(packets));
         with_packets.for_each(|part| part.topics.insert(id));
-        manifest.reach.insert(id, lidar.reach());
+        manifest.time_margins.insert(id, lidar.reach());
         Some(Points { topic: id, lidar })
     };
     (0..).map(TopicId).zip(lidars).map(add).collect()

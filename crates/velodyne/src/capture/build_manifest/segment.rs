@@ -3,7 +3,7 @@
 use std::{io, ops::Range, sync::Arc};
 
 use bytes::Bytes;
-use logtool_core::{Source, Window};
+use logtool_core::{Source, WindowReader};
 
 use crate::capture::{
     container::Classification,
@@ -59,7 +59,7 @@ impl Segment {
         let is_big_endian = reader.section.is_big_endian;
         let here: Arc<dyn Source> = Arc::new(bytes.clone());
         let search = Resync { container, is_big_endian, end: end - before };
-        let first = search.next(0, &mut Window::new(&here));
+        let first = search.next(0, &mut WindowReader::new(&here));
         let Ok(Some(first)) = first else { return Ok(None) };
         let start = before + first;
         let bytes = bytes.slice(first as usize..);

@@ -8,7 +8,7 @@
 
 use std::{collections::VecDeque, io, ops::Range, sync::Arc};
 
-use logtool_core::{Queue, Source};
+use logtool_core::{Source, TaskQueue};
 
 use crate::capture::{
     build_manifest::segment::Segment,
@@ -32,7 +32,7 @@ pub(super) struct SpeculativeScanner {
     head: u64,
     /// The starts of the submitted segments, with the number of declarations before each.
     submitted: VecDeque<(u64, usize)>,
-    segments: Queue<io::Result<Option<Segment>>>,
+    segments: TaskQueue<io::Result<Option<Segment>>>,
     /// The range of the last segment that was taken.
     passed: Range<u64>,
     /// The maximum number of submitted segments.
@@ -57,7 +57,7 @@ impl SpeculativeScanner {
             next: head,
             head,
             submitted: VecDeque::new(),
-            segments: Queue::of(width),
+            segments: TaskQueue::with_width(width),
             passed: 0..0,
             width,
             unused: 0,

@@ -69,7 +69,7 @@ impl TopicStatsTable {
         counted.bytes += payload.len() as u64;
         match packet.time {
             NO_TIME => counted.without_time += 1,
-            time => counted.time = counted.time.cover(&TimeRange::just(time)),
+            time => counted.time = counted.time.cover(&TimeRange::from_timestamp(time)),
         }
         Some(TopicId(index as u32))
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, builder::Float32Builder};
 use arrow_schema::{DataType, Field};
-use logtool_core::Cut;
+use logtool_core::ByteReader;
 
 use crate::points::UNIT;
 
@@ -55,7 +55,7 @@ pub(crate) fn fields() -> impl Iterator<Item = Field> {
 /// Returns the motion data of the position packet `bytes`, if its lidar has motion
 /// sensors.
 pub(crate) fn motion(bytes: &[u8]) -> Option<[f32; COUNT]> {
-    let mut cut = Cut::new(bytes.get(START..)?);
+    let mut cut = ByteReader::new(bytes.get(START..)?);
     let mut motion = [0.0; COUNT];
     for (index, (value, number)) in (0_u16..).zip(motion.iter_mut().zip(&NUMBERS)) {
         let word = cut.u16()?;

@@ -19,7 +19,7 @@ use arrow_array::{
     },
 };
 use arrow_schema::{DataType, Field, SchemaRef, TimeUnit};
-use logtool_core::{Cut, DamageKind, Decoder, Record, Result};
+use logtool_core::{ByteReader, DamageKind, Decoder, Record, Result};
 use nmea::{ParseResult, sentences::rmc::RmcStatusOfFix};
 
 use crate::{
@@ -68,7 +68,7 @@ pub(crate) struct Fix {
 impl Position {
     /// Parses the position packet `bytes`.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        let stamp = Cut::new(bytes.get(198..)?).u32()?;
+        let stamp = ByteReader::new(bytes.get(198..)?).u32()?;
         let pulse = *bytes.get(202)?;
         let rest = bytes.get(NMEA_START..)?;
         let is_end = |byte: &u8| matches!(byte, 0 | b'\r' | b'\n');

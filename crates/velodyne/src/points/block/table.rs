@@ -10,7 +10,7 @@ use arrow_array::{
 use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use logtool_core::{
-    Error, ErrorKind, Result, TimeRange, Timestamp, forget_times, time_array,
+    Error, ErrorKind, Result, TimeRange, Timestamp, discard_times, time_array,
     time_field,
 };
 
@@ -253,7 +253,7 @@ impl Table {
     }
 
     /// Marks the times of the points from `row` on as unknown.
-    pub(crate) fn forget_times(&mut self, row: usize) {
+    pub(crate) fn discard_times(&mut self, row: usize) {
         let times = self.time.get_mut(row..).unwrap_or_default();
         times.fill(Timestamp::MAX.as_nanos());
         self.has_unknown_times = true;
@@ -283,7 +283,7 @@ impl Table {
         let is_bare = self.schema.fields().len() == 1;
         if is_bare {
             (self.capacity, self.has_unknown_times) = (0, false);
-            forget_times(&mut self.time);
+            discard_times(&mut self.time);
         }
         is_bare
     }

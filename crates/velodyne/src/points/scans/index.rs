@@ -1,6 +1,6 @@
 //! Scans: rotations of the head between two passes of the scan start azimuth.
 
-use logtool_core::{Group, TimeRange, Timestamp};
+use logtool_core::{RowGroup, TimeRange, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -183,10 +183,10 @@ impl ScanIndex {
     }
 
     /// Returns the range of packets and the range of times of each scan.
-    pub fn groups(&self) -> Vec<Group> {
+    pub fn groups(&self) -> Vec<RowGroup> {
         let group = |start: &ScanStart| {
             let (first, after) = start.firing_times;
-            Group {
+            RowGroup {
                 start: start.offset,
                 earliest: start.earliest,
                 time: TimeRange {

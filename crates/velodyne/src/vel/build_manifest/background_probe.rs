@@ -3,7 +3,7 @@
 use std::{mem, ops::Range, sync::Arc};
 
 use bytes::Bytes;
-use logtool_core::{Queue, Source, Timestamp};
+use logtool_core::{Source, TaskQueue, Timestamp};
 
 use crate::{lidar::Probe, vel::wire};
 
@@ -16,7 +16,7 @@ pub(super) struct BackgroundProbe {
     source: Arc<dyn Source>,
     /// The probe, if no task is using it.
     probe: Option<Probe>,
-    at_work: Queue<Probe>,
+    at_work: TaskQueue<Probe>,
     waiting: Vec<Packets>,
     waiting_bytes: usize,
     is_enough: bool,
@@ -37,7 +37,7 @@ impl BackgroundProbe {
         Self {
             source: source.clone(),
             probe: Some(Probe::default()),
-            at_work: Queue::of(2),
+            at_work: TaskQueue::with_width(2),
             waiting: Vec::new(),
             waiting_bytes: 0,
             is_enough: false,

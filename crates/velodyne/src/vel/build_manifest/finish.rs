@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use logtool_core::{
     Clock, ClockZero, LogAccess, Manifest, Result, TimeRange, Topic, TopicId,
-    VALID_ROWS, Value, Window,
+    VALID_ROWS_KEY, Value, WindowReader,
 };
 
 use crate::{
@@ -26,7 +26,7 @@ impl ManifestBuilder {
     /// Returns the manifest of the log and its private state.
     pub(super) fn finish(
         mut self,
-        window: &mut Window<'_>,
+        window: &mut WindowReader<'_>,
         lidar: &LidarOptions,
     ) -> Result<(Manifest, FormatState)> {
         let index = self.seconds.verify(self.head.entries, self.start.at, window)?;
@@ -47,14 +47,14 @@ impl ManifestBuilder {
             topics: self.logged()?,
             streams: Vec::new(),
             parts: Vec::new(),
-            reach: BTreeMap::new(),
+            time_margins: BTreeMap::new(),
             oldest: None,
             clock: Clock { zero: ClockZero::ProgramStart, to_unix },
             time: self.time(),
             metadata: self.metadata(index),
             damage: self.gaps.clone(),
             remarks: anomalies.iter().map(|odd| odd.text.clone()).collect(),
-            notes: String::new(),
+            format_state: String::new(),
         };
         manifest.parts = self.parts.finish(end);
         let packets = self.topics.iter().position(|kind| *kind == TopicKind::Packets);
@@ -76,7 +76,7 @@ impl ManifestBuilder {
             lidar: own,
             anomalies,
         };
-        manifest.notes = Manifest::note(&format_state)?;
+        manifest.format_state = Manifest::encode_state(&format_state)?;
         Ok((manifest, format_state))
     }
 
@@ -152,7 +152,7 @@ impl ManifestBuilder {
 
 /// Returns the time range from `least` to `most`, in milliseconds.
 fn range((least, most): (f64, f64)) -> TimeRange {
-    let just = |millis| TimeRange::just(program_clock::from_millis(millis));
+    let just = |millis| TimeRange::from_timestamp(program_clock::from_millis(millis));
     just(least).cover(&just(most))
 }
 
@@ -213,7 +213,7 @@ impl Stats {
         let parts = manifest.parts.iter_mut();
         let with_packets = parts.filter(|part| part.topics.contains(packets));
         with_packets.for_each(|part| part.topics.insert(id));
-        manifest.reach.insert(id, points::reach(lidar, self.most_packets));
+        manifest.time_margins.insert(id, points::reach(lidar, self.most_packets));
         manifest.remarks.extend(lidar.warnings());
         Some(id)
     }
@@ -226,7 +226,7 @@ impl Stats {
             _ => counted.other > 0,
         };
         if has_invalid {
-            insert(VALID_ROWS, self.valid_byte().to_string());
+            insert(VALID_ROWS_KEY, self.valid_byte().to_string());
         }
         match kind {
             TopicKind::Pose => {

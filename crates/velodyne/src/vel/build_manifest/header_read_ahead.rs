@@ -3,7 +3,7 @@
 use std::{ops::Range, sync::Arc};
 
 use bytes::{Buf as _, Bytes};
-use logtool_core::{Queue, Result, Source};
+use logtool_core::{Result, Source, TaskQueue};
 
 use crate::vel::{
     classifier::{Classification, MessageClassifier},
@@ -43,7 +43,7 @@ pub(super) struct HeaderReadAhead {
     entries: Bytes,
     /// The position before which no further headers are needed.
     reached: u64,
-    at_work: Queue<HeaderBatch>,
+    at_work: TaskQueue<HeaderBatch>,
     /// The number of submitted tasks.
     submitted: usize,
     width: usize,
@@ -82,7 +82,7 @@ impl HeaderReadAhead {
             prefetched: start.at,
             entries,
             reached: start.at,
-            at_work: Queue::of(threads + 1),
+            at_work: TaskQueue::with_width(threads + 1),
             submitted: 0,
             width: threads + 1,
             batch: HeaderBatch::default(),

@@ -34,7 +34,7 @@ impl PartSplitter {
     /// Adds a record to the current part.
     pub(super) fn record(&mut self, topic: TopicId, time: Timestamp) {
         self.current.topics.insert(topic);
-        self.current.time = self.current.time.cover(&TimeRange::just(time));
+        self.current.time = self.current.time.cover(&TimeRange::from_timestamp(time));
     }
 
     /// Returns all parts of a log of `end` bytes.

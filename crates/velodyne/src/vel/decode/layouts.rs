@@ -155,7 +155,7 @@ impl Decoder for FixedDecoder {
         })
     }
 
-    fn forget(&mut self) -> Result<()> {
-        self.inner.forget()
+    fn discard_rows(&mut self) -> Result<()> {
+        self.inner.discard_rows()
     }
 }

@@ -2,7 +2,7 @@
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use logtool_core::{Damage, Decoder, Reach, Record, Result, Run, Timestamp};
+use logtool_core::{Damage, Decoder, Record, Result, Run, TimeMargin, Timestamp};
 
 use crate::{
     hour::HOUR,
@@ -55,18 +55,18 @@ impl Decoder for VelPoints {
         self.inner.take()
     }
 
-    fn forget(&mut self) -> Result<()> {
-        self.inner.forget()
+    fn discard_rows(&mut self) -> Result<()> {
+        self.inner.discard_rows()
     }
 }
 
 /// Returns the maximum distance between the time of a message of up to `packets` packets
 /// and the times of its points.
-pub(crate) fn reach(lidar: &Lidar, packets: u64) -> Reach {
-    let Reach { before, after } = lidar.reach();
+pub(crate) fn reach(lidar: &Lidar, packets: u64) -> TimeMargin {
+    let TimeMargin { before, after } = lidar.reach();
     let earlier = (packets as f64 * lidar.sensor.packet_nanos()) as u64;
     let earlier = earlier.saturating_add(MOST_OFF.unsigned_abs());
-    Reach {
+    TimeMargin {
         before: before.saturating_add(earlier),
         after: after + MOST_OFF.unsigned_abs(),
     }

@@ -11,8 +11,8 @@ use std::{
 };
 
 use logtool_core::{
-    ClockZero, Damage, Error, ErrorKind, Extract, LeftOut, Manifest, Record,
-    RecordSink, Result, Topic, TopicId, TopicOrigin, WriteOptions,
+    ClockZero, Damage, Error, ErrorKind, LogSlice, Manifest, Record, RecordSink,
+    Result, Topic, TopicId, TopicOrigin, UnsupportedContent, WriteOptions,
 };
 
 use crate::{
@@ -59,10 +59,10 @@ impl<W: Write + Seek> PacketImporter<W> {
     /// packets have no time, or for `options` that a `.vel` log cannot follow.
     pub(crate) fn new(
         out: W,
-        extracts: &[Extract<'_>],
+        extracts: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
-        let [Extract { manifest, selection }] = extracts else {
+        let [LogSlice { manifest, selection }] = extracts else {
             return Err(unsupported(
                 "writing several logs as one .vel log; merge them first",
             ));
@@ -147,14 +147,14 @@ fn is_packets(manifest: &Manifest, topic: &Topic) -> bool {
 }
 
 /// Returns whether `extract` has packets that can be imported.
-pub(crate) fn can_import(extract: &Extract<'_>) -> bool {
+pub(crate) fn can_import(extract: &LogSlice<'_>) -> bool {
     let manifest = extract.manifest;
     manifest.topics.iter().any(|topic| is_packets(manifest, topic))
 }
 
 /// Returns the selected topics of `extract` that a `.vel` log cannot contain. The result
 /// is empty if there are no packets, because `new` reports that as an error.
-pub(crate) fn leaves_out(extract: &Extract<'_>) -> Vec<LeftOut> {
+pub(crate) fn unsupported_content(extract: &LogSlice<'_>) -> Vec<UnsupportedContent> {
     if !can_import(extract) {
         return Vec::new();
     }
@@ -170,7 +170,7 @@ pub(crate) fn leaves_out(extract: &Extract<'_>) -> Vec<LeftOut> {
         let label = topic.label();
         let what =
             format!("{label}, {records} {some}: a .vel log has no such messages");
-        LeftOut { topic: Some(id), what }
+        UnsupportedContent { topic: Some(id), what }
     });
     left.collect()
 }
@@ -178,7 +178,7 @@ pub(crate) fn leaves_out(extract: &Extract<'_>) -> Vec<LeftOut> {
 impl<W: Write + Seek + Send> RecordSink for PacketImporter<W> {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
         if from != 0 || record.topic != self.packets {
-            // `leaves_out` has reported these topics.
+            // `unsupported_content` has reported these topics.
             return Ok(());
         }
         if record.payload.len() != DATA_BYTES {
@@ -200,7 +200,7 @@ impl<W: Write + Seek + Send> RecordSink for PacketImporter<W> {
         self.remarks.clone()
     }
 
-    fn left_out(&self, _: usize) -> &[Damage] {
+    fn dropped_records(&self, _: usize) -> &[Damage] {
         &self.left_out
     }
 

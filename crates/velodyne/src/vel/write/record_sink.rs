@@ -3,7 +3,7 @@
 use std::io::{Seek, Write};
 
 use logtool_core::{
-    Error, ErrorKind, Extract, Manifest, Part, Record, RecordSink, Result, Source,
+    Error, ErrorKind, LogSlice, Manifest, Part, Record, RecordSink, Result, Source,
     TimeRange, WriteOptions,
 };
 
@@ -41,7 +41,7 @@ impl<W: Write + Seek> VelSink<W> {
     /// cannot follow.
     pub(crate) fn new(
         out: W,
-        extracts: &[Extract<'_>],
+        extracts: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
         let unsupported = |what: &str| {
@@ -60,7 +60,7 @@ impl<W: Write + Seek> VelSink<W> {
             );
         }
         let mut all = Vec::new();
-        for Extract { manifest, .. } in extracts {
+        for LogSlice { manifest, .. } in extracts {
             if manifest.format != ENCODING {
                 let what = format!(
                     "writing {} as a .vel log: {}",
@@ -69,7 +69,7 @@ impl<W: Write + Seek> VelSink<W> {
                 );
                 return Err(Error::new(ErrorKind::Unsupported, what));
             }
-            let format_state: FormatState = manifest.noted(FORMAT_NAME)?;
+            let format_state: FormatState = manifest.decode_state(FORMAT_NAME)?;
             all.push(SourceLog { format_state, end: manifest.bytes });
         }
         let Some(SourceLog { format_state, .. }) = all.first() else {
@@ -143,7 +143,7 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
         own.is_some_and(|own| own.format_state.size_field == self.size_field)
     }
 
-    fn copy(
+    fn copy_part_verbatim(
         &mut self,
         from: usize,
         part: &Part,
@@ -193,9 +193,9 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
 
 /// Returns an upper bound of the duration of the selected records of `extracts`, in
 /// seconds.
-fn seconds(extracts: &[Extract<'_>]) -> u32 {
+fn seconds(extracts: &[LogSlice<'_>]) -> u32 {
     let mut all = TimeRange::EMPTY;
-    for Extract { manifest, selection } in extracts {
+    for LogSlice { manifest, selection } in extracts {
         let wanted = manifest.topics().filter(|(id, _)| selection.topics.contains(*id));
         let times = wanted.filter_map(|(_, topic)| topic.time);
         let own = times.fold(TimeRange::EMPTY, |all, next| all.cover(&next));

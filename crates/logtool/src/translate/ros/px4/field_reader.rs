@@ -1,6 +1,6 @@
 //! Reads numbers from payloads with a known layout.
 
-use logtool_core::{Cut, Layout, LayoutKind, Primitive, Record};
+use logtool_core::{ByteReader, Layout, LayoutKind, Primitive, Record};
 
 use crate::translate::ros::px4::frame_conversion::Quaternion;
 
@@ -41,7 +41,7 @@ impl FieldReader {
     pub(super) fn get(self, payload: &[u8], index: u32) -> Option<f64> {
         let step = self.one.size() as usize;
         let start = self.start.checked_add(step.checked_mul(index as usize)?)?;
-        let mut cut = Cut::new(payload.get(start..)?);
+        let mut cut = ByteReader::new(payload.get(start..)?);
         (index < self.count).then_some(())?;
         Some(match self.one {
             Primitive::I8 => f64::from(cut.u8()? as i8),

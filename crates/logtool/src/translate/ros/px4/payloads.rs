@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    Layout, Messages, Result, Run, Topic, TopicId, Translate, Translation,
+    Layout, MessageBuffer, Result, Run, Topic, TopicId, Translate, Translation,
 };
 
 use crate::translate::ros::px4::field_reader::{FieldReader, measurement_time};
@@ -45,7 +45,7 @@ impl<F> Translate for Payloads<F>
 where
     F: Fn(&[u8], i64, &mut Vec<u8>) -> Option<()> + Send,
 {
-    fn translate(&mut self, run: Run<'_>, messages: &mut Messages) -> Result<()> {
+    fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()> {
         for (index, record) in run.records().enumerate() {
             let nanos = measurement_time(self.measurement_time, &record);
             let nanos = nanos.saturating_add(self.offset_nanos);

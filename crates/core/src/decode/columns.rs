@@ -1,0 +1,307 @@
+//! From records to columns, as a [`Layout`] says: the decoder that all self-describing
+//! formats share.
+//!
+//! A layout is compiled once into a tree of Arrow arrays ([`plan`], [`node`]) and a
+//! flat list of leaves ([`leaf`]): what is read is only ever a primitive at an offset.
+//! Payloads are first put one behind the other, a few kilobytes of them, and then
+//! gathered leaf by leaf: the type of a column is looked at once for many records, the
+//! inner loop is a load and a store, and what it loads is near.
+//!
+//! Where a layout holds texts and lists, their lengths move what comes after them. Such
+//! a payload is walked as it comes ([`program`]), which finds, or fails to find, each
+//! stretch of fixed size, each text and each list in it; the leaves are then gathered
+//! from the stretches instead of from whole payloads.
+
+mod fixed_size;
+mod flat_view;
+mod gather;
+mod leaf;
+mod node;
+mod numbers;
+mod plan;
+mod program;
+mod program_builder;
+mod projection;
+mod row_buffer;
+mod strings;
+mod value_names;
+mod variable_size;
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, TimestampNanosecondArray};
+use arrow_buffer::{NullBuffer, ScalarBuffer};
+use arrow_schema::SchemaRef;
+
+use crate::{
+    decode::columns::{
+        leaf::Leaf,
+        plan::Plan,
+        program::{Program, Tables, Texts, Walked},
+        row_buffer::{ROWS_BYTES, Rows},
+    },
+    error::{Error, ErrorKind, Result},
+    log::{Columns, Decoder},
+    model::{
+        damage::{Damage, DamageKind},
+        layout::{Layout, Tail},
+        time::Timestamp,
+    },
+    record::block::{Record, Run},
+};
+
+pub(crate) use crate::decode::columns::{
+    plan::with_field_name, projection::Chooser, value_names::Names,
+};
+pub use crate::decode::columns::{
+    plan::{FIELD_NAME_KEY, TIME_UNIT_KEY, time_field},
+    value_names::VALUE_NAMES_KEY,
+};
+
+/// How many bytes of payloads of no fixed length one batch holds: an `i32` has to count
+/// their elements, and text may become twice as long.
+const BATCH_BYTES: u64 = i32::MAX as u64;
+
+/// Decodes records that look like a [`Layout`].
+#[derive(Debug)]
+pub struct LayoutDecoder {
+    plan: Plan,
+    leaves: Vec<Leaf>,
+    times: Vec<i64>,
+    payloads: Payloads,
+}
+
+/// The payloads that are not yet gathered.
+#[derive(Debug)]
+enum Payloads {
+    /// Of a fixed length, which those that come have to have; what is longer than `most`
+    /// has a surplus.
+    Fixed { rows: Rows, least: usize, most: usize },
+    /// Of any length.
+    Moving(Moving),
+}
+
+/// Payloads one behind the other, and what was found in them.
+#[derive(Debug)]
+struct Moving {
+    program: Program,
+    bytes: Vec<u8>,
+    tables: Tables,
+    /// What the batch so far takes in columns, at most.
+    weight: u64,
+}
+
+impl LayoutDecoder {
+    /// A decoder of the `columns` of records that look like `layout`.
+    pub fn new(layout: &Layout, columns: &Columns) -> Result<Self> {
+        let mut leaves = Vec::new();
+        let (plan, program) = Plan::compile(layout, columns, &mut leaves)?;
+        let payloads = match (layout.is_fixed(), layout.frame.tail) {
+            (true, Tail::Any) => {
+                let least = layout.size_without_padding() as usize;
+                Payloads::Fixed { rows: Rows::new(least), least, most: usize::MAX }
+            }
+            (true, Tail::Nothing) => {
+                let len = layout.size as usize;
+                Payloads::Fixed { rows: Rows::new(len), least: len, most: len }
+            }
+            (false, _) => {
+                let (bytes, tables) = (Vec::new(), Tables::of(&program));
+                Payloads::Moving(Moving { program, bytes, tables, weight: 0 })
+            }
+        };
+        Ok(Self { plan, leaves, times: Vec::new(), payloads })
+    }
+
+    /// Gathers the payloads that wait for it.
+    fn gather(&mut self) {
+        match &mut self.payloads {
+            Payloads::Fixed { rows, .. } => {
+                if let Some((bytes, stride)) = rows.get() {
+                    self.leaves.iter_mut().for_each(|leaf| leaf.gather(bytes, stride));
+                }
+                rows.clear();
+            }
+            Payloads::Moving(moving) => {
+                for leaf in &mut self.leaves {
+                    leaf.gather_from(&moving.bytes, &moving.tables);
+                }
+                moving.bytes.clear();
+                moving.tables.clear();
+            }
+        }
+    }
+
+    /// Adds the records of `run`, which are long enough.
+    fn add(&mut self, run: Run<'_>) {
+        for (time, start) in run.starts() {
+            let Payloads::Fixed { rows, .. } = &mut self.payloads else { return };
+            self.times.push(time.as_nanos());
+            if rows.add(run, start) {
+                self.gather();
+            }
+        }
+    }
+
+    fn append_fixed(
+        &mut self,
+        run: Run<'_>,
+        fits: impl Fn(&[u8]) -> bool,
+        most: usize,
+        damage: &mut Vec<Damage>,
+    ) {
+        if run.payloads().all(&fits) {
+            return self.add(run);
+        }
+        for single in run.singles() {
+            for record in single.records() {
+                match record.payload.len().checked_sub(most) {
+                    Some(more @ 1..) => record.surplus(more).add_to(damage),
+                    _ if fits(record.payload) => {}
+                    _ => {
+                        record.undecodable().add_to(damage);
+                        continue;
+                    }
+                }
+                self.add(single);
+            }
+        }
+    }
+
+    /// Adds a record, if it begins as the program says; says how its texts are written,
+    /// and how many bytes it has that are not looked at, and should not be there.
+    fn append_moving(
+        &mut self,
+        record: Record<'_>,
+    ) -> Result<(Texts, usize), DamageKind> {
+        let mut payload = record.payload;
+        // One that fills a batch is not copied.
+        let is_alone = payload.len() >= ROWS_BYTES;
+        if is_alone {
+            self.gather();
+        }
+        let Payloads::Moving(moving) = &mut self.payloads else {
+            return Ok((Texts::Utf8, 0));
+        };
+        let Moving { program, bytes, tables, weight } = moving;
+        let found = program.walk(payload, bytes.len(), tables);
+        let left = BATCH_BYTES.saturating_sub(*weight);
+        let (texts, surplus) = match found {
+            Some(Walked { weight: more, texts, used }) if more <= left => {
+                *weight += more;
+                let surplus = match program.tail {
+                    Tail::Any => 0,
+                    Tail::Nothing => payload.len() - used,
+                };
+                payload = payload.get(..used).unwrap_or(payload);
+                (texts, surplus)
+            }
+            found => {
+                tables.undo();
+                let too_much = found.map(|_| DamageKind::OverLimit);
+                return Err(too_much.unwrap_or(DamageKind::Undecodable));
+            }
+        };
+        self.times.push(record.time.as_nanos());
+        if is_alone {
+            self.leaves.iter_mut().for_each(|leaf| leaf.gather_from(payload, tables));
+            tables.clear();
+            return Ok((texts, surplus));
+        }
+        bytes.extend_from_slice(payload);
+        if bytes.len() >= ROWS_BYTES {
+            self.gather();
+        }
+        Ok((texts, surplus))
+    }
+}
+
+impl Decoder for LayoutDecoder {
+    fn schema(&self) -> &SchemaRef {
+        &self.plan.schema
+    }
+
+    fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
+        match self.payloads {
+            Payloads::Fixed { least, most: usize::MAX, .. } => {
+                let fits = |payload: &[u8]| payload.len() >= least;
+                self.append_fixed(run, fits, usize::MAX, damage);
+            }
+            Payloads::Fixed { least, most, .. } => {
+                let fits = |payload: &[u8]| (least..=most).contains(&payload.len());
+                self.append_fixed(run, fits, most, damage);
+            }
+            Payloads::Moving(_) => {
+                for record in run.records() {
+                    let tell = |kind| record.undecodable().with_kind(kind);
+                    match self.append_moving(record) {
+                        Ok((texts, surplus)) => {
+                            if texts == Texts::Latin1 {
+                                tell(DamageKind::Latin1).add_to(damage);
+                            }
+                            if surplus > 0 {
+                                record.surplus(surplus).add_to(damage);
+                            }
+                        }
+                        Err(kind) => tell(kind).add_to(damage),
+                    }
+                }
+            }
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.times.len()
+    }
+
+    fn take(&mut self) -> Result<RecordBatch> {
+        self.gather();
+        if let Payloads::Moving(moving) = &mut self.payloads {
+            moving.weight = 0;
+        }
+        let times = time_array(gather::take(&mut self.times));
+        let leaves: Vec<ArrayRef> = self.leaves.iter_mut().map(Leaf::take).collect();
+        let mut columns = vec![times];
+        for node in &self.plan.nodes {
+            columns.push(node.build(&leaves)?);
+        }
+        RecordBatch::try_new(self.plan.schema.clone(), columns).map_err(into_error)
+    }
+
+    fn discard_rows(&mut self) -> Result<()> {
+        if !self.leaves.is_empty() {
+            return self.take().map(drop);
+        }
+        self.gather();
+        if let Payloads::Moving(moving) = &mut self.payloads {
+            moving.weight = 0;
+        }
+        discard_times(&mut self.times);
+        Ok(())
+    }
+}
+
+/// Forgets `times`, and keeps their memory for others, if it is no more than a megabyte.
+pub fn discard_times(times: &mut Vec<i64>) {
+    times.clear();
+    times.shrink_to((1 << 20) / size_of::<i64>());
+}
+
+/// A time column; times that cannot be told are null.
+pub fn time_array(nanos: Vec<i64>) -> ArrayRef {
+    let untold = |nanos: &i64| *nanos == Timestamp::MAX.as_nanos();
+    // Many at a time, of which none is asked for before the others: wide registers do that.
+    let some_untold = |some: &[i64]| some.iter().fold(false, |any, n| any | untold(n));
+    let nulls = nanos
+        .chunks(64)
+        .any(some_untold)
+        .then(|| nanos.iter().map(|nanos| !untold(nanos)).collect::<NullBuffer>());
+    Arc::new(TimestampNanosecondArray::new(ScalarBuffer::from(nanos), nulls))
+}
+
+pub(crate) fn into_error(err: arrow_schema::ArrowError) -> Error {
+    Error::new(ErrorKind::Malformed, "columns that are no table").from_source(err)
+}
+
+#[cfg(test)]
+mod tests;

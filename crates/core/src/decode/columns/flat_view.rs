@@ -1,0 +1,61 @@
+//! Planning the flat view: a column for each scalar, text and list.
+
+use crate::{
+    decode::columns::{fixed_size::arrow_field, plan::Planner, projection::Chooser},
+    error::Result,
+    model::layout::{Layout, LayoutKind},
+};
+
+impl Planner<'_> {
+    /// Adds a column for each scalar of `layout`, which begins where the script is, and
+    /// calls it `prefix` and what it is called in the layout.
+    pub(super) fn flat(
+        &mut self,
+        layout: &Layout,
+        prefix: &str,
+        chooser: &mut Chooser,
+    ) -> Result<()> {
+        for field in &layout.fields {
+            self.look()?;
+            if !Self::is_shown(field, prefix.is_empty()) {
+                self.skip(layout, field)?;
+                continue;
+            }
+            if field.is_longer(self.longest) {
+                let name = self.name(&format!("{prefix}{}", field.name))?;
+                let wanted = chooser.wants();
+                let made = self.here(layout, field, &name, wanted)?;
+                self.add(made);
+                continue;
+            }
+            let count = if field.is_chars() { None } else { field.count };
+            let size = if field.is_chars() { field.size() } else { None };
+            for index in 0..count.unwrap_or(1) {
+                let name = match count {
+                    Some(_) => format!("{prefix}{}[{index}]", field.name),
+                    None => format!("{prefix}{}", field.name),
+                };
+                if let LayoutKind::Nested(inner) = &field.kind {
+                    self.count_name(&name)?;
+                    self.flat(inner, &format!("{name}."), chooser)?;
+                    continue;
+                }
+                let name = self.name(&name)?;
+                let wanted = chooser.wants();
+                if !field.kind.is_fixed() {
+                    if let Some((data_type, node)) = self.moving(&field.kind, wanted)? {
+                        self.add(vec![(arrow_field(&name, data_type), node)]);
+                    }
+                    continue;
+                }
+                if wanted {
+                    let begin = self.script.at();
+                    let made = self.scalar(layout, field, &name, vec![begin])?;
+                    self.add(made);
+                }
+                self.script.pass(size.unwrap_or(field.kind.size()));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! The tree of arrays that a batch is built of.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, FixedSizeListArray, ListArray, StructArray, cast::AsArray as _,
+    types::Int32Type,
+};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::{FieldRef, Fields};
+
+use crate::{
+    decode::columns::{into_error, value_names::Names},
+    error::Result,
+};
+
+/// An array to be built.
+#[derive(Debug)]
+pub(super) enum Node {
+    /// The leaf with this index.
+    Leaf(usize),
+    /// The names of the values of the leaf with this index.
+    Label(usize, Names),
+    /// Lists of so many of something.
+    FixedList(FieldRef, i32, Box<Node>),
+    /// Lists of something that end where the leaf with this index says.
+    List(FieldRef, usize, Box<Node>),
+    /// Some things side by side.
+    Struct(Fields, Vec<Node>),
+}
+
+impl Node {
+    /// Builds the array out of `leaves`.
+    pub(super) fn build(&self, leaves: &[ArrayRef]) -> Result<ArrayRef> {
+        Ok(match self {
+            Self::Leaf(leaf) => leaves[*leaf].clone(),
+            Self::Label(leaf, names) => names.of(&leaves[*leaf])?,
+            Self::FixedList(field, len, node) => {
+                let values = node.build(leaves)?;
+                let list =
+                    FixedSizeListArray::try_new(field.clone(), *len, values, None);
+                Arc::new(list.map_err(into_error)?)
+            }
+            Self::List(field, ends, node) => {
+                let ends = leaves[*ends].as_primitive::<Int32Type>().values().clone();
+                let (ends, values) = (OffsetBuffer::new(ends), node.build(leaves)?);
+                let list = ListArray::try_new(field.clone(), ends, values, None);
+                Arc::new(list.map_err(into_error)?)
+            }
+            Self::Struct(fields, nodes) => {
+                let build = |node: &Self| node.build(leaves);
+                let columns = nodes.iter().map(build).collect::<Result<_>>()?;
+                let made = StructArray::try_new(fields.clone(), columns, None);
+                Arc::new(made.map_err(into_error)?)
+            }
+        })
+    }
+}

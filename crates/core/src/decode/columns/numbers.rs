@@ -1,0 +1,212 @@
+//! Numbers and truths, as they are gathered from pieces of payloads.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray, types::*,
+};
+use arrow_buffer::{BooleanBuffer, ScalarBuffer};
+
+use crate::{
+    decode::columns::{
+        gather::{Gather, Places, Values, take},
+        strings::Chars,
+    },
+    model::layout::Primitive,
+};
+
+/// The values of `primitive`.
+pub(super) fn values(primitive: Primitive) -> Box<dyn Values> {
+    match primitive {
+        Primitive::I8 => Box::new(Numbers::<Int8Type>::default()),
+        Primitive::I16 => Box::new(Numbers::<Int16Type>::default()),
+        Primitive::I32 => Box::new(Numbers::<Int32Type>::default()),
+        Primitive::I64 => Box::new(Numbers::<Int64Type>::default()),
+        Primitive::U8 => Box::new(Numbers::<UInt8Type>::default()),
+        Primitive::U16 => Box::new(Numbers::<UInt16Type>::default()),
+        Primitive::U32 => Box::new(Numbers::<UInt32Type>::default()),
+        Primitive::U64 => Box::new(Numbers::<UInt64Type>::default()),
+        Primitive::F32 => Box::new(Numbers::<Float32Type>::default()),
+        Primitive::F64 => Box::new(Numbers::<Float64Type>::default()),
+        Primitive::Bool => Box::new(Truths { bytes: Vec::new() }),
+        Primitive::Char => Box::new(Chars::new(1)),
+    }
+}
+
+/// Moments, of which the seconds may have a sign.
+pub(super) fn stamps(is_signed: bool) -> Box<dyn Values> {
+    match is_signed {
+        true => Box::new(Numbers::<TimestampNanosecondType, SignedStamp>::default()),
+        false => Box::new(Numbers::<TimestampNanosecondType, Stamp>::default()),
+    }
+}
+
+/// Times between moments.
+pub(super) fn spans() -> Box<dyn Values> {
+    Box::new(Numbers::<DurationNanosecondType, Span>::default())
+}
+
+/// How a value is read from its bytes.
+trait Little: Send {
+    /// The value itself.
+    type Value: Copy + Default;
+
+    const SIZE: usize = size_of::<Self::Value>();
+
+    /// The value at `at`; zero where there is none, which gathering rules out.
+    fn at(piece: &[u8], at: usize) -> Self::Value;
+
+    /// Adds all the values of `row`.
+    fn extend(values: &mut Vec<Self::Value>, row: &[u8]);
+}
+
+macro_rules! little {
+    ($($reader:ty, $value:ty, $from:expr;)*) => {$(
+        impl Little for $reader {
+            type Value = $value;
+
+            #[inline(always)]
+            fn at(piece: &[u8], at: usize) -> $value {
+                let bytes = piece.get(at..).and_then(|rest| rest.first_chunk());
+                bytes.map_or_else(<$value>::default, |bytes| $from(*bytes))
+            }
+
+            #[inline(always)]
+            fn extend(values: &mut Vec<$value>, row: &[u8]) {
+                let chunks = row.as_chunks().0;
+                values.extend(chunks.iter().map(|bytes| $from(*bytes)));
+            }
+        }
+    )*};
+}
+
+little! {
+    i8, i8, i8::from_le_bytes;
+    i16, i16, i16::from_le_bytes;
+    i32, i32, i32::from_le_bytes;
+    i64, i64, i64::from_le_bytes;
+    u8, u8, u8::from_le_bytes;
+    u16, u16, u16::from_le_bytes;
+    u32, u32, u32::from_le_bytes;
+    u64, u64, u64::from_le_bytes;
+    f32, f32, f32::from_le_bytes;
+    f64, f64, f64::from_le_bytes;
+    Stamp, i64, stamp;
+    SignedStamp, i64, signed_stamp;
+    Span, i64, span;
+}
+
+/// Reads a moment as nanoseconds.
+struct Stamp;
+
+/// Reads a moment of which the seconds have a sign.
+struct SignedStamp;
+
+/// Reads a time between moments as nanoseconds.
+struct Span;
+
+/// Nanoseconds may be over a second, and the sum is far from the ends of an `i64`.
+#[inline(always)]
+fn stamp(bytes: [u8; 8]) -> i64 {
+    let both = u64::from_le_bytes(bytes);
+    i64::from(both as u32) * 1_000_000_000 + i64::from((both >> 32) as u32)
+}
+
+#[inline(always)]
+fn signed_stamp(bytes: [u8; 8]) -> i64 {
+    let both = u64::from_le_bytes(bytes);
+    i64::from(both as i32) * 1_000_000_000 + i64::from((both >> 32) as u32)
+}
+
+#[inline(always)]
+fn span(bytes: [u8; 8]) -> i64 {
+    let both = u64::from_le_bytes(bytes);
+    i64::from(both as i32) * 1_000_000_000 + i64::from((both >> 32) as i32)
+}
+
+/// Numbers of one type, read in one way.
+struct Numbers<T: ArrowPrimitiveType, L = <T as ArrowPrimitiveType>::Native> {
+    values: Vec<T::Native>,
+    read: std::marker::PhantomData<L>,
+}
+
+impl<T: ArrowPrimitiveType, L> Default for Numbers<T, L> {
+    fn default() -> Self {
+        Self { values: Vec::new(), read: std::marker::PhantomData }
+    }
+}
+
+impl<T: ArrowPrimitiveType, L: Little<Value = T::Native>> Gather for Numbers<T, L> {
+    fn gather<'b>(
+        &mut self,
+        pieces: impl ExactSizeIterator<Item = &'b [u8]>,
+        places: &Places,
+    ) {
+        match places {
+            Places::One(at) => {
+                self.values.extend(pieces.map(|piece| L::at(piece, *at)));
+            }
+            Places::Row { start, count } => {
+                let len = count * L::SIZE;
+                self.values.reserve(pieces.len() * count);
+                for piece in pieces {
+                    let row = piece.get(*start..start + len).unwrap_or_default();
+                    L::extend(&mut self.values, row);
+                }
+            }
+            Places::Many(offsets) => {
+                self.values.reserve(pieces.len() * offsets.len());
+                for piece in pieces {
+                    let row = offsets.iter().map(|at| L::at(piece, *at as usize));
+                    self.values.extend(row);
+                }
+            }
+            Places::All => pieces.for_each(|piece| L::extend(&mut self.values, piece)),
+        }
+    }
+
+    fn take(&mut self) -> ArrayRef {
+        let values = ScalarBuffer::from(take(&mut self.values));
+        Arc::new(PrimitiveArray::<T>::new(values, None))
+    }
+}
+
+/// Truths: a byte each while they are gathered, a bit each in the array.
+struct Truths {
+    bytes: Vec<u8>,
+}
+
+impl Gather for Truths {
+    fn gather<'b>(
+        &mut self,
+        pieces: impl ExactSizeIterator<Item = &'b [u8]>,
+        places: &Places,
+    ) {
+        let byte = |piece: &[u8], at: usize| piece.get(at).copied().unwrap_or(0);
+        match places {
+            Places::One(at) => {
+                self.bytes.extend(pieces.map(|piece| byte(piece, *at)));
+            }
+            Places::Row { start, count } => {
+                for piece in pieces {
+                    let row = piece.get(*start..start + count).unwrap_or_default();
+                    self.bytes.extend_from_slice(row);
+                }
+            }
+            Places::Many(offsets) => {
+                for piece in pieces {
+                    let row = offsets.iter().map(|at| byte(piece, *at as usize));
+                    self.bytes.extend(row);
+                }
+            }
+            Places::All => pieces.for_each(|row| self.bytes.extend_from_slice(row)),
+        }
+    }
+
+    fn take(&mut self) -> ArrayRef {
+        let bits =
+            BooleanBuffer::collect_bool(self.bytes.len(), |i| self.bytes[i] != 0);
+        self.bytes.clear();
+        Arc::new(BooleanArray::new(bits, None))
+    }
+}

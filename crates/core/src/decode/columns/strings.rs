@@ -1,0 +1,165 @@
+//! Texts, bytes and the ends of lists, as they are gathered from pieces of payloads.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BinaryArray, Int32Array, StringArray};
+use arrow_buffer::{OffsetBuffer, ScalarBuffer};
+
+use crate::{
+    decode::columns::gather::{Gather, Places, take},
+    io::decode_text::decode_text,
+};
+
+/// Texts of a fixed number of characters, each up to its first NUL.
+///
+/// Those that are not UTF-8 are read as Latin-1.
+pub(super) struct Chars {
+    len: usize,
+    texts: Strings,
+}
+
+/// Texts; those that are not UTF-8 are read as Latin-1.
+pub(super) struct Strings {
+    text: String,
+    ends: Vec<i32>,
+}
+
+/// Bytes of any number.
+pub(super) struct Binaries {
+    bytes: Vec<u8>,
+    ends: Vec<i32>,
+}
+
+/// Where lists end, by a function that says how long the list of a piece is.
+pub(super) struct Ends<F> {
+    len: F,
+    ends: Vec<i32>,
+}
+
+impl Chars {
+    pub(super) fn new(len: usize) -> Self {
+        Self { len, texts: Strings::default() }
+    }
+
+    fn add(&mut self, piece: &[u8], at: usize) {
+        let chars = piece.get(at..at + self.len).unwrap_or_default();
+        let end = chars.iter().position(|byte| *byte == 0).unwrap_or(chars.len());
+        self.texts.add(&chars[..end]);
+    }
+}
+
+impl Gather for Chars {
+    fn gather<'b>(
+        &mut self,
+        pieces: impl ExactSizeIterator<Item = &'b [u8]>,
+        places: &Places,
+    ) {
+        for piece in pieces {
+            match places {
+                Places::One(at) => self.add(piece, *at),
+                Places::Row { start, count } => {
+                    (*start..start + count).for_each(|at| self.add(piece, at));
+                }
+                Places::Many(offsets) => {
+                    offsets.iter().for_each(|at| self.add(piece, *at as usize));
+                }
+                Places::All => self.add(piece, 0),
+            }
+        }
+    }
+
+    fn take(&mut self) -> ArrayRef {
+        Gather::take(&mut self.texts)
+    }
+}
+
+impl Strings {
+    fn add(&mut self, bytes: &[u8]) {
+        self.text.push_str(&decode_text(bytes));
+        self.ends.push(end(self.text.len()));
+    }
+}
+
+impl Default for Strings {
+    fn default() -> Self {
+        Self { text: String::new(), ends: vec![0] }
+    }
+}
+
+impl Gather for Strings {
+    fn gather<'b>(
+        &mut self,
+        pieces: impl ExactSizeIterator<Item = &'b [u8]>,
+        _: &Places,
+    ) {
+        pieces.for_each(|piece| self.add(piece));
+    }
+
+    fn take(&mut self) -> ArrayRef {
+        let again = String::with_capacity(self.text.len());
+        let text = std::mem::replace(&mut self.text, again).into_bytes();
+        let ends = take_ends(&mut self.ends);
+        Arc::new(StringArray::new(ends, text.into(), None))
+    }
+}
+
+impl Default for Binaries {
+    fn default() -> Self {
+        Self { bytes: Vec::new(), ends: vec![0] }
+    }
+}
+
+impl Gather for Binaries {
+    fn gather<'b>(
+        &mut self,
+        pieces: impl ExactSizeIterator<Item = &'b [u8]>,
+        _: &Places,
+    ) {
+        for piece in pieces {
+            self.bytes.extend_from_slice(piece);
+            self.ends.push(end(self.bytes.len()));
+        }
+    }
+
+    fn take(&mut self) -> ArrayRef {
+        let bytes = std::mem::take(&mut self.bytes);
+        let ends = take_ends(&mut self.ends);
+        Arc::new(BinaryArray::new(ends, bytes.into(), None))
+    }
+}
+
+impl<F: Fn(&[u8]) -> usize> Ends<F> {
+    pub(super) fn new(len: F) -> Self {
+        Self { len, ends: vec![0] }
+    }
+}
+
+impl<F: Fn(&[u8]) -> usize + Send> Gather for Ends<F> {
+    fn gather<'b>(
+        &mut self,
+        pieces: impl ExactSizeIterator<Item = &'b [u8]>,
+        _: &Places,
+    ) {
+        let mut last = self.ends.last().copied().unwrap_or(0);
+        self.ends.extend(pieces.map(|piece| {
+            last = last.saturating_add(end((self.len)(piece)));
+            last
+        }));
+    }
+
+    /// Offsets, not values: one more than there are lists.
+    fn take(&mut self) -> ArrayRef {
+        Arc::new(Int32Array::new(take_ends(&mut self.ends).into_inner(), None))
+    }
+}
+
+/// How far a batch goes is bounded before it is gathered: see the decoder.
+fn end(len: usize) -> i32 {
+    i32::try_from(len).unwrap_or(i32::MAX)
+}
+
+fn take_ends(ends: &mut Vec<i32>) -> OffsetBuffer<i32> {
+    let taken = take(ends);
+    ends.push(0);
+    OffsetBuffer::new(ScalarBuffer::from(taken))
+}

@@ -1,0 +1,102 @@
+//! The names of the values of a column, as a dictionary.
+
+use std::{collections::HashMap, sync::Arc};
+
+use arrow_array::{
+    ArrayRef, DictionaryArray, Int32Array, StringArray, cast::AsArray as _,
+    types::Int32Type,
+};
+use arrow_schema::{DataType, Field, FieldRef};
+
+use crate::{decode::columns::into_error, error::Result, model::labels::FieldLabels};
+
+/// The key of the field metadata in which a column of names says all names that it may
+/// have: a JSON list of texts, in the order of the dictionary that each batch has.
+pub const VALUE_NAMES_KEY: &str = "logtool.names";
+
+/// The names of the values of one field.
+#[derive(Debug)]
+pub(crate) struct Names {
+    /// Each name once, the same array in every batch: so that a file can have one
+    /// dictionary a column.
+    dictionary: Arc<StringArray>,
+    /// Where the name of a value is in it.
+    keys: HashMap<i64, i32>,
+}
+
+impl Names {
+    /// The names that `labels` has.
+    pub(crate) fn new(labels: &FieldLabels) -> Self {
+        let (mut names, mut keys) = (Vec::<&str>::new(), HashMap::new());
+        let mut known = HashMap::new();
+        for (value, name) in labels {
+            let key = *known.entry(name.as_str()).or_insert_with(|| {
+                names.push(name);
+                names.len() as i32 - 1
+            });
+            keys.insert(*value, key);
+        }
+        Self { dictionary: Arc::new(StringArray::from(names)), keys }
+    }
+
+    /// The column of these names, of those of `field` called `column`. It is called as none
+    /// of the `fields` beside it is.
+    pub(crate) fn field<'f>(
+        &self,
+        column: &str,
+        field: &str,
+        fields: impl Iterator<Item = &'f str> + Clone,
+    ) -> FieldRef {
+        let mut behind = "_label".to_owned();
+        while fields.clone().any(|other| other.strip_prefix(field) == Some(&behind)) {
+            behind.push('_');
+        }
+        let column = format!("{column}{behind}");
+        let (key, value) = (Box::new(DataType::Int32), Box::new(DataType::Utf8));
+        let names: Vec<_> =
+            self.dictionary.iter().map(Option::unwrap_or_default).collect();
+        let names = serde_json::Value::from(names).to_string();
+        let field = Field::new(column, DataType::Dictionary(key, value), true);
+        Arc::new(
+            field.with_metadata(HashMap::from([(VALUE_NAMES_KEY.to_owned(), names)])),
+        )
+    }
+
+    /// The names of the integers of `values`; null where one has none.
+    pub(crate) fn of(&self, values: &ArrayRef) -> Result<ArrayRef> {
+        let key = |value: Option<i64>| self.keys.get(&value?).copied();
+        let keys: Int32Array = integers(values).map(key).collect();
+        let names =
+            DictionaryArray::<Int32Type>::try_new(keys, self.dictionary.clone());
+        Ok(Arc::new(names.map_err(into_error)?))
+    }
+}
+
+/// The values of an array of integers of any size.
+fn integers(values: &ArrayRef) -> Box<dyn Iterator<Item = Option<i64>> + '_> {
+    use arrow_array::types::*;
+    macro_rules! each {
+        ($type:ty) => {
+            Box::new(
+                values
+                    .as_primitive::<$type>()
+                    .iter()
+                    .map(|v| v.and_then(|v| i64::try_from(v).ok())),
+            )
+        };
+    }
+    match values.data_type() {
+        DataType::Int8 => each!(Int8Type),
+        DataType::Int16 => each!(Int16Type),
+        DataType::Int32 => each!(Int32Type),
+        DataType::Int64 => each!(Int64Type),
+        DataType::UInt8 => each!(UInt8Type),
+        DataType::UInt16 => each!(UInt16Type),
+        DataType::UInt32 => each!(UInt32Type),
+        DataType::UInt64 => each!(UInt64Type),
+        DataType::Boolean => {
+            Box::new(values.as_boolean().iter().map(|v| v.map(i64::from)))
+        }
+        _ => Box::new(std::iter::repeat_n(None, values.len())),
+    }
+}

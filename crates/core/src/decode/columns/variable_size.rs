@@ -1,0 +1,126 @@
+//! Planning what is found by walking: texts, lists, and what holds them.
+
+use arrow_schema::DataType;
+
+use crate::{
+    decode::columns::{
+        fixed_size::{arrow_field, fixed_list, structure},
+        leaf::Leaf,
+        node::Node,
+        plan::{Made, Planner},
+        program::Count,
+    },
+    error::Result,
+    model::layout::{FieldRole, Layout, LayoutField, LayoutKind},
+};
+
+impl Planner<'_> {
+    /// The array of `field` of `layout`, and its labels', if it is `wanted`; the field
+    /// begins where the script is, which goes on to its end.
+    pub(super) fn here(
+        &mut self,
+        layout: &Layout,
+        field: &LayoutField,
+        name: &str,
+        wanted: bool,
+    ) -> Result<Made> {
+        self.look()?;
+        if field.is_fixed() {
+            let begin = self.script.at();
+            let made = match wanted {
+                true => self.fixed(layout, field, name, vec![begin])?,
+                false => vec![],
+            };
+            self.script.pass(field.size().unwrap_or(0));
+            return Ok(made);
+        }
+        self.count_name(name)?;
+        let Some(count) = field.count else {
+            let made = self.moving(&field.kind, wanted)?;
+            let named =
+                made.map(|(data_type, node)| (arrow_field(name, data_type), node));
+            return Ok(named.into_iter().collect());
+        };
+        self.script.open();
+        let made = self.moving(&field.kind, wanted)?;
+        self.script.close(Count::Fixed(count), field.kind.size());
+        Ok(made.map(|made| fixed_list(name, count, made)).into_iter().collect())
+    }
+
+    /// Values of the type `kind`, of no fixed size, if they are `wanted`; the first
+    /// begins where the script is, which goes on to its end. (What is of a fixed size has
+    /// been planned elsewhere.)
+    pub(super) fn moving(
+        &mut self,
+        kind: &LayoutKind,
+        wanted: bool,
+    ) -> Result<Option<(DataType, Node)>> {
+        match kind {
+            LayoutKind::Primitive(_)
+            | LayoutKind::Stamp
+            | LayoutKind::SignedStamp
+            | LayoutKind::Span => Ok(None),
+            LayoutKind::Nested(layout) => {
+                let mut made = Made::new();
+                for field in &layout.fields {
+                    let wanted = wanted && field.has_columns();
+                    made.extend(self.here(layout, field, &field.name, wanted)?);
+                }
+                Ok(wanted.then(|| structure(made)))
+            }
+            LayoutKind::Text => {
+                let table = wanted.then(|| self.script.table());
+                self.script.text(table);
+                let Some(table) = table else { return Ok(None) };
+                let leaf = self.leaf(Leaf::texts(table))?;
+                Ok(Some((DataType::Utf8, Node::Leaf(leaf))))
+            }
+            LayoutKind::Bytes => {
+                let table = wanted.then(|| self.script.table());
+                self.script.elements(1, table);
+                let Some(table) = table else { return Ok(None) };
+                let leaf = self.leaf(Leaf::bytes(table))?;
+                Ok(Some((DataType::Binary, Node::Leaf(leaf))))
+            }
+            LayoutKind::List(element) => self.list(element, wanted),
+        }
+    }
+
+    fn list(
+        &mut self,
+        element: &LayoutKind,
+        wanted: bool,
+    ) -> Result<Option<(DataType, Node)>> {
+        let table = wanted.then(|| self.script.table());
+        let size = element.size();
+        let (ends, made) = if element.is_fixed() {
+            self.script.elements(size, table);
+            let Some(table) = table else { return Ok(None) };
+            let ends = self.leaf(Leaf::ends_of_elements(table, size as usize))?;
+            let outer = self.elements.replace((table, size));
+            let made = self.values(element, 1, vec![0]);
+            self.elements = outer;
+            (ends, made?)
+        } else {
+            self.script.open();
+            let made = self.moving(element, wanted)?;
+            self.script.close(Count::Said { table }, size);
+            let (Some(table), Some(made)) = (table, made) else { return Ok(None) };
+            (self.leaf(Leaf::ends_of_counts(table))?, made)
+        };
+        let (data_type, node) = made;
+        let item = arrow_field("item", data_type);
+        let data_type = DataType::List(item.clone());
+        Ok(Some((data_type, Node::List(item, ends, Box::new(node)))))
+    }
+
+    /// Goes on to the end of `field`.
+    pub(super) fn skip(&mut self, layout: &Layout, field: &LayoutField) -> Result<()> {
+        self.here(layout, field, "", false).map(|_| ())
+    }
+
+    /// Whether `field` is a column of its own; the time of a record is one already.
+    pub(super) fn is_shown(field: &LayoutField, is_outermost: bool) -> bool {
+        field.has_columns() && !(is_outermost && field.role == FieldRole::Time)
+    }
+}

@@ -1,0 +1,96 @@
+//! Records of topics of which the type is not known: their bytes, as they are.
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, builder::BinaryBuilder};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+
+use crate::{
+    decode::columns::{discard_times, time_array, time_field},
+    error::{Error, ErrorKind, Result},
+    log::{Columns, Decoder},
+    model::{damage::Damage, time::Timestamp},
+    record::block::Run,
+};
+
+/// The columns of records of which nothing is known but their bytes, and that the format
+/// counts time in `unit` (`us`, `ns`): `time` and `payload`.
+pub fn raw_schema(unit: &str) -> SchemaRef {
+    let payload = Field::new("payload", DataType::Binary, false);
+    Arc::new(Schema::new(vec![time_field("time", unit), payload]))
+}
+
+/// Gives the bytes of records.
+#[derive(Debug)]
+pub struct RawDecoder {
+    schema: SchemaRef,
+    times: Vec<i64>,
+    payloads: Option<BinaryBuilder>,
+    envelope: usize,
+}
+
+impl RawDecoder {
+    /// A decoder into those `columns` of [`raw_schema`] that are wanted.
+    ///
+    /// # Errors
+    /// `NoSuch` if more than two are.
+    pub fn new(unit: &str, columns: &Columns) -> Result<Self> {
+        let only = columns.only.as_deref();
+        if only.is_some_and(|only| only.iter().any(|index| *index > 1)) {
+            return Err(Error::new(ErrorKind::NoSuch, "a raw topic has two columns"));
+        }
+        let wants_payload = only.is_none_or(|only| only.contains(&1));
+        let schema = match wants_payload {
+            true => raw_schema(unit),
+            false => Arc::new(Schema::new(vec![time_field("time", unit)])),
+        };
+        let payloads = wants_payload.then(BinaryBuilder::new);
+        Ok(Self { schema, times: Vec::new(), payloads, envelope: 0 })
+    }
+
+    /// The same, leaving out the [envelope](crate::Topic::envelope) of each record.
+    #[must_use]
+    pub fn without_envelope(self, envelope: u32) -> Self {
+        Self { envelope: envelope as usize, ..self }
+    }
+}
+
+impl Decoder for RawDecoder {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn append(&mut self, run: Run<'_>, _: &mut Vec<Damage>) {
+        self.times.extend(run.times().map(Timestamp::as_nanos));
+        if let Some(payloads) = &mut self.payloads {
+            for payload in run.payloads() {
+                payloads.append_value(payload.get(self.envelope..).unwrap_or_default());
+            }
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.times.len()
+    }
+
+    fn take(&mut self) -> Result<RecordBatch> {
+        let mut columns = vec![time_array(std::mem::take(&mut self.times))];
+        if let Some(payloads) = &mut self.payloads {
+            columns.push(Arc::new(payloads.finish()));
+        }
+        RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {
+            Error::new(ErrorKind::Malformed, "columns that are no table")
+                .from_source(err)
+        })
+    }
+
+    fn discard_rows(&mut self) -> Result<()> {
+        match self.payloads {
+            Some(_) => self.take().map(drop),
+            None => {
+                discard_times(&mut self.times);
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! From the array that a tree is to the columns that are wanted of it.
+
+use std::{collections::HashSet, sync::Arc};
+
+use arrow_array::{Array as _, ArrayRef, StructArray};
+use arrow_buffer::NullBuffer;
+use arrow_data::ArrayData;
+use arrow_schema::{DataType, Field, FieldRef, SchemaRef, TimeUnit};
+
+use crate::{
+    decode::{
+        columns::{Chooser, Names, with_field_name},
+        tree::{Shape, StructShape, schema_of},
+    },
+    error::Result,
+    log::{Columns, View},
+    model::labels::Labels,
+};
+
+/// The columns that are wanted.
+#[derive(Debug)]
+pub(super) struct Plan {
+    schema: SchemaRef,
+    columns: Vec<Column>,
+}
+
+/// Where a column is in the tree.
+#[derive(Debug)]
+struct Column {
+    /// The index of the field, and of the field in it, and so on.
+    path: Vec<usize>,
+    /// If it is a column of names, these.
+    names: Option<Names>,
+}
+
+struct Planner<'p> {
+    labels: Option<&'p Labels>,
+    chooser: Chooser,
+    names: HashSet<String>,
+    fields: Vec<FieldRef>,
+    columns: Vec<Column>,
+}
+
+impl Plan {
+    pub(super) fn new(shape: &StructShape, columns: &Columns) -> Result<Self> {
+        let mut planner = Planner {
+            labels: columns.labels.as_deref(),
+            chooser: Chooser::new(columns.only.as_deref()),
+            names: HashSet::from(["time".to_owned()]),
+            fields: Vec::new(),
+            columns: Vec::new(),
+        };
+        planner.add(shape, "", &[], columns.view == View::Flat);
+        planner.chooser.check()?;
+        let schema = schema_of(planner.fields);
+        Ok(Self { schema, columns: planner.columns })
+    }
+
+    pub(super) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The columns of the tree that `array` is.
+    pub(super) fn columns(&self, array: ArrayRef) -> Result<Vec<ArrayRef>> {
+        let columns = self.columns.iter().map(|column| {
+            let found = at(&array, &column.path);
+            match &column.names {
+                Some(names) => names.of(&found),
+                None => Ok(found),
+            }
+        });
+        columns.collect()
+    }
+}
+
+impl Planner<'_> {
+    /// Adds the columns of the fields of `shape`, which is at `path`.
+    fn add(&mut self, shape: &StructShape, prefix: &str, path: &[usize], flat: bool) {
+        for (index, (name, field)) in shape.fields.iter().enumerate() {
+            let path = [path, &[index]].concat();
+            if let (true, Shape::Struct(inner)) = (flat, field) {
+                self.add(inner, &format!("{prefix}{name}."), &path, flat);
+                continue;
+            }
+            let called = self.name(&format!("{prefix}{name}"));
+            if !self.chooser.wants() {
+                continue;
+            }
+            let column = Field::new(&called, data_type(field), true);
+            let column = with_field_name(column, &format!("{prefix}{name}"));
+            self.fields.push(Arc::new(column));
+            self.columns.push(Column { path: path.clone(), names: None });
+            let labels = self.labels.and_then(|all| all.get(&shape.type_name, name));
+            let is_integer =
+                matches!(field, Shape::I32 | Shape::I64 | Shape::U32 | Shape::U64);
+            if let Some(labels) = labels.filter(|_| is_integer) {
+                let names = Names::new(labels);
+                let fields = shape.fields.iter().map(|(name, _)| &**name);
+                self.fields.push(names.field(&called, name, fields));
+                self.columns.push(Column { path, names: Some(names) });
+            }
+        }
+    }
+
+    /// A name like `name` that no column before has.
+    fn name(&mut self, name: &str) -> String {
+        let mut name = name.to_owned();
+        while !self.names.insert(name.clone()) {
+            name.push('_');
+        }
+        name
+    }
+}
+
+/// What is at `path` of the structs in `array`; null where a struct around it is.
+fn at(array: &ArrayRef, path: &[usize]) -> ArrayRef {
+    let (mut found, mut nulls): (ArrayRef, Option<NullBuffer>) = (array.clone(), None);
+    for index in path {
+        let Some(around) = found.as_any().downcast_ref::<StructArray>() else { break };
+        nulls = NullBuffer::union(nulls.as_ref(), around.nulls());
+        let Some(field) = around.columns().get(*index) else { break };
+        found = field.clone();
+    }
+    let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else {
+        return found;
+    };
+    let all = NullBuffer::union(Some(&nulls), found.nulls());
+    let data: ArrayData = found.to_data();
+    let builder = data.into_builder().nulls(all);
+    match builder.build() {
+        Ok(data) => arrow_array::make_array(data),
+        Err(_) => found,
+    }
+}
+
+/// The type of the arrays of `shape`.
+fn data_type(shape: &Shape) -> DataType {
+    match shape {
+        Shape::Bool => DataType::Boolean,
+        Shape::I32 => DataType::Int32,
+        Shape::I64 => DataType::Int64,
+        Shape::U32 => DataType::UInt32,
+        Shape::U64 => DataType::UInt64,
+        Shape::F32 => DataType::Float32,
+        Shape::F64 => DataType::Float64,
+        Shape::Text => DataType::Utf8,
+        Shape::Bytes => DataType::Binary,
+        Shape::Time => DataType::Timestamp(TimeUnit::Nanosecond, None),
+        Shape::Span => DataType::Duration(TimeUnit::Nanosecond),
+        Shape::Struct(inner) => {
+            let fields = inner.fields.iter();
+            let fields = fields.map(|(name, s)| Field::new(name, data_type(s), true));
+            DataType::Struct(fields.collect())
+        }
+        Shape::List(item) => {
+            DataType::List(Arc::new(Field::new("item", data_type(item), true)))
+        }
+    }
+}

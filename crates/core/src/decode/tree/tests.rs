@@ -1,0 +1,90 @@
+use arrow_array::{Array as _, cast::AsArray as _, types::*};
+use bytes::Bytes;
+
+use super::*;
+use crate::{
+    log::View,
+    model::{time::Timestamp, topic::TopicId},
+    record::block::Block,
+};
+
+/// A payload is: nothing, or a number for `a.x`, then numbers for the list `l`; 255 breaks.
+struct Toy;
+
+impl TreeReader for Toy {
+    fn read(&mut self, payload: &[u8], row: &mut Branch, _: u64) -> Option<RowSummary> {
+        for (index, byte) in payload.iter().enumerate() {
+            let value = Scalar::UInt((*byte).into());
+            match index {
+                0 => {
+                    let a = row.field(0)?;
+                    let inner = a.len();
+                    a.field(0)?.set(inner, value)?;
+                }
+                _ => row.field(1)?.item()?.push(value)?,
+            }
+            (*byte < 255).then_some(())?;
+        }
+        row.close();
+        Some(RowSummary { items: payload.len() as u64, misfits: 0, surplus: 0 })
+    }
+}
+
+fn shape() -> StructShape {
+    let a = StructShape {
+        type_name: "A".to_owned(),
+        fields: vec![("x".to_owned(), Shape::U32)],
+    };
+    let list = Shape::List(Box::new(Shape::U32));
+    let fields = vec![("a".to_owned(), Shape::Struct(a)), ("l".to_owned(), list)];
+    StructShape { type_name: "T".to_owned(), fields }
+}
+
+fn decode(columns: &Columns, payloads: &[&[u8]]) -> (RecordBatch, Vec<Damage>) {
+    let mut decoder = TreeDecoder::new(&shape(), Toy, 0, columns).unwrap();
+    let (mut block, mut damage) = (Block::default(), Vec::new());
+    block.reset(Bytes::from(payloads.concat()), 0);
+    let mut at = 0;
+    for payload in payloads {
+        block.push(TopicId(0), Timestamp::from_nanos(5), at..at + payload.len());
+        at += payload.len();
+    }
+    block.runs().for_each(|run| decoder.append(run, &mut damage));
+    (decoder.take().unwrap(), damage)
+}
+
+#[test]
+fn what_is_not_told_is_null_and_what_is_broken_leaves_nothing() {
+    let payloads: [&[u8]; 4] = [&[7, 8, 9], &[1, 2, 255], &[], &[3]];
+    let (batch, damage) = decode(&Columns::default(), &payloads);
+    assert_eq!(batch.num_rows(), 3);
+    assert_eq!((damage.len(), damage[0].records), (1, 1));
+    let a = batch["a"].as_struct();
+    assert_eq!((a.is_null(0), a.is_null(1), a.is_null(2)), (false, true, false));
+    assert_eq!(a.column(0).as_primitive::<UInt32Type>().value(2), 3);
+    let list = batch["l"].as_list::<i32>();
+    let values = list.value(0);
+    assert_eq!(values.as_primitive::<UInt32Type>().values(), &[8, 9]);
+    assert!(list.is_null(1) && list.is_null(2));
+}
+
+#[test]
+fn the_flat_view_has_what_is_in_structs_and_only_what_is_wanted() {
+    let columns = Columns { only: Some(vec![1]), ..Columns::all(View::Flat) };
+    let (batch, _) = decode(&columns, &[&[7], &[], &[9]]);
+    assert_eq!(batch.schema().fields().len(), 2);
+    let x = batch["a.x"].as_primitive::<UInt32Type>();
+    assert_eq!(x.iter().collect::<Vec<_>>(), [Some(7), None, Some(9)]);
+}
+
+#[test]
+fn shapes_that_are_too_large_are_refused() {
+    let mut deep = Shape::U32;
+    for _ in 0..100 {
+        deep = Shape::List(Box::new(deep));
+    }
+    let fields = vec![("x".to_owned(), deep)];
+    assert!(StructShape { type_name: String::new(), fields }.check().is_err());
+    let fields = (0..=MAX_SHAPE_FIELDS).map(|n| (n.to_string(), Shape::Bool)).collect();
+    assert!(StructShape { type_name: String::new(), fields }.check().is_err());
+}

@@ -1,0 +1,173 @@
+//! The values of one column, under construction.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, BinaryArray, BooleanArray, DurationNanosecondArray, Float32Array,
+    Float64Array, Int32Array, Int64Array, StringArray, TimestampNanosecondArray,
+    UInt32Array, UInt64Array,
+};
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+
+use crate::decode::tree::Shape;
+
+/// A value as an encoding has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scalar<'v> {
+    /// True or false.
+    Bool(bool),
+    /// An integer; also nanoseconds.
+    Int(i64),
+    /// An integer without a sign.
+    UInt(u64),
+    /// A 32-bit float.
+    F32(f32),
+    /// A 64-bit float.
+    F64(f64),
+    /// Text, or bytes.
+    Bytes(&'v [u8]),
+}
+
+/// Values of one type.
+#[derive(Clone, Debug)]
+pub(super) enum Values {
+    Bool(Vec<bool>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    Time(Vec<i64>),
+    Span(Vec<i64>),
+    Text(Texts),
+    Bytes(Texts),
+}
+
+/// Texts one behind the other, and where each ends.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Texts {
+    bytes: Vec<u8>,
+    ends: Vec<i32>,
+}
+
+impl Values {
+    /// No values of `shape`, if they are scalars.
+    pub(super) fn new(shape: &Shape) -> Option<Self> {
+        Some(match shape {
+            Shape::Bool => Self::Bool(Vec::new()),
+            Shape::I32 => Self::I32(Vec::new()),
+            Shape::I64 => Self::I64(Vec::new()),
+            Shape::U32 => Self::U32(Vec::new()),
+            Shape::U64 => Self::U64(Vec::new()),
+            Shape::F32 => Self::F32(Vec::new()),
+            Shape::F64 => Self::F64(Vec::new()),
+            Shape::Time => Self::Time(Vec::new()),
+            Shape::Span => Self::Span(Vec::new()),
+            Shape::Text => Self::Text(Texts::default()),
+            Shape::Bytes => Self::Bytes(Texts::default()),
+            Shape::Struct(_) | Shape::List(_) => return None,
+        })
+    }
+
+    /// Adds `value`, if it is of the type.
+    #[inline]
+    pub(super) fn push(&mut self, value: Scalar<'_>) -> Option<()> {
+        match (self, value) {
+            (Self::Bool(all), Scalar::Bool(one)) => all.push(one),
+            (Self::I32(all), Scalar::Int(one)) => all.push(i32::try_from(one).ok()?),
+            (Self::I64(all) | Self::Time(all) | Self::Span(all), Scalar::Int(one)) => {
+                all.push(one);
+            }
+            (Self::U32(all), Scalar::UInt(one)) => all.push(u32::try_from(one).ok()?),
+            (Self::U64(all), Scalar::UInt(one)) => all.push(one),
+            (Self::F32(all), Scalar::F32(one)) => all.push(one),
+            (Self::F64(all), Scalar::F64(one)) => all.push(one),
+            (Self::Text(all), Scalar::Bytes(one)) => match str::from_utf8(one) {
+                Ok(_) => all.push(one),
+                Err(_) => all.push(String::from_utf8_lossy(one).as_bytes()),
+            },
+            (Self::Bytes(all), Scalar::Bytes(one)) => all.push(one),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Adds what stands for nothing.
+    pub(super) fn push_default(&mut self) {
+        match self {
+            Self::Bool(all) => all.push(false),
+            Self::I32(all) => all.push(0),
+            Self::I64(all) | Self::Time(all) | Self::Span(all) => all.push(0),
+            Self::U32(all) => all.push(0),
+            Self::U64(all) => all.push(0),
+            Self::F32(all) => all.push(0.0),
+            Self::F64(all) => all.push(0.0),
+            Self::Text(all) | Self::Bytes(all) => all.push(&[]),
+        }
+    }
+
+    pub(super) fn truncate(&mut self, len: usize) {
+        match self {
+            Self::Bool(all) => all.truncate(len),
+            Self::I32(all) => all.truncate(len),
+            Self::I64(all) | Self::Time(all) | Self::Span(all) => all.truncate(len),
+            Self::U32(all) => all.truncate(len),
+            Self::U64(all) => all.truncate(len),
+            Self::F32(all) => all.truncate(len),
+            Self::F64(all) => all.truncate(len),
+            Self::Text(all) | Self::Bytes(all) => all.truncate(len),
+        }
+    }
+
+    /// Takes the values, of which `nulls` are none.
+    pub(super) fn take(&mut self, nulls: Option<NullBuffer>) -> ArrayRef {
+        macro_rules! numbers {
+            ($array:ty, $all:expr) => {
+                Arc::new(<$array>::new(ScalarBuffer::from(std::mem::take($all)), nulls))
+            };
+        }
+        match self {
+            Self::Bool(all) => {
+                Arc::new(BooleanArray::new(std::mem::take(all).into(), nulls))
+            }
+            Self::I32(all) => numbers!(Int32Array, all),
+            Self::I64(all) => numbers!(Int64Array, all),
+            Self::U32(all) => numbers!(UInt32Array, all),
+            Self::U64(all) => numbers!(UInt64Array, all),
+            Self::F32(all) => numbers!(Float32Array, all),
+            Self::F64(all) => numbers!(Float64Array, all),
+            Self::Time(all) => numbers!(TimestampNanosecondArray, all),
+            Self::Span(all) => numbers!(DurationNanosecondArray, all),
+            Self::Text(all) => {
+                let Texts { bytes, ends } = std::mem::take(all);
+                Arc::new(StringArray::new(offsets(ends), bytes.into(), nulls))
+            }
+            Self::Bytes(all) => {
+                let Texts { bytes, ends } = std::mem::take(all);
+                Arc::new(BinaryArray::new(offsets(ends), bytes.into(), nulls))
+            }
+        }
+    }
+}
+
+impl Texts {
+    fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        // How many bytes may wait is bounded by who decodes.
+        self.ends.push(i32::try_from(self.bytes.len()).unwrap_or(i32::MAX));
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.ends.truncate(len);
+        self.bytes.truncate(self.ends.last().map_or(0, |end| *end as usize));
+    }
+}
+
+/// The offsets of what ends at `ends`.
+pub(super) fn offsets(ends: Vec<i32>) -> OffsetBuffer<i32> {
+    let mut all = Vec::with_capacity(ends.len() + 1);
+    all.push(0);
+    all.extend(ends);
+    OffsetBuffer::new(ScalarBuffer::from(all))
+}

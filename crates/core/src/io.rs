@@ -1,0 +1,8 @@
+//! Input and output of bytes.
+
+pub(crate) mod byte_reader;
+pub(crate) mod decode_text;
+pub(crate) mod output;
+pub(crate) mod output_writer;
+pub(crate) mod source;
+pub(crate) mod window_reader;

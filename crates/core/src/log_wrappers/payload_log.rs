@@ -1,0 +1,249 @@
+//! Records that cannot be decoded, as rows of the tables of their topics.
+//!
+//! Which topics have such records is known only when all of a log was decoded once. So the
+//! tables of those topics are made again, of a [`PayloadLog`].
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt, mem,
+    ops::Range,
+    sync::Arc,
+};
+
+use arrow_array::{
+    Array as _, ArrayRef, RecordBatch, UInt64Array, builder::BinaryBuilder,
+    cast::AsArray as _, types::TimestampNanosecondType,
+};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_select::take::take;
+
+use crate::{
+    decode::columns::{into_error, time_array},
+    error::Result,
+    io::source::Source,
+    log::{Columns, Cursor, Decoder, Inspection, Log, RowGroup},
+    model::{
+        damage::Damage,
+        finding::Findings,
+        layout::Layout,
+        manifest::{Manifest, Part, Selection},
+        time::{TimeRange, Timestamp},
+        topic::{TopicId, TopicOrigin},
+        value::Value,
+    },
+    record::block::Run,
+};
+
+/// A log in which some topics have one more column, `payload`: the bytes of records that cannot
+/// be decoded. Each of these is a row, of which all columns but this one and the time are null.
+pub struct PayloadLog {
+    log: Box<dyn Log>,
+    manifest: Manifest,
+    topics: BTreeSet<TopicId>,
+}
+
+impl PayloadLog {
+    /// Returns the topics of which `damage` has records that cannot be decoded and that were
+    /// given to a decoder. Those that the manifest knows already have been left out by the
+    /// reader of the log.
+    pub fn topics(manifest: &Manifest, damage: &[Damage]) -> BTreeSet<TopicId> {
+        let undecodable = |damage: &[Damage]| -> BTreeSet<TopicId> {
+            let all = damage.iter().filter(|one| one.kind.keeps_payload());
+            all.filter_map(|one| one.topic).collect()
+        };
+        let known = undecodable(&manifest.damage);
+        let is_logged = |id: &TopicId| {
+            manifest.get(*id).is_ok_and(|topic| topic.origin == TopicOrigin::Logged)
+        };
+        let found = undecodable(damage);
+        found.difference(&known).copied().filter(is_logged).collect()
+    }
+
+    /// Returns `log` with payloads in the tables of `topics`.
+    pub fn new(log: Box<dyn Log>, topics: BTreeSet<TopicId>) -> Self {
+        let mut manifest = log.manifest().clone();
+        for (id, topic) in (0..).map(TopicId).zip(&mut manifest.topics) {
+            if topics.contains(&id) {
+                topic.schema = with_payload(&topic.schema, &topic.schema);
+            }
+        }
+        Self { log, manifest, topics }
+    }
+}
+
+/// Returns the columns of `schema`, which are some of those of `all`, and the column of payloads.
+fn with_payload(schema: &SchemaRef, all: &SchemaRef) -> SchemaRef {
+    let mut name = "payload".to_owned();
+    while all.fields().iter().any(|field| field.name().eq_ignore_ascii_case(&name)) {
+        name.push('_');
+    }
+    let fields = schema.fields().iter().enumerate().map(|(index, field)| match index {
+        0 => field.clone(),
+        _ => Arc::new(Field::clone(field).with_nullable(true)),
+    });
+    let payload = Arc::new(Field::new(name, DataType::Binary, true));
+    let fields: Vec<_> = fields.chain([payload]).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl Log for PayloadLog {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
+        self.log.read(part, selection)
+    }
+
+    fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
+        if !self.topics.contains(&topic) {
+            return self.log.decoder(topic, columns);
+        }
+        let every = Columns { only: None, labels: None, ..columns.clone() };
+        let all = self.log.decoder(topic, &every)?.schema().clone();
+        let is_own = |index: &usize| *index < all.fields().len();
+        let only = columns.only.as_ref();
+        let only = only.map(|only| only.iter().copied().filter(is_own).collect());
+        let decoder = self.log.decoder(topic, &Columns { only, ..columns.clone() })?;
+        Ok(Box::new(PayloadDecoder {
+            schema: with_payload(decoder.schema(), &all),
+            decoder,
+            envelope: self.manifest.get(topic)?.envelope as usize,
+            rows: Vec::new(),
+            payloads: BinaryBuilder::new(),
+        }))
+    }
+
+    fn payload_layout(&self, topic: TopicId) -> Option<Arc<Layout>> {
+        self.log.payload_layout(topic)
+    }
+
+    fn source(&self) -> &Arc<dyn Source> {
+        self.log.source()
+    }
+
+    fn times(
+        &self,
+        part: &Part,
+        times: &mut Vec<(TopicId, Timestamp)>,
+    ) -> Result<bool> {
+        self.log.times(part, times)
+    }
+
+    fn part_times(&self) -> Vec<TimeRange> {
+        self.log.part_times()
+    }
+
+    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<RowGroup>>> {
+        self.log.groups(topic, time)
+    }
+
+    fn layout(&self) -> Result<BTreeMap<String, Value>> {
+        self.log.layout()
+    }
+
+    fn check(&self, findings: &mut Findings) -> Result<()> {
+        self.log.check(findings)
+    }
+
+    fn inspect(&self, findings: &mut Findings) -> Result<Option<Box<dyn Inspection>>> {
+        self.log.inspect(findings)
+    }
+}
+
+/// Decodes as another decoder does, and gives a row for each record that this one cannot decode.
+struct PayloadDecoder {
+    decoder: Box<dyn Decoder>,
+    schema: SchemaRef,
+    envelope: usize,
+    rows: Vec<Row>,
+    payloads: BinaryBuilder,
+}
+
+/// A row to come.
+enum Row {
+    /// The row with this index of the other decoder.
+    Decoded(u64),
+    /// The payload of a record of this time.
+    Payload(Timestamp),
+}
+
+impl PayloadDecoder {
+    fn add(&mut self, record: Run<'_>, decoded: Range<usize>, is_undecodable: bool) {
+        for row in decoded {
+            self.rows.push(Row::Decoded(row as u64));
+            self.payloads.append_null();
+        }
+        if is_undecodable {
+            for one in record.records() {
+                self.rows.push(Row::Payload(one.time));
+                let payload = one.payload.get(self.envelope..).unwrap_or_default();
+                self.payloads.append_value(payload);
+            }
+        }
+    }
+}
+
+impl Decoder for PayloadDecoder {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
+        for record in run.singles() {
+            let (before, mut found) = (self.decoder.rows(), Vec::new());
+            self.decoder.append(record, &mut found);
+            let is_undecodable = found.iter().any(|one| one.kind.keeps_payload());
+            self.add(record, before..self.decoder.rows(), is_undecodable);
+            found.into_iter().for_each(|one| one.add_to(damage));
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn is_full(&self) -> bool {
+        self.decoder.is_full()
+    }
+
+    fn take(&mut self) -> Result<RecordBatch> {
+        let decoded = self.decoder.take()?;
+        let rows = mem::take(&mut self.rows);
+        let times = decoded.column(0).as_primitive_opt::<TimestampNanosecondType>();
+        let time_of = |row: &Row| match row {
+            Row::Payload(time) => time.as_nanos(),
+            Row::Decoded(row) => {
+                let row = *row as usize;
+                let time = times.filter(|times| times.is_valid(row));
+                time.map_or(Timestamp::MAX.as_nanos(), |times| times.value(row))
+            }
+        };
+        let mut columns = vec![time_array(rows.iter().map(time_of).collect())];
+        let indices: UInt64Array = rows
+            .iter()
+            .map(|row| match row {
+                Row::Decoded(row) => Some(*row),
+                Row::Payload(_) => None,
+            })
+            .collect();
+        for column in decoded.columns().iter().skip(1) {
+            let column: ArrayRef = match indices.null_count() {
+                0 => column.clone(),
+                _ => take(column, &indices, None).map_err(into_error)?,
+            };
+            columns.push(column);
+        }
+        columns.push(Arc::new(self.payloads.finish()));
+        RecordBatch::try_new(self.schema.clone(), columns).map_err(into_error)
+    }
+}
+
+impl fmt::Debug for PayloadLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PayloadLog")
+            .field("topics", &self.topics)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,148 @@
+//! A log on another clock, and with other names: its records as they are, at other times.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use crate::{
+    error::Result,
+    io::source::Source,
+    log::{Columns, Cursor, Decoder, Log},
+    model::{
+        clock_transform::ClockTransform,
+        layout::Layout,
+        manifest::{Manifest, Part, Selection},
+        time::{TimeRange, Timestamp},
+        topic::TopicId,
+    },
+    record::block::Block,
+};
+
+/// See the module. What is in the payloads stays as it is, stamps among them; so do the
+/// times at which damage is told.
+pub struct ShiftedLog {
+    log: Arc<dyn Log>,
+    manifest: Manifest,
+    shift: ClockTransform,
+}
+
+impl ShiftedLog {
+    /// `log` with each record at the time that `shift` gives it, and with new names for
+    /// some of its topics.
+    pub fn new(
+        log: Arc<dyn Log>,
+        shift: ClockTransform,
+        names: &BTreeMap<TopicId, String>,
+    ) -> Self {
+        let mut manifest = log.manifest().clone();
+        manifest.time = manifest.time.map(|time| shift.apply_to_range(time));
+        manifest.oldest = manifest.oldest.map(|time| shift.apply(time));
+        for part in &mut manifest.parts {
+            part.time = shift.apply_to_range(part.time);
+        }
+        for (id, topic) in (0..).map(TopicId).zip(&mut manifest.topics) {
+            topic.time = topic.time.map(|time| shift.apply_to_range(time));
+            if let Some(name) = names.get(&id) {
+                topic.name.clone_from(name);
+            }
+        }
+        Self { log, manifest, shift }
+    }
+
+    fn back(&self, part: &Part) -> Part {
+        Part { time: self.shift.inverse_range(part.time), ..part.clone() }
+    }
+}
+
+impl Log for ShiftedLog {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
+        let time = self.shift.inverse_range(selection.time);
+        let selection = Selection { time, topics: selection.topics.clone() };
+        let cursor = self.log.read(&self.back(part), &selection)?;
+        Ok(Box::new(MovedCursor { cursor, shift: self.shift }))
+    }
+
+    fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
+        self.log.decoder(topic, columns)
+    }
+
+    fn payload_layout(&self, topic: TopicId) -> Option<Arc<Layout>> {
+        self.log.payload_layout(topic)
+    }
+
+    fn source(&self) -> &Arc<dyn Source> {
+        self.log.source()
+    }
+
+    fn times(
+        &self,
+        part: &Part,
+        times: &mut Vec<(TopicId, Timestamp)>,
+    ) -> Result<bool> {
+        let before = times.len();
+        let is_known = self.log.times(&self.back(part), times)?;
+        for (_, time) in times.iter_mut().skip(before) {
+            *time = self.shift.apply(*time);
+        }
+        Ok(is_known)
+    }
+
+    fn part_times(&self) -> Vec<TimeRange> {
+        let times = self.log.part_times().into_iter();
+        times.map(|time| self.shift.apply_to_range(time)).collect()
+    }
+}
+
+struct MovedCursor {
+    cursor: Box<dyn Cursor>,
+    shift: ClockTransform,
+}
+
+impl Cursor for MovedCursor {
+    fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        let is_more = self.cursor.fill(block)?;
+        block.shift(&self.shift);
+        Ok(is_more)
+    }
+}
+
+impl fmt::Debug for ShiftedLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MovedLog").field("shift", &self.shift).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::mock_log::{Play, Scripted};
+
+    #[test]
+    fn records_are_later_and_so_is_what_is_selected() {
+        let play = |times: &[i64]| {
+            Play::Block(times.iter().map(|time| (*time, vec![*time as u8])).collect())
+        };
+        let log = Scripted::new(vec![vec![play(&[1, 2])], vec![play(&[3, 4])]]);
+        let names = BTreeMap::from([(TopicId(0), "/new".to_owned())]);
+        let log = ShiftedLog::new(Arc::new(log), ClockTransform::new(100), &names);
+        assert_eq!(log.manifest().topics[0].name, "/new");
+        let time = TimeRange {
+            start: Timestamp::from_nanos(102),
+            end: Timestamp::from_nanos(104),
+        };
+        let selection = Selection { time, ..Selection::default() };
+        let mut found = Vec::new();
+        for part in log.manifest().plan(&selection, 0) {
+            let (mut cursor, mut block) =
+                (log.read(&part, &selection).unwrap(), Block::default());
+            while cursor.fill(&mut block).unwrap() {
+                let of = |r: crate::Record<'_>| (r.time.as_nanos(), r.payload[0]);
+                found.extend(block.iter().map(of));
+            }
+        }
+        found.retain(|(time, _)| (102..104).contains(time));
+        assert_eq!(found, [(102, 2), (103, 3)]);
+    }
+}

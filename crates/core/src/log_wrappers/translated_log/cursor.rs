@@ -1,0 +1,310 @@
+//! Reading a log, and translating what is read.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    sync::Arc,
+};
+
+use bytes::Bytes;
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    io::source::Source,
+    log::Cursor,
+    log_wrappers::translated_log::{
+        MessageBuffer, Streams, Translate, Translation, message_buffer::MadeOf,
+        row_groups::Own, source_reader::Reader,
+    },
+    model::{
+        damage::{Damage, DamageKind},
+        time::Timestamp,
+        topic::TopicId,
+    },
+    record::block::{Block, Run, TopicSort},
+};
+
+/// So many bytes are read before they are let go of.
+const STRETCH: u64 = 16 << 20;
+
+/// What is to be told of a record that no new log has a time for.
+const UNTOLD: &str = "its time is later than 2^63 - 2 ns, or is not known";
+
+/// Reads what the reader beneath reads, translated.
+pub(super) struct TranslatedCursor {
+    reader: Reader,
+    /// By the topics beneath.
+    makers: Vec<Makers>,
+    offset: i64,
+    read: Block,
+    sort: TopicSort,
+    messages: MessageBuffer,
+    streams: Arc<Streams>,
+    /// The time and the place of the last record.
+    last: (Timestamp, u64),
+    is_at_end: bool,
+    /// What to let go of as it is read, and from where on.
+    source: Option<Arc<dyn Source>>,
+    released: u64,
+}
+
+/// What makes records of those of a topic beneath.
+struct Makers {
+    from: TopicId,
+    /// Where records of it are needed, if they make groups.
+    own: Option<Own>,
+    all: Vec<Maker>,
+}
+
+/// Makes the records of a topic.
+struct Maker {
+    topic: TopicId,
+    begin: Arc<Begin>,
+    /// Nothing until there is a record: of many topics, a part may have few.
+    translate: Option<Box<dyn Translate>>,
+}
+
+/// Begins to translate.
+type Begin = dyn Fn() -> Result<Box<dyn Translate>> + Send + Sync;
+
+/// A record that was made.
+struct Made {
+    /// The index of that which it is made of.
+    of: usize,
+    topic: TopicId,
+    stream: u32,
+    /// On the new clock.
+    time: Timestamp,
+    place: Range<usize>,
+}
+
+impl TranslatedCursor {
+    /// Translates what `reader` reads to the `wanted` topics, those with groups only to their
+    /// `own`.
+    pub(super) fn begin(
+        reader: Reader,
+        wanted: &[(TopicId, &Translation)],
+        own: &[(TopicId, Own)],
+        offset: i64,
+        streams: &Arc<Streams>,
+    ) -> Self {
+        let own: BTreeMap<_, _> = own.iter().map(|(topic, own)| (topic, own)).collect();
+        let mut of_topics: BTreeMap<TopicId, Makers> = BTreeMap::new();
+        for (topic, Translation { from, begin, .. }) in wanted {
+            let makers = of_topics.entry(*from).or_insert_with(|| Makers {
+                from: *from,
+                own: own.get(from).map(|own| (*own).clone()),
+                all: Vec::new(),
+            });
+            let (topic, begin) = (*topic, begin.clone());
+            makers.all.push(Maker { topic, begin, translate: None });
+        }
+        let makers = of_topics.into_values().collect();
+        let (read, sort) = (Block::default(), TopicSort::default());
+        let messages = MessageBuffer::default();
+        Self {
+            reader,
+            makers,
+            offset,
+            read,
+            sort,
+            messages,
+            streams: streams.clone(),
+            last: Default::default(),
+            is_at_end: false,
+            source: None,
+            released: 0,
+        }
+    }
+
+    /// The same, letting go of the bytes of `source` from `start` on that are read.
+    pub(super) fn releasing(self, source: Option<Arc<dyn Source>>, start: u64) -> Self {
+        Self { source, released: start, ..self }
+    }
+
+    fn release(&mut self) {
+        let Some(source) = &self.source else { return };
+        let (start, end) = (self.released, self.last.1);
+        if end.saturating_sub(start) >= STRETCH {
+            source.release(start..end);
+            self.released = end;
+        }
+    }
+
+    /// Fills `block` with what is still to be told at the end, if there is something.
+    fn finish(&mut self, block: &mut Block) -> Result<bool> {
+        if std::mem::replace(&mut self.is_at_end, true) {
+            return Ok(false);
+        }
+        let (mut bytes, mut damage, mut made) = (Vec::new(), Vec::new(), Vec::new());
+        let mut untold = Vec::new();
+        let (last, at) = self.last;
+        let makers = self.makers.iter_mut();
+        let makers = makers
+            .flat_map(|makers| makers.all.iter_mut().map(|maker| (makers.from, maker)));
+        for (from, maker) in makers {
+            let Some(translate) = &mut maker.translate else { continue };
+            translate.finish(&mut self.messages)?;
+            self.messages.drain(
+                &mut bytes,
+                &mut damage,
+                |MadeOf { time, place, .. }| {
+                    let time = time.unwrap_or(last).shifted_by(self.offset);
+                    if time == Timestamp::MAX {
+                        let lost = Damage::new(DamageKind::Undecodable, at..at);
+                        untold
+                            .push(lost.with_records(1, Some(from)).with_reason(UNTOLD));
+                        return;
+                    }
+                    let (topic, stream) = (maker.topic, maker.topic.0);
+                    made.push(Made { of: 0, topic, stream, time, place });
+                },
+            );
+        }
+        damage.append(&mut untold);
+        let is_something = !made.is_empty() || !damage.is_empty();
+        lay(block, bytes, made, |_| at)?;
+        damage.into_iter().for_each(|damage| block.report(damage));
+        Ok(is_something)
+    }
+}
+
+impl Makers {
+    /// The records of `run` that are to be looked at, each run with the index of its first one:
+    /// all of the part itself, and of those around it what makes groups that begin in the part.
+    fn wanted<'r>(&self, run: Run<'r>, is_own: bool) -> Vec<(usize, Run<'r>)> {
+        if is_own {
+            return vec![(0, run)];
+        }
+        let Some(own) = &self.own else { return Vec::new() };
+        let needs = |run: &Run<'_>| {
+            let first = run.records().next();
+            first.is_some_and(|record| own.needs(record.offset, record.payload.len()))
+        };
+        run.singles().enumerate().filter(|(_, run)| needs(run)).collect()
+    }
+}
+
+impl Maker {
+    /// What translates, which is begun if it is not; of groups only its `own`.
+    fn begun(&mut self, own: Option<&Own>) -> Result<&mut dyn Translate> {
+        let translate = match self.translate.take() {
+            Some(begun) => begun,
+            None => {
+                let mut begun = (self.begin)()?;
+                own.into_iter().for_each(|own| begun.only(own.numbers.clone()));
+                begun
+            }
+        };
+        Ok(&mut **self.translate.insert(translate))
+    }
+}
+
+/// Makes `block` one of the messages `made`, which lie in `bytes` in their order; `at` says
+/// the place of a record.
+fn lay(
+    block: &mut Block,
+    bytes: Vec<u8>,
+    made: Vec<Made>,
+    at: impl Fn(usize) -> u64,
+) -> Result<()> {
+    check_len(bytes.len())?;
+    let places = made.iter().map(|made| (made.place.start as u32, at(made.of)));
+    block.reset_gathered(Bytes::from(bytes), places.collect());
+    let mut made = made;
+    made.sort_by_key(|made| made.of);
+    for made in made {
+        block.push_from_stream(made.topic, made.stream, made.time, made.place);
+    }
+    Ok(())
+}
+
+/// What one block of records becomes has to have room in one, also where it is copied.
+fn check_len(len: usize) -> Result<()> {
+    match u32::try_from(len) {
+        Ok(len) if len < u32::MAX => Ok(()),
+        _ => {
+            let what = format!("records become {len} bytes of messages at once");
+            Err(Error::new(ErrorKind::Limit, what))
+        }
+    }
+}
+
+impl Cursor for TranslatedCursor {
+    fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        if !self.reader.fill(&mut self.read)? {
+            return self.finish(block);
+        }
+        let is_own = self.reader.is_own();
+        let Self { makers, offset, read, sort, messages, streams, last, .. } = self;
+        // Where each record was before they are sorted, which keeps those of a topic in
+        // their order.
+        let mut order: Vec<usize> = (0..read.len()).collect();
+        order.sort_by_key(|index| read.get(*index).map(|record| record.topic));
+        let (mut bytes, mut made) = (Vec::new(), Vec::new());
+        let mut damage = read.damage().to_vec();
+        // The records that no message can be made of, as it would have no time.
+        let mut untold = BTreeSet::new();
+        let end = read.iter().last().map(|record| (record.time, record.offset));
+        *last = end.unwrap_or(*last);
+        let mut sorted = read.clone();
+        sorted.sort_by_topic(sort);
+        let mut before = 0;
+        for run in sorted.runs() {
+            let of_run = order.get(before..before + run.len()).unwrap_or_default();
+            before += run.len();
+            let found = makers.binary_search_by_key(&run.topic(), |makers| makers.from);
+            let Some(makers) = found.ok().and_then(|at| makers.get_mut(at)) else {
+                continue;
+            };
+            let told = damage.len();
+            for (first, run) in makers.wanted(run, is_own) {
+                for maker in &mut makers.all {
+                    maker.begun(makers.own.as_ref())?.translate(run, messages)?;
+                    messages.drain(
+                        &mut bytes,
+                        &mut damage,
+                        |MadeOf { record, time, place }| {
+                            let Some(of) = of_run.get(first + record) else { return };
+                            let Some(record) = read.get(*of) else { return };
+                            let time = time.unwrap_or(record.time).shifted_by(*offset);
+                            if time == Timestamp::MAX {
+                                untold.insert(*of);
+                                return;
+                            }
+                            let topic = maker.topic;
+                            let stream = streams.get(&(topic, record.stream)).copied();
+                            let stream = stream.unwrap_or(topic.0);
+                            made.push(Made { of: *of, topic, stream, time, place });
+                        },
+                    );
+                }
+            }
+            if !is_own {
+                damage.truncate(told); // who reads that part tells it
+            }
+        }
+        for record in untold.into_iter().filter_map(|index| read.get(index)) {
+            record.undecodable().with_reason(UNTOLD).add_to(&mut damage);
+        }
+        let at = |index: usize| read.get(index).map_or(0, |record| record.offset);
+        lay(block, bytes, made, at)?;
+        damage.into_iter().for_each(|damage| block.report(damage));
+        if is_own {
+            self.release();
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_that_have_no_room_in_a_block_are_an_error() {
+        assert!(check_len(u32::MAX as usize - 1).is_ok());
+        let err = check_len(u32::MAX as usize).map_err(|err| err.kind());
+        assert_eq!(err, Err(ErrorKind::Limit));
+    }
+}

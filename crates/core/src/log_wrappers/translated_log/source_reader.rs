@@ -1,0 +1,89 @@
+//! Reading a part of the log beneath, and what of the parts around it is needed.
+
+use std::{ops::Range, sync::Arc, vec};
+
+use crate::{
+    error::Result,
+    log::{Cursor, Log},
+    log_wrappers::translated_log::row_groups::Own,
+    model::{
+        manifest::{Part, Selection},
+        topic::TopicId,
+    },
+    record::block::Block,
+};
+
+/// See the module.
+pub(super) struct Reader {
+    log: Arc<dyn Log>,
+    /// What is wanted of the part itself, and of those around it.
+    own: Selection,
+    aside: Selection,
+    /// The parts, and whether one is the part itself.
+    parts: vec::IntoIter<(Part, bool)>,
+    now: Option<Box<dyn Cursor>>,
+    is_own: bool,
+}
+
+impl Reader {
+    /// Reads what `wanted` says of `part` of `log`, and of the others the records of the topics
+    /// that `groups` are of, which begin in it.
+    pub(super) fn new(
+        log: Arc<dyn Log>,
+        part: &Part,
+        wanted: Selection,
+        groups: &[(TopicId, Own)],
+    ) -> Self {
+        let topics = groups.iter().map(|(topic, _)| *topic).collect();
+        let aside = Selection { topics, time: wanted.time };
+        let records = groups.iter().filter_map(|(_, own)| own.records.as_ref());
+        let earliest = records.clone().map(|records| *records.start()).min();
+        let latest = records.map(|records| *records.end()).max();
+        let manifest = log.manifest();
+        let all = &manifest.parts;
+        let before = |place: u64| all.partition_point(|part| part.bytes.start < place);
+        let first = earliest.map(|earliest| {
+            let first = all.partition_point(|part| part.bytes.end <= earliest);
+            first..before(part.bytes.start)
+        });
+        let last = latest.map(|latest| {
+            let behind = all.partition_point(|part| part.bytes.start <= latest);
+            before(part.bytes.end)..behind
+        });
+        let around = |parts: Option<Range<usize>>| {
+            let parts = parts.and_then(|parts| all.get(parts)).unwrap_or_default();
+            let parts = parts.iter().filter(|part| manifest.may_hold(part, &aside));
+            parts.map(|part| (part.clone(), false)).collect::<Vec<_>>()
+        };
+        let mut parts = around(first);
+        parts.push((part.clone(), true));
+        parts.extend(around(last));
+        let parts = parts.into_iter();
+        Self { log, own: wanted, aside, parts, now: None, is_own: false }
+    }
+
+    /// Whether what was read last is of the part itself.
+    pub(super) fn is_own(&self) -> bool {
+        self.is_own
+    }
+}
+
+impl Cursor for Reader {
+    /// What is damaged is told of the part itself only.
+    fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        loop {
+            if let Some(now) = &mut self.now
+                && now.fill(block)?
+            {
+                if !self.is_own {
+                    block.take_damage();
+                }
+                return Ok(true);
+            }
+            let Some((part, is_own)) = self.parts.next() else { return Ok(false) };
+            let wanted = if is_own { &self.own } else { &self.aside };
+            self.now = Some(self.log.read(&part, wanted)?);
+            self.is_own = is_own;
+        }
+    }
+}

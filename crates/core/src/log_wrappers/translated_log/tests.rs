@@ -1,0 +1,306 @@
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
+
+use super::*;
+use crate::{
+    model::{
+        damage::{Damage, DamageKind},
+        time::{TimeRange, Timestamp},
+    },
+    record::block::Block,
+    testing::sample_log::Sample,
+};
+
+/// Makes each payload twice what it is; one that is empty is damaged.
+struct Twice;
+
+impl Translate for Twice {
+    fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()> {
+        for (index, record) in run.records().enumerate() {
+            messages.buffer().extend_from_slice(record.payload);
+            if record.payload.is_empty() {
+                messages.lose(record.undecodable());
+                continue;
+            }
+            messages.buffer().extend_from_slice(record.payload);
+            messages.end(index);
+        }
+        Ok(())
+    }
+}
+
+fn twice(sample: Sample, froms: &[u32]) -> TranslatedLog {
+    let manifest = sample.manifest.clone();
+    let translation = |from: &u32| Translation {
+        from: TopicId(*from),
+        topic: manifest.topics[*from as usize].clone(),
+        begin: Arc::new(|| Ok(Box::new(Twice))),
+    };
+    let translations = froms.iter().map(translation).collect();
+    TranslatedLog::new(Arc::new(sample), translations, 100, true)
+}
+
+type Seen = (Vec<(u32, i64, Vec<u8>)>, Vec<Damage>);
+
+fn read(log: &TranslatedLog, selection: &Selection) -> Seen {
+    read_in(log, selection, 0)
+}
+
+/// What is read of parts of about `target` bytes.
+fn read_in(log: &TranslatedLog, selection: &Selection, target: u64) -> Seen {
+    let (mut seen, mut damage, mut block) = (Vec::new(), Vec::new(), Block::default());
+    for part in log.manifest().plan(selection, target) {
+        let mut cursor = log.read(&part, selection).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            let told = |r: crate::Record<'_>| {
+                (r.topic.0, r.time.as_nanos(), r.payload.to_vec())
+            };
+            seen.extend(block.iter().map(told));
+            damage.extend_from_slice(block.damage());
+        }
+    }
+    (seen, damage)
+}
+
+#[test]
+fn what_is_made_of_records_is_in_their_order_and_later() {
+    let log = twice(
+        Sample::new(&[&[(1, 0, 1, b"a"), (0, 0, 2, b"b"), (1, 0, 3, b"c")]]),
+        &[1, 0, 1],
+    );
+    let (seen, damage) = read(&log, &Selection::default());
+    let wanted = [
+        (0, 101, b"aa".to_vec()),
+        (2, 101, b"aa".to_vec()),
+        (1, 102, b"bb".to_vec()),
+        (0, 103, b"cc".to_vec()),
+        (2, 103, b"cc".to_vec()),
+    ];
+    assert_eq!(seen, wanted);
+    assert_eq!(damage, []);
+    assert_eq!(log.manifest().parts[0].time.start.as_nanos(), 101);
+}
+
+#[test]
+fn topics_and_times_are_those_of_the_new_log() {
+    let log = twice(Sample::new(&[&[(1, 0, 1, b"a"), (0, 0, 2, b"b")]]), &[1, 0]);
+    let time = TimeRange { start: Timestamp::from_nanos(102), end: Timestamp::MAX };
+    let late = Selection { time, ..Selection::default() };
+    assert_eq!(read(&log, &late).0, [(1, 102, b"bb".to_vec())]);
+    let topics = [TopicId(0)].into_iter().collect();
+    let first = Selection { topics, ..Selection::default() };
+    assert_eq!(read(&log, &first).0, [(0, 101, b"aa".to_vec())]);
+}
+
+#[test]
+fn what_cannot_be_translated_is_damage_beside_that_of_the_log() {
+    let known = Damage::new(DamageKind::Garbled, 7..9);
+    let sample = Sample::new(&[&[(0, 0, 1, b""), (0, 0, 2, b"b")]]);
+    let log = twice(sample.damaged(0, known.clone()), &[0]);
+    let (seen, damage) = read(&log, &Selection::default());
+    assert_eq!(seen, [(0, 102, b"bb".to_vec())]);
+    assert_eq!(damage[0], known);
+    assert_eq!((damage[1].kind, damage[1].records), (DamageKind::Undecodable, 1));
+}
+
+/// Makes pairs of payloads one, of the time of the first.
+#[derive(Default)]
+struct Pairs(Option<(Timestamp, Vec<u8>)>);
+
+impl Translate for Pairs {
+    fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()> {
+        for (index, record) in run.records().enumerate() {
+            match self.0.take() {
+                None => self.0 = Some((record.time, record.payload.to_vec())),
+                Some((time, first)) => {
+                    messages.buffer().extend(first);
+                    messages.buffer().extend_from_slice(record.payload);
+                    messages.end_at(index, time);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, messages: &mut MessageBuffer) -> Result<()> {
+        if let Some((_, single)) = self.0.take() {
+            messages.buffer().extend(single);
+            messages.end(0);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_message_of_several_records_may_be_of_several_parts_and_the_last_is_not_lost() {
+    let sample = Sample::new(&[
+        &[(0, 0, 1, b"a"), (0, 0, 2, b"b"), (0, 0, 3, b"c")],
+        &[(0, 0, 4, b"d"), (0, 0, 5, b"e")],
+    ]);
+    let topic = sample.manifest.topics[0].clone();
+    let begin = Arc::new(|| Ok(Box::<Pairs>::default() as Box<dyn Translate>));
+    let pairs = Translation { from: TopicId(0), topic, begin };
+    let log =
+        TranslatedLog::new(Arc::new(sample), vec![pairs], 100, true).in_one_part();
+    let (seen, _) = read(&log, &Selection::default());
+    let wanted = [(101, b"ab".to_vec()), (103, b"cd".to_vec()), (105, b"e".to_vec())];
+    assert_eq!(seen, wanted.map(|(time, bytes)| (0, time, bytes)));
+}
+
+/// Makes the second letters of payloads with the same first one, a digit, a message, which is
+/// that digit's; another first letter is damage.
+struct Words {
+    only: Range<u32>,
+    words: BTreeMap<u32, (Timestamp, Vec<u8>)>,
+}
+
+impl Translate for Words {
+    fn only(&mut self, groups: Range<u32>) {
+        self.only = groups;
+    }
+
+    fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()> {
+        for record in run.records() {
+            let Some(digit) = char::from(record.payload[0]).to_digit(10) else {
+                messages.lose(record.undecodable());
+                continue;
+            };
+            if self.only.contains(&digit) {
+                let word = self.words.entry(digit).or_default();
+                word.0 = record.time;
+                word.1.push(record.payload[1]);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, messages: &mut MessageBuffer) -> Result<()> {
+        for (time, word) in std::mem::take(&mut self.words).into_values() {
+            messages.buffer().extend(word);
+            messages.end_at(0, time);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn groups_are_whole_in_whatever_parts_they_are_read_and_damage_is_told_once() {
+    let sample = Sample::new(&[
+        &[(0, 0, 1, b"0a"), (0, 0, 2, b"0b"), (0, 0, 3, b"1c"), (0, 0, 4, b"0d")],
+        &[(0, 0, 5, b"1e"), (1, 0, 50, b"one"), (0, 0, 6, b"?!"), (0, 0, 7, b"1f")],
+        &[(0, 0, 8, b"1g"), (0, 0, 9, b"?!"), (1, 0, 51, b"two")],
+        &[(0, 0, 10, b"1h"), (0, 0, 11, b"2i"), (0, 0, 12, b"?!"), (0, 0, 13, b"2j")],
+        &[(0, 0, 14, b"2k"), (0, 0, 15, b"3l"), (0, 0, 16, b"4m")],
+    ]);
+    let known = Damage::new(DamageKind::Garbled, 1007..1009);
+    let sample = Arc::new(sample.damaged(1, known.clone()));
+    let nanos = |start: i64, end: i64| TimeRange {
+        start: Timestamp::from_nanos(start),
+        end: Timestamp::from_nanos(end),
+    };
+    let group = |start: u64, earliest: u64, time| RowGroup { start, earliest, time };
+    // Of `1` there is something before it begins, and of `4` nothing is known.
+    let groups = vec![
+        group(0, 0, nanos(1, 5)),
+        group(1000, 4, nanos(3, 11)),
+        group(3002, 3002, nanos(11, 15)),
+        group(4002, 4002, nanos(15, 17)),
+    ];
+    let words = || Translation {
+        from: TopicId(0),
+        topic: sample.manifest.topics[0].clone(),
+        begin: Arc::new(|| {
+            Ok(Box::new(Words { only: 0..u32::MAX, words: BTreeMap::new() }))
+        }),
+    };
+    let plain = Translation {
+        from: TopicId(1),
+        topic: sample.manifest.topics[1].clone(),
+        begin: Arc::new(|| Ok(Box::new(Twice))),
+    };
+    let all = vec![
+        (0, 104, b"abd".to_vec()),
+        (0, 110, b"cefgh".to_vec()),
+        (0, 114, b"ijk".to_vec()),
+        (0, 115, b"l".to_vec()),
+        (0, 116, b"m".to_vec()),
+        (1, 150, b"oneone".to_vec()),
+        (1, 151, b"twotwo".to_vec()),
+    ];
+    for part_bytes in [0, 2000, 3000, 5000] {
+        let translations = vec![words(), plain.clone()];
+        let log = TranslatedLog::new(sample.clone(), translations, 100, true);
+        let groups = [(TopicId(0), groups.clone())].into();
+        let log = log.in_groups_of(groups, part_bytes);
+        let (mut seen, damage) = read(&log, &Selection::default());
+        for target in [2000, u64::MAX] {
+            let joined = read_in(&log, &Selection::default(), target);
+            assert_eq!(joined, (seen.clone(), damage.clone()), "{target}");
+        }
+        seen.sort();
+        assert_eq!(seen, all, "{part_bytes}");
+        let undecodable = damage.iter().filter(|d| d.kind == DamageKind::Undecodable);
+        assert_eq!(undecodable.map(|damage| damage.records).sum::<u64>(), 3);
+        assert_eq!(damage.iter().filter(|damage| **damage == known).count(), 1);
+        let times: Vec<_> = log.manifest().parts.iter().map(|part| part.time).collect();
+        match part_bytes {
+            0 => {
+                let words = [nanos(101, 105), nanos(103, 151), nanos(108, 152)];
+                assert_eq!(times[..3], words);
+                assert_eq!(times[3..], [nanos(111, 115), nanos(115, 117)]);
+            }
+            5000 => assert_eq!(times, [nanos(101, 152)]),
+            _ => assert!(times.len() > 1 && times.len() < 5),
+        }
+        // Of some time there are the letters of that time.
+        let late = Selection { time: nanos(114, 116), ..Selection::default() };
+        let wanted = [(0, 114, b"k".to_vec()), (0, 115, b"l".to_vec())];
+        assert_eq!(read(&log, &late).0, wanted, "{part_bytes}");
+    }
+}
+
+#[test]
+fn streams_are_those_of_the_topic_beneath_if_they_are_wanted() {
+    let mut sample =
+        Sample::new(&[&[(1, 2, 1, b"a"), (0, 1, 2, b"b"), (1, 0, 3, b"c")]]);
+    let stream = |topic: u32, word: &str| crate::model::topic::Stream {
+        topic: TopicId(topic),
+        metadata: [(
+            "word".to_owned(),
+            crate::model::value::Value::Text(word.to_owned()),
+        )]
+        .into(),
+    };
+    sample.manifest.streams = vec![stream(1, "x"), stream(0, "y"), stream(1, "z")];
+    // The second topic latches its streams 0 and 1, of which only the first is its own.
+    let log = twice(sample, &[1, 0]).with_streams();
+    let words: Vec<_> = log
+        .manifest()
+        .streams
+        .iter()
+        .map(|stream| (stream.topic.0, stream.metadata["word"].to_string()))
+        .collect();
+    assert_eq!(words, [(0, "x".to_owned()), (0, "z".to_owned()), (1, "y".to_owned())]);
+    assert_eq!(log.manifest().topics[0].latched, [0]);
+    let mut block = Block::default();
+    let part = &log.manifest().parts[0];
+    assert!(log.read(part, &Selection::default()).unwrap().fill(&mut block).unwrap());
+    let streams: Vec<_> =
+        block.iter().map(|record| (record.topic.0, record.stream)).collect();
+    assert_eq!(streams, [(0, 1), (1, 2), (0, 0)]);
+}
+
+#[test]
+fn a_record_without_a_time_on_the_new_clock_is_told_once_and_left_out() {
+    // Two messages are made of each record; the new clock is 100 ns ahead.
+    let (fits, late) = (i64::MAX - 101, i64::MAX - 100);
+    let records = [(0, 0, fits, b"a"), (0, 0, late, b"b"), (0, 0, i64::MAX, b"c")];
+    let log = twice(
+        Sample::new(&[&records.map(|(t, s, at, p)| (t, s, at, &p[..]))]),
+        &[0, 0],
+    );
+    let (seen, damage) = read(&log, &Selection::default());
+    let twice = |topic| (topic, i64::MAX - 1, b"aa".to_vec());
+    assert_eq!(seen, [twice(0), twice(1)]);
+    let told: u64 = damage.iter().map(|damage| damage.records).sum();
+    assert_eq!((told, damage[0].topic), (2, Some(TopicId(0))));
+}

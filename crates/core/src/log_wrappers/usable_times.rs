@@ -1,0 +1,277 @@
+//! A log wrapper that replaces unusable timestamps of records.
+
+use std::{collections::VecDeque, fmt, mem, sync::Arc};
+
+use crate::{
+    error::Result,
+    io::source::Source,
+    log::{Columns, Cursor, Decoder, Log, RowGroup},
+    model::{
+        layout::Layout,
+        manifest::{Manifest, Part, Selection},
+        time::{TimeRange, Timestamp},
+        topic::TopicId,
+    },
+    record::block::Block,
+};
+
+/// A log in which a record without a usable time has that of its neighbour: of the last
+/// record before it in the same part of the file that has a usable one, or of the first
+/// behind it. The payloads stay as they are.
+pub struct UsableTimes {
+    log: Arc<dyn Log>,
+    manifest: Arc<Manifest>,
+    /// The times that are usable.
+    usable: TimeRange,
+    /// Those among them that a neighbour gives: the times since the start of logging.
+    given: TimeRange,
+}
+
+impl UsableTimes {
+    /// Wraps `log`. Timestamps outside of `usable` are replaced.
+    pub fn new(log: Arc<dyn Log>, usable: TimeRange) -> Self {
+        let mut manifest = log.manifest().clone();
+        let within = |time: TimeRange| TimeRange {
+            start: time.start.max(usable.start),
+            end: time.end.min(usable.end),
+        };
+        let time = manifest.time.map(within).filter(|time| !time.is_empty());
+        let given = time.unwrap_or(usable);
+        manifest.time = time;
+        let mut before = TimeRange::from_timestamp(given.start);
+        for part in &mut manifest.parts {
+            let time = within(part.time);
+            if !time.is_empty() {
+                part.time = time;
+                before = TimeRange::from_timestamp(time.end.shifted_by(-1));
+            } else if !part.time.is_empty() {
+                // All its records are at the end of the part before.
+                part.time = before;
+            }
+        }
+        Self { log, manifest: Arc::new(manifest), usable, given }
+    }
+
+    /// Whether `log` may have records of other times than the `usable` ones.
+    pub fn are_needed(log: &dyn Log, usable: TimeRange) -> bool {
+        let is_usable = |part: &Part| {
+            part.time.is_empty()
+                || usable.start <= part.time.start && part.time.end <= usable.end
+        };
+        !log.manifest().parts.iter().all(is_usable)
+    }
+}
+
+impl Log for UsableTimes {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
+        // Parts that are read as one are read one by one, so that a record has the same
+        // neighbour whichever way the log is read.
+        let own = |manifest: &Manifest| {
+            let inside = manifest.parts.iter();
+            let inside = inside.filter(|own| {
+                part.bytes.start <= own.bytes.start && own.bytes.end <= part.bytes.end
+            });
+            inside.cloned().collect::<Vec<Part>>()
+        };
+        let times = own(&self.manifest).into_iter().map(|part| part.time.start);
+        let parts = own(self.log.manifest());
+        let parts = parts.into_iter().zip(times).collect();
+        // Neighbours are of any topic.
+        let mut topics = self.manifest.logged_topics();
+        topics.extend(&selection.topics);
+        Ok(Box::new(UsableCursor {
+            log: self.log.clone(),
+            manifest: self.manifest.clone(),
+            usable: self.usable,
+            given: self.given,
+            wanted: selection.clone(),
+            read: Selection { topics, time: TimeRange::ALL },
+            parts,
+            now: None,
+            ready: VecDeque::new(),
+        }))
+    }
+
+    fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
+        self.log.decoder(topic, columns)
+    }
+
+    fn payload_layout(&self, topic: TopicId) -> Option<Arc<Layout>> {
+        self.log.payload_layout(topic)
+    }
+
+    fn source(&self) -> &Arc<dyn Source> {
+        self.log.source()
+    }
+
+    fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<RowGroup>>> {
+        self.log.groups(topic, time)
+    }
+}
+
+/// Reads parts one after the other.
+struct UsableCursor {
+    log: Arc<dyn Log>,
+    manifest: Arc<Manifest>,
+    usable: TimeRange,
+    given: TimeRange,
+    /// The selection by the new timestamps, and the selection that is read from the log.
+    wanted: Selection,
+    read: Selection,
+    /// The parts to come, each with the time of records that have no neighbour in it.
+    parts: VecDeque<(Part, Timestamp)>,
+    now: Option<Reading>,
+    /// Blocks whose records have the times that they get.
+    ready: VecDeque<Block>,
+}
+
+/// A part that is being read.
+struct Reading {
+    cursor: Box<dyn Cursor>,
+    /// The time of the last record with a usable one.
+    neighbour: Option<Timestamp>,
+    /// The blocks before the first usable timestamp, and the timestamp if the part has none.
+    waiting: Vec<Block>,
+    otherwise: Timestamp,
+}
+
+impl UsableCursor {
+    /// Gives the records of `block` their times, and keeps those that are wanted.
+    fn settle(&mut self, mut block: Block, mut neighbour: Timestamp) -> Timestamp {
+        block.retime(|topic, time| {
+            match (self.usable.contains(*time), self.given.contains(*time)) {
+                (true, true) => neighbour = *time,
+                (true, false) => {}
+                (false, _) => *time = neighbour,
+            }
+            self.manifest.wants(&self.wanted, topic, *time)
+        });
+        self.ready.push_back(block);
+        neighbour
+    }
+
+    /// Reads the next block of the part. Returns false at its end.
+    fn advance(&mut self, now: &mut Reading) -> Result<bool> {
+        let mut block = Block::default();
+        let is_more = now.cursor.fill(&mut block)?;
+        let first = match (now.neighbour, is_more) {
+            (None, true) => {
+                let mut times = block.iter().map(|record| record.time);
+                times.find(|time| self.given.contains(*time))
+            }
+            (None, false) => Some(now.otherwise),
+            (neighbour, _) => neighbour,
+        };
+        let Some(mut neighbour) = first else {
+            now.waiting.push(block);
+            return Ok(true);
+        };
+        for block in mem::take(&mut now.waiting) {
+            neighbour = self.settle(block, neighbour);
+        }
+        if is_more {
+            neighbour = self.settle(block, neighbour);
+        }
+        now.neighbour = Some(neighbour);
+        Ok(is_more)
+    }
+}
+
+impl Cursor for UsableCursor {
+    fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        loop {
+            if let Some(ready) = self.ready.pop_front() {
+                *block = ready;
+                return Ok(true);
+            }
+            if let Some(mut now) = self.now.take() {
+                if self.advance(&mut now)? {
+                    self.now = Some(now);
+                }
+                continue;
+            }
+            let Some((part, otherwise)) = self.parts.pop_front() else {
+                return Ok(false);
+            };
+            let cursor = self.log.read(&part, &self.read)?;
+            let (neighbour, waiting) = (None, Vec::new());
+            self.now = Some(Reading { cursor, neighbour, waiting, otherwise });
+        }
+    }
+}
+
+impl fmt::Debug for UsableTimes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UsableTimes")
+            .field("usable", &self.usable)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::mock_log::{Play, Scripted};
+
+    fn play(times: &[i64]) -> Play {
+        Play::Block(times.iter().map(|time| (*time, vec![*time as u8])).collect())
+    }
+
+    fn range(start: i64, end: i64) -> TimeRange {
+        let [start, end] = [start, end].map(Timestamp::from_nanos);
+        TimeRange { start, end }
+    }
+
+    /// The times and payloads that `log` has, read in parts of at most `target` bytes.
+    fn read(log: &dyn Log, selection: &Selection, target: u64) -> Vec<(i64, u8)> {
+        let mut found = Vec::new();
+        for part in log.manifest().plan(selection, target) {
+            let (mut cursor, mut block) =
+                (log.read(&part, selection).unwrap(), Block::default());
+            while cursor.fill(&mut block).unwrap() {
+                let of = |r: crate::Record<'_>| (r.time.as_nanos(), r.payload[0]);
+                found.extend(block.iter().map(of));
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn a_record_without_a_usable_time_has_that_of_its_neighbour() {
+        let log: Arc<dyn Log> = Arc::new(Scripted::new(vec![
+            vec![play(&[0]), play(&[0, 101, 0, 102])],
+            vec![play(&[0, 103, 99, 0])],
+            vec![play(&[0, 0])],
+        ]));
+        let usable = range(50, 1000);
+        assert!(UsableTimes::are_needed(&*log, usable));
+        let log = UsableTimes::new(log, usable);
+        let all = [
+            (101, 0),
+            (101, 0),
+            (101, 101),
+            (101, 0),
+            (102, 102),
+            (103, 0),
+            (103, 103),
+            (99, 99),
+            (99, 0),
+        ];
+        for target in [0, u64::MAX] {
+            let found = read(&log, &Selection::default(), target);
+            assert_eq!(found[..9], all);
+            assert_eq!(found.len(), 11);
+            let last = log.manifest().parts[2].time;
+            assert!(found[9..].iter().all(|(time, _)| last == range(*time, *time + 1)));
+        }
+        // The selection uses the new timestamps.
+        let wanted = Selection { time: range(101, 102), ..Selection::default() };
+        let some: Vec<_> = all.iter().filter(|(time, _)| *time == 101).collect();
+        let found = read(&log, &wanted, 0);
+        assert!(found.iter().eq(some), "{found:?}");
+    }
+}

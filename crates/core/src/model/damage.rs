@@ -1,0 +1,398 @@
+//! Damaged and doubtful data.
+
+use std::{fmt, ops::Range};
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{time::TimeRange, topic::TopicId};
+
+/// A range of the file that could not be read and was skipped, or whose content is
+/// doubtful.
+///
+/// Damage is stored in the [`Block`](crate::Block) with the records around it. It is sent
+/// to other threads and machines together with them and cannot be overlooked like a log
+/// message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Damage {
+    /// The kind of damage.
+    pub kind: DamageKind,
+    /// The affected bytes of the file. For several [`records`](Self::records), the range
+    /// that contains all of them.
+    pub bytes: Range<u64>,
+    /// The number of lost bytes. Usually that is the length of `bytes`. It is less if the
+    /// range also contains sound records, or if compressed data is shared with them. For
+    /// [surplus](DamageKind::Surplus) bytes, it is their number. It is 0 if the kind is
+    /// no [loss](DamageKind::is_loss).
+    #[serde(default)]
+    pub lost_bytes: u64,
+    /// The number of records known to be lost or doubtful, or 0 if they cannot be
+    /// counted.
+    pub records: u64,
+    /// The topic of the records, if all have the same topic.
+    pub topic: Option<TopicId>,
+    /// The times before and after the damage, if both are known.
+    pub time: Option<TimeRange>,
+    /// The reason, if the kind does not explain it: a short phrase, e.g. "the chunk is
+    /// compressed with …".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// The kind of a [`Damage`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum DamageKind {
+    /// The file, or a section appended to it, ends in the middle of a record.
+    Truncated,
+    /// These bytes are not a record. Reading continued after them.
+    Garbled,
+    /// The topic of the record had not been declared before it.
+    UnknownTopic,
+    /// The record is complete, but its payload does not match the schema of its topic.
+    Undecodable,
+    /// The record is complete but was dropped, because it would exceed the memory limit.
+    OverLimit,
+    /// The records were read, but a checksum does not match or is lost, so that they may
+    /// be wrong.
+    Doubtful,
+    /// These bytes belong to a damaged index. No record is lost.
+    Index,
+    /// The record was read, and contains a string that is not UTF-8. It was decoded as
+    /// Latin-1.
+    Latin1,
+    /// The record was read, and its payload has trailing bytes that belong to no field.
+    /// They are dropped.
+    Surplus,
+    /// The record was read, and contains a value that does not match the schema of its
+    /// topic or cannot be represented. The value is null.
+    Misfit,
+    /// The record was read, and contains values that are in no column, because no record
+    /// that was inspected before the first row had such values. Nothing is wrong with the
+    /// record.
+    NoColumn,
+    /// The definition of the topic is damaged or unusable. Its records are complete, but
+    /// are only available as bytes.
+    Definition,
+}
+
+impl DamageKind {
+    /// Returns whether data is lost.
+    pub const fn is_loss(self) -> bool {
+        !matches!(
+            self,
+            Self::Doubtful
+                | Self::Index
+                | Self::Latin1
+                | Self::Surplus
+                | Self::Misfit
+                | Self::NoColumn
+                | Self::Definition
+        )
+    }
+
+    /// Returns whether the kind describes records that were found, rather than a range of
+    /// the file.
+    pub const fn is_of_records(self) -> bool {
+        matches!(
+            self,
+            Self::Undecodable
+                | Self::Latin1
+                | Self::Surplus
+                | Self::Misfit
+                | Self::NoColumn
+                | Self::Definition
+        )
+    }
+
+    /// Returns whether the kind describes a record that was read but not decoded, so that
+    /// only its payload is available.
+    pub const fn keeps_payload(self) -> bool {
+        matches!(self, Self::Undecodable | Self::OverLimit)
+    }
+
+    /// Returns whether a reader gets other or less data than was recorded.
+    pub const fn is_harm(self) -> bool {
+        !matches!(self, Self::Index | Self::Latin1)
+    }
+}
+
+impl Damage {
+    /// Creates damage of `kind` in the range `bytes`.
+    pub fn new(kind: DamageKind, bytes: Range<u64>) -> Self {
+        let damage = Self {
+            kind,
+            bytes: 0..0,
+            lost_bytes: 0,
+            records: 0,
+            topic: None,
+            time: None,
+            why: None,
+        };
+        damage.at(bytes)
+    }
+
+    /// Sets the number of affected records, and their topic if it is known.
+    #[must_use]
+    pub fn with_records(mut self, records: u64, topic: Option<TopicId>) -> Self {
+        (self.records, self.topic) = (records, topic);
+        self
+    }
+
+    /// Sets the reason.
+    #[must_use]
+    pub fn with_reason(mut self, why: impl Into<String>) -> Self {
+        self.why = Some(why.into());
+        self
+    }
+
+    /// Sets the number of lost bytes.
+    #[must_use]
+    pub fn with_lost_bytes(mut self, bytes: u64) -> Self {
+        self.lost_bytes = bytes;
+        self
+    }
+
+    /// Sets the affected bytes of the file, and the number of lost bytes accordingly.
+    #[must_use]
+    pub fn at(mut self, bytes: Range<u64>) -> Self {
+        let len = bytes.end.saturating_sub(bytes.start);
+        self.lost_bytes = if self.kind.is_loss() { len } else { 0 };
+        self.bytes = bytes;
+        self
+    }
+
+    /// Sets the kind, and the number of lost bytes accordingly.
+    #[must_use]
+    pub fn with_kind(mut self, kind: DamageKind) -> Self {
+        self.kind = kind;
+        let bytes = self.bytes.clone();
+        self.at(bytes)
+    }
+
+    /// Adds the damage to `list`, or joins it with a similar entry: a topic with a
+    /// million undecodable records is one damage, not a million. Separate ranges of lost
+    /// records are listed individually up to a limit.
+    pub fn add_to(mut self, list: &mut Vec<Self>) {
+        let is_full = list.len() >= MAX_SEPARATE;
+        let like = |damage: &&mut Self, next: &Self| {
+            damage.is_like(next)
+                && (is_full || next.kind.is_of_records() || damage.meets(next))
+        };
+        let mut last = list.iter_mut().rev().take(LOOK_BACK);
+        if let Some(damage) = last.find(|damage| like(damage, &self)) {
+            return damage.join(self);
+        }
+        if is_full && self.kind.is_of_records() && self.why.take().is_some() {
+            // Too many different reasons: only count the records.
+            return self.add_to(list);
+        }
+        list.push(self);
+    }
+
+    /// Returns whether `next` can be joined with this damage: both are counted records of
+    /// one topic, with the same kind and reason.
+    pub fn is_like(&self, next: &Self) -> bool {
+        let alike =
+            self.kind == next.kind && self.topic == next.topic && self.why == next.why;
+        alike && self.records > 0 && next.records > 0
+    }
+
+    /// Joins `next` with this damage.
+    pub fn join(&mut self, next: Self) {
+        let more = match self.meets(&next) && !self.is_part(&next) {
+            true => {
+                let before = self.bytes.start.saturating_sub(next.bytes.start);
+                let after = next.bytes.end.saturating_sub(self.bytes.end);
+                next.lost_bytes.min(before + after)
+            }
+            false => next.lost_bytes,
+        };
+        self.lost_bytes = self.lost_bytes.saturating_add(more);
+        self.bytes.start = self.bytes.start.min(next.bytes.start);
+        self.bytes.end = self.bytes.end.max(next.bytes.end);
+        self.records = self.records.saturating_add(next.records);
+        self.time = self.time.zip(next.time).map(|(a, b)| a.cover(&b));
+    }
+
+    /// Returns whether in both ranges only a part of the bytes is lost. Then those are
+    /// not the same bytes.
+    fn is_part(&self, next: &Self) -> bool {
+        let is_part = |damage: &Self| {
+            damage.lost_bytes < damage.bytes.end.saturating_sub(damage.bytes.start)
+        };
+        is_part(self) && is_part(next)
+    }
+
+    /// Returns whether the ranges overlap or touch.
+    fn meets(&self, next: &Self) -> bool {
+        self.bytes.start <= next.bytes.end && next.bytes.start <= self.bytes.end
+    }
+}
+
+/// The number of recent entries that are searched for a similar damage.
+const LOOK_BACK: usize = 16;
+/// The maximum number of separate damages in a list, unless they touch.
+const MAX_SEPARATE: usize = 256;
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Range { start, end } = self.bytes;
+        // The position of a definition is not always known.
+        if self.kind != DamageKind::Definition || start < end {
+            write!(f, "bytes {start}..{end}: ")?;
+        }
+        let one = self.records < 2;
+        match self.kind {
+            DamageKind::Truncated => write!(f, "ends inside a record")?,
+            DamageKind::Garbled if self.records == 0 => {
+                write!(f, "no record can be read")?;
+            }
+            DamageKind::Garbled if one => write!(f, "a record cannot be read")?,
+            DamageKind::Garbled => {
+                write!(f, "{} records cannot be read", self.records)?;
+            }
+            DamageKind::UnknownTopic if one => {
+                write!(f, "a record of a topic not declared before it")?;
+            }
+            DamageKind::UnknownTopic => {
+                write!(f, "{} records of topics not declared before", self.records)?;
+            }
+            DamageKind::Undecodable if one => {
+                write!(f, "a record that does not fit its schema")?;
+            }
+            DamageKind::Undecodable => {
+                write!(f, "{} records that do not fit their schema", self.records)?;
+            }
+            DamageKind::OverLimit => write!(f, "more than can be kept in memory")?,
+            DamageKind::Doubtful if self.why.is_some() => {
+                write!(f, "read, but doubtful")?;
+            }
+            DamageKind::Doubtful => {
+                write!(f, "read, but doubtful: a checksum does not fit")?;
+            }
+            DamageKind::Index => write!(f, "the index is broken, and no record lost")?,
+            DamageKind::Latin1 if one => {
+                write!(f, "a record with a text that is not UTF-8, taken for Latin-1")?;
+            }
+            DamageKind::Latin1 => {
+                let records = self.records;
+                write!(
+                    f,
+                    "{records} records with texts that are not UTF-8, taken for Latin-1"
+                )?;
+            }
+            DamageKind::Surplus => {
+                let (records, bytes) = (self.records, self.lost_bytes);
+                let unit = if bytes == 1 { "byte" } else { "bytes" };
+                match one {
+                    true => write!(
+                        f,
+                        "a record with {bytes} {unit} more than its schema says, left out"
+                    )?,
+                    false => write!(
+                        f,
+                        "{records} records with {bytes} {unit} more than their schema says, left out"
+                    )?,
+                }
+            }
+            DamageKind::Misfit if one => {
+                write!(f, "a record with a value that does not fit, and is null")?;
+            }
+            DamageKind::Misfit => {
+                let records = self.records;
+                write!(
+                    f,
+                    "{records} records with values that do not fit, and are null"
+                )?;
+            }
+            DamageKind::NoColumn if one => {
+                write!(f, "a record with values that are in no column")?;
+            }
+            DamageKind::NoColumn => {
+                let records = self.records;
+                write!(f, "{records} records with values that are in no column")?;
+            }
+            DamageKind::Definition => {
+                write!(f, "the definition of a topic cannot be used")?;
+                match self.records {
+                    0 => {}
+                    1 => write!(f, ", 1 record is not decoded")?,
+                    records => write!(f, ", {records} records are not decoded")?,
+                }
+            }
+        }
+        if let Some(why) = &self.why {
+            write!(f, ": {why}")?;
+        }
+        if let Some(time) = self.time.filter(|_| self.kind.is_loss()) {
+            let secs = time.span_nanos() as f64 / 1e9;
+            let at = time.start.as_secs_f64();
+            write!(f, ", {} bytes and {secs:.3} s lost at {at:.3} s", self.lost_bytes)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lost(bytes: Range<u64>) -> Damage {
+        Damage::new(DamageKind::Garbled, bytes).with_records(1, Some(TopicId(3)))
+    }
+
+    #[test]
+    fn joined_damage_sums_the_lost_bytes() {
+        let mut list = Vec::new();
+        [10..20, 1_000..1_005, 20..30]
+            .into_iter()
+            .for_each(|at| lost(at).add_to(&mut list));
+        let summary = |list: &[Damage]| -> Vec<_> {
+            list.iter()
+                .map(|one| (one.bytes.clone(), one.lost_bytes, one.records))
+                .collect()
+        };
+        assert_eq!(summary(&list), [(10..30, 20, 2), (1_000..1_005, 5, 1)]);
+        for at in 0..1_000 {
+            lost(10_000 + 100 * at..10_007 + 100 * at).add_to(&mut list);
+        }
+        assert_eq!(list.len(), MAX_SEPARATE);
+        let (bytes, records) = list
+            .iter()
+            .fold((0, 0), |all, one| (all.0 + one.lost_bytes, all.1 + one.records));
+        assert_eq!((bytes, records), (25 + 7_000, 1_003));
+    }
+
+    #[test]
+    fn undecodable_records_are_joined_into_one_damage() {
+        let mut list = Vec::new();
+        for at in 0..1_000 {
+            lost(100 * at..100 * at + 7)
+                .with_kind(DamageKind::Undecodable)
+                .add_to(&mut list);
+        }
+        assert_eq!(list.len(), 1);
+        assert_eq!((list[0].lost_bytes, list[0].records), (7_000, 1_000));
+    }
+
+    #[test]
+    fn damage_list_with_many_reasons_is_bounded() {
+        let mut list = Vec::new();
+        for at in 0..1_000 {
+            let why = format!("its field {at} is none");
+            let misfit = lost(100 * at..100 * at + 7).with_kind(DamageKind::Misfit);
+            misfit.with_reason(why).add_to(&mut list);
+        }
+        assert_eq!(list.len(), MAX_SEPARATE + 1);
+        assert_eq!(list.iter().map(|one| one.records).sum::<u64>(), 1_000);
+    }
+
+    #[test]
+    fn doubtful_damage_is_no_loss() {
+        let doubtful = Damage::new(DamageKind::Doubtful, 10..20);
+        assert_eq!(doubtful.lost_bytes, 0);
+        assert!(doubtful.kind.is_harm() && !doubtful.kind.is_loss());
+        assert!(doubtful.to_string().starts_with("bytes 10..20: read, but doubtful"));
+    }
+}

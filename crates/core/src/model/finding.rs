@@ -1,0 +1,190 @@
+//! Findings of a check: errors, warnings and notes about a log.
+
+use std::{collections::HashMap, fmt, ops::Range};
+
+use crate::model::{time::TimeRange, topic::TopicId};
+
+/// The kind of a finding. Its name is stable, so that scripts can rely on it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Code {
+    /// A short lowercase name from the general to the specific, e.g. `time.back`.
+    pub name: &'static str,
+    /// The severity.
+    pub severity: Severity,
+    /// The meaning, in one sentence without a full stop.
+    pub meaning: &'static str,
+}
+
+/// The severity of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Useful information.
+    Note,
+    /// An anomaly without loss of data.
+    Warning,
+    /// Data is lost, or a program that trusts the declarations in the log loses data.
+    Error,
+}
+
+impl Severity {
+    /// Returns the lowercase name, e.g. `error`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A remark of the format that has no code of its own.
+pub(crate) static REMARK: Code = Code {
+    name: "log.remark",
+    severity: Severity::Note,
+    meaning: "something odd that the reader of the format remarks in words",
+};
+
+/// An error, a warning or a note, found once or several times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The kind.
+    pub code: &'static Code,
+    /// A description of the finding, or of the first one if there are several.
+    pub text: String,
+    /// The position of the first occurrence in the file, if it is known.
+    pub bytes: Option<Range<u64>>,
+    /// The affected topic, if it is a single one.
+    pub topic: Option<TopicId>,
+    /// The times from the first occurrence to the last.
+    pub time: Option<TimeRange>,
+    /// The number of occurrences.
+    pub count: u64,
+}
+
+impl Finding {
+    /// Creates a finding with one occurrence.
+    pub fn new(code: &'static Code, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { code, text, bytes: None, topic: None, time: None, count: 1 }
+    }
+
+    /// Sets the affected bytes of the file.
+    #[must_use]
+    pub fn at(mut self, bytes: Range<u64>) -> Self {
+        self.bytes = Some(bytes);
+        self
+    }
+
+    /// Sets the affected topic.
+    #[must_use]
+    pub fn of(mut self, topic: impl Into<Option<TopicId>>) -> Self {
+        self.topic = topic.into();
+        self
+    }
+
+    /// Sets the time of the finding.
+    #[must_use]
+    pub fn during(mut self, time: impl Into<Option<TimeRange>>) -> Self {
+        self.time = time.into();
+        self
+    }
+
+    /// Sets the number of occurrences.
+    #[must_use]
+    pub fn times(mut self, count: u64) -> Self {
+        self.count = count;
+        self
+    }
+}
+
+/// Findings in the order of discovery. Findings with the same code and topic are one
+/// entry with a count, so that a million of them take no more memory.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    list: Vec<Finding>,
+    indices: HashMap<(&'static str, Option<TopicId>), usize>,
+}
+
+impl Findings {
+    /// Adds `finding`, or adds its count to the entry with the same code and topic.
+    pub fn add(&mut self, finding: Finding) {
+        if finding.code == &REMARK {
+            return self.list.push(finding); // each remark has its own text
+        }
+        let place = (finding.code.name, finding.topic);
+        match self.indices.get(&place).and_then(|place| self.list.get_mut(*place)) {
+            None => {
+                self.indices.insert(place, self.list.len());
+                self.list.push(finding);
+            }
+            Some(known) => {
+                known.count = known.count.saturating_add(finding.count);
+                known.time = match (known.time, finding.time) {
+                    (Some(a), Some(b)) => Some(a.cover(&b)),
+                    (a, b) => a.or(b),
+                };
+            }
+        }
+    }
+
+    /// Returns whether there are no findings.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Iterates over all findings.
+    pub fn iter(&self) -> impl Iterator<Item = &Finding> {
+        self.list.iter()
+    }
+
+    /// Returns the number of findings with this `severity`, counting each occurrence.
+    pub fn count(&self, severity: Severity) -> u64 {
+        let alike = self.list.iter().filter(|f| f.code.severity == severity);
+        alike.fold(0, |count, finding| count.saturating_add(finding.count))
+    }
+
+    /// Returns the highest severity of all findings.
+    pub fn worst(&self) -> Option<Severity> {
+        self.list.iter().map(|finding| finding.code.severity).max()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::time::Timestamp;
+
+    static ODD: Code =
+        Code { name: "test.odd", severity: Severity::Note, meaning: "it is odd" };
+    static BAD: Code =
+        Code { name: "test.bad", severity: Severity::Error, meaning: "it is bad" };
+
+    #[test]
+    fn equal_findings_are_one_entry_with_a_count() {
+        let mut findings = Findings::default();
+        for nanos in 0..1_000_000 {
+            let time = TimeRange::from_timestamp(Timestamp::from_nanos(nanos));
+            findings.add(Finding::new(&ODD, format!("number {nanos}")).during(time));
+        }
+        findings.add(Finding::new(&ODD, "of a topic").of(TopicId(3)));
+        findings.add(Finding::new(&BAD, "bad").at(7..9));
+        let summary: Vec<_> =
+            findings.iter().map(|f| (f.code.name, f.count, &*f.text)).collect();
+        let want = [
+            ("test.odd", 1_000_000, "number 0"),
+            ("test.odd", 1, "of a topic"),
+            ("test.bad", 1, "bad"),
+        ];
+        assert_eq!(summary, want);
+        let time = findings.iter().next().and_then(|f| f.time).unwrap();
+        assert_eq!(time.end.as_nanos(), 1_000_000);
+        assert_eq!(findings.worst(), Some(Severity::Error));
+        assert_eq!(findings.count(Severity::Note), 1_000_001);
+    }
+}

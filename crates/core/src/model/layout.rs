@@ -1,0 +1,366 @@
+//! Layouts of payloads: types, names and offsets, independent of the format.
+//!
+//! A format compiles its definitions into one [`Layout`] per topic, and only the layout
+//! is used from then on. If all fields have a fixed size, the fields are at the same
+//! offsets in every record of a topic. A string or a list is preceded by its length as a
+//! `u32`, and all fields after it are at variable offsets.
+
+use std::sync::Arc;
+
+use arrow_schema::DataType;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// A type: named fields without gaps between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The name of the type.
+    pub name: String,
+    /// The fields, in the order of their bytes.
+    pub fields: Vec<LayoutField>,
+    /// The size in bytes, or the minimum size if some fields have a variable size.
+    pub size: u32,
+    /// Properties of a top-level record. They are ignored for nested types.
+    pub frame: Frame,
+    is_fixed: bool,
+    has_columns: bool,
+    has_uncounted: bool,
+    depth: u32,
+}
+
+/// Properties of the top-level records of a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// The unit of the times in the format: `us` or `ns`.
+    pub time_unit: &'static str,
+    /// What may follow the last field of a payload.
+    pub tail: Tail,
+}
+
+/// What may follow the last field of a payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// Arbitrary bytes, which are ignored. If all fields have a fixed size, hidden fields
+    /// at the end may be missing.
+    Any,
+    /// Nothing: trailing bytes are reported as [surplus](crate::DamageKind::Surplus).
+    Nothing,
+}
+
+/// A field of a [`Layout`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LayoutField {
+    /// The name in the format.
+    pub name: String,
+    /// The type of the field, or of the elements of an array.
+    pub kind: LayoutKind,
+    /// The number of elements of a fixed-size array, or `None` if the field is not a
+    /// fixed-size array.
+    pub count: Option<u32>,
+    /// The offset in bytes, from the start of the layout or from the end of the last
+    /// field of variable size before it.
+    pub offset: u32,
+    /// The use of the field.
+    pub role: FieldRole,
+}
+
+/// The type of a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LayoutKind {
+    /// A number, a Boolean or a character.
+    Primitive(Primitive),
+    /// A timestamp: seconds (`u32`) and nanoseconds (`u32`) since 1970.
+    Stamp,
+    /// A timestamp of ROS 2: seconds (`i32`) and nanoseconds (`u32`) since 1970.
+    SignedStamp,
+    /// A duration: seconds (`i32`) and nanoseconds (`i32`).
+    Span,
+    /// A nested type.
+    Nested(Arc<Layout>),
+    /// A string: its length in bytes as a `u32`, then the bytes. If they are not UTF-8,
+    /// they are decoded as Latin-1.
+    Text,
+    /// Binary data: its length in bytes as a `u32`, then the bytes.
+    Bytes,
+    /// A list: the number of elements as a `u32`, then the elements without gaps.
+    List(Arc<LayoutKind>),
+}
+
+/// The use of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldRole {
+    /// The field becomes one or more columns.
+    Plain,
+    /// The field is the time column. The record already has the value.
+    Time,
+    /// The field is padding and is ignored.
+    Hidden,
+}
+
+/// The primitive types. All are little-endian.
+#[allow(missing_docs)] // the names are self-explanatory
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Primitive {
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    F32,
+    F64,
+    /// One byte. Every value except 0 is true.
+    Bool,
+    /// One byte of a string. An array of them is a string that ends at the first NUL.
+    Char,
+}
+
+/// The maximum size of a [`Layout`] with empty strings and lists: 4 MiB. A ULog record
+/// has at most 65,533 bytes. For each element of a fixed-size array, a decoder can need
+/// four bytes of memory, whatever the file contains.
+pub const MAX_LAYOUT_BYTES: u32 = 4 << 20;
+
+/// The maximum depth of nested types and lists.
+const MAX_DEPTH: u32 = 64;
+
+/// The size of the length of a string or a list in bytes.
+const LEN_BYTES: u32 = 4;
+
+impl Layout {
+    /// Creates a layout of `fields` without gaps and with the default frame. The offsets
+    /// of `fields` are ignored.
+    ///
+    /// # Errors
+    /// `Limit` if the layout exceeds [`MAX_LAYOUT_BYTES`] with empty strings and lists,
+    /// if an array has more elements than that, or if types are nested deeper than 64
+    /// levels.
+    pub fn packed(name: String, mut fields: Vec<LayoutField>) -> Result<Self> {
+        let (mut size, mut offset) = (0_u32, 0_u32);
+        for field in &mut fields {
+            field.offset = offset;
+            let len = field.size();
+            let end = len.and_then(|len| size.checked_add(len));
+            size = end.filter(|end| *end <= MAX_LAYOUT_BYTES).ok_or_else(|| {
+                let what = format!(
+                    "the type {name:?} is larger than {} MiB",
+                    MAX_LAYOUT_BYTES >> 20
+                );
+                Error::new(ErrorKind::Limit, what)
+            })?;
+            offset = if field.is_fixed() { offset + len.unwrap_or(0) } else { 0 };
+        }
+        let is_fixed = fields.iter().all(LayoutField::is_fixed);
+        let has_columns = fields.iter().any(LayoutField::has_columns);
+        let has_uncounted = fields.iter().any(LayoutField::has_uncounted);
+        let depth =
+            1 + fields.iter().map(|field| field.kind.depth()).max().unwrap_or(0);
+        if depth > MAX_DEPTH {
+            let what = format!("the type {name:?} is more than {MAX_DEPTH} deep");
+            return Err(Error::new(ErrorKind::Limit, what));
+        }
+        let frame = Frame::default();
+        Ok(Self {
+            name,
+            fields,
+            size,
+            frame,
+            is_fixed,
+            has_columns,
+            has_uncounted,
+            depth,
+        })
+    }
+
+    /// Returns a message about the first list whose elements have no fields, so that its
+    /// length is in no column.
+    pub fn uncounted(&self) -> Option<String> {
+        let list = self.uncounted_list()?;
+        Some(format!(
+            "the length of {list} is in no column, because its elements have no fields"
+        ))
+    }
+
+    /// Returns the path of that list, e.g. `poses.marks`.
+    fn uncounted_list(&self) -> Option<String> {
+        let field = self.fields.iter().find(|field| field.has_uncounted())?;
+        let mut kind = &field.kind;
+        while let LayoutKind::List(element) = kind {
+            kind = element;
+        }
+        let inner = match kind {
+            LayoutKind::Nested(layout) => layout.uncounted_list(),
+            _ => None,
+        };
+        Some(match inner {
+            Some(inner) => format!("{}.{inner}", field.name),
+            None => field.name.clone(),
+        })
+    }
+
+    /// Sets the properties of top-level records.
+    #[must_use]
+    pub fn with_frame(mut self, frame: Frame) -> Self {
+        self.frame = frame;
+        self
+    }
+
+    /// Returns whether all records have the same length.
+    pub fn is_fixed(&self) -> bool {
+        self.is_fixed
+    }
+
+    /// Returns the number of bytes up to the end of the last field that is not hidden,
+    /// for a record of fixed size.
+    pub fn size_without_padding(&self) -> u32 {
+        let shown = |field: &&LayoutField| field.role != FieldRole::Hidden;
+        let last = self.fields.iter().rev().find(shown);
+        last.map_or(0, |field| field.offset + field.size().unwrap_or(0))
+    }
+
+    /// Returns the number of columns in the flat view, or a number above `limit` if there
+    /// are more. A fixed-size array of more than `longest` elements counts as one column.
+    pub fn flat_columns(&self, limit: u64, longest: u32) -> u64 {
+        let mut columns = 0_u64;
+        for field in self.fields.iter().filter(|field| field.has_columns()) {
+            let is_one = field.is_chars() || field.is_longer(longest);
+            let each = match &field.kind {
+                LayoutKind::Nested(layout) if !is_one => {
+                    layout.flat_columns(limit, longest)
+                }
+                _ => 1,
+            };
+            let count = if is_one { 1 } else { field.count.unwrap_or(1) };
+            columns = columns.saturating_add(each.saturating_mul(u64::from(count)));
+            if columns > limit {
+                break;
+            }
+        }
+        columns
+    }
+}
+
+impl LayoutField {
+    /// Returns the size in bytes, or the minimum size if it is variable. Returns `None`
+    /// if the size exceeds 32 bits, or if the field is an array of more than
+    /// [`MAX_LAYOUT_BYTES`] elements.
+    pub fn size(&self) -> Option<u32> {
+        let count = self.count.unwrap_or(1);
+        (count <= MAX_LAYOUT_BYTES).then_some(())?;
+        self.kind.size().checked_mul(count)
+    }
+
+    /// Returns whether the field is a character or a string of fixed length.
+    pub fn is_chars(&self) -> bool {
+        self.kind == LayoutKind::Primitive(Primitive::Char)
+    }
+
+    /// Returns whether the field is a fixed-size array of more than `longest` elements.
+    pub(crate) fn is_longer(&self, longest: u32) -> bool {
+        !self.is_chars() && self.count.is_some_and(|count| count > longest)
+    }
+
+    /// Returns whether the field has the same size in every record.
+    pub fn is_fixed(&self) -> bool {
+        self.kind.is_fixed() || self.count == Some(0)
+    }
+
+    /// Returns whether the field becomes a column. A field without bytes does not,
+    /// however many elements it has.
+    pub fn has_columns(&self) -> bool {
+        let is_there = self.role != FieldRole::Hidden && self.count != Some(0);
+        is_there && self.kind.has_columns()
+    }
+}
+
+impl LayoutField {
+    /// Returns whether the field contains a list whose length is in no column, see
+    /// [`Layout::uncounted`].
+    fn has_uncounted(&self) -> bool {
+        let is_there = self.role != FieldRole::Hidden && self.count != Some(0);
+        is_there && self.kind.has_uncounted()
+    }
+}
+
+impl LayoutKind {
+    /// Returns the size of one value in bytes, or the minimum size if it is variable.
+    pub fn size(&self) -> u32 {
+        match self {
+            Self::Primitive(primitive) => primitive.size(),
+            Self::Stamp | Self::SignedStamp | Self::Span => 8,
+            Self::Nested(layout) => layout.size,
+            Self::Text | Self::Bytes | Self::List(_) => LEN_BYTES,
+        }
+    }
+
+    /// Returns whether all values have the same size.
+    pub fn is_fixed(&self) -> bool {
+        match self {
+            Self::Primitive(_) | Self::Stamp | Self::SignedStamp | Self::Span => true,
+            Self::Nested(layout) => layout.is_fixed,
+            Self::Text | Self::Bytes | Self::List(_) => false,
+        }
+    }
+
+    fn depth(&self) -> u32 {
+        match self {
+            Self::Nested(layout) => layout.depth,
+            Self::List(element) => 1 + element.depth(),
+            _ => 0,
+        }
+    }
+
+    fn has_columns(&self) -> bool {
+        match self {
+            Self::Nested(layout) => layout.has_columns,
+            Self::List(element) => element.has_columns(),
+            _ => true,
+        }
+    }
+
+    fn has_uncounted(&self) -> bool {
+        match self {
+            Self::Nested(layout) => layout.has_uncounted,
+            Self::List(element) => !element.has_columns() || element.has_uncounted(),
+            _ => false,
+        }
+    }
+}
+
+/// The frame of ULog: times in microseconds, and arbitrary trailing bytes.
+impl Default for Frame {
+    fn default() -> Self {
+        Self { time_unit: "us", tail: Tail::Any }
+    }
+}
+
+impl Primitive {
+    /// Returns the size in bytes.
+    pub const fn size(self) -> u32 {
+        match self {
+            Self::I8 | Self::U8 | Self::Bool | Self::Char => 1,
+            Self::I16 | Self::U16 => 2,
+            Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::I64 | Self::U64 | Self::F64 => 8,
+        }
+    }
+
+    /// Returns the corresponding Arrow type.
+    pub const fn data_type(self) -> DataType {
+        match self {
+            Self::I8 => DataType::Int8,
+            Self::I16 => DataType::Int16,
+            Self::I32 => DataType::Int32,
+            Self::I64 => DataType::Int64,
+            Self::U8 => DataType::UInt8,
+            Self::U16 => DataType::UInt16,
+            Self::U32 => DataType::UInt32,
+            Self::U64 => DataType::UInt64,
+            Self::F32 => DataType::Float32,
+            Self::F64 => DataType::Float64,
+            Self::Bool => DataType::Boolean,
+            Self::Char => DataType::Utf8,
+        }
+    }
+}

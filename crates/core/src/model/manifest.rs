@@ -1,0 +1,334 @@
+//! The manifest of a log, and the plan of the parts to read.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    model::{
+        damage::Damage,
+        time::{Clock, TimeRange, Timestamp},
+        topic::{Stream, Topic, TopicId, TopicOrigin, TopicSet},
+        value::Value,
+    },
+};
+
+/// Everything that is known about a log before its records are read.
+///
+/// A manifest is plain data. A planner can compute it once, store it (it serialises with
+/// serde), and send it to workers that open the same bytes with
+/// [`Format::open_with_manifest`](crate::Format::open_with_manifest).
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The name of the format, e.g. `ulog`.
+    pub format: String,
+    /// The size of the file in bytes.
+    pub bytes: u64,
+    /// How the content was found: by an index, or by reading the file.
+    #[serde(default)]
+    pub access: LogAccess,
+    /// The topics. A [`TopicId`] is an index into this list.
+    pub topics: Vec<Topic>,
+    /// The [streams](crate::Record::stream) of the records, if the format distinguishes
+    /// them.
+    #[serde(default)]
+    pub streams: Vec<Stream>,
+    /// The smallest parts that can be read independently, in the order of the file.
+    pub parts: Vec<Part>,
+    /// The topics whose records produce rows with other times, and by how much these can
+    /// differ.
+    #[serde(default)]
+    pub time_margins: BTreeMap<TopicId, TimeMargin>,
+    /// The clock of the timestamps.
+    pub clock: Clock,
+    /// The times from the start of logging to the last record, without implausible times.
+    /// If the file does not contain the start of logging, the first record is used.
+    pub time: Option<TimeRange>,
+    /// The time of the oldest record from before the start of logging, if there is one: a
+    /// value that was published earlier and is still the last known one.
+    #[serde(default)]
+    pub oldest: Option<Timestamp>,
+    /// The metadata of the file.
+    pub metadata: BTreeMap<String, Value>,
+    /// The damage found while the manifest was built.
+    pub damage: Vec<Damage>,
+    /// Remarks on anomalies that are no damage: one sentence each.
+    pub remarks: Vec<String>,
+    /// The private state of the format, which lets it open the log again without reading
+    /// the file. See [`encode_state`](Self::encode_state).
+    pub format_state: String,
+}
+
+/// How the content of a log was found when it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum LogAccess {
+    /// By a sound index. The records were not read.
+    Indexed,
+    /// By reading the whole file, because the format has no index that replaces this.
+    #[default]
+    Scanned,
+    /// By reading the whole file, because its index is damaged or missing, or must not be
+    /// used. Compressed records were not necessarily decompressed.
+    Damaged,
+}
+
+impl LogAccess {
+    /// Returns whether the index of the file was used, or `None` if its format has none.
+    pub fn uses_index(self) -> Option<bool> {
+        match self {
+            Self::Indexed => Some(true),
+            Self::Scanned => None,
+            Self::Damaged => Some(false),
+        }
+    }
+}
+
+/// A range of a log that can be read independently.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// The position in the file.
+    pub bytes: Range<u64>,
+    /// The topics that the part may contain.
+    pub topics: TopicSet,
+    /// The times that the part may contain.
+    pub time: TimeRange,
+}
+
+/// How far the times of rows can differ from the time of their record.
+///
+/// A lidar packet has one time, but each of its points has another. To get the points of
+/// a time range, packets outside of it must be read too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimeMargin {
+    /// The maximum number of nanoseconds before the time of the record.
+    pub before: u64,
+    /// The maximum number of nanoseconds after the time of the record.
+    pub after: u64,
+}
+
+/// The selected records.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Selection {
+    /// The selected topics.
+    pub topics: TopicSet,
+    /// The selected times.
+    pub time: TimeRange,
+}
+
+impl Manifest {
+    /// Returns the topic with this [label](Topic::label).
+    ///
+    /// # Errors
+    /// `NoSuch` if there is none.
+    pub fn topic(&self, label: &str) -> Result<TopicId> {
+        let found = self.topics().find(|(_, topic)| topic.label() == label);
+        found.map(|(id, _)| id).ok_or_else(|| {
+            Error::new(ErrorKind::NoSuch, format!("the log has no topic {label:?}"))
+        })
+    }
+
+    /// Encodes the private state of a format as JSON, for
+    /// [`format_state`](Self::format_state).
+    ///
+    /// # Errors
+    /// `Malformed` if JSON cannot represent it.
+    pub fn encode_state<S: Serialize>(state: &S) -> Result<String> {
+        serde_json::to_string(state).map_err(|err| {
+            Error::new(ErrorKind::Malformed, "the state of the format").from_source(err)
+        })
+    }
+
+    /// Decodes the private state of the format called `format`.
+    ///
+    /// # Errors
+    /// `Malformed` if the manifest belongs to another format, or its state is invalid.
+    pub fn decode_state<S: DeserializeOwned>(&self, format: &str) -> Result<S> {
+        let mismatch = || {
+            let what = format!("the manifest is not from a {format} log");
+            Error::new(ErrorKind::Malformed, what)
+        };
+        if self.format != format {
+            return Err(mismatch());
+        }
+        serde_json::from_str(&self.format_state)
+            .map_err(|err| mismatch().from_source(err))
+    }
+
+    /// Iterates over all topics and their ids.
+    pub fn topics(&self) -> impl Iterator<Item = (TopicId, &Topic)> {
+        (0..).map(TopicId).zip(&self.topics)
+    }
+
+    /// Returns all topics except the derived ones, so that each record is selected once.
+    pub fn logged_topics(&self) -> TopicSet {
+        let is_logged = |topic: &Topic| topic.origin != TopicOrigin::Derived;
+        if self.topics.iter().all(is_logged) {
+            return TopicSet::All;
+        }
+        let logged = self.topics().filter(|(_, topic)| is_logged(topic));
+        logged.map(|(id, _)| id).collect()
+    }
+
+    /// Returns the number of records in all topics except the derived ones, or `None` if
+    /// one of them has an unknown number.
+    pub fn records(&self) -> Option<u64> {
+        let logged = self.topics.iter().filter(|t| t.origin != TopicOrigin::Derived);
+        logged
+            .map(|topic| topic.records)
+            .try_fold(0, |sum: u64, records| Some(sum.saturating_add(records?)))
+    }
+
+    /// Returns the topic with this `id`.
+    ///
+    /// # Errors
+    /// `NoSuch` if there is none.
+    pub fn get(&self, id: TopicId) -> Result<&Topic> {
+        self.topics.get(id.index()).ok_or_else(|| {
+            Error::new(
+                ErrorKind::NoSuch,
+                format!("the log has no topic number {}", id.0),
+            )
+        })
+    }
+
+    /// Returns the times that records can have: those of [`time`](Self::time), and those
+    /// from before the start of logging.
+    pub fn possible_times(&self) -> Option<TimeRange> {
+        let time = self.time?;
+        let start = self.oldest.map_or(time.start, |oldest| oldest.min(time.start));
+        Some(TimeRange { start, ..time })
+    }
+
+    /// Returns whether a record with this time is from before the start of logging.
+    pub fn is_before_start(&self, time: Timestamp) -> bool {
+        self.oldest.is_some_and(|oldest| time >= oldest)
+            && self.time.is_some_and(|all| time < all.start)
+    }
+
+    /// Returns the parts to read for `selection`: those that may contain selected
+    /// records. Adjacent parts are joined up to `target_bytes` bytes.
+    pub fn plan(&self, selection: &Selection, target_bytes: u64) -> Vec<Part> {
+        let mut plan: Vec<Part> = Vec::new();
+        // Also parts without records, so that a full read reports all damage.
+        let is_everything = self.is_everything(selection);
+        let is_wanted = |part: &&Part| is_everything || self.may_hold(part, selection);
+        for part in self.parts.iter().filter(is_wanted) {
+            match plan.last_mut() {
+                Some(last) if last.joins(part, target_bytes) => last.join(part),
+                _ => plan.push(part.clone()),
+            }
+        }
+        plan
+    }
+
+    /// Returns whether `selection` has all logged topics and all times.
+    pub(crate) fn is_everything(&self, selection: &Selection) -> bool {
+        selection.time == TimeRange::ALL
+            && (selection.topics == TopicSet::All
+                || selection.topics == self.logged_topics())
+    }
+
+    /// Returns whether a record of `topic` at `time` is selected, or can produce selected
+    /// rows.
+    pub fn wants(
+        &self,
+        selection: &Selection,
+        topic: TopicId,
+        time: Timestamp,
+    ) -> bool {
+        selection.topics.contains(topic)
+            && match self.time_margins.get(&topic) {
+                None => selection.time.contains(time),
+                Some(margin) => margin.extend(selection.time).contains(time),
+            }
+    }
+
+    /// Returns whether `part` may contain selected records.
+    pub(crate) fn may_hold(&self, part: &Part, selection: &Selection) -> bool {
+        let wants = |topic: TopicId| {
+            part.topics.contains(topic) && selection.topics.contains(topic)
+        };
+        let may_produce_rows = || {
+            self.time_margins.iter().any(|(topic, margin)| {
+                wants(*topic) && part.time.overlaps(&margin.extend(selection.time))
+            })
+        };
+        part.topics.overlaps(&selection.topics)
+            && (part.time.overlaps(&selection.time) || may_produce_rows())
+    }
+}
+
+impl TimeMargin {
+    /// Returns the times of the records that can produce rows with these `times`.
+    #[must_use]
+    pub fn extend(self, times: TimeRange) -> TimeRange {
+        if times.is_empty() {
+            return times;
+        }
+        let nanos = |margin: u64| i64::try_from(margin).unwrap_or(i64::MAX);
+        let end = match times.end {
+            Timestamp::MAX => Timestamp::MAX,
+            end => end.shifted_by(nanos(self.before)),
+        };
+        let start = match times.start {
+            Timestamp::MIN => Timestamp::MIN,
+            start => start.shifted_by(nanos(self.after).saturating_neg()),
+        };
+        TimeRange { start, end }
+    }
+}
+
+impl Part {
+    /// Returns whether `next` directly follows this part, and both together have at most
+    /// `target_bytes` bytes.
+    pub(crate) fn joins(&self, next: &Self, target_bytes: u64) -> bool {
+        self.bytes.end == next.bytes.start
+            && next.bytes.end - self.bytes.start <= target_bytes
+    }
+
+    /// Extends the part by `next`.
+    pub(crate) fn join(&mut self, next: &Self) {
+        self.bytes.end = next.bytes.end;
+        self.topics.extend(&next.topics);
+        self.time = self.time.cover(&next.time);
+    }
+
+    /// Returns the part extended by `next`.
+    pub(crate) fn with(mut self, next: Self) -> Self {
+        self.join(&next);
+        self
+    }
+}
+
+impl Selection {
+    /// Returns whether a record of `topic` at `time` is selected.
+    pub fn wants(&self, topic: TopicId, time: Timestamp) -> bool {
+        self.topics.contains(topic) && self.time.contains(time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::sample_log::Sample;
+
+    #[test]
+    fn plan_of_all_logged_topics_includes_parts_without_records() {
+        let mut manifest = Sample::new(&[&[(0, 0, 1, b"one")], &[], &[]]).manifest;
+        let wanted = |manifest: &Manifest, topics: TopicSet| {
+            let selection = Selection { topics, ..Selection::default() };
+            manifest.plan(&selection, 0).len()
+        };
+        assert_eq!(manifest.logged_topics(), TopicSet::All);
+        manifest.topics[1].origin = TopicOrigin::Derived;
+        let logged: TopicSet = [TopicId(0)].into_iter().collect();
+        assert_eq!(manifest.logged_topics(), logged);
+        assert_eq!(wanted(&manifest, logged), 3);
+        assert_eq!(wanted(&manifest, TopicSet::All), 3);
+        let derived = [TopicId(1)].into_iter().collect();
+        assert_eq!(wanted(&manifest, derived), 0);
+    }
+}

@@ -1,0 +1,287 @@
+//! Topics, their streams, and sets of topics.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use arrow_schema::SchemaRef;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{time::TimeRange, value::Value};
+
+/// The index of a [`Topic`] in its log's [`Manifest`](crate::Manifest).
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+)]
+pub struct TopicId(pub u32);
+
+impl TopicId {
+    /// Returns the id as an index into a slice with one item per topic.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The key of a topic's metadata with the value that the column `validity` has in valid
+/// rows. Rows with another value are kept in the topic, but nothing is derived from them.
+pub const VALID_ROWS_KEY: &str = "valid";
+
+/// A named sequence of records with the same columns.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Topic {
+    /// The name in the file, e.g. `/imu/data` or `sensor_gps`.
+    pub name: String,
+    /// The index among the topics with this name: PX4's multi id.
+    pub instance: u32,
+    /// Whether the file contains the records, or they are derived from other topics.
+    pub origin: TopicOrigin,
+    /// The encoding of the payloads, e.g. `ulog` or `ros1`. Only a writer of the same
+    /// encoding can write the payloads unchanged.
+    pub encoding: String,
+    /// The name of the record type, or an empty string if types have no names.
+    pub type_name: String,
+    /// The definition of the record type as it is in the file. If that is binary, a
+    /// readable form of the [descriptor](Self::descriptor).
+    pub definition: String,
+    /// The columns of a decoder in the nested view. The schema of the decoder can have
+    /// more metadata.
+    pub schema: SchemaRef,
+    /// The number of records, if it is known.
+    pub records: Option<u64>,
+    /// The total size of the payloads in bytes, if it is known.
+    pub bytes: Option<u64>,
+    /// The times of the records, if they are known.
+    pub time: Option<TimeRange>,
+    /// The number of records with an implausible time. `time` excludes them.
+    #[serde(default)]
+    pub odd_times: u64,
+    /// The number of records from before the start of logging. `time` excludes them.
+    #[serde(default)]
+    pub before_start: u64,
+    /// The latched [streams](crate::Record::stream), in ascending order: a subscriber
+    /// that connects later also gets their last record.
+    #[serde(default)]
+    pub latched: Vec<u32>,
+    /// The number of bytes at the start of each payload that belong to the file format
+    /// and not to the encoding. Writers of other formats drop them.
+    #[serde(default)]
+    pub envelope: u32,
+    /// The definition as it is in the file, if it is binary, e.g. in protobuf.
+    #[serde(
+        default,
+        with = "crate::model::hex",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub descriptor: Vec<u8>,
+    /// Other metadata of the topic in the file.
+    pub metadata: BTreeMap<String, String>,
+}
+
+impl Topic {
+    /// Creates a logged topic with a name and columns. Everything else is unknown.
+    pub fn new(name: impl Into<String>, schema: SchemaRef) -> Self {
+        Self {
+            name: name.into(),
+            instance: 0,
+            origin: TopicOrigin::Logged,
+            encoding: String::new(),
+            type_name: String::new(),
+            definition: String::new(),
+            schema,
+            records: None,
+            bytes: None,
+            time: None,
+            odd_times: 0,
+            before_start: 0,
+            latched: Vec::new(),
+            envelope: 0,
+            descriptor: Vec::new(),
+            metadata: BTreeMap::new(),
+        }
+    }
+}
+
+/// One of several sources of the records of a topic: a connection of a bag, or a channel.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Stream {
+    /// The topic.
+    pub topic: TopicId,
+    /// The metadata of the stream in the file.
+    pub metadata: BTreeMap<String, Value>,
+}
+
+/// The origin of the records of a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TopicOrigin {
+    /// The file contains the records under this name.
+    Logged,
+    /// The file contains the records, but not as a topic: strings, dropouts, parameter
+    /// changes.
+    BuiltIn,
+    /// The records are derived from those of other topics. Reading all topics except the
+    /// derived ones gives every record once.
+    Derived,
+}
+
+impl Topic {
+    /// Returns the mean rate of the records since the start of logging in hertz, without
+    /// implausible timestamps.
+    pub fn rate_hz(&self) -> Option<f64> {
+        let left_out = self.odd_times.saturating_add(self.before_start);
+        self.time?.rate_hz(self.records?.checked_sub(left_out)?)
+    }
+
+    /// Returns the definition as it is in the file.
+    pub fn definition_bytes(&self) -> &[u8] {
+        match self.descriptor.is_empty() {
+            true => self.definition.as_bytes(),
+            false => &self.descriptor,
+        }
+    }
+
+    /// Returns whether a subscriber that connects later also gets the last record of
+    /// `stream`.
+    pub fn is_latched(&self, stream: u32) -> bool {
+        self.latched.binary_search(&stream).is_ok()
+    }
+
+    /// Returns the display name: `sensor_gps`, or `sensor_gps.1` for the second instance.
+    /// It is unique in a log.
+    pub fn label(&self) -> Cow<'_, str> {
+        match self.instance {
+            0 => Cow::Borrowed(&self.name),
+            instance => Cow::Owned(format!("{}.{instance}", self.name)),
+        }
+    }
+}
+
+/// A set of topics of one log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TopicSet {
+    /// Every topic.
+    #[default]
+    All,
+    /// Pairs of a word index and a word of 64 bits, with one bit per topic: the lowest
+    /// bit of word 0 is topic 0. The pairs are in ascending order, and no word is 0.
+    Only(Vec<(u32, u64)>),
+}
+
+impl TopicSet {
+    /// The empty set.
+    pub const EMPTY: Self = Self::Only(Vec::new());
+
+    /// Returns the set of the topics whose bit is set in `words`.
+    pub fn from_words(words: &[u64]) -> Self {
+        let words = (0..).zip(words.iter().copied());
+        Self::Only(words.filter(|(_, bits)| *bits != 0).collect())
+    }
+
+    /// Returns whether `id` is in the set.
+    #[inline]
+    pub fn contains(&self, id: TopicId) -> bool {
+        let (number, bit) = word_and_bit(id);
+        match self {
+            Self::All => true,
+            // In a dense set, each word is at the position of its index.
+            Self::Only(words) => match words.get(number as usize) {
+                Some((found, bits)) if *found == number => bits & bit != 0,
+                _ => match words.binary_search_by_key(&number, |(number, _)| *number) {
+                    Ok(index) => {
+                        words.get(index).is_some_and(|(_, bits)| bits & bit != 0)
+                    }
+                    Err(_) => false,
+                },
+            },
+        }
+    }
+
+    /// Returns the topics in the set, for a log with `topics` topics.
+    pub fn ids(&self, topics: usize) -> impl Iterator<Item = TopicId> {
+        let (all, some) = match self {
+            Self::All => (topics as u32, [].as_slice()),
+            Self::Only(words) => (0, words.as_slice()),
+        };
+        let some = some.iter().flat_map(|(number, bits)| {
+            let set = (0..64).filter(move |bit| bits >> bit & 1 == 1);
+            set.map(move |bit| number * 64 + bit)
+        });
+        let some = some.filter(move |id| (*id as usize) < topics);
+        (0..all).chain(some).map(TopicId)
+    }
+
+    /// Returns whether the set contains every topic of a log with `topics` topics.
+    pub fn has_all(&self, topics: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(words) => {
+                let counts = words.iter().map(|(_, bits)| bits.count_ones() as usize);
+                counts.sum::<usize>() >= topics
+            }
+        }
+    }
+
+    /// Adds `id` to the set.
+    pub fn insert(&mut self, id: TopicId) {
+        let (number, bit) = word_and_bit(id);
+        self.add(number, bit);
+    }
+
+    /// Adds all topics of `other` to the set.
+    pub fn extend(&mut self, other: &Self) {
+        match other {
+            Self::All => *self = Self::All,
+            Self::Only(words) => {
+                words.iter().for_each(|(number, bits)| self.add(*number, *bits));
+            }
+        }
+    }
+
+    fn add(&mut self, number: u32, bits: u64) {
+        let Self::Only(words) = self else { return };
+        match words.binary_search_by_key(&number, |(number, _)| *number) {
+            Ok(index) => words[index].1 |= bits,
+            Err(index) => words.insert(index, (number, bits)),
+        }
+    }
+
+    /// Returns whether the sets can have a topic in common.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let (few, many) = match (self, other) {
+            (Self::All, Self::All) => return true,
+            (Self::All, Self::Only(some)) | (Self::Only(some), Self::All) => {
+                return !some.is_empty();
+            }
+            (Self::Only(a), Self::Only(b)) if a.len() <= b.len() => (a, b),
+            (Self::Only(a), Self::Only(b)) => (b, a),
+        };
+        few.iter().any(|(number, bits)| {
+            let found = many.binary_search_by_key(number, |(number, _)| *number);
+            found.is_ok_and(|index| many[index].1 & bits != 0)
+        })
+    }
+}
+
+/// Returns the index of the word that contains the bit of `id`, and the bit.
+#[inline]
+const fn word_and_bit(id: TopicId) -> (u32, u64) {
+    (id.0 / 64, 1 << (id.0 % 64))
+}
+
+impl FromIterator<TopicId> for TopicSet {
+    fn from_iter<I: IntoIterator<Item = TopicId>>(ids: I) -> Self {
+        let mut set = Self::EMPTY;
+        ids.into_iter().for_each(|id| set.insert(id));
+        set
+    }
+}

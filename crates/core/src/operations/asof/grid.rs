@@ -1,0 +1,119 @@
+//! The moments of the table.
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    model::time::{TimeRange, Timestamp},
+};
+
+/// The most rows that a table may have.
+const MAX_ROWS: u64 = 1 << 31;
+
+/// Moments at equal distances, numbered from 0.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grid {
+    /// Moment 0, in nanoseconds; means nothing where there are no moments.
+    first: i64,
+    /// Not 0.
+    period: u64,
+    /// How many moments there are.
+    pub(super) rows: u32,
+}
+
+impl Grid {
+    /// The multiples of `period_nanos` that are in both of `known` and `wanted`.
+    pub(super) fn new(
+        known: TimeRange,
+        wanted: TimeRange,
+        period_nanos: u64,
+    ) -> Result<Self> {
+        if period_nanos == 0 {
+            let what = "a table whose rows are 0 ns apart";
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
+        let period = i128::from(period_nanos);
+        let start = i128::from(known.start.max(wanted.start).as_nanos());
+        let last = i128::from(known.end.min(wanted.end).as_nanos()) - 1;
+        let first = -(-start).div_euclid(period) * period;
+        let rows = match first <= last {
+            true => (last - first) / period + 1,
+            false => 0,
+        };
+        match u32::try_from(rows) {
+            Ok(rows) if u64::from(rows) <= MAX_ROWS => {
+                let first = i64::try_from(first).unwrap_or_default(); // where rows is 0
+                Ok(Self { first, period: period_nanos, rows })
+            }
+            _ => {
+                let what = format!(
+                    "a table of {rows} rows, {MAX_ROWS} at most: take a lower rate or a \
+                     shorter time"
+                );
+                Err(Error::new(ErrorKind::Limit, what))
+            }
+        }
+    }
+
+    /// When moment `row` is.
+    pub(super) fn time(&self, row: u32) -> i64 {
+        let after = u64::from(row).saturating_mul(self.period);
+        self.first.saturating_add_unsigned(after)
+    }
+
+    /// The first moment at `time` or after; the number of moments if there is none.
+    pub(super) fn row_from(&self, time: Timestamp) -> u32 {
+        let nanos = time.as_nanos();
+        if nanos <= self.first {
+            return 0;
+        }
+        let row = nanos.abs_diff(self.first).div_ceil(self.period);
+        u32::try_from(row).map_or(self.rows, |row| row.min(self.rows))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(start: i64, end: i64) -> TimeRange {
+        let [start, end] = [start, end].map(Timestamp::from_nanos);
+        TimeRange { start, end }
+    }
+
+    #[test]
+    fn moments_are_multiples_of_the_period_also_before_zero() {
+        let grid = Grid::new(range(-25, 31), TimeRange::ALL, 10).unwrap();
+        let times: Vec<i64> = (0..grid.rows).map(|row| grid.time(row)).collect();
+        assert_eq!(times, [-20, -10, 0, 10, 20, 30]);
+        let rows = [-30, -20, -19, -10, 0, 1, 30, 31]
+            .map(|nanos| grid.row_from(Timestamp::from_nanos(nanos)));
+        assert_eq!(rows, [0, 0, 1, 1, 2, 3, 5, 6]);
+    }
+
+    #[test]
+    fn the_end_of_a_range_is_outside() {
+        assert_eq!(Grid::new(range(0, 20), TimeRange::ALL, 10).unwrap().rows, 2);
+        assert_eq!(Grid::new(range(0, 21), range(1, 20), 10).unwrap().rows, 1);
+        assert_eq!(Grid::new(range(1, 9), TimeRange::ALL, 10).unwrap().rows, 0);
+        assert_eq!(Grid::new(TimeRange::EMPTY, TimeRange::ALL, 1).unwrap().rows, 0);
+    }
+
+    #[test]
+    fn more_rows_than_two_to_the_31_are_refused() {
+        let rows = 1_i64 << 31;
+        assert_eq!(
+            Grid::new(range(0, rows), TimeRange::ALL, 1).unwrap().rows,
+            1_u32 << 31
+        );
+        for end in [rows + 1, i64::MAX] {
+            let err = Grid::new(range(0, end), TimeRange::ALL, 1).unwrap_err();
+            assert_eq!(err.kind(), ErrorKind::Limit);
+        }
+        let all = Grid::new(TimeRange::ALL, TimeRange::ALL, u64::MAX).unwrap();
+        assert_eq!((all.rows, all.time(0)), (1, 0));
+    }
+
+    #[test]
+    fn a_period_of_nothing_is_refused() {
+        assert!(Grid::new(range(0, 1), TimeRange::ALL, 0).is_err());
+    }
+}

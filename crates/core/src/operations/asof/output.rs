@@ -1,0 +1,98 @@
+//! Making rows of the table.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, TimestampNanosecondArray, new_null_array};
+use arrow_schema::SchemaRef;
+
+use crate::{
+    error::Result,
+    log::Log,
+    model::time_base::TimeBase,
+    operations::asof::{
+        AsofJob, grid::Grid, into_error, limits::Limits, pending::Pending,
+        schema_on_log_clock, topic_rows::Lane,
+    },
+    sink::TableWriter,
+};
+
+/// Makes rows of the table, and writes them.
+pub(super) struct Output<'o> {
+    writer: &'o mut dyn TableWriter,
+    grid: Grid,
+    max_age_nanos: Option<u64>,
+    base: TimeBase,
+    /// The columns with their times on the log's clock, and on the table's.
+    schemas: [SchemaRef; 2],
+    /// A null for each column but the time.
+    nulls: Vec<ArrayRef>,
+    /// How many columns each topic has.
+    widths: Vec<usize>,
+    limits: Limits,
+}
+
+impl<'o> Output<'o> {
+    /// Writes the table that `job` wants of `log` to `writer`.
+    pub(super) fn new(
+        writer: &'o mut dyn TableWriter,
+        log: &dyn Log,
+        job: &AsofJob<'_>,
+        grid: Grid,
+        limits: Limits,
+    ) -> Result<Self> {
+        let (schema, widths) = schema_on_log_clock(log, job)?;
+        let fields = schema.fields().iter().skip(1);
+        let nulls = fields.map(|field| new_null_array(field.data_type(), 1)).collect();
+        let (max_age_nanos, base) = (job.max_age_nanos, job.base);
+        let schemas = [schema.clone(), base.schema(&schema)];
+        Ok(Self { writer, grid, max_age_nanos, base, schemas, nulls, widths, limits })
+    }
+
+    /// Writes the rows of the table before `ready`, all that they need being pending.
+    pub(super) fn write(&mut self, pending: &mut Pending, ready: u32) -> Result<()> {
+        if pending.done >= ready {
+            return Ok(());
+        }
+        let widest =
+            pending.lanes.iter().map(Lane::widest).fold(8, usize::saturating_add);
+        let rows = u32::try_from(self.limits.batch_bytes / widest).unwrap_or(u32::MAX);
+        let rows = rows.clamp(1, self.limits.batch_rows.max(1));
+        let mut from = vec![0; pending.lanes.len()];
+        let mut row = pending.done;
+        while row < ready {
+            let end = row.saturating_add(rows).min(ready);
+            let batch = self.batch(&pending.lanes, &mut from, row, end)?;
+            self.writer.write(&batch)?;
+            row = end;
+        }
+        pending.advance(ready)
+    }
+
+    /// Rows `row..end` of the table; `from` says where in each lane to begin looking.
+    fn batch(
+        &self,
+        lanes: &[Lane],
+        from: &mut [usize],
+        row: u32,
+        end: u32,
+    ) -> Result<RecordBatch> {
+        let times = (row..end).map(|row| self.grid.time(row));
+        let times = TimestampNanosecondArray::from_iter_values(times);
+        let mut columns: Vec<ArrayRef> = vec![Arc::new(times)];
+        let mut nulls = self.nulls.iter();
+        for ((lane, from), width) in lanes.iter().zip(from).zip(&self.widths) {
+            let place = |row| {
+                let (place, time) = lane.find(row, from)?;
+                let age = self.grid.time(row).abs_diff(time);
+                self.max_age_nanos.is_none_or(|max| age <= max).then_some(place)
+            };
+            let places: Vec<_> = (row..end).map(place).collect();
+            for (column, null) in nulls.by_ref().take(*width).enumerate() {
+                columns.push(lane.column(column, null, &places)?);
+            }
+        }
+        let [on_log_clock, told] = &self.schemas;
+        let batch = RecordBatch::try_new(on_log_clock.clone(), columns);
+        self.base.apply(batch.map_err(into_error)?, told)
+    }
+}

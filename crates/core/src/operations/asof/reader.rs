@@ -1,0 +1,140 @@
+//! Reading a part into what the table needs of it.
+
+use crate::{
+    error::Result,
+    log::{Columns, Decoder, Log},
+    model::{
+        manifest::{Part, Selection},
+        time::{TimeRange, Timestamp},
+        topic::TopicId,
+    },
+    operations::asof::{
+        AsofJob, AsofReport, grid::Grid, limits::Limits, pending::Pending,
+    },
+    record::block::{Block, TopicSort},
+};
+
+/// Reads parts; shared by all threads.
+pub(super) struct Reader<'r> {
+    pub(super) log: &'r dyn Log,
+    pub(super) job: &'r AsofJob<'r>,
+    /// The wanted topics, in the order of their numbers: one a lane.
+    pub(super) topics: Vec<TopicId>,
+    pub(super) selection: Selection,
+    pub(super) grid: Grid,
+    /// The times that can be right.
+    pub(super) known: TimeRange,
+    pub(super) limits: Limits,
+}
+
+impl Reader<'_> {
+    /// Reads `part` for rows `done..limit` of the table: all that is wanted of it, or,
+    /// where it `was_read` for earlier rows, what comes after those.
+    pub(super) fn read(
+        &self,
+        part: &Part,
+        was_read: bool,
+        (done, limit): (u32, u32),
+    ) -> Result<(Pending, AsofReport)> {
+        let mut pending = Pending::new(done, limit, self.topics.len());
+        let mut report = AsofReport::default();
+        let mut selection = self.selection.clone();
+        if was_read {
+            selection.time.start = selection.time.start.max(self.rest(done).start);
+        }
+        let mut decoders = Vec::new();
+        decoders.resize_with(self.topics.len(), || None);
+
+        let (mut block, mut sort) = (Block::default(), TopicSort::default());
+        let mut cursor = self.log.read(part, &selection)?;
+        let mut decoded = 0_usize;
+        while cursor.fill(&mut block)? {
+            report.read.damage.extend_from_slice(block.damage());
+            block.sort_by_topic(&mut sort);
+            for run in block.runs() {
+                let Ok(lane) = self.topics.binary_search(&run.topic()) else {
+                    continue;
+                };
+                let decoder = self.decoder(&mut decoders, lane)?;
+                decoder.append(run, &mut report.read.damage);
+                report.read.records += run.len() as u64;
+                if decoder.is_full() {
+                    decoded = self.limits.thin_bytes;
+                }
+            }
+            decoded = decoded.saturating_add(block.bytes().len());
+            if decoded >= self.limits.thin_bytes {
+                self.thin(part, &mut decoders, &mut pending, &mut report)?;
+                decoded = 0;
+            }
+        }
+        self.thin(part, &mut decoders, &mut pending, &mut report)?;
+        self.log.source().release(part.bytes.clone());
+        if !was_read {
+            (self.job.progress)(part.bytes.end.saturating_sub(part.bytes.start));
+        }
+        Ok((pending, report))
+    }
+
+    /// The times after the last of the `done` rows of the table.
+    pub(super) fn rest(&self, done: u32) -> TimeRange {
+        match done.checked_sub(1) {
+            None => TimeRange::ALL,
+            Some(last) => {
+                let start = self.grid.time(last).saturating_add(1);
+                let start = Timestamp::from_nanos(start);
+                TimeRange { start, ..TimeRange::ALL }
+            }
+        }
+    }
+
+    fn decoder<'d>(
+        &self,
+        decoders: &'d mut [Option<Box<dyn Decoder>>],
+        lane: usize,
+    ) -> Result<&'d mut Box<dyn Decoder>> {
+        let topic = self.topics[lane];
+        match &mut decoders[lane] {
+            Some(decoder) => Ok(decoder),
+            none => {
+                let columns = self.job.columns_of.get(&topic).cloned();
+                let columns = Columns {
+                    time: self.selection.time,
+                    ..columns.unwrap_or_default()
+                };
+                Ok(none.insert(self.log.decoder(topic, &columns)?))
+            }
+        }
+    }
+
+    /// Moves what is decoded to `pending`.
+    fn thin(
+        &self,
+        part: &Part,
+        decoders: &mut [Option<Box<dyn Decoder>>],
+        pending: &mut Pending,
+        report: &mut AsofReport,
+    ) -> Result<()> {
+        let Pending { done, limit, lanes } = pending;
+        let mut left_out = 0;
+        for (lane, decoder) in lanes.iter_mut().zip(decoders) {
+            let Some(decoder) = decoder.as_mut().filter(|d| d.rows() > 0) else {
+                continue;
+            };
+            let batch = decoder.take()?;
+            let mut known = 0;
+            lane.add(part.bytes.start, &batch, |time| {
+                if !self.known.contains(time) {
+                    return None;
+                }
+                known += 1;
+                // Never a row that is made, whatever the manifest said of the part.
+                let row = self.grid.row_from(time).max(*done);
+                (row < *limit).then_some(row)
+            })?;
+            left_out += batch.num_rows() as u64 - known;
+        }
+        report.left_out += left_out;
+        pending.shrink(self.limits.pending_bytes / self.limits.width.max(1))
+    }
+}

@@ -1,0 +1,165 @@
+//! Going through the log in the order of time.
+
+use rayon::prelude::*;
+
+use crate::{
+    error::Result,
+    log::Log,
+    model::{
+        manifest::{Part, Selection},
+        time::TimeRange,
+    },
+    operations::asof::{
+        AsofJob, AsofReport, grid::Grid, limits::Limits, output::Output,
+        pending::Pending, reader::Reader,
+    },
+    sink::TableWriter,
+};
+
+/// A part of the log, and whether it was read before.
+struct Planned {
+    part: Part,
+    was_read: bool,
+}
+
+/// One table, in the making.
+pub(super) struct Sweep<'s> {
+    reader: Reader<'s>,
+    output: Output<'s>,
+    /// In the order of the first times that they may hold.
+    plan: Vec<Planned>,
+    pending: Pending,
+    limits: Limits,
+    report: AsofReport,
+}
+
+/// The part of `known` in which the wanted topics tell something: before their first
+/// record and after their last there would be rows of nothing new.
+fn told(log: &dyn Log, job: &AsofJob<'_>, known: TimeRange) -> TimeRange {
+    let topics = job.columns_of.keys().map(|id| log.manifest().get(*id).ok()?.time);
+    let Some(times) = topics.collect::<Option<Vec<TimeRange>>>() else { return known };
+    let start = times.iter().map(|time| time.start.max(known.start)).min();
+    let end = times.iter().map(|time| time.end.min(known.end)).max();
+    match (start, end) {
+        (Some(start), Some(end)) => TimeRange { start, end },
+        _ => known,
+    }
+}
+
+impl<'s> Sweep<'s> {
+    pub(super) fn new(
+        log: &'s dyn Log,
+        job: &'s AsofJob<'s>,
+        writer: &'s mut dyn TableWriter,
+        limits: Limits,
+    ) -> Result<Self> {
+        let manifest = log.manifest();
+        let shown = manifest.time.unwrap_or(TimeRange::EMPTY);
+        // Values from before the start of logging are the last known ones in the first row.
+        let known = manifest.possible_times().unwrap_or(TimeRange::EMPTY);
+        let grid = Grid::new(told(log, job, shown), job.time, job.period_nanos)?;
+        let output = Output::new(writer, log, job, grid, limits)?;
+        let selection = Selection {
+            topics: job.columns_of.keys().copied().collect(),
+            time: job.heard(),
+        };
+        let plan = manifest.plan(&selection, limits.part_bytes);
+        let mut plan: Vec<Planned> =
+            plan.into_iter().map(|part| Planned { part, was_read: false }).collect();
+        plan.sort_by_key(|planned| planned.part.time.start);
+
+        let reader = Reader {
+            log,
+            job,
+            topics: job.columns_of.keys().copied().collect(),
+            selection,
+            grid,
+            known,
+            limits,
+        };
+        let pending = Pending::new(0, grid.rows, reader.topics.len());
+        let report = AsofReport { rows: u64::from(grid.rows), ..AsofReport::default() };
+        Ok(Self { reader, output, plan, pending, limits, report })
+    }
+
+    /// Makes the table.
+    pub(super) fn run(mut self) -> Result<AsofReport> {
+        let rows = self.reader.grid.rows;
+        loop {
+            self.pass()?;
+            if self.pending.done == rows {
+                self.report.read.damage.sort_by_key(|damage| damage.bytes.start);
+                return Ok(self.report);
+            }
+            self.pending.limit = rows;
+        }
+    }
+
+    /// Makes rows of the table, from one part to the next, until all are made or those
+    /// from some row on had to be put off.
+    fn pass(&mut self) -> Result<()> {
+        let rest = self.reader.rest(self.pending.done);
+        let is_needed =
+            |planned: &Planned| !planned.was_read || planned.part.time.overlaps(&rest);
+        let queue: Vec<usize> =
+            (0..self.plan.len()).filter(|i| is_needed(&self.plan[*i])).collect();
+        let mut queue = queue.as_slice();
+        loop {
+            let group = queue.iter().take(self.limits.width.max(1));
+            let (group, later) =
+                queue.split_at(group.take_while(|i| self.is_due(**i)).count());
+            if group.is_empty() {
+                break;
+            }
+            queue = later;
+            self.read(group)?;
+            let ready = match queue.first() {
+                Some(next) => self.row_from(*next).min(self.pending.limit),
+                None => self.pending.limit,
+            };
+            let is_much = ready.saturating_sub(self.pending.done)
+                >= self.limits.batch_rows
+                || self.pending.bytes() > self.limits.pending_bytes;
+            if is_much {
+                self.output.write(&mut self.pending, ready)?;
+            }
+            self.pending.shrink(self.limits.pending_bytes)?;
+        }
+        let ready = self.pending.limit;
+        self.output.write(&mut self.pending, ready)
+    }
+
+    /// The first row of the table that this part may change.
+    fn row_from(&self, planned: usize) -> u32 {
+        self.reader.grid.row_from(self.plan[planned].part.time.start)
+    }
+
+    /// Whether this part is to be read now, and not in a later pass.
+    fn is_due(&self, planned: usize) -> bool {
+        let Pending { limit, .. } = self.pending;
+        limit == self.reader.grid.rows || self.row_from(planned) < limit
+    }
+
+    /// Reads the parts of `group` side by side.
+    fn read(&mut self, group: &[usize]) -> Result<()> {
+        let Self { reader, plan, pending, report, .. } = self;
+        let rows = (pending.done, pending.limit);
+        let read = |index: &usize| {
+            let Planned { part, was_read } = &plan[*index];
+            reader.read(part, *was_read, rows)
+        };
+        let all: Vec<Result<_>> = group.par_iter().map(read).collect();
+        for (index, read) in group.iter().zip(all) {
+            let (found, told) = read?;
+            pending.absorb(found);
+            if !std::mem::replace(&mut plan[*index].was_read, true) {
+                report.left_out += told.left_out;
+                report.read.records += told.read.records;
+                for damage in told.read.damage {
+                    damage.add_to(&mut report.read.damage);
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,375 @@
+//! Tables of a toy log, worked out by hand or by the plainest of definitions.
+
+mod toy;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use arrow_array::{ArrowPrimitiveType, RecordBatch, cast::AsArray as _, types::*};
+
+use super::*;
+use crate::{
+    log::View,
+    model::{damage::DamageKind, labels::Labels},
+    operations::asof::tests::toy::{A, B, C, Row, Toy, a, b, range},
+};
+
+#[derive(Default)]
+struct Table(Vec<RecordBatch>);
+
+impl TableWriter for Table {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        assert!(batch.num_rows() > 0);
+        self.0.push(batch.clone());
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Table {
+    fn values<T: ArrowPrimitiveType>(&self, column: &str) -> Vec<Option<T::Native>> {
+        let arrays = self.0.iter().map(|batch| batch.column_by_name(column).unwrap());
+        arrays.flat_map(|array| array.as_primitive::<T>().iter()).collect()
+    }
+
+    fn times(&self) -> Vec<i64> {
+        let times = self.values::<TimestampNanosecondType>("timestamp");
+        times.into_iter().flatten().collect()
+    }
+
+    fn texts(&self, column: &str) -> Vec<Option<String>> {
+        let arrays = self.0.iter().map(|batch| batch.column_by_name(column).unwrap());
+        let texts = arrays.flat_map(|array| array.as_string::<i32>().iter());
+        texts.map(|text| text.map(str::to_owned)).collect()
+    }
+}
+
+fn job(topics: &[TopicId], period_nanos: u64) -> AsofJob<'static> {
+    let columns = |topic: &TopicId| (*topic, Columns::all(View::Flat));
+    AsofJob {
+        columns_of: topics.iter().map(columns).collect(),
+        time: TimeRange::ALL,
+        period_nanos,
+        base: TimeBase::default(),
+        max_age_nanos: None,
+        progress: &|_| {},
+    }
+}
+
+fn run(log: &Toy, job: &AsofJob<'_>) -> (Table, AsofReport) {
+    let mut table = Table::default();
+    let report = merge_asof(log, job, &mut table).unwrap();
+    assert_eq!(report.rows as usize, table.times().len());
+    (table, report)
+}
+
+fn run_within(log: &Toy, job: &AsofJob<'_>, limits: Limits) -> (Table, AsofReport) {
+    let mut table = Table::default();
+    let report = Sweep::new(log, job, &mut table, limits).unwrap().run().unwrap();
+    (table, report)
+}
+
+/// Limits that a few records reach.
+const TINY: Limits = Limits {
+    part_bytes: 0,
+    width: 1,
+    thin_bytes: 1,
+    pending_bytes: 1,
+    batch_rows: 3,
+    batch_bytes: usize::MAX,
+};
+
+#[test]
+fn each_column_holds_what_its_topic_last_said() {
+    let rows = [
+        a(5, 1),
+        a(10, 2),
+        a(10, 3),
+        b(12, 7, b"hi"),
+        a(25, 4),
+        a(30, 5),
+        b(40, 8, b"yo"),
+    ];
+    let log = Toy::new(&rows, 2, Some(range(5, 41)));
+    let (table, report) = run(&log, &job(&[A, B], 10));
+
+    let schema = table.0[0].schema();
+    let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+    assert_eq!(names, ["timestamp", "a.value", "b.1.x", "b.1.tag"]);
+    assert!(schema.fields().iter().all(|field| field.is_nullable()));
+    assert_eq!(table.times(), [10, 20, 30, 40]);
+    assert_eq!(table.values::<Int32Type>("a.value"), [3, 3, 5, 5].map(Some));
+    assert_eq!(table.values::<Int16Type>("b.1.x"), [None, Some(7), Some(7), Some(8)]);
+    let tags = [None, Some("hi"), Some("hi"), Some("yo")];
+    assert_eq!(table.texts("b.1.tag"), tags.map(|tag| tag.map(str::to_owned)));
+    assert_eq!((report.read.records, report.rows, report.left_out), (7, 4, 0));
+}
+
+#[test]
+fn rows_out_of_order_are_put_in_order() {
+    for per_part in [1, 2, 5] {
+        let rows = [a(30, 3), a(10, 1), a(20, 2), a(20, 9), a(11, 8)];
+        let log = Toy::new(&rows, per_part, Some(range(10, 31)));
+        let (table, _) = run(&log, &job(&[A], 10));
+        assert_eq!(table.values::<Int32Type>("a.value"), [1, 9, 3].map(Some));
+    }
+}
+
+#[test]
+fn of_equal_times_the_last_in_the_file_holds_whichever_part_is_read_first() {
+    let rows = [a(20, 1), a(15, 0), a(5, 7), a(20, 2)];
+    let log = Toy::new(&rows, 2, Some(range(5, 21)));
+    let (table, _) = run(&log, &job(&[A], 10));
+    assert_eq!(table.values::<Int32Type>("a.value"), [7, 2].map(Some));
+
+    let rows = [a(5, 7), a(20, 2), a(20, 1), a(15, 0)];
+    let log = Toy::new(&rows, 2, Some(range(5, 21)));
+    let (table, _) = run(&log, &job(&[A], 10));
+    assert_eq!(table.values::<Int32Type>("a.value"), [7, 1].map(Some));
+}
+
+#[test]
+fn a_value_is_carried_to_the_end_however_far_that_is() {
+    let mut rows = vec![a(0, 42)];
+    rows.extend((0..1000).map(|time| b(time, time as i16, b"ok")));
+    let log = Toy::new(&rows, 10, Some(range(0, 1000)));
+    for limits in [Limits::default(), TINY] {
+        let (table, _) = run_within(&log, &job(&[A, B], 7), limits);
+        assert_eq!(table.values::<Int32Type>("a.value"), vec![Some(42); 143]);
+        let x: Vec<_> = (0..143).map(|row| Some(row * 7)).collect();
+        assert_eq!(table.values::<Int16Type>("b.1.x"), x);
+    }
+}
+
+#[test]
+fn a_value_that_is_too_old_is_null() {
+    let rows = [a(10, 1), a(35, 2), b(60, 0, b"__")];
+    let log = Toy::new(&rows, 1, Some(range(10, 61)));
+    let job = AsofJob { max_age_nanos: Some(15), ..job(&[A], 10) };
+    let (table, _) = run(&log, &job);
+    // At 10, 20 and 30 the value is 0, 10 and 20 old; at 40, 50 and 60: 5, 15 and 25.
+    let values = [Some(1), Some(1), None, Some(2), Some(2), None];
+    assert_eq!(table.values::<Int32Type>("a.value"), values);
+}
+
+#[test]
+fn times_that_cannot_be_right_are_left_out_and_counted() {
+    let rows =
+        [a(-5, 1), a(20, 2), a(1 << 60, 3), a(i64::MAX, 4), a(30, 5), a(i64::MIN, 6)];
+    let log = Toy::new(&rows, 2, Some(range(10, 31)));
+    for limits in [Limits::default(), TINY] {
+        let (table, report) = run_within(&log, &job(&[A], 10), limits);
+        assert_eq!(table.times(), [10, 20, 30]);
+        assert_eq!(table.values::<Int32Type>("a.value"), [None, Some(2), Some(5)]);
+        assert_eq!((report.read.records, report.left_out), (6, 4));
+    }
+}
+
+#[test]
+fn a_log_without_any_time_that_can_be_right_gives_no_rows() {
+    let log = Toy::new(&[a(1, 1), a(2, 2)], 1, None);
+    let (table, report) = run(&log, &job(&[A], 1));
+    assert!(table.0.is_empty());
+    assert_eq!((report.rows, report.left_out), (0, 2));
+}
+
+#[test]
+fn a_shorter_range_has_the_same_moments_and_knows_what_was_said_before_it() {
+    let rows = [a(0, 1), b(0, 1, b"__"), a(24, 2), a(55, 3)];
+    let log = Toy::new(&rows, 1, Some(range(0, 56)));
+    let job = AsofJob { time: range(15, 50), ..job(&[A, B], 10) };
+    let (table, report) = run(&log, &job);
+    assert_eq!(table.times(), [20, 30, 40]);
+    assert_eq!(table.values::<Int32Type>("a.value"), [Some(1), Some(2), Some(2)]);
+    assert_eq!(table.values::<Int16Type>("b.1.x"), [Some(1); 3]);
+    assert_eq!(report.read.records, 3);
+    // What would be too old is not read.
+    let (table, report) = run(&log, &AsofJob { max_age_nanos: Some(10), ..job });
+    assert_eq!(table.values::<Int32Type>("a.value"), [None, Some(2), None]);
+    assert_eq!(report.read.records, 1);
+}
+
+#[test]
+fn the_time_base_moves_the_times_that_are_told() {
+    let log = Toy::new(&[a(0, 1), a(10, 2)], 1, Some(range(0, 11)));
+    let base = TimeBase { offset_nanos: 1_000, is_utc: true };
+    let job = AsofJob { base, ..job(&[A], 10) };
+    let (table, _) = run(&log, &job);
+    assert_eq!(table.times(), [1_000, 1_010]);
+    let schema = asof_schema(&log, &job).unwrap();
+    assert_eq!(table.0[0].schema(), schema);
+    assert!(schema.field(0).data_type().to_string().contains("UTC"));
+}
+
+#[test]
+fn names_of_values_stay_with_them() {
+    let mut labels = Labels::default();
+    labels.insert("a", "value", 1, "ONE".into());
+    labels.insert("a", "value", 2, "TWO".into());
+    let labels = Some(Arc::new(labels));
+    let rows = [b(0, 0, b"__"), a(10, 2), a(20, 7), a(30, 1), a(40, 2)];
+    let log = Toy::new(&rows, 1, Some(range(0, 41)));
+    let mut job = job(&[A], 10);
+    job.columns_of.insert(A, Columns { labels, ..Columns::all(View::Flat) });
+    for limits in [Limits::default(), TINY] {
+        let (table, _) = run_within(&log, &job, limits);
+        let mut names = Vec::new();
+        for batch in &table.0 {
+            let column = batch.column_by_name("a.value_label").unwrap();
+            let column = column.as_dictionary::<Int32Type>();
+            let texts = column.downcast_dict::<arrow_array::StringArray>().unwrap();
+            names.extend(texts.into_iter().map(|name| name.map(str::to_owned)));
+        }
+        let want = [None, Some("TWO"), None, Some("ONE"), Some("TWO")];
+        assert_eq!(names, want.map(|name| name.map(str::to_owned)));
+    }
+}
+
+#[test]
+fn a_table_of_nothing_is_refused() {
+    let log = Toy::new(&[a(0, 1)], 1, Some(range(0, 1)));
+    let mut table = Table::default();
+    let only_time = Columns { only: Some(vec![0]), ..Columns::all(View::Flat) };
+    let mut only_time_of_a = job(&[], 1);
+    only_time_of_a.columns_of.insert(A, only_time);
+    for job in [job(&[], 1), only_time_of_a, job(&[TopicId(u32::MAX)], 1)] {
+        let err = merge_asof(&log, &job, &mut table).unwrap_err();
+        assert_eq!(err.kind(), ErrorKind::NoSuch);
+        assert_eq!(asof_schema(&log, &job).unwrap_err().kind(), ErrorKind::NoSuch);
+    }
+}
+
+#[test]
+fn damage_and_progress_are_told_once_though_parts_are_read_twice() {
+    let mut rows = Vec::new();
+    for time in 0..40 {
+        rows.push(a(time * 10, time as i32));
+        rows.push((C, time * 10, [0; 4]));
+        rows.push(a(0, -1)); // so that every part may hold the first moment
+    }
+    rows.push((TopicId(99), 0, [0; 4]));
+    rows.push(a(0, -1));
+    let log = Toy::new(&rows, 12, Some(range(0, 391)));
+    let told = AtomicU64::new(0);
+    let add = |bytes| {
+        told.fetch_add(bytes, Ordering::Relaxed);
+    };
+    let job = AsofJob { progress: &add, ..job(&[A, C], 10) };
+    let (table, report) = run_within(&log, &job, TINY);
+    let want: Vec<_> = (0..40).map(|i| Some(if i == 0 { -1 } else { i })).collect();
+    assert_eq!(table.values::<Int32Type>("a.value"), want);
+    assert_eq!(table.values::<UInt8Type>("c.wide[4]"), [None; 40]);
+
+    let parts = log.manifest().parts.len();
+    assert!(log.reads.load(Ordering::Relaxed) > 2 * parts, "parts are read again");
+    assert_eq!(told.load(Ordering::Relaxed), log.manifest().bytes);
+    assert_eq!(report.read.records, 121);
+    let damage: Vec<_> =
+        report.read.damage.iter().map(|d| (d.kind, d.records)).collect();
+    let want = [(DamageKind::Undecodable, 40), (DamageKind::Garbled, 0)];
+    assert_eq!(damage, want);
+}
+
+#[test]
+fn parts_in_the_order_of_time_are_read_once() {
+    let rows: Vec<Row> = (0..400).map(|time| a(time, time as i32)).collect();
+    let log = Toy::new(&rows, 10, Some(range(0, 400)));
+    let limits = Limits { pending_bytes: 2048, ..TINY };
+    let (table, _) = run_within(&log, &job(&[A], 1), limits);
+    assert_eq!(table.times().len(), 400);
+    assert_eq!(log.reads.load(Ordering::Relaxed), 40);
+}
+
+#[test]
+fn wide_rows_are_written_a_few_at_a_time() {
+    let rows: Vec<Row> = (0..100).map(|time| b(time, 0, b"ok")).collect();
+    let log = Toy::new(&rows, 100, Some(range(0, 100)));
+    // 8 bytes of time, 2 of x, 4 + 2 of text: three rows are 48.
+    let limits = Limits { batch_bytes: 50, ..Limits::default() };
+    let (table, _) = run_within(&log, &job(&[B], 1), limits);
+    assert!(table.0.iter().all(|batch| batch.num_rows() <= 3));
+    assert_eq!(table.times().len(), 100);
+}
+
+/// What the table has to be: for each moment, all rows are looked at.
+fn plainly(rows: &[Row], topic: TopicId, times: &[i64], job: &AsofJob<'_>) -> Vec<i64> {
+    let value = |time: &i64| {
+        let wanted =
+            rows.iter().enumerate().filter(|(_, row)| row.0 == topic && row.1 <= *time);
+        let last = wanted.max_by_key(|(index, row)| (row.1, *index));
+        let young = last.filter(|(_, row)| {
+            job.max_age_nanos.is_none_or(|age| row.1.abs_diff(*time) <= age)
+        });
+        young.map_or(-1, |(_, row)| i64::from(u16::from_le_bytes([row.2[0], row.2[1]])))
+    };
+    times.iter().map(value).collect()
+}
+
+#[test]
+fn how_much_is_in_memory_shows_nowhere() {
+    let mut state = 7_u64;
+    let mut random = |below: u64| {
+        state =
+            state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) % below
+    };
+    for round in 0..150 {
+        let (count, jitter) = (1 + random(120), 1 + random(400));
+        let mut rows = Vec::new();
+        for index in 0..count {
+            let time = (index * random(12) + random(jitter)) as i64;
+            match random(3) {
+                0 => rows.push(a(time, index as i32)),
+                _ => rows.push(b(time, index as i16, b"ab")),
+            }
+        }
+        let first = rows.iter().map(|row| row.1).min().unwrap();
+        let last = rows.iter().map(|row| row.1).max().unwrap();
+        let log = Toy::new(&rows, 1 + random(9) as usize, Some(range(first, last + 1)));
+        let period = 1 + random(40);
+        let mut job = job(&[A, B], period);
+        if round % 3 == 0 {
+            job.max_age_nanos = Some(random(100));
+        }
+        if round % 4 == 0 {
+            job.time = range(random(200) as i64, 200 + random(500) as i64);
+        }
+        for limits in [
+            Limits::default(),
+            TINY,
+            Limits { pending_bytes: 900, width: 3, ..TINY },
+            Limits { pending_bytes: 5000, part_bytes: 100, width: 2, ..TINY },
+            Limits { pending_bytes: usize::MAX, batch_rows: 1, ..TINY },
+        ] {
+            let (table, report) = run_within(&log, &job, limits);
+            let times = table.times();
+            let start = first.max(job.time.start.as_nanos());
+            let end = (last + 1).min(job.time.end.as_nanos());
+            let moments = (start..end).filter(|time| time % period as i64 == 0);
+            assert!(moments.eq(times.iter().copied()), "round {round}");
+            let told = |values: Vec<Option<i64>>| -> Vec<i64> {
+                values.into_iter().map(|value| value.unwrap_or(-1)).collect()
+            };
+            let of_a = table.values::<Int32Type>("a.value");
+            let of_a = told(of_a.into_iter().map(|v| v.map(i64::from)).collect());
+            assert_eq!(of_a, plainly(&rows, A, &times, &job), "round {round}");
+            let of_b = table.values::<Int16Type>("b.1.x");
+            let of_b = told(of_b.into_iter().map(|v| v.map(i64::from)).collect());
+            assert_eq!(of_b, plainly(&rows, B, &times, &job), "round {round}");
+            let wanted = rows.iter().filter(|row| {
+                let age = job.max_age_nanos.map(|age| age as i64);
+                let start = age.map_or(i64::MIN, |age| {
+                    job.time.start.as_nanos().saturating_sub(age)
+                });
+                start <= row.1 && row.1 < job.time.end.as_nanos()
+            });
+            assert_eq!(report.read.records as usize, wanted.count());
+            assert_eq!(report.left_out, 0);
+        }
+    }
+}

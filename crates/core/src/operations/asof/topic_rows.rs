@@ -1,0 +1,204 @@
+//! The rows of one topic that the table still needs.
+
+use arrow_array::{
+    Array, ArrayRef, RecordBatch, UInt32Array, cast::AsArray as _,
+    types::TimestampNanosecondType,
+};
+use arrow_schema::DataType;
+use arrow_select::{interleave::interleave, take::take};
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    model::time::Timestamp,
+    operations::asof::into_error,
+};
+
+/// Where a value is: in which chunk, and in which of its rows.
+pub(super) type Place = (usize, usize);
+
+/// A row of the topic.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    /// Nanoseconds on the log's clock.
+    pub(super) time: i64,
+    /// The first row of the table that it is for.
+    pub(super) row: u32,
+    /// Of rows at one time, the one of the part furthest in the file holds.
+    order: u64,
+    place: Place,
+}
+
+/// Rows of one topic: in the order of time, and each for another row of the table.
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    rows: Vec<Row>,
+    /// The columns, without the time, of these rows, and of some that are given up.
+    chunks: Vec<Vec<ArrayRef>>,
+    bytes: usize,
+}
+
+impl Lane {
+    /// Adds the rows of `batch`, read of the part that begins at byte `order`;
+    /// `row_from` says for which row of the table a time is, or that it is for none.
+    pub(super) fn add(
+        &mut self,
+        order: u64,
+        batch: &RecordBatch,
+        mut row_from: impl FnMut(Timestamp) -> Option<u32>,
+    ) -> Result<()> {
+        let mut rows = Vec::new();
+        for (index, time) in times(batch)?.enumerate() {
+            let row = time.and_then(|time| Some((time, row_from(time)?)));
+            if let Some((time, row)) = row {
+                rows.push(Row { time: time.as_nanos(), row, order, place: (0, index) });
+            }
+        }
+        thin(&mut rows);
+        let indices: UInt32Array = rows.iter().map(|row| row.place.1 as u32).collect();
+        let columns = batch.columns().iter().skip(1);
+        let chunk = columns.map(|column| take(column, &indices, None));
+        let chunk = chunk.collect::<Result<Vec<_>, _>>().map_err(into_error)?;
+        rows.iter_mut().enumerate().for_each(|(index, row)| row.place.1 = index);
+        self.absorb(Self { rows, bytes: bytes(&chunk), chunks: vec![chunk] });
+        Ok(())
+    }
+
+    /// Adds the rows of `other`; of those at one time and in one part, `other`'s are
+    /// the later ones.
+    pub(super) fn absorb(&mut self, other: Self) {
+        let Some(first) = other.rows.first() else { return };
+        let is_behind = self.rows.last().is_none_or(|last| last.row < first.row);
+        let before = self.chunks.len();
+        self.rows.extend(other.rows.into_iter().map(|mut row| {
+            row.place.0 += before;
+            row
+        }));
+        self.chunks.extend(other.chunks);
+        self.bytes += other.bytes;
+        if !is_behind {
+            thin(&mut self.rows);
+        }
+    }
+
+    /// The rows.
+    pub(super) fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// About how many bytes of memory it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes + self.rows.capacity() * size_of::<Row>()
+    }
+
+    /// The place of the last row for `row` of the table or an earlier one, the rows
+    /// before `from` being passed over; `from` becomes its index.
+    pub(super) fn find(&self, row: u32, from: &mut usize) -> Option<(Place, i64)> {
+        while self.rows.get(*from + 1).is_some_and(|next| next.row <= row) {
+            *from += 1;
+        }
+        let found = self.rows.get(*from).filter(|found| found.row <= row)?;
+        Some((found.place, found.time))
+    }
+
+    /// Column number `column`, the time not counted, of the rows at `places`, in which
+    /// `None` gives what the one row of `null` has.
+    pub(super) fn column(
+        &self,
+        column: usize,
+        null: &ArrayRef,
+        places: &[Option<Place>],
+    ) -> Result<ArrayRef> {
+        let mut arrays: Vec<&dyn Array> = vec![&**null];
+        arrays
+            .extend(self.chunks.iter().filter_map(|chunk| Some(&**chunk.get(column)?)));
+        let place = |place: &Option<Place>| place.map_or((0, 0), |(c, i)| (c + 1, i));
+        let places: Vec<Place> = places.iter().map(place).collect();
+        interleave(&arrays, &places).map_err(into_error)
+    }
+
+    /// How many bytes a row of the table may take for the values of this lane.
+    pub(super) fn widest(&self) -> usize {
+        let width = |chunk: &Vec<ArrayRef>| chunk.iter().map(widest).sum();
+        self.chunks.iter().map(width).max().unwrap_or(0)
+    }
+
+    /// Gives up the rows for rows of the table before `done`, but for the last, which
+    /// goes on to hold.
+    pub(super) fn forget_before(&mut self, done: u32) -> Result<()> {
+        let past = self.rows.partition_point(|row| row.row < done);
+        self.rows.drain(..past.saturating_sub(1));
+        if let Some(first) = self.rows.first_mut().filter(|_| past > 0) {
+            first.row = done;
+        }
+        thin(&mut self.rows);
+        self.compact()
+    }
+
+    /// Gives up the rows for rows of the table from `limit` on.
+    pub(super) fn forget_from(&mut self, limit: u32) {
+        let kept = self.rows.partition_point(|row| row.row < limit);
+        self.rows.truncate(kept);
+    }
+
+    /// Frees the memory of the rows that are given up.
+    pub(super) fn compact(&mut self) -> Result<()> {
+        if self.rows.is_empty() {
+            *self = Self::default();
+            return Ok(());
+        }
+        let places: Vec<Place> = self.rows.iter().map(|row| row.place).collect();
+        let width = self.chunks.first().map_or(0, Vec::len);
+        let mut whole = Vec::with_capacity(width);
+        for column in 0..width {
+            let arrays: Vec<&dyn Array> =
+                self.chunks.iter().filter_map(|c| Some(&**c.get(column)?)).collect();
+            whole.push(interleave(&arrays, &places).map_err(into_error)?);
+        }
+        self.rows.iter_mut().enumerate().for_each(|(i, row)| row.place = (0, i));
+        self.rows.shrink_to_fit();
+        self.bytes = bytes(&whole);
+        self.chunks = vec![whole];
+        Ok(())
+    }
+}
+
+/// Puts `rows` in the order of time, and keeps the last of those for one row.
+fn thin(rows: &mut Vec<Row>) {
+    rows.sort_by_key(|row| (row.time, row.order));
+    rows.dedup_by(|next, kept| {
+        let is_same = next.row == kept.row;
+        if is_same {
+            *kept = *next;
+        }
+        is_same
+    });
+}
+
+/// The times of the rows of `batch`; nothing for one that cannot be told.
+fn times(batch: &RecordBatch) -> Result<impl Iterator<Item = Option<Timestamp>> + '_> {
+    let first = batch.columns().first();
+    let times = first.and_then(|t| t.as_primitive_opt::<TimestampNanosecondType>());
+    let times = times.ok_or_else(|| {
+        Error::new(ErrorKind::Malformed, "a table whose first column is no time")
+    })?;
+    Ok(times.iter().map(|time| time.map(Timestamp::from_nanos)))
+}
+
+fn bytes(columns: &[ArrayRef]) -> usize {
+    columns.iter().map(|column| column.get_array_memory_size()).sum()
+}
+
+/// How many bytes the longest value of `array` is, or more.
+fn widest(array: &ArrayRef) -> usize {
+    match array.data_type() {
+        DataType::Boolean => 1,
+        DataType::Utf8 => {
+            let lengths = array.as_string::<i32>().offsets().lengths();
+            size_of::<i32>() + lengths.max().unwrap_or(0)
+        }
+        DataType::Dictionary(key, _) => key.primitive_width().unwrap_or(8),
+        other => {
+            other.primitive_width().unwrap_or_else(|| array.get_array_memory_size())
+        }
+    }
+}

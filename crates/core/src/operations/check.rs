@@ -1,0 +1,175 @@
+//! Looking for everything that is wrong with a log, whatever its format.
+//!
+//! One pass over the records shows what can be seen without knowing the format: damage,
+//! payloads that cannot be decoded, times that run back, records that are there twice,
+//! topics that fall silent, counts that are not true. What only the format knows, its
+//! [`Log::check`] adds.
+
+mod counts;
+mod damage;
+mod duplicates;
+mod inspected_log;
+mod order;
+mod period;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::HashMap, sync::Arc};
+
+use crate::{
+    error::Result,
+    log::Log,
+    model::{
+        finding::{Code, Findings, REMARK},
+        manifest::{Part, Selection},
+        time::{TimeRange, Timestamp},
+        topic::TopicSet,
+    },
+    operations::{
+        check::{
+            counts::Counts, damage::Found, duplicates::Twins, inspected_log::Inspected,
+            order::Order, period::Periods,
+        },
+        read_ahead::ReadAhead,
+        trial_decode::{Outcome, Summing, Trials},
+    },
+    record::block::{Block, TopicSort},
+};
+
+/// The codes of what is found in logs of all formats.
+pub const CODES: &[&Code] = &[
+    &damage::TRUNCATED,
+    &damage::GARBLED,
+    &damage::UNKNOWN_TOPIC,
+    &damage::UNDECODABLE,
+    &damage::OVER_LIMIT,
+    &damage::DOUBTFUL,
+    &damage::INDEX,
+    &damage::LATIN1,
+    &damage::MISFIT,
+    &damage::NO_COLUMN,
+    &damage::SURPLUS,
+    &counts::RECORDS,
+    &counts::OUTSIDE,
+    &counts::OVERLAP,
+    &order::BACK,
+    &order::MIXED,
+    &period::GAP,
+    &duplicates::TWIN,
+    &REMARK,
+];
+
+/// Looks for everything that is wrong with `log`, or odd. `progress` is told, as it
+/// goes, how many more bytes are done.
+///
+/// Parts are unpacked on all processors, once each, as [`ReadAhead`] does it, and their
+/// records are decoded on all processors. What depends on the records before is found by
+/// the caller.
+///
+/// # Errors
+/// Whatever ends the reading; damage does not.
+pub fn check(log: &dyn Log, progress: &dyn Fn(u64)) -> Result<Findings> {
+    let mut findings = Findings::default();
+    let inspection = log.inspect(&mut findings)?;
+    let inspected = Inspected { log, inspection: inspection.as_deref() };
+    let summing = Summing {
+        topics: Arc::new(log.manifest().logged_topics()),
+        sum: duplicates::sum,
+    };
+    let trials = Trials::new(&inspected, Some(summing));
+    let selection = Selection::default();
+    let plan = log.manifest().plan(&selection, 0);
+    // A part may say more times than those that its records have by themselves.
+    let starts = log.manifest().parts.iter().map(|part| part.bytes.start);
+    let times: HashMap<u64, TimeRange> = starts.zip(log.part_times()).collect();
+    let mut ahead = ReadAhead::new(&trials, plan.clone(), selection);
+    let mut pass = Pass::new(log);
+    for mut part in plan {
+        part.time = times.get(&part.bytes.start).copied().unwrap_or(part.time);
+        pass.part(&part, &trials, &mut ahead)?;
+        progress(part.bytes.end - part.bytes.start);
+    }
+    drop(ahead);
+    inspection.map_or(Ok(()), |inspection| inspection.finish(&mut findings))?;
+    pass.finish(&mut findings);
+    Ok(findings)
+}
+
+/// What goes from part to part.
+struct Pass<'l> {
+    log: &'l dyn Log,
+    /// The topics that are no others' records once more: of those only whether they can be
+    /// made is of interest.
+    logged: TopicSet,
+    damage: Found,
+    order: Order,
+    twins: Twins,
+    periods: Periods,
+    counts: Counts,
+    block: Block,
+    sort: TopicSort,
+}
+
+impl<'l> Pass<'l> {
+    fn new(log: &'l dyn Log) -> Self {
+        let manifest = log.manifest();
+        let topic_count = manifest.topics.len();
+        let start = manifest.time.map_or(Timestamp::MIN, |time| time.start);
+        Self {
+            log,
+            logged: manifest.logged_topics(),
+            damage: Found::default(),
+            order: Order::new(topic_count),
+            twins: Twins::new(topic_count),
+            periods: Periods::new(topic_count, start),
+            counts: Counts::new(topic_count),
+            block: Block::default(),
+            sort: TopicSort::default(),
+        }
+    }
+
+    /// Takes the next part, which is `part`.
+    fn part(
+        &mut self,
+        part: &Part,
+        trials: &Trials<'_>,
+        ahead: &mut ReadAhead<'_>,
+    ) -> Result<()> {
+        let mut block = std::mem::take(&mut self.block);
+        self.counts.enter();
+        let mut more = ahead.fill_part(&mut block)?;
+        let outcomes = trials.next_part();
+        while more {
+            let Outcome { sums, decoded } = outcomes.next(&block);
+            self.damage.extend(block.damage());
+            let records = block.heads().filter(|r| self.logged.contains(r.topic));
+            for (record, sum) in records.zip(sums) {
+                // Those are old by design, and counted by the format.
+                if !self.log.manifest().is_before_start(record.time) {
+                    self.order.record(&record);
+                }
+                self.twins.record(&record, sum);
+                self.periods.record(&record);
+                self.counts.record(part, &record);
+            }
+            let damage = match decoded {
+                Some(decoded) => decoded?,
+                None => trials.decode(&block, &mut self.sort)?,
+            };
+            self.damage.extend(&damage);
+            more = ahead.fill_part(&mut block)?;
+        }
+        self.block = block;
+        Ok(())
+    }
+
+    fn finish(self, findings: &mut Findings) {
+        let manifest = self.log.manifest();
+        self.counts.tell(manifest, &self.damage, findings);
+        self.damage.tell(manifest, findings);
+        self.order.tell(findings);
+        self.twins.tell(findings);
+        self.periods.tell(findings);
+        counts::overlaps(self.log, findings);
+    }
+}

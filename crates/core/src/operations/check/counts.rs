@@ -1,0 +1,122 @@
+//! What the log says that it holds, against what it holds.
+
+use crate::{
+    log::Log,
+    model::{
+        finding::{Code, Finding, Findings, Severity},
+        manifest::{Manifest, Part},
+        time::TimeRange,
+        topic::{TopicId, TopicOrigin},
+    },
+    operations::check::damage::Found,
+    record::block::Head,
+};
+
+pub(super) static RECORDS: Code = Code {
+    name: "count.records",
+    severity: Severity::Error,
+    meaning: "a topic has more records than the log says, or fewer",
+};
+pub(super) static OUTSIDE: Code = Code {
+    name: "part.outside",
+    severity: Severity::Error,
+    meaning: "a part holds records of topics or times that the log does not say it \
+              holds: who asks for these does not get them",
+};
+pub(super) static OVERLAP: Code = Code {
+    name: "part.overlap",
+    severity: Severity::Note,
+    meaning: "a part begins before the one before it ends: reading in the order of time \
+              needs both at once",
+};
+
+/// Counts the records of each topic.
+pub(super) struct Counts {
+    records: Vec<u64>,
+    /// Of the part that is being read: how many it should not hold, and when.
+    outside: u64,
+    found: Vec<Finding>,
+}
+
+impl Counts {
+    pub(super) fn new(topics: usize) -> Self {
+        Self { records: vec![0; topics], outside: 0, found: Vec::new() }
+    }
+
+    /// The next records are of another part.
+    pub(super) fn enter(&mut self) {
+        self.outside = 0;
+    }
+
+    #[inline]
+    pub(super) fn record(&mut self, part: &Part, record: &Head) {
+        if let Some(records) = self.records.get_mut(record.topic.index()) {
+            *records += 1;
+        }
+        if !part.topics.contains(record.topic) || !part.time.contains(record.time) {
+            self.outside(part, record);
+        }
+    }
+
+    #[cold]
+    fn outside(&mut self, part: &Part, record: &Head) {
+        let time = TimeRange::from_timestamp(record.time);
+        self.outside += 1;
+        match self.found.last_mut().filter(|_| self.outside > 1) {
+            Some(found) => {
+                found.count += 1;
+                found.time = found.time.map(|all| all.cover(&time));
+            }
+            None => {
+                let text = "a part holds records that the log does not say it holds";
+                let finding = Finding::new(&OUTSIDE, text).at(part.bytes.clone());
+                self.found.push(finding.during(time));
+            }
+        }
+    }
+
+    pub(super) fn tell(
+        self,
+        manifest: &Manifest,
+        damage: &Found,
+        findings: &mut Findings,
+    ) {
+        let topics = manifest.topics();
+        let logged = topics.filter(|(_, t)| t.origin != TopicOrigin::Derived);
+        for (id, topic) in logged {
+            let Some(told) = topic.records else { continue };
+            let read = self.records.get(id.index()).copied().unwrap_or(0);
+            if let Some(text) = differ(told, read, id, damage) {
+                findings.add(Finding::new(&RECORDS, text).of(id));
+            }
+        }
+        self.found.into_iter().for_each(|finding| findings.add(finding));
+    }
+}
+
+/// How what is told and what was read differ, beyond what damage explains.
+fn differ(told: u64, read: u64, id: TopicId, damage: &Found) -> Option<String> {
+    let most = read.saturating_add(damage.lost(id));
+    let is_explained =
+        (read..=most).contains(&told) || told > most && damage.is_uncounted();
+    (!is_explained).then(|| format!("the log says {told} records, and has {read}"))
+}
+
+/// Parts that begin before the one before them ends.
+pub(super) fn overlaps(log: &dyn Log, findings: &mut Findings) {
+    let parts = log.manifest().parts.iter().zip(log.part_times());
+    let known = parts.filter(|(_, time)| *time != TimeRange::ALL && !time.is_empty());
+    let mut before: Option<TimeRange> = None;
+    for (part, time) in known {
+        let end = before.map_or(time.start, |before| before.end);
+        let over = TimeRange { start: time.start, end: end.min(time.end) };
+        // Some logs are a little out of order everywhere, which is no overlap.
+        let shorter = before.map_or(0, |b| b.span_nanos().min(time.span_nanos()));
+        if over.start < over.end && over.span_nanos() > shorter / 4 {
+            let text = "a part begins before the one before it ends";
+            let finding = Finding::new(&OVERLAP, text).at(part.bytes.clone());
+            findings.add(finding.during(over));
+        }
+        before = Some(time);
+    }
+}

@@ -1,0 +1,193 @@
+//! Damage as findings, each told once.
+
+mod tally;
+
+use std::{collections::HashMap, ops::Range};
+
+use crate::{
+    model::{
+        damage::{Damage, DamageKind},
+        finding::{Code, Findings, Severity},
+        manifest::Manifest,
+        topic::TopicId,
+    },
+    operations::check::damage::tally::Tally,
+};
+
+pub(super) static TRUNCATED: Code = Code {
+    name: "damage.truncated",
+    severity: Severity::Error,
+    meaning: "the file, or a section of it, ends in the middle of a record",
+};
+pub(super) static GARBLED: Code = Code {
+    name: "damage.garbled",
+    severity: Severity::Error,
+    meaning: "bytes that are no record, and were stepped over",
+};
+pub(super) static UNKNOWN_TOPIC: Code = Code {
+    name: "damage.unknown_topic",
+    severity: Severity::Error,
+    meaning: "records of a topic that the file had not declared by then",
+};
+pub(super) static UNDECODABLE: Code = Code {
+    name: "damage.undecodable",
+    severity: Severity::Error,
+    meaning: "records that are whole, and not as their topic's definition says",
+};
+pub(super) static OVER_LIMIT: Code = Code {
+    name: "damage.over_limit",
+    severity: Severity::Error,
+    meaning: "records that were left out because they need more memory than is allowed",
+};
+
+pub(super) static DOUBTFUL: Code = Code {
+    name: "damage.doubtful",
+    severity: Severity::Error,
+    meaning: "records that were read, and may be wrong: a checksum says so, or is lost",
+};
+pub(super) static INDEX: Code = Code {
+    name: "damage.index",
+    severity: Severity::Error,
+    meaning: "bytes of an index that cannot be read: no record is lost with them",
+};
+pub(super) static LATIN1: Code = Code {
+    name: "text.latin1",
+    severity: Severity::Warning,
+    meaning: "records with texts that are not UTF-8, and are taken for Latin-1",
+};
+pub(super) static SURPLUS: Code = Code {
+    name: "damage.surplus",
+    severity: Severity::Error,
+    meaning: "records that are longer than their topic's definition says: the rest of \
+              them was read",
+};
+pub(super) static MISFIT: Code = Code {
+    name: "damage.misfit",
+    severity: Severity::Error,
+    meaning: "records with values that are not what their topic's schema says, or cannot \
+              be told: these are null",
+};
+
+pub(super) static NO_COLUMN: Code = Code {
+    name: "values.no_column",
+    severity: Severity::Note,
+    meaning: "records with values that tables leave out, as those that are looked at before \
+              have none of the like",
+};
+
+/// All damage that a pass came to.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// That of each kind and topic together.
+    tallies: HashMap<(DamageKind, Option<TopicId>), Tally>,
+    /// The bytes of those of each kind, joined where they touch.
+    bytes: HashMap<DamageKind, Vec<Range<u64>>>,
+    /// How many records of each topic are known to be lost.
+    records: HashMap<TopicId, u64>,
+    /// Whether some are lost that nobody can count.
+    is_uncounted: bool,
+}
+
+impl Found {
+    pub(super) fn extend(&mut self, damage: &[Damage]) {
+        for damage in damage {
+            let bytes = self.bytes.entry(damage.kind).or_default();
+            match bytes.last_mut() {
+                Some(last)
+                    if last.start <= damage.bytes.start
+                        && damage.bytes.start <= last.end =>
+                {
+                    last.end = last.end.max(damage.bytes.end);
+                }
+                _ => bytes.push(damage.bytes.clone()),
+            }
+            self.count(damage);
+            self.tally(damage);
+        }
+    }
+
+    fn tally(&mut self, damage: &Damage) {
+        let tally = self.tallies.entry((damage.kind, damage.topic));
+        tally.or_insert_with(|| Tally::new(damage.clone())).add(damage);
+    }
+
+    /// Counts what is lost whole: an undecodable record was read.
+    fn count(&mut self, damage: &Damage) {
+        match damage.topic {
+            _ if damage.kind == DamageKind::Undecodable || !damage.kind.is_loss() => {}
+            Some(topic) if damage.records > 0 => {
+                *self.records.entry(topic).or_default() += damage.records;
+            }
+            _ => self.is_uncounted = true,
+        }
+    }
+
+    /// How many records of `topic` are known to be lost.
+    pub(super) fn lost(&self, topic: TopicId) -> u64 {
+        self.records.get(&topic).copied().unwrap_or(0)
+    }
+
+    /// Whether more may be lost than is known.
+    pub(super) fn is_uncounted(&self) -> bool {
+        self.is_uncounted
+    }
+
+    /// Tells of all damage, and of what `manifest` has of it beside.
+    pub(super) fn tell(mut self, manifest: &Manifest, findings: &mut Findings) {
+        for ranges in self.bytes.values_mut() {
+            ranges.sort_by_key(|range| range.start);
+        }
+        let is_told = |damage: &Damage| {
+            let ranges = self.bytes.get(&damage.kind).map_or(&[][..], Vec::as_slice);
+            let after = ranges.partition_point(|r| r.start < damage.bytes.end);
+            let before = after.checked_sub(1).and_then(|last| ranges.get(last));
+            before.is_some_and(|range| range.end > damage.bytes.start)
+        };
+        // Each format has a code of its own for definitions that cannot be used.
+        let untold = manifest
+            .damage
+            .iter()
+            .filter(|damage| damage.kind != DamageKind::Definition && !is_told(damage));
+        let untold: Vec<&Damage> = untold.collect();
+        untold.into_iter().for_each(|damage| self.tally(damage));
+        let mut all: Vec<Tally> = self.tallies.into_values().collect();
+        let kind = |tally: &Tally| code(tally.first.kind).name;
+        all.sort_by_key(|one| (one.first.bytes.start, one.first.topic, kind(one)));
+        all.into_iter().for_each(|tally| findings.add(tally.finding()));
+    }
+}
+
+fn code(kind: DamageKind) -> &'static Code {
+    match kind {
+        DamageKind::Truncated => &TRUNCATED,
+        DamageKind::Garbled => &GARBLED,
+        DamageKind::UnknownTopic => &UNKNOWN_TOPIC,
+        DamageKind::Undecodable | DamageKind::Definition => &UNDECODABLE,
+        DamageKind::OverLimit => &OVER_LIMIT,
+        DamageKind::Doubtful => &DOUBTFUL,
+        DamageKind::Index => &INDEX,
+        DamageKind::Latin1 => &LATIN1,
+        DamageKind::Surplus => &SURPLUS,
+        DamageKind::Misfit => &MISFIT,
+        DamageKind::NoColumn => &NO_COLUMN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_begins_at_the_same_byte_is_told_in_the_same_order_each_time() {
+        let kinds = [DamageKind::Truncated, DamageKind::Garbled, DamageKind::Doubtful];
+        for _ in 0..30 {
+            let mut found = Found::default();
+            found.extend(&kinds.map(|kind| Damage::new(kind, 7..9)));
+            let mut findings = Findings::default();
+            found.tell(&Manifest::default(), &mut findings);
+            let names: Vec<_> = findings.iter().map(|f| f.code.name).collect();
+            let expected = ["damage.doubtful", "damage.garbled", "damage.truncated"];
+            assert_eq!(names, expected);
+        }
+    }
+}

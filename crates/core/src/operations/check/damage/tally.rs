@@ -1,0 +1,131 @@
+//! How much is damaged in all the places of a kind and topic.
+
+use std::{fmt::Write as _, ops::Range};
+
+use crate::{
+    model::{
+        damage::{Damage, DamageKind},
+        finding::Finding,
+        time::{TimeRange, Timestamp},
+    },
+    operations::check::damage::code,
+};
+
+/// So many places are kept apart; those that come then are told as one.
+const PLACES: usize = 1 << 16;
+
+/// All damage of a kind and topic.
+#[derive(Debug)]
+pub(super) struct Tally {
+    /// The first in the file.
+    pub(super) first: Damage,
+    records: u64,
+    /// How many bytes of them are lost, beside those of the places.
+    lost_bytes: u64,
+    places: Vec<Range<u64>>,
+    /// When that was, of those of which it is known.
+    times: Vec<TimeRange>,
+}
+
+impl Tally {
+    /// That of which `first` is one; it is not yet added.
+    pub(super) fn new(first: Damage) -> Self {
+        Self { first, records: 0, lost_bytes: 0, places: vec![], times: vec![] }
+    }
+
+    pub(super) fn add(&mut self, damage: &Damage) {
+        let Range { start, end } = damage.bytes;
+        if start < self.first.bytes.start {
+            self.first = damage.clone();
+        }
+        self.records = self.records.saturating_add(damage.records);
+        let is_whole = damage.lost_bytes == end.saturating_sub(start);
+        let places = self.places.len();
+        match self.places.last_mut() {
+            Some(last) if is_whole && last.start <= start && start <= last.end => {
+                last.end = last.end.max(end);
+            }
+            _ if is_whole && places < PLACES => self.places.push(start..end),
+            _ => self.lost_bytes = self.lost_bytes.saturating_add(damage.lost_bytes),
+        }
+        let times = self.times.len();
+        match (damage.time, self.times.last_mut()) {
+            (Some(time), Some(last)) if times >= PLACES => *last = last.cover(&time),
+            (Some(time), _) => self.times.push(time),
+            (None, _) => {}
+        }
+    }
+
+    /// All of it, in words.
+    pub(super) fn finding(mut self) -> Finding {
+        self.places.sort_by_key(|place| place.start);
+        self.times.sort_by_key(|time| time.start);
+        let (mut lost, mut seen) = (self.lost_bytes, 0);
+        for Range { start, end } in &self.places {
+            lost += end.saturating_sub(seen.max(*start));
+            seen = seen.max(*end);
+        }
+        let (mut nanos, mut until) = (0, Timestamp::MIN);
+        for time in &self.times {
+            nanos +=
+                TimeRange { start: time.start.max(until), end: time.end }.span_nanos();
+            until = until.max(time.end);
+        }
+        let time = self.times.iter().copied().reduce(|all, next| all.cover(&next));
+        let kind = self.first.kind;
+        let all = Damage {
+            records: self.records,
+            lost_bytes: lost,
+            time: None,
+            ..self.first.clone()
+        };
+        let text = all.to_string();
+        // It begins with the bytes, which a finding has apart.
+        let mut text =
+            text.split_once(": ").map_or(&*text, |(_, text)| text).to_owned();
+        if kind.is_loss() && kind != DamageKind::Undecodable && lost > 0 {
+            let seconds = match nanos {
+                0 => String::new(),
+                nanos => format!(" and {:.3} s", nanos as f64 / 1e9),
+            };
+            let unit = if lost == 1 { "byte" } else { "bytes" };
+            // Writing to a text does not fail.
+            let _ = write!(text, ", {lost} {unit}{seconds} lost");
+        }
+        let count = self.records.max(self.places.len() as u64).max(1);
+        Finding::new(code(kind), text)
+            .at(self.first.bytes)
+            .of(self.first.topic)
+            .during(time)
+            .times(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::topic::TopicId;
+
+    #[test]
+    fn what_is_lost_in_several_places_is_their_sum() {
+        let lost = |bytes: Range<u64>, millis: Range<i64>| {
+            let nanos = |millis: i64| Timestamp::from_nanos(millis * 1_000_000);
+            let time = TimeRange { start: nanos(millis.start), end: nanos(millis.end) };
+            let lost = Damage::new(DamageKind::Garbled, bytes);
+            Damage { time: Some(time), ..lost.with_records(5, Some(TopicId(1))) }
+        };
+        let places = [
+            lost(100..300, 0..1_000),
+            lost(9_000..9_050, 50_000..50_250),
+            lost(9_000..9_050, 50_100..50_350),
+        ];
+        let mut tally = Tally::new(places[0].clone());
+        places.iter().for_each(|place| tally.add(place));
+        let finding = tally.finding();
+        assert_eq!(
+            finding.text,
+            "15 records cannot be read, 250 bytes and 1.350 s lost"
+        );
+        assert_eq!((finding.count, finding.bytes), (15, Some(100..300)));
+    }
+}

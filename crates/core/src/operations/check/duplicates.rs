@@ -1,0 +1,148 @@
+//! Records that are there twice.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::{
+    model::{
+        finding::{Code, Finding, Findings, Severity},
+        time::{TimeRange, Timestamp},
+        topic::TopicId,
+    },
+    record::block::Head,
+};
+
+pub(super) static TWIN: Code = Code {
+    name: "record.twin",
+    severity: Severity::Warning,
+    meaning: "a record that is there twice: of the same topic, time and bytes",
+};
+
+/// So many records of a topic and a time are remembered.
+const KEPT: usize = 64;
+/// So many bytes are summed up in four sums at once.
+const LONG: usize = 256;
+
+/// Remembers the last records of each stream of each topic.
+pub(super) struct Twins {
+    /// Of the first stream of each topic: most have no other.
+    first: Vec<Option<(u32, Last)>>,
+    others: HashMap<(TopicId, u32), Last>,
+    found: BTreeMap<TopicId, Finding>,
+}
+
+struct Last {
+    time: Timestamp,
+    sums: Vec<u64>,
+}
+
+impl Twins {
+    pub(super) fn new(topics: usize) -> Self {
+        let first = std::iter::repeat_with(|| None).take(topics).collect();
+        Self { first, others: HashMap::new(), found: BTreeMap::new() }
+    }
+
+    /// Takes the next record, of which the payload has this [`sum`].
+    #[inline]
+    pub(super) fn record(&mut self, record: &Head, sum: u64) {
+        let Head { topic, stream, time, .. } = *record;
+        let new = || Last { time, sums: Vec::new() };
+        let first = self.first.get_mut(topic.index());
+        let first = first.map(|first| first.get_or_insert_with(|| (stream, new())));
+        let last = match first {
+            Some((first, last)) if *first == stream => last,
+            _ => self.others.entry((topic, stream)).or_insert_with(new),
+        };
+        if last.is_twin(time, sum) {
+            self.twin(record);
+        }
+    }
+
+    #[cold]
+    fn twin(&mut self, record: &Head) {
+        let alike = self.found.get_mut(&record.topic);
+        let time = TimeRange::from_timestamp(record.time);
+        match alike {
+            Some(found) => {
+                found.count += 1;
+                found.time = found.time.map(|all| all.cover(&time));
+            }
+            None => {
+                let text = "a record is there twice, of the same time and bytes";
+                let finding = Finding::new(&TWIN, text).of(record.topic);
+                let finding = finding.during(time).at(record.bytes());
+                self.found.insert(record.topic, finding);
+            }
+        }
+    }
+
+    pub(super) fn tell(self, findings: &mut Findings) {
+        self.found.into_values().for_each(|finding| findings.add(finding));
+    }
+}
+
+impl Last {
+    /// Takes the next record; says whether it was there before.
+    #[inline]
+    fn is_twin(&mut self, time: Timestamp, sum: u64) -> bool {
+        if self.time != time {
+            self.time = time;
+            self.sums.clear();
+        } else if self.sums.contains(&sum) {
+            return true;
+        }
+        if self.sums.len() < KEPT {
+            self.sums.push(sum);
+        }
+        false
+    }
+}
+
+/// A number that other bytes hardly have too. (Nobody chooses bytes to fool this: who
+/// could has nothing to win.)
+pub(super) fn sum(bytes: &[u8]) -> u64 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mix = |sum: u64, word: u64| (sum.rotate_left(23) ^ word).wrapping_mul(FACTOR);
+    let word = |word: &[u8; 8]| u64::from_le_bytes(*word);
+    let mut sum = bytes.len() as u64;
+    let mut rest = bytes;
+    if bytes.len() >= LONG {
+        // Four sums that do not wait for each other.
+        let (rows, end) = bytes.as_chunks::<32>();
+        let mut sums = [1, 2, 3, 4];
+        for row in rows {
+            let (words, _) = row.as_chunks::<8>();
+            for (sum, next) in sums.iter_mut().zip(words) {
+                *sum = mix(*sum, word(next));
+            }
+        }
+        sum = sums.into_iter().fold(sum, mix);
+        rest = end;
+    }
+    let (words, end) = rest.as_chunks::<8>();
+    sum = words.iter().fold(sum, |sum, next| mix(sum, word(next)));
+    match bytes.last_chunk() {
+        // With some bytes before it, that were there already.
+        Some(last) if !end.is_empty() => mix(sum, word(last)),
+        _ => end.iter().fold(sum, |sum, byte| mix(sum, u64::from(*byte))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_differ_in_one_bit_or_in_length_have_other_sums() {
+        for len in [0, 1, 7, 8, 9, 31, LONG - 1, LONG, LONG + 1, LONG + 39] {
+            let bytes = vec![7; len];
+            assert_eq!(sum(&bytes), sum(&bytes.clone()), "{len}");
+            assert_ne!(sum(&bytes), sum(&vec![7; len + 1]), "{len}");
+            assert_ne!(sum(&vec![0; len]), sum(&vec![0; len + 1]), "{len}");
+            for bit in 0..8 * len {
+                let mut other = bytes.clone();
+                other[bit / 8] ^= 1 << (bit % 8);
+                assert_ne!(sum(&bytes), sum(&other), "{len}, {bit}");
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! A log that is looked into as it is read.
+
+use std::sync::Arc;
+
+use crate::{
+    error::Result,
+    io::source::Source,
+    log::{Columns, Cursor, Decoder, Inspection, Log},
+    model::{
+        manifest::{Manifest, Part, Selection},
+        topic::TopicId,
+    },
+};
+
+/// A log that is looked into as it is read, if there is something to look for.
+pub(super) struct Inspected<'l> {
+    pub(super) log: &'l dyn Log,
+    pub(super) inspection: Option<&'l dyn Inspection>,
+}
+
+impl Log for Inspected<'_> {
+    fn manifest(&self) -> &Manifest {
+        self.log.manifest()
+    }
+
+    fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
+        match self.inspection {
+            Some(inspection) => inspection.read(part, selection),
+            None => self.log.read(part, selection),
+        }
+    }
+
+    fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
+        self.log.decoder(topic, columns)
+    }
+
+    fn source(&self) -> &Arc<dyn Source> {
+        self.log.source()
+    }
+}

@@ -1,0 +1,103 @@
+//! Times that run back.
+
+use crate::{
+    model::{
+        finding::{Code, Finding, Findings, Severity},
+        time::{TimeRange, Timestamp},
+        topic::TopicId,
+    },
+    record::block::Head,
+};
+
+pub(super) static BACK: Code = Code {
+    name: "time.back",
+    severity: Severity::Warning,
+    meaning: "a record that is older than one of its topic before it",
+};
+pub(super) static MIXED: Code = Code {
+    name: "time.mixed",
+    severity: Severity::Note,
+    meaning: "a record that is older than one of another topic before it: the file is \
+              not in the order of time",
+};
+
+/// Follows the times of a log.
+pub(super) struct Order {
+    topics: Vec<Backs>,
+    all: Backs,
+}
+
+/// How often a time ran back.
+#[derive(Clone)]
+struct Backs {
+    latest: Timestamp,
+    count: u64,
+    /// The widest step back: how far, from where to where, and in which byte.
+    farthest: (u64, TimeRange, u64),
+    first: Option<TimeRange>,
+}
+
+impl Order {
+    pub(super) fn new(topics: usize) -> Self {
+        let none = Backs {
+            latest: Timestamp::MIN,
+            count: 0,
+            farthest: (0, TimeRange::EMPTY, 0),
+            first: None,
+        };
+        Self { topics: vec![none.clone(); topics], all: none }
+    }
+
+    #[inline]
+    pub(super) fn record(&mut self, record: &Head) {
+        let mut is_back = false;
+        if let Some(topic) = self.topics.get_mut(record.topic.index()) {
+            is_back = topic.see(record);
+        }
+        // A topic that runs back itself is told of as such.
+        if !is_back {
+            self.all.see(record);
+        }
+    }
+
+    pub(super) fn tell(&self, findings: &mut Findings) {
+        for (id, topic) in (0..).map(TopicId).zip(&self.topics) {
+            if let Some(finding) = topic.finding(&BACK) {
+                findings.add(finding.of(id));
+            }
+        }
+        self.all.finding(&MIXED).into_iter().for_each(|finding| findings.add(finding));
+    }
+}
+
+impl Backs {
+    /// Takes the next record; says whether it is older than one before it.
+    #[inline]
+    fn see(&mut self, record: &Head) -> bool {
+        if record.time >= self.latest {
+            self.latest = record.time;
+            return false;
+        }
+        let step = TimeRange { start: record.time, end: self.latest };
+        let far = self.latest.as_nanos().abs_diff(record.time.as_nanos());
+        self.count += 1;
+        self.first.get_or_insert(step);
+        if far > self.farthest.0 {
+            self.farthest = (far, step, record.offset);
+        }
+        true
+    }
+
+    fn finding(&self, code: &'static Code) -> Option<Finding> {
+        let (far, step, offset) = self.farthest;
+        let first = self.first?;
+        let text = format!(
+            "{} older than what was before, by {} at most",
+            if self.count == 1 { "a record is" } else { "records are" },
+            super::period::Nanos(far),
+        );
+        let time = first.cover(&step);
+        let at = offset..offset;
+        Some(Finding::new(code, text).during(time).times(self.count).at(at))
+    }
+}

@@ -1,0 +1,209 @@
+//! Topics that come regularly, and fall silent.
+
+use std::fmt;
+
+use crate::{
+    model::{
+        finding::{Code, Finding, Findings, Severity},
+        time::{TimeRange, Timestamp},
+        topic::TopicId,
+    },
+    record::block::Head,
+};
+
+pub(super) static GAP: Code = Code {
+    name: "time.gap",
+    severity: Severity::Warning,
+    meaning: "a topic that comes regularly is silent for more than ten of its periods, \
+              and a fifth of a second",
+};
+
+/// A topic with fewer records has no period.
+const MIN_RECORDS: u64 = 20;
+/// Nothing shorter is a gap.
+const MIN_GAP_NANOS: u64 = 200_000_000;
+/// So many periods are a gap.
+const PERIODS: u64 = 10;
+/// Each power of two has so many bins.
+const STEPS: u32 = 4;
+const BINS: usize = (64 * STEPS) as usize;
+
+/// Follows how far apart the records of each topic are.
+pub(super) struct Periods {
+    topics: Vec<Topic>,
+    /// The start of logging. Older records are ignored.
+    start: Timestamp,
+}
+
+#[derive(Clone, Default)]
+struct Topic {
+    last: Option<Timestamp>,
+    /// How many steps are about so long; made at the first of them.
+    bins: Option<Box<[Bin; BINS]>>,
+    /// The longest steps, the longest first.
+    longest: Vec<TimeRange>,
+    /// Where no more are kept, how long the shortest of them is.
+    least: u64,
+}
+
+/// Steps that are about as long: how many, and how long together.
+#[derive(Clone, Copy, Default)]
+struct Bin {
+    count: u32,
+    nanos: u64,
+}
+
+/// So many of the longest steps are kept.
+const KEPT: usize = 8;
+
+impl Periods {
+    pub(super) fn new(topics: usize, start: Timestamp) -> Self {
+        Self { topics: vec![Topic::default(); topics], start }
+    }
+
+    #[inline]
+    pub(super) fn record(&mut self, record: &Head) {
+        if record.time < self.start {
+            return;
+        }
+        let Some(topic) = self.topics.get_mut(record.topic.index()) else { return };
+        let Some(last) = topic.last else {
+            topic.last = Some(record.time);
+            return;
+        };
+        if record.time > last {
+            topic.last = Some(record.time);
+            topic.step(TimeRange { start: last, end: record.time });
+        }
+    }
+
+    pub(super) fn tell(&self, findings: &mut Findings) {
+        for (id, topic) in (0..).map(TopicId).zip(&self.topics) {
+            topic.finding().into_iter().for_each(|found| findings.add(found.of(id)));
+        }
+    }
+}
+
+impl Topic {
+    fn step(&mut self, step: TimeRange) {
+        let bins = self.bins.get_or_insert_with(|| Box::new([Bin::default(); BINS]));
+        if let Some(bin) = bins.get_mut(bin(len(&step))) {
+            bin.count = bin.count.saturating_add(1);
+            bin.nanos = bin.nanos.saturating_add(len(&step));
+        }
+        if len(&step) > self.least {
+            self.keep(step);
+        }
+    }
+
+    /// Keeps a step that is one of the longest.
+    #[cold]
+    fn keep(&mut self, step: TimeRange) {
+        let place = self.longest.partition_point(|known| len(known) >= len(&step));
+        self.longest.truncate(KEPT - 1);
+        self.longest.insert(place, step);
+        self.least = self.longest.get(KEPT - 1).map_or(0, len);
+    }
+
+    fn finding(&self) -> Option<Finding> {
+        let bins = self.bins.as_deref()?;
+        let total: u64 = bins.iter().map(|bin| u64::from(bin.count)).sum();
+        let (usual, nearly_all) = (at(bins, total / 2), at(bins, total * 9 / 10));
+        // What comes now and then has no gaps.
+        if total < MIN_RECORDS || nearly_all > usual.saturating_mul(3) {
+            return None;
+        }
+        let least = nearly_all.saturating_mul(PERIODS).max(MIN_GAP_NANOS);
+        let gaps = self.longest.iter().filter(|step| len(step) > least);
+        let gaps: Vec<&TimeRange> = gaps.collect();
+        let longest = gaps.first()?;
+        let more: u64 = match gaps.len() {
+            // There may be more than were kept.
+            KEPT => {
+                bins.iter().skip(bin(least) + 1).map(|bin| u64::from(bin.count)).sum()
+            }
+            _ => 0,
+        };
+        let time = gaps.iter().fold(**longest, |all, gap| all.cover(gap));
+        let text = format!(
+            "silent for {} at most; it comes about every {}",
+            Nanos(len(longest)),
+            Nanos(usual)
+        );
+        let count = more.max(gaps.len() as u64);
+        Some(Finding::new(&GAP, text).during(time).times(count))
+    }
+}
+
+fn len(step: &TimeRange) -> u64 {
+    step.end.as_nanos().abs_diff(step.start.as_nanos())
+}
+
+/// The bin of a step of so many nanoseconds.
+fn bin(nanos: u64) -> usize {
+    let power = nanos.max(1).ilog2();
+    let rest = match power {
+        ..2 => 0,
+        _ => (nanos >> (power - 2)) as u32 & (STEPS - 1),
+    };
+    (power * STEPS + rest) as usize
+}
+
+/// About how long the step with the index `rank` is: the mean of those of its bin.
+fn at(bins: &[Bin; BINS], rank: u64) -> u64 {
+    let mut before = 0;
+    let found = bins.iter().find(|bin| {
+        before += u64::from(bin.count);
+        before > rank
+    });
+    found.map_or(0, |bin| bin.nanos / u64::from(bin.count).max(1))
+}
+
+/// Nanoseconds as people read them.
+pub(super) struct Nanos(pub(super) u64);
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanos = self.0 as f64;
+        match self.0 {
+            0..=999 => write!(f, "{} ns", self.0),
+            1_000..=999_999 => write!(f, "{:.3} µs", nanos / 1e3),
+            1_000_000..=999_999_999 => write!(f, "{:.3} ms", nanos / 1e6),
+            _ => write!(f, "{:.3} s", nanos / 1e9),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topic(steps: impl IntoIterator<Item = i64>) -> Topic {
+        let mut topic = Topic::default();
+        for nanos in steps {
+            let (start, end) = (Timestamp::from_nanos(0), Timestamp::from_nanos(nanos));
+            topic.step(TimeRange { start, end });
+        }
+        topic
+    }
+
+    #[test]
+    fn what_comes_every_400_ms_is_told_to_do_so() {
+        let steps = [400_000_000; 40].into_iter().chain([9_000_000_000]);
+        let text = topic(steps).finding().unwrap().text;
+        assert_eq!(text, "silent for 9.000 s at most; it comes about every 400.000 ms");
+    }
+
+    #[test]
+    fn a_bin_holds_what_is_a_quarter_longer_at_most() {
+        for nanos in [4_i64, 5, 1_000, 5_000_000, 123_456_789_012] {
+            let longer = nanos + nanos / 4 + 1;
+            assert_ne!(
+                bin(nanos.unsigned_abs()),
+                bin(longer.unsigned_abs()),
+                "{nanos}"
+            );
+            assert!(bin(nanos.unsigned_abs()) <= bin(longer.unsigned_abs()));
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! What is found in logs that were made for it.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use crate::{
+    error::{Error, ErrorKind, Result as CoreResult},
+    io::source::Source,
+    log::{Columns, Cursor, Decoder, Log},
+    model::{
+        damage::{Damage, DamageKind},
+        finding::{Finding, Severity},
+        manifest::{Manifest, Part, Selection},
+        time::{TimeRange, Timestamp},
+        topic::TopicId,
+    },
+    operations::{check::check, trial_decode::Trials},
+    record::block::{Block, Run, TopicSort},
+    testing::sample_log::{Sample, Told},
+};
+
+const PAYLOADS: [&[u8]; 4] = [b"1234", b"2345", b"3456", b"4567"];
+
+/// What checking comes to in pools of several sizes, which is the same.
+fn checked(log: &dyn Log) -> Result<Vec<Finding>, String> {
+    let in_pool = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let findings = pool.build().unwrap().install(|| check(log, &|_| {}));
+        let findings = findings.map_err(|err| err.to_string())?;
+        Ok(findings.iter().cloned().collect())
+    };
+    let alone = in_pool(1);
+    for threads in [2, 5] {
+        assert_eq!(in_pool(threads), alone, "{threads} threads");
+    }
+    alone
+}
+
+/// The codes that are found, and how often each.
+fn found(log: &Sample) -> Vec<(&'static str, Option<u32>, u64)> {
+    let findings = checked(log).unwrap();
+    findings.iter().map(|f| (f.code.name, f.topic.map(|id| id.0), f.count)).collect()
+}
+
+/// Records of topic 0 at `times`, none like another.
+fn records(times: impl IntoIterator<Item = i64>) -> Vec<Told> {
+    let told = |(index, time): (usize, i64)| (0, 0, time, PAYLOADS[index % 4]);
+    times.into_iter().enumerate().map(told).collect()
+}
+
+#[test]
+fn nothing_is_found_in_a_sound_log() {
+    let (first, second) = (records(0..100), records(100..200));
+    let log = Sample::new(&[&first, &second]);
+    assert_eq!(found(&log), []);
+}
+
+#[test]
+fn times_that_run_back_are_found_by_topic_and_between_topics() {
+    let log = Sample::new(&[&[
+        (0, 0, 10, b"aaaa"),
+        (1, 0, 5, b"bbbb"), // older than one of another topic
+        (0, 0, 9, b"cccc"), // older than one of its own
+        (0, 0, 3, b"dddd"),
+        (0, 0, 11, b"eeee"),
+    ]]);
+    assert_eq!(found(&log), [("time.back", Some(0), 2), ("time.mixed", None, 1)]);
+    let findings = check(&log, &|_| {}).unwrap();
+    let back = findings.iter().next().unwrap();
+    assert!(back.text.contains("7 ns at most"), "{back:?}");
+    let time = |start, end| TimeRange {
+        start: Timestamp::from_nanos(start),
+        end: Timestamp::from_nanos(end),
+    };
+    assert_eq!(back.time, Some(time(3, 10)));
+}
+
+#[test]
+fn a_record_that_is_there_twice_is_found_and_one_that_looks_new_is_not() {
+    let log = Sample::new(&[&[
+        (0, 0, 1, b"aaaa"),
+        (0, 1, 1, b"aaaa"), // of another stream
+        (0, 0, 1, b"bbbb"),
+        (0, 0, 1, b"aaaa"), // twice
+        (0, 0, 2, b"aaaa"),
+    ]]);
+    assert_eq!(found(&log), [("record.twin", Some(0), 1)]);
+}
+
+#[test]
+fn a_topic_that_falls_silent_is_found_and_one_that_comes_now_and_then_is_not() {
+    let millis = |n: i64| n * 1_000_000;
+    let regular =
+        (0..50).map(|n| millis(n * 10)).chain((0..50).map(|n| millis(1_000 + n * 10)));
+    assert_eq!(found(&Sample::new(&[&records(regular)])), [("time.gap", Some(0), 1)]);
+    let squares = (0..100).map(|n| millis(n * n * n));
+    assert_eq!(found(&Sample::new(&[&records(squares)])), []);
+}
+
+#[test]
+fn what_cannot_be_decoded_is_found_and_counted() {
+    let log = Sample::new(&[&[(0, 0, 1, b"aaaa"), (0, 0, 2, b"a"), (0, 0, 3, b"")]]);
+    assert_eq!(found(&log), [("damage.undecodable", Some(0), 2)]);
+}
+
+#[test]
+fn counts_that_are_not_true_are_found_unless_damage_explains_them() {
+    let mut log = Sample::new(&[&records(0..10)]);
+    log.manifest.topics[0].records = Some(12);
+    assert_eq!(found(&log), [("count.records", Some(0), 1)]);
+    let lost = Damage::new(DamageKind::Garbled, 10..20);
+    let log = log.damaged(0, lost.with_records(2, Some(TopicId(0))));
+    assert_eq!(found(&log), [("damage.garbled", Some(0), 2)]);
+}
+
+#[test]
+fn records_where_the_log_says_there_are_none_are_found() {
+    let mut log = Sample::new(&[&records(0..10), &records(10..20)]);
+    log.manifest.parts[1].time.end = Timestamp::from_nanos(15);
+    assert_eq!(found(&log), [("part.outside", None, 5)]);
+}
+
+#[test]
+fn damage_that_was_known_before_and_is_met_again_is_told_once() {
+    let lost = || Damage::new(DamageKind::Garbled, 1_200..1_300);
+    let between = Damage::new(DamageKind::Garbled, 5_000..5_001);
+    let mut log = Sample::new(&[&records(0..10), &records(10..20)]).damaged(1, lost());
+    log.manifest.damage = vec![lost(), between];
+    assert_eq!(found(&log), [("damage.garbled", None, 2)]);
+    assert_eq!(check(&log, &|_| {}).unwrap().worst(), Some(Severity::Error));
+}
+
+#[test]
+fn parts_that_overlap_are_found() {
+    let log = Sample::new(&[&records(0..100), &records(100..200)]);
+    assert_eq!(found(&log), []);
+    let (even, odd) = (records((0..100).step_by(2)), records((1..100).step_by(2)));
+    let names: Vec<_> =
+        found(&Sample::new(&[&even, &odd])).into_iter().map(|f| f.0).collect();
+    assert_eq!(names, ["time.back", "part.overlap"]);
+}
+
+#[test]
+fn what_is_found_in_many_blocks_is_told_in_their_order() {
+    let mut parts: Vec<Vec<Told>> =
+        (0..60).map(|part| records(part * 10..part * 10 + 10)).collect();
+    parts[7][4].3 = b"a"; // cannot be decoded
+    parts[40][0].3 = b"";
+    parts[41][9].2 = 1; // runs back
+    let twin = parts[50][3];
+    parts[50].insert(4, twin);
+    let slices: Vec<&[Told]> = parts.iter().map(Vec::as_slice).collect();
+    let lost = |at: u64| Damage::new(DamageKind::Garbled, at..at + 5);
+    let log = Sample::new(&slices).damaged(55, lost(55_900)).damaged(3, lost(3_900));
+    let told: Vec<_> = checked(&log)
+        .unwrap()
+        .into_iter()
+        .map(|f| (f.code.name, f.bytes.map(|bytes| bytes.start), f.count))
+        .collect();
+    let expected = [
+        ("damage.garbled", Some(3_900), 2),
+        ("damage.undecodable", Some(7_016), 2), // behind four payloads of 4 bytes
+        ("time.back", Some(41_036), 1),
+        ("record.twin", Some(50_016), 1),
+        ("part.overlap", Some(41_000), 1),
+    ];
+    assert_eq!(told, expected);
+}
+
+/// A log of which the part 3 cannot be read; the decoders give up at the payload `stop`.
+struct Broken(Sample);
+
+struct GivesUp(Box<dyn Decoder>, bool);
+
+impl Log for Broken {
+    fn manifest(&self) -> &Manifest {
+        self.0.manifest()
+    }
+
+    fn read(&self, part: &Part, selection: &Selection) -> CoreResult<Box<dyn Cursor>> {
+        match part.bytes.start {
+            3_000 => Err(Error::new(ErrorKind::Io, "the part 3 cannot be read")),
+            _ => self.0.read(part, selection),
+        }
+    }
+
+    fn decoder(&self, id: TopicId, columns: &Columns) -> CoreResult<Box<dyn Decoder>> {
+        Ok(Box::new(GivesUp(self.0.decoder(id, columns)?, false)))
+    }
+
+    fn source(&self) -> &Arc<dyn Source> {
+        self.0.source()
+    }
+}
+
+impl Decoder for GivesUp {
+    fn schema(&self) -> &SchemaRef {
+        self.0.schema()
+    }
+
+    fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
+        self.1 |= run.payloads().any(|payload| payload == b"stop");
+        self.0.append(run, damage);
+    }
+
+    fn rows(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn take(&mut self) -> CoreResult<RecordBatch> {
+        match self.1 {
+            true => Err(Error::new(ErrorKind::Limit, "a decoder gave up")),
+            false => self.0.take(),
+        }
+    }
+}
+
+#[test]
+fn the_first_error_in_the_file_is_that_of_the_check() {
+    let parts: Vec<Vec<Told>> =
+        (0..6).map(|part| records(part * 10..part * 10 + 10)).collect();
+    let error_with = |stop: Option<usize>| {
+        let mut parts = parts.clone();
+        if let Some(part) = stop {
+            parts[part][5].3 = b"stop";
+        }
+        let slices: Vec<&[Told]> = parts.iter().map(Vec::as_slice).collect();
+        checked(&Broken(Sample::new(&slices))).unwrap_err()
+    };
+    assert!(error_with(None).contains("the part 3 cannot be read"));
+    assert!(error_with(Some(2)).contains("a decoder gave up"));
+    assert!(error_with(Some(4)).contains("the part 3 cannot be read"));
+}
+
+#[test]
+fn nobody_decodes_with_a_decoder_that_gave_up() {
+    let mut parts = [records(0..10), records(10..20), records(20..30)];
+    parts[1][5].3 = b"stop";
+    let log = Broken(Sample::new(&[&parts[0], &parts[1], &parts[2]]));
+    let trials = Trials::new(&log, None);
+    let (mut block, mut sort) = (Block::default(), TopicSort::default());
+    let decoded: Vec<_> = log.manifest().parts[..3]
+        .iter()
+        .map(|part| {
+            let mut cursor = trials.read(part, &Selection::default()).unwrap();
+            assert!(cursor.fill(&mut block).unwrap());
+            let decoded = trials.next_part().next(&block).decoded;
+            match decoded {
+                Some(decoded) => decoded.is_ok(),
+                None => trials.decode(&block, &mut sort).is_ok(),
+            }
+        })
+        .collect();
+    assert_eq!(decoded, [true, false, true]);
+}

@@ -1,0 +1,317 @@
+//! From one log into another: records as they are, whole parts where that can be.
+
+mod latched_records;
+mod merge_logs;
+#[cfg(test)]
+mod tests;
+mod time_from_field;
+mod verify;
+
+use crate::{
+    error::Result,
+    log::Log,
+    model::{
+        damage::{Damage, DamageKind},
+        manifest::{Manifest, Part, Selection},
+        time::{TimeRange, Timestamp},
+        topic::{TopicOrigin, TopicSet},
+    },
+    operations::read_ahead::ReadAhead,
+    record::{
+        block::{Block, Record},
+        doubtful_records::DoubtfulRecords,
+    },
+    sink::RecordSink,
+};
+
+pub use self::{
+    latched_records::{LatchedRecord, latched_records},
+    merge_logs::{MergeJob, merge},
+    time_from_field::TimeFromField,
+};
+
+/// What to copy of a log.
+#[derive(Clone)]
+pub struct CopyJob<'c> {
+    /// The log.
+    pub log: &'c dyn Log,
+    /// The index of the [extract](crate::Extract) of the sink that it is.
+    pub from: usize,
+    /// The records of it that are wanted.
+    pub selection: Selection,
+    /// Whether a part is read before it is copied as the bytes that it is, and taken
+    /// apart if something in it is damaged. Otherwise only parts are that are known to
+    /// be damaged.
+    pub verify: bool,
+    /// Whether records are left out of which a checksum says that something in them is
+    /// wrong.
+    pub drops_doubtful: bool,
+    /// Told, as it goes, how many more bytes of the log are done.
+    pub progress: &'c dyn Fn(u64),
+}
+
+/// What was copied.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CopyReport {
+    /// How many records.
+    pub records: u64,
+    /// How many of those in parts that were taken as the bytes that they are.
+    pub in_parts: u64,
+    /// Everything that was found damaged, in the order of the file.
+    pub damage: Vec<Damage>,
+    /// The records that were copied as they are though they do not fit their schema, if
+    /// the job was to [verify](CopyJob::verify).
+    pub undecodable: Vec<Damage>,
+    /// The records of which a checksum says that something in them is wrong.
+    pub doubtful: Vec<DoubtfulRecords>,
+}
+
+/// Gives records other times than they have.
+pub trait Retime {
+    /// Puts the times of the records of `block` into `times`, in the block's order.
+    ///
+    /// # Errors
+    /// Whatever ends the copying.
+    fn retime(&mut self, block: &Block, times: &mut Vec<Timestamp>) -> Result<()>;
+}
+
+/// Copies what `job` wants into `sink`, in the order of the file; with `retime`, at
+/// other times.
+///
+/// # Errors
+/// Whatever ends the reading or the writing; damage does not.
+pub fn copy<'c>(
+    job: &'c CopyJob<'c>,
+    retime: Option<&'c mut (dyn Retime + 'c)>,
+    sink: &'c mut (dyn RecordSink + 'c),
+) -> Result<CopyReport> {
+    let mut copying =
+        Copying { job, retime, times: Vec::new(), sink, copied: CopyReport::default() };
+    let manifest = job.log.manifest();
+    copying.sink.copy_attachments(job.from, &**job.log.source())?;
+    if !job.verify && copying.takes_log()? {
+        return Ok(copying.copied);
+    }
+    let plan = manifest.plan(&job.selection, 0);
+    let known = Known::new(manifest, &job.selection);
+    match job.verify {
+        true => verify::copy(&mut copying, plan, &known)?,
+        false => copying.parts(plan, &known)?,
+    }
+    let mut copied = copying.copied;
+    copied.damage.sort_by_key(|damage| damage.bytes.start);
+    copied.undecodable.sort_by_key(|damage| damage.bytes.start);
+    Ok(copied)
+}
+
+/// A copying that is under way.
+struct Copying<'c> {
+    job: &'c CopyJob<'c>,
+    retime: Option<&'c mut (dyn Retime + 'c)>,
+    times: Vec<Timestamp>,
+    sink: &'c mut (dyn RecordSink + 'c),
+    copied: CopyReport,
+}
+
+impl Copying<'_> {
+    /// Copies the whole log in one piece if everything is selected and the sink supports it.
+    fn takes_log(&mut self) -> Result<bool> {
+        let (manifest, source) = (self.job.log.manifest(), self.job.log.source());
+        let is_whole = self.retime.is_none()
+            && manifest.damage.is_empty()
+            && manifest.is_everything(&self.job.selection);
+        if !is_whole || !self.sink.copy_log(self.job.from, &**source)? {
+            return Ok(false);
+        }
+        let logged = manifest.logged_topics();
+        let topics = manifest.topics().filter(|(id, _)| logged.contains(*id));
+        self.copied.records = topics.filter_map(|(_, topic)| topic.records).sum();
+        self.copied.in_parts = self.copied.records;
+        (self.job.progress)(manifest.bytes);
+        Ok(true)
+    }
+
+    /// Copies `plan`: whole parts as they are, if the sink takes them, and records.
+    fn parts(&mut self, plan: Vec<Part>, known: &Known) -> Result<()> {
+        let may_take = self.retime.is_none() && self.sink.copies_parts(self.job.from);
+        let is_whole = |part: &Part| may_take && known.is_sound_and_wanted(part);
+        let plan: Vec<(Part, bool)> = plan
+            .into_iter()
+            .map(|part| {
+                let is_whole = is_whole(&part);
+                (part, is_whole)
+            })
+            .collect();
+        let mut rest = plan.as_slice();
+        // After each consecutive refusal, twice as many parts are read before the next
+        // attempt. This limits failed attempts and keeps reading parallel.
+        let mut refused = 0;
+        while let Some((part, is_whole)) = rest.first() {
+            if *is_whole {
+                if self.take(part)? {
+                    rest = rest.get(1..).unwrap_or_default();
+                    refused = 0;
+                    continue;
+                }
+                refused = (2 * refused).max(1);
+            }
+            // Up to the next part that the sink is asked to take.
+            let (mut count, mut left) = (0, if *is_whole { refused } else { 0 });
+            for (_, is_whole) in rest {
+                if *is_whole {
+                    if left == 0 {
+                        break;
+                    }
+                    left -= 1;
+                }
+                count += 1;
+            }
+            let (read, later) = rest.split_at(count);
+            self.read(read.iter().map(|(part, _)| part.clone()).collect(), known)?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Lets the sink take `part` as it is, if it does.
+    fn take(&mut self, part: &Part) -> Result<bool> {
+        let source = self.job.log.source();
+        let Some(records) =
+            self.sink.copy_part_verbatim(self.job.from, part, &**source)?
+        else {
+            return Ok(false);
+        };
+        self.copied.records += records;
+        self.copied.in_parts += records;
+        source.release(part.bytes.clone());
+        (self.job.progress)(part.bytes.end - part.bytes.start);
+        Ok(true)
+    }
+
+    /// Copies the records of `plan`.
+    fn read(&mut self, plan: Vec<Part>, known: &Known) -> Result<()> {
+        let lengths: Vec<u64> =
+            plan.iter().map(|part| part.bytes.end - part.bytes.start).collect();
+        let (log, selection) = (self.job.log, &self.job.selection);
+        // Where little is wanted, there is little to encode.
+        let encodes = self.retime.is_none()
+            && plan.iter().all(|part| known.is_wholly_wanted(part));
+        let encoder = encodes.then(|| self.sink.encoder()).flatten();
+        let encodes = encoder.is_some();
+        let ahead = ReadAhead::new(log, plan, selection.clone());
+        let mut ahead = match encoder {
+            Some(encoder) => ahead.encoding(encoder, self.job.from),
+            None => ahead.gathering(),
+        };
+        let mut block = Block::default();
+        for length in lengths {
+            while ahead.fill_part(&mut block)? {
+                match encodes {
+                    true => self.encoded(&mut block)?,
+                    false => self.block(&block)?,
+                }
+            }
+            (self.job.progress)(length);
+        }
+        Ok(())
+    }
+
+    /// Copies the records of `block`, which are encoded.
+    fn encoded(&mut self, block: &mut Block) -> Result<()> {
+        self.copied.damage.extend_from_slice(block.damage());
+        self.copied.records += block.len() as u64;
+        self.sink.write_encoded(block.encoded())
+    }
+
+    /// Copies the records of `block`.
+    fn block(&mut self, block: &Block) -> Result<()> {
+        self.copied.damage.extend_from_slice(block.damage());
+        let doubtful = DoubtfulRecords::in_block(block);
+        let is_dropped = self.job.drops_doubtful && !doubtful.is_empty();
+        for records in &doubtful {
+            match is_dropped {
+                true => self.copied.damage.push(records.dropped()),
+                false => self.sink.note_doubtful(self.job.from, records),
+            }
+        }
+        self.copied.doubtful.extend(doubtful);
+        if is_dropped {
+            return Ok(());
+        }
+        self.copied.records += block.len() as u64;
+        let Some(retime) = &mut self.retime else {
+            return block
+                .iter()
+                .try_for_each(|record| self.sink.write(self.job.from, record));
+        };
+        self.times.clear();
+        retime.retime(block, &mut self.times)?;
+        for (record, time) in block.iter().zip(&self.times) {
+            self.sink.write(self.job.from, Record { time: *time, ..record })?;
+        }
+        Ok(())
+    }
+}
+
+/// Selects the parts of a log that can be copied without decoding.
+struct Known {
+    time: TimeRange,
+    /// The topics outside the selection, except derived topics.
+    unwanted: TopicSet,
+    /// Where damage begins, in the order of the file, and where all that begins there or
+    /// before ends.
+    damage: Vec<(u64, u64)>,
+}
+
+impl Known {
+    fn new(manifest: &Manifest, selection: &Selection) -> Self {
+        let unwanted = manifest.topics().filter(|(id, topic)| {
+            !selection.topics.contains(*id) && topic.origin != TopicOrigin::Derived
+        });
+        // Records whose definition cannot be used are whole.
+        let damage =
+            manifest.damage.iter().filter(|one| one.kind != DamageKind::Definition);
+        let mut damage: Vec<_> =
+            damage.map(|damage| (damage.bytes.start, damage.bytes.end)).collect();
+        damage.sort_unstable();
+        let mut last = 0;
+        for (_, end) in &mut damage {
+            last = last.max(*end);
+            *end = last;
+        }
+        Self {
+            time: selection.time,
+            unwanted: unwanted.map(|(id, _)| id).collect(),
+            damage,
+        }
+    }
+
+    /// Whether all records of `part` are wanted, and nothing in it is damaged.
+    fn is_sound_and_wanted(&self, part: &Part) -> bool {
+        self.is_wholly_wanted(part) && !self.is_damaged(part)
+    }
+
+    /// Whether all records of `part` are wanted.
+    fn is_wholly_wanted(&self, part: &Part) -> bool {
+        let TimeRange { start, end } = self.time;
+        let is_in_time =
+            start <= part.time.start && (part.time.end <= end || end == Timestamp::MAX);
+        is_in_time && !part.topics.overlaps(&self.unwanted)
+    }
+
+    fn is_damaged(&self, part: &Part) -> bool {
+        let before = self.damage.partition_point(|(start, _)| *start < part.bytes.end);
+        let last = before.checked_sub(1).and_then(|index| self.damage.get(index));
+        last.is_some_and(|(_, end)| *end > part.bytes.start)
+    }
+}
+
+impl std::fmt::Debug for CopyJob<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CopyJob")
+            .field("from", &self.from)
+            .field("selection", &self.selection)
+            .field("verify", &self.verify)
+            .finish_non_exhaustive()
+    }
+}

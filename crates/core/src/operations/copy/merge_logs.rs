@@ -1,0 +1,82 @@
+//! Several logs in one order of time.
+
+use crate::{
+    error::{Error, Result},
+    log::Log,
+    model::manifest::Selection,
+    operations::{
+        copy::CopyReport,
+        merge::{Batch, Batches, Merge},
+    },
+    sink::RecordSink,
+};
+
+/// A log that is to be merged with others.
+#[derive(Clone)]
+pub struct MergeJob<'m> {
+    /// The log.
+    pub log: &'m dyn Log,
+    /// The records of it that are wanted.
+    pub selection: Selection,
+}
+
+/// Copies what `jobs` want, the first being the first [extract](crate::Extract) of
+/// `sink`, in the order of time; of records at one time, those of the first log come
+/// first. `progress` is told, as it goes, how many more records are done.
+///
+/// # Errors
+/// Whatever ends the reading or the writing; damage does not.
+pub fn merge(
+    jobs: &[MergeJob<'_>],
+    sink: &mut dyn RecordSink,
+    progress: &dyn Fn(u64),
+) -> Result<Vec<CopyReport>> {
+    let logs = jobs.iter().map(|job| (job.log, job.selection.clone()));
+    let merge = Merge::new(logs.collect());
+    for (from, job) in jobs.iter().enumerate() {
+        sink.copy_attachments(from, &**job.log.source())?;
+    }
+    let mut copied = vec![CopyReport::default(); jobs.len()];
+    let encoder = sink.encoder();
+    let encodes = encoder.is_some();
+    let batches = Batches::new(merge, encoder);
+    rayon::in_place_scope(|scope| {
+        while let Some(mut batch) = batches.next(scope) {
+            match encodes {
+                true => sink.write_encoded(batch.encoded())?,
+                false => write(&batch, sink)?,
+            }
+            for (from, count) in batch.counts() {
+                if let Some(copied) = copied.get_mut(from) {
+                    copied.records += count;
+                }
+            }
+            progress(batch.len() as u64);
+            for (from, damage) in batch.take_damage() {
+                if let Some(copied) = copied.get_mut(from) {
+                    damage.add_to(&mut copied.damage);
+                }
+            }
+            batch.failed()?;
+            batches.give_back(batch);
+        }
+        Ok::<_, Error>(())
+    })?;
+    for copied in &mut copied {
+        copied.damage.sort_by_key(|damage| damage.bytes.start);
+    }
+    Ok(copied)
+}
+
+/// Writes the records of `batch`.
+fn write(batch: &Batch, sink: &mut dyn RecordSink) -> Result<()> {
+    batch.records().try_for_each(|(from, record)| sink.write(from, record))
+}
+
+impl std::fmt::Debug for MergeJob<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MergeJob")
+            .field("selection", &self.selection)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,208 @@
+//! What arrives of logs that were made for it.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+use crate::{
+    error::Result,
+    model::{
+        damage::{Damage, DamageKind},
+        manifest::Selection,
+        time::{TimeRange, Timestamp},
+        topic::{TopicId, TopicSet},
+    },
+    operations::copy::{
+        CopyJob, MergeJob, TimeFromField, copy, latched_records, merge,
+    },
+    parallel::test_pools::in_pools,
+    record::block::Record,
+    sink::{Encoder, RecordSink},
+    testing::sample_log::{Kept, Sample, Told},
+};
+
+const NOTHING: &dyn Fn(u64) = &|_| {};
+
+fn times(start: i64, end: i64) -> TimeRange {
+    TimeRange { start: Timestamp::from_nanos(start), end: Timestamp::from_nanos(end) }
+}
+
+fn job(log: &Sample, selection: Selection, verify: bool) -> CopyJob<'_> {
+    CopyJob {
+        log,
+        from: 0,
+        selection,
+        verify,
+        drops_doubtful: false,
+        progress: NOTHING,
+    }
+}
+
+fn three_parts() -> Sample {
+    let parts: [&[Told]; 3] = [
+        &[(0, 0, 1, b"aaaa"), (0, 0, 2, b"bbbb")],
+        &[(0, 0, 3, b"cccc"), (1, 0, 4, b"dddd")],
+        &[(0, 0, 5, b"eeee"), (0, 0, 6, b"ffff")],
+    ];
+    Sample::new(&parts)
+}
+
+#[test]
+fn parts_that_are_wholly_wanted_are_taken_as_they_are() {
+    let (log, sink) = (three_parts(), Kept { takes_parts: true, ..Kept::default() });
+    let copied =
+        copy(&job(&log, Selection::default(), false), None, &mut sink.clone()).unwrap();
+    assert_eq!((copied.records, copied.in_parts), (300, 300));
+    assert_eq!(*sink.parts.lock().unwrap(), [0, 1000, 2000]);
+
+    let sink = Kept { takes_parts: true, ..Kept::default() };
+    let selection =
+        Selection { topics: [TopicId(0)].into_iter().collect(), time: times(0, 6) };
+    copy(&job(&log, selection, false), None, &mut sink.clone()).unwrap();
+    assert_eq!(*sink.parts.lock().unwrap(), [0]);
+    assert_eq!(sink.times(), [(0, 3), (0, 5)]);
+}
+
+#[test]
+fn a_sink_that_takes_no_parts_is_given_all_records_in_order() {
+    for verify in [false, true] {
+        let (log, sink) = (three_parts(), Kept::default());
+        let job = job(&log, Selection::default(), verify);
+        let copied = copy(&job, None, &mut sink.clone()).unwrap();
+        assert_eq!((copied.records, copied.in_parts), (6, 0));
+        let times: Vec<i64> = sink.times().into_iter().map(|(_, time)| time).collect();
+        assert_eq!(times, [1, 2, 3, 4, 5, 6]);
+    }
+}
+
+#[test]
+fn a_part_that_turns_out_damaged_is_taken_apart() {
+    let lost = Damage::new(DamageKind::Garbled, 1_500..1_600);
+    let log = three_parts().damaged(1, lost.clone());
+    let sink = Kept { takes_parts: true, ..Kept::default() };
+    let copied =
+        copy(&job(&log, Selection::default(), true), None, &mut sink.clone()).unwrap();
+    assert_eq!(*sink.parts.lock().unwrap(), [0, 2000]);
+    assert_eq!(sink.times(), [(0, 3), (0, 4)]);
+    assert_eq!(copied.damage, [lost]);
+}
+
+#[test]
+fn the_last_record_of_each_latching_stream_holds() {
+    let parts: [&[Told]; 2] = [
+        &[(1, 0, 1, b"old!"), (1, 1, 2, b"from"), (1, 2, 3, b"none")],
+        &[(1, 0, 5, b"new!"), (1, 0, 9, b"late"), (0, 0, 4, b"else")],
+    ];
+    let log = Sample::new(&parts);
+    let held = latched_records(&log, &TopicSet::All, Timestamp::from_nanos(9)).unwrap();
+    let at = Timestamp::from_nanos(9);
+    let told: Vec<_> = held
+        .iter()
+        .map(|h| (h.at(at).stream, h.at(at).payload, h.time().as_nanos()))
+        .collect();
+    assert_eq!(told, [(1, &b"from"[..], 2), (0, &b"new!"[..], 5)]);
+    assert!(held.iter().all(|held| held.at(at).time == at));
+}
+
+#[test]
+fn records_get_the_time_of_a_field_unless_it_is_not_set() {
+    let parts: [&[Told]; 1] = [&[
+        (0, 0, 100, &[7, 0, 0, 0]),
+        (1, 0, 101, &[8, 0, 0, 0]),
+        (0, 0, 102, &[0, 0, 0, 0]),
+        (0, 0, 103, b"?"),
+        (0, 0, 104, &[9, 0, 0, 0]),
+    ]];
+    let (log, sink) = (Sample::new(&parts), Kept::default());
+    let topics: TopicSet = [TopicId(0)].into_iter().collect();
+    let mut restamp = TimeFromField::new(&log, &topics, "stamp").unwrap();
+    let job = job(&log, Selection::default(), false);
+    copy(&job, Some(&mut restamp), &mut sink.clone()).unwrap();
+    let times: Vec<i64> = sink.times().into_iter().map(|(_, time)| time).collect();
+    assert_eq!(times, [7, 101, 102, 103, 9]);
+    assert_eq!(restamp.kept(), 2);
+    let without = |id| restamp.without().contains(TopicId(id));
+    assert_eq!([0, 1, 2].map(without), [false, true, false]);
+    assert!(
+        TimeFromField::new(&log, &topics, "number").is_err(),
+        "a number is no time"
+    );
+}
+
+#[test]
+fn logs_are_merged_in_the_order_of_time_the_first_first() {
+    let one: &[&[Told]] =
+        &[&[(0, 0, 1, b"aaaa"), (0, 0, 5, b"bbbb")], &[(0, 0, 6, b"cccc")]];
+    let other: &[&[Told]] =
+        &[&[(0, 0, 5, b"dddd"), (0, 0, 2, b"eeee")], &[(0, 0, 9, b"ffff")]];
+    let (one, other, sink) = (Sample::new(one), Sample::new(other), Kept::default());
+    let job = |log| MergeJob { log, selection: Selection::default() };
+    let copied = merge(&[job(&one), job(&other)], &mut sink.clone(), NOTHING).unwrap();
+    assert_eq!(sink.times(), [(0, 1), (1, 2), (0, 5), (1, 5), (0, 6), (1, 9)]);
+    assert_eq!(copied.iter().map(|c| c.records).collect::<Vec<_>>(), [3, 3]);
+}
+
+/// Encodes the payloads of records, and keeps what is written.
+#[derive(Clone, Default)]
+struct Payloads {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    /// How many records were written that were not encoded.
+    single: Arc<AtomicUsize>,
+}
+
+struct Payload;
+
+impl Encoder for Payload {
+    fn encode(&self, _: usize, record: Record<'_>, bytes: &mut Vec<u8>) -> Result<()> {
+        bytes.extend(record.payload);
+        Ok(())
+    }
+}
+
+impl RecordSink for Payloads {
+    fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
+        self.single.fetch_add(1, Relaxed);
+        Payload.encode(from, record, &mut self.bytes.lock().unwrap())
+    }
+
+    fn encoder(&self) -> Option<Arc<dyn Encoder>> {
+        Some(Arc::new(Payload))
+    }
+
+    fn write_encoded(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
+        self.bytes.lock().unwrap().append(bytes);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn what_readers_encode_is_written_in_the_order_of_the_file() {
+    in_pools(|| {
+        for (end, want, single) in
+            [(7, &b"aaaabbbbccccddddeeeeffff"[..], 0), (4, b"aaaabbbbcccc", 3)]
+        {
+            let (log, sink) = (three_parts(), Payloads::default());
+            let selection = Selection { time: times(0, end), ..Selection::default() };
+            let job = job(&log, selection, false);
+            let copied = copy(&job, None, &mut sink.clone()).unwrap();
+            assert_eq!(*sink.bytes.lock().unwrap(), want);
+            assert_eq!(copied.records, want.len() as u64 / 4);
+            // Where little is wanted, records are written one by one.
+            assert_eq!(sink.single.load(Relaxed), single);
+        }
+        let (one, other, sink) = (three_parts(), three_parts(), Payloads::default());
+        let job = |log| MergeJob { log, selection: Selection::default() };
+        let copied =
+            merge(&[job(&one), job(&other)], &mut sink.clone(), NOTHING).unwrap();
+        assert_eq!(copied.iter().map(|c| c.records).collect::<Vec<_>>(), [6, 6]);
+        let twice = [b"aaaa", b"bbbb", b"cccc", b"dddd", b"eeee", b"ffff"];
+        let twice: Vec<u8> = twice.iter().flat_map(|text| text.repeat(2)).collect();
+        assert_eq!(*sink.bytes.lock().unwrap(), twice);
+        assert_eq!(sink.single.load(Relaxed), 0);
+    });
+}

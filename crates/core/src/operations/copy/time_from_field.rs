@@ -1,0 +1,154 @@
+//! The time of a record from one of its fields.
+
+use std::ops::Range;
+
+use arrow_array::{Array as _, cast::AsArray as _, types::TimestampNanosecondType};
+use arrow_schema::{DataType, TimeUnit};
+
+use crate::{
+    error::{Error, ErrorKind, Result},
+    log::{Columns, Decoder, Log, View},
+    model::{
+        time::Timestamp,
+        topic::{TopicId, TopicSet},
+    },
+    operations::copy::Retime,
+    record::block::{Block, Run, TopicSort},
+};
+
+/// Reads the times of records from a field of theirs, as `header.stamp`.
+///
+/// A record keeps its own time where the field is 0 (which is how ROS says that nobody
+/// set it), or cannot be decoded.
+pub struct TimeFromField {
+    topics: Vec<Option<Topic>>,
+    sort: TopicSort,
+    kept: u64,
+    without: TopicSet,
+}
+
+struct Topic {
+    decoder: Box<dyn Decoder>,
+    /// The times of its records in the block, in the order of the file.
+    times: Vec<Option<Timestamp>>,
+    next: usize,
+}
+
+impl TimeFromField {
+    /// Reads the field called `field` in the flat view, of those of `topics` that have
+    /// it as a time.
+    ///
+    /// # Errors
+    /// `NoSuch` if none of them has it.
+    pub fn new(log: &dyn Log, topics: &TopicSet, field: &str) -> Result<Self> {
+        let mut made = Vec::new();
+        for (id, _) in log.manifest().topics() {
+            made.push(match topics.contains(id) {
+                true => Topic::new(log, id, field)?,
+                false => None,
+            });
+        }
+        if made.iter().all(Option::is_none) {
+            let what =
+                format!("none of the topics has a field {field:?} that is a time");
+            return Err(Error::new(ErrorKind::NoSuch, what));
+        }
+        let (sort, without) = (TopicSort::default(), TopicSet::EMPTY);
+        Ok(Self { topics: made, sort, kept: 0, without })
+    }
+
+    /// The topics without such a field of which there were records so far.
+    pub fn without(&self) -> &TopicSet {
+        &self.without
+    }
+
+    /// How many records of those topics kept their own time so far.
+    pub fn kept(&self) -> u64 {
+        self.kept
+    }
+}
+
+impl Topic {
+    fn new(log: &dyn Log, id: TopicId, field: &str) -> Result<Option<Self>> {
+        let all = log.decoder(id, &Columns::all(View::Flat))?;
+        let time = DataType::Timestamp(TimeUnit::Nanosecond, None);
+        let is_time = |data_type: &DataType| {
+            *data_type == time
+                || matches!(data_type, DataType::Timestamp(TimeUnit::Nanosecond, _))
+        };
+        // The first column is the time of the record itself.
+        let fields = all.schema().fields().iter().enumerate().skip(1);
+        let mut fields =
+            fields.filter(|(_, f)| f.name() == field && is_time(f.data_type()));
+        let Some((index, _)) = fields.next() else { return Ok(None) };
+        let columns = Columns { only: Some(vec![index]), ..Columns::all(View::Flat) };
+        let decoder = log.decoder(id, &columns)?;
+        Ok(Some(Self { decoder, times: Vec::new(), next: 0 }))
+    }
+
+    /// Takes the times of `run`, which are all records of the topic in a block.
+    fn take(&mut self, run: Run<'_>) -> Result<()> {
+        (self.times, self.next) = (Vec::new(), 0);
+        let decoder = &mut self.decoder;
+        decoder.append(run, &mut Vec::new());
+        if decoder.rows() == run.len() {
+            self.times = times(&mut **decoder, 0..run.len())?;
+            return Ok(());
+        }
+        // Some record gave none: find out which.
+        decoder.take()?;
+        for record in run.singles() {
+            decoder.append(record, &mut Vec::new());
+            let rows = decoder.rows();
+            let mut found = times(&mut **decoder, 0..rows)?;
+            self.times.push(found.pop().flatten());
+        }
+        Ok(())
+    }
+}
+
+/// The times that wait in `decoder`; nothing where they are 0.
+fn times(
+    decoder: &mut dyn Decoder,
+    rows: Range<usize>,
+) -> Result<Vec<Option<Timestamp>>> {
+    let batch = decoder.take()?;
+    let column = batch.columns().get(1);
+    let column = column.and_then(|c| c.as_primitive_opt::<TimestampNanosecondType>());
+    let time = |row: usize| {
+        let column = column.filter(|c| row < c.len() && c.is_valid(row))?;
+        let nanos = column.value(row);
+        (nanos != 0).then_some(Timestamp::from_nanos(nanos))
+    };
+    Ok(rows.map(time).collect())
+}
+
+impl Retime for TimeFromField {
+    fn retime(&mut self, block: &Block, times: &mut Vec<Timestamp>) -> Result<()> {
+        let mut sorted = block.clone();
+        sorted.sort_by_topic(&mut self.sort);
+        for run in sorted.runs() {
+            if let Some(Some(topic)) = self.topics.get_mut(run.topic().index()) {
+                topic.take(run)?;
+            }
+        }
+        for record in block.iter() {
+            let Some(Some(topic)) = self.topics.get_mut(record.topic.index()) else {
+                self.without.insert(record.topic);
+                times.push(record.time);
+                continue;
+            };
+            let time = topic.times.get(topic.next).copied().flatten();
+            topic.next += 1;
+            self.kept += u64::from(time.is_none());
+            times.push(time.unwrap_or(record.time));
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for TimeFromField {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Restamp").field("kept", &self.kept).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,94 @@
+//! Copying parts only after they were read without damage, and telling which records do
+//! not fit their schemas: these are copied as they are.
+
+use crate::{
+    error::Result,
+    model::{
+        damage::{Damage, DamageKind},
+        manifest::Part,
+    },
+    operations::{
+        copy::{Copying, Known},
+        read_ahead::ReadAhead,
+        trial_decode::Trials,
+    },
+    record::block::{Block, TopicSort},
+};
+
+/// No more bytes of a part are kept until it is read to its end.
+const KEPT: usize = 64 << 20;
+
+/// Copies `plan`, of which each part is read; those without damage as they are, if
+/// the sink takes them.
+pub(super) fn copy(
+    copying: &mut Copying<'_>,
+    plan: Vec<Part>,
+    known: &Known,
+) -> Result<()> {
+    let (log, selection) = (copying.job.log, copying.job.selection.clone());
+    let may_take =
+        copying.retime.is_none() && copying.sink.copies_parts(copying.job.from);
+    let trials = Trials::new(log, None);
+    let mut ahead = ReadAhead::new(&trials, plan.clone(), selection.clone());
+    let mut spare = vec![Block::default()];
+    let mut sort = TopicSort::default();
+    for part in plan {
+        let is_whole = may_take && known.is_wholly_wanted(&part);
+        let mut held = Held { blocks: Vec::new(), bytes: 0, is_sound: is_whole };
+        let mut block = spare.pop().unwrap_or_default();
+        let mut more = ahead.fill_part(&mut block)?;
+        let outcomes = trials.next_part();
+        while more {
+            held.is_sound &= block.damage().is_empty();
+            let mut found: Vec<Damage> = match outcomes.next(&block).decoded {
+                Some(decoded) => decoded?,
+                None => trials.decode(&block, &mut sort)?,
+            };
+            found.retain(|damage| damage.kind == DamageKind::Undecodable);
+            for damage in found {
+                damage.add_to(&mut copying.copied.undecodable);
+            }
+            held.bytes += block.bytes().len();
+            held.blocks.push(block);
+            if !held.is_sound || held.bytes > KEPT {
+                held.is_sound = false;
+                held.write(copying, &mut spare)?;
+            }
+            block = spare.pop().unwrap_or_default();
+            more = ahead.fill_part(&mut block)?;
+        }
+        spare.push(block);
+        if held.is_sound && copying.take(&part)? {
+            spare.append(&mut held.blocks);
+            continue;
+        }
+        held.write(copying, &mut spare)?;
+        (copying.job.progress)(part.bytes.end - part.bytes.start);
+    }
+    Ok(())
+}
+
+/// What of a part is read and not yet written.
+struct Held {
+    blocks: Vec<Block>,
+    bytes: usize,
+    /// Whether the part may still be taken as it is.
+    is_sound: bool,
+}
+
+impl Held {
+    /// Writes the records.
+    fn write(
+        &mut self,
+        copying: &mut Copying<'_>,
+        spare: &mut Vec<Block>,
+    ) -> Result<()> {
+        for block in self.blocks.drain(..) {
+            copying.block(&block)?;
+            spare.push(block);
+        }
+        spare.truncate(1);
+        self.bytes = 0;
+        Ok(())
+    }
+}

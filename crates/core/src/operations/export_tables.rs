@@ -1,0 +1,412 @@
+//! Reading a whole log, on all processors.
+//!
+//! Parts are decoded side by side; their batches are put back into the file's order
+//! and handed to one lane per topic; lanes write side by side. No task ever waits: a
+//! part begins when another is wholly written, so that memory is bounded by a few
+//! parts however long the log is, and a slow sink slows the reading down. A part that
+//! turns out to hold much is decoded in pieces, each when the one before is written.
+
+mod topic_statistics;
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    mem,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use arrow_array::RecordBatch;
+use rayon::Scope;
+
+use crate::{
+    error::Result,
+    log::{Columns, Cursor, Decoder, Log},
+    model::{
+        damage::Damage,
+        manifest::{Part, Selection},
+        time_base::TimeBase,
+        topic::TopicId,
+    },
+    record::block::{Block, TopicSort},
+    sink::{RecordSink, TableSink, TableWriter},
+};
+
+pub use self::topic_statistics::TopicStatistics;
+
+/// What was read, and what was not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadReport {
+    /// Records that were read.
+    pub records: u64,
+    /// Everything that was found damaged, in the order of the file.
+    pub damage: Vec<Damage>,
+    /// What was read of each topic, of which tables were made.
+    pub seen: BTreeMap<TopicId, TopicStatistics>,
+}
+
+/// What to make tables of, and how.
+pub struct TableJob<'j> {
+    /// The records that are wanted.
+    pub selection: Selection,
+    /// The columns that are wanted of each topic that is not in `columns_of`.
+    pub columns: Columns,
+    /// The columns that are wanted of some topics.
+    pub columns_of: BTreeMap<TopicId, Columns>,
+    /// The clock on which the tables tell their times.
+    pub time: TimeBase,
+    /// About how many bytes of the log to decode at a time.
+    pub part_bytes: u64,
+    /// Told, as it goes, how many more bytes of the log are done.
+    pub progress: &'j (dyn Fn(u64) + Sync),
+}
+
+/// Moves every record of `cursor` into `sink`, whose only extract they are.
+pub fn copy_records(
+    cursor: &mut dyn Cursor,
+    sink: &mut dyn RecordSink,
+) -> Result<ReadReport> {
+    let (mut block, mut report) = (Block::default(), ReadReport::default());
+    while cursor.fill(&mut block)? {
+        report.damage.extend_from_slice(block.damage());
+        for record in block.iter() {
+            sink.write(0, record)?;
+            report.records += 1;
+        }
+    }
+    Ok(report)
+}
+
+/// Decodes what `job` wants of `log` into `sink`, one table a topic.
+///
+/// Runs on the current rayon pool. The rows of a table are in the file's order.
+pub fn export_tables(
+    log: &dyn Log,
+    job: &TableJob<'_>,
+    sink: &dyn TableSink,
+) -> Result<ReadReport> {
+    let plan = log.manifest().plan(&job.selection, job.part_bytes);
+    let lanes = log.manifest().topics.iter().map(|_| Mutex::default()).collect();
+    let driver = Driver {
+        log,
+        job,
+        sink,
+        plan,
+        lanes,
+        spare: Mutex::default(),
+        state: Mutex::default(),
+        width: rayon::current_num_threads() + 1,
+    };
+    rayon::scope(|scope| driver.begin_parts(scope));
+    driver.finish()
+}
+
+impl TableJob<'_> {
+    fn columns(&self, topic: TopicId) -> Columns {
+        let columns = self.columns_of.get(&topic).unwrap_or(&self.columns);
+        Columns { time: self.selection.time, ..columns.clone() }
+    }
+}
+
+/// All that the tasks share.
+struct Driver<'d> {
+    log: &'d dyn Log,
+    job: &'d TableJob<'d>,
+    sink: &'d dyn TableSink,
+    plan: Vec<Part>,
+    lanes: Vec<Mutex<Lane>>,
+    /// Decoders that no task is using.
+    spare: Mutex<Vec<Workbench>>,
+    state: Mutex<State>,
+    /// How many parts may be under way.
+    width: usize,
+}
+
+#[derive(Default)]
+struct State {
+    /// How many parts tasks are there for, and the next one that a task is to read: whichever
+    /// task begins first reads the first part, since those behind it wait for it.
+    begun: usize,
+    next: usize,
+    /// How many are begun and not wholly written.
+    under_way: usize,
+    /// The next pieces of parts that wait for an earlier one.
+    early: BTreeMap<usize, Piece>,
+    /// The next part to hand to the lanes.
+    hand_over: usize,
+    report: ReadReport,
+    failed: Option<crate::error::Error>,
+}
+
+/// The way of one topic's batches into its table.
+#[derive(Default)]
+struct Lane {
+    waiting: VecDeque<(RecordBatch, Arc<Ticket>)>,
+    writer: Option<Box<dyn TableWriter>>,
+    is_busy: bool,
+}
+
+/// What is decoded of a part at a time: all of it, unless that is much.
+struct Piece {
+    batches: Vec<(TopicId, RecordBatch)>,
+    /// Where to go on, if that is not all.
+    rest: Option<Box<dyn Cursor>>,
+}
+
+/// A piece that is being written.
+struct Ticket {
+    /// How many of its batches are not yet written.
+    batches: AtomicUsize,
+    part: usize,
+    rest: Mutex<Option<Box<dyn Cursor>>>,
+}
+
+/// A piece ends when so many bytes are decoded, or rows are made of them.
+const PIECE_BYTES: usize = 16 << 20;
+const PIECE_ROWS: usize = 1 << 18;
+
+/// What a task decodes with; kept from part to part.
+#[derive(Default)]
+struct Workbench {
+    block: Block,
+    sort: TopicSort,
+    decoders: Vec<Option<Box<dyn Decoder>>>,
+}
+
+impl<'d> Driver<'d> {
+    /// Begins as many parts as may be under way.
+    fn begin_parts<'s>(&'s self, scope: &Scope<'s>)
+    where
+        'd: 's,
+    {
+        let mut state = lock(&self.state);
+        while state.failed.is_none()
+            && state.under_way < self.width
+            && state.begun < self.plan.len()
+        {
+            state.begun += 1;
+            state.under_way += 1;
+            scope.spawn(move |scope| {
+                let mut state = lock(&self.state);
+                let part = state.next;
+                state.next += 1;
+                drop(state);
+                self.part(part, None, scope);
+            });
+        }
+    }
+
+    /// Decodes the next piece of a part, and hands over all that are now in order.
+    fn part<'s>(
+        &'s self,
+        index: usize,
+        rest: Option<Box<dyn Cursor>>,
+        scope: &Scope<'s>,
+    ) where
+        'd: 's,
+    {
+        let part = &self.plan[index];
+        let mut bench = lock(&self.spare).pop().unwrap_or_default();
+        let decoded = self.decode(part, rest, &mut bench);
+        lock(&self.spare).push(bench);
+        if decoded.as_ref().is_ok_and(|(piece, _)| piece.rest.is_none()) {
+            self.log.source().release(part.bytes.clone());
+            (self.job.progress)(part.bytes.end - part.bytes.start);
+        }
+
+        let mut ready = Vec::new();
+        {
+            let mut state = lock(&self.state);
+            match decoded {
+                Ok((piece, report)) => {
+                    state.report.records += report.records;
+                    topic_statistics::join(&mut state.report.seen, report.seen);
+                    for damage in report.damage {
+                        damage.add_to(&mut state.report.damage);
+                    }
+                    state.early.insert(index, piece);
+                }
+                Err(err) => drop(state.failed.get_or_insert(err)),
+            }
+            while state.failed.is_none() {
+                let part = state.hand_over;
+                let Some(Piece { batches, rest }) = state.early.remove(&part) else {
+                    break;
+                };
+                let is_end = rest.is_none();
+                state.hand_over += usize::from(is_end);
+                if batches.is_empty() {
+                    match rest {
+                        None => state.under_way -= 1,
+                        rest => scope.spawn(move |scope| self.part(part, rest, scope)),
+                    }
+                    continue;
+                }
+                let ticket = Arc::new(Ticket {
+                    batches: AtomicUsize::new(batches.len()),
+                    part,
+                    rest: Mutex::new(rest),
+                });
+                for (topic, batch) in batches {
+                    let mut lane = lock(&self.lanes[topic.index()]);
+                    lane.waiting.push_back((batch, ticket.clone()));
+                    if !mem::replace(&mut lane.is_busy, true) {
+                        ready.push(topic);
+                    }
+                }
+            }
+        }
+        self.begin_parts(scope);
+        // Last, so that this thread, which has them in its caches, begins with them.
+        for topic in ready {
+            scope.spawn(move |scope| self.lane(topic, scope));
+        }
+    }
+
+    /// The tables of the next piece of a part: where `rest` is, or at its start.
+    fn decode(
+        &self,
+        part: &Part,
+        rest: Option<Box<dyn Cursor>>,
+        bench: &mut Workbench,
+    ) -> Result<(Piece, ReadReport)> {
+        let Workbench { block, sort, decoders } = bench;
+        decoders.resize_with(self.lanes.len(), || None);
+        let mut report = ReadReport::default();
+        let mut cursor = match rest {
+            Some(cursor) => cursor,
+            None => self.log.read(part, &self.job.selection)?,
+        };
+        let (mut bytes, mut rows) = (0, 0);
+        let (mut is_end, mut is_full) = (false, false);
+        while bytes < PIECE_BYTES && rows < PIECE_ROWS && !is_full {
+            if !cursor.fill(block)? {
+                is_end = true;
+                break;
+            }
+            report.damage.extend_from_slice(block.damage());
+            bytes += block.bytes().len();
+            block.sort_by_topic(sort);
+            for run in block.runs() {
+                let decoder = match &mut decoders[run.topic().index()] {
+                    Some(decoder) => decoder,
+                    none => {
+                        let columns = self.job.columns(run.topic());
+                        none.insert(self.log.decoder(run.topic(), &columns)?)
+                    }
+                };
+                let before = decoder.rows();
+                decoder.append(run, &mut report.damage);
+                rows += decoder.rows() - before;
+                is_full |= decoder.is_full();
+                report.records += run.len() as u64;
+                topic_statistics::add(&mut report.seen, run);
+            }
+        }
+        let mut batches = Vec::new();
+        for (topic, decoder) in (0..).map(TopicId).zip(decoders) {
+            if let Some(decoder) = decoder.as_mut().filter(|d| d.rows() > 0) {
+                let schema = self.job.time.schema(decoder.schema());
+                let batch = self.job.time.apply(decoder.take()?, &schema)?;
+                batches.push((topic, batch));
+            }
+        }
+        Ok((Piece { batches, rest: (!is_end).then_some(cursor) }, report))
+    }
+
+    /// Writes the batches that wait in a lane, until there are none.
+    fn lane<'s>(&'s self, topic: TopicId, scope: &Scope<'s>)
+    where
+        'd: 's,
+    {
+        let mut writer = lock(&self.lanes[topic.index()]).writer.take();
+        loop {
+            let (batch, ticket) = {
+                let mut lane = lock(&self.lanes[topic.index()]);
+                match lane.waiting.pop_front() {
+                    Some(next) => next,
+                    None => {
+                        (lane.writer, lane.is_busy) = (writer, false);
+                        return;
+                    }
+                }
+            };
+            if let Err(err) = self.write(topic, &mut writer, &batch) {
+                lock(&self.state).failed.get_or_insert(err);
+                return; // still busy, so that nothing more is written
+            }
+            drop(batch);
+            if ticket.batches.fetch_sub(1, Ordering::AcqRel) == 1 {
+                let part = ticket.part;
+                match lock(&ticket.rest).take() {
+                    None => {
+                        lock(&self.state).under_way -= 1;
+                        self.begin_parts(scope);
+                    }
+                    rest => scope.spawn(move |scope| self.part(part, rest, scope)),
+                }
+            }
+        }
+    }
+
+    fn write(
+        &self,
+        topic: TopicId,
+        writer: &mut Option<Box<dyn TableWriter>>,
+        batch: &RecordBatch,
+    ) -> Result<()> {
+        let writer = match writer {
+            Some(writer) => writer,
+            none => {
+                let about = self.log.manifest().get(topic)?;
+                none.insert(self.sink.table(about, &batch.schema())?)
+            }
+        };
+        writer.write(batch)
+    }
+
+    /// Finishes the tables, side by side.
+    fn finish(self) -> Result<ReadReport> {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(err) = state.failed {
+            return Err(err);
+        }
+        let failed = Mutex::new(None);
+        rayon::scope(|scope| {
+            for lane in self.lanes {
+                let lane = lane.into_inner().unwrap_or_else(PoisonError::into_inner);
+                let Some(writer) = lane.writer else { continue };
+                let failed = &failed;
+                scope.spawn(move |_| {
+                    if let Err(err) = writer.finish() {
+                        lock(failed).get_or_insert(err);
+                    }
+                });
+            }
+        });
+        if let Some(err) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(err);
+        }
+        let mut report = state.report;
+        report.damage.sort_by_key(|damage| damage.bytes.start);
+        Ok(report)
+    }
+}
+
+/// Locks, also after a panic elsewhere: rayon carries that one on by itself.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl std::fmt::Debug for TableJob<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TableJob")
+            .field("selection", &self.selection)
+            .field("time", &self.time)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! Tables of logs that do as they are told.
+
+use std::sync::{Arc, Mutex, atomic::Ordering};
+
+use arrow_array::{cast::AsArray as _, types::TimestampNanosecondType};
+use arrow_schema::SchemaRef;
+
+use super::*;
+use crate::{
+    model::topic::Topic,
+    testing::mock_log::{Play, Scripted},
+};
+
+/// The times of a batch, and how many blocks of the log were filled when it came.
+type Batch = (Vec<i64>, usize);
+
+/// What was written.
+#[derive(Clone, Default)]
+struct Written(Arc<Mutex<Vec<Batch>>>);
+
+struct Writing(Written, Arc<AtomicUsize>);
+
+struct Sink<'s>(Written, &'s Scripted);
+
+impl TableSink for Sink<'_> {
+    fn table(&self, _: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+        Ok(Box::new(Writing(self.0.clone(), self.1.filled.clone())))
+    }
+}
+
+impl TableWriter for Writing {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let times = batch.column(0).as_primitive::<TimestampNanosecondType>();
+        let filled = self.1.load(Ordering::Relaxed);
+        self.0.0.lock().unwrap().push((times.values().to_vec(), filled));
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn tables(log: &Scripted) -> (Vec<(Vec<i64>, usize)>, Result<ReadReport>) {
+    let job = TableJob {
+        selection: Selection::default(),
+        columns: Columns::default(),
+        columns_of: BTreeMap::new(),
+        time: TimeBase::default(),
+        part_bytes: 0,
+        progress: &|_| {},
+    };
+    let written = Written::default();
+    let report = export_tables(log, &job, &Sink(written.clone(), log));
+    let tables = written.0.lock().unwrap().clone();
+    (tables, report)
+}
+
+/// A block of a record of `len` bytes.
+fn block(time: i64, len: usize) -> Play {
+    Play::Block(vec![(time, vec![0; len])])
+}
+
+#[test]
+fn a_part_that_holds_much_is_decoded_in_pieces_each_when_the_last_is_written() {
+    for threads in [1, 3] {
+        let huge = |part: i64| (0..50).map(move |i| block(part * 100 + i, 1 << 20));
+        let mut parts: Vec<Vec<Play>> =
+            (0..2).map(|part| huge(part).collect()).collect();
+        parts.insert(1, vec![]);
+        parts.push(vec![block(300, 1)]);
+        let log = Scripted::new(parts);
+        let pool =
+            rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let (tables, report) = pool.install(|| tables(&log));
+        assert_eq!(report.unwrap().records, 101);
+
+        let times: Vec<i64> =
+            tables.iter().flat_map(|(times, _)| times.clone()).collect();
+        let want: Vec<i64> = (0..50).chain(100..150).chain([300]).collect();
+        assert_eq!(times, want, "in the order of the file");
+        let mut written = 0;
+        for (batch, filled) in tables {
+            assert!(batch.len() <= 16, "{} blocks of 1 MiB at once", batch.len());
+            // Of every part that is under way, there is one piece.
+            assert!(filled <= written + 16 * (threads + 1), "{filled}, {written}");
+            written += batch.len();
+        }
+    }
+}
+
+#[test]
+fn an_error_in_a_later_piece_is_one() {
+    let mut part: Vec<Play> = (0..20).map(|time| block(time, 1 << 20)).collect();
+    part.push(Play::Error);
+    let (_, report) = tables(&Scripted::new(vec![part]));
+    assert!(report.is_err());
+}
+
+#[test]
+fn parts_are_begun_in_their_order_and_written_before_others_are() {
+    let log = Scripted::new((0..9).map(|part| vec![block(part, 1)]).collect());
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let (tables, report) = pool.install(|| tables(&log));
+    assert_eq!(report.unwrap().records, 9);
+    assert_eq!(*log.read.lock().unwrap(), Vec::from_iter(0..9));
+    let filled: Vec<usize> = tables.iter().map(|(_, filled)| *filled).collect();
+    assert_eq!(filled, Vec::from_iter(1..=9), "each batch, when there is no other");
+}

@@ -1,0 +1,55 @@
+//! What was read of each topic.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    model::{time::Timestamp, topic::TopicId},
+    record::block::Run,
+};
+
+/// What was read of one topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TopicStatistics {
+    /// How many records.
+    pub records: u64,
+    /// How many bytes their payloads are.
+    pub bytes: u64,
+    /// The first time.
+    pub first: Timestamp,
+    /// The last one.
+    pub last: Timestamp,
+}
+
+impl TopicStatistics {
+    const NONE: Self =
+        Self { records: 0, bytes: 0, first: Timestamp::MAX, last: Timestamp::MIN };
+
+    fn add(&mut self, other: Self) {
+        self.records += other.records;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.first = self.first.min(other.first);
+        self.last = self.last.max(other.last);
+    }
+}
+
+/// Adds the records of `run` to what was `seen`.
+pub(super) fn add(seen: &mut BTreeMap<TopicId, TopicStatistics>, run: Run<'_>) {
+    let mut new =
+        TopicStatistics { records: run.len() as u64, ..TopicStatistics::NONE };
+    for (time, payload) in run.times().zip(run.payloads()) {
+        new.bytes += payload.len() as u64;
+        new.first = new.first.min(time);
+        new.last = new.last.max(time);
+    }
+    seen.entry(run.topic()).or_insert(TopicStatistics::NONE).add(new);
+}
+
+/// Adds what was seen in `other` places.
+pub(super) fn join(
+    seen: &mut BTreeMap<TopicId, TopicStatistics>,
+    other: BTreeMap<TopicId, TopicStatistics>,
+) {
+    for (topic, other) in other {
+        seen.entry(topic).or_insert(TopicStatistics::NONE).add(other);
+    }
+}

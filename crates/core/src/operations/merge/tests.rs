@@ -1,0 +1,371 @@
+//! The order of time, against the plainest of sorts.
+
+use super::{batch::BYTES, *};
+use crate::{
+    error::ErrorKind,
+    log::Cursor as _,
+    model::damage::DamageKind,
+    testing::mock_log::{Play, Scripted},
+};
+
+/// The times and payloads that are read.
+type Records = Vec<(i64, Vec<u8>)>;
+
+/// A few numbers that look random, always the same.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) % sides
+    }
+}
+
+/// Parts of several blocks, each a few milliseconds from the last, that overlap by up
+/// to `overlap` of them.
+fn parts(dice: &mut Dice, overlap: u64) -> Vec<Vec<Play>> {
+    let mut number = 0_u32;
+    let mut record = |start: u64, dice: &mut Dice| {
+        number += 1;
+        let len = dice.roll(3) as usize * 4;
+        let payload = number.to_le_bytes().into_iter().cycle().take(len).collect();
+        ((start + dice.roll(overlap + 1) / 3 * 3) as i64, payload)
+    };
+    let part = |start: u64, dice: &mut Dice| {
+        let blocks = 0..dice.roll(4);
+        let block =
+            |_| Play::Block((0..dice.roll(9)).map(|_| record(start, dice)).collect());
+        blocks.map(block).collect()
+    };
+    let mut part = part;
+    (0..dice.roll(30)).map(|index| part(index * 10, dice)).collect()
+}
+
+fn all(parts: &[Vec<Play>]) -> Records {
+    let records = parts.iter().flatten().flat_map(|play| match play {
+        Play::Block(records) => records.clone(),
+        _ => vec![],
+    });
+    records.collect()
+}
+
+fn sorted(mut records: Records) -> Records {
+    records.sort_by_key(|record| record.0);
+    records
+}
+
+fn by_records(mut merge: Merge<'_>) -> Vec<(usize, i64, Vec<u8>)> {
+    let mut records = Vec::new();
+    while let Some((log, record)) = merge.next().unwrap() {
+        records.push((log, record.time.as_nanos(), record.payload.to_vec()));
+        assert!(record.offset < 1_000_000, "{}", record.offset);
+    }
+    records
+}
+
+fn by_blocks(merge: Merge<'_>) -> Records {
+    let (mut order, mut block) = (TimeOrder::from(merge), Block::default());
+    let mut records = Vec::new();
+    while order.fill(&mut block).unwrap() {
+        let owned = block.iter().map(|r| (r.time.as_nanos(), r.payload.to_vec()));
+        records.extend(owned);
+    }
+    records
+}
+
+fn by_batches(mut merge: Merge<'_>) -> Records {
+    let (mut batch, mut records) = (Batch::default(), Records::new());
+    loop {
+        merge.fill(&mut batch, BYTES);
+        let before = records.len();
+        records.extend(batch.records().map(|(log, record)| {
+            assert_eq!((log, batch.len() > 0), (0, true));
+            (record.time.as_nanos(), record.payload.to_vec())
+        }));
+        assert_eq!(batch.len(), records.len() - before);
+        batch.failed().unwrap();
+        if batch.len() == 0 {
+            return records;
+        }
+    }
+}
+
+fn merge(log: &Scripted, budget: usize) -> Merge<'_> {
+    Merge::with_budget(budget, 0, vec![(log, Selection::default())])
+}
+
+#[test]
+fn any_parts_come_as_a_stable_sort_has_them_however_little_memory_there_is() {
+    let mut dice = Dice(7);
+    for round in 0..300 {
+        let overlap = [0, 5, 30, 1000][round % 4];
+        let parts = parts(&mut dice, overlap);
+        let want = sorted(all(&parts));
+        let mut log = Scripted::new(parts);
+        if round % 5 == 0 {
+            log = log.without_times();
+        }
+        for budget in [1, 700, 4000, BUDGET] {
+            assert_eq!(by_blocks(merge(&log, budget)), want, "{round}, {budget}");
+            assert_eq!(by_batches(merge(&log, budget)), want, "{round}, {budget}");
+            let got = by_records(merge(&log, budget));
+            let got: Records = got.into_iter().map(|(_, t, p)| (t, p)).collect();
+            assert_eq!(got, want, "{round}, {budget}");
+        }
+    }
+}
+
+#[test]
+fn records_that_are_all_at_one_time_keep_the_order_of_the_file_in_little_memory() {
+    let block = |first: u32| {
+        let record = |number: u32| (42, number.to_le_bytes().to_vec());
+        vec![Play::Block((first..first + 50).map(record).collect())]
+    };
+    let parts: Vec<Vec<Play>> = (0..10).map(|part| block(part * 50)).collect();
+    let want = all(&parts);
+    let log = Scripted::new(parts);
+    assert_eq!(by_blocks(merge(&log, 3000)), want);
+    // A part takes more than that.
+    assert!(log.read.lock().unwrap().len() > 10);
+}
+
+#[test]
+fn memory_stays_within_its_bounds() {
+    let mut dice = Dice(11);
+    for budget in [3000, 20_000] {
+        let parts = (0..40).map(|_| {
+            let record = |_| (dice.roll(1000) as i64, vec![1; 20]);
+            vec![Play::Block((0..20).map(record).collect())]
+        });
+        let log = Scripted::new(parts.collect());
+        let mut merge = merge(&log, budget);
+        while merge.next().unwrap().is_some() {
+            // A block of 20 records, each with its payload, its place and a key.
+            let lanes = merge.lanes.len() * size_of::<Lane>();
+            assert!(merge.held <= budget + 20 * 140 + lanes, "{}", merge.held);
+        }
+        assert_eq!(merge.held, 0);
+    }
+}
+
+#[test]
+fn parts_are_opened_when_it_is_their_turn() {
+    let parts: Vec<Vec<i64>> =
+        (0..1000).map(|part| vec![part * 10, part * 10 + 12]).collect();
+    let parts: Vec<&[i64]> = parts.iter().map(Vec::as_slice).collect();
+    let log = Scripted::of_times(&parts);
+    let mut merge = merge(&log, BUDGET);
+    for _ in 0..100 {
+        merge.next().unwrap();
+        assert!(merge.lanes.iter().flatten().count() <= 2);
+    }
+    let ahead = rayon::current_num_threads() + 4;
+    assert!(log.read.lock().unwrap().len() <= 50 + 2 + ahead);
+    assert!(log.released.lock().unwrap().len() >= 47);
+}
+
+#[test]
+fn of_several_logs_the_first_comes_first_at_one_time() {
+    let a = Scripted::of_times(&[&[1, 3], &[3, 5]]);
+    let b = Scripted::of_times(&[&[2, 3, 6], &[0, 3]]);
+    let everything = Selection::default();
+    let logs = vec![(&a as &dyn Log, everything.clone()), (&b, everything)];
+    let got = by_records(Merge::with_budget(BUDGET, 0, logs));
+    let got: Vec<(usize, i64, u8)> =
+        got.iter().map(|(l, t, p)| (*l, *t, p[0])).collect();
+    let want = [
+        (1, 0, 4),
+        (0, 1, 1),
+        (1, 2, 1),
+        (0, 3, 2),
+        (0, 3, 3),
+        (1, 3, 2),
+        (1, 3, 5),
+        (0, 5, 4),
+        (1, 6, 3),
+    ];
+    assert_eq!(got, want);
+}
+
+#[test]
+fn damage_is_told_once_and_an_error_after_what_came_before() {
+    let block = |time| Play::Block(vec![(time, vec![1])]);
+    let log = Scripted::new(vec![
+        vec![block(5), Play::Damage],
+        vec![block(3), Play::Damage, block(9)],
+        vec![block(20), Play::Error],
+    ]);
+    let (mut order, mut block) = (TimeOrder::from(merge(&log, 1)), Block::default());
+    let (mut times, mut damage) = (vec![], 0);
+    let err = loop {
+        match order.fill(&mut block) {
+            Ok(true) => {
+                times.extend(block.iter().map(|r| r.time.as_nanos()));
+                damage += block.damage().len();
+            }
+            Ok(false) => panic!("there is an error"),
+            Err(err) => break err,
+        }
+    };
+    assert_eq!((times, damage), (vec![3, 5, 9], 2));
+    assert_eq!(err.kind(), ErrorKind::Io);
+}
+
+#[test]
+fn a_part_that_begins_before_it_is_said_to_is_told_where_that_shows() {
+    let parts: [&[i64]; 3] = [&[0, 10, 20], &[5, 15, 25], &[30, 40]];
+    for (later, expected, told) in [
+        // It is opened at 5, at 10 (the 10 of the first part comes first), and at 17.
+        (0, [0, 5, 10, 15, 20, 25, 30, 40], 0),
+        (5, [0, 10, 5, 15, 20, 25, 30, 40], 1),
+        (12, [0, 10, 5, 15, 20, 25, 30, 40], 1),
+    ] {
+        let log = Scripted::of_times(&parts).said_later(1, later);
+        let mut merge = merge(&log, usize::MAX);
+        let mut times = Vec::new();
+        while let Some((_, record)) = merge.next().unwrap() {
+            times.push(record.time.as_nanos());
+        }
+        assert_eq!(times, expected);
+        let damage = merge.take_damage();
+        assert_eq!(damage.len(), told, "{later}");
+        for (_, damage) in damage {
+            assert_eq!((damage.kind, damage.bytes), (DamageKind::Doubtful, 1000..2000));
+        }
+    }
+}
+
+#[test]
+fn long_runs_are_passed_on_without_copies() {
+    let record = |time| (time, vec![0; 100]);
+    let long =
+        |start: i64| vec![Play::Block((start..start + 1000).map(record).collect())];
+    let log = Scripted::new(vec![long(0), long(998), long(5000)]);
+    let (mut order, mut block) =
+        (TimeOrder::from(merge(&log, BUDGET)), Block::default());
+    let mut blocks = Vec::new();
+    while order.fill(&mut block).unwrap() {
+        blocks.push((block.len(), block.get(0).unwrap().offset));
+    }
+    // The two that alternate are copied together; all others are where they were.
+    assert_eq!(blocks, [(999, 0), (2, 1000), (999, 1100), (1000, 2000)]);
+}
+
+#[test]
+fn what_was_read_by_records_goes_on_by_blocks() {
+    let log = Scripted::of_times(&[&[1, 4, 5], &[2, 3, 6]]);
+    let mut merge = merge(&log, BUDGET);
+    for want in [1, 2, 3] {
+        let (_, record) = merge.next().unwrap().unwrap();
+        assert_eq!(record.time.as_nanos(), want);
+    }
+    let rest: Vec<i64> = by_blocks(merge).into_iter().map(|(time, _)| time).collect();
+    assert_eq!(rest, [4, 5, 6]);
+}
+
+#[test]
+fn of_a_batch_the_error_comes_behind_the_records() {
+    let block = |time| Play::Block(vec![(time, vec![1])]);
+    let log = Scripted::new(vec![vec![block(3)], vec![block(20), Play::Error]]);
+    let (mut merge, mut batch) = (merge(&log, BUDGET), Batch::default());
+    merge.fill(&mut batch, BYTES);
+    let times: Vec<i64> = batch.records().map(|(_, r)| r.time.as_nanos()).collect();
+    assert_eq!((times, batch.is_last()), (vec![3], true));
+    assert_eq!(batch.failed().unwrap_err().kind(), ErrorKind::Io);
+}
+
+#[test]
+fn parts_are_released_when_nobody_needs_their_records() {
+    let log = Scripted::of_times(&[&[1, 2], &[3, 4], &[5, 6]]);
+    let mut merge = merge(&log, BUDGET);
+    let (mut batch, mut other) = (Batch::default(), Batch::default());
+    merge.fill(&mut batch, BYTES);
+    merge.fill(&mut other, BYTES);
+    assert_eq!((batch.len(), other.len()), (6, 0));
+    assert_eq!(log.released.lock().unwrap().len(), 0);
+    merge.fill(&mut batch, BYTES);
+    assert_eq!(log.released.lock().unwrap().len(), 3);
+}
+
+#[test]
+fn a_part_that_is_too_long_for_memory_is_read_twice() {
+    let block = |at: i64| {
+        let record = |number: i64| (at + number / 2 * 3, number.to_le_bytes().to_vec());
+        Play::Block((0..10).map(record).collect())
+    };
+    let part: Vec<Play> = (0..1000).map(|index| block(index * 10)).collect();
+    let parts = vec![part, vec![Play::Block(vec![(5_000, vec![2])])]];
+    let want = sorted(all(&parts));
+    let log = Scripted::new(parts);
+    assert_eq!(by_batches(merge(&log, 64_000)), want);
+    assert_eq!(*log.read.lock().unwrap(), [0, 1, 0]);
+    let mut merge = merge(&log, 64_000);
+    let mut most = 0;
+    while merge.next().unwrap().is_some() {
+        most = most.max(merge.lanes.iter().flatten().map(Lane::cost).sum());
+    }
+    assert!(most < 100_000, "{most}");
+    assert_eq!((merge.held, merge.take_damage()), (0, vec![]));
+}
+
+#[test]
+fn parts_that_go_back_in_time_again_and_again_come_in_order_in_little_memory() {
+    let mut dice = Dice(17);
+    for round in 0..60 {
+        let long = parts(&mut dice, [5, 100][round % 2]).concat();
+        let back: Vec<Play> = long.iter().chain(&long).cloned().collect();
+        let parts = vec![long, back];
+        let want = sorted(all(&parts));
+        let log = Scripted::new(parts);
+        for budget in [1, 700, 4000, 16_000] {
+            assert_eq!(by_batches(merge(&log, budget)), want, "{round}, {budget}");
+            assert_eq!(by_blocks(merge(&log, budget)), want, "{round}, {budget}");
+        }
+    }
+}
+
+/// Asserts that records come as `want` has them; says how much memory all lanes take at most.
+fn most_in_order(log: &Scripted, budget: usize, want: &Records) -> usize {
+    let mut merge = merge(log, budget);
+    let (mut records, mut most) = (Records::new(), 0);
+    while let Some((_, record)) = merge.next().unwrap() {
+        records.push((record.time.as_nanos(), record.payload.to_vec()));
+        most = most.max(merge.lanes.iter().flatten().map(Lane::cost).sum());
+        assert!(merge.paused.len() <= part_opening::PAUSED);
+    }
+    assert!(records == *want, "they come in order");
+    most
+}
+
+#[test]
+fn stretches_that_begin_early_and_end_late_stay_within_bounds() {
+    let block = |at: i64| {
+        // First all are early, then one of ten.
+        let late = if at < 300 { 0 } else { 100_000 };
+        let others = (0..9).map(|number| (late + at - number, vec![2; 100]));
+        Play::Block([(at, vec![1; 100])].into_iter().chain(others).collect())
+    };
+    let parts = vec![(0..1000).map(block).collect()];
+    let want = sorted(all(&parts));
+    let log = Scripted::new(parts);
+    let most = most_in_order(&log, 200_000, &want);
+    // All take 2.5 MB.
+    assert!(most < 340_000, "{most}");
+}
+
+#[test]
+fn many_parts_of_the_same_times_stay_within_bounds() {
+    let block = |at: i64, part: u8| {
+        Play::Block((0..10).map(|number| (at + number, vec![part; 100])).collect())
+    };
+    // Parts that are shorter than a stretch, and longer ones.
+    for (parts, blocks, bound) in [(250, 2, 340_000), (60, 60, 400_000)] {
+        let part = |part: u8| (0..blocks).map(|at| block(at * 10, part)).collect();
+        let parts: Vec<Vec<Play>> = (0..parts).map(part).collect();
+        let want = sorted(all(&parts));
+        let log = Scripted::new(parts);
+        let most = most_in_order(&log, 200_000, &want);
+        // All take 1.2 MB and 8 MB.
+        assert!(most < bound, "{most}");
+    }
+}

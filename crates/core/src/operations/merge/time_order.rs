@@ -1,0 +1,150 @@
+//! One log, a block at a time, in the order of time.
+
+use std::{fmt, mem, sync::Arc};
+
+use crate::{
+    error::{Error, Result},
+    log::{Cursor, Log},
+    model::manifest::Selection,
+    operations::merge::Merge,
+    record::block::{Block, Gather},
+};
+
+/// Reads a log in the order of time, as a [`Merge`] of one.
+///
+/// Blocks of the file are passed on as they are, or shared, where their records follow
+/// each other; where records of several parts alternate, they are copied.
+pub struct TimeOrder<'l> {
+    merge: Merge<'l>,
+    /// Why it ended, to be told after what came before.
+    failed: Option<Error>,
+}
+
+/// So many records, or bytes of them, that follow each other are not copied.
+const LONG_RUN: usize = 64;
+const LONG_BYTES: usize = 64 << 10;
+/// About how long a block of copies may be.
+const GATHERED: usize = 1 << 20;
+const GATHERED_RECORDS: usize = 1 << 14;
+
+impl<'l> TimeOrder<'l> {
+    /// Reads what `selection` wants of `log`.
+    pub fn new(log: &'l dyn Log, selection: Selection) -> Self {
+        Merge::new(vec![(log, selection)]).into()
+    }
+
+    /// Refills `block`; says whether there was something.
+    fn refill(&mut self, block: &mut Block) -> Result<bool> {
+        self.merge.release();
+        let mut gather = None::<Gather>;
+        loop {
+            let settled = match self.merge.settle() {
+                Err(err) if gather.is_some() => {
+                    self.failed = Some(err);
+                    None
+                }
+                settled => settled?,
+            };
+            let Some(lane) = settled else {
+                let is_some = gather.is_some();
+                gather.unwrap_or_else(|| Gather::new(block)).finish(block);
+                return Ok(is_some);
+            };
+            let run = self.run(lane);
+            match &mut gather {
+                None if run.is_long => {
+                    self.pass_on(lane, run.count, block);
+                    return Ok(true);
+                }
+                Some(_) if run.is_long => break,
+                some => {
+                    let some = some.get_or_insert_with(|| Gather::new(block));
+                    self.copy(lane, run.count, some);
+                    if some.len() >= GATHERED || some.count() >= GATHERED_RECORDS {
+                        break;
+                    }
+                }
+            }
+        }
+        if let Some(gather) = gather {
+            gather.finish(block);
+        }
+        Ok(true)
+    }
+
+    /// The next records of the current lane that follow each other.
+    fn run(&self, lane: usize) -> Run {
+        let limit = self.merge.current.and_then(|(_, limit)| limit);
+        let lane = self.merge.lanes[lane].as_ref();
+        let count = lane.map_or(0, |lane| lane.run(limit));
+        let entries = lane.and_then(|lane| lane.block(count.min(LONG_RUN)));
+        let bytes = entries.map_or(0, |(_, entries)| {
+            entries.map(|entry| (entry.end - entry.start) as usize).sum()
+        });
+        Run { count, is_long: count >= LONG_RUN || bytes >= LONG_BYTES }
+    }
+
+    /// Makes the next `count` records of the current lane a block without copying.
+    fn pass_on(&mut self, lane: usize, count: usize, block: &mut Block) {
+        let lane = self.merge.lanes[lane].as_ref();
+        let next = match lane.filter(|lane| !lane.is_block(count)) {
+            Some(lane) => {
+                let mut next = self.merge.spare.pop().unwrap_or_default();
+                if let Some((from, entries)) = lane.block(count) {
+                    next.share(from, entries.copied());
+                }
+                self.merge.pass(count);
+                next
+            }
+            None => {
+                self.merge.advance(count).map(Arc::unwrap_or_clone).unwrap_or_default()
+            }
+        };
+        self.merge.recycle(mem::replace(block, next));
+    }
+
+    /// Copies the next `count` records of the current lane.
+    fn copy(&mut self, lane: usize, count: usize, gather: &mut Gather) {
+        let lane = self.merge.lanes[lane].as_ref();
+        if let Some((from, entries)) = lane.and_then(|lane| lane.block(count)) {
+            entries.for_each(|entry| gather.add(from, entry));
+        }
+        self.merge.pass(count);
+    }
+}
+
+/// Records that follow each other in one block.
+struct Run {
+    count: usize,
+    /// Whether they are too long to be copied.
+    is_long: bool,
+}
+
+impl<'l> From<Merge<'l>> for TimeOrder<'l> {
+    /// Reads on where `merge` is, which should be of one log.
+    fn from(mut merge: Merge<'l>) -> Self {
+        // What it has given out is not given again.
+        merge.advance(merge.run.min(1));
+        merge.run = 0;
+        Self { merge, failed: None }
+    }
+}
+
+impl Cursor for TimeOrder<'_> {
+    fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        if let Some(err) = self.failed.take() {
+            return Err(err);
+        }
+        let is_some = self.refill(block)?;
+        let damage = self.merge.take_damage();
+        let is_damaged = !damage.is_empty();
+        damage.into_iter().for_each(|(_, damage)| block.report(damage));
+        Ok(is_some || is_damaged)
+    }
+}
+
+impl fmt::Debug for TimeOrder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TimeOrder").field("merge", &self.merge).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,41 @@
+//! Records that are encoded by whoever reads them.
+
+use std::sync::Arc;
+
+use crate::{
+    error::Result,
+    log::Cursor,
+    record::block::{Block, Record},
+    sink::Encoder,
+};
+
+/// An encoder of the records of the extract with this index.
+pub(super) struct Encoding(pub(super) Arc<dyn Encoder>, pub(super) usize);
+
+/// Encodes the records of a part while they are in the caches of the processor that read them.
+struct Encoded {
+    cursor: Box<dyn Cursor>,
+    encoder: Arc<dyn Encoder>,
+    from: usize,
+}
+
+impl Encoding {
+    /// The records of `cursor`, encoded.
+    pub(super) fn of(&self, cursor: Box<dyn Cursor>) -> Box<dyn Cursor> {
+        let Self(encoder, from) = self;
+        Box::new(Encoded { cursor, encoder: encoder.clone(), from: *from })
+    }
+}
+
+impl Cursor for Encoded {
+    fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        if !self.cursor.fill(block)? {
+            return Ok(false);
+        }
+        let encode = |record: Record<'_>, bytes: &mut Vec<u8>| {
+            self.encoder.encode(self.from, record, bytes)
+        };
+        block.encode(encode)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,201 @@
+//! A part that is read by one thread for another.
+
+use std::{
+    collections::VecDeque,
+    mem,
+    panic::{self, AssertUnwindSafe},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+};
+
+use crate::{
+    error::{Error, Result},
+    log::Cursor,
+    operations::read_ahead::block_pool::Spare,
+    record::block::Block,
+};
+
+/// So many bytes of a part are read ahead, and the block in which they are exceeded.
+const AHEAD: usize = 8 << 20;
+
+/// A part that is read by one thread for another.
+pub(super) struct Slot {
+    state: Mutex<State>,
+    /// Tells who waits.
+    changed: Condvar,
+}
+
+struct State {
+    /// What is read, and not yet taken.
+    blocks: VecDeque<Block>,
+    /// How many bytes the blocks take.
+    bytes: usize,
+    reading: Reading,
+    /// Whether somebody waits for the next block: to wake nobody is a call of the system, too.
+    is_waited: bool,
+}
+
+enum Reading {
+    /// Nobody is reading on.
+    Paused(Box<dyn Cursor>),
+    /// Somebody is.
+    Busy,
+    /// There is no more; or this, after the blocks.
+    Ended(Option<Error>),
+    /// Whoever was reading panicked.
+    Panicked(Box<dyn std::any::Any + Send>),
+}
+
+impl Slot {
+    pub(super) fn new(cursor: Result<Box<dyn Cursor>>) -> Self {
+        let reading = match cursor {
+            Ok(cursor) => Reading::Paused(cursor),
+            Err(err) => Reading::Ended(Some(err)),
+        };
+        let state =
+            State { blocks: VecDeque::new(), bytes: 0, reading, is_waited: false };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// Whether somebody else is about to have the next block.
+    pub(super) fn is_awaited(&self) -> bool {
+        let state = lock(&self.state);
+        state.blocks.is_empty() && matches!(state.reading, Reading::Busy)
+    }
+
+    /// Reads the part, as far as may be read ahead and somebody wants it; says whether it
+    /// began to.
+    pub(super) fn read_ahead(self: &Arc<Self>, spare: &Spare) -> bool {
+        let Some(mut cursor) = lock(&self.state).begin() else { return false };
+        loop {
+            let filled = panic::catch_unwind(AssertUnwindSafe(|| {
+                let mut blocks = Vec::new();
+                (spare.fill_some(&mut *cursor, &mut blocks), blocks)
+            }));
+            let (filled, blocks) = match filled {
+                Ok((filled, blocks)) => (Ok(filled), blocks),
+                Err(panic) => (Err(panic), Vec::new()),
+            };
+            let mut state = lock(&self.state);
+            let is_more = matches!(filled, Ok(Ok(true)));
+            state.add(blocks);
+            let is_wanted = Arc::strong_count(self) > 1;
+            if is_more && state.bytes < AHEAD && is_wanted {
+                self.wake(state);
+                continue;
+            }
+            state.reading = match filled {
+                Ok(filled) => Reading::after(filled, cursor),
+                Err(panic) => Reading::Panicked(panic),
+            };
+            self.wake(state);
+            return true;
+        }
+    }
+
+    /// Wakes who waits: there is a block, or will be none.
+    fn wake(&self, mut state: MutexGuard<'_, State>) {
+        let is_waited = mem::take(&mut state.is_waited);
+        drop(state);
+        if is_waited {
+            self.changed.notify_one(); // only one takes blocks
+        }
+    }
+
+    /// Gives the next block of the part, or says that it is at its end; reads it where
+    /// nobody else does.
+    pub(super) fn fill(
+        self: &Arc<Self>,
+        block: &mut Block,
+        spare: &Arc<Spare>,
+    ) -> Result<bool> {
+        let mut state = lock(&self.state);
+        loop {
+            if let Some(next) = state.blocks.pop_front() {
+                let was_full = state.bytes >= AHEAD;
+                state.bytes -= next.cost();
+                if was_full && state.bytes < AHEAD && state.is_paused() {
+                    let (slot, spare) = (self.clone(), spare.clone());
+                    rayon::spawn(move || {
+                        slot.read_ahead(&spare);
+                    });
+                }
+                drop(state);
+                spare.give(mem::replace(block, next));
+                return Ok(true);
+            }
+            match mem::replace(&mut state.reading, Reading::Busy) {
+                Reading::Busy => {
+                    state.is_waited = true;
+                    let waited = self.changed.wait(state);
+                    state = waited.unwrap_or_else(PoisonError::into_inner);
+                }
+                Reading::Ended(err) => {
+                    state.reading = Reading::Ended(None);
+                    return err.map_or(Ok(false), Err);
+                }
+                Reading::Panicked(panic) => {
+                    drop(state);
+                    panic::resume_unwind(panic);
+                }
+                Reading::Paused(mut cursor) if spare.gathers.is_some() => {
+                    drop(state);
+                    let mut blocks = Vec::new();
+                    let filled = spare.fill_some(&mut *cursor, &mut blocks);
+                    state = lock(&self.state);
+                    state.add(blocks);
+                    state.reading = Reading::after(filled, cursor);
+                }
+                Reading::Paused(mut cursor) => {
+                    drop(state);
+                    let filled = cursor.fill(block);
+                    lock(&self.state).reading = match filled {
+                        Ok(true) => Reading::Paused(cursor),
+                        Ok(false) | Err(_) => Reading::Ended(None),
+                    };
+                    return filled;
+                }
+            }
+        }
+    }
+}
+
+impl Reading {
+    /// When `cursor` has said whether there may be more.
+    fn after(filled: Result<bool>, cursor: Box<dyn Cursor>) -> Self {
+        match filled {
+            Ok(true) => Self::Paused(cursor),
+            Ok(false) => Self::Ended(None),
+            Err(err) => Self::Ended(Some(err)),
+        }
+    }
+}
+
+impl State {
+    fn add(&mut self, blocks: Vec<Block>) {
+        self.bytes += blocks.iter().map(Block::cost).sum::<usize>();
+        self.blocks.extend(blocks);
+    }
+
+    /// The cursor, if nobody is reading, and there is room for more.
+    fn begin(&mut self) -> Option<Box<dyn Cursor>> {
+        if self.bytes >= AHEAD {
+            return None;
+        }
+        match mem::replace(&mut self.reading, Reading::Busy) {
+            Reading::Paused(cursor) => Some(cursor),
+            other => {
+                self.reading = other;
+                None
+            }
+        }
+    }
+
+    fn is_paused(&self) -> bool {
+        matches!(self.reading, Reading::Paused(_))
+    }
+}
+
+/// Locks, also after a panic elsewhere, which is carried on by itself.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,268 @@
+//! Reading ahead, in pools of several lengths, with parts that do as they are told.
+
+#![allow(clippy::single_range_in_vec_init)] // ranges that were released, not numbers
+
+use std::{panic, sync::atomic::Ordering};
+
+use super::*;
+use crate::{
+    error::ErrorKind,
+    model::time::{TimeRange, Timestamp},
+    parallel::test_pools::in_pools,
+    record::block::Record,
+    testing::mock_log::{Play, Scripted},
+};
+
+fn read(log: &Scripted) -> ReadAhead<'_> {
+    ReadAhead::new(log, log.plan(), Selection::default())
+}
+
+/// The times that are read, until the end or an error.
+fn times(cursor: &mut dyn Cursor) -> (Vec<i64>, usize, Result<()>) {
+    let (mut block, mut times, mut damage) = (Block::default(), vec![], 0);
+    loop {
+        match cursor.fill(&mut block) {
+            Ok(true) => {
+                times.extend(block.iter().map(|record| record.time.as_nanos()));
+                damage += block.damage().len();
+            }
+            Ok(false) => return (times, damage, Ok(())),
+            Err(err) => return (times, damage, Err(err)),
+        }
+    }
+}
+
+fn block(time: i64) -> Play {
+    Play::Block(vec![(time, vec![7])])
+}
+
+#[test]
+fn parts_come_in_their_order_however_many_threads_there_are() {
+    in_pools(|| {
+        let parts =
+            (0..50).map(|part| (0..part % 4).map(move |i| block(part * 10 + i)));
+        let log = Scripted::new(parts.map(Iterator::collect).collect());
+        let want: Vec<i64> = (0..50)
+            .flat_map(|part| (0..part % 4).map(move |i| part * 10 + i))
+            .collect();
+        let (times, damage, end) = times(&mut read(&log));
+        assert_eq!((times, damage), (want, 0));
+        end.unwrap();
+        let ranges: Vec<_> =
+            (0..50).map(|part| part * 1000..(part + 1) * 1000).collect();
+        assert_eq!(*log.released.lock().unwrap(), ranges);
+    });
+}
+
+#[test]
+fn no_more_than_a_few_parts_are_begun() {
+    in_pools(|| {
+        let log = Scripted::new((0..100).map(|part| vec![block(part)]).collect());
+        let heavy = Play::Block(vec![(0, vec![0; LITTLE])]);
+        let very_heavy = Play::Block(vec![(0, vec![0; MUCH])]);
+        let is_outside = rayon::current_thread_index().is_none();
+        let readers = rayon::current_num_threads() + usize::from(is_outside);
+        for (log, most) in [
+            (log, 3 * (readers + MORE)),
+            (Scripted::new(vec![vec![heavy.clone(), heavy]; 100]), readers + MORE),
+            (Scripted::new(vec![vec![very_heavy]; 20]), readers + 1),
+        ] {
+            let (mut ahead, mut block) = (read(&log), Block::default());
+            for _ in 0..10 {
+                while ahead.fill_part(&mut block).unwrap() {}
+            }
+            assert!(log.read.lock().unwrap().len() < 10 + most);
+        }
+    });
+}
+
+#[test]
+fn of_a_long_part_only_some_is_in_memory() {
+    let megabyte = Play::Block(vec![(0, vec![0; 1 << 20])]);
+    in_pools(|| {
+        let log = Scripted::new(vec![vec![block(1)], vec![megabyte.clone(); 40]]);
+        let (mut ahead, mut block) = (read(&log), Block::default());
+        assert!(ahead.fill_part(&mut block).unwrap());
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        assert!(log.filled.load(Ordering::Relaxed) <= 1 + 8);
+        assert!(!ahead.fill_part(&mut block).unwrap());
+        let (times, _, end) = times(&mut ahead);
+        assert_eq!(times.len(), 40);
+        end.unwrap();
+    });
+}
+
+#[test]
+fn an_error_comes_after_what_was_read_before_it() {
+    in_pools(|| {
+        let log = Scripted::new(vec![
+            vec![block(1), Play::Damage, block(2)],
+            vec![block(3), Play::Error],
+            vec![block(4)],
+        ]);
+        let (times, damage, end) = times(&mut read(&log));
+        assert_eq!((times, damage), (vec![1, 2, 3], 1));
+        assert_eq!(end.unwrap_err().kind(), ErrorKind::Io);
+    });
+}
+
+#[test]
+fn a_panic_reaches_who_reads() {
+    in_pools(|| {
+        let log = Scripted::new(vec![vec![block(1)], vec![Play::Panic]]);
+        let all = panic::AssertUnwindSafe(|| times(&mut read(&log)));
+        assert!(panic::catch_unwind(all).is_err());
+    });
+}
+
+#[test]
+fn a_part_that_is_passed_over_is_not_read() {
+    in_pools(|| {
+        let log = Scripted::new((0..6).map(|part| vec![block(part); 3]).collect());
+        let (mut ahead, mut some) = (read(&log), Block::default());
+        ahead.skip_part();
+        ahead.skip_part();
+        assert!(log.read.lock().unwrap().is_empty());
+        assert!(ahead.fill_part(&mut some).unwrap());
+        assert_eq!(some.get(0).unwrap().time.as_nanos(), 2);
+        ahead.skip_part();
+        let (times, ..) = times(&mut ahead);
+        assert_eq!(times, [3, 3, 3, 4, 4, 4, 5, 5, 5]);
+        assert!(ahead.is_done());
+    });
+}
+
+#[test]
+fn who_stops_early_leaves_nothing_running() {
+    in_pools(|| {
+        let log = Scripted::new((0..9).map(|part| vec![block(part); 1000]).collect());
+        let mut ahead = read(&log);
+        assert!(ahead.fill_part(&mut Block::default()).unwrap());
+        drop(ahead);
+        let settled = || {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            let before = log.filled.load(Ordering::Relaxed);
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            before == log.filled.load(Ordering::Relaxed)
+        };
+        assert!((0..1000).any(|_| settled()));
+    });
+}
+
+/// A block of which one record in forty is wanted by [`few`].
+fn sparse(time: i64) -> Play {
+    let unwanted = (0..39).map(|i| (5_000 + i, vec![0; 9]));
+    Play::Block(unwanted.chain([(time, time.to_le_bytes().to_vec())]).collect())
+}
+
+/// Wants the times before 5,000.
+fn few() -> Selection {
+    let time = TimeRange {
+        start: Timestamp::from_nanos(0),
+        end: Timestamp::from_nanos(5_000),
+    };
+    Selection { time, ..Selection::default() }
+}
+
+#[test]
+fn who_gathers_is_given_the_same_in_fewer_blocks() {
+    let full = Play::Block((70..90).map(|time| (time, vec![1; 9])).collect());
+    let log = Scripted::new(vec![
+        (0..20).map(sparse).collect(),
+        vec![sparse(20), Play::Damage, sparse(21), full, Play::Damage, sparse(22)],
+        vec![sparse(23), sparse(24), Play::Error],
+        vec![sparse(25), Play::Damage],
+    ]);
+    let all = |mut ahead: ReadAhead<'_>| {
+        let (mut block, mut records, mut damage) = (Block::default(), vec![], vec![]);
+        let (mut blocks, mut errors) = (0, 0);
+        while !ahead.is_done() {
+            match ahead.fill_part(&mut block) {
+                Ok(true) => blocks += 1,
+                Ok(false) => continue,
+                Err(_) => {
+                    errors += 1;
+                    continue;
+                }
+            }
+            damage.extend(block.damage().to_vec());
+            let some = |r: Record<'_>| (r.time, r.offset, r.payload.to_vec());
+            records.extend(block.iter().map(some));
+        }
+        (records, damage, errors, blocks)
+    };
+    in_pools(|| {
+        let read = || ReadAhead::new(&log, log.plan(), few());
+        let (alone, gathered) = (all(read()), all(read().gathering()));
+        assert_eq!(alone.0.len(), 46);
+        assert_eq!((alone.1.len(), alone.2), (3, 1));
+        assert_eq!(gathered.0, alone.0);
+        assert_eq!(gathered.1, alone.1);
+        assert_eq!(gathered.2, alone.2);
+        assert!(gathered.3 <= alone.3);
+    });
+    // Of a part that somebody else reads.
+    let slot = Slot::new(log.read(&log.plan()[0], &few()));
+    let (slot, mut spare) = (Arc::new(slot), Spare::new(1));
+    spare.gathers = Some(0);
+    let kept = slot.clone();
+    assert!(kept.read_ahead(&spare));
+    let (mut block, spare) = (Block::default(), Arc::new(spare));
+    assert!(slot.fill(&mut block, &spare).unwrap());
+    assert_eq!(block.len(), 20);
+    assert!(!slot.fill(&mut block, &spare).unwrap());
+}
+
+#[test]
+fn short_blocks_are_copied_if_they_have_few_records_or_somebody_waits() {
+    let blocks = |records: i64, short| {
+        let dense =
+            |block: i64| (0..records).map(move |i| (block * 100 + i, vec![0; 9]));
+        let plays = (0..10).map(|block| Play::Block(dense(block).collect())).collect();
+        let log = Scripted::new(vec![plays]);
+        let mut cursor = log.read(&log.plan()[0], &Selection::default()).unwrap();
+        let (mut spare, mut blocks) = (Spare::new(1), Vec::new());
+        spare.gathers = Some(short);
+        while spare.fill_some(&mut *cursor, &mut blocks).unwrap() {}
+        blocks.iter().map(Block::len).collect::<Vec<_>>()
+    };
+    assert_eq!(blocks(4, 0), [40]);
+    assert_eq!(blocks(40, SHORT), [400]);
+    assert_eq!(blocks(40, 0), [40; 10]);
+}
+
+#[test]
+fn parts_of_which_little_is_wanted_are_read_together_and_end_one_by_one() {
+    let log = Scripted::new((0..200).map(|part| vec![sparse(part)]).collect());
+    in_pools(|| {
+        log.read.lock().unwrap().clear();
+        log.released.lock().unwrap().clear();
+        let mut ahead = ReadAhead::new(&log, log.plan(), few()).gathering();
+        let (mut block, mut times, mut ends) = (Block::default(), vec![], 0);
+        while !ahead.is_done() {
+            match ahead.fill_part(&mut block).unwrap() {
+                true => times.extend(block.iter().map(|r| r.time.as_nanos())),
+                false => ends += 1,
+            }
+        }
+        assert_eq!((times, ends), ((0..200).collect(), 200));
+        let reads = log.read.lock().unwrap().len();
+        let is_alone = rayon::current_num_threads() == 1
+            && rayon::current_thread_index().is_some();
+        assert!(if is_alone { reads == 200 } else { reads < 100 }, "{reads}");
+        let released = log.released.lock().unwrap();
+        let all =
+            released.iter().try_fold(0, |end, r| (r.start == end).then_some(r.end));
+        assert_eq!(all, Some(200_000));
+    });
+    // But not where much is wanted.
+    let heavy = vec![Play::Block(vec![(0, vec![0; GATHERED])])];
+    let log = Scripted::new(vec![heavy; 60]);
+    in_pools(|| {
+        log.read.lock().unwrap().clear();
+        let everything = Selection::default();
+        let mut ahead = ReadAhead::new(&log, log.plan(), everything).gathering();
+        assert_eq!(times(&mut ahead).0.len(), 60);
+        assert_eq!(log.read.lock().unwrap().len(), 60);
+    });
+}

@@ -1,0 +1,61 @@
+//! In which memory parts are read that are only tried.
+
+use super::*;
+use crate::testing::sample_log::{Sample, Told};
+
+/// A log that notes what was in the memory that each part is read into.
+struct Watched(Sample, Arc<Mutex<Vec<Vec<u8>>>>);
+
+struct Watching(Box<dyn Cursor>, Arc<Mutex<Vec<Vec<u8>>>>);
+
+impl Log for Watched {
+    fn manifest(&self) -> &Manifest {
+        self.0.manifest()
+    }
+
+    fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
+        Ok(Box::new(Watching(self.0.read(part, selection)?, self.1.clone())))
+    }
+
+    fn decoder(&self, id: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
+        self.0.decoder(id, columns)
+    }
+
+    fn source(&self) -> &Arc<dyn Source> {
+        self.0.source()
+    }
+}
+
+impl Cursor for Watching {
+    fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        let before = block.bytes().to_vec();
+        let filled = self.0.fill(block)?;
+        if filled {
+            lock(&self.1).push(before);
+        }
+        Ok(filled)
+    }
+}
+
+#[test]
+fn a_part_is_read_into_the_memory_of_the_one_before() {
+    let payloads: [&[u8]; 4] = [b"0000", b"1111", b"2222", b"3333"];
+    let parts = payloads.map(|payload| [(0, 0, 1, payload)]);
+    let log = Sample::new(&parts.each_ref().map(|part: &[Told; 1]| &part[..]));
+    let log = Watched(log, Arc::default());
+    let topics = Arc::new([TopicId(0)].into_iter().collect());
+    let summing = Summing { topics, sum: |payload| payload.len() as u64 };
+    let trials = Trials::new(&log, Some(summing));
+    let (mut block, mut sort) = (Block::default(), TopicSort::default());
+    for part in &log.manifest().parts {
+        let mut cursor = trials.read(part, &Selection::default()).unwrap();
+        while cursor.fill(&mut block).unwrap() {
+            if trials.next_part().next(&block).decoded.is_none() {
+                trials.decode(&block, &mut sort).unwrap();
+            }
+        }
+    }
+    // The first was decoded by who asked for it, who had its memory then.
+    let read_into: [&[u8]; 4] = [b"", b"", b"1111", b"2222"];
+    assert_eq!(*lock(&log.1), read_into);
+}

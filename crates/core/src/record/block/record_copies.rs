@@ -1,0 +1,74 @@
+//! Blocks of records from many places.
+
+use std::mem;
+
+use bytes::BytesMut;
+
+use crate::record::block::{Block, Entry, Origin};
+
+/// Collects copies of the records of some blocks, for a block of their own.
+#[derive(Debug, Default)]
+pub(crate) struct Gather {
+    bytes: BytesMut,
+    entries: Vec<Entry>,
+    places: Vec<(u32, u64)>,
+}
+
+impl Gather {
+    /// Starts to collect, in the buffers that `block` has.
+    pub(crate) fn new(block: &mut Block) -> Self {
+        let Block { bytes, origin, entries, .. } = mem::take(block);
+        let places = match origin {
+            Origin::Gathered(places) => places,
+            Origin::Plain(_) | Origin::Unpacked(_) => Vec::new(),
+        };
+        let bytes = bytes.try_into_mut().unwrap_or_default();
+        let mut gather = Self { bytes, entries, places };
+        gather.bytes.clear();
+        gather.entries.clear();
+        gather.places.clear();
+        gather
+    }
+
+    /// Adds a copy of the record of `block` that is at `entry`.
+    ///
+    /// # Panics
+    /// Where the copies would be 4 GiB or more.
+    pub(crate) fn add(&mut self, block: &Block, entry: &Entry) {
+        let payload = &block.bytes[entry.start as usize..entry.end as usize];
+        let start = self.bytes.len();
+        let end = start + payload.len();
+        assert!(end < u32::MAX as usize, "a block is shorter than 4 GiB");
+        self.bytes.extend_from_slice(payload);
+        if payload.is_empty() {
+            self.bytes.extend_from_slice(&[0]); // so that no two begin at one place
+        }
+        let (start, end) = (start as u32, end as u32);
+        self.places.push((start, block.offset(entry)));
+        self.entries.push(Entry { start, end, ..*entry });
+    }
+
+    /// Adds copies of all records of `block`.
+    ///
+    /// # Panics
+    /// Where the copies would be 4 GiB or more.
+    pub(crate) fn add_all(&mut self, block: &Block) {
+        block.entries().iter().for_each(|entry| self.add(block, entry));
+    }
+
+    /// How many bytes are collected.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// How many records are collected.
+    pub(crate) fn count(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Puts what is collected into `block`.
+    pub(crate) fn finish(self, block: &mut Block) {
+        block.start_over(self.bytes.freeze(), Origin::Gathered(self.places));
+        block.entries = self.entries;
+    }
+}

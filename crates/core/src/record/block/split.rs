@@ -1,0 +1,86 @@
+//! Blocks in pieces.
+
+use std::iter;
+
+use super::{Block, Entry, Run};
+
+impl Block {
+    /// Takes the records from number `at` on out of the block: another one of the same
+    /// bytes. What is damaged stays told by the first.
+    #[must_use]
+    pub fn split_off(&mut self, at: usize) -> Self {
+        let mut rest = Self::default();
+        let entries = self.entries.split_off(at.min(self.entries.len()));
+        rest.share(self, entries);
+        rest
+    }
+}
+
+impl<'b> Run<'b> {
+    /// The records, in runs of payloads of at most so many bytes together, or of one record.
+    pub(crate) fn pieces(self, bytes: usize) -> impl Iterator<Item = Self> {
+        let mut rest = self.entries;
+        iter::from_fn(move || {
+            let mut room = bytes;
+            let fits = |entry: &&Entry| {
+                let len = entry.end.saturating_sub(entry.start) as usize;
+                room.checked_sub(len).map(|left| room = left).is_some()
+            };
+            let count = rest.iter().take_while(fits).count().max(1);
+            let (entries, behind) = rest.split_at_checked(count)?;
+            rest = behind;
+            Some(Self { block: self.block, entries })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::model::{
+        damage::{Damage, DamageKind},
+        time::Timestamp,
+        topic::TopicId,
+    };
+
+    #[test]
+    fn the_pieces_have_the_records_and_the_first_the_damage() {
+        let mut block = Block::default();
+        block.reset(Bytes::from_static(b"abcd"), 100);
+        for at in 0..4 {
+            block.push(TopicId(7), Timestamp::from_nanos(at as i64), at..at + 1);
+        }
+        block.report(Damage::new(DamageKind::Garbled, 104..105));
+        let rest = block.split_off(3);
+        let payloads = |block: &Block| -> Vec<(u64, Vec<u8>)> {
+            block
+                .iter()
+                .map(|record| (record.offset, record.payload.to_vec()))
+                .collect()
+        };
+        assert_eq!(
+            payloads(&block),
+            [(100, b"a".to_vec()), (101, b"b".to_vec()), (102, b"c".to_vec())]
+        );
+        assert_eq!(payloads(&rest), [(103, b"d".to_vec())]);
+        assert_eq!((block.damage().len(), rest.damage().len()), (1, 0));
+        assert!(block.split_off(9).is_empty());
+        assert_eq!(block.len(), 3);
+    }
+    #[test]
+    fn a_run_falls_into_pieces_of_some_bytes_or_of_one_long_record() {
+        let mut block = Block::default();
+        block.reset(Bytes::from_static(b"abcdefghij"), 0);
+        for place in [0..2, 2..4, 4..4, 4..5, 5..9, 9..10] {
+            block.push(TopicId(7), Timestamp::from_nanos(0), place);
+        }
+        let run = block.runs().next().unwrap();
+        let pieces = run.pieces(3).map(|piece| piece.payloads().collect::<Vec<_>>());
+        let pieces: Vec<Vec<&[u8]>> = pieces.collect();
+        let want: [Vec<&[u8]>; 4] =
+            [vec![b"ab"], vec![b"cd", b"", b"e"], vec![b"fghi"], vec![b"j"]];
+        assert_eq!(pieces, want);
+    }
+}

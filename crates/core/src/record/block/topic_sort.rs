@@ -1,0 +1,45 @@
+//! Putting records in the order of their topics.
+
+use crate::record::block::Entry;
+
+/// The buffers that sorting a block by topic needs, to be used again.
+#[derive(Debug, Default)]
+pub struct TopicSort {
+    starts: Vec<u32>,
+    sorted: Vec<Entry>,
+}
+
+impl TopicSort {
+    /// Sorts `entries`.
+    pub(super) fn sort(&mut self, entries: &mut Vec<Entry>) {
+        self.sorted(entries);
+        std::mem::swap(entries, &mut self.sorted);
+    }
+
+    /// The same as `entries`, sorted: counts those of each topic, then puts each where its
+    /// topic goes on.
+    pub(super) fn sorted(&mut self, entries: &[Entry]) -> &[Entry] {
+        self.sorted.clear();
+        self.sorted.extend_from_slice(entries);
+        let last = entries.iter().map(|entry| entry.topic.index()).max().unwrap_or(0);
+        if last > entries.len() * 4 + 1024 {
+            // A few records of far-away topics: counting would cost more than comparing.
+            self.sorted.sort_by_key(|entry| entry.topic);
+            return &self.sorted;
+        }
+        self.starts.clear();
+        self.starts.resize(last + 2, 0);
+        for entry in entries {
+            self.starts[entry.topic.index() + 1] += 1;
+        }
+        for topic in 1..self.starts.len() {
+            self.starts[topic] += self.starts[topic - 1];
+        }
+        for entry in entries {
+            let place = &mut self.starts[entry.topic.index()];
+            self.sorted[*place as usize] = *entry;
+            *place += 1;
+        }
+        &self.sorted
+    }
+}

@@ -1,0 +1,54 @@
+//! Records of which a checksum says that something in them is wrong.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use crate::{
+    model::{
+        damage::{Damage, DamageKind},
+        time::TimeRange,
+        topic::TopicId,
+    },
+    record::block::Block,
+};
+
+/// Records of one topic that share a wrong checksum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DoubtfulRecords {
+    /// The bytes of the file that the checksum is of.
+    pub bytes: Range<u64>,
+    /// The topic.
+    pub topic: TopicId,
+    /// How many records they are.
+    pub records: u64,
+    /// Their times.
+    pub time: TimeRange,
+}
+
+impl DoubtfulRecords {
+    /// Returns those of `block`: all records that it has, if a checksum of its part is wrong.
+    pub(crate) fn in_block(block: &Block) -> Vec<Self> {
+        let mut damage = block.damage().iter();
+        let Some(found) = damage.find(|damage| damage.kind == DamageKind::Doubtful)
+        else {
+            return Vec::new();
+        };
+        let mut topics: BTreeMap<TopicId, Self> = BTreeMap::new();
+        for record in block.iter() {
+            let (bytes, topic) = (found.bytes.clone(), record.topic);
+            let time = TimeRange::from_timestamp(record.time);
+            let of_topic =
+                topics.entry(topic).or_insert(Self { bytes, topic, records: 0, time });
+            of_topic.records += 1;
+            of_topic.time = of_topic.time.cover(&time);
+        }
+        topics.into_values().collect()
+    }
+
+    /// Returns the damage of leaving them out.
+    pub(crate) fn dropped(&self) -> Damage {
+        let damage = Damage::new(DamageKind::Garbled, self.bytes.clone());
+        let damage = damage.with_records(self.records, Some(self.topic));
+        Damage { time: Some(self.time), ..damage }
+            .with_reason("left out: a checksum is wrong")
+    }
+}

@@ -1,0 +1,382 @@
+//! The laws that every format keeps, to be called from each format's tests.
+//!
+//! ```text
+//! #[test]
+//! fn keeps_the_laws() {
+//!     logtool_core::conformance::check(&logtool_ulog::FORMAT, sample().into());
+//! }
+//! ```
+//!
+//! Everything here panics where a law is broken: it is a test, not a tool.
+
+#![allow(clippy::expect_used, clippy::unwrap_used)] // see above
+
+mod manifest;
+mod samples;
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use bytes::Bytes;
+
+use crate::{
+    error::{ErrorKind, Result},
+    log::{Columns, Cursor, Format, Log, View},
+    model::{
+        damage::Damage,
+        manifest::{Manifest, Part, Selection},
+        open_options::OpenOptions,
+        time::{TimeRange, Timestamp},
+        topic::{TopicId, TopicSet},
+    },
+    operations::{
+        copy::{CopyJob, copy},
+        merge::{Merge, TimeOrder},
+        read_ahead::ReadAhead,
+    },
+    record::block::Block,
+    sink::{LogSlice, RecordSink, WriteOptions},
+};
+
+pub use self::samples::{sample, sample_path, samples};
+
+/// Returns `count` finite floats of random bits, always the same ones.
+pub fn random_doubles(count: usize) -> impl Iterator<Item = f64> {
+    // SplitMix64
+    let mut state = 29_u64;
+    let bits = std::iter::repeat_with(move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    });
+    bits.map(f64::from_bits).filter(|value| value.is_finite()).take(count)
+}
+
+/// Checks that `parse` gives back every one of 100,000 random floats of which it gets the
+/// text: the shortest, and one of 17 digits.
+pub fn check_float_parser(parse: impl Fn(&str) -> f64) {
+    let differs = |value: f64| {
+        let texts = [format!("{value:?}"), format!("{value:.16e}")];
+        texts.iter().any(|text| parse(text).to_bits() != value.to_bits())
+    };
+    let different = random_doubles(100_000).filter(|value| differs(*value)).count();
+    assert_eq!(different, 0, "floats that differ");
+}
+
+/// A record that stands on its own, to be compared.
+type Owned = (TopicId, Timestamp, Vec<u8>);
+
+/// How many places of a long file are cut, or garbled.
+const PLACES: usize = 400;
+
+/// Checks all laws on a sound log.
+pub fn check(format: &dyn Format, bytes: Bytes) {
+    let log = open(format, bytes.clone());
+    assert_eq!(log.manifest().damage, [], "the sample is sound");
+    check_damaged(format, bytes.clone());
+
+    let all = Selection::default();
+    let (whole, damage) = read(&*log, &log.manifest().plan(&all, u64::MAX), &all);
+    assert_eq!(damage, [], "the sample is sound");
+    manifest::counts_and_times_are_those_of_the_records(log.manifest(), &whole);
+    assert!(!whole.is_empty(), "the sample has records");
+    a_shorter_file_gives_a_prefix(format, &bytes, &whole);
+    a_garbled_file_ends(format, &bytes);
+    writing_gives_back_every_record(format, &*log);
+}
+
+/// Checks the laws that hold for a damaged log too.
+pub fn check_damaged(format: &dyn Format, bytes: Bytes) {
+    let log = open(format, bytes.clone());
+    let all = Selection::default();
+    let (whole, damage) = read(&*log, &log.manifest().plan(&all, u64::MAX), &all);
+    manifest::manifest_states_what_a_full_read_finds(&*log, &whole, &damage);
+    parts_are_the_whole(&*log, &whole);
+    reading_ahead_and_in_order_of_time_reads_the_same(&*log, &whole);
+    selecting_only_saves_work(&*log, &whole);
+    resuming_reads_the_same(format, &bytes, log.manifest(), &whole);
+    blocks_of_any_length_read_the_same(format, &bytes, &whole);
+    fewer_columns_are_the_same_columns(&*log);
+}
+
+/// Law 1: the parts, read one by one, are the whole.
+fn parts_are_the_whole(log: &dyn Log, whole: &[Owned]) {
+    for target in [0, 64, 4096] {
+        let all = Selection::default();
+        let parts = read(log, &log.manifest().plan(&all, target), &all).0;
+        assert!(parts == whole, "parts of {target} bytes are not the whole");
+    }
+}
+
+/// Law 1, with other threads and in another order: reading ahead gives the whole, and
+/// reading in the order of time gives it sorted stably, in any memory.
+fn reading_ahead_and_in_order_of_time_reads_the_same(log: &dyn Log, whole: &[Owned]) {
+    let all = Selection::default();
+    for target in [0, 4096] {
+        let plan = log.manifest().plan(&all, target);
+        let ahead = drain(&mut ReadAhead::new(log, plan, all.clone())).0;
+        assert!(ahead == whole, "reading ahead changes what is read");
+    }
+    let mut sorted = whole.to_vec();
+    sorted.sort_by_key(|record| record.1);
+    for (budget, part_bytes) in [(usize::MAX, 0), (64 << 10, 4096)] {
+        let merge = Merge::with_budget(budget, part_bytes, vec![(log, all.clone())]);
+        let in_order = drain(&mut TimeOrder::from(merge)).0;
+        assert!(in_order == sorted, "the order of time is not that of a stable sort");
+    }
+}
+
+/// Law 2: reading a selection is reading all and filtering after. Of records of which
+/// rows of other times are made, those are read too that may make wanted rows.
+fn selecting_only_saves_work(log: &dyn Log, whole: &[Owned]) {
+    let mut times: Vec<Timestamp> = whole.iter().map(|record| record.1).collect();
+    times.sort_unstable();
+    let middle = times.get(times.len() / 2).copied().unwrap_or_default();
+    let late = TimeRange { start: middle, end: Timestamp::MAX };
+    let early = TimeRange { start: Timestamp::MIN, end: middle };
+    let each = log.manifest().topics().map(|(id, _)| TopicSet::from_iter([id]));
+    for topics in each.chain([TopicSet::All, TopicSet::EMPTY]) {
+        for time in [TimeRange::ALL, late, early] {
+            let selection = Selection { topics: topics.clone(), time };
+            let plan = log.manifest().plan(&selection, 0);
+            let wanted = whole
+                .iter()
+                .filter(|(topic, at, _)| log.manifest().wants(&selection, *topic, *at));
+            let read = read(log, &plan, &selection).0;
+            assert!(wanted.eq(&read), "{selection:?} changes the answer");
+        }
+    }
+}
+
+/// Law 3: a worker that is given the manifest, as text, reads what the planner would.
+fn resuming_reads_the_same(
+    format: &dyn Format,
+    bytes: &Bytes,
+    manifest: &Manifest,
+    whole: &[Owned],
+) {
+    let text = serde_json::to_string(manifest).expect("a manifest serialises");
+    let back: Manifest = serde_json::from_str(&text).expect("and deserialises");
+    let source = Arc::new(bytes.clone());
+    let log = format.open_with_manifest(source, Arc::new(back), OpenOptions::default());
+    let (log, all) = (log.expect("a known manifest resumes"), Selection::default());
+    let resumed = read(&*log, &log.manifest().plan(&all, 0), &all).0;
+    assert!(resumed == whole, "a resumed log reads otherwise");
+}
+
+/// Law 4: how much is read at once shows nowhere.
+fn blocks_of_any_length_read_the_same(
+    format: &dyn Format,
+    bytes: &Bytes,
+    whole: &[Owned],
+) {
+    let lengths: &[u32] = if bytes.len() < 1 << 16 { &[1, 7, 64] } else { &[4099] };
+    for block_bytes in lengths {
+        let options =
+            OpenOptions { block_bytes: *block_bytes, ..OpenOptions::default() };
+        let log = format.open(Arc::new(bytes.clone()), options);
+        let (log, all) = (log.expect("the sample opens"), Selection::default());
+        let read = read(&*log, &log.manifest().plan(&all, 256), &all).0;
+        assert!(read == whole, "blocks of {block_bytes} bytes read otherwise");
+    }
+}
+
+/// Law 5, first half: wherever the file is cut, what comes before is still read. Of the
+/// record that it is cut within there may be the beginning, as the last record.
+fn a_shorter_file_gives_a_prefix(format: &dyn Format, bytes: &Bytes, whole: &[Owned]) {
+    for len in (0..bytes.len()).step_by(bytes.len().div_ceil(PLACES)) {
+        let source = Arc::new(bytes.slice(..len));
+        let Ok(log) = format.open(source, OpenOptions::default()) else { continue };
+        let all = Selection {
+            // What is derived is announced when all that it needs is there.
+            topics: log.manifest().logged_topics(),
+            ..Selection::default()
+        };
+        let (records, _) = read(&*log, &log.manifest().plan(&all, 0), &all);
+        let names = |log: &dyn Log, record: &Owned| {
+            let topic = log.manifest().get(record.0).expect("a record has a topic");
+            (topic.label().into_owned(), record.1, record.2.clone())
+        };
+        let full = open(format, bytes.clone());
+        let logged = full.manifest().logged_topics();
+        let mut whole = whole.iter().filter(|record| logged.contains(record.0));
+        for (index, record) in records.iter().enumerate() {
+            let want = whole.next().expect("a cut file has no more records");
+            let (record, mut want) = (names(&*log, record), names(&*full, want));
+            if index + 1 == records.len() && want.2.starts_with(&record.2) {
+                want.2.truncate(record.2.len());
+            }
+            assert_eq!(record, want, "cut to {len} bytes");
+        }
+    }
+}
+
+/// Law 5, second half: whatever the bytes are, reading ends, and does not panic.
+fn a_garbled_file_ends(format: &dyn Format, bytes: &Bytes) {
+    for at in (0..bytes.len()).step_by(bytes.len().div_ceil(PLACES)) {
+        for flip in [0xff, 0x80, 0x01] {
+            let mut garbled = bytes.to_vec();
+            garbled[at] ^= flip;
+            let source = Arc::new(Bytes::from(garbled));
+            let Ok(log) = format.open(source, OpenOptions::default()) else { continue };
+            let all = Selection::default();
+            let plan = log.manifest().plan(&all, 64);
+            // It may say now that it is encrypted, or packed as nobody knows.
+            let first = plan.first().map(|part| log.read(part, &all));
+            if first.is_some_and(|first| is_refused(&first)) {
+                continue;
+            }
+            read(&*log, &plan, &all);
+            for (id, _) in log.manifest().topics() {
+                if let Ok(decoder) = log.decoder(id, &Columns::default()) {
+                    decode(&*log, id, decoder);
+                }
+            }
+        }
+    }
+}
+
+fn is_refused<T>(read: &Result<T>) -> bool {
+    let kinds = [ErrorKind::Unsupported, ErrorKind::NeedsKey];
+    read.as_ref().is_err_and(|err| kinds.contains(&err.kind()))
+}
+
+/// Law 6: decoding some columns is decoding all and dropping the others.
+fn fewer_columns_are_the_same_columns(log: &dyn Log) {
+    for (id, _) in log.manifest().topics() {
+        for view in [View::Nested, View::Flat] {
+            let Ok(decoder) = log.decoder(id, &Columns::all(view)) else { continue };
+            let all = decode(log, id, decoder);
+            let some: Vec<usize> = (0..all.num_columns()).step_by(2).collect();
+            let columns = Columns { only: Some(some.clone()), ..Columns::all(view) };
+            let decoder = log.decoder(id, &columns).expect("some columns can be had");
+            let want = all.project(&some).expect("the columns are there");
+            assert_eq!(decode(log, id, decoder), want, "{:?}", log.manifest().get(id));
+        }
+    }
+}
+
+/// Law 7: reading a written log returns the same records, also after a complete copy.
+fn writing_gives_back_every_record(format: &dyn Format, log: &dyn Log) {
+    let selection =
+        Selection { topics: log.manifest().logged_topics(), ..Selection::default() };
+    let plan = log.manifest().plan(&selection, u64::MAX);
+    let written = written(format, log, &selection, |writer| {
+        for part in &plan {
+            let mut cursor = log.read(part, &selection).expect("a planned part opens");
+            crate::operations::export_tables::copy_records(&mut *cursor, writer)
+                .expect("a record is written");
+        }
+    });
+    let Some(again) = written else { return };
+    assert!(named(&*again) == named(log), "writing loses records");
+
+    let job = CopyJob {
+        log,
+        from: 0,
+        selection: selection.clone(),
+        verify: false,
+        drops_doubtful: false,
+        progress: &|_| {},
+    };
+    let copied = self::written(format, log, &selection, |writer| {
+        let copied = copy(&job, None, writer).expect("a sound log is copied");
+        assert_eq!(copied.records, named(log).len() as u64, "records are miscounted");
+    });
+    let again = copied.expect("the format has a writer");
+    assert!(named(&*again) == named(log), "a copy has other records");
+    let told = |log: &dyn Log| -> Vec<_> {
+        let topics = log.manifest().topics.iter();
+        topics.map(|topic| (topic.label().into_owned(), topic.records)).collect()
+    };
+    assert_eq!(told(&*again), told(log), "a copy has other topics");
+}
+
+/// Returns the log that `write` writes from the `selection` of `log`, or `None` if the format
+/// has no writer.
+fn written(
+    format: &dyn Format,
+    log: &dyn Log,
+    selection: &Selection,
+    write: impl FnOnce(&mut dyn RecordSink),
+) -> Option<Box<dyn Log>> {
+    let mut out = std::io::Cursor::new(Vec::new());
+    let extract = LogSlice { manifest: log.manifest(), selection: selection.clone() };
+    let options = WriteOptions::default();
+    let mut writer = match format.writer(Box::new(&mut out), &[extract], &options) {
+        Ok(writer) => writer,
+        Err(err)
+            if [ErrorKind::Unsupported, ErrorKind::UnsuitableEncoding]
+                .contains(&err.kind()) =>
+        {
+            return None;
+        }
+        Err(err) => panic!("{err}"),
+    };
+    write(&mut *writer);
+    writer.finish().expect("the log is finished");
+    Some(open(format, out.into_inner().into()))
+}
+
+/// The records of a sound log, each with the label of its topic.
+fn named(log: &dyn Log) -> Vec<(String, Timestamp, Vec<u8>)> {
+    let selection =
+        Selection { topics: log.manifest().logged_topics(), ..Selection::default() };
+    let (records, damage) =
+        read(log, &log.manifest().plan(&selection, u64::MAX), &selection);
+    assert_eq!(damage, [], "what is written is sound");
+    let name = |(topic, time, payload)| {
+        let topic = log.manifest().get(topic).expect("a record has a topic");
+        (topic.label().into_owned(), time, payload)
+    };
+    records.into_iter().map(name).collect()
+}
+
+fn open(format: &dyn Format, bytes: Bytes) -> Box<dyn Log> {
+    let log = format.open(Arc::new(bytes), OpenOptions::default());
+    log.expect("the sample opens")
+}
+
+fn decode(
+    log: &dyn Log,
+    topic: TopicId,
+    mut decoder: Box<dyn crate::log::Decoder>,
+) -> RecordBatch {
+    let topics = [topic].into_iter().collect();
+    let selection = Selection { topics, ..Selection::default() };
+    let (mut block, mut damage) = (Block::default(), vec![]);
+    for part in log.manifest().plan(&selection, 1 << 16) {
+        let mut cursor = log.read(&part, &selection).expect("a planned part opens");
+        while cursor.fill(&mut block).expect("a memory source does not fail") {
+            block.runs().for_each(|run| decoder.append(run, &mut damage));
+        }
+    }
+    decoder.take().expect("rows make a table")
+}
+
+fn read(
+    log: &dyn Log,
+    plan: &[Part],
+    selection: &Selection,
+) -> (Vec<Owned>, Vec<Damage>) {
+    let (mut records, mut damage) = (vec![], vec![]);
+    for part in plan {
+        let mut cursor = log.read(part, selection).expect("a planned part opens");
+        let (more_records, more_damage) = drain(&mut *cursor);
+        records.extend(more_records);
+        damage.extend(more_damage);
+    }
+    (records, damage)
+}
+
+/// All that `cursor` reads.
+fn drain(cursor: &mut dyn Cursor) -> (Vec<Owned>, Vec<Damage>) {
+    let (mut block, mut records, mut damage) = (Block::default(), vec![], vec![]);
+    while cursor.fill(&mut block).expect("a memory source does not fail") {
+        damage.extend_from_slice(block.damage());
+        let owned = block.iter().map(|r| (r.topic, r.time, r.payload.to_vec()));
+        records.extend(owned);
+    }
+    (records, damage)
+}

@@ -1,0 +1,152 @@
+//! Law 9: the statements of a manifest equal the results of a full read.
+
+use arrow_schema::Schema;
+
+use crate::{
+    log::{Columns, Log, View},
+    model::{
+        damage::{
+            Damage,
+            DamageKind::{OverLimit, Undecodable},
+        },
+        manifest::{LogAccess, Manifest},
+        time::Timestamp,
+        topic::{Topic, TopicId, TopicOrigin},
+    },
+    testing::conformance::Owned,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// The records of one topic that were read.
+#[derive(Clone, Default)]
+struct TopicRecords {
+    bytes: u64,
+    times: Vec<Timestamp>,
+}
+
+/// Checks that the columns and the damage in the manifest of `log` are those of a full read,
+/// which gave the records `whole` and found this `damage`; and the counts, sizes and times too
+/// if all of the file was scanned. Indexes state these otherwise, of a file or of a chunk in
+/// it, and where a log is damaged they can be wrong: only a full read shows that.
+pub(super) fn manifest_states_what_a_full_read_finds(
+    log: &dyn Log,
+    whole: &[Owned],
+    damage: &[Damage],
+) {
+    let manifest = log.manifest();
+    for (id, topic) in manifest.topics() {
+        columns_are_those_of_the_decoder(log, id, topic);
+    }
+    damage_is_that_of_the_read(manifest, damage);
+    if manifest.access == LogAccess::Scanned {
+        counts_and_times_are_those_of_the_records(manifest, whole);
+    }
+}
+
+/// Checks that the counts, sizes and times in `manifest` are those of the records `whole` of
+/// a full read. What the manifest does not know (`None`) is not checked: an index need not
+/// state it.
+pub(super) fn counts_and_times_are_those_of_the_records(
+    manifest: &Manifest,
+    whole: &[Owned],
+) {
+    let mut topics = vec![TopicRecords::default(); manifest.topics.len()];
+    for (topic, time, payload) in whole {
+        let records = &mut topics[topic.index()];
+        records.bytes += payload.len() as u64;
+        records.times.push(*time);
+    }
+    for (topic, read) in manifest.topics.iter().zip(&topics) {
+        let label = topic.label();
+        if let Some(records) = topic.records {
+            assert_eq!(records, read.times.len() as u64, "records of {label}");
+        }
+        if let Some(bytes) = topic.bytes {
+            assert_eq!(bytes, read.bytes, "bytes of {label}");
+        }
+        times_are_those_of_the_records(topic, read);
+    }
+    time_of_the_log_is_that_of_its_topics(manifest);
+}
+
+/// The columns of a topic are those that its decoder makes. A derived topic may get more: the
+/// fields of a point cloud are stated in its messages.
+fn columns_are_those_of_the_decoder(log: &dyn Log, id: TopicId, topic: &Topic) {
+    let decoder =
+        log.decoder(id, &Columns::all(View::Nested)).expect("a topic decodes");
+    let columns = |schema: &Schema| -> Vec<_> {
+        let fields = schema.fields().iter();
+        fields.map(|f| (f.name().clone(), f.data_type().clone())).collect()
+    };
+    let (stated, mut made) = (columns(&topic.schema), columns(decoder.schema()));
+    if topic.origin == TopicOrigin::Derived && !stated.is_empty() {
+        made.truncate(stated.len());
+    }
+    assert_eq!(stated, made, "columns of {}", topic.label());
+}
+
+/// The time of a topic begins with a record, ends with one, and leaves out only those records
+/// that the topic counts as left out.
+fn times_are_those_of_the_records(topic: &Topic, records: &TopicRecords) {
+    let Some(time) = topic.time else { return };
+    let inside = records.times.iter().filter(|at| time.contains(**at));
+    let outside = (records.times.len() - inside.clone().count()) as u64;
+    let label = topic.label();
+    let first = inside.clone().min().copied();
+    assert_eq!(first, Some(time.start), "first time of {label}");
+    let last = inside.max().map(|last| last.as_nanos().saturating_add(1));
+    assert_eq!(last, Some(time.end.as_nanos()), "last time of {label}");
+    let left_out = topic.odd_times + topic.before_start;
+    assert_eq!(outside, left_out, "times outside those of {label}");
+}
+
+/// The time of the log ends with the last record of a logged topic. It begins with the first,
+/// or before it: some formats state when logging started.
+fn time_of_the_log_is_that_of_its_topics(manifest: &Manifest) {
+    let logged = manifest.topics.iter().filter(|t| t.origin != TopicOrigin::Derived);
+    let times = logged.filter_map(|topic| topic.time);
+    let Some(all) = times.reduce(|all, next| all.cover(&next)) else { return };
+    let stated = manifest.time.expect("a log with times of topics has a time");
+    assert_eq!(stated.end, all.end, "last time of the log");
+    assert!(stated.start <= all.start, "first time of the log: {stated:?}, {all:?}");
+}
+
+/// A log that was read from its start to its end has the damage of a full read.
+fn damage_is_that_of_the_read(manifest: &Manifest, damage: &[Damage]) {
+    let meets = |one: &Damage, list: &[Damage]| {
+        list.iter().any(|other| {
+            other.kind == one.kind
+                && one.bytes.start <= other.bytes.end
+                && other.bytes.start <= one.bytes.end
+        })
+    };
+    if manifest.access != LogAccess::Indexed {
+        // Records that are counted and lost lie in a chunk, which is decompressed for its
+        // content only if no index of that chunk states it.
+        let is_known =
+            |one: &&Damage| manifest.access == LogAccess::Scanned || one.records == 0;
+        for one in damage.iter().filter(|one| one.kind.is_loss()).filter(is_known) {
+            assert!(
+                meets(one, &manifest.damage),
+                "the manifest lacks {one:?}: {:?}",
+                manifest.damage
+            );
+        }
+    }
+    // Without its index, a file may have fewer chunks than its header counts. Where they were
+    // no read can tell, and no record is counted.
+    let is_met =
+        |one: &&Damage| manifest.access == LogAccess::Scanned || one.records > 0;
+    // A message about the log itself, such as a ULog's information, is of no topic, and is
+    // decoded only when the log is opened.
+    let is_of_log = |one: &&Damage| {
+        let undecodable = matches!(one.kind, Undecodable | OverLimit);
+        undecodable && one.records > 0 && one.topic.is_none()
+    };
+    let lost = manifest.damage.iter().filter(|one| one.kind.is_loss());
+    for one in lost.filter(is_met).filter(|one| !is_of_log(one)) {
+        assert!(meets(one, damage), "a full read lacks {one:?}: {damage:?}");
+    }
+}

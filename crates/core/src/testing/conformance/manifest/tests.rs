@@ -1,0 +1,161 @@
+//! The law fails for a manifest that states something else than a full read finds.
+
+use std::{ops::Range, panic::catch_unwind, sync::Arc};
+
+use arrow_schema::Schema;
+use bytes::Bytes;
+
+use crate::{
+    error::Result,
+    io::source::Source,
+    log::{Format, Log, MatchConfidence},
+    model::{
+        damage::{Damage, DamageKind},
+        manifest::Manifest,
+        open_options::OpenOptions,
+        time::{TimeRange, Timestamp},
+    },
+    testing::{conformance::check_damaged, sample_log::Sample},
+};
+
+/// A change of a manifest.
+type Mutation = fn(&mut Manifest);
+
+/// A format of logs with the same records whatever their bytes are, where a test may change
+/// the manifest.
+struct SampleFormat {
+    damage: Option<Damage>,
+    mutate: Mutation,
+}
+
+impl SampleFormat {
+    /// A log with a correct manifest.
+    fn log(&self) -> Sample {
+        let mut log = Sample::new(&[
+            &[(0, 0, 10, b"one!"), (1, 0, 12, b"two, longer")],
+            &[(0, 0, 20, b"three")],
+        ]);
+        log.manifest.time = Some(range(10..21));
+        let stated = [(9, 10..21), (11, 12..13)];
+        for (topic, (bytes, time)) in log.manifest.topics.iter_mut().zip(stated) {
+            topic.bytes = Some(bytes);
+            topic.time = Some(range(time));
+        }
+        if let Some(damage) = self.damage.clone() {
+            log.manifest.damage.push(damage.clone());
+            log = log.damaged(1, damage);
+        }
+        log
+    }
+}
+
+impl Format for SampleFormat {
+    fn name(&self) -> &'static str {
+        "sample"
+    }
+
+    fn probe(&self, _: &str, _: &[u8]) -> MatchConfidence {
+        MatchConfidence::Certain
+    }
+
+    fn open(&self, _: Arc<dyn Source>, _: OpenOptions) -> Result<Box<dyn Log>> {
+        let mut log = self.log();
+        (self.mutate)(&mut log.manifest);
+        Ok(Box::new(log))
+    }
+
+    fn open_with_manifest(
+        &self,
+        _: Arc<dyn Source>,
+        manifest: Arc<Manifest>,
+        _: OpenOptions,
+    ) -> Result<Box<dyn Log>> {
+        let mut log = self.log();
+        log.manifest = Manifest::clone(&manifest);
+        Ok(Box::new(log))
+    }
+}
+
+fn range(nanos: Range<i64>) -> TimeRange {
+    let [start, end] = [nanos.start, nanos.end].map(Timestamp::from_nanos);
+    TimeRange { start, end }
+}
+
+/// Returns the message with which the laws fail for a log whose manifest `mutate` changes.
+fn failure(damage: Option<Damage>, mutate: Mutation) -> Option<String> {
+    let check = move || check_damaged(&SampleFormat { damage, mutate }, Bytes::new());
+    let panic = catch_unwind(check).err()?;
+    panic.downcast::<String>().ok().map(|message| *message)
+}
+
+fn garbled() -> Option<Damage> {
+    Some(Damage::new(DamageKind::Garbled, 1_100..1_110))
+}
+
+#[test]
+fn correct_manifests_pass() {
+    assert_eq!(failure(None, |_| {}), None);
+    assert_eq!(failure(garbled(), |_| {}), None);
+}
+
+#[test]
+fn too_many_records_fail() {
+    let mutate = |manifest: &mut Manifest| manifest.topics[0].records = Some(9);
+    for damage in [None, garbled()] {
+        assert!(failure(damage, mutate).unwrap().contains("records of a"));
+    }
+}
+
+#[test]
+fn other_payload_bytes_fail() {
+    let mutate = |manifest: &mut Manifest| manifest.topics[1].bytes = Some(4);
+    assert!(failure(None, mutate).unwrap().contains("bytes of b"));
+}
+
+#[test]
+fn an_empty_schema_fails() {
+    let mutate = |manifest: &mut Manifest| {
+        manifest.topics[0].schema = Arc::new(Schema::empty());
+    };
+    assert!(failure(None, mutate).unwrap().contains("columns of a"));
+}
+
+#[test]
+fn times_of_a_topic_that_are_not_those_of_its_records_fail() {
+    let mutations: [(Mutation, &str); 4] = [
+        (|manifest| manifest.topics[0].time = Some(range(7..8)), "first time of a"),
+        (|manifest| manifest.topics[0].time = Some(range(5..21)), "first time of a"),
+        (|manifest| manifest.topics[0].time = Some(range(10..77)), "last time of a"),
+        (|manifest| manifest.topics[0].time = Some(range(10..11)), "times outside"),
+    ];
+    for (mutate, expected) in mutations {
+        let message = failure(None, mutate).unwrap();
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn times_of_the_log_that_are_not_those_of_its_topics_fail() {
+    let mutations: [(Mutation, &str); 2] = [
+        (|manifest| manifest.time = Some(range(11..21)), "first time of the log"),
+        (|manifest| manifest.time = Some(range(10..77)), "last time of the log"),
+    ];
+    for (mutate, expected) in mutations {
+        let message = failure(None, mutate).unwrap();
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn dropped_damage_fails() {
+    let message = failure(garbled(), |manifest| manifest.damage.clear()).unwrap();
+    assert!(message.contains("the manifest lacks"), "{message}");
+}
+
+#[test]
+fn damage_that_no_read_finds_fails() {
+    let mutate = |manifest: &mut Manifest| {
+        manifest.damage.push(Damage::new(DamageKind::Garbled, 100..110));
+    };
+    assert!(failure(None, mutate).unwrap().contains("a full read lacks"));
+}

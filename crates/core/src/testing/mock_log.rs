@@ -1,0 +1,230 @@
+//! A log that does as it is told, for tests.
+
+use std::{
+    collections::VecDeque,
+    ops::Range,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use arrow_array::{RecordBatch, TimestampNanosecondArray};
+use arrow_schema::{Schema, SchemaRef};
+use bytes::Bytes;
+
+use crate::{
+    decode::columns::time_field,
+    error::{Error, ErrorKind, Result},
+    io::source::Source,
+    log::{Columns, Cursor, Decoder, Log},
+    model::{
+        damage::{Damage, DamageKind},
+        manifest::{Manifest, Part, Selection},
+        time::{TimeRange, Timestamp},
+        topic::{Topic, TopicId, TopicSet},
+    },
+    record::block::{Block, Run},
+};
+
+/// A log of scripted parts. The bytes of part `p` are `p * 1000..(p + 1) * 1000`.
+pub(crate) struct Scripted {
+    manifest: Manifest,
+    parts: Vec<Vec<Play>>,
+    source: Arc<dyn Source>,
+    /// How many blocks were filled.
+    pub(crate) filled: Arc<AtomicUsize>,
+    /// The parts that were read, in the order in which they were begun.
+    pub(crate) read: Mutex<Vec<usize>>,
+    /// What was released.
+    pub(crate) released: Arc<Mutex<Vec<Range<u64>>>>,
+}
+
+/// What a part comes to next.
+#[derive(Clone, Debug)]
+pub(crate) enum Play {
+    /// A block of records of topic 0: their times and payloads.
+    Block(Vec<(i64, Vec<u8>)>),
+    /// A block of nothing but damage.
+    Damage,
+    /// Nothing more.
+    Error,
+    /// A panic.
+    Panic,
+}
+
+impl Scripted {
+    pub(crate) fn new(parts: Vec<Vec<Play>>) -> Self {
+        let part = |(index, plays): (u64, &Vec<Play>)| Part {
+            bytes: index * 1000..(index + 1) * 1000,
+            topics: TopicSet::from_iter([TopicId(0)]),
+            time: times(plays),
+        };
+        let manifest = Manifest {
+            bytes: parts.len() as u64 * 1000,
+            topics: vec![topic()],
+            parts: (0..).zip(&parts).map(part).collect(),
+            ..Manifest::default()
+        };
+        let released = Arc::default();
+        let source = Releasing(Arc::clone(&released));
+        Self {
+            manifest,
+            parts,
+            source: Arc::new(source),
+            filled: Arc::default(),
+            read: Mutex::default(),
+            released,
+        }
+    }
+
+    /// Parts of one block each, of records at these times, that say where they are.
+    pub(crate) fn of_times(parts: &[&[i64]]) -> Self {
+        let mut ordinal = 0_u32;
+        let mut record = |time: &i64| {
+            ordinal += 1;
+            (*time, ordinal.to_le_bytes().to_vec())
+        };
+        let part =
+            |times: &&[i64]| vec![Play::Block(times.iter().map(&mut record).collect())];
+        Self::new(parts.iter().map(part).collect())
+    }
+
+    /// All parts as they are.
+    pub(crate) fn plan(&self) -> Vec<Part> {
+        self.manifest.parts.clone()
+    }
+
+    /// The part with this index is said to begin `nanos` later than it does.
+    pub(crate) fn said_later(mut self, index: usize, nanos: i64) -> Self {
+        let time = &mut self.manifest.parts[index].time;
+        time.start = time.start.shifted_by(nanos);
+        self
+    }
+
+    /// Nothing is known of the times of any part.
+    pub(crate) fn without_times(mut self) -> Self {
+        for part in &mut self.manifest.parts {
+            part.time = TimeRange::ALL;
+        }
+        self
+    }
+}
+
+fn topic() -> Topic {
+    Topic { encoding: String::new(), ..Topic::new("all", Arc::new(Schema::empty())) }
+}
+
+fn times(plays: &[Play]) -> TimeRange {
+    let mut time = TimeRange::EMPTY;
+    for play in plays {
+        let Play::Block(records) = play else { continue };
+        for (at, _) in records {
+            time = time.cover(&TimeRange::from_timestamp(Timestamp::from_nanos(*at)));
+        }
+    }
+    time
+}
+
+impl Log for Scripted {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
+        // Of several parts that were joined, what each comes to.
+        let all = (part.bytes.start / 1000) as usize..(part.bytes.end / 1000) as usize;
+        self.read.lock().unwrap().push(all.start);
+        Ok(Box::new(Playing {
+            plays: self.parts[all].concat().into(),
+            at: part.bytes.start,
+            selection: selection.clone(),
+            filled: self.filled.clone(),
+        }))
+    }
+
+    fn decoder(&self, _: TopicId, _: &Columns) -> Result<Box<dyn Decoder>> {
+        let fields = vec![time_field("timestamp", "ns")];
+        Ok(Box::new(Times(Arc::new(Schema::new(fields)), Vec::new())))
+    }
+
+    fn source(&self) -> &Arc<dyn Source> {
+        &self.source
+    }
+}
+
+struct Playing {
+    plays: VecDeque<Play>,
+    at: u64,
+    selection: Selection,
+    filled: Arc<AtomicUsize>,
+}
+
+impl Cursor for Playing {
+    fn fill(&mut self, block: &mut Block) -> Result<bool> {
+        let Some(play) = self.plays.pop_front() else { return Ok(false) };
+        self.filled.fetch_add(1, Ordering::Relaxed);
+        match play {
+            Play::Block(records) => {
+                let bytes = records.iter().flat_map(|(_, payload)| payload.clone());
+                block.reset(Bytes::from_iter(bytes), self.at);
+                let mut start = 0;
+                for (time, payload) in records {
+                    let (end, time) =
+                        (start + payload.len(), Timestamp::from_nanos(time));
+                    if self.selection.wants(TopicId(0), time) {
+                        block.push(TopicId(0), time, start..end);
+                    }
+                    start = end;
+                }
+            }
+            Play::Damage => {
+                block.reset(Bytes::new(), self.at);
+                block.report(Damage::new(DamageKind::Garbled, self.at..self.at + 1));
+            }
+            Play::Error => return Err(Error::new(ErrorKind::Io, "as was told")),
+            Play::Panic => panic!("as was told"),
+        }
+        Ok(true)
+    }
+}
+
+/// Tables of nothing but times.
+struct Times(SchemaRef, Vec<Timestamp>);
+
+impl Decoder for Times {
+    fn schema(&self) -> &SchemaRef {
+        &self.0
+    }
+
+    fn append(&mut self, run: Run<'_>, _: &mut Vec<Damage>) {
+        self.1.extend(run.times());
+    }
+
+    fn rows(&self) -> usize {
+        self.1.len()
+    }
+
+    fn take(&mut self) -> Result<RecordBatch> {
+        let times: Vec<i64> = self.1.drain(..).map(Timestamp::as_nanos).collect();
+        let times = TimestampNanosecondArray::from(times);
+        Ok(RecordBatch::try_new(self.0.clone(), vec![Arc::new(times)]).unwrap())
+    }
+}
+
+/// No bytes, and what was released of them.
+struct Releasing(Arc<Mutex<Vec<Range<u64>>>>);
+
+impl Source for Releasing {
+    fn len(&self) -> u64 {
+        0
+    }
+
+    fn read_at(&self, _: Range<u64>) -> std::io::Result<Bytes> {
+        Ok(Bytes::new())
+    }
+
+    fn release(&self, range: Range<u64>) {
+        self.0.lock().unwrap().push(range);
+    }
+}
