@@ -1,16 +1,15 @@
-//! The one error of the workspace.
+//! The error type of all crates.
 //!
-//! This module stands on the ground: it knows no format, no topic and no sink, so that
-//! every other module may use it and none of them is drawn into a circle.
+//! This module depends on no other module, so that all others can use it without cycles.
 
 use std::{borrow::Cow, error, fmt, io};
 
-/// A result whose error is [`Error`], unless said otherwise.
+/// A result with the error type [`Error`] by default.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a log could not be opened, read or written at all.
+/// The reason why a log could not be opened, read or written at all.
 ///
-/// Bytes that are merely corrupt are not an error: see [`Damage`](crate::Damage).
+/// Corrupt bytes are not an error: they are reported as [`Damage`](crate::Damage).
 ///
 /// ```
 /// use logtool_core::{Error, ErrorKind};
@@ -29,57 +28,57 @@ struct Inner {
     source: Option<Box<dyn error::Error + Send + Sync>>,
 }
 
-/// The sort of an [`Error`]: what a caller might act on.
+/// The kind of an [`Error`], on which a caller can act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The operating system refused.
+    /// The operating system reported an error.
     #[error("input or output failed")]
     Io,
-    /// The bytes are not of a known format.
+    /// The file does not have a known format.
     #[error("not a known log")]
     Unrecognized,
-    /// The part of the file that everything else hangs on is broken.
+    /// An essential part of the file is damaged.
     #[error("malformed log")]
     Malformed,
-    /// The file is sound, and uses something that is not implemented.
+    /// The file is sound, but uses an unsupported feature.
     #[error("not supported")]
     Unsupported,
-    /// The log is encrypted, and the caller gave no key.
+    /// The log is encrypted, and the caller provided no key.
     #[error("not supported")]
     NeedsKey,
-    /// The log states that readers without a certain feature cannot read it;
+    /// The log declares that readers without a certain feature cannot read it.
     /// [`OpenOptions::force`](crate::OpenOptions::force) reads it as far as possible.
     #[error("not supported")]
     IncompatibleFlag,
-    /// The messages have an encoding that the output format cannot hold.
+    /// The messages have an encoding that the output format cannot store.
     #[error("not supported")]
     UnsuitableEncoding,
-    /// The output exists, and the caller did not allow to replace it.
+    /// The output exists, and the caller did not allow replacing it.
     #[error("the output exists")]
     AlreadyExists,
-    /// Going on would take more memory than the caller allowed.
+    /// The operation would exceed a limit, e.g. of memory.
     #[error("limit exceeded")]
     Limit,
-    /// The caller asked for something that this log does not have.
+    /// The log does not contain the requested item.
     #[error("no such thing")]
     NoSuch,
 }
 
 impl Error {
-    /// An error of `kind`; `what` says what was being attempted or met.
+    /// Creates an error of `kind`. `what` describes the failed operation or the problem.
     pub fn new(kind: ErrorKind, what: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(Inner { kind, what: what.into(), at: None, source: None }))
     }
 
-    /// The same error, said to have been met at `offset` of the file.
+    /// Sets the `offset` in the file, unless it is already set.
     #[must_use]
     pub fn at(mut self, offset: u64) -> Self {
         self.0.at.get_or_insert(offset);
         self
     }
 
-    /// The same error, caused by `source`.
+    /// Sets the underlying error.
     #[must_use]
     pub fn from_source(
         mut self,
@@ -89,17 +88,17 @@ impl Error {
         self
     }
 
-    /// The sort of this error.
+    /// Returns the kind.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What happened, without the sort and the place.
+    /// Returns the description without the kind and the offset.
     pub fn what(&self) -> &str {
         &self.0.what
     }
 
-    /// Where in the file it was met, if it was met in a file.
+    /// Returns the offset in the file, if the error has one.
     pub fn offset(&self) -> Option<u64> {
         self.0.at
     }

@@ -1,8 +1,8 @@
 //! The traits that a format implements.
 //!
-//! All are small and usable as `dyn`: a program that reads logs names no format, and a
-//! call through a `dyn` is made per block or per run of records, never per field. What
-//! a format can do beyond them is its own crate's typed API.
+//! All traits are small and can be used as `dyn`, so that a program that reads logs does
+//! not depend on a format. A `dyn` method is called once per block or per run of records,
+//! never per field. Further functions of a format are part of the API of its own crate.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -27,28 +27,29 @@ use crate::{
     sink::{LogSlice, RecordSink, UnsupportedContent, WriteOptions},
 };
 
-/// A file format: a constant that recognises, opens and perhaps writes logs.
+/// A file format: recognises, opens and optionally writes logs.
 pub trait Format: Sync {
-    /// A short lowercase name, as `ulog`.
+    /// Returns the short lowercase name, e.g. `ulog`.
     fn name(&self) -> &'static str;
 
-    /// Whether a file named like `name` that begins with `head` is of this format.
+    /// Returns how likely it is that a file with this `name` and the first bytes `head`
+    /// has this format.
     fn probe(&self, name: &str, head: &[u8]) -> MatchConfidence;
 
-    /// Whether logs of this format have no index: whatever is asked, all of the file is gone
-    /// through from its beginning to its end, so that it is better read than mapped.
+    /// Returns whether every operation reads the whole file from start to end, because
+    /// the format has no index. Such a file is better read than memory-mapped.
     fn requires_full_scan(&self) -> bool {
         false
     }
 
-    /// Opens a log, reading only what it takes to say what the log holds.
+    /// Opens a log and builds its manifest, reading no more than necessary.
     fn open(
         &self,
         source: Arc<dyn Source>,
         options: OpenOptions,
     ) -> Result<Box<dyn Log>>;
 
-    /// Opens a log of which the manifest is known, reading nothing.
+    /// Opens a log with a known manifest, without reading anything.
     fn open_with_manifest(
         &self,
         source: Arc<dyn Source>,
@@ -56,61 +57,61 @@ pub trait Format: Sync {
         options: OpenOptions,
     ) -> Result<Box<dyn Log>>;
 
-    /// The codes of what [`Log::check`] finds in logs of this format.
+    /// Returns the codes of the findings of [`Log::check`] for this format.
     fn codes(&self) -> &'static [&'static Code] {
         &[]
     }
 
-    /// Starts a log of this format in `out` that is to hold `extracts` of others: one
-    /// to copy or cut a log, several to merge them.
+    /// Starts a log of this format in `out` with the content of `slices` of other logs:
+    /// one slice to copy or cut a log, several to merge logs.
     ///
     /// # Errors
-    /// `Unsupported` if the format cannot be written, or cannot hold them.
+    /// `Unsupported` if the format has no writer, or cannot contain the slices.
     fn writer<'w>(
         &self,
         out: Box<dyn Output + 'w>,
-        extracts: &[LogSlice<'_>],
+        slices: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Box<dyn RecordSink + 'w>> {
-        let _ = (out, extracts, options);
+        let _ = (out, slices, options);
         let what = format!("{} logs cannot be written", self.name());
         Err(Error::new(ErrorKind::Unsupported, what))
     }
 
-    /// What of `extract` a log of this format has no place for, to be known before
+    /// Returns the content of `slice` that this format cannot store. It is known before
     /// anything is written.
-    fn unsupported_content(&self, extract: &LogSlice<'_>) -> Vec<UnsupportedContent> {
-        let _ = extract;
+    fn unsupported_content(&self, slice: &LogSlice<'_>) -> Vec<UnsupportedContent> {
+        let _ = slice;
         Vec::new()
     }
 }
 
-/// An open log: immutable, and shared by as many readers as there are parts.
+/// An open log. It is immutable, so that many threads can read it at once.
 pub trait Log: Send + Sync {
-    /// What the log holds.
+    /// Returns the manifest.
     fn manifest(&self) -> &Manifest;
 
-    /// A reader of the records of `part` that `selection` wants.
+    /// Returns a cursor over the records of `part` that match `selection`.
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>>;
 
-    /// A decoder of the records of `topic` into `columns`.
+    /// Returns a decoder of the records of `topic` into `columns`.
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>>;
 
-    /// What the payloads of `topic` look like, where they lie as a [`Layout`] says.
+    /// Returns the layout of the payloads of `topic`, if they have a [`Layout`].
     fn payload_layout(&self, topic: TopicId) -> Option<Arc<Layout>> {
         let _ = topic;
         None
     }
 
-    /// The bytes that the log is read from.
+    /// Returns the source of the log's bytes.
     fn source(&self) -> &Arc<dyn Source>;
 
-    /// Adds the topic and the time of every record of `part`, but for derived ones, to
-    /// `times`, in any order, if the format can tell them without reading the records;
-    /// says whether it can.
+    /// Adds the topics and times of the records of `part` to `times`, in any order and
+    /// without derived records, if the format knows them without reading the records.
+    /// Returns whether it does.
     ///
     /// # Errors
-    /// Whatever ends the reading.
+    /// Errors of reading the source.
     fn times(
         &self,
         part: &Part,
@@ -120,38 +121,39 @@ pub trait Log: Send + Sync {
         Ok(false)
     }
 
-    /// When the records of each part of the manifest happened that are not derived: the
-    /// part's own time, but where that has room for derived records beside them.
+    /// Returns the times of the records in each part of the manifest, without derived
+    /// records. By default these are the times of the parts, which may also cover derived
+    /// records.
     fn part_times(&self) -> Vec<TimeRange> {
         self.manifest().parts.iter().map(|part| part.time).collect()
     }
 
-    /// The groups that the rows of `topic` belong to that are of this `time`, or more, in
-    /// their order; none where rows belong to no groups, or it is not known to which. The
-    /// first call may go through the log.
+    /// Returns the row groups of `topic` in this `time` range, and possibly more, in
+    /// order. Returns `None` if the rows form no groups, or the groups are unknown. The
+    /// first call may read the whole log.
     ///
     /// # Errors
-    /// Whatever ends the reading.
+    /// Errors of reading the source.
     fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<RowGroup>>> {
         let _ = (topic, time);
         Ok(None)
     }
 
-    /// What only the format knows of how the file is laid out, and is not in the
-    /// manifest because it takes looking into every corner of the file.
+    /// Returns details of the file's structure that only the format knows. They are not
+    /// in the manifest, because this reads all of the file.
     ///
     /// # Errors
-    /// Whatever ends the reading.
+    /// Errors of reading the source.
     fn layout(&self) -> Result<BTreeMap<String, Value>> {
         Ok(BTreeMap::new())
     }
 
-    /// Adds to `findings` what is wrong with the log, or odd, as far as only its format
-    /// knows, with the codes of [`Format::codes`]; [`check`](crate::operations::check()) finds the
-    /// rest. By itself, it only adds what the manifest remarks.
+    /// Adds the findings that only the format can detect to `findings`, with codes from
+    /// [`Format::codes`]. [`check`](crate::check()) adds all others. By default, this
+    /// only adds the remarks of the manifest.
     ///
     /// # Errors
-    /// Whatever ends the reading.
+    /// Errors of reading the source.
     fn check(&self, findings: &mut Findings) -> Result<()> {
         for remark in &self.manifest().remarks {
             findings.add(Finding::new(&REMARK, remark.clone()));
@@ -159,80 +161,86 @@ pub trait Log: Send + Sync {
         Ok(())
     }
 
-    /// Begins to [check](Self::check), and leaves what takes unpacking the records to an
-    /// inspection, so that who reads them anyway unpacks them once. By itself, it checks,
-    /// and leaves nothing.
+    /// Starts a [check](Self::check). Findings that require decompressed records are left
+    /// to the returned inspection, so that a caller that reads the records anyway
+    /// decompresses them only once. By default, this runs the whole check and returns
+    /// `None`.
     ///
     /// # Errors
-    /// Whatever ends the reading.
+    /// Errors of reading the source.
     fn inspect(&self, findings: &mut Findings) -> Result<Option<Box<dyn Inspection>>> {
         self.check(findings).map(|()| None)
     }
 }
 
-/// What looks for the rest of what is wrong with a log while its records are read.
+/// The rest of a check, which runs while the records are read.
 pub trait Inspection: Send + Sync {
-    /// A reader as [`Log::read`] gives it, of topics that are not derived. What it comes
-    /// to is looked at by the thread that reads.
+    /// Returns a cursor like [`Log::read`], for topics that are not derived. The thread
+    /// that reads also inspects the records.
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>>;
 
-    /// Looks at what nobody has read, and adds all that was found to `findings`, in the
+    /// Inspects the parts that were not read, and adds all findings to `findings`, in the
     /// order of the file.
     ///
     /// # Errors
-    /// Whatever ends the reading.
+    /// Errors of reading the source.
     fn finish(self: Box<Self>, findings: &mut Findings) -> Result<()>;
 }
 
-/// Rows of a topic that belong together, although they are made of several records: a scan of
-/// a lidar. A column tells each row the number of its group, which is its index.
+/// Rows of a topic that belong together although they come from several records, e.g. one
+/// revolution of a lidar. A column contains the index of each row's group. (These are not
+/// the row groups of a Parquet file.)
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowGroup {
-    /// Where in the file it begins; the next group begins there or behind it.
+    /// The file offset of the group's start. The next group starts at this offset or
+    /// after it.
     pub start: u64,
-    /// Some of its rows may be made of what lies before that, from here on. None is made of
-    /// what lies behind the start of the next group.
+    /// The lowest file offset of the records of its rows, which can be before `start`. No
+    /// row comes from a record after the start of the next group.
     pub earliest: u64,
-    /// When its rows are.
+    /// The times of its rows.
     pub time: TimeRange,
 }
 
-/// A reader of one part of a log. It owns all that it needs.
+/// A reader of one part of a log. It owns everything that it needs.
 pub trait Cursor: Send {
-    /// Refills `block` with the next records, or says that there are no more: then what is
-    /// in it is no matter.
+    /// Refills `block` with the next records. Returns `false` at the end; the content of
+    /// the block is then unspecified.
     ///
-    /// A block may come back without records: where there is only damage, or where
-    /// nothing was wanted. Whatever the bytes are, a cursor moves on with every call
-    /// and ends; an error is final.
+    /// The block can be without records, if there is only damage, or if no record matches
+    /// the selection. A cursor makes progress with every call and ends after a finite
+    /// number of calls, whatever the file contains. After an error, nothing more can be
+    /// read.
     fn fill(&mut self, block: &mut Block) -> Result<bool>;
 }
 
-/// Turns records of one topic into rows of a table.
+/// A decoder that turns the records of one topic into rows of a table.
 ///
-/// A record may give any number of rows: a point cloud's packet gives hundreds.
+/// A record can produce any number of rows, e.g. hundreds for a lidar packet.
 pub trait Decoder: Send {
-    /// The columns of the batches to come. The first is the time.
+    /// Returns the columns of the batches. The first one is the time.
     fn schema(&self) -> &SchemaRef;
 
-    /// Adds the rows of the records of `run`, each record's all or none. What cannot
-    /// be decoded is added to `damage`.
+    /// Adds the rows of the records in `run`: either all rows of a record or none.
+    /// Records that cannot be decoded are added to `damage`.
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>);
 
-    /// How many rows wait to be taken.
+    /// Returns the number of pending rows.
     fn rows(&self) -> usize;
 
-    /// Returns whether the waiting rows use enough memory to be taken before more are added. A
-    /// caller that counts the bytes of records does not see the size of packed messages.
+    /// Returns whether the pending rows use so much memory that they should be taken
+    /// before more are added. A caller that counts the bytes of records does not see the
+    /// size of compressed messages.
     fn is_full(&self) -> bool {
         false
     }
 
-    /// Takes the rows that wait.
+    /// Takes the pending rows.
     fn take(&mut self) -> Result<RecordBatch>;
 
-    /// Forgets the rows that wait: for who only wants to know whether records can be decoded.
-    /// By itself, it takes them; who can keeps the memory for those to come, if it is little.
+    /// Discards the pending rows, for callers that only test whether records can be
+    /// decoded. The default takes and drops them. Decoders that reuse their memory
+    /// override it.
     ///
     /// # Errors
     /// Those of [`take`](Self::take).
@@ -241,35 +249,36 @@ pub trait Decoder: Send {
     }
 }
 
-/// How sure a format is that some bytes are its own.
+/// How likely it is that a file has a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MatchConfidence {
-    /// They are not.
+    /// The file does not have the format.
     No,
-    /// They may be: nothing speaks against it, and the name speaks for it.
+    /// The file may have the format: the name matches, and the content does not
+    /// contradict.
     Perhaps,
-    /// They are: they begin as only this format begins.
+    /// The file has the format: only this format starts with these bytes.
     Certain,
 }
 
-/// Which columns of a topic are wanted.
+/// The selected columns of a topic.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
-    /// In which view of the topic.
+    /// The view of the topic.
     pub view: View,
-    /// Those with these indices in the schema of that view, or all. The time column is
-    /// always there, first, whether it is named or not.
+    /// The selected columns as indices in the schema of the view, or all columns. The
+    /// time column is always included as the first one.
     pub only: Option<Vec<usize>>,
-    /// Names for values: a column that has some is followed by a dictionary column,
-    /// called `<column>_label`, which `only` does not count.
+    /// Labels of values: each column that has labels is followed by a dictionary column
+    /// `<column>_label`, which has no index in `only`.
     pub labels: Option<Arc<Labels>>,
-    /// Of topics with a [reach](Manifest::time_margins), the rows of these times: others are left
-    /// out. Records of all other topics give their rows whatever this says.
+    /// The times of the rows, for topics with a [time margin](Manifest::time_margins):
+    /// rows outside this range are dropped. It has no effect on other topics.
     pub time: TimeRange,
 }
 
 impl Columns {
-    /// All columns of `view`.
+    /// Selects all columns of `view`.
     pub const fn all(view: View) -> Self {
         Self { view, only: None, labels: None, time: TimeRange::ALL }
     }
@@ -278,15 +287,20 @@ impl Columns {
 /// How nested types and arrays become columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
-    /// As the types say: structs and lists.
+    /// Nested types become structs, and arrays become lists.
     #[default]
     Nested,
-    /// A column for each scalar, named as people write it: `x[0]`, `a.b[1].c`. Where these
-    /// are over 65,536, arrays of more than 256 elements stay lists, or all is as if nested.
+    /// Each scalar becomes a column with a path as its name: `x[0]`, `a.b[1].c`. If these
+    /// are more than 65,536 columns, arrays of more than 256 elements stay lists. If that
+    /// is not enough, the nested view is used.
     Flat,
 }
 
-/// Opens a log of whichever of `formats` is the most like it.
+/// Opens a log in the most likely of `formats`.
+///
+/// # Errors
+/// `Unrecognized` if the file has none of the formats; otherwise those of
+/// [`Format::open`].
 pub fn open(
     formats: &[&dyn Format],
     name: &str,
@@ -296,16 +310,19 @@ pub fn open(
     recognize(formats, name, &*source)?.open(source, options)
 }
 
-/// Whichever of `formats` is the most like the log called `name` in `source`.
+/// Returns the most likely of `formats` for the log called `name` in `source`.
+///
+/// # Errors
+/// `Unrecognized` if the file has none of the formats.
 pub fn recognize<'f>(
     formats: &[&'f dyn Format],
     name: &str,
     source: &dyn Source,
 ) -> Result<&'f dyn Format> {
     let head = source.read_at(0..4096)?;
-    let likeness = |format: &&&dyn Format| format.probe(name, &head);
-    match formats.iter().max_by_key(likeness) {
-        Some(format) if likeness(&format) > MatchConfidence::No => Ok(*format),
+    let probe = |format: &&&dyn Format| format.probe(name, &head);
+    match formats.iter().max_by_key(probe) {
+        Some(format) if probe(&format) > MatchConfidence::No => Ok(*format),
         _ if head.is_empty() => Err(Error::new(ErrorKind::Unrecognized, "it is empty")),
         _ => {
             let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();

@@ -1,4 +1,4 @@
-//! Where records and tables go.
+//! Sinks: writers of log formats and of tables.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,56 +17,57 @@ use crate::{
     record::{block::Record, doubtful_records::DoubtfulRecords},
 };
 
-/// What a new log is to hold of another.
+/// The content of a new log that comes from one other log.
 #[derive(Clone, Debug)]
 pub struct LogSlice<'m> {
-    /// What the other log holds.
+    /// The manifest of the other log.
     pub manifest: &'m Manifest,
-    /// The records of it that are wanted.
+    /// The selected records.
     pub selection: Selection,
 }
 
-/// Something of another log that a new one has no place for.
+/// Content of another log that the output format cannot store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsupportedContent {
-    /// The topic, if it is all of one.
+    /// The topic, if the whole topic is affected.
     pub topic: Option<TopicId>,
-    /// What it is, in words, for people.
+    /// A description.
     pub what: String,
 }
 
-/// How a new log is to be written.
+/// Options for writing a new log.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// How to compress, as the format calls it; as it does by itself if nothing is said.
+    /// The name of the compression in the format, or `None` for its default.
     pub compression: Option<String>,
-    /// New names of topics, by their [labels](crate::Topic::label) in the other logs.
+    /// The new names of topics, by their [labels](crate::Topic::label) in the other logs.
     pub rename: BTreeMap<String, String>,
-    /// Whether records will come at other times than they have in the other logs. A
-    /// format that keeps the time in the payload cannot follow.
+    /// Whether records will have other times than in the other logs. A format that stores
+    /// the time in the payload cannot support this.
     pub retimed: bool,
-    /// What the clock of each extract is moved by, where it is: a format moves all times by
-    /// that which it has beside those of records, as of what is attached.
+    /// The clock transform of each slice. Formats also apply it to times outside of
+    /// records, e.g. of attachments.
     pub shifts: Vec<ClockTransform>,
-    /// Whether parts that are [copied](RecordSink::copy_part_verbatim) are looked into before: what is
-    /// not as it says of itself is then not taken. A repair asks for that.
+    /// Whether parts are validated before they are
+    /// [copied](RecordSink::copy_part_verbatim): an inconsistent part is not copied. This
+    /// is used for repairs.
     pub careful: bool,
-    /// Whether parts are looked into before they are copied, though all of them is wanted and
-    /// nothing else hangs on it: a strict run asks for that.
+    /// Whether parts are validated before they are copied, even if all their records are
+    /// selected and no other condition requires it. This is used for strict runs.
     pub verified: bool,
-    /// The encoding to which payloads are to be translated, as `cdr`; as they are if
-    /// nothing is said. Only a format that holds several encodings looks at it.
+    /// The encoding into which payloads are translated, e.g. `cdr`, or `None` to keep
+    /// them. Only formats that support several encodings use it.
     pub transcode: Option<String>,
-    /// Words about the log, by what they are about, for a format that has such: what
-    /// another format tells of itself, and where the records come from.
+    /// Metadata of the log by category, for formats that can store it: the metadata of
+    /// another format, and the provenance.
     pub words: Vec<(String, BTreeMap<String, String>)>,
 }
 
-/// Puts records into the form that they have in a log, wherever in it they are: so that any
-/// thread can, whichever writes.
+/// An encoder of records into the bytes of a log format, independent of their position.
+/// Any thread can use it.
 pub trait Encoder: Send + Sync {
-    /// Adds `record`, of the extract with the index `from`, to `bytes`.
+    /// Appends the encoded `record` of the slice with the index `from` to `bytes`.
     ///
     /// # Errors
     /// Those of [`RecordSink::write`].
@@ -78,56 +79,57 @@ pub trait Encoder: Send + Sync {
     ) -> Result<()>;
 }
 
-/// Takes records as they are: a writer of a log format, made for some
-/// [extracts](Extract) of other logs.
+/// A writer of records in a log format, created for some [slices](LogSlice) of other
+/// logs.
 pub trait RecordSink: Send {
-    /// Writes one record of the extract with the index `from`.
+    /// Writes one record of the slice with the index `from`.
     ///
     /// # Errors
-    /// `NoSuch` if there is no such extract, or its topic is none that was wanted.
+    /// `NoSuch` if there is no such slice, or its selection does not have the topic.
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()>;
 
-    /// What puts records of all extracts into the form of the log, if that hangs on nothing but
-    /// the record; nothing otherwise.
+    /// Returns an encoder for the records of all slices, or `None` if the encoding
+    /// depends on more than the record.
     fn encoder(&self) -> Option<Arc<dyn Encoder>> {
         None
     }
 
-    /// Writes what the [encoder](Self::encoder) made of records, and leaves `bytes` empty, as
-    /// [`crate::Output::write_owned`] does.
+    /// Writes bytes from the [encoder](Self::encoder), and leaves `bytes` empty like
+    /// [`Output::write_owned`](crate::Output::write_owned).
     ///
     /// # Errors
-    /// `Unsupported` where there is no encoder, and whatever ends the writing.
+    /// `Unsupported` if there is no encoder, and errors of writing.
     fn write_encoded(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
         let _ = bytes;
         Err(Error::new(ErrorKind::Unsupported, "the log has no encoder of records"))
     }
 
-    /// Copies all bytes of the log behind the extract with the index `from`, and returns
-    /// whether it did. The caller then writes no records and copies no parts.
+    /// Copies the whole file of the slice with the index `from`, and returns whether it
+    /// did. Then the caller writes no records and copies no parts.
     ///
-    /// Only called for an undamaged log when every record is selected and keeps its time.
+    /// This is only called for an undamaged log, if every record is selected and keeps
+    /// its time.
     ///
     /// # Errors
-    /// Whatever ends the reading or the writing.
+    /// Errors of reading and writing.
     fn copy_log(&mut self, from: usize, source: &dyn Source) -> Result<bool> {
         let _ = (from, source);
         Ok(false)
     }
 
-    /// Returns whether [`copy_part_verbatim`](Self::copy_part_verbatim) may take parts of the extract with the index
-    /// `from`. If not, it is not called.
+    /// Returns whether [`copy_part_verbatim`](Self::copy_part_verbatim) can copy parts of
+    /// the slice with the index `from`. If not, it is not called.
     fn copies_parts(&self, from: usize) -> bool {
         let _ = from;
         false
     }
 
-    /// Takes all that lies in `part` of the extract with the index `from` as the bytes
-    /// that it is, without looking into it, and says how many records that were; or
-    /// takes nothing, where the format or what was asked for does not allow that.
+    /// Copies the bytes of `part` of the slice with the index `from` without decoding
+    /// them, and returns the number of records. Returns `None` and writes nothing if the
+    /// format or the options do not allow this.
     ///
-    /// Only for parts of which every record is wanted, at its own time. Refusing a part
-    /// does not affect the next one.
+    /// This is only called for parts whose records are all selected and keep their times.
+    /// A refusal does not affect the next part.
     fn copy_part_verbatim(
         &mut self,
         from: usize,
@@ -138,67 +140,68 @@ pub trait RecordSink: Send {
         Ok(None)
     }
 
-    /// Takes what the extract with the index `from` has beside its records, as files that
-    /// are attached, if the format has such; `source` is what the extract is read from.
-    /// It comes before the records.
+    /// Copies the content of the slice with the index `from` outside of its records, e.g.
+    /// attached files, if the format supports it. `source` is the file of the slice. This
+    /// is called before the first record.
     fn copy_attachments(&mut self, from: usize, source: &dyn Source) -> Result<()> {
         let _ = (from, source);
         Ok(())
     }
 
-    /// Notes that a checksum says of these records of the extract with the index `from` that
-    /// something in them is wrong, for a format that has a place for such notes.
+    /// Notes that these records of the slice with the index `from` have a wrong checksum,
+    /// if the format can store such notes.
     fn note_doubtful(&mut self, from: usize, records: &DoubtfulRecords) {
         let _ = (from, records);
     }
 
-    /// What of the extracts the new log cannot hold as it is, or holds only of one of
-    /// them: a sentence each, for people.
+    /// Returns remarks on content of the slices that the new log cannot store unchanged,
+    /// or only from one of them: one sentence each.
     fn remarks(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The records of the extract with the index `from` that were given to be written
-    /// and are left out, because they are not what their topic's definition says and
+    /// Returns the records of the slice with the index `from` that were passed to the
+    /// sink and dropped, because they do not match the definition of their topic and
     /// cannot be translated.
     fn dropped_records(&self, from: usize) -> &[Damage] {
         let _ = from;
         &[]
     }
 
-    /// Writes what is still missing, the index for one. Without it the output is a
-    /// truncated log.
+    /// Writes the end of the file, e.g. the index. Without it the output is a truncated
+    /// log.
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// Takes tables, one per topic: a writer of Parquet, CSV, Arrow IPC…
+/// A writer of tables, one per topic, e.g. in Parquet, CSV or Arrow IPC.
 ///
-/// Each table is written by its own [`TableWriter`], so that several can be written
-/// side by side.
+/// Each table has its own [`TableWriter`], so that several tables can be written in
+/// parallel.
 pub trait TableSink: Sync {
     /// Starts the table of `topic`. It is called once for each topic that has rows.
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>>;
 
-    /// Writes what is still missing when all tables are finished: for whoever made the
-    /// sink to call, once. By itself, nothing is.
+    /// Finishes the output after all tables are finished. The creator of the sink calls
+    /// it once. By default, it does nothing.
     ///
     /// # Errors
-    /// Whatever ends the writing.
+    /// Errors of writing.
     fn finish(&self) -> Result<()> {
         Ok(())
     }
 
-    /// What of the tables the files cannot hold as it is: a sentence each, for people.
+    /// Returns remarks on values that the output cannot store unchanged: one sentence
+    /// each.
     fn remarks(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// Takes the rows of one table.
+/// A writer of one table.
 pub trait TableWriter: Send {
-    /// Writes some rows.
+    /// Writes the rows of `batch`.
     fn write(&mut self, batch: &RecordBatch) -> Result<()>;
 
-    /// Writes what is still missing, the footer for one.
+    /// Writes the end of the table, e.g. the footer.
     fn finish(self: Box<Self>) -> Result<()>;
 }

@@ -1,4 +1,4 @@
-//! How much the columns of all topics of a log may take together.
+//! A limit on the columns of all topics of a log.
 
 use arrow_schema::{Schema, SchemaRef};
 
@@ -9,17 +9,19 @@ use crate::{
     model::layout::Layout,
 };
 
-/// How many columns all topics may have together, and how many bytes of names for them.
+/// The maximum number of columns in all topics, and the maximum size of their names in
+/// bytes.
 const MAX_COLUMNS: usize = 1 << 20;
 const MAX_NAMES: usize = 64 << 20;
 
-/// A type with too many columns for one table counts as so many: to find that out took
-/// as long as to make them.
+/// The number of columns to count for a type that has too many for one table. Detecting
+/// this takes as long as creating that many columns.
 const REFUSED: usize = 1 << 16;
 
-/// Room for the columns of the topics of a log. A definition of a few lines can have as
-/// many columns as a table is given, and a log tens of thousands of definitions; topics
-/// for which there is no room left are to have only [raw bytes](crate::raw_schema).
+/// The remaining budget for the columns of a log's topics. A definition of a few lines
+/// can have as many columns as a table may have, and a log can contain tens of thousands
+/// of definitions. Topics that exceed the budget are only available as [raw
+/// bytes](crate::raw_schema).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ColumnBudget {
     columns: usize,
@@ -27,10 +29,10 @@ pub struct ColumnBudget {
 }
 
 impl ColumnBudget {
-    /// The columns of records that look like `layout`, counted.
+    /// Returns the columns of `layout`, and counts them.
     ///
     /// # Errors
-    /// `Limit` if they are too many for a table, or with those before.
+    /// `Limit` if they are too many for one table, or exceed the budget.
     pub fn schema(&mut self, layout: &Layout) -> Result<SchemaRef> {
         self.check()?;
         match LayoutDecoder::new(layout, &Columns::default()) {
@@ -49,7 +51,7 @@ impl ColumnBudget {
     /// Counts the columns of another topic.
     ///
     /// # Errors
-    /// `Limit` if they are too many with those before.
+    /// `Limit` if they exceed the budget.
     pub fn admit(&mut self, schema: &Schema) -> Result<()> {
         self.check()?;
         let columns = schema.flattened_fields();
@@ -58,15 +60,16 @@ impl ColumnBudget {
         self.check()
     }
 
-    /// Counts the time that it took to find out that a type has too many columns.
+    /// Counts a type that has too many columns for one table, because detecting this
+    /// takes time.
     pub fn refuse(&mut self) {
         self.columns += REFUSED;
     }
 
-    /// Whether there is some room left.
+    /// Checks that the budget is not exhausted.
     ///
     /// # Errors
-    /// `Limit` if there is none.
+    /// `Limit` if it is.
     pub fn check(&self) -> Result<()> {
         if self.columns > MAX_COLUMNS || self.names > MAX_NAMES {
             let what = "the topics have over a million columns";
@@ -93,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_million_columns_are_the_end() {
+    fn columns_above_the_budget_are_refused() {
         let (mut room, wide) = (ColumnBudget::default(), layout(60_000));
         let fit = (0..100).take_while(|_| room.schema(&wide).is_ok()).count();
         assert_eq!(fit, 17); // 17 × 60,001 < 1,048,576 < 18 × 60,001
@@ -101,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_are_too_wide_are_not_looked_at_for_ever() {
+    fn types_that_are_too_wide_use_up_the_budget() {
         let (mut room, wide) = (ColumnBudget::default(), layout(70_000));
         (0..17).for_each(|_| assert!(room.schema(&wide).is_err()));
         assert!(room.schema(&layout(1)).is_err());

@@ -1,16 +1,15 @@
-//! From records to columns, as a [`Layout`] says: the decoder that all self-describing
-//! formats share.
+//! The decoder that all formats with a [`Layout`] share: from records to columns.
 //!
-//! A layout is compiled once into a tree of Arrow arrays ([`plan`], [`node`]) and a
-//! flat list of leaves ([`leaf`]): what is read is only ever a primitive at an offset.
-//! Payloads are first put one behind the other, a few kilobytes of them, and then
-//! gathered leaf by leaf: the type of a column is looked at once for many records, the
-//! inner loop is a load and a store, and what it loads is near.
+//! A layout is compiled once into a tree of Arrow arrays ([`plan`], [`node`]) and a flat
+//! list of leaves ([`leaf`]), so that decoding only reads primitives at offsets. A few
+//! kilobytes of payloads are first copied next to each other, and then decoded leaf by
+//! leaf. So the type of a column is inspected once for many records, the inner loop is a
+//! load and a store, and the bytes are in the cache.
 //!
-//! Where a layout holds texts and lists, their lengths move what comes after them. Such
-//! a payload is walked as it comes ([`program`]), which finds, or fails to find, each
-//! stretch of fixed size, each text and each list in it; the leaves are then gathered
-//! from the stretches instead of from whole payloads.
+//! If a layout contains strings and lists, their lengths shift the fields after them.
+//! Such a payload is parsed with a [`program`], which finds each range of fixed size,
+//! each string and each list in it. The leaves are then decoded from these pieces instead
+//! of from whole payloads.
 
 mod fixed_size;
 mod flat_view;
@@ -58,11 +57,11 @@ pub use crate::decode::columns::{
     value_names::VALUE_NAMES_KEY,
 };
 
-/// How many bytes of payloads of no fixed length one batch holds: an `i32` has to count
-/// their elements, and text may become twice as long.
+/// The maximum size in bytes of variable-size payloads in one batch: an `i32` must be
+/// able to count their elements, and decoding Latin-1 can double the size of a string.
 const BATCH_BYTES: u64 = i32::MAX as u64;
 
-/// Decodes records that look like a [`Layout`].
+/// A decoder of records that have a [`Layout`].
 #[derive(Debug)]
 pub struct LayoutDecoder {
     plan: Plan,
@@ -71,28 +70,32 @@ pub struct LayoutDecoder {
     payloads: Payloads,
 }
 
-/// The payloads that are not yet gathered.
+/// The payloads that are not yet decoded.
 #[derive(Debug)]
 enum Payloads {
-    /// Of a fixed length, which those that come have to have; what is longer than `most`
-    /// has a surplus.
+    /// Payloads of fixed size, which must have at least `least` bytes. Bytes after the
+    /// first `most` are surplus.
     Fixed { rows: Rows, least: usize, most: usize },
-    /// Of any length.
+    /// Payloads of variable size.
     Moving(Moving),
 }
 
-/// Payloads one behind the other, and what was found in them.
+/// Concatenated payloads, and the pieces found in them.
 #[derive(Debug)]
 struct Moving {
     program: Program,
     bytes: Vec<u8>,
     tables: Tables,
-    /// What the batch so far takes in columns, at most.
+    /// An upper bound of the size of the batch's columns in bytes.
     weight: u64,
 }
 
 impl LayoutDecoder {
-    /// A decoder of the `columns` of records that look like `layout`.
+    /// Creates a decoder for the selected `columns` of records with this `layout`.
+    ///
+    /// # Errors
+    /// `Limit` if there are too many columns, and `NoSuch` if a selected column does not
+    /// exist.
     pub fn new(layout: &Layout, columns: &Columns) -> Result<Self> {
         let mut leaves = Vec::new();
         let (plan, program) = Plan::compile(layout, columns, &mut leaves)?;
@@ -113,7 +116,7 @@ impl LayoutDecoder {
         Ok(Self { plan, leaves, times: Vec::new(), payloads })
     }
 
-    /// Gathers the payloads that wait for it.
+    /// Decodes the collected payloads.
     fn gather(&mut self) {
         match &mut self.payloads {
             Payloads::Fixed { rows, .. } => {
@@ -132,7 +135,7 @@ impl LayoutDecoder {
         }
     }
 
-    /// Adds the records of `run`, which are long enough.
+    /// Adds the records of `run`, whose sizes were checked.
     fn add(&mut self, run: Run<'_>) {
         for (time, start) in run.starts() {
             let Payloads::Fixed { rows, .. } = &mut self.payloads else { return };
@@ -168,14 +171,14 @@ impl LayoutDecoder {
         }
     }
 
-    /// Adds a record, if it begins as the program says; says how its texts are written,
-    /// and how many bytes it has that are not looked at, and should not be there.
+    /// Adds a record, if the program can parse it. Returns the encoding of its strings
+    /// and the number of surplus bytes.
     fn append_moving(
         &mut self,
         record: Record<'_>,
     ) -> Result<(Texts, usize), DamageKind> {
         let mut payload = record.payload;
-        // One that fills a batch is not copied.
+        // A payload that fills a batch is decoded without a copy.
         let is_alone = payload.len() >= ROWS_BYTES;
         if is_alone {
             self.gather();
@@ -281,16 +284,16 @@ impl Decoder for LayoutDecoder {
     }
 }
 
-/// Forgets `times`, and keeps their memory for others, if it is no more than a megabyte.
+/// Clears `times`, and keeps up to one megabyte of its memory.
 pub fn discard_times(times: &mut Vec<i64>) {
     times.clear();
     times.shrink_to((1 << 20) / size_of::<i64>());
 }
 
-/// A time column; times that cannot be told are null.
+/// Creates a time column from nanoseconds. [`Timestamp::MAX`] becomes null.
 pub fn time_array(nanos: Vec<i64>) -> ArrayRef {
     let untold = |nanos: &i64| *nanos == Timestamp::MAX.as_nanos();
-    // Many at a time, of which none is asked for before the others: wide registers do that.
+    // Folding without short-circuiting lets the compiler vectorize the loop.
     let some_untold = |some: &[i64]| some.iter().fold(false, |any, n| any | untold(n));
     let nulls = nanos
         .chunks(64)
@@ -300,7 +303,7 @@ pub fn time_array(nanos: Vec<i64>) -> ArrayRef {
 }
 
 pub(crate) fn into_error(err: arrow_schema::ArrowError) -> Error {
-    Error::new(ErrorKind::Malformed, "columns that are no table").from_source(err)
+    Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
 }
 
 #[cfg(test)]

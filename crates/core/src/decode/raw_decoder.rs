@@ -1,4 +1,4 @@
-//! Records of topics of which the type is not known: their bytes, as they are.
+//! A decoder of topics with an unknown type: the payloads become a binary column.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::{
     record::block::Run,
 };
 
-/// The columns of records of which nothing is known but their bytes, and that the format
-/// counts time in `unit` (`us`, `ns`): `time` and `payload`.
+/// Returns the columns of a topic with an unknown type: `time` and `payload`. `unit` is
+/// the unit of times in the format: `us` or `ns`.
 pub fn raw_schema(unit: &str) -> SchemaRef {
     let payload = Field::new("payload", DataType::Binary, false);
     Arc::new(Schema::new(vec![time_field("time", unit), payload]))
 }
 
-/// Gives the bytes of records.
+/// A decoder that returns payloads as binary data.
 #[derive(Debug)]
 pub struct RawDecoder {
     schema: SchemaRef,
@@ -30,10 +30,10 @@ pub struct RawDecoder {
 }
 
 impl RawDecoder {
-    /// A decoder into those `columns` of [`raw_schema`] that are wanted.
+    /// Creates a decoder for the selected `columns` of [`raw_schema`].
     ///
     /// # Errors
-    /// `NoSuch` if more than two are.
+    /// `NoSuch` if another column is selected.
     pub fn new(unit: &str, columns: &Columns) -> Result<Self> {
         let only = columns.only.as_deref();
         if only.is_some_and(|only| only.iter().any(|index| *index > 1)) {
@@ -48,7 +48,8 @@ impl RawDecoder {
         Ok(Self { schema, times: Vec::new(), payloads, envelope: 0 })
     }
 
-    /// The same, leaving out the [envelope](crate::Topic::envelope) of each record.
+    /// Skips the first `envelope` bytes of each payload, see
+    /// [`Topic::envelope`](crate::Topic::envelope).
     #[must_use]
     pub fn without_envelope(self, envelope: u32) -> Self {
         Self { envelope: envelope as usize, ..self }
@@ -79,8 +80,7 @@ impl Decoder for RawDecoder {
             columns.push(Arc::new(payloads.finish()));
         }
         RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {
-            Error::new(ErrorKind::Malformed, "columns that are no table")
-                .from_source(err)
+            Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
         })
     }
 

@@ -1,9 +1,9 @@
-//! Columns of values that come in any order, or not at all: of encodings that name their
-//! fields in every record, as protocol buffers and JSON do.
+//! Columns of values in any order: for encodings whose records name their fields, such as
+//! protobuf and JSON.
 //!
-//! What values look like is a [`Shape`]; a [`TreeReader`] puts those of a record into the
-//! [`Branch`]es of the shape, one branch a field, and what it puts nothing into is null.
-//! A record that turns out to be broken leaves nothing behind.
+//! A [`Shape`] describes the values. A [`TreeReader`] appends the values of a record to
+//! the [`Branch`]es of the shape, one branch per field. Missing values are null. A record
+//! that turns out to be invalid leaves no values behind.
 
 mod branch;
 mod columns;
@@ -29,9 +29,9 @@ use crate::{
 
 pub use self::{branch::Branch, values::Scalar};
 
-/// What values look like.
+/// The type of values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // they say it themselves
+#[allow(missing_docs)] // the names are self-explanatory
 pub enum Shape {
     Bool,
     I32,
@@ -40,43 +40,44 @@ pub enum Shape {
     U64,
     F32,
     F64,
-    /// Text; bytes that are no UTF-8 become U+FFFD.
+    /// A string. Invalid UTF-8 is replaced by U+FFFD.
     Text,
     Bytes,
-    /// A moment: nanoseconds since 1970.
+    /// A timestamp: nanoseconds since 1970.
     Time,
-    /// A time between moments, in nanoseconds.
+    /// A duration in nanoseconds.
     Span,
     Struct(StructShape),
-    /// Any number of one shape.
+    /// A list of values of one shape.
     List(Box<Shape>),
 }
 
-/// Named values.
+/// The fields of a struct.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StructShape {
-    /// The name of the type, where types have names: what labels go by.
+    /// The name of the type, by which labels are found, or an empty string.
     pub type_name: String,
-    /// The fields.
+    /// The names and shapes of the fields.
     pub fields: Vec<(String, Shape)>,
 }
 
-/// The most columns, and fields of what is in them, that a shape may have.
+/// The maximum number of columns and nested fields of a shape.
 pub const MAX_SHAPE_FIELDS: usize = 4096;
 
-/// Shapes are no deeper in each other.
+/// The maximum depth of nested shapes.
 const MAX_DEPTH: usize = 64;
 
-/// How many values may wait to be taken, and how many bytes of texts.
+/// The maximum number of pending values, and of pending bytes of strings.
 const MAX_VALUES: u64 = 1 << 27;
 const MAX_BYTES: u64 = i32::MAX as u64 / 3;
 
-/// Reads records into branches.
+/// A parser that appends the values of records to branches.
 pub trait TreeReader: Send {
-    /// Puts the values of `payload` into the fields of `row`, which is a struct, and closes
-    /// it. Nothing if the payload is not what it should be: `row` is then put back.
+    /// Appends the values of `payload` to the fields of the struct `row`, and closes it.
+    /// Returns `None` if the payload is invalid; the caller then restores `row`.
     ///
-    /// `most` is how many elements of lists, weighed by how many values each is, it may add.
+    /// `most` is the maximum number of list elements to add, each weighted by its number
+    /// of values.
     fn read(
         &mut self,
         payload: &[u8],
@@ -85,40 +86,42 @@ pub trait TreeReader: Send {
     ) -> Option<RowSummary>;
 }
 
-/// What a record came to.
+/// A summary of the values of one record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RowSummary {
-    /// How many elements of lists were added, at most, weighed by how many values each is.
+    /// An upper bound of the number of list elements, each weighted by its number of
+    /// values.
     pub items: u64,
-    /// How many values were not what the shape says, and are null.
+    /// The number of values that do not match the shape and are null.
     pub misfits: u64,
-    /// The number of bytes that are in no field of the shape.
+    /// The number of bytes that belong to no field of the shape.
     pub surplus: usize,
 }
 
-/// Decodes records that a [`TreeReader`] can read.
+/// A decoder of records that a [`TreeReader`] can parse.
 pub struct TreeDecoder<R> {
     reader: R,
     plan: Plan,
     row: Branch,
     times: Vec<i64>,
     envelope: usize,
-    /// How many values wait, and bytes.
+    /// The numbers of pending values and bytes.
     values: u64,
     bytes: u64,
     width: u64,
 }
 
 impl StructShape {
-    /// How many values a record has at least, lists being empty.
+    /// Returns the minimum number of values of a record, with empty lists.
     fn width(&self) -> usize {
         self.fields.iter().map(|(_, shape)| shape.width()).sum()
     }
 
-    /// Checks that it is not too large, and not too deep.
+    /// Checks the number and the depth of the fields.
     ///
     /// # Errors
-    /// `Limit` if it is.
+    /// `Limit` if there are more than [`MAX_SHAPE_FIELDS`], or they are nested too
+    /// deeply.
     pub fn check(&self) -> Result<()> {
         let fields =
             |shape: &Self| shape.fields.iter().map(|(_, s)| s.clone()).collect();
@@ -139,14 +142,15 @@ impl StructShape {
             level = inner.collect();
         }
         let name = &self.type_name;
-        let what =
-            format!("the type {name:?} has over {MAX_SHAPE_FIELDS} fields, or is deep");
+        let what = format!(
+            "the type {name:?} has over {MAX_SHAPE_FIELDS} fields, or is nested too deeply"
+        );
         Err(Error::new(ErrorKind::Limit, what))
     }
 }
 
 impl Shape {
-    /// How many values one of it is at least, lists being empty.
+    /// Returns the minimum number of values, with empty lists.
     pub fn width(&self) -> usize {
         match self {
             Self::Struct(inner) => 1 + inner.width(),
@@ -156,11 +160,12 @@ impl Shape {
 }
 
 impl<R: TreeReader> TreeDecoder<R> {
-    /// A decoder of the `columns` of records of `shape`, which `reader` reads, behind
-    /// `envelope` bytes.
+    /// Creates a decoder for the selected `columns` of records with this `shape`.
+    /// `reader` parses the payloads without their first `envelope` bytes.
     ///
     /// # Errors
-    /// `Limit` if the shape is too large; `NoSuch` if a column is wanted that is not there.
+    /// `Limit` if the shape is too large, and `NoSuch` if a selected column does not
+    /// exist.
     pub fn new(
         shape: &StructShape,
         reader: R,
@@ -175,7 +180,7 @@ impl<R: TreeReader> TreeDecoder<R> {
         Ok(Self { reader, plan, row, times, envelope, values: 0, bytes: 0, width })
     }
 
-    /// Adds a record; returns the numbers of values and of surplus bytes.
+    /// Adds a record, and returns the summary of its values.
     fn add(&mut self, payload: &[u8]) -> std::result::Result<RowSummary, DamageKind> {
         let len = payload.len() as u64;
         let left = MAX_VALUES.saturating_sub(self.values + self.width);
@@ -234,7 +239,7 @@ impl<R: TreeReader> Decoder for TreeDecoder<R> {
     }
 }
 
-/// The columns of records of `fields`, after the time.
+/// Returns the schema of `fields` with the time column before them.
 fn schema_of(fields: impl IntoIterator<Item = arrow_schema::FieldRef>) -> SchemaRef {
     let time = Arc::new(time_field("time", "ns"));
     Arc::new(Schema::new([time].into_iter().chain(fields).collect::<Vec<_>>()))

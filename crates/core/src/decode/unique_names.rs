@@ -1,13 +1,13 @@
-//! Names that other formats allow, for what is called otherwise, or twice.
+//! Unique names that other formats accept.
 
 use std::collections::HashSet;
 
-/// Gives each name once.
+/// A set of names that makes each new name valid and unique.
 ///
 /// ```
 /// let mut names = logtool_core::UniqueNames::default();
-/// let given = ["a b", "a_b", "1st"].map(|name| names.make_unique(name));
-/// assert_eq!(given, ["a_b", "a_b_x2", "x1st"]);
+/// let unique = ["a b", "a_b", "1st"].map(|name| names.make_unique(name));
+/// assert_eq!(unique, ["a_b", "a_b_x2", "x1st"]);
 /// ```
 #[derive(Debug, Default)]
 pub struct UniqueNames {
@@ -15,11 +15,11 @@ pub struct UniqueNames {
 }
 
 impl UniqueNames {
-    /// `name`, or one like it that is allowed and not given yet: of letters, digits and
-    /// `_`, beginning with a letter, as ROS wants it.
+    /// Returns `name`, or a similar name that is valid and was not returned before. Valid
+    /// names consist of letters, digits and `_`, and start with a letter, as in ROS.
     ///
-    /// Two names that differ in capitals and `_` only are one to JSON, which protocol
-    /// buffers do not allow.
+    /// Names that differ only in case and underscores count as equal, because protobuf
+    /// maps them to the same JSON name and rejects them.
     pub fn make_unique(&mut self, name: &str) -> String {
         let allowed = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         let mut name: String = name.chars().map(allowed).collect();
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_allowed_and_differ() {
+    fn names_are_valid_and_unique() {
         let mut names = UniqueNames::default();
         let all = ["a b", "a_b", "AB", "1st", "", "_c"];
         let given = all.map(|name| names.make_unique(name));

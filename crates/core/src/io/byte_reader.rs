@@ -1,18 +1,19 @@
-//! A checked reader of little-endian values: the only way from bytes to numbers.
+//! A bounds-checked reader of little-endian values.
 
 use byteorder::{ByteOrder as _, LittleEndian};
 
-/// Cuts values off the front of some bytes.
+/// A reader that takes values from the front of a byte slice.
 ///
-/// Nothing is cut where too little is left, so no length in a file is ever believed.
+/// If too few bytes are left, it returns `None` and takes nothing, so that lengths in a
+/// file need not be trusted.
 ///
 /// ```
 /// use logtool_core::ByteReader;
 ///
-/// let mut cut = ByteReader::new(&[0x34, 0x12, 7]);
-/// assert_eq!(cut.u16(), Some(0x1234));
-/// assert_eq!(cut.u16(), None); // one byte is left, and stays
-/// assert_eq!(cut.u8(), Some(7));
+/// let mut reader = ByteReader::new(&[0x34, 0x12, 7]);
+/// assert_eq!(reader.u16(), Some(0x1234));
+/// assert_eq!(reader.u16(), None); // the last byte is still there
+/// assert_eq!(reader.u8(), Some(7));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ByteReader<'b> {
@@ -20,19 +21,19 @@ pub struct ByteReader<'b> {
 }
 
 impl<'b> ByteReader<'b> {
-    /// Starts with all of `bytes`.
+    /// Creates a reader of `bytes`.
     #[inline]
     pub const fn new(bytes: &'b [u8]) -> Self {
         Self { rest: bytes }
     }
 
-    /// What is left.
+    /// Returns the remaining bytes.
     #[inline]
     pub const fn rest(self) -> &'b [u8] {
         self.rest
     }
 
-    /// The next `len` bytes.
+    /// Takes the next `len` bytes.
     #[inline]
     pub fn bytes(&mut self, len: usize) -> Option<&'b [u8]> {
         let (cut, rest) = self.rest.split_at_checked(len)?;
@@ -40,37 +41,37 @@ impl<'b> ByteReader<'b> {
         Some(cut)
     }
 
-    /// The next byte.
+    /// Takes the next byte.
     #[inline]
     pub fn u8(&mut self) -> Option<u8> {
         self.bytes(1)?.first().copied()
     }
 
-    /// The next 2 bytes.
+    /// Takes the next 2 bytes.
     #[inline]
     pub fn u16(&mut self) -> Option<u16> {
         self.bytes(2).map(LittleEndian::read_u16)
     }
 
-    /// The next 4 bytes.
+    /// Takes the next 4 bytes.
     #[inline]
     pub fn u32(&mut self) -> Option<u32> {
         self.bytes(4).map(LittleEndian::read_u32)
     }
 
-    /// The next 8 bytes.
+    /// Takes the next 8 bytes.
     #[inline]
     pub fn u64(&mut self) -> Option<u64> {
         self.bytes(8).map(LittleEndian::read_u64)
     }
 
-    /// The next 4 bytes, signed.
+    /// Takes the next 4 bytes as a signed integer.
     #[inline]
     pub fn i32(&mut self) -> Option<i32> {
         self.bytes(4).map(LittleEndian::read_i32)
     }
 
-    /// The next 4 bytes, as a float.
+    /// Takes the next 4 bytes as a float.
     #[inline]
     pub fn f32(&mut self) -> Option<f32> {
         self.bytes(4).map(LittleEndian::read_f32)

@@ -1,11 +1,11 @@
-//! Texts of files, of which nobody says in which encoding they are.
+//! Decoding strings of unknown encoding.
 
 use std::borrow::Cow;
 
-/// `bytes` as UTF-8; where they are none, as Latin-1, in which every byte is a character.
+/// Decodes `bytes` as UTF-8, or as Latin-1 if they are not valid UTF-8.
 ///
-/// That is what such bytes nearly always are, and nothing is lost: the bytes can be had
-/// back from the characters.
+/// In practice such bytes nearly always are Latin-1. Nothing is lost, because the bytes
+/// can be recovered from the characters.
 ///
 /// ```
 /// assert_eq!(logtool_core::decode_text("Süd".as_bytes()), "Süd");

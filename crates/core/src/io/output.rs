@@ -5,11 +5,11 @@ use std::{
     io::{self, Cursor, Seek, Write},
 };
 
-/// Where the bytes of a new log go.
+/// An output to which the bytes of a new log are written.
 pub trait Output: Write + Seek + Send {
-    /// Writes all of `bytes`, and leaves them empty: who writes later what it is given may keep
-    /// their memory until then, and gives other in its place. By itself, it writes and clears
-    /// them.
+    /// Writes all of `bytes` and leaves them empty. An output that writes later can keep
+    /// the buffer and replace it with another one, which avoids a copy. The default
+    /// writes the bytes and clears the buffer.
     fn write_owned(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
         self.write_all(bytes)?;
         bytes.clear();

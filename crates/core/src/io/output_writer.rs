@@ -1,4 +1,4 @@
-//! Where a log is written to.
+//! A writer that tracks its position.
 
 use std::{
     io::{self, Seek, SeekFrom, Write},
@@ -10,26 +10,26 @@ use crate::{
     io::{output::Output, source::Source},
 };
 
-/// How much of a source is copied at once.
+/// The size of the blocks in which a source is copied.
 const PIECE: u64 = 1 << 20;
 
-/// An output, which is written from the start to the end.
+/// A writer that appends to an output and tracks its position.
 #[derive(Debug)]
 pub struct OutputWriter<W> {
     out: W,
-    /// Where the next byte goes.
+    /// The offset of the next byte.
     at: u64,
-    /// Whether writing failed once: then nobody knows what is there.
+    /// Whether a write has failed. The content of the output is unknown then.
     has_failed: bool,
 }
 
 impl<W: Write + Seek> OutputWriter<W> {
-    /// Goes on at `at`, where `out` stands.
+    /// Creates a writer for `out`, whose position is `at`.
     pub fn new(out: W, at: u64) -> Self {
         Self { out, at, has_failed: false }
     }
 
-    /// Where the next byte goes.
+    /// Returns the offset of the next byte.
     pub fn at(&self) -> u64 {
         self.at
     }
@@ -37,17 +37,18 @@ impl<W: Write + Seek> OutputWriter<W> {
     /// Appends `bytes`.
     ///
     /// # Errors
-    /// `Io` if writing fails, or did before: then nobody knows what is there.
+    /// `Io` if this write or an earlier one failed. The content of the output is unknown
+    /// then.
     pub fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.attempt(|out| out.write_all(bytes))?;
         self.at += bytes.len() as u64;
         Ok(())
     }
 
-    /// Appends `bytes`, and [takes](Output::write_owned) their memory, or leaves it.
+    /// Appends `bytes` and leaves them empty, see [`Output::write_owned`].
     ///
     /// # Errors
-    /// `Io`, as of [`put`](Self::put).
+    /// `Io`, like [`put`](Self::put).
     pub fn write_owned(&mut self, bytes: &mut Vec<u8>) -> Result<()>
     where
         W: Output,
@@ -61,7 +62,7 @@ impl<W: Write + Seek> OutputWriter<W> {
     /// Appends `range` of `source`.
     ///
     /// # Errors
-    /// `Io`, as of [`put`](Self::put), and if there are no such bytes.
+    /// `Io`, like [`put`](Self::put), and if the source is too short.
     pub fn put_from(&mut self, source: &dyn Source, range: Range<u64>) -> Result<()> {
         let Range { mut start, end } = range;
         while start < end {
@@ -85,27 +86,28 @@ impl<W: Write + Seek> OutputWriter<W> {
         Ok(())
     }
 
-    /// Sends on what was written so far.
+    /// Flushes the output.
     ///
     /// # Errors
-    /// `Io`, as of [`put`](Self::put).
+    /// `Io`, like [`put`](Self::put).
     pub fn flush(&mut self) -> Result<()> {
         self.attempt(Write::flush)
     }
 
-    /// Sends all on, and gives the output back.
+    /// Flushes and returns the output.
     ///
     /// # Errors
-    /// `Io`, as of [`put`](Self::put).
+    /// `Io`, like [`put`](Self::put).
     pub fn end(mut self) -> Result<W> {
         self.flush()?;
         Ok(self.out)
     }
 
-    /// Writes `bytes` over those at `at`, when all else is written.
+    /// Overwrites the bytes at `at` with `bytes`, and returns the output with its
+    /// position at the end.
     ///
     /// # Errors
-    /// `Io`, as of [`put`](Self::put).
+    /// `Io`, like [`put`](Self::put).
     pub fn finish(mut self, at: u64, bytes: &[u8]) -> Result<W> {
         let end = self.at;
         self.attempt(|out| {
@@ -129,13 +131,13 @@ impl<W: Write + Seek> OutputWriter<W> {
         Ok(())
     }
 }
-/// Looks at every page of `bytes`, so that those of a memory map are there. Where one is
-/// not when the system copies it to a file, that clears what it was to write and begins
-/// anew.
+/// Reads from every page of `bytes`, so that the pages of a memory map are resident. If a
+/// page were missing while the system copies it to a file, the system would discard the
+/// data of that write and start it again.
 fn touch(bytes: &[u8]) {
     let pages = bytes.iter().step_by(PAGE);
     std::hint::black_box(pages.fold(0, |all, byte| all ^ byte));
 }
 
-/// No page is smaller.
+/// The smallest page size of any system.
 const PAGE: usize = 4096;

@@ -1,4 +1,4 @@
-//! Where the bytes come from.
+//! Sources of bytes.
 
 mod buffer_pool;
 mod file;
@@ -10,43 +10,43 @@ use bytes::Bytes;
 
 pub use self::file::FileSource;
 
-/// Bytes that can be read at any offset, by many threads at once.
+/// Bytes that several threads can read at any offset.
 ///
-/// Everything in memory, a memory map included, is a source by way of [`Bytes`]: a
-/// read is then a slice, and nothing is copied. The map itself is made by the
-/// application, which alone can promise that nobody shortens the file:
+/// Everything in memory is a source by means of [`Bytes`], including a memory map: a read
+/// is then a slice without a copy. The application creates the map, because only the
+/// application can promise that the file is not truncated:
 ///
 /// ```text
 /// let map = unsafe { memmap2::Mmap::map(&file)? }; // SAFETY: see the application
 /// let source = Arc::new(Bytes::from_owner(map));
 /// ```
 pub trait Source: Send + Sync {
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     fn len(&self) -> u64;
 
-    /// The bytes of `range`, or as many of them as the source has.
+    /// Returns the bytes of `range`, or as many of them as the source has.
     fn read_at(&self, range: Range<u64>) -> io::Result<Bytes>;
 
-    /// The same of a few bytes, of which nobody wants the neighbours: a memory map may copy
-    /// them, which is quicker than to map the pages around them, and then has nothing to
-    /// [release](Self::release).
+    /// Reads a few bytes without their surroundings. A memory map can copy them instead
+    /// of mapping the pages around them, which is faster, and nothing needs to be
+    /// [released](Self::release).
     fn peek(&self, range: Range<u64>) -> io::Result<Bytes> {
         self.read_at(range)
     }
 
-    /// Says that somebody will soon [peek](Self::peek) at places all over `range`, so close to
-    /// each other that to read all of it takes less time than to find each of them.
+    /// Announces that many small reads with [`peek`](Self::peek) follow in `range`, so
+    /// close to each other that reading all of it is faster than single reads.
     fn will_peek(&self, range: Range<u64>) {
         let _ = range;
     }
 
-    /// Whether there are no bytes.
+    /// Returns whether there are no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Says that nobody will soon read `range` again, so that a memory map may let its
-    /// pages go. Reading it all the same stays right.
+    /// Announces that `range` is not needed again soon, so that a memory map can unmap
+    /// its pages. Reading it again is still allowed.
     fn release(&self, range: Range<u64>) {
         let _ = range;
     }

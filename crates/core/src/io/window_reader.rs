@@ -1,4 +1,4 @@
-//! Looking through a file from its start to its end, a window at a time.
+//! Reading a file from start to end in windows.
 
 use std::{collections::VecDeque, fmt, io, ops::Range, sync::Arc};
 
@@ -6,41 +6,43 @@ use bytes::Bytes;
 
 use crate::{error::Result, io::source::Source, parallel::task_queue::TaskQueue};
 
-/// The least that is read at once.
+/// The size of a window, unless more is requested.
 const WINDOW: u64 = 256 << 10;
-/// And where somebody jumps to: often he looks at a head, and jumps again.
+/// The number of bytes to read after a jump. Often the caller inspects a header there and
+/// jumps again.
 const NEAR: u64 = 1 << 10;
-/// How much of a window is read with the next window too, if nothing longer was asked for: what
-/// begins in one ends in the other.
+/// The minimum overlap of adjacent windows, so that an item that starts in one window is
+/// complete in the next.
 const BOTH: u64 = 4 << 10;
-/// And if so: what is longer than this is read by itself.
+/// Larger requests are read separately and do not increase the overlap.
 const LONG: u64 = 64 << 10;
 
-/// So many windows are read ahead: who reads them is not to wait for who looks at each.
+/// The number of windows to prefetch, so that a slow read does not stall the caller.
 const AHEAD: usize = 4;
 
-/// A window onto a source. While somebody looks at it, other threads of the current rayon
-/// pool read what comes next, once it is seen that somebody goes on.
+/// A sliding window over a source. When the caller reads sequentially, other threads of
+/// the current rayon pool prefetch the next windows.
 pub struct WindowReader<'s> {
     source: &'s Arc<dyn Source>,
     start: u64,
     bytes: Bytes,
-    /// The next windows, and where they begin and end.
+    /// The prefetched windows, and their byte ranges.
     next: TaskQueue<io::Result<Bytes>>,
     ahead: VecDeque<Range<u64>>,
-    /// How much was needed at most, of what is not long.
+    /// The largest request so far, without large ones: the overlap of adjacent windows.
     need: u64,
 }
 
 impl<'s> WindowReader<'s> {
-    /// A window onto `source`.
+    /// Creates a reader of `source`.
     pub fn new(source: &'s Arc<dyn Source>) -> Self {
         let (bytes, next, ahead) =
             (Bytes::new(), TaskQueue::with_width(AHEAD), VecDeque::new());
         Self { source, start: 0, bytes, next, ahead, need: BOTH }
     }
 
-    /// The bytes from `at` on: at least `need` of them where the source has so many.
+    /// Returns the bytes from `at`: at least `need` of them, or up to the end of the
+    /// source.
     pub fn at(&mut self, at: u64, need: usize) -> Result<Bytes> {
         let have = self.start + self.bytes.len() as u64;
         if need as u64 <= LONG {
@@ -48,12 +50,14 @@ impl<'s> WindowReader<'s> {
         }
         let wanted = at.saturating_add(need as u64).min(self.source.len());
         if at < self.start || at > have || wanted > have {
-            // Also what is skipped: of a memory map, more came with what was looked at.
+            // Skipped bytes are released too, because a memory map loads more than was
+            // read.
             let passed = if have > 0 { self.start..at.max(self.start) } else { 0..0 };
             let goes_on = (self.start..=have).contains(&at) && have > 0;
             self.bytes = Bytes::new();
             self.source.release(passed);
-            // What could not be read may not be needed, or is read again here.
+            // A failed prefetch is ignored: the bytes may not be needed, or are read
+            // again here.
             let is_ahead = |next: &Range<u64>| next.start <= at && wanted <= next.end;
             if self.ahead.front().is_some_and(is_ahead)
                 && let Some(next) = self.ahead.pop_front()
@@ -83,7 +87,7 @@ impl<'s> WindowReader<'s> {
         Ok(self.bytes.slice((at - self.start) as usize..))
     }
 
-    /// Lets other threads read the next windows.
+    /// Starts to prefetch the next windows.
     fn read_ahead(&mut self) {
         let mut end = self.start + self.bytes.len() as u64;
         let mut start = self.start;
@@ -99,8 +103,8 @@ impl<'s> WindowReader<'s> {
         }
     }
 
-    /// The `len` bytes from `at` on, or what there is of them. The window stays where it
-    /// is, so that looking here and there costs no more than what is looked at.
+    /// Returns the `len` bytes from `at`, or those up to the end of the source. The
+    /// window does not move, so that a single read elsewhere only costs its own bytes.
     pub fn peek(&self, at: u64, len: usize) -> Result<Bytes> {
         let have = self.start + self.bytes.len() as u64;
         let end = at.saturating_add(len as u64);
@@ -136,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts the bytes that are read, and those that are let go.
+    /// A source that counts the bytes that are read and released.
     struct Counted(Bytes, AtomicU64, AtomicU64);
 
     impl Counted {
@@ -162,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_goes_on_or_back_sees_the_bytes_that_are_there() {
+    fn sequential_and_backward_reads_return_the_right_bytes() {
         let bytes: Vec<u8> = (0..9_000_000_u32).map(|i| (i / 7) as u8).collect();
         let bytes = Bytes::from(bytes);
         for threads in [1, 2, 5] {
@@ -173,7 +177,7 @@ mod tests {
                 let mut window = WindowReader::new(&source);
                 let (mut at, mut step) = (0, 1);
                 while at < bytes.len() {
-                    // Items of some 100 bytes, and some of 50,000 and of 2,000,000.
+                    // Items of about 100 bytes, and some of 50,000 and 2,000,000.
                     step = (step * 31 + 7) % 1_009;
                     let need = match step {
                         0..3 => 2_000_000,
@@ -198,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn little_is_read_twice() {
+    fn overlap_of_windows_is_small() {
         let counted = Arc::new(Counted::new(vec![0; 20 << 20]));
         let source: Arc<dyn Source> = counted.clone();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -211,14 +215,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_skipped_is_let_go_too() {
+    fn skipped_bytes_are_released() {
         let counted = Arc::new(Counted::new(vec![0; 20 << 20]));
         let source: Arc<dyn Source> = counted.clone();
         let mut window = WindowReader::new(&source);
         (0..20).for_each(|i| drop(window.at(i << 20, 100).unwrap()));
         drop(window);
         assert_eq!(counted.2.load(Relaxed), (19 << 20) + NEAR);
-        // Not much more was read than was looked at.
+        // Hardly more was read than was requested.
         assert_eq!(counted.1.load(Relaxed), WINDOW + 19 * NEAR);
     }
 }

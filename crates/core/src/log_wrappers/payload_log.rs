@@ -1,7 +1,7 @@
-//! Records that cannot be decoded, as rows of the tables of their topics.
+//! Tables with the payloads of records that cannot be decoded.
 //!
-//! Which topics have such records is known only when all of a log was decoded once. So the
-//! tables of those topics are made again, of a [`PayloadLog`].
+//! The topics with such records are known only after the whole log was decoded once. Then
+//! the tables of those topics are created again from a [`PayloadLog`].
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -34,8 +34,9 @@ use crate::{
     record::block::Run,
 };
 
-/// A log in which some topics have one more column, `payload`: the bytes of records that cannot
-/// be decoded. Each of these is a row, of which all columns but this one and the time are null.
+/// A log in which some topics have an additional column `payload` with the bytes of
+/// records that cannot be decoded. Each such record is one row, in which all other
+/// columns except the time are null.
 pub struct PayloadLog {
     log: Box<dyn Log>,
     manifest: Manifest,
@@ -43,9 +44,9 @@ pub struct PayloadLog {
 }
 
 impl PayloadLog {
-    /// Returns the topics of which `damage` has records that cannot be decoded and that were
-    /// given to a decoder. Those that the manifest knows already have been left out by the
-    /// reader of the log.
+    /// Returns the topics for which `damage` contains records that a decoder could not
+    /// decode. Records in the damage of the manifest are excluded, because the reader of
+    /// the log already dropped them.
     pub fn topics(manifest: &Manifest, damage: &[Damage]) -> BTreeSet<TopicId> {
         let undecodable = |damage: &[Damage]| -> BTreeSet<TopicId> {
             let all = damage.iter().filter(|one| one.kind.keeps_payload());
@@ -59,7 +60,7 @@ impl PayloadLog {
         found.difference(&known).copied().filter(is_logged).collect()
     }
 
-    /// Returns `log` with payloads in the tables of `topics`.
+    /// Returns `log` with a payload column in the tables of `topics`.
     pub fn new(log: Box<dyn Log>, topics: BTreeSet<TopicId>) -> Self {
         let mut manifest = log.manifest().clone();
         for (id, topic) in (0..).map(TopicId).zip(&mut manifest.topics) {
@@ -71,7 +72,8 @@ impl PayloadLog {
     }
 }
 
-/// Returns the columns of `schema`, which are some of those of `all`, and the column of payloads.
+/// Returns the columns of `schema`, which are some of those of `all`, with the payload
+/// column.
 fn with_payload(schema: &SchemaRef, all: &SchemaRef) -> SchemaRef {
     let mut name = "payload".to_owned();
     while all.fields().iter().any(|field| field.name().eq_ignore_ascii_case(&name)) {
@@ -152,7 +154,7 @@ impl Log for PayloadLog {
     }
 }
 
-/// Decodes as another decoder does, and gives a row for each record that this one cannot decode.
+/// A decoder that adds a row for each record that another decoder cannot decode.
 struct PayloadDecoder {
     decoder: Box<dyn Decoder>,
     schema: SchemaRef,
@@ -161,11 +163,11 @@ struct PayloadDecoder {
     payloads: BinaryBuilder,
 }
 
-/// A row to come.
+/// A pending row.
 enum Row {
     /// The row with this index of the other decoder.
     Decoded(u64),
-    /// The payload of a record of this time.
+    /// The payload of a record with this time.
     Payload(Timestamp),
 }
 

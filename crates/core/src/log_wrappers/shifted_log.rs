@@ -1,4 +1,4 @@
-//! A log on another clock, and with other names: its records as they are, at other times.
+//! A log with shifted times and renamed topics.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -16,8 +16,8 @@ use crate::{
     record::block::Block,
 };
 
-/// See the module. What is in the payloads stays as it is, stamps among them; so do the
-/// times at which damage is told.
+/// A log whose records have shifted times and whose topics have new names. The payloads
+/// are unchanged, including timestamps in them, and so are the times of damage.
 pub struct ShiftedLog {
     log: Arc<dyn Log>,
     manifest: Manifest,
@@ -25,7 +25,7 @@ pub struct ShiftedLog {
 }
 
 impl ShiftedLog {
-    /// `log` with each record at the time that `shift` gives it, and with new names for
+    /// Returns `log` with the times transformed by `transform`, and with new `names` for
     /// some of its topics.
     pub fn new(
         log: Arc<dyn Log>,
@@ -120,7 +120,7 @@ mod tests {
     use crate::testing::mock_log::{Play, Scripted};
 
     #[test]
-    fn records_are_later_and_so_is_what_is_selected() {
+    fn records_and_selections_use_the_shifted_times() {
         let play = |times: &[i64]| {
             Play::Block(times.iter().map(|time| (*time, vec![*time as u8])).collect())
         };

@@ -1,8 +1,8 @@
-//! A log as another encoding has it: a log like any other, whose records are made of those
-//! of the log beneath as they are read.
+//! Translating a log into another encoding: the records of the translated log are created
+//! from those of a source log while it is read.
 //!
-//! So a writer of logs meets records that it can take as they are, in whatever order they
-//! are read or merged, and what makes them runs on all cores, where reading does.
+//! So a writer gets records that it can write unchanged, whether they are read in order
+//! or merged, and the translation runs on all cores, like reading.
 
 mod context;
 mod cursor;
@@ -34,64 +34,65 @@ use crate::{
 
 pub use self::{message_buffer::MessageBuffer, row_translator::RowTranslator};
 
-/// Parts with groups are as long together as this, or as one is: what is read twice is a part
-/// of the log beneath and some of the next.
+/// The minimum size of parts with row groups in bytes, unless a single part is longer.
+/// For each part, some of the next part of the source log is read twice.
 const PART_BYTES: u64 = 1 << 20;
 
-/// Makes records of one topic into messages of another.
+/// A translator from the records of one topic to messages of another.
 pub trait Translate: Send {
-    /// From now on, makes messages only of the groups of rows with these numbers: the others are
-    /// made by who reads the part in which they begin. Told of topics with
-    /// [groups](TranslatedLog::in_groups), and before all else.
+    /// Restricts the translation to the row groups with these indices: the others are
+    /// translated with the part in which they start. This is called first, and only for
+    /// topics with [row groups](TranslatedLog::in_groups).
     fn only(&mut self, groups: Range<u32>) {
         let _ = groups;
     }
 
-    /// Adds to `messages` what the records of `run` become: of each none, one or several.
+    /// Appends the messages of the records in `run` to `messages`: none, one or several
+    /// per record.
     ///
     /// # Errors
-    /// Whatever ends the reading. A record that is not what its topic says does not: it is
-    /// [told](Messages::lose).
+    /// Errors of reading. A record that does not match its topic is not an error: it is
+    /// [reported](MessageBuffer::lose).
     fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()>;
 
-    /// Adds what is still to be told when a part of the log is at its end: of who makes
-    /// messages of several records. They are of the time of the last record, or of
-    /// [their own](Messages::end_at).
+    /// Appends the remaining messages at the end of a part, for translators that combine
+    /// several records. The messages get the time of the last record, or [their
+    /// own](MessageBuffer::end_at).
     ///
     /// # Errors
-    /// As of [`translate`](Self::translate).
+    /// Like [`translate`](Self::translate).
     fn finish(&mut self, messages: &mut MessageBuffer) -> Result<()> {
         let _ = messages;
         Ok(())
     }
 }
 
-/// A topic of the new log, and how its records are made.
+/// A topic of the translated log, and how its messages are created.
 #[derive(Clone)]
 pub struct Translation {
-    /// The topic beneath.
+    /// The topic of the source log.
     pub from: TopicId,
-    /// The new one.
+    /// The topic of the translated log.
     pub topic: Topic,
-    /// Begins to translate; each reader of a part does.
+    /// Creates a translator. Each reader of a part calls it.
     pub begin: Arc<dyn Fn() -> Result<Box<dyn Translate>> + Send + Sync>,
 }
 
-/// See the module.
+/// A log translated into another encoding.
 pub struct TranslatedLog {
     manifest: Manifest,
     making: Making,
 }
 
-/// The streams of topics by those that they are made of.
+/// The streams of the translated log, by translated topic and source stream.
 type Streams = BTreeMap<(TopicId, u32), u32>;
 
 impl TranslatedLog {
-    /// `log` with the topics of `translations` instead of its own, each record
-    /// `offset_nanos` later than it was; with `is_unix` that is Unix time. Each topic is
-    /// one stream, of which is told what the topic's metadata say.
+    /// Returns `log` with the topics of `translations` instead of its own. `offset_nanos`
+    /// is added to each time; with `is_unix`, the result is Unix time. Each topic has one
+    /// stream with the metadata of the topic.
     ///
-    /// Damage that is met names topics of `log`.
+    /// Damage found while reading refers to the topics of `log`.
     pub fn new(
         log: Arc<dyn Log>,
         translations: Vec<Translation>,
@@ -134,8 +135,8 @@ impl TranslatedLog {
         Self { manifest, making }
     }
 
-    /// The same with the streams that the log beneath has, of each topic those of the one
-    /// that it is made of, and what is told of them: for messages one for one.
+    /// Keeps the streams of the source log, with their metadata, for each translated
+    /// topic. This is for translations that create one message per record.
     #[must_use]
     pub fn with_streams(mut self) -> Self {
         let (mut all, mut streams) = (Vec::new(), Streams::new());
@@ -161,8 +162,8 @@ impl TranslatedLog {
         self
     }
 
-    /// The same in one part: where messages are made of several records, which may lie in
-    /// different parts. It lets go of what is read as it goes.
+    /// Joins all parts into one, for messages that combine records of different parts.
+    /// The bytes are released while the part is read.
     #[must_use]
     pub fn in_one_part(mut self) -> Self {
         let parts = std::mem::take(&mut self.manifest.parts);
@@ -172,9 +173,10 @@ impl TranslatedLog {
         self
     }
 
-    /// The same in parts that can be read one without the other, where messages are made of the
-    /// rows of [groups](Log::groups): these, of topics beneath. Each is made by who reads the
-    /// part in which it begins, and is of its time. It lets go of what is read as it goes.
+    /// Splits the log into parts that can be read independently, if messages combine the
+    /// rows of [row groups](Log::groups), which are passed by source topic. Each group is
+    /// translated with the part in which it starts, and its message has a time of that
+    /// part. The bytes are released while a part is read.
     #[must_use]
     pub fn in_groups(self, groups: BTreeMap<TopicId, Vec<RowGroup>>) -> Self {
         self.in_groups_of(groups, PART_BYTES)
@@ -196,7 +198,7 @@ impl TranslatedLog {
         self.manifest.parts = parts.collect();
         for (id, one) in self.making.topics() {
             if grouped.contains(one.from) {
-                self.manifest.time_margins.remove(&id); // messages are of the times of their parts
+                self.manifest.time_margins.remove(&id); // messages have the times of their parts
             }
         }
         self.making.groups = Some(Arc::new(groups));
@@ -221,7 +223,8 @@ impl Log for TranslatedLog {
         Ok(Box::new(InTurn::new(making, parts, selection.clone())))
     }
 
-    /// The bytes of the messages: to decode is for the new log's format.
+    /// Returns a decoder of the messages as bytes. Only the target format can decode them
+    /// further.
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
         self.manifest.get(topic)?;
         Ok(Box::new(RawDecoder::new("ns", columns)?))
@@ -232,7 +235,7 @@ impl Log for TranslatedLog {
     }
 }
 
-/// Maps each topic of the source log to the topics that are made from it.
+/// Maps each topic of the source log to the topics that are created from it.
 struct Becoming {
     of_topics: Vec<Vec<TopicId>>,
 }
@@ -248,12 +251,12 @@ impl Becoming {
         Self { of_topics }
     }
 
-    /// The topics that are made of `topic`.
+    /// Returns the topics that are created from `topic`.
     fn of(&self, topic: TopicId) -> &[TopicId] {
         self.of_topics.get(topic.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// Converts a part of the source log to the new log, `offset_nanos` later.
+    /// Converts a part of the source log to the translated log, `offset_nanos` later.
     fn moved(&self, part: &Part, offset_nanos: i64) -> Part {
         let held = part.topics.ids(self.of_topics.len());
         Part {

@@ -15,15 +15,16 @@ use crate::{
     record::block::Block,
 };
 
-/// A log in which a record without a usable time has that of its neighbour: of the last
-/// record before it in the same part of the file that has a usable one, or of the first
-/// behind it. The payloads stay as they are.
+/// A log in which a record without a usable time gets the time of its neighbour: the last
+/// record before it in the same part that has a usable time, or the first one after it.
+/// The payloads are unchanged.
 pub struct UsableTimes {
     log: Arc<dyn Log>,
     manifest: Arc<Manifest>,
-    /// The times that are usable.
+    /// The usable times.
     usable: TimeRange,
-    /// Those among them that a neighbour gives: the times since the start of logging.
+    /// The times that neighbours can provide: the usable times since the start of
+    /// logging.
     given: TimeRange,
 }
 
@@ -45,14 +46,14 @@ impl UsableTimes {
                 part.time = time;
                 before = TimeRange::from_timestamp(time.end.shifted_by(-1));
             } else if !part.time.is_empty() {
-                // All its records are at the end of the part before.
+                // All its records get the time of the end of the previous part.
                 part.time = before;
             }
         }
         Self { log, manifest: Arc::new(manifest), usable, given }
     }
 
-    /// Whether `log` may have records of other times than the `usable` ones.
+    /// Returns whether `log` may have records with times outside of `usable`.
     pub fn are_needed(log: &dyn Log, usable: TimeRange) -> bool {
         let is_usable = |part: &Part| {
             part.time.is_empty()
@@ -68,8 +69,8 @@ impl Log for UsableTimes {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        // Parts that are read as one are read one by one, so that a record has the same
-        // neighbour whichever way the log is read.
+        // Joined parts are read separately, so that a record has the same neighbour in
+        // any plan.
         let own = |manifest: &Manifest| {
             let inside = manifest.parts.iter();
             let inside = inside.filter(|own| {
@@ -80,7 +81,7 @@ impl Log for UsableTimes {
         let times = own(&self.manifest).into_iter().map(|part| part.time.start);
         let parts = own(self.log.manifest());
         let parts = parts.into_iter().zip(times).collect();
-        // Neighbours are of any topic.
+        // A neighbour can be of any topic.
         let mut topics = self.manifest.logged_topics();
         topics.extend(&selection.topics);
         Ok(Box::new(UsableCursor {
@@ -122,17 +123,17 @@ struct UsableCursor {
     /// The selection by the new timestamps, and the selection that is read from the log.
     wanted: Selection,
     read: Selection,
-    /// The parts to come, each with the time of records that have no neighbour in it.
+    /// The remaining parts, each with the time for records without a neighbour in it.
     parts: VecDeque<(Part, Timestamp)>,
     now: Option<Reading>,
-    /// Blocks whose records have the times that they get.
+    /// Blocks whose records have their final times.
     ready: VecDeque<Block>,
 }
 
 /// A part that is being read.
 struct Reading {
     cursor: Box<dyn Cursor>,
-    /// The time of the last record with a usable one.
+    /// The time of the last record with a usable time.
     neighbour: Option<Timestamp>,
     /// The blocks before the first usable timestamp, and the timestamp if the part has none.
     waiting: Vec<Block>,
@@ -140,7 +141,7 @@ struct Reading {
 }
 
 impl UsableCursor {
-    /// Gives the records of `block` their times, and keeps those that are wanted.
+    /// Replaces the times of the records in `block`, and keeps the selected records.
     fn settle(&mut self, mut block: Block, mut neighbour: Timestamp) -> Timestamp {
         block.retime(|topic, time| {
             match (self.usable.contains(*time), self.given.contains(*time)) {
@@ -226,7 +227,7 @@ mod tests {
         TimeRange { start, end }
     }
 
-    /// The times and payloads that `log` has, read in parts of at most `target` bytes.
+    /// Returns the times and payloads of `log`, read in parts of at most `target` bytes.
     fn read(log: &dyn Log, selection: &Selection, target: u64) -> Vec<(i64, u8)> {
         let mut found = Vec::new();
         for part in log.manifest().plan(selection, target) {
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_without_a_usable_time_has_that_of_its_neighbour() {
+    fn record_without_a_usable_time_gets_that_of_its_neighbour() {
         let log: Arc<dyn Log> = Arc::new(Scripted::new(vec![
             vec![play(&[0]), play(&[0, 101, 0, 102])],
             vec![play(&[0, 103, 99, 0])],

@@ -1,11 +1,11 @@
-//! Several topics of a log in one table, on one axis of time.
+//! Joining several topics of a log in one table with a common time axis.
 //!
-//! A row of the table is a moment of an even grid; a column holds what its topic last
-//! said at that moment or before. Parts are read in the order of their first times, and
-//! a row is written as soon as no part that is still to be read can change it. Of the
-//! rows that wait, only the last before each moment is kept; should even those be too
-//! many, the later ones are given up, and their parts read again when their turn has
-//! come. So memory is bounded, whatever the order of the records in the file.
+//! Each row of the table is at a point of a regular time grid. A column contains the last
+//! value of its topic at that time or before. Parts are read in the order of their first
+//! times, and a row is written as soon as no part that remains to be read can change it.
+//! Of the pending rows of a topic, only the last before each grid point is kept. If even
+//! those exceed the limit, the later ones are dropped, and their parts are read again
+//! when they are needed. So memory is bounded for any order of the records in the file.
 
 mod grid;
 mod limits;
@@ -35,63 +35,64 @@ use crate::{
     sink::TableWriter,
 };
 
-/// What to put side by side in one table, and at which moments.
+/// The topics and columns to join, and the time grid.
 ///
-/// The moments are the multiples of the period on the log's clock, from the first record
-/// of the wanted topics to the last (not from those before the start of logging, whose
-/// values the first row has), within what the log is known to span
-/// ([`Manifest::time`](crate::Manifest::time)) and the wanted times; so those of a
-/// shorter range are among those of a longer one.
+/// The grid points are the multiples of the period on the log's clock. They range from
+/// the first record of the selected topics to the last, within
+/// [`Manifest::time`](crate::Manifest::time) and the selected times. Records from before
+/// the start of logging only provide values for the first row. So the grid points of a
+/// shorter range are a subset of those of a longer range.
 pub struct AsofJob<'j> {
-    /// The topics that are wanted, and which of their columns, in the flat view.
+    /// The selected topics, and the selected columns of each in the flat view.
     pub columns_of: BTreeMap<TopicId, Columns>,
-    /// The times of the rows that are wanted, on the log's clock. What was said before
-    /// them holds in them.
+    /// The times of the rows on the log's clock. Earlier values are carried into this
+    /// range.
     pub time: TimeRange,
-    /// Nanoseconds from one row to the next; not 0.
+    /// Nanoseconds between rows. Must not be 0.
     pub period_nanos: u64,
-    /// The clock on which the table tells its times.
+    /// The clock of the times in the table.
     pub base: TimeBase,
-    /// How many nanoseconds old a value may be: an older one is null.
+    /// The maximum age of a value in nanoseconds. Older values become null.
     pub max_age_nanos: Option<u64>,
-    /// Told, as it goes, how many more bytes of the log are done.
+    /// Called with the number of further bytes of the log that are done.
     pub progress: &'j (dyn Fn(u64) + Sync),
 }
 
-/// What became of an [`AsofJob`].
+/// The result of an [`AsofJob`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AsofReport {
-    /// What was read of the log, and what was not.
+    /// The records that were read, and the damage.
     pub read: ReadReport,
-    /// How many rows the table has.
+    /// The number of rows in the table.
     pub rows: u64,
-    /// How many rows of the topics were left out because their times cannot be right:
-    /// those that are not in
-    /// [`Manifest::possible_times`](crate::Manifest::possible_times).
+    /// The number of decoded rows that were dropped because their times are implausible,
+    /// i.e. outside of [`Manifest::possible_times`](crate::Manifest::possible_times).
     pub left_out: u64,
 }
 
-/// The columns of the table that [`merge_asof`] makes: `timestamp`, then those of each
-/// topic, named by its [label](crate::Topic::label): `vehicle_attitude.q[0]`,
-/// `battery_status.1.voltage_v`. All are nullable.
+/// Returns the columns of the table that [`merge_asof`] creates: `timestamp`, then the
+/// columns of each topic, prefixed with its [label](crate::Topic::label), e.g.
+/// `vehicle_attitude.q[0]` or `battery_status.1.voltage_v`. All are nullable.
 ///
-/// It is an error of the kind [`NoSuch`](ErrorKind::NoSuch) if there are none but the
-/// time.
+/// # Errors
+/// `NoSuch` if there is no column but the time.
 pub fn asof_schema(log: &dyn Log, job: &AsofJob<'_>) -> Result<SchemaRef> {
     let (on_log_clock, _) = schema_on_log_clock(log, job)?;
     Ok(job.base.schema(&on_log_clock))
 }
 
-/// Writes the table that `job` wants of `log` to `writer`, and leaves it to the caller
-/// to finish that.
+/// Writes the table of `job` to `writer`, without finishing the writer.
 ///
-/// Each value is that of the last row of its topic at the row's time or before: of rows
-/// at one time, the last in the file. It is null where there is none, and where that is
-/// older than wanted. The time of a row is its record's, as it is in all topics that
-/// [`LayoutDecoder`](crate::LayoutDecoder) reads.
+/// Each value is that of the last row of its topic at the time of the table row or
+/// before. Of several rows with equal times, the last one in the file counts. The value
+/// is null if there is none, or if it is too old. The time of a row is that of its
+/// record, as in all topics that [`LayoutDecoder`](crate::LayoutDecoder) decodes.
 ///
-/// Runs on the current rayon pool. It is an error of the kind
-/// [`Limit`](ErrorKind::Limit) if the table would have more than 2³¹ rows.
+/// This runs on the current rayon pool.
+///
+/// # Errors
+/// `Limit` if the table would have more than 2³¹ rows; `NoSuch` like [`asof_schema`];
+/// errors of reading and writing.
 pub fn merge_asof(
     log: &dyn Log,
     job: &AsofJob<'_>,
@@ -100,8 +101,8 @@ pub fn merge_asof(
     Sweep::new(log, job, writer, Limits::default())?.run()
 }
 
-/// The columns of the table before its times are moved, and how many of them are of
-/// each topic.
+/// Returns the columns of the table with times on the log's clock, and the number of
+/// columns of each topic.
 fn schema_on_log_clock(
     log: &dyn Log,
     job: &AsofJob<'_>,
@@ -123,7 +124,10 @@ fn schema_on_log_clock(
         widths.push(fields.len() - before);
     }
     if fields.is_empty() {
-        return Err(Error::new(ErrorKind::NoSuch, "a table of no column but the time"));
+        return Err(Error::new(
+            ErrorKind::NoSuch,
+            "the table has no column except the time",
+        ));
     }
     // One unit for all timestamps of a row, fine enough for each of them.
     let all_in = if is_micros { MICROS } else { NANOS };
@@ -136,7 +140,7 @@ fn schema_on_log_clock(
     Ok((Arc::new(Schema::new(fields)), widths))
 }
 
-/// Units of timestamps in text formats.
+/// The units of timestamps in text formats.
 const MICROS: &str = "us";
 const NANOS: &str = "ns";
 
@@ -147,11 +151,11 @@ fn unit(field: &Field) -> Option<&str> {
 }
 
 fn into_error(err: arrow_schema::ArrowError) -> Error {
-    Error::new(ErrorKind::Malformed, "columns that cannot be joined").from_source(err)
+    Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
 }
 
 impl AsofJob<'_> {
-    /// The times of the records that can be told in some row.
+    /// Returns the times of the records that can affect a row.
     fn heard(&self) -> TimeRange {
         let TimeRange { start, end } = self.time;
         let start = self.max_age_nanos.map_or(Timestamp::MIN, |age| {

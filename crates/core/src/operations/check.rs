@@ -1,9 +1,9 @@
-//! Looking for everything that is wrong with a log, whatever its format.
+//! Checking a log of any format for errors and anomalies.
 //!
-//! One pass over the records shows what can be seen without knowing the format: damage,
-//! payloads that cannot be decoded, times that run back, records that are there twice,
-//! topics that fall silent, counts that are not true. What only the format knows, its
-//! [`Log::check`] adds.
+//! One pass over the records finds everything that does not require knowledge of the
+//! format: damage, payloads that cannot be decoded, times that run backwards, duplicate
+//! records, gaps in regular topics, and wrong counts. [`Log::check`] adds the findings
+//! that are specific to the format.
 
 mod counts;
 mod damage;
@@ -36,7 +36,7 @@ use crate::{
     record::block::{Block, TopicSort},
 };
 
-/// The codes of what is found in logs of all formats.
+/// The codes of the findings in logs of all formats.
 pub const CODES: &[&Code] = &[
     &damage::TRUNCATED,
     &damage::GARBLED,
@@ -59,15 +59,14 @@ pub const CODES: &[&Code] = &[
     &REMARK,
 ];
 
-/// Looks for everything that is wrong with `log`, or odd. `progress` is told, as it
-/// goes, how many more bytes are done.
+/// Checks `log` for errors and anomalies. `progress` is called with the number of further
+/// bytes that are done.
 ///
-/// Parts are unpacked on all processors, once each, as [`ReadAhead`] does it, and their
-/// records are decoded on all processors. What depends on the records before is found by
-/// the caller.
+/// All processors decompress the parts, each part once, with [`ReadAhead`], and decode
+/// the records. The calling thread does the checks that depend on earlier records.
 ///
 /// # Errors
-/// Whatever ends the reading; damage does not.
+/// Errors of reading the source. Damage is not an error.
 pub fn check(log: &dyn Log, progress: &dyn Fn(u64)) -> Result<Findings> {
     let mut findings = Findings::default();
     let inspection = log.inspect(&mut findings)?;
@@ -79,7 +78,7 @@ pub fn check(log: &dyn Log, progress: &dyn Fn(u64)) -> Result<Findings> {
     let trials = Trials::new(&inspected, Some(summing));
     let selection = Selection::default();
     let plan = log.manifest().plan(&selection, 0);
-    // A part may say more times than those that its records have by themselves.
+    // The time of a part may also cover derived records, which are not checked.
     let starts = log.manifest().parts.iter().map(|part| part.bytes.start);
     let times: HashMap<u64, TimeRange> = starts.zip(log.part_times()).collect();
     let mut ahead = ReadAhead::new(&trials, plan.clone(), selection);
@@ -95,11 +94,11 @@ pub fn check(log: &dyn Log, progress: &dyn Fn(u64)) -> Result<Findings> {
     Ok(findings)
 }
 
-/// What goes from part to part.
+/// The state that continues from part to part.
 struct Pass<'l> {
     log: &'l dyn Log,
-    /// The topics that are no others' records once more: of those only whether they can be
-    /// made is of interest.
+    /// The topics that are not derived. Derived records are only checked for whether they
+    /// can be decoded.
     logged: TopicSet,
     damage: Found,
     order: Order,
@@ -128,7 +127,7 @@ impl<'l> Pass<'l> {
         }
     }
 
-    /// Takes the next part, which is `part`.
+    /// Checks the next part, `part`.
     fn part(
         &mut self,
         part: &Part,
@@ -144,7 +143,8 @@ impl<'l> Pass<'l> {
             self.damage.extend(block.damage());
             let records = block.heads().filter(|r| self.logged.contains(r.topic));
             for (record, sum) in records.zip(sums) {
-                // Those are old by design, and counted by the format.
+                // Records from before the start of logging are old by design, and the
+                // format counts them.
                 if !self.log.manifest().is_before_start(record.time) {
                     self.order.record(&record);
                 }

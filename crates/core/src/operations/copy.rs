@@ -1,4 +1,4 @@
-//! From one log into another: records as they are, whole parts where that can be.
+//! Copying records of one log to another, as whole parts where possible.
 
 mod latched_records;
 mod merge_logs;
@@ -30,56 +30,56 @@ pub use self::{
     time_from_field::TimeFromField,
 };
 
-/// What to copy of a log.
+/// The log and the records to copy, and how.
 #[derive(Clone)]
 pub struct CopyJob<'c> {
-    /// The log.
+    /// The log to copy from.
     pub log: &'c dyn Log,
-    /// The index of the [extract](crate::Extract) of the sink that it is.
+    /// The index of its [slice](crate::LogSlice) in the sink.
     pub from: usize,
-    /// The records of it that are wanted.
+    /// The selected records.
     pub selection: Selection,
-    /// Whether a part is read before it is copied as the bytes that it is, and taken
-    /// apart if something in it is damaged. Otherwise only parts are that are known to
-    /// be damaged.
+    /// Whether each part is read before it is copied verbatim, and copied record by
+    /// record if it contains damage. Otherwise only parts with known damage are copied
+    /// record by record.
     pub verify: bool,
-    /// Whether records are left out of which a checksum says that something in them is
-    /// wrong.
+    /// Whether to drop records with a wrong checksum.
     pub drops_doubtful: bool,
-    /// Told, as it goes, how many more bytes of the log are done.
+    /// Called with the number of further bytes of the log that are done.
     pub progress: &'c dyn Fn(u64),
 }
 
-/// What was copied.
+/// The result of a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CopyReport {
-    /// How many records.
+    /// The number of copied records.
     pub records: u64,
-    /// How many of those in parts that were taken as the bytes that they are.
+    /// The number of those records in parts that were copied verbatim.
     pub in_parts: u64,
-    /// Everything that was found damaged, in the order of the file.
+    /// All damage, in the order of the file.
     pub damage: Vec<Damage>,
-    /// The records that were copied as they are though they do not fit their schema, if
-    /// the job was to [verify](CopyJob::verify).
+    /// The records that were copied although they do not match their schema. Only known
+    /// if the job had [`verify`](CopyJob::verify).
     pub undecodable: Vec<Damage>,
-    /// The records of which a checksum says that something in them is wrong.
+    /// The records with a wrong checksum.
     pub doubtful: Vec<DoubtfulRecords>,
 }
 
-/// Gives records other times than they have.
+/// A source of new timestamps for records.
 pub trait Retime {
-    /// Puts the times of the records of `block` into `times`, in the block's order.
+    /// Appends the new times of the records in `block` to `times`, in the order of the
+    /// block.
     ///
     /// # Errors
-    /// Whatever ends the copying.
+    /// An error ends the copy.
     fn retime(&mut self, block: &Block, times: &mut Vec<Timestamp>) -> Result<()>;
 }
 
-/// Copies what `job` wants into `sink`, in the order of the file; with `retime`, at
-/// other times.
+/// Copies the records of `job` to `sink`, in the order of the file. `retime` replaces
+/// their times.
 ///
 /// # Errors
-/// Whatever ends the reading or the writing; damage does not.
+/// Errors of reading and writing. Damage is not an error.
 pub fn copy<'c>(
     job: &'c CopyJob<'c>,
     retime: Option<&'c mut (dyn Retime + 'c)>,
@@ -104,7 +104,7 @@ pub fn copy<'c>(
     Ok(copied)
 }
 
-/// A copying that is under way.
+/// A copy in progress.
 struct Copying<'c> {
     job: &'c CopyJob<'c>,
     retime: Option<&'c mut (dyn Retime + 'c)>,
@@ -114,7 +114,7 @@ struct Copying<'c> {
 }
 
 impl Copying<'_> {
-    /// Copies the whole log in one piece if everything is selected and the sink supports it.
+    /// Copies the whole file at once, if everything is selected and the sink supports it.
     fn takes_log(&mut self) -> Result<bool> {
         let (manifest, source) = (self.job.log.manifest(), self.job.log.source());
         let is_whole = self.retime.is_none()
@@ -131,7 +131,8 @@ impl Copying<'_> {
         Ok(true)
     }
 
-    /// Copies `plan`: whole parts as they are, if the sink takes them, and records.
+    /// Copies `plan`: whole parts verbatim if the sink supports it, and records
+    /// otherwise.
     fn parts(&mut self, plan: Vec<Part>, known: &Known) -> Result<()> {
         let may_take = self.retime.is_none() && self.sink.copies_parts(self.job.from);
         let is_whole = |part: &Part| may_take && known.is_sound_and_wanted(part);
@@ -155,7 +156,7 @@ impl Copying<'_> {
                 }
                 refused = (2 * refused).max(1);
             }
-            // Up to the next part that the sink is asked to take.
+            // Up to the next part that the sink is asked to copy.
             let (mut count, mut left) = (0, if *is_whole { refused } else { 0 });
             for (_, is_whole) in rest {
                 if *is_whole {
@@ -173,7 +174,7 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// Lets the sink take `part` as it is, if it does.
+    /// Copies `part` verbatim. Returns false if the sink refuses.
     fn take(&mut self, part: &Part) -> Result<bool> {
         let source = self.job.log.source();
         let Some(records) =
@@ -193,7 +194,7 @@ impl Copying<'_> {
         let lengths: Vec<u64> =
             plan.iter().map(|part| part.bytes.end - part.bytes.start).collect();
         let (log, selection) = (self.job.log, &self.job.selection);
-        // Where little is wanted, there is little to encode.
+        // Encoding in the reading threads does not pay off for few records.
         let encodes = self.retime.is_none()
             && plan.iter().all(|part| known.is_wholly_wanted(part));
         let encoder = encodes.then(|| self.sink.encoder()).flatten();
@@ -216,14 +217,14 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// Copies the records of `block`, which are encoded.
+    /// Writes the encoded records of `block`.
     fn encoded(&mut self, block: &mut Block) -> Result<()> {
         self.copied.damage.extend_from_slice(block.damage());
         self.copied.records += block.len() as u64;
         self.sink.write_encoded(block.encoded())
     }
 
-    /// Copies the records of `block`.
+    /// Writes the records of `block`.
     fn block(&mut self, block: &Block) -> Result<()> {
         self.copied.damage.extend_from_slice(block.damage());
         let doubtful = DoubtfulRecords::in_block(block);
@@ -258,8 +259,8 @@ struct Known {
     time: TimeRange,
     /// The topics outside the selection, except derived topics.
     unwanted: TopicSet,
-    /// Where damage begins, in the order of the file, and where all that begins there or
-    /// before ends.
+    /// The start of each damage in the file, and the latest end of all damages that start
+    /// there or earlier.
     damage: Vec<(u64, u64)>,
 }
 
@@ -268,7 +269,7 @@ impl Known {
         let unwanted = manifest.topics().filter(|(id, topic)| {
             !selection.topics.contains(*id) && topic.origin != TopicOrigin::Derived
         });
-        // Records whose definition cannot be used are whole.
+        // Records with an unusable definition are complete.
         let damage =
             manifest.damage.iter().filter(|one| one.kind != DamageKind::Definition);
         let mut damage: Vec<_> =
@@ -286,12 +287,12 @@ impl Known {
         }
     }
 
-    /// Whether all records of `part` are wanted, and nothing in it is damaged.
+    /// Returns whether all records of `part` are selected and undamaged.
     fn is_sound_and_wanted(&self, part: &Part) -> bool {
         self.is_wholly_wanted(part) && !self.is_damaged(part)
     }
 
-    /// Whether all records of `part` are wanted.
+    /// Returns whether all records of `part` are selected.
     fn is_wholly_wanted(&self, part: &Part) -> bool {
         let TimeRange { start, end } = self.time;
         let is_in_time =

@@ -1,10 +1,11 @@
-//! Reading a whole log, on all processors.
+//! Decoding a whole log into tables on all processors.
 //!
-//! Parts are decoded side by side; their batches are put back into the file's order
-//! and handed to one lane per topic; lanes write side by side. No task ever waits: a
-//! part begins when another is wholly written, so that memory is bounded by a few
-//! parts however long the log is, and a slow sink slows the reading down. A part that
-//! turns out to hold much is decoded in pieces, each when the one before is written.
+//! Parts are decoded in parallel. Their batches are put back into the order of the file
+//! and appended to one queue per topic, and the queues are written in parallel. No task
+//! ever waits: a new part starts only when another is completely written. So memory is
+//! bounded by a few parts for any length of the log, and a slow sink slows the reading
+//! down. A part with a lot of data is decoded in pieces, and the next piece starts when
+//! the previous one is written.
 
 mod topic_statistics;
 
@@ -35,34 +36,37 @@ use crate::{
 
 pub use self::topic_statistics::TopicStatistics;
 
-/// What was read, and what was not.
+/// The result of reading a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadReport {
-    /// Records that were read.
+    /// The number of records that were read.
     pub records: u64,
-    /// Everything that was found damaged, in the order of the file.
+    /// All damage, in the order of the file.
     pub damage: Vec<Damage>,
-    /// What was read of each topic, of which tables were made.
+    /// Statistics of the records of each topic. Only known for tables.
     pub seen: BTreeMap<TopicId, TopicStatistics>,
 }
 
-/// What to make tables of, and how.
+/// The tables to create, and how.
 pub struct TableJob<'j> {
-    /// The records that are wanted.
+    /// The selected records.
     pub selection: Selection,
-    /// The columns that are wanted of each topic that is not in `columns_of`.
+    /// The selected columns of each topic that is not in `columns_of`.
     pub columns: Columns,
-    /// The columns that are wanted of some topics.
+    /// The selected columns of some topics.
     pub columns_of: BTreeMap<TopicId, Columns>,
-    /// The clock on which the tables tell their times.
+    /// The clock of the times in the tables.
     pub time: TimeBase,
-    /// About how many bytes of the log to decode at a time.
+    /// The approximate number of bytes of the log in one part.
     pub part_bytes: u64,
-    /// Told, as it goes, how many more bytes of the log are done.
+    /// Called with the number of further bytes of the log that are done.
     pub progress: &'j (dyn Fn(u64) + Sync),
 }
 
-/// Moves every record of `cursor` into `sink`, whose only extract they are.
+/// Writes all records of `cursor` to `sink`, as its first slice.
+///
+/// # Errors
+/// Errors of reading and writing. Damage is not an error.
 pub fn copy_records(
     cursor: &mut dyn Cursor,
     sink: &mut dyn RecordSink,
@@ -78,9 +82,12 @@ pub fn copy_records(
     Ok(report)
 }
 
-/// Decodes what `job` wants of `log` into `sink`, one table a topic.
+/// Decodes the records of `job` in `log` into `sink`, with one table per topic.
 ///
-/// Runs on the current rayon pool. The rows of a table are in the file's order.
+/// This runs on the current rayon pool. The rows of a table are in the order of the file.
+///
+/// # Errors
+/// Errors of reading, decoding and writing. Damage is not an error.
 pub fn export_tables(
     log: &dyn Log,
     job: &TableJob<'_>,
@@ -109,37 +116,37 @@ impl TableJob<'_> {
     }
 }
 
-/// All that the tasks share.
+/// The state that all tasks share.
 struct Driver<'d> {
     log: &'d dyn Log,
     job: &'d TableJob<'d>,
     sink: &'d dyn TableSink,
     plan: Vec<Part>,
     lanes: Vec<Mutex<Lane>>,
-    /// Decoders that no task is using.
+    /// Workers that no task is using.
     spare: Mutex<Vec<Workbench>>,
     state: Mutex<State>,
-    /// How many parts may be under way.
+    /// The maximum number of active parts.
     width: usize,
 }
 
 #[derive(Default)]
 struct State {
-    /// How many parts tasks are there for, and the next one that a task is to read: whichever
-    /// task begins first reads the first part, since those behind it wait for it.
+    /// The number of parts for which tasks exist, and the next part that a task will
+    /// read. The first task to run reads the first part, because later parts wait for it.
     begun: usize,
     next: usize,
-    /// How many are begun and not wholly written.
+    /// The number of parts that are started and not completely written.
     under_way: usize,
-    /// The next pieces of parts that wait for an earlier one.
+    /// Decoded pieces that wait for earlier parts.
     early: BTreeMap<usize, Piece>,
-    /// The next part to hand to the lanes.
+    /// The next part to append to the queues.
     hand_over: usize,
     report: ReadReport,
     failed: Option<crate::error::Error>,
 }
 
-/// The way of one topic's batches into its table.
+/// The batches of one topic on the way to its table.
 #[derive(Default)]
 struct Lane {
     waiting: VecDeque<(RecordBatch, Arc<Ticket>)>,
@@ -147,26 +154,26 @@ struct Lane {
     is_busy: bool,
 }
 
-/// What is decoded of a part at a time: all of it, unless that is much.
+/// The decoded batches of a part, or of a piece of it if it has a lot of data.
 struct Piece {
     batches: Vec<(TopicId, RecordBatch)>,
-    /// Where to go on, if that is not all.
+    /// The cursor at the rest of the part, if there is a rest.
     rest: Option<Box<dyn Cursor>>,
 }
 
 /// A piece that is being written.
 struct Ticket {
-    /// How many of its batches are not yet written.
+    /// The number of its batches that are not yet written.
     batches: AtomicUsize,
     part: usize,
     rest: Mutex<Option<Box<dyn Cursor>>>,
 }
 
-/// A piece ends when so many bytes are decoded, or rows are made of them.
+/// The number of decoded bytes, and of rows, after which a piece ends.
 const PIECE_BYTES: usize = 16 << 20;
 const PIECE_ROWS: usize = 1 << 18;
 
-/// What a task decodes with; kept from part to part.
+/// The buffers and decoders of a task. They are reused for the next part.
 #[derive(Default)]
 struct Workbench {
     block: Block,
@@ -175,7 +182,7 @@ struct Workbench {
 }
 
 impl<'d> Driver<'d> {
-    /// Begins as many parts as may be under way.
+    /// Starts as many parts as are allowed to be active.
     fn begin_parts<'s>(&'s self, scope: &Scope<'s>)
     where
         'd: 's,
@@ -197,7 +204,8 @@ impl<'d> Driver<'d> {
         }
     }
 
-    /// Decodes the next piece of a part, and hands over all that are now in order.
+    /// Decodes the next piece of a part, and appends all pieces that are now in order to
+    /// the queues.
     fn part<'s>(
         &'s self,
         index: usize,
@@ -258,13 +266,13 @@ impl<'d> Driver<'d> {
             }
         }
         self.begin_parts(scope);
-        // Last, so that this thread, which has them in its caches, begins with them.
+        // Last, because this thread has the batches in its caches and starts with them.
         for topic in ready {
             scope.spawn(move |scope| self.lane(topic, scope));
         }
     }
 
-    /// The tables of the next piece of a part: where `rest` is, or at its start.
+    /// Decodes the next piece of a part, from `rest` or from its start.
     fn decode(
         &self,
         part: &Part,
@@ -315,7 +323,7 @@ impl<'d> Driver<'d> {
         Ok((Piece { batches, rest: (!is_end).then_some(cursor) }, report))
     }
 
-    /// Writes the batches that wait in a lane, until there are none.
+    /// Writes the batches in the queue of a topic until it is empty.
     fn lane<'s>(&'s self, topic: TopicId, scope: &Scope<'s>)
     where
         'd: 's,
@@ -334,7 +342,7 @@ impl<'d> Driver<'d> {
             };
             if let Err(err) = self.write(topic, &mut writer, &batch) {
                 lock(&self.state).failed.get_or_insert(err);
-                return; // still busy, so that nothing more is written
+                return; // still marked as busy, so that nothing more is written
             }
             drop(batch);
             if ticket.batches.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -366,7 +374,7 @@ impl<'d> Driver<'d> {
         writer.write(batch)
     }
 
-    /// Finishes the tables, side by side.
+    /// Finishes the tables in parallel.
     fn finish(self) -> Result<ReadReport> {
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(err) = state.failed {
@@ -394,7 +402,7 @@ impl<'d> Driver<'d> {
     }
 }
 
-/// Locks, also after a panic elsewhere: rayon carries that one on by itself.
+/// Locks the mutex, even if another thread panicked: rayon propagates that panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,9 @@
-//! Logs in one order of time.
+//! Merging logs in the order of time.
 //!
-//! Parts are opened when the order of time comes to where they begin, and closed when
-//! all that they hold is given out: what is in memory are the parts that truly overlap,
-//! and those that are read ahead. Where so many overlap that they are too much, the
-//! latest records of all are forgotten, and read again when it is their turn.
+//! A part is opened when the merge reaches the time at which it starts, and closed when
+//! all its records were returned. So memory contains the parts that really overlap, and
+//! those that are read ahead. If too many parts overlap, the latest records of all of
+//! them are dropped, and read again when they are needed.
 
 mod batch;
 mod batch_pipeline;
@@ -40,70 +40,72 @@ use crate::{
 pub use self::time_order::TimeOrder;
 pub(crate) use self::{batch::Batch, batch_pipeline::Batches};
 
-/// Where a record comes in the order: its time, its part, and its number in that.
+/// The position of a record in the order: its time, the rank of its part, and its index
+/// in the part.
 type Key = (Timestamp, u32, u64);
 
-/// Parts of fewer bytes are joined with their neighbours.
+/// Parts with fewer bytes are joined with adjacent ones.
 const PART_BYTES: u64 = 256 << 10;
-/// So many bytes of overlapping parts are kept in memory, and one block more.
+/// The maximum memory of overlapping parts in bytes. One more block can exceed it.
 const BUDGET: usize = 256 << 20;
-/// How many blocks are kept to be filled again.
+/// The maximum number of blocks that are kept for reuse.
 const SPARE: usize = 8;
 
-/// Reads several logs together, the earliest record first.
+/// A reader of several logs that returns their records in the order of time.
 ///
-/// Of records at one time, those of the first log come first, and of those of one log
-/// those that come first in the file: the order is that of a stable sort. It holds as
-/// far as the manifests tell no lies: a record that is earlier than its
-/// [part](Part::time) is said to begin comes when the part is opened, which is told as
-/// doubtful if others that are later came before.
+/// Records with equal times are in the order of the logs, and within one log in the order
+/// of the file, as with a stable sort. This requires that the manifests are correct: a
+/// record that is earlier than the start of its [part](Part::time) is returned when the
+/// part is opened. If later records were returned before, this is reported as doubtful.
 ///
-/// Parts are unpacked on all processors, as [`ReadAhead`] does it. In memory are those
-/// that overlap at a time, up to 256 MiB; beyond that they are read several times.
+/// Parts are decompressed on all processors with [`ReadAhead`]. Up to 256 MiB of
+/// overlapping parts are kept in memory; beyond that, parts are read several times.
 pub struct Merge<'l> {
     logs: Vec<(&'l dyn Log, Selection)>,
-    /// All parts with the index of their log: those of the first log first, in the
-    /// order of its file.
+    /// All parts with the index of their log, in the order of the logs and of their
+    /// files. The index of a part is its rank.
     parts: Vec<(usize, Part)>,
-    /// The parts that are not yet opened, in the order in which they begin.
+    /// The parts that are not yet opened, in the order of their start times.
     ahead: ReadAhead<'l>,
     waiting: std::vec::IntoIter<Key>,
-    /// Parts of which the records from here on were forgotten, or not yet read again.
+    /// Parts to read again or to continue, from this position on.
     again: BinaryHeap<Reverse<Key>>,
-    /// Those that are read on then, and what is known of those of which something was forgotten.
+    /// The readers of parts to continue, and the block starts of parts with dropped
+    /// records.
     paused: HashMap<u32, Paused>,
     known: HashMap<u32, Known>,
     lanes: Vec<Option<Lane>>,
-    /// The indices of those that are closed.
+    /// The indices of closed parts.
     free: Vec<usize>,
-    /// The next record of each lane but the current one.
+    /// The next record of each open part, except the current one.
     next: BinaryHeap<Reverse<(Key, usize)>>,
-    /// The lane that has the earliest record, until the order comes to this key.
+    /// The open part with the earliest record, until the merge reaches this position.
     current: Option<(usize, Option<Key>)>,
-    /// How many records of the current lane, beginning with the one that was given out,
-    /// are known to come before all others, and lie in one block.
+    /// The number of records of the current part, including the one that was last
+    /// returned, that come before all others and are in one block.
     run: usize,
-    /// No record from here on is kept, until all before are given out.
+    /// Records from this position on are dropped until all earlier ones were returned.
     horizon: Option<Key>,
-    /// How much memory the lanes take.
+    /// The memory of the open parts in bytes.
     held: usize,
     budget: usize,
     damage: Vec<(usize, Damage)>,
-    /// The time of the last record that was given out.
+    /// The time of the last record that was returned.
     reached: Timestamp,
     spare: Vec<Block>,
-    /// What was read of parts that are closed, each with the index of its log: released when
-    /// nobody needs what was given out of it.
+    /// Closed parts with the index of their log. They are released when their records are
+    /// no longer used.
     closed: Vec<(usize, Range<u64>)>,
 }
 
 impl<'l> Merge<'l> {
-    /// Reads of each log what its selection wants.
+    /// Creates a merge of the selected records of each log.
     pub fn new(logs: Vec<(&'l dyn Log, Selection)>) -> Self {
         Self::with_budget(BUDGET, PART_BYTES, logs)
     }
 
-    /// The same with `budget` bytes of memory, and parts of up to `part_bytes`.
+    /// Creates a merge with a memory limit of `budget` bytes, and parts of up to
+    /// `part_bytes` bytes.
     pub(crate) fn with_budget(
         budget: usize,
         part_bytes: u64,
@@ -143,9 +145,12 @@ impl<'l> Merge<'l> {
         }
     }
 
-    /// The next record, and the index of its log; or nothing where all are at their
-    /// end.
-    // Not an `Iterator`: the record is borrowed from this very value.
+    /// Returns the next record and the index of its log, or `None` at the end of all
+    /// logs.
+    ///
+    /// # Errors
+    /// Errors of reading the sources.
+    // Not an `Iterator`, because the record is borrowed from this value.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<(usize, Record<'_>)>> {
         let lane = match (self.run, self.current) {
@@ -169,13 +174,13 @@ impl<'l> Merge<'l> {
         Ok(lane.record().map(|record| (log, record)))
     }
 
-    /// What was found damaged since this was last asked, with the index of the log.
+    /// Returns the damage found since the last call, with the index of the log.
     pub fn take_damage(&mut self) -> Vec<(usize, Damage)> {
         mem::take(&mut self.damage)
     }
 
-    /// Makes the lane with the earliest record the current one, and gives its index;
-    /// or nothing where all are at their end.
+    /// Makes the open part with the earliest record the current one, and returns its
+    /// index, or `None` at the end of all logs.
     fn settle(&mut self) -> Result<Option<usize>> {
         loop {
             if let Some((lane, limit)) = self.current {
@@ -209,14 +214,14 @@ impl<'l> Merge<'l> {
         }
     }
 
-    /// Where the next part begins that is not open.
+    /// Returns the position at which the next part must be opened.
     fn waiting_key(&self) -> Option<Key> {
         let first = self.waiting.as_slice().first().copied();
         let again = self.again.peek().map(|Reverse(key)| *key);
         first.into_iter().chain(again).min()
     }
 
-    /// Closes the lane with this index, which is at its end.
+    /// Closes the part with this index, which is at its end.
     fn close(&mut self, index: usize) {
         let Some(lane) = self.lanes[index].take() else { return };
         self.free.push(index);
@@ -227,8 +232,8 @@ impl<'l> Merge<'l> {
         lane.into_blocks().for_each(|block| self.give_back(block));
     }
 
-    /// Passes over the next records of the current lane, which are of one block; gives
-    /// the block if it is no longer needed.
+    /// Skips `count` records of the current part, which are in one block. Returns the
+    /// block if it is no longer needed.
     fn advance(&mut self, count: usize) -> Option<Arc<Block>> {
         let lane = self.lanes[self.current?.0].as_mut()?;
         if let Some(time) = lane.time(count.saturating_sub(1)) {
@@ -242,20 +247,20 @@ impl<'l> Merge<'l> {
         done
     }
 
-    /// Passes over the next records of the current lane, which are of one block.
+    /// Skips `count` records of the current part, which are in one block.
     fn pass(&mut self, count: usize) {
         let done = self.advance(count);
         done.into_iter().for_each(|block| self.give_back(block));
     }
 
-    /// Lets the memory go of what was read of parts that are closed.
+    /// Releases the bytes of closed parts.
     fn release(&mut self) {
         for (log, bytes) in self.closed.drain(..) {
             self.logs[log].0.source().release(bytes);
         }
     }
 
-    /// Keeps the memory of a block that nobody else has.
+    /// Reuses the memory of a block, unless it is still shared.
     fn give_back(&mut self, block: Arc<Block>) {
         if let Some(block) = Arc::into_inner(block) {
             self.recycle(block);

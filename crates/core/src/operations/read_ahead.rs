@@ -1,4 +1,5 @@
-//! Reading parts on all processors, ahead of who wants their records in order.
+//! Reading parts in advance on all processors, for a caller that needs the records in
+//! order.
 
 mod block_pool;
 mod encoding_cursor;
@@ -19,31 +20,33 @@ use crate::{
     sink::Encoder,
 };
 
-/// So many parts more are begun than there are threads that read: who takes longer for one than
-/// for others finds the next ones read.
+/// The number of parts that are prefetched in addition to one per reading thread, so that
+/// one slow part does not stall the pipeline.
 const MORE: usize = 3;
-/// But only one more, if the part before took so much memory.
+/// If a part takes this much memory, only one additional part is prefetched.
 const MUCH: usize = 8 << 20;
-/// More parts are begun if they take less memory than this together.
+/// More parts are prefetched if together they take less memory than this.
 const LITTLE: usize = 512 << 10;
-/// Parts in a row are read as one that is so long at most, if little is wanted of them.
+/// Consecutive parts are read as one up to this size, if few of their records are
+/// selected.
 const JOINED: u64 = 64 << 20;
 
-/// Reads the parts of a plan in their order, while the next ones are already unpacked
-/// by the other threads of the current rayon pool.
+/// Reads the parts of a plan in order, while other threads of the current rayon pool
+/// already decompress the next ones.
 ///
-/// A few parts are in memory at a time, three more than there are threads that read (those
-/// of the pool, and the caller if it is none of them), one more if they take much memory, or
-/// some more of which little is wanted, and of each no more than some 8 MiB, or a block if that
-/// is longer. Nobody waits for what nobody has begun: whatever else the pool does, the caller
-/// then reads the part itself. In a pool of one thread the caller reads everything.
+/// A few parts are in memory at a time: three more than the number of reading threads,
+/// which are those of the pool and the caller. It is only one more if the parts take a
+/// lot of memory, and more parts if few of their records are selected. Of each part, at
+/// most about 8 MiB or one longer block are kept. A caller never waits for a task that
+/// has not started: it reads the part itself. In a pool of one thread, the caller reads
+/// everything.
 ///
-/// What was read is [released](crate::Source::release) part by part.
+/// The bytes of each part are [released](crate::Source::release) after it was read.
 ///
 /// ```
 /// use logtool_core::{Block, Cursor as _, Log, ReadAhead, Result, Selection};
 ///
-/// /// The bytes of payload in a log, unpacked on all processors.
+/// /// Counts the bytes of all payloads in a log, decompressed on all processors.
 /// fn payload_bytes(log: &dyn Log) -> Result<usize> {
 ///     let everything = Selection::default();
 ///     let plan = log.manifest().plan(&everything, 1 << 20);
@@ -57,40 +60,41 @@ const JOINED: u64 = 64 << 20;
 /// ```
 pub struct ReadAhead<'l> {
     logs: Vec<(&'l dyn Log, Selection)>,
-    /// The parts that are not begun, each with the index of its log.
+    /// The parts that are not started, each with the index of its log.
     plan: vec::IntoIter<(usize, Part)>,
-    /// Those that are; the one that is being read is the first.
+    /// The started parts. The first one is currently read by the caller.
     begun: VecDeque<Begun>,
-    /// Blocks that nobody uses.
+    /// Blocks for reuse.
     spare: Arc<Spare>,
-    /// How many parts may be begun.
+    /// The maximum number of started parts.
     width: usize,
-    /// And how many if they take little memory, as what few records are wanted of does.
+    /// The maximum number of started parts if they take little memory, e.g. because few
+    /// of their records are selected.
     most: usize,
-    /// How much what was taken of the first part takes, and what all of the one before took;
-    /// and how long that was.
+    /// The memory of the blocks returned from the first part, the memory of the previous
+    /// part, and the length of the previous part in bytes.
     taken: usize,
     before: usize,
     len: u64,
-    /// How many parts of the plan have ended of which nobody was told.
+    /// The number of parts that have ended and were not reported to the caller.
     ended: usize,
-    /// Whether parts are released when they are read.
+    /// Whether parts are released after they were read.
     releases: bool,
-    /// What encodes the records, if something does.
+    /// The encoder of the records, if there is one.
     encoding: Option<Encoding>,
 }
 
-/// A part that is begun, or some in a row.
+/// A started part, or several consecutive ones that are read together.
 struct Begun {
     log: usize,
     part: Part,
-    /// How many of the plan it is.
+    /// The number of parts of the plan.
     count: usize,
     slot: Arc<Slot>,
 }
 
 impl<'l> ReadAhead<'l> {
-    /// Reads what `selection` wants of `plan`, which are parts of `log` in any order.
+    /// Reads the selected records of `plan`, which contains parts of `log` in any order.
     pub fn new(log: &'l dyn Log, plan: Vec<Part>, selection: Selection) -> Self {
         let plan = plan.into_iter().map(|part| (0, part)).collect();
         let ahead = Self::of_logs(vec![(log, selection)], plan);
@@ -98,30 +102,29 @@ impl<'l> ReadAhead<'l> {
         Self { releases: true, most, ..ahead }
     }
 
-    /// The same, with copies of the records of which little is wanted nearby: who wants few of
-    /// many then gets many at a time. Where blocks begin and end is another matter then, and
-    /// parts of which little is wanted are read as one with those behind them, which an error
-    /// ends as well; but in a pool of one thread, which gives what there is of each part by
-    /// itself.
+    /// Copies the records of sparse blocks into fewer blocks, for a caller that selects
+    /// few records. Then the block boundaries differ, and consecutive parts with few
+    /// selected records are read as one, so that an error in one of them ends all of
+    /// them. In a pool of one thread, each part is still read separately.
     #[must_use]
     pub fn gathering(mut self) -> Self {
         if let Some(spare) = Arc::get_mut(&mut self.spare) {
-            // Nobody reads yet; and who is alone wakes nobody.
+            // No thread reads yet. With one thread, there is no other thread to notify.
             let short = if self.width > 1 { SHORT } else { 0 };
             spare.gathers = Some(short);
         }
         self
     }
 
-    /// The same, with the records [encoded](Block::encoded) by whoever reads them; they are of the
-    /// extract with the index `from`.
+    /// Lets the reading threads [encode](Block::encoded) the records, which belong to the
+    /// slice with the index `from`.
     #[must_use]
     pub(crate) fn encoding(self, encoder: Arc<dyn Encoder>, from: usize) -> Self {
         Self { encoding: Some(Encoding(encoder, from)), ..self }
     }
 
-    /// The same of several logs, of which the parts name the index; they are not
-    /// released.
+    /// Reads parts of several logs. The plan contains the index of the log for each part.
+    /// The parts are not released.
     pub(crate) fn of_logs(
         logs: Vec<(&'l dyn Log, Selection)>,
         plan: Vec<(usize, Part)>,
@@ -152,11 +155,14 @@ impl<'l> ReadAhead<'l> {
         }
     }
 
-    /// Refills `block` with the next records of one part, or says that it is at its
-    /// end. The next call is for the next part of the plan.
+    /// Refills `block` with the next records of the current part, or returns false at its
+    /// end. The next call then continues with the next part.
     ///
-    /// So, after as many times `false` as the plan has parts, all is read. An error is
-    /// one of that part; whoever goes on after it is given the next.
+    /// So everything was read after it returned false once per part of the plan. An error
+    /// concerns only the current part, and the next call continues with the next part.
+    ///
+    /// # Errors
+    /// Errors of reading the source.
     pub fn fill_part(&mut self, block: &mut Block) -> Result<bool> {
         if self.ended > 0 {
             self.ended -= 1;
@@ -164,7 +170,7 @@ impl<'l> ReadAhead<'l> {
         }
         self.begin();
         let Some(Begun { slot, .. }) = self.begun.front() else { return Ok(false) };
-        // While somebody else is at it, help with the others.
+        // While another thread reads this part, help with the others.
         let others = || self.begun.iter().skip(1);
         while slot.is_awaited() && others().any(|one| one.slot.read_ahead(&self.spare))
         {
@@ -185,20 +191,21 @@ impl<'l> ReadAhead<'l> {
         filled
     }
 
-    /// Passes over the rest of one part, and begins no other before that is asked for:
-    /// for parts that are not read but copied as they are.
+    /// Skips the rest of the current part, without starting another one. This is for
+    /// parts that are copied verbatim.
     pub fn skip_part(&mut self) {
         if self.begun.pop_front().is_none() {
             self.plan.next();
         }
     }
 
-    /// Whether all parts are read.
+    /// Returns whether all parts were read.
     pub fn is_done(&self) -> bool {
         self.ended == 0 && self.begun.is_empty() && self.plan.as_slice().is_empty()
     }
 
-    /// How many parts may be begun, if they are like the last one.
+    /// Returns the maximum number of started parts, assuming that they are similar to the
+    /// previous one.
     fn width(&self) -> usize {
         let is_known = self.before < usize::MAX;
         if self.width > MORE && is_known && self.before >= MUCH {
@@ -208,8 +215,9 @@ impl<'l> ReadAhead<'l> {
         self.width.saturating_add(light).min(self.most)
     }
 
-    /// The next part of the plan, with those behind it while little is wanted of them, if it
-    /// gathers: how much that is, the part before shows. And how many they are.
+    /// Removes the next part from the plan, together with the following ones if sparse
+    /// blocks are compacted and the previous part had few selected records. Returns the
+    /// joined part and the number of parts.
     fn next(&mut self) -> Option<(usize, Part, usize)> {
         let (log, mut part) = self.plan.next()?;
         let mut count = 1;
@@ -228,7 +236,7 @@ impl<'l> ReadAhead<'l> {
         Some((log, part, count))
     }
 
-    /// Begins as many parts as may be.
+    /// Starts as many parts as allowed.
     fn begin(&mut self) {
         while self.begun.len() < self.width()
             && let Some((log, part, count)) = self.next()

@@ -1,5 +1,5 @@
-//! Decoding records only to see whether they can be, and summing up their payloads, by
-//! whoever reads them: they are in the caches of that processor then.
+//! Trial decoding: finding records that cannot be decoded, and hashing payloads, in the
+//! threads that read them, while the records are in the caches of the processor.
 
 use std::{
     collections::{HashMap, VecDeque, hash_map::Entry},
@@ -19,53 +19,53 @@ use crate::{
     record::block::{Block, Run, TopicSort},
 };
 
-/// So many bytes of payloads are decoded at once, so that what comes of them stays in the
-/// caches of the processor, and in the same memory.
+/// The number of payload bytes to decode at once, so that the columns stay in the caches
+/// and reuse the same memory.
 const TRIED: usize = 64 << 10;
 
-/// A log of which the blocks are tried as they are read.
+/// A log whose records are decoded on trial while they are read.
 pub(crate) struct Trials<'l> {
     log: &'l dyn Log,
     summing: Option<Summing>,
     spare: Arc<Spare>,
-    /// What comes of the parts that are begun, in the order in which they were.
+    /// The results of the started parts, in the order of their start.
     begun: Mutex<VecDeque<Arc<Outcomes>>>,
 }
 
-/// What is summed up of records, which nobody wants otherwise.
+/// The hashing of payloads.
 #[derive(Clone)]
 pub(crate) struct Summing {
-    /// The topics of those that are.
+    /// The topics whose payloads are hashed.
     pub(crate) topics: Arc<TopicSet>,
-    /// The sum of a payload.
+    /// The hash function.
     pub(crate) sum: fn(&[u8]) -> u64,
 }
 
-/// What comes of the blocks of a part, in their order.
+/// The results of the blocks of a part, in order.
 #[derive(Default)]
 pub(crate) struct Outcomes(Mutex<VecDeque<Outcome>>);
 
-/// What comes of trying a block.
+/// The result of the trial decoding of a block.
 #[derive(Default)]
 pub(crate) struct Outcome {
-    /// The sums of the payloads of the records that are summed up, in the order of the
-    /// block.
+    /// The hashes of the payloads of the selected topics, in the order of the block.
     pub(crate) sums: Vec<u64>,
-    /// What cannot be decoded, or why a decoder gave up; nothing if a decoder was missing,
-    /// which only who has the log can make.
+    /// The damage of undecodable records, or the error of a decoder. `None` if there was
+    /// no decoder: only the thread that owns the log can create one.
     pub(crate) decoded: Option<Result<Vec<Damage>>>,
 }
 
-/// What nobody uses.
+/// Decoders and blocks for reuse.
 #[derive(Default)]
 struct Spare {
     decoders: Mutex<HashMap<TopicId, Vec<Box<dyn Decoder>>>>,
-    /// Blocks with the memory that was read into.
+    /// Blocks whose buffers can be read into.
     blocks: Mutex<Vec<Block>>,
 }
 
-/// Reads a part, and tries its blocks. Of those that were summed up it gives the records
-/// without their payloads, so that these are read into the same memory again and again.
+/// A cursor that decodes the blocks of a part on trial. If their payloads are hashed, it
+/// returns the records without payloads, so that the same buffer is reused for each
+/// block.
 struct Trying {
     cursor: Box<dyn Cursor>,
     block: Option<Block>,
@@ -77,17 +77,18 @@ struct Trying {
 }
 
 impl<'l> Trials<'l> {
-    /// Of `log`.
+    /// Creates a trial decoding of `log`, with optional hashing of payloads.
     pub(crate) fn new(log: &'l dyn Log, summing: Option<Summing>) -> Self {
         Self { log, summing, spare: Arc::default(), begun: Mutex::default() }
     }
 
-    /// What comes of the next of the parts that are begun.
+    /// Returns the results of the next started part.
     pub(crate) fn next_part(&self) -> Arc<Outcomes> {
         lock(&self.begun).pop_front().unwrap_or_default()
     }
 
-    /// Decodes a block for whoever read it and had no decoder; now there are some.
+    /// Decodes a block for which there was no decoder, and keeps the decoders for later
+    /// blocks.
     pub(crate) fn decode(
         &self,
         block: &Block,
@@ -132,7 +133,7 @@ impl Log for Trials<'_> {
 }
 
 impl Outcomes {
-    /// What comes of `block`, which is the next one.
+    /// Returns the result of `block`, which must be the next one.
     pub(crate) fn next(&self, block: &Block) -> Outcome {
         let next = is_tried(block).then(|| lock(&self.0).pop_front());
         next.flatten().unwrap_or_default()
@@ -145,7 +146,7 @@ impl Cursor for Trying {
         let mut own = own.unwrap_or_else(|| self.spare.block());
         let filled = self.cursor.fill(&mut own);
         if !matches!(filled, Ok(true)) {
-            self.block = Some(own); // with the memory that others will read into
+            self.block = Some(own); // its buffer is read into by other cursors
             return filled;
         }
         let outcome = is_tried(&own).then(|| self.tried(&own));
@@ -161,7 +162,7 @@ impl Cursor for Trying {
     }
 }
 
-/// Whether there is something in `block`. (Others may be left out by who reads ahead.)
+/// Returns whether `block` has records. The reader may drop blocks without records.
 fn is_tried(block: &Block) -> bool {
     !block.is_empty()
 }
@@ -185,7 +186,7 @@ impl Trying {
                 Entry::Vacant(place) => place.insert(spare.take(topic)?),
             };
             if let Err(err) = tried(&mut **decoder, run, &mut damage) {
-                decoders.remove(&topic); // nobody decodes with one that gave up
+                decoders.remove(&topic); // a decoder that failed is not used again
                 return Some(Err(err));
             }
         }
@@ -217,12 +218,12 @@ impl Spare {
     }
 }
 
-/// Locks, also after a panic elsewhere, which is carried on by itself.
+/// Locks the mutex, even after a panic in another thread, which is handled separately.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Decodes the records of `run`, of which nothing is kept.
+/// Decodes the records of `run` and discards the rows.
 fn tried(
     decoder: &mut dyn Decoder,
     run: Run<'_>,
@@ -234,12 +235,12 @@ fn tried(
     })
 }
 
-/// A decoder of the records of `topic` that keeps as little of them as can be.
+/// Creates a decoder for the records of `topic` that keeps as little as possible of them.
 ///
 /// # Errors
-/// If the topic cannot be decoded at all.
+/// Fails if the topic cannot be decoded at all.
 fn decoder(log: &dyn Log, topic: TopicId) -> Result<Box<dyn Decoder>> {
-    // No column but the time: the records are walked over all the same.
+    // Only the time column: the records are parsed completely nevertheless.
     let only = Some(Vec::new());
     log.decoder(topic, &Columns { only, ..Columns::all(View::Nested) })
 }

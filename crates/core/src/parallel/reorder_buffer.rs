@@ -1,9 +1,9 @@
-//! Things that several threads make, in the order of their numbers.
+//! Restoring the order of results from several threads.
 
 use std::collections::BTreeMap;
 
-/// Things that come in any order, each with its number, and are given out from number 0 on,
-/// none left out.
+/// A buffer that takes items in any order, each with its index, and returns them in order
+/// from index 0 without gaps.
 ///
 /// ```
 /// let mut words = logtool_core::ReorderBuffer::default();
@@ -16,26 +16,26 @@ use std::collections::BTreeMap;
 /// ```
 #[derive(Debug)]
 pub struct ReorderBuffer<T> {
-    /// All before this number were given out.
+    /// The index of the next item to return.
     next: usize,
     early: BTreeMap<usize, T>,
 }
 
 impl<T> ReorderBuffer<T> {
-    /// Whether there was something with the number `index`.
+    /// Returns whether an item with this `index` was ever inserted.
     pub fn has(&self, index: usize) -> bool {
         index < self.next || self.early.contains_key(&index)
     }
 
-    /// Takes what has the number `index`, unless there was something with it.
+    /// Inserts an item, unless one with the same `index` was inserted before.
     pub fn put(&mut self, index: usize, thing: T) {
         if !self.has(index) {
             self.early.insert(index, thing);
         }
     }
 
-    /// The next thing and its number, if it has come.
-    #[allow(clippy::should_implement_trait)] // nothing does not mean the end
+    /// Removes and returns the next item and its index, if it has been inserted.
+    #[allow(clippy::should_implement_trait)] // `None` does not mean the end
     pub fn next(&mut self) -> Option<(usize, T)> {
         let thing = self.early.remove(&self.next)?;
         self.next += 1;

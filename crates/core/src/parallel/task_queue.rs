@@ -1,10 +1,9 @@
-//! Work that is done on all processors, and given out in order: packing chunks,
-//! encoding columns, writing lines.
+//! A bounded queue of tasks that run in parallel and return their results in order, e.g.
+//! for compressing chunks, encoding columns or formatting lines.
 //!
-//! Jobs wait in a queue of bounded length. Tasks of the current rayon pool do them; who
-//! needs the next result and finds that nobody has begun it does it himself, so that
-//! nothing ever waits for a task that has not begun: it works on a pool of one thread
-//! that is that of the caller, and gives that none.
+//! The threads of the current rayon pool run the tasks. A caller never waits for a task
+//! that has not started: it runs the task itself. So the queue also works on a pool whose
+//! only thread is the caller.
 
 use std::{
     any::Any,
@@ -14,7 +13,7 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-/// Jobs that are on their way.
+/// A queue of running and waiting tasks.
 ///
 /// ```
 /// use logtool_core::TaskQueue;
@@ -42,39 +41,40 @@ struct Job<T> {
 enum State<T> {
     Waiting(Box<dyn FnOnce() -> T + Send>),
     Begun,
-    /// Begun, and somebody waits for it. To wake nobody is a call of the system, too.
+    /// Running, and a thread waits for the result. Notifying no thread would still be a
+    /// system call, so this state avoids it.
     Awaited,
     Done(Outcome<T>),
 }
 
-/// What comes of a job, or its panic, which is that of who asks for the result.
+/// The result of a task, or its panic, which is resumed in the caller.
 type Outcome<T> = Result<T, Box<dyn Any + Send>>;
 
 impl<T: Send + 'static> TaskQueue<T> {
-    /// A queue of so many jobs that every thread of the pool has work.
+    /// Creates a queue that is long enough for all threads of the pool.
     pub fn new() -> Self {
         Self::with_width(rayon::current_num_threads() + 1)
     }
 
-    /// A longer one, for jobs that take little memory: nobody waits for one of them that
-    /// takes twice as long as others.
+    /// Creates a queue of double length, for results that take little memory: then a task
+    /// that takes twice as long as others does not stall the queue.
     pub fn long() -> Self {
         Self::with_width(2 * rayon::current_num_threads() + 1)
     }
 
-    /// A queue of at most so many jobs.
+    /// Creates a queue of at most `width` tasks.
     pub fn with_width(width: usize) -> Self {
         Self { jobs: VecDeque::new(), width }
     }
 
-    /// Puts a job at the end.
+    /// Appends a task.
     pub fn push(&mut self, job: impl FnOnce() -> T + Send + 'static) {
         let job = Arc::new(Job {
             state: Mutex::new(State::Waiting(Box::new(job))),
             is_done: Condvar::new(),
         });
         self.jobs.push_back(job.clone());
-        // A pool that is nothing but this thread would keep all tasks to its end.
+        // A pool whose only thread is this one would start all tasks at its end.
         let is_alone = rayon::current_num_threads() == 1;
         if !is_alone || rayon::current_thread_index().is_none() {
             rayon::spawn(move || {
@@ -83,9 +83,9 @@ impl<T: Send + 'static> TaskQueue<T> {
         }
     }
 
-    /// The first result, if it is there, or if the queue is too long: then it is waited
-    /// for.
-    #[allow(clippy::should_implement_trait)] // nothing does not mean the end
+    /// Removes and returns the first result if it is ready. If the queue is full, waits
+    /// for it.
+    #[allow(clippy::should_implement_trait)] // `None` does not mean the end
     pub fn next(&mut self) -> Option<T> {
         let is_full = self.jobs.len() >= self.width;
         match self.jobs.front()?.try_take() {
@@ -98,10 +98,11 @@ impl<T: Send + 'static> TaskQueue<T> {
         }
     }
 
-    /// The first result, waited for; nothing if there is no job.
+    /// Waits for the first result, and removes and returns it. Returns `None` if the
+    /// queue is empty.
     pub fn wait(&mut self) -> Option<T> {
         let first = self.jobs.front()?;
-        // While somebody else is at the first, help with the others.
+        // While another thread runs the first task, help with the others.
         first.work();
         while first.is_begun() && self.jobs.iter().any(|job| job.work()) {}
         self.jobs.pop_front().map(|first| first.wait())
@@ -109,7 +110,7 @@ impl<T: Send + 'static> TaskQueue<T> {
 }
 
 impl<T> Job<T> {
-    /// Does the job, unless somebody does or has; says whether it did.
+    /// Runs the task, unless it was started before. Returns whether it ran.
     fn work(&self) -> bool {
         let mut state = self.state();
         match mem::replace(&mut *state, State::Begun) {
@@ -118,7 +119,7 @@ impl<T> Job<T> {
                 let done = panic::catch_unwind(AssertUnwindSafe(job));
                 let before = mem::replace(&mut *self.state(), State::Done(done));
                 if matches!(before, State::Awaited) {
-                    self.is_done.notify_one(); // only one takes the result
+                    self.is_done.notify_one(); // only one thread takes the result
                 }
                 true
             }
@@ -144,7 +145,7 @@ impl<T> Job<T> {
         }
     }
 
-    /// The result, when who has begun it is done.
+    /// Waits for the result of a task that was started.
     fn wait(&self) -> T {
         let mut state = self.state();
         loop {
@@ -162,7 +163,7 @@ impl<T> Job<T> {
     }
 }
 
-/// The result of a job that did not panic.
+/// Returns the result of the task, or resumes its panic.
 fn outcome<T>(done: Outcome<T>) -> T {
     done.unwrap_or_else(|panic| panic::resume_unwind(panic))
 }
@@ -190,7 +191,7 @@ mod tests {
     use crate::parallel::test_pools::in_pools;
 
     #[test]
-    fn results_come_in_the_order_of_the_jobs() {
+    fn results_are_in_the_order_of_the_tasks() {
         in_pools(|| {
             let (mut queue, mut all) = (TaskQueue::with_width(7), vec![]);
             for number in 0..500_u32 {
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_reaches_who_asks_for_the_result_and_harms_no_other() {
+    fn panic_is_resumed_in_the_caller_and_other_results_are_kept() {
         in_pools(|| {
             let mut queue = TaskQueue::new();
             for number in 0..3 {

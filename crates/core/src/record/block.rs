@@ -1,4 +1,4 @@
-//! The unit in which records travel.
+//! Blocks of records: the unit in which records are read and sent between threads.
 
 mod encoded;
 mod record_copies;
@@ -20,68 +20,72 @@ use crate::model::{
 pub use self::topic_sort::TopicSort;
 pub(crate) use self::{record_copies::Gather, record_header::Head};
 
-/// A block of which no more than this share is records is better copied than kept.
+/// A block is sparse if its records take at most this fraction (1/4) of its bytes. Then
+/// copies of the records are kept instead.
 const SPARSE: usize = 4;
 
-/// What records are made to is long with more bytes.
+/// A larger block of copied records is not recycled.
 const LONG: usize = 1 << 20;
 
 /// One record, borrowed from its [`Block`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'b> {
-    /// What it is about.
+    /// The topic.
     pub topic: TopicId,
-    /// Which of several sources of its topic it is from, where the format tells them
-    /// apart: an index into the log's own list, as a bag's connections. 0 elsewhere.
+    /// The source of the record among several sources of its topic, if the format
+    /// distinguishes them: an index into [`Manifest::streams`](crate::Manifest::streams),
+    /// e.g. the connection of a bag. Otherwise 0.
     pub stream: u32,
-    /// When it was logged.
+    /// The time at which it was logged.
     pub time: Timestamp,
-    /// What it says, in its topic's encoding, not yet looked at.
+    /// The payload in the encoding of its topic. It is not validated.
     pub payload: &'b [u8],
-    /// Where in the file the payload lies, or the compressed chunk that it is in.
+    /// The file offset of the payload, or of the compressed chunk that contains it.
     pub offset: u64,
 }
 
 impl Record<'_> {
-    /// The damage that this record is, if its payload turns out to be undecodable.
+    /// Returns the damage to report if the payload cannot be decoded.
     pub fn undecodable(&self) -> Damage {
         let bytes = self.offset..self.offset + self.payload.len() as u64;
         Damage::new(DamageKind::Undecodable, bytes).with_records(1, Some(self.topic))
     }
 
-    /// The damage that the last `bytes` of its payload are, which are behind its fields.
+    /// Returns the damage to report if the last `bytes` bytes of the payload belong to no
+    /// field.
     pub fn surplus(&self, bytes: usize) -> Damage {
         self.undecodable().with_kind(DamageKind::Surplus).with_lost_bytes(bytes as u64)
     }
 }
 
-/// Some bytes of a log, the records found in them, and what was damaged.
+/// A sequence of bytes of a log, the records in it, and the damage between them.
 ///
-/// A block owns its bytes (sharing them with the source where it can), so it may be
-/// kept, or sent to another thread, whatever becomes of the cursor that filled it. It
-/// is also a buffer to be used again: a loop over a whole log allocates one.
+/// A block owns its bytes, or shares them with the source if possible. So it can be kept
+/// or sent to another thread independently of its cursor. It is also a reusable buffer: a
+/// loop over a whole log allocates only one.
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     bytes: Bytes,
     origin: Origin,
     entries: Vec<Entry>,
     damage: Vec<Damage>,
-    /// What an encoder made of the records.
+    /// The encoded records.
     encoded: Vec<u8>,
 }
 
-/// What a byte of the block is in the file.
+/// The position of the block's bytes in the file.
 #[derive(Clone, Debug)]
 enum Origin {
-    /// The block is a copy or a slice of the file from here on.
+    /// The block is a copy or a slice of the file from this offset.
     Plain(u64),
-    /// The block was unpacked from a chunk that starts here.
+    /// The block was decompressed from the chunk at this offset.
     Unpacked(u64),
-    /// The payloads, each of which begins somewhere else, are from these places.
+    /// The block contains copied payloads: the start of each in the block, and its file
+    /// offset.
     Gathered(Vec<(u32, u64)>),
 }
 
-/// Where a record lies in its block.
+/// The position of a record in its block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) topic: TopicId,
@@ -93,18 +97,19 @@ pub(crate) struct Entry {
 
 /// # For cursors
 impl Block {
-    /// Starts over with `bytes`, which lie at `offset` of the file.
+    /// Resets the block to `bytes` from `offset` of the file.
     ///
     /// # Panics
-    /// Where there are 4 GiB of them or more: cursors read far less at once.
+    /// Panics if there are 4 GiB or more. Cursors read far less at once.
     pub fn reset(&mut self, bytes: Bytes, offset: u64) {
         self.start_over(bytes, Origin::Plain(offset));
     }
 
-    /// Starts over with `bytes`, unpacked from the chunk at `offset` of the file.
+    /// Resets the block to `bytes` that were decompressed from the chunk at `offset` of
+    /// the file.
     ///
     /// # Panics
-    /// Where there are 4 GiB of them or more.
+    /// Panics if there are 4 GiB or more.
     pub fn reset_unpacked(&mut self, bytes: Bytes, offset: u64) {
         self.start_over(bytes, Origin::Unpacked(offset));
     }
@@ -116,20 +121,20 @@ impl Block {
         self.damage.clear();
     }
 
-    /// Adds the record whose payload is `payload` of the block's bytes.
+    /// Adds a record whose payload is the range `payload` of the block's bytes.
     ///
     /// # Panics
-    /// Where the payload is not inside them.
+    /// Panics if the range is outside of them.
     #[inline]
     pub fn push(&mut self, topic: TopicId, time: Timestamp, payload: Range<usize>) {
         self.push_from_stream(topic, 0, time, payload);
     }
 
-    /// Adds the record of `stream` of its topic whose payload is `payload` of the
-    /// block's bytes.
+    /// Adds a record of `stream` whose payload is the range `payload` of the block's
+    /// bytes.
     ///
     /// # Panics
-    /// Where the payload is not inside them.
+    /// Panics if the range is outside of them.
     #[inline]
     pub fn push_from_stream(
         &mut self,
@@ -148,7 +153,7 @@ impl Block {
         damage.add_to(&mut self.damage);
     }
 
-    /// The bytes in which the records lie.
+    /// Returns the bytes that contain the payloads.
     #[inline]
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
@@ -157,23 +162,24 @@ impl Block {
 
 /// # For this crate
 impl Block {
-    /// Starts over with `bytes`, made of records: what begins at each place of them, in
-    /// their order, is from an offset of the file.
+    /// Resets the block to `bytes` that consist of copied payloads. `offsets` has the
+    /// start of each payload in `bytes` and its file offset, in ascending order of the
+    /// starts.
     pub(crate) fn reset_gathered(&mut self, bytes: Bytes, places: Vec<(u32, u64)>) {
         self.start_over(bytes, Origin::Gathered(places));
     }
 
-    /// Whether it is long, and none that is read into again: what records were made to.
+    /// Returns whether the block has copied payloads and is too large to be recycled.
     pub(crate) fn is_long_and_made(&self) -> bool {
         matches!(self.origin, Origin::Gathered(_)) && self.bytes.len() > LONG
     }
 
-    /// Where the records lie.
+    /// Returns the positions of the records.
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Starts over with some of the records of `other`, and none of its damage.
+    /// Resets the block to some records of `other`, without its damage.
     pub(crate) fn share(
         &mut self,
         other: &Self,
@@ -183,8 +189,8 @@ impl Block {
         self.entries.extend(entries);
     }
 
-    /// The runs that there would be if the block were [sorted](Self::sort_by_topic): one
-    /// of each topic. The block stays as it is.
+    /// Returns one run per topic, as if the block were [sorted](Self::sort_by_topic). The
+    /// block is not changed.
     pub(crate) fn runs_by_topic<'b>(
         &'b self,
         scratch: &'b mut TopicSort,
@@ -192,13 +198,14 @@ impl Block {
         self.runs_of(scratch.sorted(&self.entries))
     }
 
-    /// Whether so little of the block is records that copies of these are better kept.
+    /// Returns whether the records take so little of the block that copies of them should
+    /// be kept instead.
     pub(crate) fn is_sparse(&self) -> bool {
         let len = |entry: &Entry| entry.end.saturating_sub(entry.start) as usize;
         self.entries.iter().map(len).sum::<usize>() <= self.bytes.len() / SPARSE
     }
 
-    /// How much memory the block takes.
+    /// Returns the memory of the block in bytes.
     pub(crate) fn cost(&self) -> usize {
         let entries = self.entries.len() * size_of::<Entry>();
         let places = match &self.origin {
@@ -208,7 +215,7 @@ impl Block {
         size_of::<Self>() + self.bytes.len() + self.encoded.len() + entries + places
     }
 
-    /// Brings all records onto another clock.
+    /// Applies a clock transform to the times of all records.
     pub(crate) fn shift(&mut self, shift: &ClockTransform) {
         for entry in &mut self.entries {
             entry.time = shift.apply(entry.time);
@@ -224,39 +231,39 @@ impl Block {
         self.entries.retain_mut(|entry| keep(entry.topic, &mut entry.time));
     }
 
-    /// Takes what was damaged out of the block.
+    /// Takes the damage out of the block.
     pub(crate) fn take_damage(&mut self) -> Vec<Damage> {
         std::mem::take(&mut self.damage)
     }
 }
 
-/// # For everyone else
+/// # For all users
 impl Block {
-    /// How many records there are.
+    /// Returns the number of records.
     #[inline]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are no records.
+    /// Returns whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The record at `index`.
+    /// Returns the record with this `index`.
     #[inline]
     pub fn get(&self, index: usize) -> Option<Record<'_>> {
         self.entries.get(index).map(|entry| self.record(entry))
     }
 
-    /// The records, in the order of the file.
+    /// Iterates over the records in the order of the file.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Record<'_>> {
         self.entries.iter().map(|entry| self.record(entry))
     }
 
-    /// Where in the file the block's bytes lie; nowhere if they were unpacked or copied from
-    /// many places.
+    /// Returns the position of the block's bytes in the file, or an empty range if they
+    /// were decompressed or copied from several positions.
     pub fn place(&self) -> Range<u64> {
         match self.origin {
             Origin::Plain(start) => start..start + self.bytes.len() as u64,
@@ -264,23 +271,23 @@ impl Block {
         }
     }
 
-    /// What was damaged between the records.
+    /// Returns the damage between the records.
     pub fn damage(&self) -> &[Damage] {
         &self.damage
     }
 
-    /// Puts the records in the order of time, keeping the file's where times are equal.
+    /// Sorts the records by time. The sort is stable.
     pub fn sort_by_time(&mut self) {
         self.entries.sort_by_key(|entry| entry.time);
     }
 
-    /// Puts the records in the order of their topics, keeping the file's within each,
-    /// so that [`runs`](Self::runs) are as long as can be. `scratch` is a buffer.
+    /// Sorts the records by topic, so that [`runs`](Self::runs) are as long as possible.
+    /// The sort is stable. `scratch` is a reusable buffer.
     pub fn sort_by_topic(&mut self, scratch: &mut TopicSort) {
         scratch.sort(&mut self.entries);
     }
 
-    /// Neighbours of one topic, together.
+    /// Iterates over the runs of adjacent records of one topic.
     #[inline]
     pub fn runs(&self) -> impl Iterator<Item = Run<'_>> {
         self.runs_of(&self.entries)
@@ -316,7 +323,7 @@ impl Block {
     }
 }
 
-/// Neighbouring records of one topic: what a [`Decoder`](crate::Decoder) is given.
+/// Adjacent records of one topic: the input of a [`Decoder`](crate::Decoder).
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'b> {
     block: &'b Block,
@@ -324,47 +331,47 @@ pub struct Run<'b> {
 }
 
 impl<'b> Run<'b> {
-    /// The topic of all of them. (A run is never empty.)
+    /// Returns the topic of the records. A run is never empty.
     #[inline]
     pub fn topic(&self) -> TopicId {
         self.entries[0].topic
     }
 
-    /// How many records there are: 1 or more.
+    /// Returns the number of records, which is at least 1.
     #[allow(clippy::len_without_is_empty)] // a run is never empty
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// The records.
+    /// Iterates over the records.
     pub fn records(self) -> impl ExactSizeIterator<Item = Record<'b>> {
         self.entries.iter().map(move |entry| self.block.record(entry))
     }
 
-    /// The records, as a run each.
+    /// Iterates over the records as one run each.
     pub fn singles(self) -> impl Iterator<Item = Self> {
         self.entries.chunks(1).map(move |entries| Self { block: self.block, entries })
     }
 
-    /// The times of the records.
+    /// Iterates over the times of the records.
     #[inline]
     pub fn times(self) -> impl ExactSizeIterator<Item = Timestamp> {
         self.entries.iter().map(|entry| entry.time)
     }
 
-    /// The times of the records, and where in the block's [`bytes`](Self::bytes) their
-    /// payloads begin.
+    /// Iterates over the times of the records and the starts of their payloads in
+    /// [`bytes`](Self::bytes).
     #[inline]
     pub fn starts(self) -> impl ExactSizeIterator<Item = (Timestamp, usize)> {
         self.entries.iter().map(|entry| (entry.time, entry.start as usize))
     }
 
-    /// All bytes of the block, in which the payloads lie.
+    /// Returns all bytes of the block.
     pub fn bytes(self) -> &'b [u8] {
         &self.block.bytes
     }
 
-    /// The payloads of the records.
+    /// Iterates over the payloads of the records.
     #[inline]
     pub fn payloads(self) -> impl ExactSizeIterator<Item = &'b [u8]> {
         let bytes: &[u8] = &self.block.bytes;
@@ -384,7 +391,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sorting_by_topic_keeps_the_order_within_each() {
+    fn sort_by_topic_is_stable() {
         let mut block = Block::default();
         block.reset(Bytes::from_static(b"abcdef"), 100);
         for (at, topic) in [3, 0, 3, 1, 0, 3].into_iter().enumerate() {

@@ -1,10 +1,11 @@
-//! Stepping over what the survey found to be no record.
+//! Skipping the damaged ranges that the first pass found.
 
 use crate::{model::damage::Damage, record::record_scanner::ScanStep};
 
-/// The next of some gaps, in the order of the file, that a walk comes to.
+/// The next of the damaged ranges, in the order of the file, for a scanner that skips
+/// them.
 ///
-/// The gaps themselves stay where they are, in a format's notes, and are handed in.
+/// The ranges are stored in the private state of a format and are passed to each method.
 #[derive(Clone, Copy, Debug)]
 pub struct DamagedRangeCursor {
     index: usize,
@@ -12,19 +13,20 @@ pub struct DamagedRangeCursor {
 }
 
 impl DamagedRangeCursor {
-    /// The first of `gaps` that begins at `at` or after it.
+    /// Starts with the first of `ranges` that begins at `at` or after it.
     pub fn new(gaps: &[Damage], at: u64) -> Self {
         let index = gaps.partition_point(|gap| gap.bytes.start < at);
         Self { index, start: start(gaps, index) }
     }
 
-    /// The step over it if it begins `at`, and then on to the next.
+    /// Returns the step over the range if it begins exactly at `at`, and moves on to the
+    /// next range.
     #[inline]
     pub fn step(&mut self, gaps: &[Damage], at: u64) -> Option<ScanStep> {
         if at == self.start { self.take(gaps, at) } else { None }
     }
 
-    /// The gap that begins `at`, without stepping over it.
+    /// Returns the range if it begins exactly at `at`, without moving on.
     #[inline]
     pub fn at<'g>(&self, gaps: &'g [Damage], at: u64) -> Option<&'g Damage> {
         if at == self.start { gaps.get(self.index) } else { None }

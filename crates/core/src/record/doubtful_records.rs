@@ -1,4 +1,4 @@
-//! Records of which a checksum says that something in them is wrong.
+//! Records with a wrong checksum.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -11,21 +11,22 @@ use crate::{
     record::block::Block,
 };
 
-/// Records of one topic that share a wrong checksum.
+/// Records of one topic that are covered by a wrong checksum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DoubtfulRecords {
-    /// The bytes of the file that the checksum is of.
+    /// The bytes of the file that the checksum covers.
     pub bytes: Range<u64>,
     /// The topic.
     pub topic: TopicId,
-    /// How many records they are.
+    /// The number of records.
     pub records: u64,
-    /// Their times.
+    /// The times of the records.
     pub time: TimeRange,
 }
 
 impl DoubtfulRecords {
-    /// Returns those of `block`: all records that it has, if a checksum of its part is wrong.
+    /// Returns the records of `block` by topic, if a checksum of its part is wrong. Then
+    /// all records in the block are doubtful.
     pub(crate) fn in_block(block: &Block) -> Vec<Self> {
         let mut damage = block.damage().iter();
         let Some(found) = damage.find(|damage| damage.kind == DamageKind::Doubtful)
@@ -44,7 +45,7 @@ impl DoubtfulRecords {
         topics.into_values().collect()
     }
 
-    /// Returns the damage of leaving them out.
+    /// Returns the damage to report if the records are dropped.
     pub(crate) fn dropped(&self) -> Damage {
         let damage = Damage::new(DamageKind::Garbled, self.bytes.clone());
         let damage = damage.with_records(self.records, Some(self.topic));

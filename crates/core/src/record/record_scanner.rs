@@ -1,4 +1,4 @@
-//! Stepping through records that lie one after the other in the file.
+//! Scanning records that follow each other in a file.
 
 use std::{fmt, ops::Range, sync::Arc};
 
@@ -14,39 +14,41 @@ use crate::{
     record::block::Block,
 };
 
-/// What a format found at the start of some bytes.
+/// The result of parsing the start of some bytes.
 ///
-/// The lengths are from the start of those bytes, and never 0.
+/// Lengths are measured from the start of those bytes, and are never 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScanStep {
-    /// Something whole. If it was a wanted record, it has been pushed into the block.
+    /// A complete item. If it was a selected record, it has been pushed into the block.
     Whole {
-        /// The length of all of it.
+        /// The length of the item.
         len: usize,
     },
-    /// The same, and the block ends with it: what comes next is in other bytes.
+    /// A complete item that ends the block, because the next records are in other bytes.
     Last {
-        /// The length of all of it.
+        /// The length of the item.
         len: usize,
     },
-    /// Something that is passed over, and told of; it may go beyond the bytes seen.
+    /// A damaged range to skip. It may extend beyond the given bytes.
     Damaged {
-        /// The length of all of it.
+        /// The length of the range.
         len: u64,
-        /// What is wrong. Boxed, as a step is returned for each of millions of records.
+        /// The damage to report. It is boxed to keep the step small, because one is
+        /// returned per record.
         damage: Box<Damage>,
     },
-    /// The first bytes of something that is at least this long.
+    /// The first bytes of a longer item.
     Partial {
-        /// The length up to which it has to be seen.
+        /// The minimum number of bytes that must be available to parse it.
         len: usize,
     },
 }
 
-/// A walk through a stretch of a source, a block at a time.
+/// A scanner of a range of a source that fills block after block.
 ///
-/// The walk does all the reading, so that a format's `wire` module is a function from
-/// bytes to values, which needs no file to be tested. It is the only refill loop.
+/// The scanner does all the reading. So the parser of a format is a function from bytes
+/// to values that can be tested without a file, and this is the only loop that refills a
+/// buffer.
 pub struct RecordScanner {
     source: Arc<dyn Source>,
     bytes: Range<u64>,
@@ -54,7 +56,7 @@ pub struct RecordScanner {
 }
 
 impl RecordScanner {
-    /// A walk through `bytes` of `source`.
+    /// Creates a scanner of `bytes` of `source`.
     pub fn new(
         source: Arc<dyn Source>,
         bytes: Range<u64>,
@@ -63,13 +65,13 @@ impl RecordScanner {
         Self { source, bytes, options }
     }
 
-    /// Where the walk is.
+    /// Returns the file offset of the next item.
     pub fn position(&self) -> u64 {
         self.bytes.start
     }
 
-    /// Refills `block`, as a [`Cursor`](crate::Cursor) does. `step` is given the block,
-    /// to push records into, and where in the block's bytes it is to look.
+    /// Refills `block`, like [`Cursor::fill`](crate::Cursor::fill). `step` parses the
+    /// item at an offset of the given bytes, and pushes its record into the block.
     pub fn fill(
         &mut self,
         block: &mut Block,
@@ -78,11 +80,11 @@ impl RecordScanner {
         let mut want = u64::from(self.options.block_bytes.max(1));
         while !self.bytes.is_empty() {
             let Range { start, end } = self.bytes;
-            block.reset(Bytes::new(), start); // so that its memory is read into again
+            block.reset(Bytes::new(), start); // so that its buffer can be reused
             let bytes =
                 self.source.read_at(start..end.min(start.saturating_add(want)))?;
             if bytes.is_empty() {
-                // The source is shorter than it was when the walk was planned.
+                // The source is shorter than when the parts were planned.
                 block.reset(bytes, start);
                 block.report(Damage::new(DamageKind::Truncated, start..end));
                 self.bytes.start = end;
@@ -121,7 +123,7 @@ impl RecordScanner {
             match missing {
                 Some(len) if len > want && len <= self.max_len() => want = len,
                 _ => {
-                    // Nothing is that long, or the source gives less than it has.
+                    // No record may be that long, or the source returns too few bytes.
                     block.report(Damage::new(DamageKind::Garbled, start..end));
                     self.bytes.start = end;
                     return Ok(true);

@@ -1,15 +1,15 @@
-//! The laws that every format keeps, to be called from each format's tests.
+//! The laws that every format must satisfy, to be called from the tests of each format.
 //!
 //! ```text
 //! #[test]
-//! fn keeps_the_laws() {
+//! fn satisfies_the_laws() {
 //!     logtool_core::conformance::check(&logtool_ulog::FORMAT, sample().into());
 //! }
 //! ```
 //!
-//! Everything here panics where a law is broken: it is a test, not a tool.
+//! All functions panic if a law is violated, because they are tests.
 
-#![allow(clippy::expect_used, clippy::unwrap_used)] // see above
+#![allow(clippy::expect_used, clippy::unwrap_used)] // these are tests
 
 mod manifest;
 mod samples;
@@ -40,7 +40,7 @@ use crate::{
 
 pub use self::samples::{sample, sample_path, samples};
 
-/// Returns `count` finite floats of random bits, always the same ones.
+/// Returns `count` finite pseudo-random floats, the same in every run.
 pub fn random_doubles(count: usize) -> impl Iterator<Item = f64> {
     // SplitMix64
     let mut state = 29_u64;
@@ -53,8 +53,8 @@ pub fn random_doubles(count: usize) -> impl Iterator<Item = f64> {
     bits.map(f64::from_bits).filter(|value| value.is_finite()).take(count)
 }
 
-/// Checks that `parse` gives back every one of 100,000 random floats of which it gets the
-/// text: the shortest, and one of 17 digits.
+/// Checks that `parse` returns each of 100,000 random floats from its text, both the
+/// shortest and one with 17 digits.
 pub fn check_float_parser(parse: impl Fn(&str) -> f64) {
     let differs = |value: f64| {
         let texts = [format!("{value:?}"), format!("{value:.16e}")];
@@ -64,10 +64,10 @@ pub fn check_float_parser(parse: impl Fn(&str) -> f64) {
     assert_eq!(different, 0, "floats that differ");
 }
 
-/// A record that stands on its own, to be compared.
+/// The content of a record, for comparisons.
 type Owned = (TopicId, Timestamp, Vec<u8>);
 
-/// How many places of a long file are cut, or garbled.
+/// The maximum number of positions at which a file is truncated or changed.
 const PLACES: usize = 400;
 
 /// Checks all laws on a sound log.
@@ -86,7 +86,7 @@ pub fn check(format: &dyn Format, bytes: Bytes) {
     writing_gives_back_every_record(format, &*log);
 }
 
-/// Checks the laws that hold for a damaged log too.
+/// Checks the laws that also apply to damaged logs.
 pub fn check_damaged(format: &dyn Format, bytes: Bytes) {
     let log = open(format, bytes.clone());
     let all = Selection::default();
@@ -100,7 +100,7 @@ pub fn check_damaged(format: &dyn Format, bytes: Bytes) {
     fewer_columns_are_the_same_columns(&*log);
 }
 
-/// Law 1: the parts, read one by one, are the whole.
+/// Law 1: reading the parts one by one gives the whole log.
 fn parts_are_the_whole(log: &dyn Log, whole: &[Owned]) {
     for target in [0, 64, 4096] {
         let all = Selection::default();
@@ -109,8 +109,8 @@ fn parts_are_the_whole(log: &dyn Log, whole: &[Owned]) {
     }
 }
 
-/// Law 1, with other threads and in another order: reading ahead gives the whole, and
-/// reading in the order of time gives it sorted stably, in any memory.
+/// Law 1, with other threads and another order: reading ahead gives the whole log, and
+/// reading in the order of time gives the stably sorted records with any memory limit.
 fn reading_ahead_and_in_order_of_time_reads_the_same(log: &dyn Log, whole: &[Owned]) {
     let all = Selection::default();
     for target in [0, 4096] {
@@ -127,8 +127,8 @@ fn reading_ahead_and_in_order_of_time_reads_the_same(log: &dyn Log, whole: &[Own
     }
 }
 
-/// Law 2: reading a selection is reading all and filtering after. Of records of which
-/// rows of other times are made, those are read too that may make wanted rows.
+/// Law 2: reading a selection is the same as filtering a full read. For records that
+/// produce rows with other times, all that may produce selected rows are read.
 fn selecting_only_saves_work(log: &dyn Log, whole: &[Owned]) {
     let mut times: Vec<Timestamp> = whole.iter().map(|record| record.1).collect();
     times.sort_unstable();
@@ -149,7 +149,7 @@ fn selecting_only_saves_work(log: &dyn Log, whole: &[Owned]) {
     }
 }
 
-/// Law 3: a worker that is given the manifest, as text, reads what the planner would.
+/// Law 3: a worker that gets the serialised manifest reads the same records.
 fn resuming_reads_the_same(
     format: &dyn Format,
     bytes: &Bytes,
@@ -165,7 +165,7 @@ fn resuming_reads_the_same(
     assert!(resumed == whole, "a resumed log reads otherwise");
 }
 
-/// Law 4: how much is read at once shows nowhere.
+/// Law 4: the size of blocks does not affect the result.
 fn blocks_of_any_length_read_the_same(
     format: &dyn Format,
     bytes: &Bytes,
@@ -182,14 +182,14 @@ fn blocks_of_any_length_read_the_same(
     }
 }
 
-/// Law 5, first half: wherever the file is cut, what comes before is still read. Of the
-/// record that it is cut within there may be the beginning, as the last record.
+/// Law 5, first half: the records before a truncation are still read. The last record may
+/// be the beginning of the truncated one.
 fn a_shorter_file_gives_a_prefix(format: &dyn Format, bytes: &Bytes, whole: &[Owned]) {
     for len in (0..bytes.len()).step_by(bytes.len().div_ceil(PLACES)) {
         let source = Arc::new(bytes.slice(..len));
         let Ok(log) = format.open(source, OpenOptions::default()) else { continue };
         let all = Selection {
-            // What is derived is announced when all that it needs is there.
+            // Derived topics exist only if everything that they need was read.
             topics: log.manifest().logged_topics(),
             ..Selection::default()
         };
@@ -212,7 +212,7 @@ fn a_shorter_file_gives_a_prefix(format: &dyn Format, bytes: &Bytes, whole: &[Ow
     }
 }
 
-/// Law 5, second half: whatever the bytes are, reading ends, and does not panic.
+/// Law 5, second half: reading any bytes ends without a panic.
 fn a_garbled_file_ends(format: &dyn Format, bytes: &Bytes) {
     for at in (0..bytes.len()).step_by(bytes.len().div_ceil(PLACES)) {
         for flip in [0xff, 0x80, 0x01] {
@@ -222,7 +222,7 @@ fn a_garbled_file_ends(format: &dyn Format, bytes: &Bytes) {
             let Ok(log) = format.open(source, OpenOptions::default()) else { continue };
             let all = Selection::default();
             let plan = log.manifest().plan(&all, 64);
-            // It may say now that it is encrypted, or packed as nobody knows.
+            // The changed file may declare encryption or an unknown compression.
             let first = plan.first().map(|part| log.read(part, &all));
             if first.is_some_and(|first| is_refused(&first)) {
                 continue;
@@ -242,7 +242,7 @@ fn is_refused<T>(read: &Result<T>) -> bool {
     read.as_ref().is_err_and(|err| kinds.contains(&err.kind()))
 }
 
-/// Law 6: decoding some columns is decoding all and dropping the others.
+/// Law 6: decoding some columns gives the same columns as decoding all.
 fn fewer_columns_are_the_same_columns(log: &dyn Log) {
     for (id, _) in log.manifest().topics() {
         for view in [View::Nested, View::Flat] {
@@ -293,8 +293,8 @@ fn writing_gives_back_every_record(format: &dyn Format, log: &dyn Log) {
     assert_eq!(told(&*again), told(log), "a copy has other topics");
 }
 
-/// Returns the log that `write` writes from the `selection` of `log`, or `None` if the format
-/// has no writer.
+/// Returns the log that `write` writes from the `selection` of `log`, or `None` if the
+/// format has no writer.
 fn written(
     format: &dyn Format,
     log: &dyn Log,
@@ -319,7 +319,7 @@ fn written(
     Some(open(format, out.into_inner().into()))
 }
 
-/// The records of a sound log, each with the label of its topic.
+/// Returns the records of a sound log, each with the label of its topic.
 fn named(log: &dyn Log) -> Vec<(String, Timestamp, Vec<u8>)> {
     let selection =
         Selection { topics: log.manifest().logged_topics(), ..Selection::default() };
@@ -370,7 +370,7 @@ fn read(
     (records, damage)
 }
 
-/// All that `cursor` reads.
+/// Returns all records and damage of `cursor`.
 fn drain(cursor: &mut dyn Cursor) -> (Vec<Owned>, Vec<Damage>) {
     let (mut block, mut records, mut damage) = (Block::default(), vec![], vec![]);
     while cursor.fill(&mut block).expect("a memory source does not fail") {

@@ -1,4 +1,4 @@
-//! A log that does as it is told, for tests.
+//! A log with scripted blocks and errors, for tests.
 
 use std::{
     collections::VecDeque,
@@ -32,22 +32,22 @@ pub(crate) struct Scripted {
     manifest: Manifest,
     parts: Vec<Vec<Play>>,
     source: Arc<dyn Source>,
-    /// How many blocks were filled.
+    /// The number of blocks that were filled.
     pub(crate) filled: Arc<AtomicUsize>,
-    /// The parts that were read, in the order in which they were begun.
+    /// The parts that were read, in the order in which they were started.
     pub(crate) read: Mutex<Vec<usize>>,
-    /// What was released.
+    /// The released bytes.
     pub(crate) released: Arc<Mutex<Vec<Range<u64>>>>,
 }
 
-/// What a part comes to next.
+/// The next result of a cursor.
 #[derive(Clone, Debug)]
 pub(crate) enum Play {
     /// A block of records of topic 0: their times and payloads.
     Block(Vec<(i64, Vec<u8>)>),
-    /// A block of nothing but damage.
+    /// A block with damage and without records.
     Damage,
-    /// Nothing more.
+    /// An error.
     Error,
     /// A panic.
     Panic,
@@ -78,7 +78,8 @@ impl Scripted {
         }
     }
 
-    /// Parts of one block each, of records at these times, that say where they are.
+    /// Creates parts of one block each with records at these times. The payload is the
+    /// index of the record.
     pub(crate) fn of_times(parts: &[&[i64]]) -> Self {
         let mut ordinal = 0_u32;
         let mut record = |time: &i64| {
@@ -90,19 +91,19 @@ impl Scripted {
         Self::new(parts.iter().map(part).collect())
     }
 
-    /// All parts as they are.
+    /// Returns all parts.
     pub(crate) fn plan(&self) -> Vec<Part> {
         self.manifest.parts.clone()
     }
 
-    /// The part with this index is said to begin `nanos` later than it does.
+    /// States a start of the part with this index that is `nanos` too late.
     pub(crate) fn said_later(mut self, index: usize, nanos: i64) -> Self {
         let time = &mut self.manifest.parts[index].time;
         time.start = time.start.shifted_by(nanos);
         self
     }
 
-    /// Nothing is known of the times of any part.
+    /// States no times of the parts.
     pub(crate) fn without_times(mut self) -> Self {
         for part in &mut self.manifest.parts {
             part.time = TimeRange::ALL;
@@ -132,7 +133,7 @@ impl Log for Scripted {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        // Of several parts that were joined, what each comes to.
+        // The results of all joined parts.
         let all = (part.bytes.start / 1000) as usize..(part.bytes.end / 1000) as usize;
         self.read.lock().unwrap().push(all.start);
         Ok(Box::new(Playing {
@@ -189,7 +190,7 @@ impl Cursor for Playing {
     }
 }
 
-/// Tables of nothing but times.
+/// A decoder of tables with a time column only.
 struct Times(SchemaRef, Vec<Timestamp>);
 
 impl Decoder for Times {
@@ -212,7 +213,7 @@ impl Decoder for Times {
     }
 }
 
-/// No bytes, and what was released of them.
+/// A source without bytes that records which bytes are released.
 struct Releasing(Arc<Mutex<Vec<Range<u64>>>>);
 
 impl Source for Releasing {

@@ -1,4 +1,4 @@
-//! A log made of what a test says, with decoders, for tests.
+//! A log with given records and a decoder, for tests.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,8 +23,9 @@ use crate::{
 /// A record: topic, stream, time, payload.
 pub(crate) type Told = (u32, u32, i64, &'static [u8]);
 
-/// A log of two topics, of which the second latches its streams 0 and 1. Part `p` is
-/// `p * 1000..(p + 1) * 1000`. A payload of less than 4 bytes cannot be decoded.
+/// A log with two topics, of which the second has the latched streams 0 and 1. The bytes
+/// of part `p` are `p * 1000..(p + 1) * 1000`. A payload of less than 4 bytes cannot be
+/// decoded.
 pub(crate) struct Sample {
     pub(crate) manifest: Manifest,
     parts: Vec<(Vec<Told>, Vec<Damage>)>,
@@ -60,7 +61,7 @@ impl Sample {
         Self { manifest, parts, source: Arc::new(Bytes::new()) }
     }
 
-    /// The part `index` has this damage too.
+    /// Adds damage to the part with this `index`.
     pub(crate) fn damaged(mut self, index: usize, damage: Damage) -> Self {
         self.parts[index].1.push(damage);
         self
@@ -125,7 +126,7 @@ impl Cursor for Once {
     }
 }
 
-/// Decodes the first four bytes as a number, which is the stamp too.
+/// A decoder of the first four bytes as a number and as a timestamp.
 struct Numbers {
     schema: SchemaRef,
     only: Vec<usize>,
@@ -167,20 +168,20 @@ impl Decoder for Numbers {
     }
 }
 
-/// From which extract, topic, stream, time, payload.
+/// The slice, topic, stream, time and payload of a record.
 type KeptRecord = (usize, u32, u32, i64, Vec<u8>);
 
-/// Keeps what it is given; takes whole parts if `takes_parts`.
+/// A sink that keeps the records. It copies parts verbatim if `takes_parts` is set.
 #[derive(Clone, Default)]
 pub(crate) struct Kept {
     pub(crate) takes_parts: bool,
     pub(crate) records: Arc<Mutex<Vec<KeptRecord>>>,
-    /// The starts of the parts that were taken.
+    /// The starts of the parts that were copied verbatim.
     pub(crate) parts: Arc<Mutex<Vec<u64>>>,
 }
 
 impl Kept {
-    /// The times of the records, each with the index of its extract.
+    /// Returns the times of the records, each with the index of its slice.
     pub(crate) fn times(&self) -> Vec<(usize, i64)> {
         self.records.lock().unwrap().iter().map(|r| (r.0, r.3)).collect()
     }

@@ -1,4 +1,4 @@
-//! Planning what is of a fixed size: values at offsets.
+//! Planning columns of fixed size: values at offsets.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::{
 };
 
 impl Planner<'_> {
-    /// The array of `field` of `layout`, and its labels', where the field begins at
-    /// each of `begins`.
+    /// Returns the array of `field` and that of its labels. The field is at each of the
+    /// offsets `begins`.
     pub(super) fn fixed(
         &mut self,
         layout: &Layout,
@@ -40,7 +40,8 @@ impl Planner<'_> {
         Ok(vec![fixed_list(name, count, made)])
     }
 
-    /// The same of a field without a count, or of one element of it.
+    /// Returns the array of a field that is no array, or of one element of an array, and
+    /// that of its labels.
     pub(super) fn scalar(
         &mut self,
         layout: &Layout,
@@ -59,8 +60,8 @@ impl Planner<'_> {
         Ok(made)
     }
 
-    /// Values of the type `kind`, of a fixed size, that begin at each of `starts`; text
-    /// has so many `chars`.
+    /// Returns the array of values of the fixed-size type `kind` at each of the offsets
+    /// `starts`. Strings have `chars` characters.
     pub(super) fn values(
         &mut self,
         kind: &LayoutKind,
@@ -102,7 +103,7 @@ impl Planner<'_> {
         Ok((data_type, Node::Leaf(self.leaf(leaf)?)))
     }
 
-    /// The column of the names of the values of `leaf`, if they have names.
+    /// Returns the label column of the values of `leaf`, if they have labels.
     fn label(
         &self,
         layout: &Layout,
@@ -116,19 +117,19 @@ impl Planner<'_> {
     }
 }
 
-/// A column, or an element of one, that is never null.
+/// Returns an Arrow field that is never null.
 pub(super) fn arrow_field(name: &str, data_type: DataType) -> FieldRef {
     Arc::new(Field::new(name, data_type, false))
 }
 
-/// `made` side by side.
+/// Returns a struct of the arrays `made`.
 pub(super) fn structure(made: Made) -> (DataType, Node) {
     let (fields, nodes): (Vec<FieldRef>, Vec<Node>) = made.into_iter().unzip();
     let fields = Fields::from(fields);
     (DataType::Struct(fields.clone()), Node::Struct(fields, nodes))
 }
 
-/// Lists of `count` each of an array.
+/// Returns fixed-size lists of `count` elements each.
 pub(super) fn fixed_list(
     name: &str,
     count: u32,

@@ -1,4 +1,4 @@
-//! Planning the flat view: a column for each scalar, text and list.
+//! Planning the flat view: a column for each scalar, string and list.
 
 use crate::{
     decode::columns::{fixed_size::arrow_field, plan::Planner, projection::Chooser},
@@ -7,8 +7,8 @@ use crate::{
 };
 
 impl Planner<'_> {
-    /// Adds a column for each scalar of `layout`, which begins where the script is, and
-    /// calls it `prefix` and what it is called in the layout.
+    /// Adds a column for each scalar of `layout`, which starts at the current position.
+    /// Their names start with `prefix`.
     pub(super) fn flat(
         &mut self,
         layout: &Layout,

@@ -1,4 +1,4 @@
-//! How values are gathered from pieces of payloads.
+//! Decoding values from pieces of payloads.
 
 use arrow_array::ArrayRef;
 
@@ -7,18 +7,18 @@ use crate::decode::columns::program::Piece;
 /// The offsets of a leaf's values in a piece.
 #[derive(Debug)]
 pub(super) enum Places {
-    /// One.
+    /// One value.
     One(usize),
-    /// Several, one behind the other.
+    /// Several adjacent values.
     Row { start: usize, count: usize },
-    /// Several, anywhere.
+    /// Several values at any offsets.
     Many(Vec<u32>),
-    /// The piece is nothing but values.
+    /// The piece consists of values only.
     All,
 }
 
 impl Places {
-    /// The `offsets`, one or more, of values of `size` bytes.
+    /// Creates the offsets of values of `size` bytes. There must be at least one.
     pub(super) fn new(size: usize, offsets: Vec<u32>) -> Self {
         let next_to = |pair: &[u32]| pair[0] as usize + size == pair[1] as usize;
         match offsets[..] {
@@ -31,23 +31,24 @@ impl Places {
     }
 }
 
-/// What values are gathered from.
+/// The pieces from which values are decoded.
 pub(super) enum Pieces<'p> {
-    /// These bytes, being payloads of so many bytes each.
+    /// Payloads of fixed size, with their total bytes and the size of each.
     Rows(&'p [u8], usize),
     /// Pieces of these bytes.
     Found(&'p [u8], &'p [Piece]),
-    /// Pieces of these bytes, each being elements of so many bytes.
+    /// Pieces of these bytes that consist of elements of the given size.
     Elements(&'p [u8], &'p [Piece], usize),
 }
 
-/// Values of one type. Behind a `dyn` so that the type is looked at once for many of them.
+/// A column of values of one type. It is used as `dyn`, so that the type is inspected
+/// once for many values.
 pub(super) trait Values: Send {
     fn gather(&mut self, pieces: Pieces<'_>, places: &Places);
     fn take(&mut self) -> ArrayRef;
 }
 
-/// The same, whatever the pieces are.
+/// A column of values of one type, for any iterator over pieces.
 pub(super) trait Gather: Send {
     fn gather<'b>(
         &mut self,
@@ -86,8 +87,8 @@ fn cut(bytes: &[u8], (start, end): Piece) -> &[u8] {
     bytes.get(start as usize..end as usize).unwrap_or_default()
 }
 
-/// Takes all of `values`, and makes room for as many again: batches of one topic are
-/// about equally long, and growing step by step costs more than the gathering.
+/// Takes all of `values` and reserves the same capacity again. Batches of one topic have
+/// similar lengths, and growing the vector step by step costs more than decoding.
 pub(super) fn take<T>(values: &mut Vec<T>) -> Vec<T> {
     let again = Vec::with_capacity(values.len() + values.len() / 8);
     std::mem::replace(values, again)

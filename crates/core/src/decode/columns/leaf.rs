@@ -1,4 +1,4 @@
-//! What is read from the payloads: one primitive at one or more offsets, or a text.
+//! Leaves: columns of primitives or strings read from payloads.
 
 use std::fmt::Debug;
 
@@ -10,27 +10,28 @@ use crate::decode::columns::{
     strings::{Binaries, Chars, Ends, Strings},
 };
 
-/// The values of one primitive of a type, of all records gathered so far.
+/// A column of primitives of one type, with the values decoded so far.
 pub(super) struct Leaf {
     source: Source,
-    /// Where in each piece they are: one or more places.
+    /// The offsets of the values in each piece: at least one.
     places: Places,
     values: Box<dyn Values>,
 }
 
-/// In what a leaf's values are looked for.
+/// The bytes in which the values of a leaf are found.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source {
-    /// In whole payloads.
+    /// Whole payloads.
     Payloads,
-    /// In the pieces of this table.
+    /// The pieces in this table.
     Pieces(Table),
-    /// In the pieces of this table, each being elements of so many bytes.
+    /// The pieces in this table, which consist of elements of `stride` bytes.
     Elements { table: Table, stride: usize },
 }
 
 impl Leaf {
-    /// A leaf of `values`, `size` bytes each, at `offsets`, one or more of them.
+    /// Creates a leaf of `values` of `size` bytes at `offsets`, of which there is at
+    /// least one.
     pub(super) fn new(
         source: Source,
         size: u32,
@@ -46,31 +47,31 @@ impl Leaf {
         }
     }
 
-    /// A leaf of texts of `len` characters at `offsets`.
+    /// Creates a leaf of fixed-size strings of `len` characters at `offsets`.
     pub(super) fn chars(source: Source, len: usize, offsets: Vec<u32>) -> Self {
         let values = Box::new(Chars::new(len));
         Self { source, places: Places::Many(offsets), values }
     }
 
-    /// A leaf of the pieces of `table`, which are texts.
+    /// Creates a leaf of the pieces in `table` as strings.
     pub(super) fn texts(table: Table) -> Self {
         Self::of_pieces(table, Box::new(Strings::default()))
     }
 
-    /// A leaf of the pieces of `table` as they are.
+    /// Creates a leaf of the pieces in `table` as binary data.
     pub(super) fn bytes(table: Table) -> Self {
         Self::of_pieces(table, Box::new(Binaries::default()))
     }
 
-    /// A leaf of the ends of lists: the pieces of `table` are their elements, of so
-    /// many bytes each.
+    /// Creates a leaf of the ends of lists. The pieces in `table` consist of elements of
+    /// `stride` bytes.
     pub(super) fn ends_of_elements(table: Table, stride: usize) -> Self {
         let len = move |piece: &[u8]| piece.len() / stride;
         Self::of_pieces(table, Box::new(Ends::new(len)))
     }
 
-    /// A leaf of the ends of lists: the pieces of `table` say how many elements each
-    /// has.
+    /// Creates a leaf of the ends of lists. The pieces in `table` are the numbers of
+    /// elements.
     pub(super) fn ends_of_counts(table: Table) -> Self {
         let len = |piece: &[u8]| -> usize {
             let bytes = piece.first_chunk().copied().unwrap_or_default();
@@ -83,15 +84,15 @@ impl Leaf {
         Self { source: Source::Pieces(table), places: Places::All, values }
     }
 
-    /// Adds the values of `rows`: payloads of `stride` bytes, one behind the other.
+    /// Decodes the values of `rows`: payloads of `stride` bytes each.
     pub(super) fn gather(&mut self, rows: &[u8], stride: usize) {
         self.values.gather(Pieces::Rows(rows, stride), &self.places);
     }
 
-    /// Adds the values in the pieces of `bytes` that were found.
+    /// Decodes the values from the pieces of `bytes` in `tables`.
     pub(super) fn gather_from(&mut self, bytes: &[u8], tables: &Tables) {
         let pieces = match self.source {
-            Source::Payloads => return, // it has no part in this
+            Source::Payloads => return, // such a leaf has no pieces
             Source::Pieces(table) => Pieces::Found(bytes, tables.get(table)),
             Source::Elements { table, stride } => {
                 Pieces::Elements(bytes, tables.get(table), stride)
@@ -100,7 +101,7 @@ impl Leaf {
         self.values.gather(pieces, &self.places);
     }
 
-    /// Takes the values gathered so far.
+    /// Takes the decoded values.
     pub(super) fn take(&mut self) -> ArrayRef {
         self.values.take()
     }

@@ -1,4 +1,4 @@
-//! The tree of arrays that a batch is built of.
+//! The tree of arrays from which a batch is built.
 
 use std::sync::Arc;
 
@@ -14,23 +14,23 @@ use crate::{
     error::Result,
 };
 
-/// An array to be built.
+/// An array to build.
 #[derive(Debug)]
 pub(super) enum Node {
     /// The leaf with this index.
     Leaf(usize),
-    /// The names of the values of the leaf with this index.
+    /// The labels of the values of the leaf with this index.
     Label(usize, Names),
-    /// Lists of so many of something.
+    /// Fixed-size lists of this length.
     FixedList(FieldRef, i32, Box<Node>),
-    /// Lists of something that end where the leaf with this index says.
+    /// Lists whose ends are the leaf with this index.
     List(FieldRef, usize, Box<Node>),
-    /// Some things side by side.
+    /// A struct of arrays.
     Struct(Fields, Vec<Node>),
 }
 
 impl Node {
-    /// Builds the array out of `leaves`.
+    /// Builds the array from `leaves`.
     pub(super) fn build(&self, leaves: &[ArrayRef]) -> Result<ArrayRef> {
         Ok(match self {
             Self::Leaf(leaf) => leaves[*leaf].clone(),

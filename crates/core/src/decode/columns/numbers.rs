@@ -1,4 +1,4 @@
-//! Numbers and truths, as they are gathered from pieces of payloads.
+//! Columns of numbers and Booleans decoded from pieces of payloads.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
     model::layout::Primitive,
 };
 
-/// The values of `primitive`.
+/// Returns an empty column for `primitive`.
 pub(super) fn values(primitive: Primitive) -> Box<dyn Values> {
     match primitive {
         Primitive::I8 => Box::new(Numbers::<Int8Type>::default()),
@@ -33,7 +33,7 @@ pub(super) fn values(primitive: Primitive) -> Box<dyn Values> {
     }
 }
 
-/// Moments, of which the seconds may have a sign.
+/// Returns an empty column of timestamps with signed or unsigned seconds.
 pub(super) fn stamps(is_signed: bool) -> Box<dyn Values> {
     match is_signed {
         true => Box::new(Numbers::<TimestampNanosecondType, SignedStamp>::default()),
@@ -41,22 +41,23 @@ pub(super) fn stamps(is_signed: bool) -> Box<dyn Values> {
     }
 }
 
-/// Times between moments.
+/// Returns an empty column of durations.
 pub(super) fn spans() -> Box<dyn Values> {
     Box::new(Numbers::<DurationNanosecondType, Span>::default())
 }
 
-/// How a value is read from its bytes.
+/// The way a value is read from little-endian bytes.
 trait Little: Send {
-    /// The value itself.
+    /// The type of the value.
     type Value: Copy + Default;
 
     const SIZE: usize = size_of::<Self::Value>();
 
-    /// The value at `at`; zero where there is none, which gathering rules out.
+    /// Returns the value at offset `at`. The offset is always valid; otherwise the result
+    /// would be 0.
     fn at(piece: &[u8], at: usize) -> Self::Value;
 
-    /// Adds all the values of `row`.
+    /// Appends all values of `row`.
     fn extend(values: &mut Vec<Self::Value>, row: &[u8]);
 }
 
@@ -96,16 +97,16 @@ little! {
     Span, i64, span;
 }
 
-/// Reads a moment as nanoseconds.
+/// Reads a timestamp as nanoseconds.
 struct Stamp;
 
-/// Reads a moment of which the seconds have a sign.
+/// Reads a timestamp with signed seconds.
 struct SignedStamp;
 
-/// Reads a time between moments as nanoseconds.
+/// Reads a duration as nanoseconds.
 struct Span;
 
-/// Nanoseconds may be over a second, and the sum is far from the ends of an `i64`.
+/// The nanoseconds may exceed one second. The sum does not overflow an `i64`.
 #[inline(always)]
 fn stamp(bytes: [u8; 8]) -> i64 {
     let both = u64::from_le_bytes(bytes);
@@ -124,7 +125,7 @@ fn span(bytes: [u8; 8]) -> i64 {
     i64::from(both as i32) * 1_000_000_000 + i64::from((both >> 32) as i32)
 }
 
-/// Numbers of one type, read in one way.
+/// A column of numbers of one type that are read in one way.
 struct Numbers<T: ArrowPrimitiveType, L = <T as ArrowPrimitiveType>::Native> {
     values: Vec<T::Native>,
     read: std::marker::PhantomData<L>,
@@ -171,7 +172,7 @@ impl<T: ArrowPrimitiveType, L: Little<Value = T::Native>> Gather for Numbers<T, 
     }
 }
 
-/// Truths: a byte each while they are gathered, a bit each in the array.
+/// A column of Booleans: one byte each while decoding, one bit each in the array.
 struct Truths {
     bytes: Vec<u8>,
 }

@@ -1,4 +1,4 @@
-//! From a layout to the columns of a table, and to the leaves that they are made of.
+//! Compiling a layout into the columns of a table and the leaves that they consist of.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -23,32 +23,32 @@ use crate::{
     },
 };
 
-/// The most columns that one table is given.
+/// The maximum number of columns in one table.
 const MAX_COLUMNS: u64 = 1 << 16;
 
-/// Where the columns of the flat view are more than that, fixed arrays of more elements
-/// than these are one column, as in the nested view; where they are still too many, all
-/// is as in the nested view.
+/// The maximum number of elements of fixed-size arrays that the flat view splits into
+/// columns, if splitting all arrays exceeds the maximum number of columns. If that is not
+/// enough either, the nested view is used.
 const LONG: u32 = 256;
 
-/// The most bytes that the names of the columns of one table have together: a name in a
-/// nested type is repeated in each column of it.
+/// The maximum total size of the column names of one table in bytes: names in a nested
+/// type are repeated in each of its columns.
 const MAX_NAMES: usize = 4 << 20;
 
-/// How many fields are looked at. Types that contain others twice, and so on, can have
-/// more of them than memory.
+/// The maximum number of fields to inspect. Types that contain other types twice, and so
+/// on, can have more fields than fit in memory.
 const MAX_FIELDS: u64 = 1 << 18;
 
-/// The key of the field metadata in which a time column says in which unit its format
-/// counts: `us`, `ns`. A text output of it in that unit is exact.
+/// The key of the field metadata with the time unit of the format in a time column: `us`
+/// or `ns`. Text output in this unit is exact.
 pub const TIME_UNIT_KEY: &str = "logtool.time_unit";
 
-/// The key of the field metadata in which a column has the name of its field, where another
-/// column of the table already has that name.
+/// The key of the field metadata with the field name of a column, if another column of
+/// the table already has that name.
 pub const FIELD_NAME_KEY: &str = "logtool.field";
 
-/// Returns the column of a field called `name`, with that name in its metadata if the column
-/// is called otherwise.
+/// Returns `column` with the field `name` in its metadata, if the column has a different
+/// name.
 pub(crate) fn with_field_name(column: Field, name: &str) -> Field {
     if column.name() == name {
         return column;
@@ -58,14 +58,15 @@ pub(crate) fn with_field_name(column: Field, name: &str) -> Field {
     column.with_metadata(metadata)
 }
 
-/// A time column called `name`, of times that the format has in `unit`.
+/// Creates a time column called `name`. `unit` is the time unit of the format: `us` or
+/// `ns`.
 pub fn time_field(name: &str, unit: &str) -> Field {
     let metadata = HashMap::from([(TIME_UNIT_KEY.to_owned(), unit.to_owned())]);
     Field::new(name, DataType::Timestamp(TimeUnit::Nanosecond, None), true)
         .with_metadata(metadata)
 }
 
-/// What a batch is made of, after its first column, the time.
+/// The parts of a batch after the time column.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) schema: SchemaRef,
@@ -73,9 +74,9 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Plans the `columns` of `layout`, and adds the leaves that they need to `leaves`.
-    /// They are gathered from what the program finds, or from the payloads themselves
-    /// if the layout is of a fixed size.
+    /// Plans the selected `columns` of `layout`, and appends the required leaves to
+    /// `leaves`. They are decoded from the pieces that the program finds, or from the
+    /// payloads themselves if the layout has a fixed size.
     pub(super) fn compile(
         layout: &Layout,
         columns: &Columns,
@@ -119,24 +120,25 @@ impl Plan {
     }
 }
 
-/// Goes through a layout, field by field.
+/// Walks through a layout field by field.
 pub(super) struct Planner<'p> {
     root: &'p Layout,
     pub(super) labels: Option<&'p Labels>,
     leaves: &'p mut Vec<Leaf>,
     pub(super) script: Script,
-    /// The list whose elements, of so many bytes each, are being planned.
+    /// The table of the list elements that are currently planned, and the size of an
+    /// element.
     pub(super) elements: Option<(Table, u32)>,
     names: HashSet<String>,
     names_len: usize,
     fields: Vec<FieldRef>,
     nodes: Vec<Node>,
     looked_at: u64,
-    /// In the flat view, a longer fixed array is one column.
+    /// In the flat view, longer fixed-size arrays are one column.
     pub(super) longest: u32,
 }
 
-/// An array and what it is called; the array of its labels may follow it.
+/// The array of a field with its Arrow field, and optionally the array of its labels.
 pub(super) type Made = Vec<(FieldRef, Node)>;
 
 impl Planner<'_> {
@@ -155,7 +157,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// A name like `name` that no column before has.
+    /// Returns `name`, or a similar name that no earlier column has.
     pub(super) fn name(&mut self, name: &str) -> Result<String> {
         let mut name = name.to_owned();
         while !self.names.insert(name.clone()) {
@@ -166,7 +168,7 @@ impl Planner<'_> {
         Ok(name)
     }
 
-    /// Counts the bytes of the name of a column, or of a part of one.
+    /// Counts the bytes of a column name or of a part of one.
     pub(super) fn count_name(&mut self, name: &str) -> Result<()> {
         self.names_len += name.len();
         if self.names_len > MAX_NAMES { Err(self.too_many()) } else { Ok(()) }
@@ -180,7 +182,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Where the values are that are being planned.
+    /// Returns the bytes in which the currently planned values are found.
     pub(super) fn source(&mut self) -> Source {
         match self.elements {
             Some((table, stride)) => {
@@ -191,7 +193,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Adds a leaf, and says its index.
+    /// Adds a leaf and returns its index.
     pub(super) fn leaf(&mut self, leaf: Leaf) -> Result<usize> {
         if self.leaves.len() as u64 > MAX_COLUMNS {
             return Err(self.too_many());
@@ -200,7 +202,7 @@ impl Planner<'_> {
         Ok(self.leaves.len() - 1)
     }
 
-    /// Counts a field that is looked at.
+    /// Counts an inspected field.
     pub(super) fn look(&mut self) -> Result<()> {
         self.looked_at += 1;
         if self.looked_at > MAX_FIELDS { Err(self.too_many()) } else { Ok(()) }

@@ -1,61 +1,64 @@
-//! What is done to a payload whose fields move: where each piece of it lies.
+//! Programs that find the pieces of payloads whose fields are at variable offsets.
 //!
-//! A layout with texts and lists becomes a few [`Step`]s. Walking a payload follows
-//! them once, checks every length against what is left, and puts each piece that some
-//! leaf reads into that leaf's table. Nothing else is looked at, and no length is
-//! believed: the work and the memory of a walk are proportional to the payload.
+//! A layout with strings and lists is compiled into a few [`Step`]s. Running them on a
+//! payload checks every length against the remaining bytes, and records each piece that a
+//! leaf needs in the table of that leaf. Nothing else is inspected and no length is
+//! trusted, so that the time and memory are proportional to the size of the payload.
 
 use crate::model::layout::Tail;
 
 /// The index of a table of pieces.
 pub(super) type Table = usize;
 
-/// How to walk the payloads of a layout.
+/// A program that parses the payloads of a layout.
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) steps: Vec<Step>,
-    /// How many tables there are.
+    /// The number of tables.
     pub(super) tables: usize,
     pub(super) tail: Tail,
 }
 
-/// A part of a walk. What is found goes to the table, if there is one.
+/// A step of a program. It records a piece in the table, if there is one.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// So many bytes.
+    /// A range of fixed size.
     Stretch { len: u32, table: Option<Table> },
-    /// A `u32`, then as many elements of so many bytes each; these are what is found.
+    /// A `u32`, then that many elements of `stride` bytes each. The piece contains the
+    /// elements.
     Elements { stride: u32, is_text: bool, table: Option<Table> },
-    /// Something several times over, each taking at least `least` (1 or more) bytes.
+    /// A repeated sequence of steps that takes at least `least` bytes (1 or more) each
+    /// time.
     Each { count: Count, least: u32, body: Vec<Step> },
 }
 
-/// How often something is repeated.
+/// The number of repetitions.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Count {
-    /// Always so often.
+    /// A constant.
     Fixed(u32),
-    /// As often as a `u32` before it says; its bytes are what is found.
+    /// A preceding `u32`. The piece contains that number.
     Said { table: Option<Table> },
 }
 
-/// Where a piece begins and ends, in the bytes that the payloads are collected in.
+/// The start and the end of a piece in the concatenated payloads.
 pub(super) type Piece = (u32, u32);
 
-/// The pieces found in the payloads since they were last cleared.
+/// The pieces found since the tables were last cleared.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     tables: Vec<Vec<Piece>>,
-    /// How many pieces there were before the last walk.
+    /// The number of pieces in each table before the last payload.
     before: Vec<usize>,
 }
 
-/// How many pieces a table goes on to have room for.
+/// The number of pieces for which a table keeps its memory.
 const ROOM: usize = 1 << 14;
 
 impl Program {
-    /// Finds the pieces of `payload`, which is to lie at `base`; nothing if it is too
-    /// short, and then [`Tables::undo`] forgets what was found.
+    /// Finds the pieces of `payload`, whose copy will start at `base`. Returns `None` if
+    /// the payload is too short. Then the caller removes its pieces with
+    /// [`Tables::undo`].
     pub(super) fn walk(
         &self,
         payload: &[u8],
@@ -74,23 +77,23 @@ impl Program {
     }
 }
 
-/// What was found in a payload.
+/// The result of parsing a payload.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Walked {
-    /// How many bytes its text and its other pieces take in columns, at most: a byte that
-    /// is no UTF-8 becomes two.
+    /// An upper bound of the size of the payload in columns in bytes: a byte that is not
+    /// valid UTF-8 becomes two.
     pub(super) weight: u64,
-    /// Whether there are such bytes.
+    /// The encoding of its strings.
     pub(super) texts: Texts,
-    /// How many bytes the fields are, from the first on.
+    /// The total size of the fields in bytes.
     pub(super) used: usize,
 }
 
-/// How the texts of a payload are written.
+/// The encoding of the strings in a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Texts {
     Utf8,
-    /// Some are not UTF-8, and so taken for this.
+    /// Some are not valid UTF-8, so they are decoded as Latin-1.
     Latin1,
 }
 
@@ -98,7 +101,7 @@ struct Walk<'w> {
     payload: &'w [u8],
     at: usize,
     base: usize,
-    /// How many bytes of text were met.
+    /// The number of bytes in strings.
     text: u64,
     texts: Texts,
     tables: &'w mut [Vec<Piece>],
@@ -138,11 +141,11 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// Goes on by `len` bytes, which `table` gets.
+    /// Skips `len` bytes and records them in `table`.
     fn cut(&mut self, len: usize, table: Option<Table>) -> Option<()> {
         let end = self.at.checked_add(len).filter(|end| *end <= self.payload.len())?;
         if let Some(table) = table {
-            // The sums are at most the one that was checked before the walk.
+            // Cannot overflow, because the end of the payload was checked at the start.
             let piece = ((self.base + self.at) as u32, (self.base + end) as u32);
             self.tables[table].push(piece);
         }
@@ -150,7 +153,7 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// Goes on by a number, whose bytes `table` gets.
+    /// Reads a `u32` and records its bytes in `table`.
     fn count(&mut self, table: Option<Table>) -> Option<u32> {
         let bytes = self.payload.get(self.at..)?.first_chunk()?;
         self.cut(bytes.len(), table)?;
@@ -159,24 +162,24 @@ impl Walk<'_> {
 }
 
 impl Tables {
-    /// Empty tables, as many as `program` has.
+    /// Creates empty tables for `program`.
     pub(super) fn of(program: &Program) -> Self {
         Self { tables: vec![vec![]; program.tables], before: vec![] }
     }
 
-    /// The pieces in `table`.
+    /// Returns the pieces in `table`.
     pub(super) fn get(&self, table: Table) -> &[Piece] {
         &self.tables[table]
     }
 
-    /// Forgets what the last walk found.
+    /// Removes the pieces of the last payload.
     pub(super) fn undo(&mut self) {
         for (table, before) in self.tables.iter_mut().zip(&self.before) {
             table.truncate(*before);
         }
     }
 
-    /// Forgets all pieces.
+    /// Removes all pieces.
     pub(super) fn clear(&mut self) {
         for table in &mut self.tables {
             table.clear();

@@ -1,20 +1,20 @@
-//! How a [`Program`] comes to be: step by step, as a layout is planned.
+//! Building a [`Program`] while a layout is planned.
 
 use crate::{
     decode::columns::program::{Count, Program, Step, Table},
     model::layout::Tail,
 };
 
-/// A program in the making.
+/// A program under construction.
 #[derive(Debug)]
 pub(super) struct Script {
-    /// What is being repeated, each inside the one before; the payload is the first.
+    /// The enclosing repetitions, the outermost first. The first is the payload.
     outer: Vec<Scope>,
     inner: Scope,
     tables: usize,
 }
 
-/// The steps so far of something, and the stretch at their end.
+/// The steps of a repetition so far, and the fixed-size range at their end.
 #[derive(Debug, Default)]
 struct Scope {
     steps: Vec<Step>,
@@ -27,43 +27,43 @@ impl Script {
         Self { outer: vec![], inner: Scope::default(), tables: 0 }
     }
 
-    /// How many bytes into the present stretch the script is.
+    /// Returns the offset of the current position in the current fixed-size range.
     pub(super) fn at(&self) -> u32 {
         self.inner.len
     }
 
-    /// The table of the present stretch, which thereby has one.
+    /// Returns the table of the current fixed-size range, and creates it if necessary.
     pub(super) fn stretch(&mut self) -> Table {
         let tables = &mut self.tables;
         *self.inner.table.get_or_insert_with(|| new_table(tables))
     }
 
-    /// A new table.
+    /// Creates a table.
     pub(super) fn table(&mut self) -> Table {
         new_table(&mut self.tables)
     }
 
-    /// Goes on by `len` bytes. (Layouts are so small that their sum is a `u32`.)
+    /// Skips `len` bytes. (The limits of layouts keep the sum within a `u32`.)
     pub(super) fn pass(&mut self, len: u32) {
         self.inner.len = self.inner.len.saturating_add(len);
     }
 
-    /// Goes on by a number and as many elements of `stride` bytes.
+    /// Adds a number and as many elements of `stride` bytes.
     pub(super) fn elements(&mut self, stride: u32, table: Option<Table>) {
         self.inner.push(Step::Elements { stride, is_text: false, table });
     }
 
-    /// Goes on by a text.
+    /// Adds a string.
     pub(super) fn text(&mut self, table: Option<Table>) {
         self.inner.push(Step::Elements { stride: 1, is_text: true, table });
     }
 
-    /// What comes from here on is repeated, up to [`close`](Self::close).
+    /// Starts a repetition, which ends at [`close`](Self::close).
     pub(super) fn open(&mut self) {
         self.outer.push(std::mem::take(&mut self.inner));
     }
 
-    /// Ends what is repeated `count` times and takes at least `least` bytes each.
+    /// Ends a repetition of `count` times at least `least` bytes.
     pub(super) fn close(&mut self, count: Count, least: u32) {
         let body = std::mem::take(&mut self.inner).finish();
         self.inner = self.outer.pop().unwrap_or_default();

@@ -1,10 +1,10 @@
-//! Which columns are made.
+//! The selection of columns.
 
 use std::collections::BTreeSet;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Says which columns are wanted, asked for each in turn.
+/// Decides for each column in turn whether it is selected.
 #[derive(Debug)]
 pub(crate) struct Chooser {
     only: Option<BTreeSet<usize>>,
@@ -12,20 +12,23 @@ pub(crate) struct Chooser {
 }
 
 impl Chooser {
-    /// Wants `only` those columns; they are counted before the choice, and the time is
-    /// number 0.
+    /// Selects the columns with the indices `only`, where 0 is the time column, or all
+    /// columns.
     pub(crate) fn new(only: Option<&[usize]>) -> Self {
         Self { only: only.map(|only| only.iter().copied().collect()), next: 1 }
     }
 
-    /// Whether the next column is wanted.
+    /// Returns whether the next column is selected.
     pub(crate) fn wants(&mut self) -> bool {
         let index = self.next;
         self.next += 1;
         self.only.as_ref().is_none_or(|only| only.contains(&index))
     }
 
-    /// It is an error if a column is wanted that has not been asked for.
+    /// Checks that all selected columns exist.
+    ///
+    /// # Errors
+    /// `NoSuch` if one does not.
     pub(crate) fn check(&self) -> Result<()> {
         let last = self.only.as_ref().and_then(BTreeSet::last);
         match last.filter(|index| **index >= self.next) {

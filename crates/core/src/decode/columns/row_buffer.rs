@@ -1,28 +1,28 @@
-//! Payloads of one length, one behind the other.
+//! A buffer of payloads of fixed size.
 //!
-//! The payloads of a topic are scattered over a block. Collecting a few kilobytes of
-//! them first makes what is gathered lie near, and lets records of many topics take
-//! turns.
+//! The payloads of a topic are scattered over a block. Copying a few kilobytes of them
+//! next to each other keeps the decoded bytes in the cache, and allows records of many
+//! topics to alternate.
 
 use crate::record::block::Run;
 
-/// How many bytes of payloads are collected: as many as are near at hand.
+/// The number of bytes to collect before decoding, so that they fit in the cache.
 pub(super) const ROWS_BYTES: usize = 16 << 10;
 
-/// For how many bytes there is room at first. A log may have thousands of topics, most of
-/// them with few records.
+/// The initial capacity in bytes. A log can have thousands of topics, most of them with
+/// few records.
 const FIRST_BYTES: usize = 512;
 
-/// How many bytes are copied at once, though some of them be those of the next record:
-/// a copy of known length is a few instructions.
+/// The number of bytes that are copied at once, even if the last of them belong to the
+/// next record: a copy of constant length takes a few instructions.
 const LINE: usize = 64;
 
-/// Payloads that are not yet gathered.
+/// Payloads that are not yet decoded.
 #[derive(Debug)]
 pub(super) struct Rows {
     bytes: Box<[u8]>,
     filled: usize,
-    /// How many bytes of each payload are collected.
+    /// The size of a payload in bytes.
     stride: usize,
 }
 
@@ -31,19 +31,20 @@ impl Rows {
         Self { bytes: Box::default(), filled: 0, stride }
     }
 
-    /// The payloads so far, and how long each is; nothing if they are empty.
+    /// Returns the collected payloads and the size of each, or `None` if there are no
+    /// bytes.
     pub(super) fn get(&self) -> Option<(&[u8], usize)> {
         let rows = self.bytes.get(..self.filled)?;
         (!rows.is_empty()).then_some((rows, self.stride))
     }
 
-    /// Forgets them.
+    /// Removes all payloads.
     pub(super) fn clear(&mut self) {
         self.filled = 0;
     }
 
-    /// Adds the payload that begins at `start` of the block of `run`, and says whether
-    /// it is time to gather.
+    /// Adds the payload at `start` of the run's block. Returns whether the buffer is
+    /// full.
     #[inline]
     pub(super) fn add(&mut self, run: Run<'_>, start: usize) -> bool {
         if self.filled + self.stride + LINE > self.bytes.len() {
@@ -54,8 +55,7 @@ impl Rows {
         self.filled >= ROWS_BYTES
     }
 
-    /// Makes room for twice as many bytes, and at least one payload, up to all that are
-    /// collected.
+    /// Doubles the capacity, up to the maximum, with space for at least one payload.
     #[cold]
     fn grow(&mut self) {
         let room = (2 * self.filled).clamp(FIRST_BYTES, ROWS_BYTES);
@@ -64,7 +64,7 @@ impl Rows {
         self.bytes = bytes.into();
     }
 
-    /// Copies a payload, line by line, behind the others.
+    /// Copies a payload in pieces of constant length.
     #[inline]
     fn copy(&mut self, bytes: &[u8], start: usize) {
         for at in (0..self.stride).step_by(LINE) {
@@ -75,7 +75,7 @@ impl Rows {
                 *to = *from;
                 continue;
             }
-            // So near the end of the block that there is no whole line.
+            // Too close to the end of the block for a whole piece.
             let rest = bytes.get(start + at..start + self.stride).unwrap_or_default();
             let to = self.bytes.get_mut(self.filled + at..);
             if let Some(to) = to.and_then(|to| to.get_mut(..rest.len())) {

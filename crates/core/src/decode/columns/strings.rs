@@ -1,4 +1,4 @@
-//! Texts, bytes and the ends of lists, as they are gathered from pieces of payloads.
+//! Columns of strings, binary data and list ends decoded from pieces of payloads.
 
 use std::sync::Arc;
 
@@ -10,27 +10,27 @@ use crate::{
     io::decode_text::decode_text,
 };
 
-/// Texts of a fixed number of characters, each up to its first NUL.
+/// A column of strings of fixed length, each up to its first NUL.
 ///
-/// Those that are not UTF-8 are read as Latin-1.
+/// Strings that are not valid UTF-8 are decoded as Latin-1.
 pub(super) struct Chars {
     len: usize,
     texts: Strings,
 }
 
-/// Texts; those that are not UTF-8 are read as Latin-1.
+/// A column of strings. Those that are not valid UTF-8 are decoded as Latin-1.
 pub(super) struct Strings {
     text: String,
     ends: Vec<i32>,
 }
 
-/// Bytes of any number.
+/// A column of binary data.
 pub(super) struct Binaries {
     bytes: Vec<u8>,
     ends: Vec<i32>,
 }
 
-/// Where lists end, by a function that says how long the list of a piece is.
+/// The ends of lists. The function `len` returns the length of the list from a piece.
 pub(super) struct Ends<F> {
     len: F,
     ends: Vec<i32>,
@@ -147,13 +147,13 @@ impl<F: Fn(&[u8]) -> usize + Send> Gather for Ends<F> {
         }));
     }
 
-    /// Offsets, not values: one more than there are lists.
+    /// Returns offsets, so one more than there are lists.
     fn take(&mut self) -> ArrayRef {
         Arc::new(Int32Array::new(take_ends(&mut self.ends).into_inner(), None))
     }
 }
 
-/// How far a batch goes is bounded before it is gathered: see the decoder.
+/// The decoder limits the size of a batch before it is decoded.
 fn end(len: usize) -> i32 {
     i32::try_from(len).unwrap_or(i32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Hand-made payloads, and what they have to become.
+//! Decoding of hand-written payloads.
 
 mod moving;
 mod random;
@@ -61,7 +61,7 @@ fn decode(columns: &Columns, rows: &[&[u8]]) -> (RecordBatch, Vec<Damage>) {
 }
 
 #[test]
-fn rows_that_are_forgotten_are_not_taken() {
+fn discarded_rows_are_not_taken() {
     for only in [None, Some(Vec::new())] {
         let columns = Columns { only, ..Columns::default() };
         let mut decoder = LayoutDecoder::new(&layout(), &columns).unwrap();
@@ -98,7 +98,7 @@ fn nested_types_become_lists_of_structs() {
 }
 
 #[test]
-fn the_flat_view_names_each_scalar_as_people_write_it() {
+fn flat_view_names_columns_by_path() {
     let (batch, _) = decode(&Columns::all(View::Flat), &[ROW]);
     let schema = batch.schema();
     let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
@@ -121,7 +121,7 @@ fn the_flat_view_names_each_scalar_as_people_write_it() {
 }
 
 #[test]
-fn columns_are_chosen_by_their_number_in_the_whole_view() {
+fn columns_are_selected_by_index_in_the_view() {
     let columns = Columns { only: Some(vec![5, 1]), ..Columns::all(View::Flat) };
     let (batch, _) = decode(&columns, &[ROW]);
     let schema = batch.schema();
@@ -132,7 +132,7 @@ fn columns_are_chosen_by_their_number_in_the_whole_view() {
 }
 
 #[test]
-fn a_short_payload_is_damage_and_its_neighbours_are_rows() {
+fn short_payload_is_damage_and_adjacent_records_are_rows() {
     let (batch, damage) = decode(&Columns::default(), &[ROW, &ROW[..13], ROW]);
     assert_eq!(batch.num_rows(), 2);
     assert_eq!(damage.len(), 1);
@@ -140,7 +140,7 @@ fn a_short_payload_is_damage_and_its_neighbours_are_rows() {
 }
 
 #[test]
-fn values_with_names_get_a_dictionary_column() {
+fn labelled_values_get_a_dictionary_column() {
     let mut labels = Labels::default();
     for (value, name) in [(0, "NONE"), (1, "CARBONARA"), (2, "NONE")] {
         labels.insert("kitchen", "menu", value, name.into());
@@ -157,7 +157,7 @@ fn values_with_names_get_a_dictionary_column() {
 }
 
 #[test]
-fn a_column_of_names_is_called_as_no_field_is() {
+fn label_column_has_a_unique_name() {
     let plain = |name: &str| field(name, LayoutKind::Primitive(Primitive::U8), None);
     let fields = ["a", "a_label", "a_label__", "b"].map(plain).to_vec();
     let layout = Layout::packed("k".into(), fields).unwrap();
@@ -178,7 +178,7 @@ fn a_column_of_names_is_called_as_no_field_is() {
 }
 
 #[test]
-fn a_type_of_nothing_many_times_over_is_nothing() {
+fn repeated_empty_type_has_no_columns() {
     let nothing = Arc::new(Layout::packed("nothing".into(), vec![]).unwrap());
     let million = vec![field("x", LayoutKind::Nested(nothing), Some(1 << 20))];
     let million = Arc::new(Layout::packed("million".into(), million).unwrap());

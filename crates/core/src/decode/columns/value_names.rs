@@ -1,4 +1,4 @@
-//! The names of the values of a column, as a dictionary.
+//! Label columns: the names of integer values, as a dictionary.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -10,22 +10,22 @@ use arrow_schema::{DataType, Field, FieldRef};
 
 use crate::{decode::columns::into_error, error::Result, model::labels::FieldLabels};
 
-/// The key of the field metadata in which a column of names says all names that it may
-/// have: a JSON list of texts, in the order of the dictionary that each batch has.
+/// The key of the field metadata with all labels of a label column: a JSON list of
+/// strings, in the order of the dictionary of each batch.
 pub const VALUE_NAMES_KEY: &str = "logtool.names";
 
-/// The names of the values of one field.
+/// The labels of the values of one field.
 #[derive(Debug)]
 pub(crate) struct Names {
-    /// Each name once, the same array in every batch: so that a file can have one
-    /// dictionary a column.
+    /// Each label once. All batches share this array, so that a file needs only one
+    /// dictionary per column.
     dictionary: Arc<StringArray>,
-    /// Where the name of a value is in it.
+    /// The index of each value's label in the dictionary.
     keys: HashMap<i64, i32>,
 }
 
 impl Names {
-    /// The names that `labels` has.
+    /// Creates the dictionary of `labels`.
     pub(crate) fn new(labels: &FieldLabels) -> Self {
         let (mut names, mut keys) = (Vec::<&str>::new(), HashMap::new());
         let mut known = HashMap::new();
@@ -39,8 +39,8 @@ impl Names {
         Self { dictionary: Arc::new(StringArray::from(names)), keys }
     }
 
-    /// The column of these names, of those of `field` called `column`. It is called as none
-    /// of the `fields` beside it is.
+    /// Returns the Arrow field of the label column for the column `column` of `field`.
+    /// Its name differs from those of all `fields`.
     pub(crate) fn field<'f>(
         &self,
         column: &str,
@@ -62,7 +62,7 @@ impl Names {
         )
     }
 
-    /// The names of the integers of `values`; null where one has none.
+    /// Returns the labels of the integers `values`, or null for values without a label.
     pub(crate) fn of(&self, values: &ArrayRef) -> Result<ArrayRef> {
         let key = |value: Option<i64>| self.keys.get(&value?).copied();
         let keys: Int32Array = integers(values).map(key).collect();
@@ -72,7 +72,7 @@ impl Names {
     }
 }
 
-/// The values of an array of integers of any size.
+/// Iterates over the values of an array of integers of any size.
 fn integers(values: &ArrayRef) -> Box<dyn Iterator<Item = Option<i64>> + '_> {
     use arrow_array::types::*;
     macro_rules! each {

@@ -1,4 +1,4 @@
-//! Planning what is found by walking: texts, lists, and what holds them.
+//! Planning columns of variable size: strings, lists, and types that contain them.
 
 use arrow_schema::DataType;
 
@@ -15,8 +15,8 @@ use crate::{
 };
 
 impl Planner<'_> {
-    /// The array of `field` of `layout`, and its labels', if it is `wanted`; the field
-    /// begins where the script is, which goes on to its end.
+    /// Returns the array of `field` and that of its labels, if it is `wanted`. The field
+    /// starts at the current position of the program, which moves to its end.
     pub(super) fn here(
         &mut self,
         layout: &Layout,
@@ -47,9 +47,9 @@ impl Planner<'_> {
         Ok(made.map(|made| fixed_list(name, count, made)).into_iter().collect())
     }
 
-    /// Values of the type `kind`, of no fixed size, if they are `wanted`; the first
-    /// begins where the script is, which goes on to its end. (What is of a fixed size has
-    /// been planned elsewhere.)
+    /// Returns the array of values of the variable-size type `kind`, if they are
+    /// `wanted`. The first starts at the current position of the program, which moves to
+    /// its end. Fixed-size types are planned elsewhere.
     pub(super) fn moving(
         &mut self,
         kind: &LayoutKind,
@@ -114,12 +114,13 @@ impl Planner<'_> {
         Ok(Some((data_type, Node::List(item, ends, Box::new(node)))))
     }
 
-    /// Goes on to the end of `field`.
+    /// Moves the position of the program to the end of `field`.
     pub(super) fn skip(&mut self, layout: &Layout, field: &LayoutField) -> Result<()> {
         self.here(layout, field, "", false).map(|_| ())
     }
 
-    /// Whether `field` is a column of its own; the time of a record is one already.
+    /// Returns whether `field` is a column. The time field of a record is not, because
+    /// there already is a time column.
     pub(super) fn is_shown(field: &LayoutField, is_outermost: bool) -> bool {
         field.has_columns() && !(is_outermost && field.role == FieldRole::Time)
     }

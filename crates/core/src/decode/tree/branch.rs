@@ -1,4 +1,4 @@
-//! A field of a tree, and the values that it has so far.
+//! A field of a tree, with its values so far.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use crate::{
     error::Result,
 };
 
-/// The values of a field, one for each row that is closed.
+/// The values of a field, one for each closed row.
 #[derive(Clone, Debug)]
 pub struct Branch {
-    /// Whether each is there.
+    /// Whether each value is not null.
     valid: Vec<bool>,
     kind: Kind,
-    /// Whether a struct, or a list, is told of and not yet closed.
+    /// Whether the next struct or list is started and not yet closed.
     is_open: bool,
 }
 
@@ -35,7 +35,7 @@ enum Kind {
 }
 
 impl Branch {
-    /// No values of `shape`.
+    /// Creates an empty branch of `shape`.
     pub fn new(shape: &Shape) -> Self {
         let kind = match shape {
             Shape::Struct(inner) => {
@@ -47,7 +47,7 @@ impl Branch {
             Shape::List(item) => {
                 Kind::List { ends: Vec::new(), item: Box::new(Self::new(item)) }
             }
-            // Whatever is none of the others is a scalar.
+            // All other shapes are scalars.
             scalar => match Values::new(scalar) {
                 Some(values) => Kind::Scalars(values),
                 None => Kind::Struct(Vec::new()),
@@ -56,17 +56,17 @@ impl Branch {
         Self { valid: Vec::new(), kind, is_open: false }
     }
 
-    /// How many values there are.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.valid.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.valid.is_empty()
     }
 
-    /// Adds a scalar; nothing if it is none, or of another type.
+    /// Appends a scalar. Returns `None` and appends nothing if its type does not match.
     #[inline]
     pub fn push(&mut self, value: Scalar<'_>) -> Option<()> {
         let Kind::Scalars(values) = &mut self.kind else { return None };
@@ -75,8 +75,7 @@ impl Branch {
         Some(())
     }
 
-    /// Makes a scalar the value of the row `row`, the one that is not closed, whether it
-    /// has one or not.
+    /// Sets the scalar of the open row `row`, replacing an earlier value.
     #[inline]
     pub fn set(&mut self, row: usize, value: Scalar<'_>) -> Option<()> {
         if self.len() > row {
@@ -85,7 +84,7 @@ impl Branch {
         self.push(value)
     }
 
-    /// Adds nothing.
+    /// Appends a null.
     pub fn push_null(&mut self) {
         match &mut self.kind {
             Kind::Scalars(values) => values.push_default(),
@@ -98,8 +97,8 @@ impl Branch {
         self.is_open = false;
     }
 
-    /// The field of a struct with the index `index`; what is put there is of the row that
-    /// is closed next.
+    /// Returns the field of a struct with this `index`. A value that is appended there
+    /// belongs to the row that is closed next.
     #[inline]
     pub fn field(&mut self, index: usize) -> Option<&mut Self> {
         self.is_open = true;
@@ -109,7 +108,8 @@ impl Branch {
         }
     }
 
-    /// What a list is of; what is put there is of the list that is closed next.
+    /// Returns the elements of a list. A value that is appended there belongs to the list
+    /// that is closed next.
     pub fn item(&mut self) -> Option<&mut Self> {
         self.is_open = true;
         match &mut self.kind {
@@ -118,18 +118,18 @@ impl Branch {
         }
     }
 
-    /// Opens a struct or a list, which may stay empty.
+    /// Starts a struct or a list, which can stay empty.
     pub fn open(&mut self) {
         self.is_open = true;
     }
 
-    /// Whether something is told of the next struct or list.
+    /// Returns whether the next struct or list is started.
     pub fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// Closes a struct or a list: its next row is there. Fields of which nothing was told
-    /// are null, those that are open are closed.
+    /// Closes a struct or a list, which completes its row. Open fields are closed, and
+    /// missing fields are null.
     pub fn close(&mut self) {
         let row = self.len();
         match &mut self.kind {
@@ -151,7 +151,7 @@ impl Branch {
         self.is_open = false;
     }
 
-    /// Takes back all values but the first `len`, and what is not closed.
+    /// Removes all values after the first `len`, and the open row.
     pub fn truncate(&mut self, len: usize) {
         self.valid.truncate(len);
         self.is_open = false;
@@ -170,7 +170,7 @@ impl Branch {
     /// Takes the values as an array.
     ///
     /// # Errors
-    /// `Malformed` if they are no array, which cannot be.
+    /// `Malformed` if they are inconsistent, which cannot happen.
     pub fn take(&mut self) -> Result<ArrayRef> {
         let valid = std::mem::take(&mut self.valid);
         let len = valid.len();

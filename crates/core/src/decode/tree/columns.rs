@@ -1,4 +1,4 @@
-//! From the array that a tree is to the columns that are wanted of it.
+//! Selecting columns from the array of a tree.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -17,19 +17,19 @@ use crate::{
     model::labels::Labels,
 };
 
-/// The columns that are wanted.
+/// The selected columns.
 #[derive(Debug)]
 pub(super) struct Plan {
     schema: SchemaRef,
     columns: Vec<Column>,
 }
 
-/// Where a column is in the tree.
+/// The position of a column in the tree.
 #[derive(Debug)]
 struct Column {
-    /// The index of the field, and of the field in it, and so on.
+    /// The indices of the fields from the root to the column.
     path: Vec<usize>,
-    /// If it is a column of names, these.
+    /// The value names, if it is a label column.
     names: Option<Names>,
 }
 
@@ -60,7 +60,7 @@ impl Plan {
         &self.schema
     }
 
-    /// The columns of the tree that `array` is.
+    /// Returns the columns of the tree `array`.
     pub(super) fn columns(&self, array: ArrayRef) -> Result<Vec<ArrayRef>> {
         let columns = self.columns.iter().map(|column| {
             let found = at(&array, &column.path);
@@ -102,7 +102,7 @@ impl Planner<'_> {
         }
     }
 
-    /// A name like `name` that no column before has.
+    /// Returns `name`, or a similar name that no earlier column has.
     fn name(&mut self, name: &str) -> String {
         let mut name = name.to_owned();
         while !self.names.insert(name.clone()) {
@@ -112,7 +112,8 @@ impl Planner<'_> {
     }
 }
 
-/// What is at `path` of the structs in `array`; null where a struct around it is.
+/// Returns the array at `path` of nested structs. It is null where a struct around it is
+/// null.
 fn at(array: &ArrayRef, path: &[usize]) -> ArrayRef {
     let (mut found, mut nulls): (ArrayRef, Option<NullBuffer>) = (array.clone(), None);
     for index in path {
@@ -133,7 +134,7 @@ fn at(array: &ArrayRef, path: &[usize]) -> ArrayRef {
     }
 }
 
-/// The type of the arrays of `shape`.
+/// Returns the Arrow type of `shape`.
 fn data_type(shape: &Shape) -> DataType {
     match shape {
         Shape::Bool => DataType::Boolean,

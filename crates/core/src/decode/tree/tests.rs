@@ -8,7 +8,8 @@ use crate::{
     record::block::Block,
 };
 
-/// A payload is: nothing, or a number for `a.x`, then numbers for the list `l`; 255 breaks.
+/// A reader of payloads that are empty, or consist of a number for `a.x` and numbers for
+/// the list `l`. The value 255 is invalid.
 struct Toy;
 
 impl TreeReader for Toy {
@@ -54,7 +55,7 @@ fn decode(columns: &Columns, payloads: &[&[u8]]) -> (RecordBatch, Vec<Damage>) {
 }
 
 #[test]
-fn what_is_not_told_is_null_and_what_is_broken_leaves_nothing() {
+fn missing_values_are_null_and_invalid_records_leave_no_values() {
     let payloads: [&[u8]; 4] = [&[7, 8, 9], &[1, 2, 255], &[], &[3]];
     let (batch, damage) = decode(&Columns::default(), &payloads);
     assert_eq!(batch.num_rows(), 3);
@@ -69,7 +70,7 @@ fn what_is_not_told_is_null_and_what_is_broken_leaves_nothing() {
 }
 
 #[test]
-fn the_flat_view_has_what_is_in_structs_and_only_what_is_wanted() {
+fn flat_view_splits_structs_and_has_only_selected_columns() {
     let columns = Columns { only: Some(vec![1]), ..Columns::all(View::Flat) };
     let (batch, _) = decode(&columns, &[&[7], &[], &[9]]);
     assert_eq!(batch.schema().fields().len(), 2);
@@ -78,7 +79,7 @@ fn the_flat_view_has_what_is_in_structs_and_only_what_is_wanted() {
 }
 
 #[test]
-fn shapes_that_are_too_large_are_refused() {
+fn too_large_shapes_are_refused() {
     let mut deep = Shape::U32;
     for _ in 0..100 {
         deep = Shape::List(Box::new(deep));

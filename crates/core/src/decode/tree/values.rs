@@ -1,4 +1,4 @@
-//! The values of one column, under construction.
+//! The values of one column while it is built.
 
 use std::sync::Arc;
 
@@ -11,24 +11,24 @@ use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 
 use crate::decode::tree::Shape;
 
-/// A value as an encoding has it.
+/// A scalar value of an encoding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar<'v> {
-    /// True or false.
+    /// A Boolean.
     Bool(bool),
-    /// An integer; also nanoseconds.
+    /// A signed integer, or a number of nanoseconds.
     Int(i64),
-    /// An integer without a sign.
+    /// An unsigned integer.
     UInt(u64),
     /// A 32-bit float.
     F32(f32),
     /// A 64-bit float.
     F64(f64),
-    /// Text, or bytes.
+    /// A string or binary data.
     Bytes(&'v [u8]),
 }
 
-/// Values of one type.
+/// The values of one type.
 #[derive(Clone, Debug)]
 pub(super) enum Values {
     Bool(Vec<bool>),
@@ -44,7 +44,7 @@ pub(super) enum Values {
     Bytes(Texts),
 }
 
-/// Texts one behind the other, and where each ends.
+/// Concatenated strings, and the end of each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Texts {
     bytes: Vec<u8>,
@@ -52,7 +52,8 @@ pub(super) struct Texts {
 }
 
 impl Values {
-    /// No values of `shape`, if they are scalars.
+    /// Creates an empty list of values of `shape`, or returns `None` if they are not
+    /// scalars.
     pub(super) fn new(shape: &Shape) -> Option<Self> {
         Some(match shape {
             Shape::Bool => Self::Bool(Vec::new()),
@@ -70,7 +71,7 @@ impl Values {
         })
     }
 
-    /// Adds `value`, if it is of the type.
+    /// Appends `value`, if its type matches.
     #[inline]
     pub(super) fn push(&mut self, value: Scalar<'_>) -> Option<()> {
         match (self, value) {
@@ -93,7 +94,7 @@ impl Values {
         Some(())
     }
 
-    /// Adds what stands for nothing.
+    /// Appends a placeholder for a null.
     pub(super) fn push_default(&mut self) {
         match self {
             Self::Bool(all) => all.push(false),
@@ -120,7 +121,7 @@ impl Values {
         }
     }
 
-    /// Takes the values, of which `nulls` are none.
+    /// Takes the values as an array with these `nulls`.
     pub(super) fn take(&mut self, nulls: Option<NullBuffer>) -> ArrayRef {
         macro_rules! numbers {
             ($array:ty, $all:expr) => {
@@ -154,7 +155,7 @@ impl Values {
 impl Texts {
     fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
-        // How many bytes may wait is bounded by who decodes.
+        // The decoder limits the number of pending bytes.
         self.ends.push(i32::try_from(self.bytes.len()).unwrap_or(i32::MAX));
     }
 
@@ -164,7 +165,7 @@ impl Texts {
     }
 }
 
-/// The offsets of what ends at `ends`.
+/// Returns the offsets of the lists or strings with these `ends`.
 pub(super) fn offsets(ends: Vec<i32>) -> OffsetBuffer<i32> {
     let mut all = Vec::with_capacity(ends.len() + 1);
     all.push(0);

@@ -1,7 +1,7 @@
-//! Buffers that are read into again when nobody uses what was read into them.
+//! A pool of read buffers.
 //!
-//! Memory that goes back to the system comes from there page by page when it is next
-//! asked for, which takes a fifth of the time of going through a file.
+//! Memory that is returned to the system is mapped again page by page when it is next
+//! used. That takes a fifth of the time of reading through a file.
 
 use std::{
     mem,
@@ -11,30 +11,30 @@ use std::{
 
 use bytes::Bytes;
 
-/// Shorter buffers, and longer ones, are none to be kept.
+/// Smaller and larger buffers are not pooled.
 const LEAST: usize = 64 << 10;
 const MOST: usize = 1 << 20;
-/// So many are kept.
+/// The maximum number of pooled buffers.
 const KEPT: usize = 16;
 
-/// Buffers that nobody uses, the last one that was used at the end; and the threads that read
-/// into them, in whose caches they are.
+/// Unused buffers, the most recently used last, each with the thread that last read into
+/// it: the buffer may still be in the caches of that thread's processor.
 #[derive(Debug, Default)]
 pub(super) struct Spare(Mutex<Vec<(ThreadId, Vec<u8>)>>);
 
-/// A buffer that comes back when it is dropped, if it is to be kept.
+/// A buffer that returns to its pool when it is dropped, if its size is suitable.
 pub(super) struct Lent {
     buffer: Vec<u8>,
-    /// Who reads into it, and what it comes back to.
+    /// The reading thread, and the pool of the buffer.
     home: Option<(ThreadId, Arc<Spare>)>,
 }
 
 impl Spare {
-    /// An empty buffer for `len` bytes.
+    /// Returns an empty buffer with a capacity for `len` bytes.
     pub(super) fn lend(self: &Arc<Self>, len: usize) -> Lent {
         let longest = len + len / 4;
         if longest < LEAST {
-            // There is none: threads need not wait for each other to see that.
+            // Too small to be pooled: no lock is needed.
             return Lent { buffer: Vec::new(), home: None };
         }
         let me = thread::current().id();
@@ -63,12 +63,12 @@ impl Spare {
 }
 
 impl Lent {
-    /// The buffer, to be read into.
+    /// Returns the buffer to read into.
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 
-    /// What was read into it.
+    /// Converts the content into bytes.
     pub(super) fn into_bytes(mut self) -> Bytes {
         match self.is_kept() {
             true => Bytes::from_owner(self),
@@ -101,7 +101,7 @@ impl Drop for Lent {
 mod tests {
     use super::*;
 
-    /// What is lent for `len` bytes, filled, and where that lies.
+    /// Returns a filled buffer of `len` bytes and its address.
     fn lent(spare: &Arc<Spare>, len: usize) -> (Bytes, *const u8) {
         let mut lent = spare.lend(len);
         assert!(lent.buffer().is_empty());
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_is_used_again_once_no_slice_of_it_is_left() {
+    fn buffer_is_reused_after_its_last_slice_is_dropped() {
         let spare = Arc::default();
         let (bytes, place) = lent(&spare, LEAST + 5);
         let slice = bytes.slice(10..20);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_many_nor_long_buffers_are_kept() {
+    fn pool_is_bounded_in_number_and_size_of_buffers() {
         let spare = Arc::default();
         let many: Vec<_> = (0..2 * KEPT).map(|_| lent(&spare, LEAST)).collect();
         drop(many);

@@ -1,4 +1,4 @@
-//! Files.
+//! Sources that are files.
 
 use std::{fs::File, io, ops::Range, sync::Arc};
 
@@ -6,12 +6,12 @@ use bytes::Bytes;
 
 use crate::io::source::{Source, buffer_pool::Spare, prefetch};
 
-/// How long a line of the caches is. Bytes are read to the same place of a line as they have in
-/// the file: to copy them from a page of the system to up to 16 bytes behind that place of a page
-/// took 2 to 4.5 times as long on an AMD EPYC.
+/// The size of a cache line. Bytes are read to the same offset within a cache line as in
+/// the file. Copying them from a page of the system to up to 16 bytes after that offset
+/// within a page took 2 to 4.5 times as long on an AMD EPYC.
 const LINE: usize = 64;
 
-/// A file, read with positioned reads.
+/// A file that is read with positioned reads.
 #[derive(Debug)]
 pub struct FileSource {
     file: Arc<File>,
@@ -20,7 +20,8 @@ pub struct FileSource {
 }
 
 impl FileSource {
-    /// The file as it is now; what is appended later is not seen.
+    /// Creates a source with the current length of the file. Bytes that are appended
+    /// later are ignored.
     pub fn new(file: impl Into<Arc<File>>) -> io::Result<Self> {
         let file = file.into();
         let len = file.metadata()?.len();
@@ -56,7 +57,7 @@ impl Source for FileSource {
     }
 }
 
-/// Adds the `len` bytes from `offset` on to `bytes`.
+/// Appends the `len` bytes at `offset` to `bytes`.
 fn read_exact_at(
     file: &File,
     offset: u64,
@@ -72,12 +73,12 @@ fn read_exact_at(
             _ => {}
         }
     }
-    bytes.truncate(end); // there may have been room for more
+    bytes.truncate(end); // the capacity may have been larger
     Ok(())
 }
 
-/// Adds what is at `offset` to `bytes`, as far as there is room: in memory that nobody has
-/// cleared. Says how much that was.
+/// Appends the bytes at `offset` to `bytes` up to their capacity, without clearing the
+/// memory first. Returns the number of bytes.
 #[cfg(unix)]
 fn read_at(
     file: &File,
@@ -88,7 +89,7 @@ fn read_at(
     Ok(rustix::io::pread(file, rustix::buffer::spare_capacity(bytes), offset)?)
 }
 
-/// Adds up to `len` bytes at `offset` to `bytes`; says how many.
+/// Appends up to `len` bytes at `offset` to `bytes`. Returns the number of bytes.
 #[cfg(windows)]
 fn read_at(
     file: &File,
@@ -104,7 +105,7 @@ fn read_at(
     read
 }
 
-/// Fails: this system cannot read files at offsets. Logs are read from memory there.
+/// Fails, because this system has no positioned reads. Logs can only be read from memory.
 #[cfg(not(any(unix, windows)))]
 fn read_at(_: &File, _: u64, _: usize, _: &mut Vec<u8>) -> io::Result<usize> {
     Err(io::ErrorKind::Unsupported.into())
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_gives_what_it_has_of_any_range() {
+    fn file_returns_the_available_bytes_of_any_range() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let bytes: Vec<u8> =
             (0..700_000_u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_gets_shorter_is_told_of() {
+    fn truncated_file_is_an_error() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(&file, [7; 100]).unwrap();
         let source = FileSource::new(file.reopen().unwrap()).unwrap();

@@ -1,19 +1,18 @@
-//! Having the system read a file before it is asked for.
+//! Asking the system to read a file in advance.
 
 #[cfg(target_os = "linux")]
 use std::io::IoSliceMut;
 use std::{fs::File, ops::Range};
 
-/// It is looked so often whether the bytes are in memory.
+/// The interval in bytes of the tests whether the file is cached.
 #[cfg(target_os = "linux")]
 const LOOK: u64 = 1 << 20;
-/// Of what is asked for at once, Linux may leave what is longer (`force_page_cache_ra` reads no
-/// more than the disk takes at once, or reads ahead by itself, which is 128 KiB unless somebody
-/// chose otherwise).
+/// Linux may ignore the rest of a longer request: `force_page_cache_ra` reads at most the
+/// maximum transfer of the disk or the read-ahead setting, which is 128 KiB by default.
 #[cfg(target_os = "linux")]
 const PIECE: u64 = 128 << 10;
 
-/// Has the system read the bytes in `range` that are not in its memory, and waits for nothing.
+/// Asks the system to read the bytes in `range` that are not cached, without waiting.
 #[cfg(target_os = "linux")]
 pub(super) fn read(file: &File, range: Range<u64>) {
     use rustix::fs::{Advice, fadvise};
@@ -23,14 +22,14 @@ pub(super) fn read(file: &File, range: Range<u64>) {
         }
         let end = range.end.min(start + LOOK);
         for at in (start..end).step_by(PIECE as usize) {
-            // It is advice: what is not read now is read when it is asked for.
+            // This is only advice. Bytes that are not read now are read on demand.
             let len = (end - at).min(PIECE).try_into().ok();
             let _ = fadvise(file, at, len, Advice::WillNeed);
         }
     }
 }
 
-/// Whether the byte at `at` can be had without reading the disk.
+/// Returns whether the byte at `at` can be read without the disk.
 #[cfg(target_os = "linux")]
 fn is_there(file: &File, at: u64) -> bool {
     use rustix::io::{ReadWriteFlags, preadv2};
@@ -39,6 +38,6 @@ fn is_there(file: &File, at: u64) -> bool {
     preadv2(file, into, at, ReadWriteFlags::NOWAIT).is_ok()
 }
 
-/// Elsewhere the system is left to itself.
+/// Does nothing: other systems prefetch by themselves.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn read(_: &File, _: Range<u64>) {}

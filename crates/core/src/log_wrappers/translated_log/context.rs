@@ -1,4 +1,4 @@
-//! What the parts of a translated log are read with.
+//! The context in which the parts of a translated log are read.
 
 use std::{sync::Arc, vec};
 
@@ -16,22 +16,22 @@ use crate::{
     record::block::Block,
 };
 
-/// See the module.
+/// The source log, the translations, and how they are applied.
 #[derive(Clone)]
 pub(super) struct Making {
     pub(super) log: Arc<dyn Log>,
     pub(super) translations: Arc<[Translation]>,
-    /// How much later records are than those beneath, in nanoseconds.
+    /// Nanoseconds to add to the times of the source log.
     pub(super) offset: i64,
-    /// What messages are made of that are made of several records, if the log is not in the
-    /// parts that the one beneath has.
+    /// The row groups for messages that combine several records, if the parts differ from
+    /// those of the source log.
     pub(super) groups: Option<Arc<Groups>>,
-    /// What the streams of the log beneath are, if they are told apart.
+    /// The streams of the translated log, if those of the source log are kept.
     pub(super) streams: Arc<Streams>,
 }
 
-/// Reads parts that are read as one, one after the other: what is made of several records is
-/// told at the end of the part in which it begins.
+/// A cursor over several parts that are read as one. Messages that combine several
+/// records are returned at the end of the part in which they start.
 pub(super) struct InTurn {
     making: Making,
     parts: vec::IntoIter<Part>,
@@ -40,18 +40,18 @@ pub(super) struct InTurn {
 }
 
 impl Making {
-    /// The topics of the new log, and how their records are made.
+    /// Iterates over the translated topics and how they are created.
     pub(super) fn topics(&self) -> impl Iterator<Item = (TopicId, &Translation)> {
         (0..).map(TopicId).zip(&*self.translations)
     }
 
-    /// A reader of what `selection` wants of `part`.
+    /// Returns a cursor over the selected messages of `part`.
     pub(super) fn read(
         &self,
         part: &Part,
         selection: &Selection,
     ) -> Result<TranslatedCursor> {
-        // Groups that begin in the part may be of records that lie around it.
+        // Row groups that start in this part can have records in adjacent parts.
         let held = match self.groups {
             Some(_) => &TopicSet::All,
             None => &part.topics,

@@ -1,4 +1,4 @@
-//! Reading a log, and translating what is read.
+//! The cursor that reads and translates records.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,63 +24,64 @@ use crate::{
     record::block::{Block, Run, TopicSort},
 };
 
-/// So many bytes are read before they are let go of.
+/// The number of bytes to read before they are released.
 const STRETCH: u64 = 16 << 20;
 
-/// What is to be told of a record that no new log has a time for.
+/// The reason that is reported for a record whose time no new log can represent.
 const UNTOLD: &str = "its time is later than 2^63 - 2 ns, or is not known";
 
-/// Reads what the reader beneath reads, translated.
+/// A cursor that translates the records of a source reader.
 pub(super) struct TranslatedCursor {
     reader: Reader,
-    /// By the topics beneath.
+    /// The translators by source topic.
     makers: Vec<Makers>,
     offset: i64,
     read: Block,
     sort: TopicSort,
     messages: MessageBuffer,
     streams: Arc<Streams>,
-    /// The time and the place of the last record.
+    /// The time and the file offset of the last record.
     last: (Timestamp, u64),
     is_at_end: bool,
-    /// What to let go of as it is read, and from where on.
+    /// The source whose bytes are released while they are read, and the end of the
+    /// released bytes.
     source: Option<Arc<dyn Source>>,
     released: u64,
 }
 
-/// What makes records of those of a topic beneath.
+/// The translators of a source topic.
 struct Makers {
     from: TopicId,
-    /// Where records of it are needed, if they make groups.
+    /// The row groups whose records are needed, if there are row groups.
     own: Option<Own>,
     all: Vec<Maker>,
 }
 
-/// Makes the records of a topic.
+/// The translator from a source topic to one translated topic.
 struct Maker {
     topic: TopicId,
     begin: Arc<Begin>,
-    /// Nothing until there is a record: of many topics, a part may have few.
+    /// `None` before the first record: a part can have few records of many topics.
     translate: Option<Box<dyn Translate>>,
 }
 
-/// Begins to translate.
+/// Creates a translator.
 type Begin = dyn Fn() -> Result<Box<dyn Translate>> + Send + Sync;
 
-/// A record that was made.
+/// A translated message.
 struct Made {
-    /// The index of that which it is made of.
+    /// The index of the source record.
     of: usize,
     topic: TopicId,
     stream: u32,
-    /// On the new clock.
+    /// The time on the new clock.
     time: Timestamp,
     place: Range<usize>,
 }
 
 impl TranslatedCursor {
-    /// Translates what `reader` reads to the `wanted` topics, those with groups only to their
-    /// `own`.
+    /// Creates a cursor that translates the records of `reader` to the `wanted` topics.
+    /// Topics with row groups are limited to those in `own`.
     pub(super) fn begin(
         reader: Reader,
         wanted: &[(TopicId, &Translation)],
@@ -117,7 +118,7 @@ impl TranslatedCursor {
         }
     }
 
-    /// The same, letting go of the bytes of `source` from `start` on that are read.
+    /// Releases the bytes of `source` from `start` on while they are read.
     pub(super) fn releasing(self, source: Option<Arc<dyn Source>>, start: u64) -> Self {
         Self { source, released: start, ..self }
     }
@@ -131,7 +132,8 @@ impl TranslatedCursor {
         }
     }
 
-    /// Fills `block` with what is still to be told at the end, if there is something.
+    /// Fills `block` with the remaining messages at the end. Returns whether there are
+    /// any.
     fn finish(&mut self, block: &mut Block) -> Result<bool> {
         if std::mem::replace(&mut self.is_at_end, true) {
             return Ok(false);
@@ -170,8 +172,9 @@ impl TranslatedCursor {
 }
 
 impl Makers {
-    /// The records of `run` that are to be looked at, each run with the index of its first one:
-    /// all of the part itself, and of those around it what makes groups that begin in the part.
+    /// Returns the records of `run` to translate, as runs with the index of their first
+    /// record. These are all records of the part itself. In adjacent parts, they are the
+    /// records of row groups that start in this part.
     fn wanted<'r>(&self, run: Run<'r>, is_own: bool) -> Vec<(usize, Run<'r>)> {
         if is_own {
             return vec![(0, run)];
@@ -186,7 +189,8 @@ impl Makers {
 }
 
 impl Maker {
-    /// What translates, which is begun if it is not; of groups only its `own`.
+    /// Returns the translator, and creates it if necessary. It is restricted to the row
+    /// groups in `own`.
     fn begun(&mut self, own: Option<&Own>) -> Result<&mut dyn Translate> {
         let translate = match self.translate.take() {
             Some(begun) => begun,
@@ -200,8 +204,8 @@ impl Maker {
     }
 }
 
-/// Makes `block` one of the messages `made`, which lie in `bytes` in their order; `at` says
-/// the place of a record.
+/// Fills `block` with the messages `made`, which are in `bytes` in the same order. `at`
+/// returns the file offset of a source record.
 fn lay(
     block: &mut Block,
     bytes: Vec<u8>,
@@ -219,7 +223,8 @@ fn lay(
     Ok(())
 }
 
-/// What one block of records becomes has to have room in one, also where it is copied.
+/// Checks that the messages of one block of records fit in one block, even if it is
+/// copied.
 fn check_len(len: usize) -> Result<()> {
     match u32::try_from(len) {
         Ok(len) if len < u32::MAX => Ok(()),
@@ -237,13 +242,12 @@ impl Cursor for TranslatedCursor {
         }
         let is_own = self.reader.is_own();
         let Self { makers, offset, read, sort, messages, streams, last, .. } = self;
-        // Where each record was before they are sorted, which keeps those of a topic in
-        // their order.
+        // The original index of each record: the sort by topic below is stable.
         let mut order: Vec<usize> = (0..read.len()).collect();
         order.sort_by_key(|index| read.get(*index).map(|record| record.topic));
         let (mut bytes, mut made) = (Vec::new(), Vec::new());
         let mut damage = read.damage().to_vec();
-        // The records that no message can be made of, as it would have no time.
+        // The records without a message, because its time cannot be represented.
         let mut untold = BTreeSet::new();
         let end = read.iter().last().map(|record| (record.time, record.offset));
         *last = end.unwrap_or(*last);
@@ -281,7 +285,7 @@ impl Cursor for TranslatedCursor {
                 }
             }
             if !is_own {
-                damage.truncate(told); // who reads that part tells it
+                damage.truncate(told); // reported when that part is read
             }
         }
         for record in untold.into_iter().filter_map(|index| read.get(index)) {
@@ -302,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_that_have_no_room_in_a_block_are_an_error() {
+    fn messages_that_do_not_fit_in_a_block_are_an_error() {
         assert!(check_len(u32::MAX as usize - 1).is_ok());
         let err = check_len(u32::MAX as usize).map_err(|err| err.kind());
         assert_eq!(err, Err(ErrorKind::Limit));

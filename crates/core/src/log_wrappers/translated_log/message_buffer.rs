@@ -1,4 +1,4 @@
-//! What records become, one behind the other.
+//! The output of a translator: messages and damage.
 
 use std::{mem, ops::Range};
 
@@ -7,10 +7,10 @@ use crate::{
     record::block::Run,
 };
 
-/// So many bytes are not copied, but given away with their memory.
+/// From this size in bytes on, the buffer is swapped instead of copied.
 const LONG: usize = 1 << 20;
 
-/// The messages that a [translator](crate::Translate) makes of a run of records.
+/// The messages that a [translator](crate::Translate) creates from a run of records.
 #[derive(Debug, Default)]
 pub struct MessageBuffer {
     bytes: Vec<u8>,
@@ -18,31 +18,31 @@ pub struct MessageBuffer {
     damage: Vec<Damage>,
 }
 
-/// What a message is made of.
+/// The origin of a message.
 #[derive(Debug)]
 pub(super) struct MadeOf {
     /// The index of the record in the run.
     pub(super) record: usize,
-    /// Its time, if it is not that of the record.
+    /// The time of the message, if it is not that of the record.
     pub(super) time: Option<Timestamp>,
-    /// Where it is.
+    /// The position of the message in the buffer.
     pub(super) place: Range<usize>,
 }
 
 impl MessageBuffer {
-    /// The buffer behind the last message, where the next is to be written.
+    /// Returns the buffer to which the next message is appended.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// Ends a message: what was written behind the last one is what the record with the
-    /// index `record` of the run becomes.
+    /// Ends a message: the bytes after the last message are the message of the record
+    /// with the index `record` in the run.
     pub fn end(&mut self, record: usize) {
         self.push(record, None);
     }
 
-    /// The same, but the message is of another time than the record: one that is made of
-    /// several, of which that is the last that was looked at.
+    /// Ends a message like [`end`](Self::end), but with its own time. This is for
+    /// messages that combine several records, of which `record` is the last.
     pub fn end_at(&mut self, record: usize, time: Timestamp) {
         self.push(record, Some(time));
     }
@@ -52,13 +52,14 @@ impl MessageBuffer {
         self.made.push(MadeOf { record, time, place: start.min(end)..end });
     }
 
-    /// Where the last message ends.
+    /// Returns the end of the last message.
     fn start(&self) -> usize {
         self.made.last().map_or(0, |made| made.place.end)
     }
 
-    /// Makes a message of each record of `run`: `put` adds it to the buffer, and says whether
-    /// it is one. Where not, the record is [told](crate::Record::undecodable) as damage.
+    /// Creates one message per record of `run`. `put` appends the message to the buffer
+    /// and returns whether it succeeded. If not, the record is reported as
+    /// [undecodable](crate::Record::undecodable).
     pub fn each(
         &mut self,
         run: Run<'_>,
@@ -72,14 +73,14 @@ impl MessageBuffer {
         }
     }
 
-    /// Forgets what was written behind the last message, and tells of `damage`.
+    /// Discards the bytes after the last message, and reports `damage`.
     pub fn lose(&mut self, damage: Damage) {
         self.bytes.truncate(self.start());
         damage.add_to(&mut self.damage);
     }
 
-    /// Moves the messages to the end of `bytes`, tells `each` of them what it is made
-    /// of and where it is, and moves what is damaged to `damage`.
+    /// Moves the messages to the end of `bytes`, calls `each` with the origin and the new
+    /// position of each message, and moves the damage to `damage`.
     pub(super) fn drain(
         &mut self,
         bytes: &mut Vec<u8>,

@@ -1,7 +1,7 @@
-//! Groups of rows that messages are made of, where the log is in several parts.
+//! Row groups that are translated into messages, if the log has several parts.
 //!
-//! Each group is made a message by whoever reads the part in which it begins, who for that looks
-//! at what there is of it in the parts around, too. So parts can be read one without the other.
+//! Each group is translated with the part in which it starts. Its other records are read
+//! from adjacent parts too, so that parts can be read independently.
 
 use std::{
     collections::BTreeMap,
@@ -17,15 +17,15 @@ use crate::{
     },
 };
 
-/// Of each topic of the log beneath that has groups, these.
+/// The row groups of each source topic that has some.
 #[derive(Debug, Default)]
 pub(super) struct Groups(BTreeMap<TopicId, Vec<RowGroup>>);
 
-/// The groups of a topic that begin in a part.
+/// The row groups of a topic that start in a part.
 #[derive(Clone, Debug)]
 pub(super) struct Own {
     pub(super) numbers: Range<u32>,
-    /// Where records may lie that they are made of, if there are some.
+    /// The file offsets of the records that they may consist of, if there are any.
     pub(super) records: Option<RangeInclusive<u64>>,
 }
 
@@ -38,7 +38,7 @@ impl Groups {
         self.0.keys().copied().collect()
     }
 
-    /// Those that begin in `bytes`, of each of `topics` that has groups.
+    /// Returns the groups that start in `bytes`, for each of `topics` that has groups.
     pub(super) fn own(
         &self,
         topics: &TopicSet,
@@ -48,7 +48,7 @@ impl Groups {
         grouped.map(|(topic, groups)| (*topic, Own::of(groups, bytes))).collect()
     }
 
-    /// When those of `topic` are that begin in `bytes`.
+    /// Returns the times of the groups of `topic` that start in `bytes`.
     fn time(&self, topic: TopicId, bytes: &Range<u64>) -> TimeRange {
         let groups = self.0.get(&topic).map(Vec::as_slice).unwrap_or_default();
         let from = groups.partition_point(|group| group.start < bytes.start);
@@ -56,9 +56,9 @@ impl Groups {
         own.fold(TimeRange::EMPTY, |all, group| all.cover(&group.time))
     }
 
-    /// The parts of `log`, joined to `part_bytes` where they are shorter, with the times that
-    /// what is made of them has: of their groups, and of records of `others`, the topics of
-    /// which each record becomes something.
+    /// Returns the parts of `log`, joined up to `part_bytes` bytes, with the times of
+    /// their messages: those of the groups, and those of the records of `others`, the
+    /// topics whose records are translated individually.
     pub(super) fn parts(
         &self,
         log: &dyn Log,
@@ -81,7 +81,7 @@ impl Groups {
             let topics = self.0.keys().filter(|topic| part.topics.contains(**topic));
             let times = topics.map(|topic| self.time(*topic, &part.bytes));
             let time = times.fold(time, |all, time| all.cover(&time));
-            // Where nothing begins, damage may still be told.
+            // If no message starts here, the part can still contain damage.
             let time = if time.is_empty() { part.time } else { time };
             Part { time, ..part }
         });
@@ -90,7 +90,7 @@ impl Groups {
 }
 
 impl Own {
-    /// Those of `groups` that begin in `bytes`.
+    /// Returns the groups among `groups` that start in `bytes`.
     fn of(groups: &[RowGroup], bytes: &Range<u64>) -> Self {
         let before = |place: u64| groups.partition_point(|group| group.start < place);
         let (from, to) = (before(bytes.start), before(bytes.end));
@@ -98,13 +98,13 @@ impl Own {
             return Self { numbers: 0..0, records: None };
         };
         let next = groups.get(to);
-        // Behind the last may be another that is not known.
+        // After the last group, there may be an unknown one.
         let end = if next.is_some() { to as u32 } else { u32::MAX };
         let behind = next.map_or(u64::MAX, |next| next.start);
         Self { numbers: from as u32..end, records: Some(first.earliest..=behind) }
     }
 
-    /// Whether a record of these bytes may be one that they are made of.
+    /// Returns whether the groups may need a record with this file offset and length.
     pub(super) fn needs(&self, offset: u64, len: usize) -> bool {
         let end = offset.saturating_add(len as u64);
         let records = self.records.as_ref();

@@ -1,5 +1,5 @@
-//! Messages that are made of the rows of a table: of few records, or of what is no payload
-//! of a known shape.
+//! Translating the rows of a decoder into messages, for topics with few records or
+//! without a known layout.
 
 use std::fmt;
 
@@ -12,18 +12,18 @@ use crate::{
     record::block::Run,
 };
 
-/// Writes the message that a row becomes; says whether it becomes one.
+/// Writes the message of a row, and returns whether the row has one.
 type Write = Box<dyn FnMut(&RecordBatch, usize, &mut Vec<u8>) -> bool + Send>;
 
-/// Makes a message of each row that a decoder gives.
+/// A translator that creates a message from each row of a decoder.
 pub struct RowTranslator {
     decoder: Box<dyn Decoder>,
     write: Write,
 }
 
 impl RowTranslator {
-    /// Messages of the rows of `decoder`: `write` adds to a buffer what a row of a table,
-    /// given by its index, becomes, and says whether it becomes anything.
+    /// Creates a translator of the rows of `decoder`. `write` appends the message of the
+    /// row with the given index to a buffer, and returns whether the row has a message.
     pub fn new(
         decoder: Box<dyn Decoder>,
         write: impl FnMut(&RecordBatch, usize, &mut Vec<u8>) -> bool + Send + 'static,
@@ -34,7 +34,7 @@ impl RowTranslator {
 
 impl Translate for RowTranslator {
     fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()> {
-        // One by one, as a record may have no row, or several.
+        // One by one, because a record can have no row, or several.
         for (record, run) in run.singles().enumerate() {
             let mut damage = Vec::new();
             self.decoder.append(run, &mut damage);

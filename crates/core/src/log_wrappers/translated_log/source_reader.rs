@@ -1,4 +1,4 @@
-//! Reading a part of the log beneath, and what of the parts around it is needed.
+//! Reading a part of the source log, and the required records of adjacent parts.
 
 use std::{ops::Range, sync::Arc, vec};
 
@@ -13,21 +13,21 @@ use crate::{
     record::block::Block,
 };
 
-/// See the module.
+/// A cursor over a part of the source log and the required records of adjacent parts.
 pub(super) struct Reader {
     log: Arc<dyn Log>,
-    /// What is wanted of the part itself, and of those around it.
+    /// The selections for the part itself and for adjacent parts.
     own: Selection,
     aside: Selection,
-    /// The parts, and whether one is the part itself.
+    /// The parts, and whether each is the part itself.
     parts: vec::IntoIter<(Part, bool)>,
     now: Option<Box<dyn Cursor>>,
     is_own: bool,
 }
 
 impl Reader {
-    /// Reads what `wanted` says of `part` of `log`, and of the others the records of the topics
-    /// that `groups` are of, which begin in it.
+    /// Creates a cursor over the `wanted` records of `part`, and over the records of the
+    /// row groups `groups` that start in it.
     pub(super) fn new(
         log: Arc<dyn Log>,
         part: &Part,
@@ -62,14 +62,14 @@ impl Reader {
         Self { log, own: wanted, aside, parts, now: None, is_own: false }
     }
 
-    /// Whether what was read last is of the part itself.
+    /// Returns whether the last block is from the part itself.
     pub(super) fn is_own(&self) -> bool {
         self.is_own
     }
 }
 
 impl Cursor for Reader {
-    /// What is damaged is told of the part itself only.
+    /// Damage is only reported for the part itself.
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         loop {
             if let Some(now) = &mut self.now

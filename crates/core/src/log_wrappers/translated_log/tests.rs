@@ -10,7 +10,7 @@ use crate::{
     testing::sample_log::Sample,
 };
 
-/// Makes each payload twice what it is; one that is empty is damaged.
+/// Doubles each payload. An empty payload is damage.
 struct Twice;
 
 impl Translate for Twice {
@@ -45,7 +45,7 @@ fn read(log: &TranslatedLog, selection: &Selection) -> Seen {
     read_in(log, selection, 0)
 }
 
-/// What is read of parts of about `target` bytes.
+/// Reads the log in parts of about `target` bytes.
 fn read_in(log: &TranslatedLog, selection: &Selection, target: u64) -> Seen {
     let (mut seen, mut damage, mut block) = (Vec::new(), Vec::new(), Block::default());
     for part in log.manifest().plan(selection, target) {
@@ -62,7 +62,7 @@ fn read_in(log: &TranslatedLog, selection: &Selection, target: u64) -> Seen {
 }
 
 #[test]
-fn what_is_made_of_records_is_in_their_order_and_later() {
+fn messages_are_in_the_order_of_their_records_with_shifted_times() {
     let log = twice(
         Sample::new(&[&[(1, 0, 1, b"a"), (0, 0, 2, b"b"), (1, 0, 3, b"c")]]),
         &[1, 0, 1],
@@ -81,7 +81,7 @@ fn what_is_made_of_records_is_in_their_order_and_later() {
 }
 
 #[test]
-fn topics_and_times_are_those_of_the_new_log() {
+fn manifest_has_the_translated_topics_and_times() {
     let log = twice(Sample::new(&[&[(1, 0, 1, b"a"), (0, 0, 2, b"b")]]), &[1, 0]);
     let time = TimeRange { start: Timestamp::from_nanos(102), end: Timestamp::MAX };
     let late = Selection { time, ..Selection::default() };
@@ -92,7 +92,7 @@ fn topics_and_times_are_those_of_the_new_log() {
 }
 
 #[test]
-fn what_cannot_be_translated_is_damage_beside_that_of_the_log() {
+fn untranslatable_records_are_damage() {
     let known = Damage::new(DamageKind::Garbled, 7..9);
     let sample = Sample::new(&[&[(0, 0, 1, b""), (0, 0, 2, b"b")]]);
     let log = twice(sample.damaged(0, known.clone()), &[0]);
@@ -102,7 +102,7 @@ fn what_cannot_be_translated_is_damage_beside_that_of_the_log() {
     assert_eq!((damage[1].kind, damage[1].records), (DamageKind::Undecodable, 1));
 }
 
-/// Makes pairs of payloads one, of the time of the first.
+/// Combines pairs of payloads into one message with the time of the first.
 #[derive(Default)]
 struct Pairs(Option<(Timestamp, Vec<u8>)>);
 
@@ -131,7 +131,7 @@ impl Translate for Pairs {
 }
 
 #[test]
-fn a_message_of_several_records_may_be_of_several_parts_and_the_last_is_not_lost() {
+fn message_of_several_records_may_span_parts() {
     let sample = Sample::new(&[
         &[(0, 0, 1, b"a"), (0, 0, 2, b"b"), (0, 0, 3, b"c")],
         &[(0, 0, 4, b"d"), (0, 0, 5, b"e")],
@@ -146,8 +146,8 @@ fn a_message_of_several_records_may_be_of_several_parts_and_the_last_is_not_lost
     assert_eq!(seen, wanted.map(|(time, bytes)| (0, time, bytes)));
 }
 
-/// Makes the second letters of payloads with the same first one, a digit, a message, which is
-/// that digit's; another first letter is damage.
+/// Combines the second letters of payloads that start with the same digit into the
+/// message of that digit. Another first letter is damage.
 struct Words {
     only: Range<u32>,
     words: BTreeMap<u32, (Timestamp, Vec<u8>)>,
@@ -183,7 +183,7 @@ impl Translate for Words {
 }
 
 #[test]
-fn groups_are_whole_in_whatever_parts_they_are_read_and_damage_is_told_once() {
+fn row_groups_are_complete_in_any_parts_and_damage_is_reported_once() {
     let sample = Sample::new(&[
         &[(0, 0, 1, b"0a"), (0, 0, 2, b"0b"), (0, 0, 3, b"1c"), (0, 0, 4, b"0d")],
         &[(0, 0, 5, b"1e"), (1, 0, 50, b"one"), (0, 0, 6, b"?!"), (0, 0, 7, b"1f")],
@@ -198,7 +198,7 @@ fn groups_are_whole_in_whatever_parts_they_are_read_and_damage_is_told_once() {
         end: Timestamp::from_nanos(end),
     };
     let group = |start: u64, earliest: u64, time| RowGroup { start, earliest, time };
-    // Of `1` there is something before it begins, and of `4` nothing is known.
+    // Group `1` has records before its start, and group `4` is not known.
     let groups = vec![
         group(0, 0, nanos(1, 5)),
         group(1000, 4, nanos(3, 11)),
@@ -251,7 +251,7 @@ fn groups_are_whole_in_whatever_parts_they_are_read_and_damage_is_told_once() {
             5000 => assert_eq!(times, [nanos(101, 152)]),
             _ => assert!(times.len() > 1 && times.len() < 5),
         }
-        // Of some time there are the letters of that time.
+        // A time selects the messages with that time.
         let late = Selection { time: nanos(114, 116), ..Selection::default() };
         let wanted = [(0, 114, b"k".to_vec()), (0, 115, b"l".to_vec())];
         assert_eq!(read(&log, &late).0, wanted, "{part_bytes}");
@@ -259,7 +259,7 @@ fn groups_are_whole_in_whatever_parts_they_are_read_and_damage_is_told_once() {
 }
 
 #[test]
-fn streams_are_those_of_the_topic_beneath_if_they_are_wanted() {
+fn streams_of_the_source_topic_are_kept_on_request() {
     let mut sample =
         Sample::new(&[&[(1, 2, 1, b"a"), (0, 1, 2, b"b"), (1, 0, 3, b"c")]]);
     let stream = |topic: u32, word: &str| crate::model::topic::Stream {
@@ -271,7 +271,8 @@ fn streams_are_those_of_the_topic_beneath_if_they_are_wanted() {
         .into(),
     };
     sample.manifest.streams = vec![stream(1, "x"), stream(0, "y"), stream(1, "z")];
-    // The second topic latches its streams 0 and 1, of which only the first is its own.
+    // The second topic has the latched streams 0 and 1, of which only the first one is
+    // its own.
     let log = twice(sample, &[1, 0]).with_streams();
     let words: Vec<_> = log
         .manifest()
@@ -290,8 +291,8 @@ fn streams_are_those_of_the_topic_beneath_if_they_are_wanted() {
 }
 
 #[test]
-fn a_record_without_a_time_on_the_new_clock_is_told_once_and_left_out() {
-    // Two messages are made of each record; the new clock is 100 ns ahead.
+fn record_without_a_representable_time_is_reported_once() {
+    // Each record has two messages, and the new clock is 100 ns ahead.
     let (fits, late) = (i64::MAX - 101, i64::MAX - 100);
     let records = [(0, 0, fits, b"a"), (0, 0, late, b"b"), (0, 0, i64::MAX, b"c")];
     let log = twice(

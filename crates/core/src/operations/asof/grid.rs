@@ -1,33 +1,37 @@
-//! The moments of the table.
+//! The time grid of the table.
 
 use crate::{
     error::{Error, ErrorKind, Result},
     model::time::{TimeRange, Timestamp},
 };
 
-/// The most rows that a table may have.
+/// The maximum number of rows of a table.
 const MAX_ROWS: u64 = 1 << 31;
 
-/// Moments at equal distances, numbered from 0.
+/// Regular points in time, numbered from 0.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
-    /// Moment 0, in nanoseconds; means nothing where there are no moments.
+    /// The time of point 0 in nanoseconds. Unspecified if there are no points.
     first: i64,
-    /// Not 0.
+    /// Nanoseconds between points. Not 0.
     period: u64,
-    /// How many moments there are.
+    /// The number of points.
     pub(super) rows: u32,
 }
 
 impl Grid {
-    /// The multiples of `period_nanos` that are in both of `known` and `wanted`.
+    /// Creates the grid of the multiples of `period_nanos` that are in both `known` and
+    /// `wanted`.
+    ///
+    /// # Errors
+    /// `Unsupported` if the period is 0, and `Limit` if there are too many points.
     pub(super) fn new(
         known: TimeRange,
         wanted: TimeRange,
         period_nanos: u64,
     ) -> Result<Self> {
         if period_nanos == 0 {
-            let what = "a table whose rows are 0 ns apart";
+            let what = "a table with 0 ns between rows";
             return Err(Error::new(ErrorKind::Unsupported, what));
         }
         let period = i128::from(period_nanos);
@@ -40,7 +44,7 @@ impl Grid {
         };
         match u32::try_from(rows) {
             Ok(rows) if u64::from(rows) <= MAX_ROWS => {
-                let first = i64::try_from(first).unwrap_or_default(); // where rows is 0
+                let first = i64::try_from(first).unwrap_or_default(); // only fails if rows is 0
                 Ok(Self { first, period: period_nanos, rows })
             }
             _ => {
@@ -53,13 +57,14 @@ impl Grid {
         }
     }
 
-    /// When moment `row` is.
+    /// Returns the time of point `row` in nanoseconds.
     pub(super) fn time(&self, row: u32) -> i64 {
         let after = u64::from(row).saturating_mul(self.period);
         self.first.saturating_add_unsigned(after)
     }
 
-    /// The first moment at `time` or after; the number of moments if there is none.
+    /// Returns the first point at `time` or later, or the number of points if there is
+    /// none.
     pub(super) fn row_from(&self, time: Timestamp) -> u32 {
         let nanos = time.as_nanos();
         if nanos <= self.first {
@@ -80,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_multiples_of_the_period_also_before_zero() {
+    fn points_are_multiples_of_the_period_also_before_zero() {
         let grid = Grid::new(range(-25, 31), TimeRange::ALL, 10).unwrap();
         let times: Vec<i64> = (0..grid.rows).map(|row| grid.time(row)).collect();
         assert_eq!(times, [-20, -10, 0, 10, 20, 30]);
@@ -90,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_range_is_outside() {
+    fn end_of_the_range_is_exclusive() {
         assert_eq!(Grid::new(range(0, 20), TimeRange::ALL, 10).unwrap().rows, 2);
         assert_eq!(Grid::new(range(0, 21), range(1, 20), 10).unwrap().rows, 1);
         assert_eq!(Grid::new(range(1, 9), TimeRange::ALL, 10).unwrap().rows, 0);
@@ -113,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_period_of_nothing_is_refused() {
+    fn period_of_zero_is_refused() {
         assert!(Grid::new(range(0, 1), TimeRange::ALL, 0).is_err());
     }
 }

@@ -1,17 +1,18 @@
-//! How much is in memory at once.
+//! Limits of memory.
 
-/// How much of everything there is in memory at once.
+/// Limits of the memory in use at once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// About how many bytes of the log to read in one piece.
+    /// The approximate number of bytes of the log to read as one part.
     pub(super) part_bytes: u64,
-    /// How many of those pieces to read side by side.
+    /// The number of parts to read in parallel.
     pub(super) width: usize,
-    /// After how many bytes of a piece what is decoded is thinned out.
+    /// The number of decoded bytes of a part after which its rows are reduced to those
+    /// that the table needs.
     pub(super) thin_bytes: usize,
-    /// How many bytes may wait for their rows of the table.
+    /// The maximum number of bytes of pending rows.
     pub(super) pending_bytes: usize,
-    /// The most rows, and about the most bytes, to write at once.
+    /// The maximum number of rows in a batch, and its approximate maximum size in bytes.
     pub(super) batch_rows: u32,
     pub(super) batch_bytes: usize,
 }

@@ -1,4 +1,4 @@
-//! Making rows of the table.
+//! Building the rows of the table.
 
 use std::sync::Arc;
 
@@ -16,23 +16,23 @@ use crate::{
     sink::TableWriter,
 };
 
-/// Makes rows of the table, and writes them.
+/// Builds the rows of the table and writes them.
 pub(super) struct Output<'o> {
     writer: &'o mut dyn TableWriter,
     grid: Grid,
     max_age_nanos: Option<u64>,
     base: TimeBase,
-    /// The columns with their times on the log's clock, and on the table's.
+    /// The schemas with times on the log's clock and on the table's clock.
     schemas: [SchemaRef; 2],
-    /// A null for each column but the time.
+    /// One null for each column except the time.
     nulls: Vec<ArrayRef>,
-    /// How many columns each topic has.
+    /// The number of columns of each topic.
     widths: Vec<usize>,
     limits: Limits,
 }
 
 impl<'o> Output<'o> {
-    /// Writes the table that `job` wants of `log` to `writer`.
+    /// Creates the output of the table of `job` to `writer`.
     pub(super) fn new(
         writer: &'o mut dyn TableWriter,
         log: &dyn Log,
@@ -48,7 +48,7 @@ impl<'o> Output<'o> {
         Ok(Self { writer, grid, max_age_nanos, base, schemas, nulls, widths, limits })
     }
 
-    /// Writes the rows of the table before `ready`, all that they need being pending.
+    /// Writes the rows of the table before `ready`. All required rows must be pending.
     pub(super) fn write(&mut self, pending: &mut Pending, ready: u32) -> Result<()> {
         if pending.done >= ready {
             return Ok(());
@@ -68,7 +68,8 @@ impl<'o> Output<'o> {
         pending.advance(ready)
     }
 
-    /// Rows `row..end` of the table; `from` says where in each lane to begin looking.
+    /// Returns the rows `row..end` of the table. `from` has the index in each topic at
+    /// which to start the search.
     fn batch(
         &self,
         lanes: &[Lane],

@@ -1,31 +1,32 @@
-//! All that the table still needs of what was read.
+//! The decoded rows that the table still needs.
 
 use crate::{error::Result, operations::asof::topic_rows::Lane};
 
-/// The rows of each topic from which rows `done..limit` of the table will be made.
+/// The rows of each topic from which the rows `done..limit` of the table will be built.
 #[derive(Debug)]
 pub(super) struct Pending {
-    /// How many rows of the table are made.
+    /// The number of finished rows of the table.
     pub(super) done: u32,
-    /// Rows of the table from here on are not thought of yet.
+    /// The end of the rows of the table that are currently considered.
     pub(super) limit: u32,
-    /// One for each topic.
+    /// The rows of each topic.
     pub(super) lanes: Vec<Lane>,
 }
 
 impl Pending {
-    /// Nothing yet, for rows `done..limit` of the table, of so many `topics`.
+    /// Creates an empty state for the rows `done..limit` of the table and this number of
+    /// `topics`.
     pub(super) fn new(done: u32, limit: u32, topics: usize) -> Self {
         let lanes = std::iter::repeat_with(Lane::default).take(topics).collect();
         Self { done, limit, lanes }
     }
 
-    /// About how many bytes of memory it takes.
+    /// Returns the approximate memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.lanes.iter().map(Lane::bytes).sum()
     }
 
-    /// Adds what `other` has, for as many rows of the table as both think of.
+    /// Adds the rows of `other`, up to the lower limit of both.
     pub(super) fn absorb(&mut self, other: Self) {
         self.limit = self.limit.min(other.limit);
         for (lane, other) in self.lanes.iter_mut().zip(other.lanes) {
@@ -34,20 +35,19 @@ impl Pending {
         }
     }
 
-    /// Says that the rows of the table before `done` are made.
+    /// Marks the rows of the table before `done` as finished.
     pub(super) fn advance(&mut self, done: u32) -> Result<()> {
         self.done = done;
         self.lanes.iter_mut().try_for_each(|lane| lane.forget_before(done))
     }
 
-    /// Thinks of fewer rows of the table, but of one at least, where it takes more than
-    /// `budget` bytes.
+    /// Lowers the limit until at most `budget` bytes are used, but not below one row.
     pub(super) fn shrink(&mut self, budget: usize) -> Result<()> {
         if self.bytes() <= budget || self.limit <= self.done {
-            return Ok(()); // what holds at the limit is all that is kept
+            return Ok(()); // only the values that hold at the limit are left
         }
         self.lanes.iter_mut().try_for_each(Lane::compact)?;
-        // Half, so that there is room until the next time.
+        // Only half of it, so that this is not called again soon.
         let budget = budget / 2;
         if self.bytes() <= budget {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Reading a part into what the table needs of it.
+//! Reading the rows of a part that the table needs.
 
 use crate::{
     error::Result,
@@ -14,22 +14,22 @@ use crate::{
     record::block::{Block, TopicSort},
 };
 
-/// Reads parts; shared by all threads.
+/// A reader of parts that all threads share.
 pub(super) struct Reader<'r> {
     pub(super) log: &'r dyn Log,
     pub(super) job: &'r AsofJob<'r>,
-    /// The wanted topics, in the order of their numbers: one a lane.
+    /// The selected topics in ascending order. The rows of each are at the same index.
     pub(super) topics: Vec<TopicId>,
     pub(super) selection: Selection,
     pub(super) grid: Grid,
-    /// The times that can be right.
+    /// The plausible times.
     pub(super) known: TimeRange,
     pub(super) limits: Limits,
 }
 
 impl Reader<'_> {
-    /// Reads `part` for rows `done..limit` of the table: all that is wanted of it, or,
-    /// where it `was_read` for earlier rows, what comes after those.
+    /// Reads `part` for the rows `done..limit` of the table: all selected records, or
+    /// only the later ones if it `was_read` for earlier rows.
     pub(super) fn read(
         &self,
         part: &Part,
@@ -76,7 +76,7 @@ impl Reader<'_> {
         Ok((pending, report))
     }
 
-    /// The times after the last of the `done` rows of the table.
+    /// Returns the times after the last of the first `done` rows of the table.
     pub(super) fn rest(&self, done: u32) -> TimeRange {
         match done.checked_sub(1) {
             None => TimeRange::ALL,
@@ -107,7 +107,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Moves what is decoded to `pending`.
+    /// Moves the decoded rows to `pending`.
     fn thin(
         &self,
         part: &Part,
@@ -128,7 +128,8 @@ impl Reader<'_> {
                     return None;
                 }
                 known += 1;
-                // Never a row that is made, whatever the manifest said of the part.
+                // Never a finished row, even if the manifest states wrong times of the
+                // part.
                 let row = self.grid.row_from(time).max(*done);
                 (row < *limit).then_some(row)
             })?;

@@ -1,4 +1,4 @@
-//! Going through the log in the order of time.
+//! Processing the log in the order of time.
 
 use rayon::prelude::*;
 
@@ -22,19 +22,19 @@ struct Planned {
     was_read: bool,
 }
 
-/// One table, in the making.
+/// A join in progress.
 pub(super) struct Sweep<'s> {
     reader: Reader<'s>,
     output: Output<'s>,
-    /// In the order of the first times that they may hold.
+    /// The parts in the order of their first times.
     plan: Vec<Planned>,
     pending: Pending,
     limits: Limits,
     report: AsofReport,
 }
 
-/// The part of `known` in which the wanted topics tell something: before their first
-/// record and after their last there would be rows of nothing new.
+/// Returns the part of `known` from the first record of the selected topics to the last.
+/// Outside of it, rows would repeat the same values.
 fn told(log: &dyn Log, job: &AsofJob<'_>, known: TimeRange) -> TimeRange {
     let topics = job.columns_of.keys().map(|id| log.manifest().get(*id).ok()?.time);
     let Some(times) = topics.collect::<Option<Vec<TimeRange>>>() else { return known };
@@ -55,7 +55,8 @@ impl<'s> Sweep<'s> {
     ) -> Result<Self> {
         let manifest = log.manifest();
         let shown = manifest.time.unwrap_or(TimeRange::EMPTY);
-        // Values from before the start of logging are the last known ones in the first row.
+        // Values from before the start of logging are the last known ones in the first
+        // row.
         let known = manifest.possible_times().unwrap_or(TimeRange::EMPTY);
         let grid = Grid::new(told(log, job, shown), job.time, job.period_nanos)?;
         let output = Output::new(writer, log, job, grid, limits)?;
@@ -82,7 +83,7 @@ impl<'s> Sweep<'s> {
         Ok(Self { reader, output, plan, pending, limits, report })
     }
 
-    /// Makes the table.
+    /// Runs the join.
     pub(super) fn run(mut self) -> Result<AsofReport> {
         let rows = self.reader.grid.rows;
         loop {
@@ -95,8 +96,8 @@ impl<'s> Sweep<'s> {
         }
     }
 
-    /// Makes rows of the table, from one part to the next, until all are made or those
-    /// from some row on had to be put off.
+    /// Builds rows of the table, part by part, until all are done or some must be
+    /// postponed.
     fn pass(&mut self) -> Result<()> {
         let rest = self.reader.rest(self.pending.done);
         let is_needed =
@@ -129,18 +130,18 @@ impl<'s> Sweep<'s> {
         self.output.write(&mut self.pending, ready)
     }
 
-    /// The first row of the table that this part may change.
+    /// Returns the first row of the table that this part can affect.
     fn row_from(&self, planned: usize) -> u32 {
         self.reader.grid.row_from(self.plan[planned].part.time.start)
     }
 
-    /// Whether this part is to be read now, and not in a later pass.
+    /// Returns whether this part is to be read in the current pass.
     fn is_due(&self, planned: usize) -> bool {
         let Pending { limit, .. } = self.pending;
         limit == self.reader.grid.rows || self.row_from(planned) < limit
     }
 
-    /// Reads the parts of `group` side by side.
+    /// Reads the parts of `group` in parallel.
     fn read(&mut self, group: &[usize]) -> Result<()> {
         let Self { reader, plan, pending, report, .. } = self;
         let rows = (pending.done, pending.limit);

@@ -1,4 +1,4 @@
-//! Tables of a toy log, worked out by hand or by the plainest of definitions.
+//! Joins of small logs, compared with tables computed by hand or by a simple algorithm.
 
 mod toy;
 
@@ -85,7 +85,7 @@ const TINY: Limits = Limits {
 };
 
 #[test]
-fn each_column_holds_what_its_topic_last_said() {
+fn columns_contain_the_last_values() {
     let rows = [
         a(5, 1),
         a(10, 2),
@@ -111,7 +111,7 @@ fn each_column_holds_what_its_topic_last_said() {
 }
 
 #[test]
-fn rows_out_of_order_are_put_in_order() {
+fn records_out_of_order_are_sorted() {
     for per_part in [1, 2, 5] {
         let rows = [a(30, 3), a(10, 1), a(20, 2), a(20, 9), a(11, 8)];
         let log = Toy::new(&rows, per_part, Some(range(10, 31)));
@@ -121,7 +121,7 @@ fn rows_out_of_order_are_put_in_order() {
 }
 
 #[test]
-fn of_equal_times_the_last_in_the_file_holds_whichever_part_is_read_first() {
+fn last_record_in_the_file_wins_at_equal_times() {
     let rows = [a(20, 1), a(15, 0), a(5, 7), a(20, 2)];
     let log = Toy::new(&rows, 2, Some(range(5, 21)));
     let (table, _) = run(&log, &job(&[A], 10));
@@ -134,7 +134,7 @@ fn of_equal_times_the_last_in_the_file_holds_whichever_part_is_read_first() {
 }
 
 #[test]
-fn a_value_is_carried_to_the_end_however_far_that_is() {
+fn values_are_carried_to_the_end() {
     let mut rows = vec![a(0, 42)];
     rows.extend((0..1000).map(|time| b(time, time as i16, b"ok")));
     let log = Toy::new(&rows, 10, Some(range(0, 1000)));
@@ -147,18 +147,19 @@ fn a_value_is_carried_to_the_end_however_far_that_is() {
 }
 
 #[test]
-fn a_value_that_is_too_old_is_null() {
+fn too_old_values_are_null() {
     let rows = [a(10, 1), a(35, 2), b(60, 0, b"__")];
     let log = Toy::new(&rows, 1, Some(range(10, 61)));
     let job = AsofJob { max_age_nanos: Some(15), ..job(&[A], 10) };
     let (table, _) = run(&log, &job);
-    // At 10, 20 and 30 the value is 0, 10 and 20 old; at 40, 50 and 60: 5, 15 and 25.
+    // At 10, 20 and 30 the age of the value is 0, 10 and 20; at 40, 50 and 60 it is 5, 15
+    // and 25.
     let values = [Some(1), Some(1), None, Some(2), Some(2), None];
     assert_eq!(table.values::<Int32Type>("a.value"), values);
 }
 
 #[test]
-fn times_that_cannot_be_right_are_left_out_and_counted() {
+fn implausible_times_are_dropped_and_counted() {
     let rows =
         [a(-5, 1), a(20, 2), a(1 << 60, 3), a(i64::MAX, 4), a(30, 5), a(i64::MIN, 6)];
     let log = Toy::new(&rows, 2, Some(range(10, 31)));
@@ -171,7 +172,7 @@ fn times_that_cannot_be_right_are_left_out_and_counted() {
 }
 
 #[test]
-fn a_log_without_any_time_that_can_be_right_gives_no_rows() {
+fn log_without_plausible_times_gives_no_rows() {
     let log = Toy::new(&[a(1, 1), a(2, 2)], 1, None);
     let (table, report) = run(&log, &job(&[A], 1));
     assert!(table.0.is_empty());
@@ -179,7 +180,7 @@ fn a_log_without_any_time_that_can_be_right_gives_no_rows() {
 }
 
 #[test]
-fn a_shorter_range_has_the_same_moments_and_knows_what_was_said_before_it() {
+fn shorter_range_has_the_same_points_and_earlier_values() {
     let rows = [a(0, 1), b(0, 1, b"__"), a(24, 2), a(55, 3)];
     let log = Toy::new(&rows, 1, Some(range(0, 56)));
     let job = AsofJob { time: range(15, 50), ..job(&[A, B], 10) };
@@ -188,14 +189,14 @@ fn a_shorter_range_has_the_same_moments_and_knows_what_was_said_before_it() {
     assert_eq!(table.values::<Int32Type>("a.value"), [Some(1), Some(2), Some(2)]);
     assert_eq!(table.values::<Int16Type>("b.1.x"), [Some(1); 3]);
     assert_eq!(report.read.records, 3);
-    // What would be too old is not read.
+    // Records that would be too old are not read.
     let (table, report) = run(&log, &AsofJob { max_age_nanos: Some(10), ..job });
     assert_eq!(table.values::<Int32Type>("a.value"), [None, Some(2), None]);
     assert_eq!(report.read.records, 1);
 }
 
 #[test]
-fn the_time_base_moves_the_times_that_are_told() {
+fn time_base_shifts_the_times_of_the_table() {
     let log = Toy::new(&[a(0, 1), a(10, 2)], 1, Some(range(0, 11)));
     let base = TimeBase { offset_nanos: 1_000, is_utc: true };
     let job = AsofJob { base, ..job(&[A], 10) };
@@ -207,7 +208,7 @@ fn the_time_base_moves_the_times_that_are_told() {
 }
 
 #[test]
-fn names_of_values_stay_with_them() {
+fn labels_match_their_values() {
     let mut labels = Labels::default();
     labels.insert("a", "value", 1, "ONE".into());
     labels.insert("a", "value", 2, "TWO".into());
@@ -231,7 +232,7 @@ fn names_of_values_stay_with_them() {
 }
 
 #[test]
-fn a_table_of_nothing_is_refused() {
+fn table_without_columns_is_refused() {
     let log = Toy::new(&[a(0, 1)], 1, Some(range(0, 1)));
     let mut table = Table::default();
     let only_time = Columns { only: Some(vec![0]), ..Columns::all(View::Flat) };
@@ -245,12 +246,12 @@ fn a_table_of_nothing_is_refused() {
 }
 
 #[test]
-fn damage_and_progress_are_told_once_though_parts_are_read_twice() {
+fn damage_and_progress_are_reported_once_for_parts_read_twice() {
     let mut rows = Vec::new();
     for time in 0..40 {
         rows.push(a(time * 10, time as i32));
         rows.push((C, time * 10, [0; 4]));
-        rows.push(a(0, -1)); // so that every part may hold the first moment
+        rows.push(a(0, -1)); // so that every part may contain the first point
     }
     rows.push((TopicId(99), 0, [0; 4]));
     rows.push(a(0, -1));
@@ -276,7 +277,7 @@ fn damage_and_progress_are_told_once_though_parts_are_read_twice() {
 }
 
 #[test]
-fn parts_in_the_order_of_time_are_read_once() {
+fn sorted_parts_are_read_once() {
     let rows: Vec<Row> = (0..400).map(|time| a(time, time as i32)).collect();
     let log = Toy::new(&rows, 10, Some(range(0, 400)));
     let limits = Limits { pending_bytes: 2048, ..TINY };
@@ -286,7 +287,7 @@ fn parts_in_the_order_of_time_are_read_once() {
 }
 
 #[test]
-fn wide_rows_are_written_a_few_at_a_time() {
+fn wide_rows_are_written_in_small_batches() {
     let rows: Vec<Row> = (0..100).map(|time| b(time, 0, b"ok")).collect();
     let log = Toy::new(&rows, 100, Some(range(0, 100)));
     // 8 bytes of time, 2 of x, 4 + 2 of text: three rows are 48.
@@ -296,7 +297,7 @@ fn wide_rows_are_written_a_few_at_a_time() {
     assert_eq!(table.times().len(), 100);
 }
 
-/// What the table has to be: for each moment, all rows are looked at.
+/// Computes the table by searching all rows for each grid point.
 fn plainly(rows: &[Row], topic: TopicId, times: &[i64], job: &AsofJob<'_>) -> Vec<i64> {
     let value = |time: &i64| {
         let wanted =
@@ -311,7 +312,7 @@ fn plainly(rows: &[Row], topic: TopicId, times: &[i64], job: &AsofJob<'_>) -> Ve
 }
 
 #[test]
-fn how_much_is_in_memory_shows_nowhere() {
+fn limits_do_not_change_the_table() {
     let mut state = 7_u64;
     let mut random = |below: u64| {
         state =

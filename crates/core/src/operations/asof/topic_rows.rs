@@ -13,7 +13,7 @@ use crate::{
     operations::asof::into_error,
 };
 
-/// Where a value is: in which chunk, and in which of its rows.
+/// The position of a value: the index of its chunk, and its row in the chunk.
 pub(super) type Place = (usize, usize);
 
 /// A row of the topic.
@@ -21,25 +21,28 @@ pub(super) type Place = (usize, usize);
 pub(super) struct Row {
     /// Nanoseconds on the log's clock.
     pub(super) time: i64,
-    /// The first row of the table that it is for.
+    /// The first row of the table that it affects.
     pub(super) row: u32,
-    /// Of rows at one time, the one of the part furthest in the file holds.
+    /// The file offset of its part, which decides between rows with equal times: the
+    /// highest wins.
     order: u64,
     place: Place,
 }
 
-/// Rows of one topic: in the order of time, and each for another row of the table.
+/// The rows of one topic in the order of time, with one row of the topic for each row of
+/// the table.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     rows: Vec<Row>,
-    /// The columns, without the time, of these rows, and of some that are given up.
+    /// The columns of these rows without the time, which can also contain dropped rows.
     chunks: Vec<Vec<ArrayRef>>,
     bytes: usize,
 }
 
 impl Lane {
-    /// Adds the rows of `batch`, read of the part that begins at byte `order`;
-    /// `row_from` says for which row of the table a time is, or that it is for none.
+    /// Adds the rows of `batch`, which were read from the part at the file offset
+    /// `order`. `row_from` returns the row of the table for a time, or `None` to drop the
+    /// row.
     pub(super) fn add(
         &mut self,
         order: u64,
@@ -63,7 +66,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Adds the rows of `other`; of those at one time and in one part, `other`'s are
+    /// Adds the rows of `other`. At equal times within one part, the rows of `other` are
     /// the later ones.
     pub(super) fn absorb(&mut self, other: Self) {
         let Some(first) = other.rows.first() else { return };
@@ -80,18 +83,18 @@ impl Lane {
         }
     }
 
-    /// The rows.
+    /// Returns the rows.
     pub(super) fn rows(&self) -> &[Row] {
         &self.rows
     }
 
-    /// About how many bytes of memory it takes.
+    /// Returns the approximate memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes + self.rows.capacity() * size_of::<Row>()
     }
 
-    /// The place of the last row for `row` of the table or an earlier one, the rows
-    /// before `from` being passed over; `from` becomes its index.
+    /// Returns the position and the time of the last row that affects `row` of the table.
+    /// The search starts at the index `from`, which is set to the index of the result.
     pub(super) fn find(&self, row: u32, from: &mut usize) -> Option<(Place, i64)> {
         while self.rows.get(*from + 1).is_some_and(|next| next.row <= row) {
             *from += 1;
@@ -100,8 +103,8 @@ impl Lane {
         Some((found.place, found.time))
     }
 
-    /// Column number `column`, the time not counted, of the rows at `places`, in which
-    /// `None` gives what the one row of `null` has.
+    /// Returns the column with this index, not counting the time, of the rows at
+    /// `places`. `None` becomes the single value of `null`.
     pub(super) fn column(
         &self,
         column: usize,
@@ -116,14 +119,14 @@ impl Lane {
         interleave(&arrays, &places).map_err(into_error)
     }
 
-    /// How many bytes a row of the table may take for the values of this lane.
+    /// Returns the maximum size in bytes of this topic's values in a row of the table.
     pub(super) fn widest(&self) -> usize {
         let width = |chunk: &Vec<ArrayRef>| chunk.iter().map(widest).sum();
         self.chunks.iter().map(width).max().unwrap_or(0)
     }
 
-    /// Gives up the rows for rows of the table before `done`, but for the last, which
-    /// goes on to hold.
+    /// Drops the rows for rows of the table before `done`, except the last one, whose
+    /// values are carried on.
     pub(super) fn forget_before(&mut self, done: u32) -> Result<()> {
         let past = self.rows.partition_point(|row| row.row < done);
         self.rows.drain(..past.saturating_sub(1));
@@ -134,13 +137,13 @@ impl Lane {
         self.compact()
     }
 
-    /// Gives up the rows for rows of the table from `limit` on.
+    /// Drops the rows for rows of the table from `limit` on.
     pub(super) fn forget_from(&mut self, limit: u32) {
         let kept = self.rows.partition_point(|row| row.row < limit);
         self.rows.truncate(kept);
     }
 
-    /// Frees the memory of the rows that are given up.
+    /// Frees the memory of the dropped rows.
     pub(super) fn compact(&mut self) -> Result<()> {
         if self.rows.is_empty() {
             *self = Self::default();
@@ -162,7 +165,7 @@ impl Lane {
     }
 }
 
-/// Puts `rows` in the order of time, and keeps the last of those for one row.
+/// Sorts `rows` by time, and keeps only the last one for each row of the table.
 fn thin(rows: &mut Vec<Row>) {
     rows.sort_by_key(|row| (row.time, row.order));
     rows.dedup_by(|next, kept| {
@@ -174,12 +177,12 @@ fn thin(rows: &mut Vec<Row>) {
     });
 }
 
-/// The times of the rows of `batch`; nothing for one that cannot be told.
+/// Iterates over the times of the rows of `batch`, with `None` for an unknown time.
 fn times(batch: &RecordBatch) -> Result<impl Iterator<Item = Option<Timestamp>> + '_> {
     let first = batch.columns().first();
     let times = first.and_then(|t| t.as_primitive_opt::<TimestampNanosecondType>());
     let times = times.ok_or_else(|| {
-        Error::new(ErrorKind::Malformed, "a table whose first column is no time")
+        Error::new(ErrorKind::Malformed, "the first column of the table is not a time")
     })?;
     Ok(times.iter().map(|time| time.map(Timestamp::from_nanos)))
 }
@@ -188,7 +191,7 @@ fn bytes(columns: &[ArrayRef]) -> usize {
     columns.iter().map(|column| column.get_array_memory_size()).sum()
 }
 
-/// How many bytes the longest value of `array` is, or more.
+/// Returns an upper bound of the size of a value of `array` in bytes.
 fn widest(array: &ArrayRef) -> usize {
     match array.data_type() {
         DataType::Boolean => 1,

@@ -1,4 +1,4 @@
-//! What the log says that it holds, against what it holds.
+//! Comparing the counts and times that a log states with its records.
 
 use crate::{
     log::Log,
@@ -33,7 +33,7 @@ pub(super) static OVERLAP: Code = Code {
 /// Counts the records of each topic.
 pub(super) struct Counts {
     records: Vec<u64>,
-    /// Of the part that is being read: how many it should not hold, and when.
+    /// The number of unexpected records in the current part.
     outside: u64,
     found: Vec<Finding>,
 }
@@ -43,7 +43,7 @@ impl Counts {
         Self { records: vec![0; topics], outside: 0, found: Vec::new() }
     }
 
-    /// The next records are of another part.
+    /// Starts the next part.
     pub(super) fn enter(&mut self) {
         self.outside = 0;
     }
@@ -94,7 +94,8 @@ impl Counts {
     }
 }
 
-/// How what is told and what was read differ, beyond what damage explains.
+/// Returns a message if the stated and the actual number of records differ by more than
+/// the damage explains.
 fn differ(told: u64, read: u64, id: TopicId, damage: &Found) -> Option<String> {
     let most = read.saturating_add(damage.lost(id));
     let is_explained =
@@ -102,7 +103,7 @@ fn differ(told: u64, read: u64, id: TopicId, damage: &Found) -> Option<String> {
     (!is_explained).then(|| format!("the log says {told} records, and has {read}"))
 }
 
-/// Parts that begin before the one before them ends.
+/// Finds parts that start before the end of the previous part.
 pub(super) fn overlaps(log: &dyn Log, findings: &mut Findings) {
     let parts = log.manifest().parts.iter().zip(log.part_times());
     let known = parts.filter(|(_, time)| *time != TimeRange::ALL && !time.is_empty());
@@ -110,7 +111,7 @@ pub(super) fn overlaps(log: &dyn Log, findings: &mut Findings) {
     for (part, time) in known {
         let end = before.map_or(time.start, |before| before.end);
         let over = TimeRange { start: time.start, end: end.min(time.end) };
-        // Some logs are a little out of order everywhere, which is no overlap.
+        // Some logs are slightly out of order everywhere, which is not reported.
         let shorter = before.map_or(0, |b| b.span_nanos().min(time.span_nanos()));
         if over.start < over.end && over.span_nanos() > shorter / 4 {
             let text = "a part begins before the one before it ends";

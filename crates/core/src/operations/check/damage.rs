@@ -1,4 +1,4 @@
-//! Damage as findings, each told once.
+//! Converting damage to findings, each reported once.
 
 mod tally;
 
@@ -75,16 +75,16 @@ pub(super) static NO_COLUMN: Code = Code {
               have none of the like",
 };
 
-/// All damage that a pass came to.
+/// All damage found in a pass.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// That of each kind and topic together.
+    /// The total damage of each kind and topic.
     tallies: HashMap<(DamageKind, Option<TopicId>), Tally>,
-    /// The bytes of those of each kind, joined where they touch.
+    /// The damaged bytes of each kind. Adjacent ranges are joined.
     bytes: HashMap<DamageKind, Vec<Range<u64>>>,
-    /// How many records of each topic are known to be lost.
+    /// The number of lost records of each topic.
     records: HashMap<TopicId, u64>,
-    /// Whether some are lost that nobody can count.
+    /// Whether an unknown number of records is lost.
     is_uncounted: bool,
 }
 
@@ -111,7 +111,7 @@ impl Found {
         tally.or_insert_with(|| Tally::new(damage.clone())).add(damage);
     }
 
-    /// Counts what is lost whole: an undecodable record was read.
+    /// Counts records that were not read. Undecodable records were read.
     fn count(&mut self, damage: &Damage) {
         match damage.topic {
             _ if damage.kind == DamageKind::Undecodable || !damage.kind.is_loss() => {}
@@ -122,17 +122,18 @@ impl Found {
         }
     }
 
-    /// How many records of `topic` are known to be lost.
+    /// Returns the number of lost records of `topic`.
     pub(super) fn lost(&self, topic: TopicId) -> u64 {
         self.records.get(&topic).copied().unwrap_or(0)
     }
 
-    /// Whether more may be lost than is known.
+    /// Returns whether more records may be lost than were counted.
     pub(super) fn is_uncounted(&self) -> bool {
         self.is_uncounted
     }
 
-    /// Tells of all damage, and of what `manifest` has of it beside.
+    /// Adds findings for all damage, including that of `manifest` which the pass did not
+    /// find again.
     pub(super) fn tell(mut self, manifest: &Manifest, findings: &mut Findings) {
         for ranges in self.bytes.values_mut() {
             ranges.sort_by_key(|range| range.start);
@@ -143,7 +144,7 @@ impl Found {
             let before = after.checked_sub(1).and_then(|last| ranges.get(last));
             before.is_some_and(|range| range.end > damage.bytes.start)
         };
-        // Each format has a code of its own for definitions that cannot be used.
+        // Each format has its own code for unusable definitions.
         let untold = manifest
             .damage
             .iter()
@@ -178,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_begins_at_the_same_byte_is_told_in_the_same_order_each_time() {
+    fn findings_at_the_same_byte_have_a_stable_order() {
         let kinds = [DamageKind::Truncated, DamageKind::Garbled, DamageKind::Doubtful];
         for _ in 0..30 {
             let mut found = Found::default();

@@ -1,4 +1,4 @@
-//! Records that are there twice.
+//! Finding duplicate records.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,14 +17,14 @@ pub(super) static TWIN: Code = Code {
     meaning: "a record that is there twice: of the same topic, time and bytes",
 };
 
-/// So many records of a topic and a time are remembered.
+/// The number of records of one topic and time that are compared.
 const KEPT: usize = 64;
-/// So many bytes are summed up in four sums at once.
+/// Payloads from this size in bytes on are hashed in four independent lanes.
 const LONG: usize = 256;
 
 /// Remembers the last records of each stream of each topic.
 pub(super) struct Twins {
-    /// Of the first stream of each topic: most have no other.
+    /// The first stream of each topic. Most topics have only one.
     first: Vec<Option<(u32, Last)>>,
     others: HashMap<(TopicId, u32), Last>,
     found: BTreeMap<TopicId, Finding>,
@@ -41,7 +41,7 @@ impl Twins {
         Self { first, others: HashMap::new(), found: BTreeMap::new() }
     }
 
-    /// Takes the next record, of which the payload has this [`sum`].
+    /// Compares the next record, whose payload has this [`sum`].
     #[inline]
     pub(super) fn record(&mut self, record: &Head, sum: u64) {
         let Head { topic, stream, time, .. } = *record;
@@ -81,7 +81,7 @@ impl Twins {
 }
 
 impl Last {
-    /// Takes the next record; says whether it was there before.
+    /// Adds the next record. Returns whether it is a duplicate.
     #[inline]
     fn is_twin(&mut self, time: Timestamp, sum: u64) -> bool {
         if self.time != time {
@@ -97,8 +97,8 @@ impl Last {
     }
 }
 
-/// A number that other bytes hardly have too. (Nobody chooses bytes to fool this: who
-/// could has nothing to win.)
+/// Returns a hash of `bytes`. It is not cryptographic, because nobody gains from a
+/// collision.
 pub(super) fn sum(bytes: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |sum: u64, word: u64| (sum.rotate_left(23) ^ word).wrapping_mul(FACTOR);
@@ -106,7 +106,7 @@ pub(super) fn sum(bytes: &[u8]) -> u64 {
     let mut sum = bytes.len() as u64;
     let mut rest = bytes;
     if bytes.len() >= LONG {
-        // Four sums that do not wait for each other.
+        // Four independent sums run in parallel in the processor.
         let (rows, end) = bytes.as_chunks::<32>();
         let mut sums = [1, 2, 3, 4];
         for row in rows {
@@ -121,7 +121,7 @@ pub(super) fn sum(bytes: &[u8]) -> u64 {
     let (words, end) = rest.as_chunks::<8>();
     sum = words.iter().fold(sum, |sum, next| mix(sum, word(next)));
     match bytes.last_chunk() {
-        // With some bytes before it, that were there already.
+        // The last word overlaps with bytes that were already hashed.
         Some(last) if !end.is_empty() => mix(sum, word(last)),
         _ => end.iter().fold(sum, |sum, byte| mix(sum, u64::from(*byte))),
     }
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_that_differ_in_one_bit_or_in_length_have_other_sums() {
+    fn sums_differ_for_any_flipped_bit_and_other_lengths() {
         for len in [0, 1, 7, 8, 9, 31, LONG - 1, LONG, LONG + 1, LONG + 39] {
             let bytes = vec![7; len];
             assert_eq!(sum(&bytes), sum(&bytes.clone()), "{len}");

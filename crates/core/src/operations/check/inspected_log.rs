@@ -1,4 +1,4 @@
-//! A log that is looked into as it is read.
+//! A log that is inspected while it is read.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// A log that is looked into as it is read, if there is something to look for.
+/// A log whose records are inspected while they are read, if there is an inspection.
 pub(super) struct Inspected<'l> {
     pub(super) log: &'l dyn Log,
     pub(super) inspection: Option<&'l dyn Inspection>,

@@ -1,4 +1,4 @@
-//! Times that run back.
+//! Finding times that run backwards.
 
 use crate::{
     model::{
@@ -27,12 +27,13 @@ pub(super) struct Order {
     all: Backs,
 }
 
-/// How often a time ran back.
+/// The number of backward steps in time, and the largest one.
 #[derive(Clone)]
 struct Backs {
     latest: Timestamp,
     count: u64,
-    /// The widest step back: how far, from where to where, and in which byte.
+    /// The largest backward step: its length in nanoseconds, its times, and its file
+    /// offset.
     farthest: (u64, TimeRange, u64),
     first: Option<TimeRange>,
 }
@@ -54,7 +55,7 @@ impl Order {
         if let Some(topic) = self.topics.get_mut(record.topic.index()) {
             is_back = topic.see(record);
         }
-        // A topic that runs back itself is told of as such.
+        // A step back within a topic is reported for that topic only.
         if !is_back {
             self.all.see(record);
         }
@@ -71,7 +72,7 @@ impl Order {
 }
 
 impl Backs {
-    /// Takes the next record; says whether it is older than one before it.
+    /// Adds the next record. Returns whether it is older than an earlier one.
     #[inline]
     fn see(&mut self, record: &Head) -> bool {
         if record.time >= self.latest {

@@ -1,4 +1,4 @@
-//! Topics that come regularly, and fall silent.
+//! Finding gaps in topics with a regular period.
 
 use std::fmt;
 
@@ -18,17 +18,17 @@ pub(super) static GAP: Code = Code {
               and a fifth of a second",
 };
 
-/// A topic with fewer records has no period.
+/// The minimum number of records of a topic with a period.
 const MIN_RECORDS: u64 = 20;
-/// Nothing shorter is a gap.
+/// The minimum length of a gap.
 const MIN_GAP_NANOS: u64 = 200_000_000;
-/// So many periods are a gap.
+/// The minimum length of a gap in periods.
 const PERIODS: u64 = 10;
-/// Each power of two has so many bins.
+/// The number of histogram bins per power of two.
 const STEPS: u32 = 4;
 const BINS: usize = (64 * STEPS) as usize;
 
-/// Follows how far apart the records of each topic are.
+/// Follows the intervals between the records of each topic.
 pub(super) struct Periods {
     topics: Vec<Topic>,
     /// The start of logging. Older records are ignored.
@@ -38,22 +38,22 @@ pub(super) struct Periods {
 #[derive(Clone, Default)]
 struct Topic {
     last: Option<Timestamp>,
-    /// How many steps are about so long; made at the first of them.
+    /// A histogram of the intervals, created with the first one.
     bins: Option<Box<[Bin; BINS]>>,
-    /// The longest steps, the longest first.
+    /// The longest intervals, in descending order.
     longest: Vec<TimeRange>,
-    /// Where no more are kept, how long the shortest of them is.
+    /// The shortest of the longest intervals if their list is full, otherwise 0.
     least: u64,
 }
 
-/// Steps that are about as long: how many, and how long together.
+/// The intervals of similar length: their number and their total length.
 #[derive(Clone, Copy, Default)]
 struct Bin {
     count: u32,
     nanos: u64,
 }
 
-/// So many of the longest steps are kept.
+/// The number of longest intervals to keep.
 const KEPT: usize = 8;
 
 impl Periods {
@@ -96,7 +96,7 @@ impl Topic {
         }
     }
 
-    /// Keeps a step that is one of the longest.
+    /// Inserts an interval into the list of the longest ones.
     #[cold]
     fn keep(&mut self, step: TimeRange) {
         let place = self.longest.partition_point(|known| len(known) >= len(&step));
@@ -109,7 +109,7 @@ impl Topic {
         let bins = self.bins.as_deref()?;
         let total: u64 = bins.iter().map(|bin| u64::from(bin.count)).sum();
         let (usual, nearly_all) = (at(bins, total / 2), at(bins, total * 9 / 10));
-        // What comes now and then has no gaps.
+        // A topic without a regular period has no gaps.
         if total < MIN_RECORDS || nearly_all > usual.saturating_mul(3) {
             return None;
         }
@@ -118,7 +118,7 @@ impl Topic {
         let gaps: Vec<&TimeRange> = gaps.collect();
         let longest = gaps.first()?;
         let more: u64 = match gaps.len() {
-            // There may be more than were kept.
+            // There may be more gaps than the list contains.
             KEPT => {
                 bins.iter().skip(bin(least) + 1).map(|bin| u64::from(bin.count)).sum()
             }
@@ -139,7 +139,7 @@ fn len(step: &TimeRange) -> u64 {
     step.end.as_nanos().abs_diff(step.start.as_nanos())
 }
 
-/// The bin of a step of so many nanoseconds.
+/// Returns the bin of an interval of `nanos` nanoseconds.
 fn bin(nanos: u64) -> usize {
     let power = nanos.max(1).ilog2();
     let rest = match power {
@@ -149,7 +149,7 @@ fn bin(nanos: u64) -> usize {
     (power * STEPS + rest) as usize
 }
 
-/// About how long the step with the index `rank` is: the mean of those of its bin.
+/// Estimates the interval with this `rank` as the mean of its bin.
 fn at(bins: &[Bin; BINS], rank: u64) -> u64 {
     let mut before = 0;
     let found = bins.iter().find(|bin| {
@@ -159,7 +159,7 @@ fn at(bins: &[Bin; BINS], rank: u64) -> u64 {
     found.map_or(0, |bin| bin.nanos / u64::from(bin.count).max(1))
 }
 
-/// Nanoseconds as people read them.
+/// Formats nanoseconds with a suitable unit.
 pub(super) struct Nanos(pub(super) u64);
 
 impl fmt::Display for Nanos {
@@ -188,14 +188,14 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_every_400_ms_is_told_to_do_so() {
+    fn period_of_400_ms_is_reported() {
         let steps = [400_000_000; 40].into_iter().chain([9_000_000_000]);
         let text = topic(steps).finding().unwrap().text;
         assert_eq!(text, "silent for 9.000 s at most; it comes about every 400.000 ms");
     }
 
     #[test]
-    fn a_bin_holds_what_is_a_quarter_longer_at_most() {
+    fn bin_covers_at_most_a_quarter_of_its_value() {
         for nanos in [4_i64, 5, 1_000, 5_000_000, 123_456_789_012] {
             let longer = nanos + nanos / 4 + 1;
             assert_ne!(

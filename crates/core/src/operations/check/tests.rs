@@ -1,4 +1,4 @@
-//! What is found in logs that were made for it.
+//! Checks of logs with known defects.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::{
 
 const PAYLOADS: [&[u8]; 4] = [b"1234", b"2345", b"3456", b"4567"];
 
-/// What checking comes to in pools of several sizes, which is the same.
+/// Returns the findings, which are the same in thread pools of several sizes.
 fn checked(log: &dyn Log) -> Result<Vec<Finding>, String> {
     let in_pool = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
@@ -38,31 +38,31 @@ fn checked(log: &dyn Log) -> Result<Vec<Finding>, String> {
     alone
 }
 
-/// The codes that are found, and how often each.
+/// Returns the codes, topics and counts of the findings.
 fn found(log: &Sample) -> Vec<(&'static str, Option<u32>, u64)> {
     let findings = checked(log).unwrap();
     findings.iter().map(|f| (f.code.name, f.topic.map(|id| id.0), f.count)).collect()
 }
 
-/// Records of topic 0 at `times`, none like another.
+/// Returns different records of topic 0 at `times`.
 fn records(times: impl IntoIterator<Item = i64>) -> Vec<Told> {
     let told = |(index, time): (usize, i64)| (0, 0, time, PAYLOADS[index % 4]);
     times.into_iter().enumerate().map(told).collect()
 }
 
 #[test]
-fn nothing_is_found_in_a_sound_log() {
+fn sound_log_has_no_findings() {
     let (first, second) = (records(0..100), records(100..200));
     let log = Sample::new(&[&first, &second]);
     assert_eq!(found(&log), []);
 }
 
 #[test]
-fn times_that_run_back_are_found_by_topic_and_between_topics() {
+fn backward_times_are_found_within_and_between_topics() {
     let log = Sample::new(&[&[
         (0, 0, 10, b"aaaa"),
         (1, 0, 5, b"bbbb"), // older than one of another topic
-        (0, 0, 9, b"cccc"), // older than one of its own
+        (0, 0, 9, b"cccc"), // older than one of its own topic
         (0, 0, 3, b"dddd"),
         (0, 0, 11, b"eeee"),
     ]]);
@@ -78,19 +78,19 @@ fn times_that_run_back_are_found_by_topic_and_between_topics() {
 }
 
 #[test]
-fn a_record_that_is_there_twice_is_found_and_one_that_looks_new_is_not() {
+fn duplicate_records_are_found() {
     let log = Sample::new(&[&[
         (0, 0, 1, b"aaaa"),
         (0, 1, 1, b"aaaa"), // of another stream
         (0, 0, 1, b"bbbb"),
-        (0, 0, 1, b"aaaa"), // twice
+        (0, 0, 1, b"aaaa"), // duplicate
         (0, 0, 2, b"aaaa"),
     ]]);
     assert_eq!(found(&log), [("record.twin", Some(0), 1)]);
 }
 
 #[test]
-fn a_topic_that_falls_silent_is_found_and_one_that_comes_now_and_then_is_not() {
+fn gaps_are_found_only_in_regular_topics() {
     let millis = |n: i64| n * 1_000_000;
     let regular =
         (0..50).map(|n| millis(n * 10)).chain((0..50).map(|n| millis(1_000 + n * 10)));
@@ -100,13 +100,13 @@ fn a_topic_that_falls_silent_is_found_and_one_that_comes_now_and_then_is_not() {
 }
 
 #[test]
-fn what_cannot_be_decoded_is_found_and_counted() {
+fn undecodable_records_are_found_and_counted() {
     let log = Sample::new(&[&[(0, 0, 1, b"aaaa"), (0, 0, 2, b"a"), (0, 0, 3, b"")]]);
     assert_eq!(found(&log), [("damage.undecodable", Some(0), 2)]);
 }
 
 #[test]
-fn counts_that_are_not_true_are_found_unless_damage_explains_them() {
+fn wrong_counts_are_found_unless_damage_explains_them() {
     let mut log = Sample::new(&[&records(0..10)]);
     log.manifest.topics[0].records = Some(12);
     assert_eq!(found(&log), [("count.records", Some(0), 1)]);
@@ -116,14 +116,14 @@ fn counts_that_are_not_true_are_found_unless_damage_explains_them() {
 }
 
 #[test]
-fn records_where_the_log_says_there_are_none_are_found() {
+fn records_outside_of_the_stated_part_are_found() {
     let mut log = Sample::new(&[&records(0..10), &records(10..20)]);
     log.manifest.parts[1].time.end = Timestamp::from_nanos(15);
     assert_eq!(found(&log), [("part.outside", None, 5)]);
 }
 
 #[test]
-fn damage_that_was_known_before_and_is_met_again_is_told_once() {
+fn known_damage_is_reported_once() {
     let lost = || Damage::new(DamageKind::Garbled, 1_200..1_300);
     let between = Damage::new(DamageKind::Garbled, 5_000..5_001);
     let mut log = Sample::new(&[&records(0..10), &records(10..20)]).damaged(1, lost());
@@ -133,7 +133,7 @@ fn damage_that_was_known_before_and_is_met_again_is_told_once() {
 }
 
 #[test]
-fn parts_that_overlap_are_found() {
+fn overlapping_parts_are_found() {
     let log = Sample::new(&[&records(0..100), &records(100..200)]);
     assert_eq!(found(&log), []);
     let (even, odd) = (records((0..100).step_by(2)), records((1..100).step_by(2)));
@@ -143,12 +143,12 @@ fn parts_that_overlap_are_found() {
 }
 
 #[test]
-fn what_is_found_in_many_blocks_is_told_in_their_order() {
+fn findings_in_many_blocks_are_in_order() {
     let mut parts: Vec<Vec<Told>> =
         (0..60).map(|part| records(part * 10..part * 10 + 10)).collect();
     parts[7][4].3 = b"a"; // cannot be decoded
     parts[40][0].3 = b"";
-    parts[41][9].2 = 1; // runs back
+    parts[41][9].2 = 1; // runs backwards
     let twin = parts[50][3];
     parts[50].insert(4, twin);
     let slices: Vec<&[Told]> = parts.iter().map(Vec::as_slice).collect();
@@ -161,7 +161,7 @@ fn what_is_found_in_many_blocks_is_told_in_their_order() {
         .collect();
     let expected = [
         ("damage.garbled", Some(3_900), 2),
-        ("damage.undecodable", Some(7_016), 2), // behind four payloads of 4 bytes
+        ("damage.undecodable", Some(7_016), 2), // after four payloads of 4 bytes
         ("time.back", Some(41_036), 1),
         ("record.twin", Some(50_016), 1),
         ("part.overlap", Some(41_000), 1),
@@ -169,7 +169,7 @@ fn what_is_found_in_many_blocks_is_told_in_their_order() {
     assert_eq!(told, expected);
 }
 
-/// A log of which the part 3 cannot be read; the decoders give up at the payload `stop`.
+/// A log whose part 3 cannot be read, and whose decoders fail at the payload `stop`.
 struct Broken(Sample);
 
 struct GivesUp(Box<dyn Decoder>, bool);
@@ -218,7 +218,7 @@ impl Decoder for GivesUp {
 }
 
 #[test]
-fn the_first_error_in_the_file_is_that_of_the_check() {
+fn check_returns_the_first_error_in_the_file() {
     let parts: Vec<Vec<Told>> =
         (0..6).map(|part| records(part * 10..part * 10 + 10)).collect();
     let error_with = |stop: Option<usize>| {
@@ -235,7 +235,7 @@ fn the_first_error_in_the_file_is_that_of_the_check() {
 }
 
 #[test]
-fn nobody_decodes_with_a_decoder_that_gave_up() {
+fn failed_decoder_is_not_used_again() {
     let mut parts = [records(0..10), records(10..20), records(20..30)];
     parts[1][5].3 = b"stop";
     let log = Broken(Sample::new(&[&parts[0], &parts[1], &parts[2]]));

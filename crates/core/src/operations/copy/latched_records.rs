@@ -1,4 +1,4 @@
-//! What still holds at a time: the last records of topics that latch.
+//! The latched records at a given time: the last records of latched topics.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::{
     record::block::{Block, Record},
 };
 
-/// The last record of a stream that [latches](crate::Topic::latched), before some time.
+/// The last record of a [latched](crate::Topic::latched) stream before some time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LatchedRecord {
     topic: TopicId,
@@ -25,7 +25,7 @@ pub struct LatchedRecord {
 }
 
 impl LatchedRecord {
-    /// The record, as if it came at `time`.
+    /// Returns the record with another `time`.
     pub fn at(&self, time: Timestamp) -> Record<'_> {
         Record {
             topic: self.topic,
@@ -36,17 +36,17 @@ impl LatchedRecord {
         }
     }
 
-    /// When it was logged.
+    /// Returns the time at which it was logged.
     pub fn time(&self) -> Timestamp {
         self.time
     }
 }
 
-/// The last record before `time` of each latching stream of `topics`, the earliest
-/// first. A record for each is in memory.
+/// Returns the last record before `time` of each latched stream of `topics`, in the order
+/// of their times. One record per stream is in memory.
 ///
 /// # Errors
-/// Whatever ends the reading; damage does not.
+/// Errors of reading the source. Damage is not an error.
 pub fn latched_records(
     log: &dyn Log,
     topics: &TopicSet,

@@ -1,4 +1,4 @@
-//! Several logs in one order of time.
+//! Merging several logs in the order of time.
 
 use crate::{
     error::{Error, Result},
@@ -11,21 +11,22 @@ use crate::{
     sink::RecordSink,
 };
 
-/// A log that is to be merged with others.
+/// A log to merge with others.
 #[derive(Clone)]
 pub struct MergeJob<'m> {
     /// The log.
     pub log: &'m dyn Log,
-    /// The records of it that are wanted.
+    /// The selected records.
     pub selection: Selection,
 }
 
-/// Copies what `jobs` want, the first being the first [extract](crate::Extract) of
-/// `sink`, in the order of time; of records at one time, those of the first log come
-/// first. `progress` is told, as it goes, how many more records are done.
+/// Merges the records of `jobs` in the order of time. The jobs are the
+/// [slices](crate::LogSlice) of `sink` in the same order. Records with equal times are in
+/// the order of the jobs. `progress` is called with the number of further records that
+/// are done.
 ///
 /// # Errors
-/// Whatever ends the reading or the writing; damage does not.
+/// Errors of reading and writing. Damage is not an error.
 pub fn merge(
     jobs: &[MergeJob<'_>],
     sink: &mut dyn RecordSink,

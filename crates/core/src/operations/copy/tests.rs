@@ -1,4 +1,4 @@
-//! What arrives of logs that were made for it.
+//! Copies of small logs.
 
 use std::sync::{
     Arc, Mutex,
@@ -49,7 +49,7 @@ fn three_parts() -> Sample {
 }
 
 #[test]
-fn parts_that_are_wholly_wanted_are_taken_as_they_are() {
+fn completely_selected_parts_are_copied_verbatim() {
     let (log, sink) = (three_parts(), Kept { takes_parts: true, ..Kept::default() });
     let copied =
         copy(&job(&log, Selection::default(), false), None, &mut sink.clone()).unwrap();
@@ -65,7 +65,7 @@ fn parts_that_are_wholly_wanted_are_taken_as_they_are() {
 }
 
 #[test]
-fn a_sink_that_takes_no_parts_is_given_all_records_in_order() {
+fn sink_without_verbatim_copies_gets_all_records_in_order() {
     for verify in [false, true] {
         let (log, sink) = (three_parts(), Kept::default());
         let job = job(&log, Selection::default(), verify);
@@ -77,7 +77,7 @@ fn a_sink_that_takes_no_parts_is_given_all_records_in_order() {
 }
 
 #[test]
-fn a_part_that_turns_out_damaged_is_taken_apart() {
+fn damaged_part_is_copied_record_by_record() {
     let lost = Damage::new(DamageKind::Garbled, 1_500..1_600);
     let log = three_parts().damaged(1, lost.clone());
     let sink = Kept { takes_parts: true, ..Kept::default() };
@@ -89,7 +89,7 @@ fn a_part_that_turns_out_damaged_is_taken_apart() {
 }
 
 #[test]
-fn the_last_record_of_each_latching_stream_holds() {
+fn latched_records_are_the_last_of_each_stream() {
     let parts: [&[Told]; 2] = [
         &[(1, 0, 1, b"old!"), (1, 1, 2, b"from"), (1, 2, 3, b"none")],
         &[(1, 0, 5, b"new!"), (1, 0, 9, b"late"), (0, 0, 4, b"else")],
@@ -106,7 +106,7 @@ fn the_last_record_of_each_latching_stream_holds() {
 }
 
 #[test]
-fn records_get_the_time_of_a_field_unless_it_is_not_set() {
+fn records_get_the_time_of_a_field_if_it_is_set() {
     let parts: [&[Told]; 1] = [&[
         (0, 0, 100, &[7, 0, 0, 0]),
         (1, 0, 101, &[8, 0, 0, 0]),
@@ -131,7 +131,7 @@ fn records_get_the_time_of_a_field_unless_it_is_not_set() {
 }
 
 #[test]
-fn logs_are_merged_in_the_order_of_time_the_first_first() {
+fn merged_records_are_in_order_of_time_and_log() {
     let one: &[&[Told]] =
         &[&[(0, 0, 1, b"aaaa"), (0, 0, 5, b"bbbb")], &[(0, 0, 6, b"cccc")]];
     let other: &[&[Told]] =
@@ -143,11 +143,11 @@ fn logs_are_merged_in_the_order_of_time_the_first_first() {
     assert_eq!(copied.iter().map(|c| c.records).collect::<Vec<_>>(), [3, 3]);
 }
 
-/// Encodes the payloads of records, and keeps what is written.
+/// Encodes records as their payloads, and keeps the written bytes.
 #[derive(Clone, Default)]
 struct Payloads {
     bytes: Arc<Mutex<Vec<u8>>>,
-    /// How many records were written that were not encoded.
+    /// The number of records that were written without encoding.
     single: Arc<AtomicUsize>,
 }
 
@@ -181,7 +181,7 @@ impl RecordSink for Payloads {
 }
 
 #[test]
-fn what_readers_encode_is_written_in_the_order_of_the_file() {
+fn encoded_records_are_written_in_the_order_of_the_file() {
     in_pools(|| {
         for (end, want, single) in
             [(7, &b"aaaabbbbccccddddeeeeffff"[..], 0), (4, b"aaaabbbbcccc", 3)]
@@ -192,7 +192,7 @@ fn what_readers_encode_is_written_in_the_order_of_the_file() {
             let copied = copy(&job, None, &mut sink.clone()).unwrap();
             assert_eq!(*sink.bytes.lock().unwrap(), want);
             assert_eq!(copied.records, want.len() as u64 / 4);
-            // Where little is wanted, records are written one by one.
+            // If few records are selected, they are written one by one.
             assert_eq!(sink.single.load(Relaxed), single);
         }
         let (one, other, sink) = (three_parts(), three_parts(), Payloads::default());

@@ -1,4 +1,4 @@
-//! The time of a record from one of its fields.
+//! Taking the time of records from one of their fields.
 
 use std::ops::Range;
 
@@ -16,10 +16,10 @@ use crate::{
     record::block::{Block, Run, TopicSort},
 };
 
-/// Reads the times of records from a field of theirs, as `header.stamp`.
+/// Reads the times of records from one of their fields, e.g. `header.stamp`.
 ///
-/// A record keeps its own time where the field is 0 (which is how ROS says that nobody
-/// set it), or cannot be decoded.
+/// A record keeps its own time if the field is 0, which means unset in ROS, or if it
+/// cannot be decoded.
 pub struct TimeFromField {
     topics: Vec<Option<Topic>>,
     sort: TopicSort,
@@ -29,14 +29,14 @@ pub struct TimeFromField {
 
 struct Topic {
     decoder: Box<dyn Decoder>,
-    /// The times of its records in the block, in the order of the file.
+    /// The times of the topic's records in the current block, in the order of the file.
     times: Vec<Option<Timestamp>>,
     next: usize,
 }
 
 impl TimeFromField {
-    /// Reads the field called `field` in the flat view, of those of `topics` that have
-    /// it as a time.
+    /// Creates a reader of the field called `field` in the flat view, for those of
+    /// `topics` that have such a time field.
     ///
     /// # Errors
     /// `NoSuch` if none of them has it.
@@ -57,12 +57,12 @@ impl TimeFromField {
         Ok(Self { topics: made, sort, kept: 0, without })
     }
 
-    /// The topics without such a field of which there were records so far.
+    /// Returns the topics without such a field that had records so far.
     pub fn without(&self) -> &TopicSet {
         &self.without
     }
 
-    /// How many records of those topics kept their own time so far.
+    /// Returns the number of records of the other topics that kept their own time so far.
     pub fn kept(&self) -> u64 {
         self.kept
     }
@@ -86,7 +86,7 @@ impl Topic {
         Ok(Some(Self { decoder, times: Vec::new(), next: 0 }))
     }
 
-    /// Takes the times of `run`, which are all records of the topic in a block.
+    /// Reads the times of `run`, which contains all records of the topic in a block.
     fn take(&mut self, run: Run<'_>) -> Result<()> {
         (self.times, self.next) = (Vec::new(), 0);
         let decoder = &mut self.decoder;
@@ -95,7 +95,7 @@ impl Topic {
             self.times = times(&mut **decoder, 0..run.len())?;
             return Ok(());
         }
-        // Some record gave none: find out which.
+        // A record produced no row: decode one by one to find out which.
         decoder.take()?;
         for record in run.singles() {
             decoder.append(record, &mut Vec::new());
@@ -107,7 +107,7 @@ impl Topic {
     }
 }
 
-/// The times that wait in `decoder`; nothing where they are 0.
+/// Takes the times from `decoder`, or `None` where they are 0.
 fn times(
     decoder: &mut dyn Decoder,
     rows: Range<usize>,

@@ -1,5 +1,5 @@
-//! Copying parts only after they were read without damage, and telling which records do
-//! not fit their schemas: these are copied as they are.
+//! Copying parts verbatim only after they were read without damage, and reporting records
+//! that do not match their schemas. These are copied unchanged.
 
 use crate::{
     error::Result,
@@ -15,11 +15,11 @@ use crate::{
     record::block::{Block, TopicSort},
 };
 
-/// No more bytes of a part are kept until it is read to its end.
+/// The maximum number of bytes of a part that are kept until it is read completely.
 const KEPT: usize = 64 << 20;
 
-/// Copies `plan`, of which each part is read; those without damage as they are, if
-/// the sink takes them.
+/// Reads and copies each part of `plan`: those without damage verbatim, if the sink
+/// supports it.
 pub(super) fn copy(
     copying: &mut Copying<'_>,
     plan: Vec<Part>,
@@ -68,11 +68,11 @@ pub(super) fn copy(
     Ok(())
 }
 
-/// What of a part is read and not yet written.
+/// The blocks of a part that were read but not yet written.
 struct Held {
     blocks: Vec<Block>,
     bytes: usize,
-    /// Whether the part may still be taken as it is.
+    /// Whether the part can still be copied verbatim.
     is_sound: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Tables of logs that do as they are told.
+//! Tables of mock logs.
 
 use std::sync::{Arc, Mutex, atomic::Ordering};
 
@@ -11,10 +11,10 @@ use crate::{
     testing::mock_log::{Play, Scripted},
 };
 
-/// The times of a batch, and how many blocks of the log were filled when it came.
+/// The times of a batch, and the number of blocks that were filled when it was written.
 type Batch = (Vec<i64>, usize);
 
-/// What was written.
+/// The written batches.
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<Batch>>>);
 
@@ -56,13 +56,13 @@ fn tables(log: &Scripted) -> (Vec<(Vec<i64>, usize)>, Result<ReadReport>) {
     (tables, report)
 }
 
-/// A block of a record of `len` bytes.
+/// Returns a block with one record of `len` bytes.
 fn block(time: i64, len: usize) -> Play {
     Play::Block(vec![(time, vec![0; len])])
 }
 
 #[test]
-fn a_part_that_holds_much_is_decoded_in_pieces_each_when_the_last_is_written() {
+fn large_part_is_decoded_piece_by_piece() {
     for threads in [1, 3] {
         let huge = |part: i64| (0..50).map(move |i| block(part * 100 + i, 1 << 20));
         let mut parts: Vec<Vec<Play>> =
@@ -82,7 +82,7 @@ fn a_part_that_holds_much_is_decoded_in_pieces_each_when_the_last_is_written() {
         let mut written = 0;
         for (batch, filled) in tables {
             assert!(batch.len() <= 16, "{} blocks of 1 MiB at once", batch.len());
-            // Of every part that is under way, there is one piece.
+            // Each active part has one piece.
             assert!(filled <= written + 16 * (threads + 1), "{filled}, {written}");
             written += batch.len();
         }
@@ -90,7 +90,7 @@ fn a_part_that_holds_much_is_decoded_in_pieces_each_when_the_last_is_written() {
 }
 
 #[test]
-fn an_error_in_a_later_piece_is_one() {
+fn error_in_a_later_piece_is_returned() {
     let mut part: Vec<Play> = (0..20).map(|time| block(time, 1 << 20)).collect();
     part.push(Play::Error);
     let (_, report) = tables(&Scripted::new(vec![part]));
@@ -98,7 +98,7 @@ fn an_error_in_a_later_piece_is_one() {
 }
 
 #[test]
-fn parts_are_begun_in_their_order_and_written_before_others_are() {
+fn parts_are_started_in_order_and_written_before_later_ones() {
     let log = Scripted::new((0..9).map(|part| vec![block(part, 1)]).collect());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let (tables, report) = pool.install(|| tables(&log));

@@ -1,4 +1,4 @@
-//! What was read of each topic.
+//! Statistics of the records of each topic.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use crate::{
     record::block::Run,
 };
 
-/// What was read of one topic.
+/// Statistics of the records of one topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopicStatistics {
-    /// How many records.
+    /// The number of records.
     pub records: u64,
-    /// How many bytes their payloads are.
+    /// The total size of their payloads in bytes.
     pub bytes: u64,
-    /// The first time.
+    /// The earliest time.
     pub first: Timestamp,
-    /// The last one.
+    /// The latest time.
     pub last: Timestamp,
 }
 
@@ -32,7 +32,7 @@ impl TopicStatistics {
     }
 }
 
-/// Adds the records of `run` to what was `seen`.
+/// Adds the records of `run` to the statistics.
 pub(super) fn add(seen: &mut BTreeMap<TopicId, TopicStatistics>, run: Run<'_>) {
     let mut new =
         TopicStatistics { records: run.len() as u64, ..TopicStatistics::NONE };
@@ -44,7 +44,7 @@ pub(super) fn add(seen: &mut BTreeMap<TopicId, TopicStatistics>, run: Run<'_>) {
     seen.entry(run.topic()).or_insert(TopicStatistics::NONE).add(new);
 }
 
-/// Adds what was seen in `other` places.
+/// Adds the statistics of `other`.
 pub(super) fn join(
     seen: &mut BTreeMap<TopicId, TopicStatistics>,
     other: BTreeMap<TopicId, TopicStatistics>,

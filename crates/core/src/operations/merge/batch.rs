@@ -1,5 +1,5 @@
-//! Records of several logs in the order of time, some at a time: one thread finds the next ones
-//! while another writes these.
+//! Batches of merged records: one thread finds the next batch while another writes the
+//! last one.
 
 use std::{mem, ops::Range, sync::Arc};
 
@@ -11,35 +11,37 @@ use crate::{
     sink::Encoder,
 };
 
-/// So many records are in a batch at most.
+/// The maximum number of records in a batch.
 const RECORDS: usize = 1 << 14;
-/// They are of so many blocks at most, or of blocks of so many bytes.
+/// The maximum number of blocks in a batch, and the maximum memory of its blocks in
+/// bytes.
 const BLOCKS: usize = 64;
 pub(super) const BYTES: usize = 4 << 20;
-/// Where they are encoded, they are about so many bytes of those, which stay in the caches.
+/// The approximate size of a batch to encode in bytes. It fits in the caches of a
+/// processor.
 pub(super) const ENCODED_BYTES: usize = 512 << 10;
 
-/// Some records in their order.
+/// A sequence of merged records.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    /// The blocks that they are of, and how much memory these take.
+    /// The blocks of the records, and their memory in bytes.
     blocks: Vec<Arc<Block>>,
     cost: usize,
-    /// About how much of that their own share is.
+    /// The approximate memory of the records themselves in bytes.
     share: usize,
     pieces: Vec<Piece>,
     records: usize,
-    /// What they were encoded to, if something encodes them.
+    /// The encoded records, if there is an encoder.
     encoded: Vec<u8>,
-    /// The parts that end with them, or ended before.
+    /// The parts that end with these records or earlier.
     closed: Vec<(usize, Range<u64>)>,
-    /// What was found damaged on the way, with the index of the log.
+    /// The damage found up to these records, with the index of the log.
     damage: Vec<(usize, Damage)>,
-    /// What ends the reading behind them.
+    /// The error that ends the merge after these records.
     failed: Option<Error>,
 }
 
-/// Records that follow each other in a block.
+/// Consecutive records of a block.
 #[derive(Debug)]
 struct Piece {
     /// The index of the log.
@@ -50,12 +52,12 @@ struct Piece {
 }
 
 impl Batch {
-    /// How many records there are.
+    /// Returns the number of records.
     pub(crate) fn len(&self) -> usize {
         self.records
     }
 
-    /// The records, each with the index of its log.
+    /// Iterates over the records and the indices of their logs.
     pub(crate) fn records(&self) -> impl Iterator<Item = (usize, Record<'_>)> {
         self.pieces.iter().flat_map(|piece| {
             let block = &self.blocks[piece.block as usize];
@@ -65,12 +67,12 @@ impl Batch {
         })
     }
 
-    /// How many records there are of the log with each index, piece by piece.
+    /// Iterates over the number of records in each piece, with the index of its log.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
         self.pieces.iter().map(|piece| (piece.log as usize, u64::from(piece.count)))
     }
 
-    /// Encodes the records; what cannot be ends the reading before them.
+    /// Encodes the records. An error ends the merge before them.
     pub(crate) fn encode(&mut self, encoder: &dyn Encoder) {
         let mut encoded = mem::take(&mut self.encoded);
         encoded.clear();
@@ -83,22 +85,23 @@ impl Batch {
         }
     }
 
-    /// What the records were encoded to.
+    /// Returns the encoded records.
     pub(crate) fn encoded(&mut self) -> &mut Vec<u8> {
         &mut self.encoded
     }
 
-    /// Whether there is nothing behind these records, or nothing that can be read.
+    /// Returns whether these are the last records, because of the end of all logs or an
+    /// error.
     pub(crate) fn is_last(&self) -> bool {
         self.records == 0 || self.failed.is_some()
     }
 
-    /// What was found damaged on the way, with the index of the log.
+    /// Returns the damage found up to these records, with the index of the log.
     pub(crate) fn take_damage(&mut self) -> Vec<(usize, Damage)> {
         mem::take(&mut self.damage)
     }
 
-    /// What ended the reading behind these records, if something did.
+    /// Returns the error that ended the merge after these records.
     pub(crate) fn failed(&mut self) -> Result<()> {
         self.failed.take().map_or(Ok(()), Err)
     }
@@ -110,7 +113,7 @@ impl Batch {
             || self.share >= bytes
     }
 
-    /// The number of `block`, which is one of the last, or new.
+    /// Returns the index of `block` in the batch, and adds it if it is new.
     fn number(&mut self, block: &Arc<Block>) -> u32 {
         let known = self.blocks.iter().rposition(|known| Arc::ptr_eq(known, block));
         let number = known.unwrap_or_else(|| {
@@ -123,8 +126,8 @@ impl Batch {
 }
 
 impl Merge<'_> {
-    /// Refills `batch`, of which nobody needs the records any more, with the next ones, some
-    /// `bytes` of them: none where all logs are at their end, or cannot be read on.
+    /// Refills `batch` with the next records, about `bytes` bytes of them. It stays empty
+    /// at the end of all logs, or if nothing more can be read.
     pub(crate) fn fill(&mut self, batch: &mut Batch, bytes: usize) {
         self.closed.append(&mut batch.closed);
         self.release();
@@ -146,7 +149,7 @@ impl Merge<'_> {
         batch.damage = self.take_damage();
     }
 
-    /// Adds the next records of the current `lane` that lie in one block.
+    /// Adds the next records of the current part that are in one block.
     fn add(&mut self, lane: usize, batch: &mut Batch) {
         let limit = self.current.and_then(|(_, limit)| limit);
         let Some(lane) = &self.lanes[lane] else { return };

@@ -1,4 +1,5 @@
-//! Batches that are found, and encoded, by some threads while another writes those before them.
+//! A pipeline of batches: some threads find and encode the next batches while another
+//! thread writes the earlier ones.
 
 use std::{
     any::Any,
@@ -18,15 +19,17 @@ use crate::{
     sink::Encoder,
 };
 
-/// So many batches wait to be written at most.
+/// The maximum number of batches that are ready to be written.
 const READY: usize = 3;
 
-/// The batches of a merge in their order.
+/// The batches of a merge in order.
 ///
-/// Tasks of the current rayon pool find the next ones, up to three, while somebody writes
-/// one. One thread at a time finds a batch; it encodes it then, if that is asked for, while
-/// another finds the next. Nobody waits for what nobody has begun: where the next is not ready,
-/// and no thread finds one, who wants it does; and does what else the pool has to do where one is.
+/// Tasks of the current rayon pool prepare up to three batches while the caller writes
+/// one. One thread at a time finds a batch. It then encodes the batch, if there is an
+/// encoder, while another thread finds the next one. A caller never waits for a task that
+/// has not started: if the next batch is not ready and no thread works on it, the caller
+/// finds the batch itself. If a thread works on it, the caller runs other tasks of the
+/// pool.
 pub(crate) struct Batches<'l> {
     encoder: Option<Arc<dyn Encoder>>,
     state: Mutex<State<'l>>,
@@ -35,29 +38,31 @@ pub(crate) struct Batches<'l> {
 
 struct State<'l> {
     filling: Filling<'l>,
-    /// Those that are found, and nothing for one that is being encoded.
+    /// The batches in order, with `None` for a batch that is being encoded.
     found: VecDeque<Option<Batch>>,
-    /// How many were taken out of it.
+    /// The number of batches that were removed from the front.
     taken: usize,
-    /// Those that are written.
+    /// Written batches, for reuse.
     spare: Vec<Batch>,
-    /// The panic of whoever found one, or encoded it.
+    /// The panic of a thread that found or encoded a batch.
     panicked: Option<Box<dyn Any + Send>>,
-    /// Whether somebody waits for the next: to wake nobody is a call of the system, too.
+    /// Whether the caller waits for the next batch. Notifying no thread would still be a
+    /// system call, so this flag avoids it.
     is_waited: bool,
 }
 
 enum Filling<'l> {
-    /// Nobody is at it.
+    /// No thread is reading.
     Paused(Box<Merge<'l>>),
-    /// Somebody is.
+    /// A thread is reading.
     Busy,
-    /// All is read, or nothing can be read on.
+    /// All records were read, or nothing more can be read.
     Ended,
 }
 
 impl<'l> Batches<'l> {
-    /// The batches of `merge`, with what `encoder` makes of their records, if there is one.
+    /// Creates the batches of `merge`. If there is an `encoder`, their records are
+    /// encoded.
     pub(crate) fn new(merge: Merge<'l>, encoder: Option<Arc<dyn Encoder>>) -> Self {
         let state = State {
             filling: Filling::Paused(Box::new(merge)),
@@ -70,7 +75,8 @@ impl<'l> Batches<'l> {
         Self { encoder, state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// The next batch, or nothing at the end; lets a task of `scope` find those behind it.
+    /// Returns the next batch, or `None` at the end. A task of `scope` prepares the
+    /// following ones.
     pub(crate) fn next<'s>(&'s self, scope: &Scope<'s>) -> Option<Batch>
     where
         'l: 's,
@@ -79,7 +85,7 @@ impl<'l> Batches<'l> {
         loop {
             if let Some(batch) = state.take() {
                 let is_paused = matches!(state.filling, Filling::Paused(_));
-                // To wake a thread takes a while: it is to have some to find.
+                // Waking a thread is slow, so it should have several batches to prepare.
                 let wakes = is_paused && state.found.len() < READY - 1;
                 drop(state);
                 if wakes && rayon::current_num_threads() > 1 {
@@ -108,12 +114,12 @@ impl<'l> Batches<'l> {
         }
     }
 
-    /// Takes a batch back that is written.
+    /// Returns a written batch for reuse.
     pub(crate) fn give_back(&self, batch: Batch) {
         self.lock().spare.push(batch);
     }
 
-    /// Finds batches, unless somebody does, until so many are found as may be.
+    /// Prepares batches until enough are ready, unless another thread does.
     fn fill_ahead(&self) {
         let mut state = self.lock();
         while let Some(merge) = state.begin() {
@@ -122,7 +128,7 @@ impl<'l> Batches<'l> {
         }
     }
 
-    /// Finds the next batch, and encodes it.
+    /// Finds and encodes the next batch.
     fn fill(&self, mut merge: Box<Merge<'l>>) -> MutexGuard<'_, State<'l>> {
         let mut batch = self.lock().spare.pop().unwrap_or_default();
         let bytes = if self.encoder.is_some() { ENCODED_BYTES } else { BYTES };
@@ -146,7 +152,7 @@ impl<'l> Batches<'l> {
             _ => filled,
         };
         match encoded {
-            // Nobody takes those behind one that is missing.
+            // The batches after a missing one are never taken.
             Err(panic) => state.panicked = Some(panic),
             Ok(()) => {
                 let place = number - state.taken;
@@ -157,19 +163,20 @@ impl<'l> Batches<'l> {
             }
         }
         if mem::take(&mut state.is_waited) {
-            self.changed.notify_one(); // only one takes batches
+            self.changed.notify_one(); // only one thread takes batches
         }
         state
     }
 
-    /// Locks, also after a panic elsewhere, which is carried on by itself.
+    /// Locks the state, even after a panic in another thread, which is handled
+    /// separately.
     fn lock(&self) -> MutexGuard<'_, State<'l>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<'l> State<'l> {
-    /// The first batch, if it can be written.
+    /// Removes the first batch if it is ready.
     fn take(&mut self) -> Option<Batch> {
         let first = self.found.front_mut()?.take()?;
         self.found.pop_front();
@@ -177,7 +184,7 @@ impl<'l> State<'l> {
         Some(first)
     }
 
-    /// The merge, if nobody is at it, and one more batch may be found.
+    /// Takes the merge if no thread is reading and another batch is allowed.
     fn begin(&mut self) -> Option<Box<Merge<'l>>> {
         if self.found.len() >= READY || self.panicked.is_some() {
             return None;
@@ -191,12 +198,12 @@ impl<'l> State<'l> {
         }
     }
 
-    /// Whether the first batch can be written.
+    /// Returns whether the first batch is ready.
     fn is_found(&self) -> bool {
         matches!(self.found.front(), Some(Some(_)))
     }
 
-    /// Whether somebody is about to have the first batch.
+    /// Returns whether a thread is working on the first batch.
     fn is_awaited(&self) -> bool {
         let is_begun = match self.found.front() {
             Some(first) => first.is_none(),
@@ -217,16 +224,16 @@ mod tests {
         testing::mock_log::{Play, Scripted},
     };
 
-    /// A part of so many blocks, of one record each; those of a batch are 64.
+    /// Creates a part of blocks with one record each. A batch has at most 64 of them.
     fn part(first: i64, blocks: i64, step: i64) -> Vec<Play> {
         let block = |number| Play::Block(vec![(first + number * step, vec![1])]);
         (0..blocks).map(block).collect()
     }
 
-    /// The times of each batch, what was damaged until then, and how it ended.
+    /// The times of each batch, the damage up to then, and the error at the end.
     type Got = (Vec<Vec<i64>>, Vec<DamageKind>, Option<ErrorKind>);
 
-    /// All there is to the end, or the first error.
+    /// Reads to the end or to the first error.
     fn read(log: &Scripted) -> Got {
         let merge = Merge::with_budget(1 << 20, 0, vec![(log, Selection::default())]);
         let batches = Batches::new(merge, None);
@@ -248,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn they_come_in_their_order_on_any_number_of_threads() {
+    fn batches_are_in_order_on_any_number_of_threads() {
         let parts = vec![part(0, 700, 3), part(1, 700, 3), part(2, 700, 3)];
         let log = Scripted::new(parts);
         let want: Vec<i64> = (0..2100).collect();
@@ -263,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_comes_behind_all_that_is_before_it() {
+    fn error_comes_after_all_earlier_records() {
         let mut plays = part(0, 300, 1);
         plays.insert(100, Play::Damage);
         let log = Scripted::new(vec![plays, vec![Play::Error]]);
@@ -275,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_reaches_who_asks() {
+    fn panic_is_resumed_in_the_caller() {
         let mut plays = part(0, 500, 1);
         plays.push(Play::Panic);
         let log = Scripted::new(vec![plays]);
@@ -285,7 +292,7 @@ mod tests {
         });
     }
 
-    /// Encodes records as their times, but for one, with which it fails or panics.
+    /// Encodes records as their times. At one time, it fails or panics.
     enum Clock {
         Fails(i64),
         Panics(i64),
@@ -312,8 +319,8 @@ mod tests {
         }
     }
 
-    /// The times of three parts of 700 records that alternate, as `clock` encodes them, until
-    /// that fails.
+    /// Returns the times of three alternating parts of 700 records, as encoded by
+    /// `clock`, up to its error.
     fn encoded(clock: Clock) -> (Vec<i64>, Option<ErrorKind>) {
         let log = Scripted::new((0..3).map(|first| part(first, 700, 3)).collect());
         let merge = Merge::with_budget(1 << 20, 0, vec![(&log, Selection::default())]);
@@ -336,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encoded_comes_in_the_same_order() {
+    fn encoded_records_are_in_the_same_order() {
         let want: Vec<i64> = (0..2100).collect();
         for _ in 0..20 {
             in_pools(|| {
@@ -348,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_encoded_ends_it_in_its_turn() {
+    fn encoding_error_comes_after_earlier_records() {
         in_pools(|| {
             let (times, failed) = encoded(Clock::Fails(1_000));
             assert_eq!(failed, Some(ErrorKind::Unsupported));
@@ -360,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_no_more_ends_it() {
+    fn pipeline_stops_if_the_caller_stops() {
         let log = Scripted::new(vec![part(0, 64 * 40, 1)]);
         in_pools(|| {
             let merge =

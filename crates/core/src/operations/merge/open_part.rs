@@ -1,4 +1,4 @@
-//! A part that is open: its records in the order of time.
+//! An open part of a merge, with its records in the order of time.
 
 use std::{cmp::Ordering, collections::VecDeque, ops::Range, sync::Arc};
 
@@ -8,40 +8,40 @@ use crate::{
     record::block::{Block, Entry, Gather, Record},
 };
 
-/// A part that is open: its records in the order of time, or the first of them.
+/// An open part: all its records or the first of them, in the order of time.
 pub(super) struct Lane {
-    /// The number of the part.
+    /// The rank of the part.
     pub(super) rank: u32,
-    /// What comes before was given out when the part was open before.
+    /// Records before this position were returned when the part was open earlier.
     from: Option<Key>,
-    /// Records of lower numbers are those of other lanes.
+    /// Records with a lower index belong to other segments of the part.
     first: u64,
-    /// Nothing from here on is kept.
+    /// Records from this position on are dropped.
     horizon: Option<Key>,
     blocks: VecDeque<Arc<Block>>,
-    /// The records that are kept, if those are not just all of the blocks in their
-    /// order.
+    /// The positions of the kept records, unless these are all records of the blocks in
+    /// their order.
     places: Option<Vec<Place>>,
-    /// The next record: an index into the places, or into the first block.
+    /// The next record: an index into `positions`, or into the first block.
     next: usize,
-    /// The number of that record, where there are no places.
+    /// The index of the next record in the part, if there are no `positions`.
     number: u64,
-    /// How many records the part had so far.
+    /// The number of records of the part that were read.
     read: u64,
-    /// The times of places.
+    /// The times of the records in `positions`.
     times: TimeRange,
-    /// The latest time so far, and whether all came in order.
+    /// The latest time so far, and whether all records were in order.
     latest: Timestamp,
     is_in_order: bool,
-    /// The first record that is not kept.
+    /// The first dropped record.
     forgotten: Option<Key>,
     cost: usize,
-    /// Whether the part is read on when the order of time comes to where the rest begins: nothing
-    /// of it is forgotten.
+    /// Whether this is a segment of the part, which is continued when the merge reaches
+    /// its end. No record of a segment is dropped.
     pub(super) is_stretch: bool,
 }
 
-/// Where a record lies.
+/// The position of a record.
 #[derive(Clone, Copy)]
 struct Place {
     time: Timestamp,
@@ -50,14 +50,14 @@ struct Place {
     entry: u32,
 }
 
-/// Memory for each record beside its block: a place, and another when lanes are
-/// narrowed.
+/// The memory per record in addition to its block: its position, and another one while
+/// records are dropped.
 const PLACE: usize = size_of::<Place>() + size_of::<(Key, usize)>();
-/// Blocks of copies are at most this long, if they hold more than one.
+/// The maximum size of a block of several copies in bytes.
 const GATHERED: usize = 16 << 20;
 
 impl Lane {
-    /// A lane that is to hold the records of part `rank` in `from..horizon`.
+    /// Creates an open part for the records of the part `rank` in `from..horizon`.
     pub(super) fn new(rank: u32, from: Option<Key>, horizon: Option<Key>) -> Self {
         Self {
             rank,
@@ -78,39 +78,39 @@ impl Lane {
         }
     }
 
-    /// A lane that is to hold a stretch of part `rank`, the records from number `first` and from
-    /// `from` on.
+    /// Creates a segment of the part `rank`: the records from the index `first` and from
+    /// the position `from` on.
     pub(super) fn stretch(rank: u32, first: u64, from: Key) -> Self {
         let lane = Self::new(rank, Some(from), None);
         Self { first, number: first, read: first, is_stretch: true, ..lane }
     }
 
-    /// The same without the records before number `first`, which other lanes have.
+    /// Excludes the records with an index below `first`, which are in other segments.
     pub(super) fn behind(self, first: u64) -> Self {
         Self { first, ..self }
     }
 
-    /// What comes before was given out when the part was open before.
+    /// Returns the position from which on records are returned.
     pub(super) fn from(&self) -> Option<Key> {
         self.from
     }
 
-    /// The number of the first record that it may hold.
+    /// Returns the index of the first possible record.
     pub(super) fn first(&self) -> u64 {
         self.first
     }
 
-    /// How many records the part had so far.
+    /// Returns the number of records of the part that were read.
     pub(super) fn read(&self) -> u64 {
         self.read
     }
 
-    /// When the records happened that are kept, if they have places.
+    /// Returns the times of the kept records, if they have positions.
     pub(super) fn times(&self) -> TimeRange {
         self.times
     }
 
-    /// Adds the next block of the part; says how much more memory that takes.
+    /// Adds the next block of the part. Returns the additional memory in bytes.
     pub(super) fn add(&mut self, block: Block) -> usize {
         let (before, first) = (self.cost, self.read);
         self.read += block.len() as u64;
@@ -133,7 +133,7 @@ impl Lane {
         self.cost - before
     }
 
-    /// Puts all in order. Before, nothing may be asked for.
+    /// Sorts the records. Must be called before they are used.
     pub(super) fn finish(&mut self) {
         if self.places.is_none() && !self.is_in_order {
             let places = self.left().map(|(place, ..)| place).collect();
@@ -144,7 +144,7 @@ impl Lane {
         }
     }
 
-    /// The key of the next record.
+    /// Returns the position of the next record in the order of the merge.
     pub(super) fn key(&self) -> Option<Key> {
         let number = match &self.places {
             Some(places) => places.get(self.next)?.number,
@@ -153,7 +153,8 @@ impl Lane {
         Some((self.time(0)?, self.rank, number))
     }
 
-    /// The time of the record that comes so many after the next, in one block with it.
+    /// Returns the time of the record `after` records after the next one, in the same
+    /// block.
     pub(super) fn time(&self, after: usize) -> Option<Timestamp> {
         let index = self.next + after;
         Some(match &self.places {
@@ -162,7 +163,7 @@ impl Lane {
         })
     }
 
-    /// The next record.
+    /// Returns the next record.
     pub(super) fn record(&self) -> Option<Record<'_>> {
         match &self.places {
             Some(places) => {
@@ -173,7 +174,7 @@ impl Lane {
         }
     }
 
-    /// How many of the next records come before `limit`, and lie in one block.
+    /// Returns the number of next records that come before `limit` and are in one block.
     pub(super) fn run(&self, limit: Option<Key>) -> usize {
         let Some(places) = &self.places else {
             let entries = self.blocks.front().map_or(&[][..], |block| block.entries());
@@ -199,12 +200,12 @@ impl Lane {
         left.take_while(|place| place.block == first.block).count()
     }
 
-    /// The places of the records that are left, if there are places.
+    /// Returns the remaining positions, if there are positions.
     fn next_places(&self) -> Option<&[Place]> {
         Some(self.places.as_deref()?.get(self.next..).unwrap_or_default())
     }
 
-    /// The block of the next record.
+    /// Returns the block of the next record.
     fn next_block(&self) -> Option<&Arc<Block>> {
         match self.next_places() {
             Some(places) => self.blocks.get(places.first()?.block as usize),
@@ -212,7 +213,8 @@ impl Lane {
         }
     }
 
-    /// The block of the next records, and where in it the next `count` lie.
+    /// Returns the block of the next records, and the positions of the next `count`
+    /// records in it.
     pub(super) fn block(
         &self,
         count: usize,
@@ -226,8 +228,8 @@ impl Lane {
         Some((block, (0..count).filter_map(entry)))
     }
 
-    /// The next `count` records, which lie in one block: where in it, in one piece or in
-    /// several.
+    /// Returns the block of the next `count` records, and their index ranges in it: one,
+    /// or several.
     pub(super) fn pieces(
         &self,
         count: usize,
@@ -240,8 +242,8 @@ impl Lane {
         Some((block, whole.into_iter().chain(singles)))
     }
 
-    /// Passes over the next `count` records, which lie in one block; gives the block
-    /// if it is no longer needed.
+    /// Skips `count` records, which are in one block. Returns the block if it is no
+    /// longer needed.
     pub(super) fn advance(&mut self, count: usize) -> Option<Arc<Block>> {
         self.next += count;
         if self.places.is_some() {
@@ -257,28 +259,28 @@ impl Lane {
         done
     }
 
-    /// Whether the next `count` records are a whole block in its order.
+    /// Returns whether the next `count` records are a whole block in its order.
     pub(super) fn is_block(&self, count: usize) -> bool {
         let len = self.blocks.front().map_or(0, |block| block.len());
         self.places.is_none() && self.next == 0 && len == count
     }
 
-    /// How much memory the lane takes.
+    /// Returns the memory in bytes.
     pub(super) fn cost(&self) -> usize {
         self.cost
     }
 
-    /// The first record that is not kept, if there is one.
+    /// Returns the first dropped record.
     pub(super) fn forgotten(&self) -> Option<Key> {
         self.forgotten
     }
 
-    /// What is left of its blocks.
+    /// Returns the remaining blocks.
     pub(super) fn into_blocks(self) -> impl Iterator<Item = Arc<Block>> {
         self.blocks.into_iter()
     }
 
-    /// How much memory each of its records takes.
+    /// Iterates over the memory of each record in bytes.
     pub(super) fn costs(&self) -> impl Iterator<Item = (Key, usize)> {
         self.left().map(|(place, _, entry)| {
             let bytes = entry.end.saturating_sub(entry.start) as usize;
@@ -287,8 +289,8 @@ impl Lane {
         })
     }
 
-    /// Forgets all records from `horizon` on, also those to come, and keeps copies of
-    /// the others; says how much memory the lane now takes.
+    /// Drops all records from `horizon` on, including future ones, and copies the others.
+    /// Returns the memory in bytes.
     pub(super) fn narrow(&mut self, horizon: Option<Key>) -> usize {
         let old = Self::new(self.rank, None, None);
         let new = Self {
@@ -306,8 +308,8 @@ impl Lane {
         self.cost
     }
 
-    /// Keeps copies of those of `records`, each with its number and its block, that
-    /// are to be kept.
+    /// Adds copies of those `records` that are to be kept. Each has its index and its
+    /// block.
     fn keep<'b>(&mut self, records: impl Iterator<Item = (u64, &'b Block, Entry)>) {
         let mut gather = Gather::default();
         for (number, block, entry) in records {
@@ -345,7 +347,7 @@ impl Lane {
         }
     }
 
-    /// The records that are left: where they lie, as places are told, and their blocks.
+    /// Iterates over the remaining records: their positions, blocks and entries.
     fn left(&self) -> impl Iterator<Item = (Place, &Block, Entry)> {
         let placed = self.next_places().into_iter().flatten().filter_map(|place| {
             let block = &**self.blocks.get(place.block as usize)?;
@@ -364,7 +366,7 @@ impl Lane {
     }
 }
 
-/// A block of copies of the records of `block`.
+/// Copies the records of `block` into a new block.
 fn copied(block: &Block) -> Block {
     let (mut gather, mut copy) = (Gather::default(), Block::default());
     gather.add_all(block);
@@ -372,7 +374,7 @@ fn copied(block: &Block) -> Block {
     copy
 }
 
-/// How much memory `block` and the places of its records take.
+/// Returns the memory of `block` and of the positions of its records in bytes.
 fn cost(block: &Block) -> usize {
     block.cost() + block.len() * PLACE
 }

@@ -1,8 +1,8 @@
-//! Opening parts: all of one, or stretch by stretch where that is too much.
+//! Opening parts: completely, or segment by segment if that would take too much memory.
 //!
-//! A part of which something was forgotten has been read to its end: of each of its blocks it
-//! is known then when it begins. So it is read once more, and no further than the order of time
-//! needs it.
+//! A part from which records were dropped has been read to its end once, so the start
+//! times of its blocks are known. It is read a second time, each time only as far as the
+//! merge requires.
 
 use std::cmp::Reverse;
 
@@ -16,36 +16,37 @@ use crate::{
     operations::merge::{Key, Merge, open_part::Lane},
 };
 
-/// This share of the budget is read at a time of a part of which something was forgotten.
+/// A segment takes this fraction (1/16) of the budget.
 const SHARE: usize = 16;
-/// So many parts are paused at a time. Of more, the shortest are read again from their start:
-/// what a reader of one keeps may be long, and all parts may overlap.
+/// The maximum number of paused parts. Of more parts, the shortest are read again from
+/// their start. The cursor of a part can use a lot of memory, and all parts may overlap.
 pub(super) const PAUSED: usize = 16;
-/// What is told of a part of which the first records came too late.
+/// The reason that is reported if the first records of a part come too late.
 const LATE: &str = "the log says that this part begins later than it does, so that its first \
                     records come after later ones";
 
-/// A part that is read on when the order of time comes to where the rest begins.
+/// A part that is continued when the merge reaches the start of its rest.
 pub(super) struct Paused {
     reader: Box<dyn Cursor>,
-    /// What comes before was given out when the part was open before.
+    /// Records before this position were returned when the part was open earlier.
     from: Key,
 }
 
-/// When the blocks of a part begin, each with the number of the record behind it.
+/// The start times of the blocks of a part, each with the index of the first record after
+/// the block.
 type Begins = Vec<(u64, Timestamp)>;
 
-/// What is known of a part of which something was forgotten.
+/// The block starts of a part from which records were dropped.
 pub(super) enum Known {
-    /// When what is in its blocks or behind them begins.
+    /// The start times of the records in each block and all later ones.
     Begins(Begins),
-    /// That this is of no use, as late blocks begin early: the records from this number on are
-    /// read, and forgotten, as often as it takes.
+    /// The start times are useless, because late blocks start early. The records from
+    /// this index on are read and dropped as often as necessary.
     Mixed(u64),
 }
 
 impl Merge<'_> {
-    /// Opens the part that begins with `key`, or goes on with it.
+    /// Opens or continues the part at the position `key`.
     pub(super) fn open(&mut self, key: Key) -> Result<()> {
         let (_, rank, first) = key;
         let is_first = self.waiting.as_slice().first() == Some(&key);
@@ -98,7 +99,7 @@ impl Merge<'_> {
                     self.narrow(&mut lane);
                 }
             } else if self.stretches() + lane.cost() >= self.budget / 2 {
-                // Of stretches that begin early and end late, or are whole parts, many are open
+                // If segments start early and end late, or are whole parts, many are open
                 // at a time.
                 self.known.insert(rank, Known::Mixed(lane.first()));
                 lane.is_stretch = false;
@@ -131,7 +132,7 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// Keeps the reader of part `rank`, and no more than a few.
+    /// Keeps the reader of the part `rank`, up to a maximum number of readers.
     fn pause(&mut self, rank: u32, paused: Paused) {
         self.paused.insert(rank, paused);
         if self.paused.len() > PAUSED {
@@ -145,21 +146,21 @@ impl Merge<'_> {
         }
     }
 
-    /// How much memory the stretches take that are open.
+    /// Returns the memory of the open segments in bytes.
     fn stretches(&self) -> usize {
         let lanes = self.lanes.iter().flatten();
         lanes.filter(|lane| lane.is_stretch).map(Lane::cost).sum()
     }
 
-    /// When the records of part `rank` from number `from` on begin, if that is known, and there
-    /// are some.
+    /// Returns the start time of the records of the part `rank` from the index `from` on,
+    /// if it is known and there are any.
     fn next_begin(&self, rank: u32, from: u64) -> Option<Timestamp> {
         let Some(Known::Begins(begins)) = self.known.get(&rank) else { return None };
         let next = begins.partition_point(|(behind, _)| *behind <= from);
         Some(begins.get(next)?.1)
     }
 
-    /// Gives `lane` a place among the others.
+    /// Adds `open_part` to the open parts.
     fn seat(&mut self, lane: Lane) {
         let index = self.free.pop().unwrap_or_else(|| {
             self.lanes.push(None);
@@ -173,12 +174,12 @@ impl Merge<'_> {
         }
     }
 
-    /// How much of the budget a lane takes: a stretch has its own bounds.
+    /// Returns the memory that counts towards the budget. Segments have their own limit.
     pub(super) fn counted(&self, lane: &Lane) -> usize {
         if lane.is_stretch { 0 } else { lane.cost() }
     }
 
-    /// Forgets the latest records of all lanes and of the one that is being opened, so
+    /// Drops the latest records of all open parts and of the one that is being opened, so
     /// that about half of the budget is free.
     fn narrow(&mut self, opening: &mut Lane) {
         let mut costs: Vec<(Key, usize)> = Vec::new();

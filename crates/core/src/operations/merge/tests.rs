@@ -1,4 +1,4 @@
-//! The order of time, against the plainest of sorts.
+//! The order of merged records, compared with a simple sort.
 
 use super::{batch::BYTES, *};
 use crate::{
@@ -8,10 +8,10 @@ use crate::{
     testing::mock_log::{Play, Scripted},
 };
 
-/// The times and payloads that are read.
+/// Times and payloads of records.
 type Records = Vec<(i64, Vec<u8>)>;
 
-/// A few numbers that look random, always the same.
+/// A deterministic sequence of pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -21,8 +21,8 @@ impl Dice {
     }
 }
 
-/// Parts of several blocks, each a few milliseconds from the last, that overlap by up
-/// to `overlap` of them.
+/// Creates parts of several blocks, each a few milliseconds after the last one, that
+/// overlap by up to `overlap` milliseconds.
 fn parts(dice: &mut Dice, overlap: u64) -> Vec<Vec<Play>> {
     let mut number = 0_u32;
     let mut record = |start: u64, dice: &mut Dice| {
@@ -95,7 +95,7 @@ fn merge(log: &Scripted, budget: usize) -> Merge<'_> {
 }
 
 #[test]
-fn any_parts_come_as_a_stable_sort_has_them_however_little_memory_there_is() {
+fn merge_is_a_stable_sort_with_any_memory_limit() {
     let mut dice = Dice(7);
     for round in 0..300 {
         let overlap = [0, 5, 30, 1000][round % 4];
@@ -116,7 +116,7 @@ fn any_parts_come_as_a_stable_sort_has_them_however_little_memory_there_is() {
 }
 
 #[test]
-fn records_that_are_all_at_one_time_keep_the_order_of_the_file_in_little_memory() {
+fn equal_times_keep_the_order_of_the_file_in_little_memory() {
     let block = |first: u32| {
         let record = |number: u32| (42, number.to_le_bytes().to_vec());
         vec![Play::Block((first..first + 50).map(record).collect())]
@@ -125,12 +125,12 @@ fn records_that_are_all_at_one_time_keep_the_order_of_the_file_in_little_memory(
     let want = all(&parts);
     let log = Scripted::new(parts);
     assert_eq!(by_blocks(merge(&log, 3000)), want);
-    // A part takes more than that.
+    // One part takes more memory than that.
     assert!(log.read.lock().unwrap().len() > 10);
 }
 
 #[test]
-fn memory_stays_within_its_bounds() {
+fn memory_is_bounded() {
     let mut dice = Dice(11);
     for budget in [3000, 20_000] {
         let parts = (0..40).map(|_| {
@@ -140,7 +140,7 @@ fn memory_stays_within_its_bounds() {
         let log = Scripted::new(parts.collect());
         let mut merge = merge(&log, budget);
         while merge.next().unwrap().is_some() {
-            // A block of 20 records, each with its payload, its place and a key.
+            // A block of 20 records, each with its payload, its position and a key.
             let lanes = merge.lanes.len() * size_of::<Lane>();
             assert!(merge.held <= budget + 20 * 140 + lanes, "{}", merge.held);
         }
@@ -149,7 +149,7 @@ fn memory_stays_within_its_bounds() {
 }
 
 #[test]
-fn parts_are_opened_when_it_is_their_turn() {
+fn parts_are_opened_when_the_merge_reaches_them() {
     let parts: Vec<Vec<i64>> =
         (0..1000).map(|part| vec![part * 10, part * 10 + 12]).collect();
     let parts: Vec<&[i64]> = parts.iter().map(Vec::as_slice).collect();
@@ -165,7 +165,7 @@ fn parts_are_opened_when_it_is_their_turn() {
 }
 
 #[test]
-fn of_several_logs_the_first_comes_first_at_one_time() {
+fn equal_times_are_in_the_order_of_the_logs() {
     let a = Scripted::of_times(&[&[1, 3], &[3, 5]]);
     let b = Scripted::of_times(&[&[2, 3, 6], &[0, 3]]);
     let everything = Selection::default();
@@ -188,7 +188,7 @@ fn of_several_logs_the_first_comes_first_at_one_time() {
 }
 
 #[test]
-fn damage_is_told_once_and_an_error_after_what_came_before() {
+fn damage_is_reported_once_and_an_error_after_earlier_records() {
     let block = |time| Play::Block(vec![(time, vec![1])]);
     let log = Scripted::new(vec![
         vec![block(5), Play::Damage],
@@ -212,7 +212,7 @@ fn damage_is_told_once_and_an_error_after_what_came_before() {
 }
 
 #[test]
-fn a_part_that_begins_before_it_is_said_to_is_told_where_that_shows() {
+fn part_that_starts_earlier_than_stated_is_reported() {
     let parts: [&[i64]; 3] = [&[0, 10, 20], &[5, 15, 25], &[30, 40]];
     for (later, expected, told) in [
         // It is opened at 5, at 10 (the 10 of the first part comes first), and at 17.
@@ -236,7 +236,7 @@ fn a_part_that_begins_before_it_is_said_to_is_told_where_that_shows() {
 }
 
 #[test]
-fn long_runs_are_passed_on_without_copies() {
+fn long_runs_are_not_copied() {
     let record = |time| (time, vec![0; 100]);
     let long =
         |start: i64| vec![Play::Block((start..start + 1000).map(record).collect())];
@@ -247,12 +247,12 @@ fn long_runs_are_passed_on_without_copies() {
     while order.fill(&mut block).unwrap() {
         blocks.push((block.len(), block.get(0).unwrap().offset));
     }
-    // The two that alternate are copied together; all others are where they were.
+    // Two alternating parts are copied together, and all others are passed on.
     assert_eq!(blocks, [(999, 0), (2, 1000), (999, 1100), (1000, 2000)]);
 }
 
 #[test]
-fn what_was_read_by_records_goes_on_by_blocks() {
+fn blocks_continue_after_single_records() {
     let log = Scripted::of_times(&[&[1, 4, 5], &[2, 3, 6]]);
     let mut merge = merge(&log, BUDGET);
     for want in [1, 2, 3] {
@@ -264,7 +264,7 @@ fn what_was_read_by_records_goes_on_by_blocks() {
 }
 
 #[test]
-fn of_a_batch_the_error_comes_behind_the_records() {
+fn error_of_a_batch_comes_after_its_records() {
     let block = |time| Play::Block(vec![(time, vec![1])]);
     let log = Scripted::new(vec![vec![block(3)], vec![block(20), Play::Error]]);
     let (mut merge, mut batch) = (merge(&log, BUDGET), Batch::default());
@@ -275,7 +275,7 @@ fn of_a_batch_the_error_comes_behind_the_records() {
 }
 
 #[test]
-fn parts_are_released_when_nobody_needs_their_records() {
+fn parts_are_released_when_their_records_are_no_longer_used() {
     let log = Scripted::of_times(&[&[1, 2], &[3, 4], &[5, 6]]);
     let mut merge = merge(&log, BUDGET);
     let (mut batch, mut other) = (Batch::default(), Batch::default());
@@ -288,7 +288,7 @@ fn parts_are_released_when_nobody_needs_their_records() {
 }
 
 #[test]
-fn a_part_that_is_too_long_for_memory_is_read_twice() {
+fn part_that_exceeds_the_memory_limit_is_read_twice() {
     let block = |at: i64| {
         let record = |number: i64| (at + number / 2 * 3, number.to_le_bytes().to_vec());
         Play::Block((0..10).map(record).collect())
@@ -309,7 +309,7 @@ fn a_part_that_is_too_long_for_memory_is_read_twice() {
 }
 
 #[test]
-fn parts_that_go_back_in_time_again_and_again_come_in_order_in_little_memory() {
+fn parts_with_many_backward_times_are_merged_in_little_memory() {
     let mut dice = Dice(17);
     for round in 0..60 {
         let long = parts(&mut dice, [5, 100][round % 2]).concat();
@@ -324,7 +324,8 @@ fn parts_that_go_back_in_time_again_and_again_come_in_order_in_little_memory() {
     }
 }
 
-/// Asserts that records come as `want` has them; says how much memory all lanes take at most.
+/// Asserts that the records are those of `want` in order. Returns the maximum memory of
+/// all open parts.
 fn most_in_order(log: &Scripted, budget: usize, want: &Records) -> usize {
     let mut merge = merge(log, budget);
     let (mut records, mut most) = (Records::new(), 0);
@@ -338,9 +339,9 @@ fn most_in_order(log: &Scripted, budget: usize, want: &Records) -> usize {
 }
 
 #[test]
-fn stretches_that_begin_early_and_end_late_stay_within_bounds() {
+fn memory_is_bounded_for_segments_that_start_early_and_end_late() {
     let block = |at: i64| {
-        // First all are early, then one of ten.
+        // First all records are early, then one in ten.
         let late = if at < 300 { 0 } else { 100_000 };
         let others = (0..9).map(|number| (late + at - number, vec![2; 100]));
         Play::Block([(at, vec![1; 100])].into_iter().chain(others).collect())
@@ -349,23 +350,23 @@ fn stretches_that_begin_early_and_end_late_stay_within_bounds() {
     let want = sorted(all(&parts));
     let log = Scripted::new(parts);
     let most = most_in_order(&log, 200_000, &want);
-    // All take 2.5 MB.
+    // All records take 2.5 MB.
     assert!(most < 340_000, "{most}");
 }
 
 #[test]
-fn many_parts_of_the_same_times_stay_within_bounds() {
+fn memory_is_bounded_for_many_parts_with_the_same_times() {
     let block = |at: i64, part: u8| {
         Play::Block((0..10).map(|number| (at + number, vec![part; 100])).collect())
     };
-    // Parts that are shorter than a stretch, and longer ones.
+    // Parts that are shorter than a segment, and longer ones.
     for (parts, blocks, bound) in [(250, 2, 340_000), (60, 60, 400_000)] {
         let part = |part: u8| (0..blocks).map(|at| block(at * 10, part)).collect();
         let parts: Vec<Vec<Play>> = (0..parts).map(part).collect();
         let want = sorted(all(&parts));
         let log = Scripted::new(parts);
         let most = most_in_order(&log, 200_000, &want);
-        // All take 1.2 MB and 8 MB.
+        // All records take 1.2 MB and 8 MB.
         assert!(most < bound, "{most}");
     }
 }

@@ -1,4 +1,4 @@
-//! One log, a block at a time, in the order of time.
+//! Reading one log in the order of time, block by block.
 
 use std::{fmt, mem, sync::Arc};
 
@@ -10,30 +10,30 @@ use crate::{
     record::block::{Block, Gather},
 };
 
-/// Reads a log in the order of time, as a [`Merge`] of one.
+/// A cursor over one log in the order of time: a [`Merge`] of one log.
 ///
-/// Blocks of the file are passed on as they are, or shared, where their records follow
-/// each other; where records of several parts alternate, they are copied.
+/// Consecutive records are returned in the blocks of the file or share their bytes. Where
+/// records of several parts alternate, they are copied.
 pub struct TimeOrder<'l> {
     merge: Merge<'l>,
-    /// Why it ended, to be told after what came before.
+    /// The error to return after the earlier records.
     failed: Option<Error>,
 }
 
-/// So many records, or bytes of them, that follow each other are not copied.
+/// Longer runs of records, by number or by size in bytes, are not copied.
 const LONG_RUN: usize = 64;
 const LONG_BYTES: usize = 64 << 10;
-/// About how long a block of copies may be.
+/// The approximate maximum size of a block of copies in bytes.
 const GATHERED: usize = 1 << 20;
 const GATHERED_RECORDS: usize = 1 << 14;
 
 impl<'l> TimeOrder<'l> {
-    /// Reads what `selection` wants of `log`.
+    /// Creates a cursor over the selected records of `log`.
     pub fn new(log: &'l dyn Log, selection: Selection) -> Self {
         Merge::new(vec![(log, selection)]).into()
     }
 
-    /// Refills `block`; says whether there was something.
+    /// Refills `block`. Returns false at the end.
     fn refill(&mut self, block: &mut Block) -> Result<bool> {
         self.merge.release();
         let mut gather = None::<Gather>;
@@ -72,7 +72,7 @@ impl<'l> TimeOrder<'l> {
         Ok(true)
     }
 
-    /// The next records of the current lane that follow each other.
+    /// Returns the next consecutive records of the current part.
     fn run(&self, lane: usize) -> Run {
         let limit = self.merge.current.and_then(|(_, limit)| limit);
         let lane = self.merge.lanes[lane].as_ref();
@@ -84,7 +84,8 @@ impl<'l> TimeOrder<'l> {
         Run { count, is_long: count >= LONG_RUN || bytes >= LONG_BYTES }
     }
 
-    /// Makes the next `count` records of the current lane a block without copying.
+    /// Returns the next `count` records of the current part as a block without copying
+    /// them.
     fn pass_on(&mut self, lane: usize, count: usize, block: &mut Block) {
         let lane = self.merge.lanes[lane].as_ref();
         let next = match lane.filter(|lane| !lane.is_block(count)) {
@@ -103,7 +104,7 @@ impl<'l> TimeOrder<'l> {
         self.merge.recycle(mem::replace(block, next));
     }
 
-    /// Copies the next `count` records of the current lane.
+    /// Copies the next `count` records of the current part.
     fn copy(&mut self, lane: usize, count: usize, gather: &mut Gather) {
         let lane = self.merge.lanes[lane].as_ref();
         if let Some((from, entries)) = lane.and_then(|lane| lane.block(count)) {
@@ -113,7 +114,7 @@ impl<'l> TimeOrder<'l> {
     }
 }
 
-/// Records that follow each other in one block.
+/// Consecutive records in one block.
 struct Run {
     count: usize,
     /// Whether they are too long to be copied.
@@ -121,9 +122,9 @@ struct Run {
 }
 
 impl<'l> From<Merge<'l>> for TimeOrder<'l> {
-    /// Reads on where `merge` is, which should be of one log.
+    /// Continues at the position of `merge`, which must have one log.
     fn from(mut merge: Merge<'l>) -> Self {
-        // What it has given out is not given again.
+        // Records that it already returned are skipped.
         merge.advance(merge.run.min(1));
         merge.run = 0;
         Self { merge, failed: None }

@@ -1,4 +1,4 @@
-//! Blocks that are filled again.
+//! A pool of blocks for reuse, and the compaction of sparse blocks.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -9,36 +9,38 @@ use crate::{
     record::block::{Block, Gather},
 };
 
-/// Blocks of copies are about so long at most, or have so many records.
+/// The approximate maximum size of a block of copies in bytes, and its maximum number of
+/// records.
 pub(super) const GATHERED: usize = 256 << 10;
 const GATHERED_RECORDS: usize = 1 << 12;
-/// Blocks of no more records are copied, however much of them is records: whoever takes blocks
-/// has more to do for each than for a copy.
+/// Blocks with at most this many records are always copied, because each block costs its
+/// receiver more than a copy of the records.
 const FEW: usize = 32;
-/// And those that are no longer, where others wait for them, and would be woken for each.
+/// Blocks of at most this many bytes are copied too, if the receiver is another thread
+/// that would be notified for each block.
 pub(super) const SHORT: usize = 64 << 10;
 
-/// Blocks that nobody uses, to be filled again.
+/// Unused blocks.
 pub(super) struct Spare {
     blocks: Mutex<Vec<Block>>,
     most: usize,
-    /// Whether records of blocks in which there is little are copied together; and how long those
-    /// are that are short.
+    /// Whether the records of sparse blocks are copied together, and the size in bytes up
+    /// to which a block counts as short.
     pub(super) gathers: Option<usize>,
 }
 
 impl Spare {
-    /// Keeps no more than `most` blocks.
+    /// Creates a pool of at most `most` blocks.
     pub(super) fn new(most: usize) -> Self {
         Self { blocks: Mutex::default(), most, gathers: None }
     }
 
-    /// A block that nobody uses.
+    /// Returns an unused block.
     fn take(&self) -> Block {
         self.lock().pop().unwrap_or_default()
     }
 
-    /// Takes a `block` that nobody uses any more.
+    /// Adds an unused `block`.
     pub(super) fn give(&self, block: Block) {
         let mut blocks = self.lock();
         if blocks.len() < self.most && !block.is_long_and_made() {
@@ -50,12 +52,12 @@ impl Spare {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds what comes next to `blocks`, until that is something, and says whether more may
-    /// come.
+    /// Reads blocks until there is something to return, and appends them to `blocks`.
+    /// Returns whether there may be more.
     ///
-    /// If it gathers, it goes on while what comes is short, or there is little in it, and copies the records
-    /// into one block: so the memory of the others is read into again, and who waits is not
-    /// woken for each.
+    /// With compaction, it continues while the blocks are short or sparse, and copies
+    /// their records into one block. So the memory of the other blocks is reused, and the
+    /// receiver is not notified for each of them.
     pub(super) fn fill_some(
         &self,
         cursor: &mut dyn Cursor,

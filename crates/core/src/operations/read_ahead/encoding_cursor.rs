@@ -1,4 +1,4 @@
-//! Records that are encoded by whoever reads them.
+//! Encoding records in the threads that read them.
 
 use std::sync::Arc;
 
@@ -9,10 +9,11 @@ use crate::{
     sink::Encoder,
 };
 
-/// An encoder of the records of the extract with this index.
+/// An encoder of the records of the slice with this index.
 pub(super) struct Encoding(pub(super) Arc<dyn Encoder>, pub(super) usize);
 
-/// Encodes the records of a part while they are in the caches of the processor that read them.
+/// A cursor that encodes records while they are in the caches of the processor that read
+/// them.
 struct Encoded {
     cursor: Box<dyn Cursor>,
     encoder: Arc<dyn Encoder>,
@@ -20,7 +21,7 @@ struct Encoded {
 }
 
 impl Encoding {
-    /// The records of `cursor`, encoded.
+    /// Returns a cursor that encodes the records of `cursor`.
     pub(super) fn of(&self, cursor: Box<dyn Cursor>) -> Box<dyn Cursor> {
         let Self(encoder, from) = self;
         Box::new(Encoded { cursor, encoder: encoder.clone(), from: *from })

@@ -1,4 +1,4 @@
-//! A part that is read by one thread for another.
+//! A part that one thread reads for another.
 
 use std::{
     collections::VecDeque,
@@ -14,34 +14,36 @@ use crate::{
     record::block::Block,
 };
 
-/// So many bytes of a part are read ahead, and the block in which they are exceeded.
+/// The number of bytes of a part that are read ahead. The block that exceeds it is still
+/// kept.
 const AHEAD: usize = 8 << 20;
 
-/// A part that is read by one thread for another.
+/// A part that one thread reads for another.
 pub(super) struct Slot {
     state: Mutex<State>,
-    /// Tells who waits.
+    /// Notifies the waiting thread.
     changed: Condvar,
 }
 
 struct State {
-    /// What is read, and not yet taken.
+    /// The blocks that were read and not yet returned.
     blocks: VecDeque<Block>,
-    /// How many bytes the blocks take.
+    /// The memory of the blocks in bytes.
     bytes: usize,
     reading: Reading,
-    /// Whether somebody waits for the next block: to wake nobody is a call of the system, too.
+    /// Whether a thread waits for the next block. Notifying no thread would still be a
+    /// system call, so this flag avoids it.
     is_waited: bool,
 }
 
 enum Reading {
-    /// Nobody is reading on.
+    /// No thread is reading.
     Paused(Box<dyn Cursor>),
-    /// Somebody is.
+    /// A thread is reading.
     Busy,
-    /// There is no more; or this, after the blocks.
+    /// The end was reached, or this error occurred after the blocks.
     Ended(Option<Error>),
-    /// Whoever was reading panicked.
+    /// The reading thread panicked.
     Panicked(Box<dyn std::any::Any + Send>),
 }
 
@@ -56,14 +58,14 @@ impl Slot {
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Whether somebody else is about to have the next block.
+    /// Returns whether another thread is about to provide the next block.
     pub(super) fn is_awaited(&self) -> bool {
         let state = lock(&self.state);
         state.blocks.is_empty() && matches!(state.reading, Reading::Busy)
     }
 
-    /// Reads the part, as far as may be read ahead and somebody wants it; says whether it
-    /// began to.
+    /// Reads the part up to the limit, as long as the reader is still used. Returns
+    /// whether it read anything.
     pub(super) fn read_ahead(self: &Arc<Self>, spare: &Spare) -> bool {
         let Some(mut cursor) = lock(&self.state).begin() else { return false };
         loop {
@@ -92,17 +94,17 @@ impl Slot {
         }
     }
 
-    /// Wakes who waits: there is a block, or will be none.
+    /// Notifies the waiting thread of a block or of the end.
     fn wake(&self, mut state: MutexGuard<'_, State>) {
         let is_waited = mem::take(&mut state.is_waited);
         drop(state);
         if is_waited {
-            self.changed.notify_one(); // only one takes blocks
+            self.changed.notify_one(); // only one thread takes blocks
         }
     }
 
-    /// Gives the next block of the part, or says that it is at its end; reads it where
-    /// nobody else does.
+    /// Returns the next block of the part, or false at its end. Reads the block itself if
+    /// no other thread does.
     pub(super) fn fill(
         self: &Arc<Self>,
         block: &mut Block,
@@ -160,7 +162,7 @@ impl Slot {
 }
 
 impl Reading {
-    /// When `cursor` has said whether there may be more.
+    /// Returns the state after `cursor` was read.
     fn after(filled: Result<bool>, cursor: Box<dyn Cursor>) -> Self {
         match filled {
             Ok(true) => Self::Paused(cursor),
@@ -176,7 +178,7 @@ impl State {
         self.blocks.extend(blocks);
     }
 
-    /// The cursor, if nobody is reading, and there is room for more.
+    /// Takes the cursor, if no thread is reading and the limit is not reached.
     fn begin(&mut self) -> Option<Box<dyn Cursor>> {
         if self.bytes >= AHEAD {
             return None;
@@ -195,7 +197,7 @@ impl State {
     }
 }
 
-/// Locks, also after a panic elsewhere, which is carried on by itself.
+/// Locks the mutex, even after a panic in another thread, which is handled separately.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,6 @@
-//! Reading ahead, in pools of several lengths, with parts that do as they are told.
+//! Reading ahead in pools of several sizes, with mock logs.
 
-#![allow(clippy::single_range_in_vec_init)] // ranges that were released, not numbers
+#![allow(clippy::single_range_in_vec_init)] // these are ranges that were released, not numbers
 
 use std::{panic, sync::atomic::Ordering};
 
@@ -17,7 +17,7 @@ fn read(log: &Scripted) -> ReadAhead<'_> {
     ReadAhead::new(log, log.plan(), Selection::default())
 }
 
-/// The times that are read, until the end or an error.
+/// Returns the times of the records up to the end or an error.
 fn times(cursor: &mut dyn Cursor) -> (Vec<i64>, usize, Result<()>) {
     let (mut block, mut times, mut damage) = (Block::default(), vec![], 0);
     loop {
@@ -37,7 +37,7 @@ fn block(time: i64) -> Play {
 }
 
 #[test]
-fn parts_come_in_their_order_however_many_threads_there_are() {
+fn parts_are_in_order_on_any_number_of_threads() {
     in_pools(|| {
         let parts =
             (0..50).map(|part| (0..part % 4).map(move |i| block(part * 10 + i)));
@@ -55,7 +55,7 @@ fn parts_come_in_their_order_however_many_threads_there_are() {
 }
 
 #[test]
-fn no_more_than_a_few_parts_are_begun() {
+fn few_parts_are_started_at_once() {
     in_pools(|| {
         let log = Scripted::new((0..100).map(|part| vec![block(part)]).collect());
         let heavy = Play::Block(vec![(0, vec![0; LITTLE])]);
@@ -77,7 +77,7 @@ fn no_more_than_a_few_parts_are_begun() {
 }
 
 #[test]
-fn of_a_long_part_only_some_is_in_memory() {
+fn long_part_is_not_read_completely_into_memory() {
     let megabyte = Play::Block(vec![(0, vec![0; 1 << 20])]);
     in_pools(|| {
         let log = Scripted::new(vec![vec![block(1)], vec![megabyte.clone(); 40]]);
@@ -93,7 +93,7 @@ fn of_a_long_part_only_some_is_in_memory() {
 }
 
 #[test]
-fn an_error_comes_after_what_was_read_before_it() {
+fn error_comes_after_earlier_blocks() {
     in_pools(|| {
         let log = Scripted::new(vec![
             vec![block(1), Play::Damage, block(2)],
@@ -107,7 +107,7 @@ fn an_error_comes_after_what_was_read_before_it() {
 }
 
 #[test]
-fn a_panic_reaches_who_reads() {
+fn panic_is_resumed_in_the_caller() {
     in_pools(|| {
         let log = Scripted::new(vec![vec![block(1)], vec![Play::Panic]]);
         let all = panic::AssertUnwindSafe(|| times(&mut read(&log)));
@@ -116,7 +116,7 @@ fn a_panic_reaches_who_reads() {
 }
 
 #[test]
-fn a_part_that_is_passed_over_is_not_read() {
+fn skipped_part_is_not_read() {
     in_pools(|| {
         let log = Scripted::new((0..6).map(|part| vec![block(part); 3]).collect());
         let (mut ahead, mut some) = (read(&log), Block::default());
@@ -133,7 +133,7 @@ fn a_part_that_is_passed_over_is_not_read() {
 }
 
 #[test]
-fn who_stops_early_leaves_nothing_running() {
+fn dropping_the_reader_stops_all_tasks() {
     in_pools(|| {
         let log = Scripted::new((0..9).map(|part| vec![block(part); 1000]).collect());
         let mut ahead = read(&log);
@@ -149,13 +149,13 @@ fn who_stops_early_leaves_nothing_running() {
     });
 }
 
-/// A block of which one record in forty is wanted by [`few`].
+/// Returns a block in which [`few`] selects one record in forty.
 fn sparse(time: i64) -> Play {
     let unwanted = (0..39).map(|i| (5_000 + i, vec![0; 9]));
     Play::Block(unwanted.chain([(time, time.to_le_bytes().to_vec())]).collect())
 }
 
-/// Wants the times before 5,000.
+/// Selects the times before 5,000.
 fn few() -> Selection {
     let time = TimeRange {
         start: Timestamp::from_nanos(0),
@@ -165,7 +165,7 @@ fn few() -> Selection {
 }
 
 #[test]
-fn who_gathers_is_given_the_same_in_fewer_blocks() {
+fn compaction_returns_the_same_records_in_fewer_blocks() {
     let full = Play::Block((70..90).map(|time| (time, vec![1; 9])).collect());
     let log = Scripted::new(vec![
         (0..20).map(sparse).collect(),
@@ -201,7 +201,7 @@ fn who_gathers_is_given_the_same_in_fewer_blocks() {
         assert_eq!(gathered.2, alone.2);
         assert!(gathered.3 <= alone.3);
     });
-    // Of a part that somebody else reads.
+    // A part that another thread reads.
     let slot = Slot::new(log.read(&log.plan()[0], &few()));
     let (slot, mut spare) = (Arc::new(slot), Spare::new(1));
     spare.gathers = Some(0);
@@ -214,7 +214,7 @@ fn who_gathers_is_given_the_same_in_fewer_blocks() {
 }
 
 #[test]
-fn short_blocks_are_copied_if_they_have_few_records_or_somebody_waits() {
+fn short_blocks_are_copied_if_they_have_few_records_or_a_thread_waits() {
     let blocks = |records: i64, short| {
         let dense =
             |block: i64| (0..records).map(move |i| (block * 100 + i, vec![0; 9]));
@@ -232,7 +232,7 @@ fn short_blocks_are_copied_if_they_have_few_records_or_somebody_waits() {
 }
 
 #[test]
-fn parts_of_which_little_is_wanted_are_read_together_and_end_one_by_one() {
+fn parts_with_few_selected_records_are_read_together_and_end_separately() {
     let log = Scripted::new((0..200).map(|part| vec![sparse(part)]).collect());
     in_pools(|| {
         log.read.lock().unwrap().clear();
@@ -255,7 +255,7 @@ fn parts_of_which_little_is_wanted_are_read_together_and_end_one_by_one() {
             released.iter().try_fold(0, |end, r| (r.start == end).then_some(r.end));
         assert_eq!(all, Some(200_000));
     });
-    // But not where much is wanted.
+    // Not if most records are selected.
     let heavy = vec![Play::Block(vec![(0, vec![0; GATHERED])])];
     let log = Scripted::new(vec![heavy; 60]);
     in_pools(|| {

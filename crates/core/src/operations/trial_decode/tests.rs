@@ -1,9 +1,9 @@
-//! In which memory parts are read that are only tried.
+//! The reuse of read buffers by trial decoding.
 
 use super::*;
 use crate::testing::sample_log::{Sample, Told};
 
-/// A log that notes what was in the memory that each part is read into.
+/// A log that records the content of the buffers that its parts are read into.
 struct Watched(Sample, Arc<Mutex<Vec<Vec<u8>>>>);
 
 struct Watching(Box<dyn Cursor>, Arc<Mutex<Vec<Vec<u8>>>>);
@@ -38,7 +38,7 @@ impl Cursor for Watching {
 }
 
 #[test]
-fn a_part_is_read_into_the_memory_of_the_one_before() {
+fn parts_reuse_the_buffer_of_the_previous_part() {
     let payloads: [&[u8]; 4] = [b"0000", b"1111", b"2222", b"3333"];
     let parts = payloads.map(|payload| [(0, 0, 1, payload)]);
     let log = Sample::new(&parts.each_ref().map(|part: &[Told; 1]| &part[..]));
@@ -55,7 +55,7 @@ fn a_part_is_read_into_the_memory_of_the_one_before() {
             }
         }
     }
-    // The first was decoded by who asked for it, who had its memory then.
+    // The caller decoded the first part and had its buffer at that time.
     let read_into: [&[u8]; 4] = [b"", b"", b"1111", b"2222"];
     assert_eq!(*lock(&log.1), read_into);
 }

@@ -1,4 +1,4 @@
-//! Blocks of records in the form that another log has them in.
+//! Blocks whose records are encoded for another log.
 
 use bytes::Bytes;
 
@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Block {
-    /// Puts what `encode` makes of each record in the place of their payloads, which are let go.
+    /// Encodes each record with `encode`, and drops the payloads.
     ///
     /// # Errors
     /// Those of `encode`.
@@ -27,7 +27,7 @@ impl Block {
         Ok(())
     }
 
-    /// What the records were [encoded](Self::encode) to.
+    /// Returns the [encoded](Self::encode) records.
     pub(crate) fn encoded(&mut self) -> &mut Vec<u8> {
         &mut self.encoded
     }

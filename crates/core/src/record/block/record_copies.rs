@@ -1,4 +1,4 @@
-//! Blocks of records from many places.
+//! Blocks of records copied from other blocks.
 
 use std::mem;
 
@@ -6,7 +6,7 @@ use bytes::BytesMut;
 
 use crate::record::block::{Block, Entry, Origin};
 
-/// Collects copies of the records of some blocks, for a block of their own.
+/// Collects copies of records of several blocks into one block.
 #[derive(Debug, Default)]
 pub(crate) struct Gather {
     bytes: BytesMut,
@@ -15,7 +15,7 @@ pub(crate) struct Gather {
 }
 
 impl Gather {
-    /// Starts to collect, in the buffers that `block` has.
+    /// Creates a collection that reuses the buffers of `block`.
     pub(crate) fn new(block: &mut Block) -> Self {
         let Block { bytes, origin, entries, .. } = mem::take(block);
         let places = match origin {
@@ -30,10 +30,10 @@ impl Gather {
         gather
     }
 
-    /// Adds a copy of the record of `block` that is at `entry`.
+    /// Adds a copy of the record at `entry` of `block`.
     ///
     /// # Panics
-    /// Where the copies would be 4 GiB or more.
+    /// Panics if the copies would be 4 GiB or more.
     pub(crate) fn add(&mut self, block: &Block, entry: &Entry) {
         let payload = &block.bytes[entry.start as usize..entry.end as usize];
         let start = self.bytes.len();
@@ -41,7 +41,7 @@ impl Gather {
         assert!(end < u32::MAX as usize, "a block is shorter than 4 GiB");
         self.bytes.extend_from_slice(payload);
         if payload.is_empty() {
-            self.bytes.extend_from_slice(&[0]); // so that no two begin at one place
+            self.bytes.extend_from_slice(&[0]); // so that no two payloads have the same start
         }
         let (start, end) = (start as u32, end as u32);
         self.places.push((start, block.offset(entry)));
@@ -51,22 +51,22 @@ impl Gather {
     /// Adds copies of all records of `block`.
     ///
     /// # Panics
-    /// Where the copies would be 4 GiB or more.
+    /// Panics if the copies would be 4 GiB or more.
     pub(crate) fn add_all(&mut self, block: &Block) {
         block.entries().iter().for_each(|entry| self.add(block, entry));
     }
 
-    /// How many bytes are collected.
+    /// Returns the number of copied bytes.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// How many records are collected.
+    /// Returns the number of copied records.
     pub(crate) fn count(&self) -> usize {
         self.entries.len()
     }
 
-    /// Puts what is collected into `block`.
+    /// Moves the copies into `block`.
     pub(crate) fn finish(self, block: &mut Block) {
         block.start_over(self.bytes.freeze(), Origin::Gathered(self.places));
         block.entries = self.entries;

@@ -1,4 +1,4 @@
-//! Records without their payloads: for who has looked at these.
+//! Records without payloads, for operations that do not need them.
 
 use std::{mem, ops::Range};
 
@@ -15,29 +15,29 @@ pub(crate) struct Head {
     pub(crate) topic: TopicId,
     pub(crate) stream: u32,
     pub(crate) time: Timestamp,
-    /// As in [`Record`].
+    /// The file offset of the payload, as in [`Record`](crate::Record).
     pub(crate) offset: u64,
-    /// How long the payload is.
+    /// The length of the payload in bytes.
     pub(crate) len: u64,
 }
 
 impl Head {
-    /// Where in the file the payload lies, if it is not compressed.
+    /// Returns the position of the payload in the file, if it is not compressed.
     pub(crate) fn bytes(&self) -> Range<u64> {
         self.offset..self.offset + self.len
     }
 }
 
 impl Block {
-    /// Takes over the records of `other` without their payloads, and its damage: the bytes
-    /// stay with that, to be read into again.
+    /// Moves the records of `other` without their payloads, and its damage, into this
+    /// block. The bytes stay in `other`, so that its buffer can be reused.
     pub(crate) fn take_heads(&mut self, other: &mut Self) {
         self.start_over(Bytes::new(), other.origin.clone());
         mem::swap(&mut self.entries, &mut other.entries);
         mem::swap(&mut self.damage, &mut other.damage);
     }
 
-    /// The records without their payloads, in the order of the file.
+    /// Iterates over the records without payloads, in the order of the file.
     pub(crate) fn heads(&self) -> impl Iterator<Item = Head> {
         self.entries.iter().map(|entry| Head {
             topic: entry.topic,

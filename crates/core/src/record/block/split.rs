@@ -1,12 +1,12 @@
-//! Blocks in pieces.
+//! Splitting blocks and runs.
 
 use std::iter;
 
 use super::{Block, Entry, Run};
 
 impl Block {
-    /// Takes the records from number `at` on out of the block: another one of the same
-    /// bytes. What is damaged stays told by the first.
+    /// Moves the records from index `at` on into a new block with the same bytes. The
+    /// damage stays in this block.
     #[must_use]
     pub fn split_off(&mut self, at: usize) -> Self {
         let mut rest = Self::default();
@@ -17,7 +17,8 @@ impl Block {
 }
 
 impl<'b> Run<'b> {
-    /// The records, in runs of payloads of at most so many bytes together, or of one record.
+    /// Splits the run into runs with at most `bytes` bytes of payloads, or with one
+    /// longer record.
     pub(crate) fn pieces(self, bytes: usize) -> impl Iterator<Item = Self> {
         let mut rest = self.entries;
         iter::from_fn(move || {
@@ -46,7 +47,7 @@ mod tests {
     };
 
     #[test]
-    fn the_pieces_have_the_records_and_the_first_the_damage() {
+    fn split_off_moves_records_and_keeps_damage() {
         let mut block = Block::default();
         block.reset(Bytes::from_static(b"abcd"), 100);
         for at in 0..4 {
@@ -70,7 +71,7 @@ mod tests {
         assert_eq!(block.len(), 3);
     }
     #[test]
-    fn a_run_falls_into_pieces_of_some_bytes_or_of_one_long_record() {
+    fn run_is_split_by_bytes_or_into_single_long_records() {
         let mut block = Block::default();
         block.reset(Bytes::from_static(b"abcdefghij"), 0);
         for place in [0..2, 2..4, 4..4, 4..5, 5..9, 9..10] {

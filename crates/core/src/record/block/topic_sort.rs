@@ -1,8 +1,8 @@
-//! Putting records in the order of their topics.
+//! Sorting records by topic.
 
 use crate::record::block::Entry;
 
-/// The buffers that sorting a block by topic needs, to be used again.
+/// The reusable buffers for sorting a block by topic.
 #[derive(Debug, Default)]
 pub struct TopicSort {
     starts: Vec<u32>,
@@ -16,14 +16,14 @@ impl TopicSort {
         std::mem::swap(entries, &mut self.sorted);
     }
 
-    /// The same as `entries`, sorted: counts those of each topic, then puts each where its
-    /// topic goes on.
+    /// Returns `entries` sorted by topic, with a counting sort.
     pub(super) fn sorted(&mut self, entries: &[Entry]) -> &[Entry] {
         self.sorted.clear();
         self.sorted.extend_from_slice(entries);
         let last = entries.iter().map(|entry| entry.topic.index()).max().unwrap_or(0);
         if last > entries.len() * 4 + 1024 {
-            // A few records of far-away topics: counting would cost more than comparing.
+            // Few records with large topic ids: a comparison sort is faster than
+            // counting.
             self.sorted.sort_by_key(|entry| entry.topic);
             return &self.sorted;
         }

@@ -26,10 +26,11 @@ struct TopicRecords {
     times: Vec<Timestamp>,
 }
 
-/// Checks that the columns and the damage in the manifest of `log` are those of a full read,
-/// which gave the records `whole` and found this `damage`; and the counts, sizes and times too
-/// if all of the file was scanned. Indexes state these otherwise, of a file or of a chunk in
-/// it, and where a log is damaged they can be wrong: only a full read shows that.
+/// Checks that the columns and the damage in the manifest of `log` are those of a full
+/// read, which returned the records `whole` and this `damage`. If the whole file was
+/// scanned, the counts, sizes and times are checked too. Indexes of a file or a chunk can
+/// state other values, and they can be wrong in a damaged log, which only a full read
+/// detects.
 pub(super) fn manifest_states_what_a_full_read_finds(
     log: &dyn Log,
     whole: &[Owned],
@@ -45,9 +46,9 @@ pub(super) fn manifest_states_what_a_full_read_finds(
     }
 }
 
-/// Checks that the counts, sizes and times in `manifest` are those of the records `whole` of
-/// a full read. What the manifest does not know (`None`) is not checked: an index need not
-/// state it.
+/// Checks that the counts, sizes and times in `manifest` are those of the records `whole`
+/// of a full read. Values that the manifest does not know (`None`) are not checked,
+/// because an index need not state them.
 pub(super) fn counts_and_times_are_those_of_the_records(
     manifest: &Manifest,
     whole: &[Owned],
@@ -71,8 +72,8 @@ pub(super) fn counts_and_times_are_those_of_the_records(
     time_of_the_log_is_that_of_its_topics(manifest);
 }
 
-/// The columns of a topic are those that its decoder makes. A derived topic may get more: the
-/// fields of a point cloud are stated in its messages.
+/// The columns of a topic are those of its decoder. The decoder of a derived topic can
+/// have more, because the fields of a point cloud are declared in its messages.
 fn columns_are_those_of_the_decoder(log: &dyn Log, id: TopicId, topic: &Topic) {
     let decoder =
         log.decoder(id, &Columns::all(View::Nested)).expect("a topic decodes");
@@ -87,8 +88,8 @@ fn columns_are_those_of_the_decoder(log: &dyn Log, id: TopicId, topic: &Topic) {
     assert_eq!(stated, made, "columns of {}", topic.label());
 }
 
-/// The time of a topic begins with a record, ends with one, and leaves out only those records
-/// that the topic counts as left out.
+/// The time of a topic starts and ends with a record, and excludes exactly as many
+/// records as the topic states.
 fn times_are_those_of_the_records(topic: &Topic, records: &TopicRecords) {
     let Some(time) = topic.time else { return };
     let inside = records.times.iter().filter(|at| time.contains(**at));
@@ -102,8 +103,8 @@ fn times_are_those_of_the_records(topic: &Topic, records: &TopicRecords) {
     assert_eq!(outside, left_out, "times outside those of {label}");
 }
 
-/// The time of the log ends with the last record of a logged topic. It begins with the first,
-/// or before it: some formats state when logging started.
+/// The time of the log ends with the last record of a logged topic. It starts with the
+/// first one or earlier, because some formats state the start of logging.
 fn time_of_the_log_is_that_of_its_topics(manifest: &Manifest) {
     let logged = manifest.topics.iter().filter(|t| t.origin != TopicOrigin::Derived);
     let times = logged.filter_map(|topic| topic.time);
@@ -123,8 +124,8 @@ fn damage_is_that_of_the_read(manifest: &Manifest, damage: &[Damage]) {
         })
     };
     if manifest.access != LogAccess::Indexed {
-        // Records that are counted and lost lie in a chunk, which is decompressed for its
-        // content only if no index of that chunk states it.
+        // Counted lost records are in a chunk, which is only decompressed if it has no
+        // index of its content.
         let is_known =
             |one: &&Damage| manifest.access == LogAccess::Scanned || one.records == 0;
         for one in damage.iter().filter(|one| one.kind.is_loss()).filter(is_known) {
@@ -135,12 +136,12 @@ fn damage_is_that_of_the_read(manifest: &Manifest, damage: &[Damage]) {
             );
         }
     }
-    // Without its index, a file may have fewer chunks than its header counts. Where they were
-    // no read can tell, and no record is counted.
+    // Without its index, a file can have fewer chunks than its header counts. A full read
+    // cannot find their positions, and their records are not counted.
     let is_met =
         |one: &&Damage| manifest.access == LogAccess::Scanned || one.records > 0;
-    // A message about the log itself, such as a ULog's information, is of no topic, and is
-    // decoded only when the log is opened.
+    // A message about the log itself, e.g. ULog information, has no topic, and is only
+    // decoded when the log is opened.
     let is_of_log = |one: &&Damage| {
         let undecodable = matches!(one.kind, Undecodable | OverLimit);
         undecodable && one.records > 0 && one.topic.is_none()

@@ -1,36 +1,37 @@
-//! Logs that other people made: they are not in the repository, and a test that does not
-//! find them says so aloud, and passes.
+//! Logs from other sources. They are not in the repository. A test that does not find
+//! them reports that and passes.
 
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
-/// Where `name` of the samples is, a file or a folder: in the folder that the variable
-/// `LOGTOOL_SAMPLES` names, or in `shared/data` beside the repository.
+/// Returns the path of the file or folder `name` in the folder of samples. That is the
+/// value of the environment variable `LOGTOOL_SAMPLES`, or `shared/data` next to the
+/// repository.
 pub fn sample_path(name: &str) -> Option<PathBuf> {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let root = std::env::var_os("LOGTOOL_SAMPLES").map_or(default, PathBuf::from);
     let path = root.join(name);
     if !path.exists() {
-        eprintln!("no {name}: set LOGTOOL_SAMPLES; nothing is checked");
+        eprintln!("sample {name} not found: set LOGTOOL_SAMPLES; nothing is checked");
         return None;
     }
     Some(path)
 }
 
-/// The bytes of the sample `name`.
+/// Returns the content of the sample `name`.
 ///
 /// # Panics
-/// If it is there and cannot be read.
+/// Panics if the file exists and cannot be read.
 pub fn sample(name: &str) -> Option<Bytes> {
     let path = sample_path(name)?;
     Some(std::fs::read(path).expect("a sample that is there can be read").into())
 }
 
-/// The samples in `folder` that have one of these `extensions`, by their names.
+/// Returns the samples in `folder` with one of these `extensions`, sorted by name.
 ///
 /// # Panics
-/// If the folder, or what is in it, is there and cannot be read.
+/// Panics if the folder or a file in it exists and cannot be read.
 pub fn samples(
     folder: &str,
     extensions: &[&str],

@@ -1,4 +1,4 @@
-//! Payloads whose fields move: hand-made ones.
+//! Decoding of hand-written payloads of variable size.
 
 use arrow_array::{RecordBatch, cast::AsArray as _, types::*};
 use bytes::Bytes;
@@ -56,7 +56,7 @@ fn kitchen() -> Layout {
     layout("kitchen", fields)
 }
 
-/// A message of it, written by hand.
+/// A message of this type, written by hand.
 const ROW: &[u8] = b"\x09\0\0\0\
     \x02\0\0\0\x05\0\0\0\
     \x03\0\0\0imu\
@@ -69,7 +69,7 @@ const ROW: &[u8] = b"\x09\0\0\0\
     \x01\0\0\0k\x03\0\0\0\x00\xff\x01\
     \xff\xff\xff\xff\xfe\xff\xff\xff";
 
-/// The rows, and how many records are lost.
+/// Returns the rows, and the number of lost records.
 pub(super) fn decode(
     layout: &Layout,
     columns: &Columns,
@@ -103,7 +103,7 @@ fn names(batch: &RecordBatch) -> Vec<String> {
 }
 
 #[test]
-fn texts_and_lists_move_what_comes_after_them() {
+fn fields_after_strings_and_lists_are_found() {
     let (batch, lost) = decode(&kitchen(), &Columns::default(), &[ROW, ROW]);
     assert_eq!((lost, batch.num_rows()), (0, 2));
     assert_eq!(names(&batch), ["time", "header", "xy", "cloud", "names", "tags", "d"]);
@@ -130,7 +130,7 @@ fn texts_and_lists_move_what_comes_after_them() {
 }
 
 #[test]
-fn the_flat_view_takes_structs_and_fixed_arrays_apart_and_leaves_lists() {
+fn flat_view_splits_structs_and_fixed_arrays_but_not_lists() {
     let (batch, _) = decode(&kitchen(), &Columns::all(View::Flat), &[ROW]);
     let expected = [
         "time",
@@ -153,7 +153,7 @@ fn the_flat_view_takes_structs_and_fixed_arrays_apart_and_leaves_lists() {
 }
 
 #[test]
-fn arrays_that_are_too_many_columns_are_one_each_in_the_flat_view_too() {
+fn flat_view_keeps_arrays_if_there_are_too_many_columns() {
     let point = layout("point", vec![primitive("x", Primitive::U8, Some(2))]);
     let fields = vec![
         field("at", LayoutKind::Nested(point.into()), None),
@@ -183,7 +183,7 @@ fn arrays_that_are_too_many_columns_are_one_each_in_the_flat_view_too() {
 }
 
 #[test]
-fn any_choice_of_columns_gives_those_columns_and_no_others() {
+fn any_selection_gives_exactly_the_selected_columns() {
     for view in [View::Nested, View::Flat] {
         let (all, _) = decode(&kitchen(), &Columns::all(view), &[ROW, ROW]);
         for mask in 0..1_u32 << (all.num_columns() - 1) {
@@ -199,7 +199,7 @@ fn any_choice_of_columns_gives_those_columns_and_no_others() {
 }
 
 #[test]
-fn a_payload_cut_anywhere_is_damage_and_its_neighbours_are_rows() {
+fn truncated_payload_is_damage_and_adjacent_records_are_rows() {
     let (whole, _) = decode(&kitchen(), &Columns::default(), &[ROW, ROW]);
     for broken in (0..ROW.len()).map(|end| &ROW[..end]) {
         let (batch, lost) =
@@ -212,7 +212,7 @@ fn a_payload_cut_anywhere_is_damage_and_its_neighbours_are_rows() {
 }
 
 #[test]
-fn what_a_payload_has_too_much_is_told_and_its_fields_are_a_row() {
+fn trailing_bytes_are_reported_and_the_fields_are_a_row() {
     let (whole, _) = decode(&kitchen(), &Columns::default(), &[ROW, ROW, ROW]);
     let (long, longer) = ([ROW, b"\0"].concat(), [ROW, &[7; 40_000]].concat());
     let (batch, damage) =
@@ -225,7 +225,7 @@ fn what_a_payload_has_too_much_is_told_and_its_fields_are_a_row() {
 }
 
 #[test]
-fn a_fixed_payload_has_too_much_only_where_the_frame_says_so() {
+fn trailing_bytes_of_fixed_payloads_are_surplus_only_if_the_tail_is_nothing() {
     let point = || vec![primitive("x", Primitive::U16, None)];
     for (frame, surplus) in [(ROS, Some((1, 3))), (Frame::default(), None)] {
         let layout = Layout::packed("point".into(), point()).unwrap().with_frame(frame);
@@ -243,7 +243,7 @@ fn a_fixed_payload_has_too_much_only_where_the_frame_says_so() {
 }
 
 #[test]
-fn a_length_is_not_believed() {
+fn huge_length_is_damage() {
     for at in (0..ROW.len() - 3).step_by(1) {
         let mut row = ROW.to_vec();
         row[at..at + 4].copy_from_slice(&[0xff; 4]);
@@ -253,7 +253,7 @@ fn a_length_is_not_believed() {
 }
 
 #[test]
-fn billions_of_elements_of_nothing_take_no_time_and_are_no_column() {
+fn billions_of_empty_elements_take_no_time_and_have_no_column() {
     let nothing = LayoutKind::Nested(layout("nothing", vec![]).into());
     let fields = vec![
         list("many", nothing.clone()),
@@ -273,7 +273,7 @@ fn billions_of_elements_of_nothing_take_no_time_and_are_no_column() {
 }
 
 #[test]
-fn types_that_double_with_each_level_are_an_error_and_no_wait() {
+fn exponentially_nested_types_are_an_error() {
     let mut kind = LayoutKind::Primitive(Primitive::U8);
     for level in 0..30 {
         let fields = vec![list("a", kind.clone()), list("b", kind)];
@@ -288,7 +288,7 @@ fn types_that_double_with_each_level_are_an_error_and_no_wait() {
 }
 
 #[test]
-fn types_are_64_deep_in_each_other_at_most() {
+fn types_nested_deeper_than_64_levels_are_refused() {
     let mut fields = vec![primitive("x", Primitive::U8, None)];
     for depth in 1..=64 {
         let layout = Layout::packed("deep".into(), fields).unwrap();
@@ -299,7 +299,7 @@ fn types_are_64_deep_in_each_other_at_most() {
 }
 
 #[test]
-fn values_with_names_get_a_dictionary_column_wherever_they_are() {
+fn labelled_values_at_any_position_get_a_dictionary_column() {
     let status = vec![
         primitive("status", Primitive::I8, None),
         field("text", LayoutKind::Text, None),
@@ -324,7 +324,7 @@ fn values_with_names_get_a_dictionary_column_wherever_they_are() {
 }
 
 #[test]
-fn a_field_called_as_the_time_column_gets_another_name() {
+fn field_with_the_name_of_the_time_column_is_renamed() {
     let fields = vec![
         field("time", LayoutKind::Stamp, None),
         field("s", LayoutKind::Text, None),
@@ -334,7 +334,7 @@ fn a_field_called_as_the_time_column_gets_another_name() {
 }
 
 #[test]
-fn text_that_is_no_utf8_is_latin1_and_told() {
+fn string_that_is_not_utf8_is_latin1_and_reported() {
     let layout = layout("text", vec![field("s", LayoutKind::Text, None)]);
     let rows: [&[u8]; 3] =
         [b"\x03\0\0\0a\xe4b", b"\x02\0\0\0\xc3\xa4", b"\x01\0\0\0\xff"];

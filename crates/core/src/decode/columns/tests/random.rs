@@ -1,4 +1,4 @@
-//! Payloads whose fields move: many at random.
+//! Decoding of random messages of random types.
 
 use arrow_array::{Array as _, ArrayRef, cast::AsArray as _, types::*};
 use arrow_schema::DataType;
@@ -13,7 +13,7 @@ use crate::{
     model::layout::{Layout, LayoutKind, Primitive},
 };
 
-/// A value as a test writes it and reads it.
+/// A value as a test writes and reads it.
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
     Int(i64),
@@ -25,7 +25,8 @@ enum Value {
     Struct(Vec<Value>),
 }
 
-/// Random numbers, the same in every run (a linear congruence, its upper bits).
+/// Random numbers, the same in every run (the upper bits of a linear congruential
+/// generator).
 struct Dice(u64);
 
 impl Dice {
@@ -150,7 +151,7 @@ impl Dice {
     }
 }
 
-/// The value at `index` of `array`.
+/// Returns the value at `index` of `array`.
 fn read(array: &ArrayRef, index: usize) -> Value {
     macro_rules! int {
         ($type:ty) => {
@@ -190,7 +191,7 @@ fn read(array: &ArrayRef, index: usize) -> Value {
 }
 
 #[test]
-fn random_messages_of_random_types_are_read_as_they_were_written() {
+fn random_messages_of_random_types_are_decoded_correctly() {
     let mut dice = Dice(20_261_120);
     for _ in 0..300 {
         let layout = dice.layout(3);
@@ -209,7 +210,8 @@ fn random_messages_of_random_types_are_read_as_they_were_written() {
             let value = Value::Struct(columns.map(|c| read(c, index)).collect());
             assert_eq!(value, *written, "{layout:?}");
         }
-        // Any cut of the first row, and any byte of it changed, is a row or is lost.
+        // The first row truncated anywhere, or with any byte changed, is a row or is
+        // lost.
         for at in 0..rows[0].len() {
             let (_, lost) = decode(&layout, &Columns::default(), &[&rows[0][..at]]);
             assert_eq!(lost, 1, "{layout:?}");

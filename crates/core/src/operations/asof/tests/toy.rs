@@ -1,4 +1,4 @@
-//! A log in memory: records of 13 bytes, one behind the other.
+//! A log in memory with records of 13 bytes:
 //!
 //! ```text
 //! topic u8 │ time i64, in ns │ payload of 4 bytes
@@ -39,10 +39,10 @@ const RECORD: usize = 13;
 pub(super) const A: TopicId = TopicId(0);
 /// `b.1`: `i16 x; char[2] tag`.
 pub(super) const B: TopicId = TopicId(1);
-/// `c`: `u8 wide[5]`, for which a payload is a byte too short.
+/// `c`: `u8 wide[5]`, for which a payload is one byte too short.
 pub(super) const C: TopicId = TopicId(2);
 
-/// A record as a test writes it: topic, time, payload.
+/// A record in a test: topic, time, payload.
 pub(super) type Row = (TopicId, i64, [u8; 4]);
 
 pub(super) fn a(time: i64, value: i32) -> Row {
@@ -63,13 +63,13 @@ pub(super) struct Toy {
     manifest: Manifest,
     source: Arc<dyn Source>,
     layouts: Arc<Vec<Layout>>,
-    /// How many parts were read.
+    /// The number of parts that were read.
     pub(super) reads: AtomicUsize,
 }
 
 impl Toy {
-    /// A log of `rows` in parts of so many, in which all times but those outside of
-    /// `known` can be right.
+    /// Creates a log of `rows` with `per_part` records in each part. Times outside of
+    /// `known` are implausible.
     pub(super) fn new(rows: &[Row], per_part: usize, known: Option<TimeRange>) -> Self {
         let mut bytes = Vec::new();
         for (topic, time, payload) in rows {
@@ -136,7 +136,7 @@ impl Log for Toy {
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
         self.reads.fetch_add(1, Ordering::Relaxed);
-        // Three records a block.
+        // Three records per block.
         let options = OpenOptions { block_bytes: 40, ..OpenOptions::default() };
         let walk = RecordScanner::new(self.source.clone(), part.bytes.clone(), options);
         let topics = self.layouts.len();

@@ -1,4 +1,4 @@
-//! How much is damaged in all the places of a kind and topic.
+//! The total damage of one kind and topic.
 
 use std::{fmt::Write as _, ops::Range};
 
@@ -11,24 +11,24 @@ use crate::{
     operations::check::damage::code,
 };
 
-/// So many places are kept apart; those that come then are told as one.
+/// The maximum number of separate ranges and times. Further ones are summed up.
 const PLACES: usize = 1 << 16;
 
-/// All damage of a kind and topic.
+/// All damage of one kind and topic.
 #[derive(Debug)]
 pub(super) struct Tally {
-    /// The first in the file.
+    /// The first damage in the file.
     pub(super) first: Damage,
     records: u64,
-    /// How many bytes of them are lost, beside those of the places.
+    /// The number of lost bytes outside of `ranges`.
     lost_bytes: u64,
     places: Vec<Range<u64>>,
-    /// When that was, of those of which it is known.
+    /// The known times of the damage.
     times: Vec<TimeRange>,
 }
 
 impl Tally {
-    /// That of which `first` is one; it is not yet added.
+    /// Creates an empty total. `first` is one of the damages, but is not yet added.
     pub(super) fn new(first: Damage) -> Self {
         Self { first, records: 0, lost_bytes: 0, places: vec![], times: vec![] }
     }
@@ -56,7 +56,7 @@ impl Tally {
         }
     }
 
-    /// All of it, in words.
+    /// Describes the total as a finding.
     pub(super) fn finding(mut self) -> Finding {
         self.places.sort_by_key(|place| place.start);
         self.times.sort_by_key(|time| time.start);
@@ -80,7 +80,7 @@ impl Tally {
             ..self.first.clone()
         };
         let text = all.to_string();
-        // It begins with the bytes, which a finding has apart.
+        // Without the byte range at the start, which the finding has in another field.
         let mut text =
             text.split_once(": ").map_or(&*text, |(_, text)| text).to_owned();
         if kind.is_loss() && kind != DamageKind::Undecodable && lost > 0 {
@@ -89,7 +89,7 @@ impl Tally {
                 nanos => format!(" and {:.3} s", nanos as f64 / 1e9),
             };
             let unit = if lost == 1 { "byte" } else { "bytes" };
-            // Writing to a text does not fail.
+            // Writing to a string does not fail.
             let _ = write!(text, ", {lost} {unit}{seconds} lost");
         }
         let count = self.records.max(self.places.len() as u64).max(1);
@@ -107,7 +107,7 @@ mod tests {
     use crate::model::topic::TopicId;
 
     #[test]
-    fn what_is_lost_in_several_places_is_their_sum() {
+    fn overlapping_losses_are_counted_once() {
         let lost = |bytes: Range<u64>, millis: Range<i64>| {
             let nanos = |millis: i64| Timestamp::from_nanos(millis * 1_000_000);
             let time = TimeRange { start: nanos(millis.start), end: nanos(millis.end) };

@@ -1,4 +1,4 @@
-//! The law fails for a manifest that states something else than a full read finds.
+//! Law 9 fails for a manifest that differs from a full read.
 
 use std::{ops::Range, panic::catch_unwind, sync::Arc};
 
@@ -21,15 +21,15 @@ use crate::{
 /// A change of a manifest.
 type Mutation = fn(&mut Manifest);
 
-/// A format of logs with the same records whatever their bytes are, where a test may change
-/// the manifest.
+/// A format whose logs always have the same records, with a manifest that a test can
+/// change.
 struct SampleFormat {
     damage: Option<Damage>,
     mutate: Mutation,
 }
 
 impl SampleFormat {
-    /// A log with a correct manifest.
+    /// Creates a log with a correct manifest.
     fn log(&self) -> Sample {
         let mut log = Sample::new(&[
             &[(0, 0, 10, b"one!"), (1, 0, 12, b"two, longer")],
@@ -81,7 +81,7 @@ fn range(nanos: Range<i64>) -> TimeRange {
     TimeRange { start, end }
 }
 
-/// Returns the message with which the laws fail for a log whose manifest `mutate` changes.
+/// Returns the message of the violated law for a log whose manifest `mutate` changes.
 fn failure(damage: Option<Damage>, mutate: Mutation) -> Option<String> {
     let check = move || check_damaged(&SampleFormat { damage, mutate }, Bytes::new());
     let panic = catch_unwind(check).err()?;
@@ -99,7 +99,7 @@ fn correct_manifests_pass() {
 }
 
 #[test]
-fn too_many_records_fail() {
+fn too_high_record_count_fails() {
     let mutate = |manifest: &mut Manifest| manifest.topics[0].records = Some(9);
     for damage in [None, garbled()] {
         assert!(failure(damage, mutate).unwrap().contains("records of a"));
@@ -107,13 +107,13 @@ fn too_many_records_fail() {
 }
 
 #[test]
-fn other_payload_bytes_fail() {
+fn wrong_payload_size_fails() {
     let mutate = |manifest: &mut Manifest| manifest.topics[1].bytes = Some(4);
     assert!(failure(None, mutate).unwrap().contains("bytes of b"));
 }
 
 #[test]
-fn an_empty_schema_fails() {
+fn empty_schema_fails() {
     let mutate = |manifest: &mut Manifest| {
         manifest.topics[0].schema = Arc::new(Schema::empty());
     };
@@ -121,7 +121,7 @@ fn an_empty_schema_fails() {
 }
 
 #[test]
-fn times_of_a_topic_that_are_not_those_of_its_records_fail() {
+fn wrong_times_of_a_topic_fail() {
     let mutations: [(Mutation, &str); 4] = [
         (|manifest| manifest.topics[0].time = Some(range(7..8)), "first time of a"),
         (|manifest| manifest.topics[0].time = Some(range(5..21)), "first time of a"),
@@ -135,7 +135,7 @@ fn times_of_a_topic_that_are_not_those_of_its_records_fail() {
 }
 
 #[test]
-fn times_of_the_log_that_are_not_those_of_its_topics_fail() {
+fn wrong_times_of_the_log_fail() {
     let mutations: [(Mutation, &str); 2] = [
         (|manifest| manifest.time = Some(range(11..21)), "first time of the log"),
         (|manifest| manifest.time = Some(range(10..77)), "last time of the log"),
@@ -153,7 +153,7 @@ fn dropped_damage_fails() {
 }
 
 #[test]
-fn damage_that_no_read_finds_fails() {
+fn damage_that_a_full_read_does_not_find_fails() {
     let mutate = |manifest: &mut Manifest| {
         manifest.damage.push(Damage::new(DamageKind::Garbled, 100..110));
     };
