@@ -1,4 +1,4 @@
-"""Makes a data set of all samples and of generated logs, kills the making at random moments,
+"""Makes a dataset of all samples and of generated logs, kills the making at random moments,
 resumes it, and compares the outcome, file by file, with that of one run that was left alone;
 counts the rows by DuckDB and Polars, and compares with `logtool info`.
 

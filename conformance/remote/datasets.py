@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from logs import logtool
 from ulog_maker import ulog
 
-#: The journal and the lock of a data set.
+#: The journal and the lock of a dataset.
 STATE = "_logtool/"
 #: A file that was changed recently may change again: its digest is recorded.
 LONG_AGO = 1_700_000_000
@@ -65,7 +65,7 @@ def logs_of(folder, files):
 
 
 def content(folder):
-    """Returns the bytes of each file of a local data set except the journal."""
+    """Returns the bytes of each file of a local dataset except the journal."""
     files = (path for path in folder.rglob("*") if path.is_file())
     named = ((path.relative_to(folder).as_posix(), path) for path in files)
     return {name: path.read_bytes() for name, path in named if not name.startswith(STATE)}
@@ -77,7 +77,7 @@ def keys(store, prefix):
 
 
 def objects(store, prefix):
-    """Returns the bytes of each object of a data set except the journal."""
+    """Returns the bytes of each object of a dataset except the journal."""
     names = (name for name in keys(store, prefix) if not name.startswith(STATE))
     return {name: store.get(f"{prefix}/{name}") for name in names}
 
@@ -107,7 +107,7 @@ def again(tally, store, sources, whole):
     text = done.stderr.decode()
     wrong = [text] * (done.returncode != 3) + differing(objects(store, "set/one"), whole)
     wrong += [f"a lock is left: {locks(store, 'set/one')}"] * bool(locks(store, "set/one"))
-    tally.check("a data set there is as one here", wrong, f"{len(whole)} objects")
+    tally.check("a dataset there is as one here", wrong, f"{len(whole)} objects")
     notes = keys(store, f"set/one/{STATE}journal")
     done, outcomes = batch(store, sources, "set/one", "--catalog", "jsonl")
     wrong = [str(outcomes)] * (set(outcomes.values()) != {"done_before"} or done.returncode != 3)
@@ -150,7 +150,7 @@ def refused(tally, store, sources):
     """Invalid requests are reported before anything is written."""
     store.put("theirs/notes.txt", b"x")
     cases = [
-        (store.url("theirs"), 2, "is no data set that `logtool batch` has made: it has notes.txt"),
+        (store.url("theirs"), 2, "is not a dataset of `logtool batch`: it contains notes.txt"),
         ("http://127.0.0.1:9/set", 2, "a web server cannot be written to"),
         (f"{store.scheme}://no-such-bucket/set", 1, "no-such-bucket"),
     ]
@@ -158,7 +158,7 @@ def refused(tally, store, sources):
         done = logtool("batch", sources, "-o", url)
         text = done.stderr.decode()
         wrong = [text] * (done.returncode != status or told not in text)
-        tally.check(f"no data set in {url.split('/')[-2]}", wrong, text.strip())
+        tally.check(f"no dataset in {url.split('/')[-2]}", wrong, text.strip())
     tally.check("what others have stays", [] if keys(store, "theirs") == ["notes.txt"] else ["changed"])
 
 
@@ -193,7 +193,7 @@ def killed(tally, store, sources, whole, proxy):
     wrong += [done.stderr.decode()] * (done.returncode != 3)
     wrong += differing(objects(store, "set/killed"), whole)
     note = f"{kills} times, {len(told)} logs done by then"
-    tally.check("killed and resumed, a data set is as one here", wrong, note)
+    tally.check("killed and resumed, a dataset is as one here", wrong, note)
 
 
 def second(tally, store, sources):
@@ -205,7 +205,7 @@ def second(tally, store, sources):
     store.put(key, json.dumps(LOCK | {"beat": 2}).encode())
     _, text = process.communicate(timeout=60)
     text = text.decode()
-    fine = process.returncode == 1 and "another run is writing the data set" in text
+    fine = process.returncode == 1 and "another run is writing the dataset" in text
     tally.check("of two runs, the second is refused", [] if fine and "process 7 of elsewhere" in text else [text], text.strip())
     store.remove(key)
 
@@ -252,7 +252,7 @@ def lost(tally, store, sources, whole, proxy):
         store.put(key, json.dumps(LOCK).encode())
         _, text = process.communicate(timeout=120)
     text = text.decode()
-    wrong = [text] * (process.returncode != 1 or "another run has taken the data set" not in text)
+    wrong = [text] * (process.returncode != 1 or "another run has taken over the dataset" not in text)
     there = objects(store, prefix)
     wrong += [name for name in there if there[name] != whole.get(name)]
     wrong += ["it removed the other's lock"] * (locks(store, prefix) != [f"{STATE}lock"])
@@ -272,7 +272,7 @@ def failing(tally, store, sources, whole, proxy):
             done, _ = batch(store, sources, f"set/{fault}", "--catalog", "jsonl")
             wrong = [done.stderr.decode()] * (done.returncode != 3)
             wrong += differing(objects(store, f"set/{fault}"), whole)
-            tally.check(f"a data set, {fault} now and then", wrong)
+            tally.check(f"a dataset, {fault} now and then", wrong)
         for writes in (0, 40):
             prefix = f"set/broken-{writes}"
             proxy.fail(*[None] * writes, always="503")
@@ -284,7 +284,7 @@ def failing(tally, store, sources, whole, proxy):
             there = objects(store, prefix)
             wrong += [name for name in there if there[name] != whole.get(name)]
             note = f"{took:.0f} s, {len(there)} objects: {text.strip().splitlines()[0]}"
-            tally.check(f"a data set, 503 always, after {writes} writes", wrong, note)
+            tally.check(f"a dataset, 503 always, after {writes} writes", wrong, note)
             proxy.fail()
             done, _ = batch(store, sources, prefix, "--catalog", "jsonl")
             wrong = [done.stderr.decode()] * (done.returncode != 3)

@@ -1,4 +1,4 @@
-"""Selection of objects: patterns, folders, data sets among logs, and messages about missing
+"""Selection of objects: patterns, folders, datasets among logs, and messages about missing
 objects."""
 
 import json
@@ -63,13 +63,13 @@ def unsaid(tally, bag, folder):
 
 
 def sets(tally, folder):
-    """A data set among logs is left out, unless it is named."""
+    """A dataset among logs is left out, unless it is named."""
     url = f"s3://{BUCKET}/which/"
     logtool("batch", f"{url}day1/log.bag", "-o", f"{url}set", "--format", "mcap", "-q")
     done = logtool("batch", url, "-o", folder / "which", "--json")
     end = json.loads(done.stdout.splitlines()[-1])
     wrong = [str(end)] * (sources(done) != days(1, 2, 3) or end["data_sets"] != [f"{url}set/"])
-    tally.check("s3: a data set among logs is left out", wrong)
+    tally.check("s3: a dataset among logs is left out", wrong)
     done = logtool("batch", f"{url}set/", "-o", folder / "named", "--json")
     wrong = [done.stderr.decode()] * (len(sources(done)) != 1)
     tally.check("s3: and is logs if it is named", wrong)

@@ -48,7 +48,7 @@ def check(tally, files, folder):
 
 
 def of_bucket(tally, files, folder):
-    """A data set of a bucket is that of the same files here, and is made once."""
+    """A dataset of a bucket is that of the same files here, and is made once."""
     here = folder / "set" / "logs"
     here.mkdir(parents=True)
     for path in files.values():
@@ -63,7 +63,7 @@ def of_bucket(tally, files, folder):
         # One of the logs is damaged.
         wrong = [text] * (done.returncode != 3 or rows_of(there) != wanted or not wanted)
         wrong += [str(outcomes)] * (outcomes.count("converted") != len(files))
-        tally.check(f"a data set of a {name}", wrong, f"{len(wanted)} tables")
+        tally.check(f"a dataset of a {name}", wrong, f"{len(wanted)} tables")
         done = logtool("batch", f"s3://{BUCKET}/{url}", "-o", there, "--json")
         outcomes = [event.get("outcome") for event in events(done)]
         wrong = [str(outcomes)] * (outcomes.count("done_before") != len(files))
@@ -81,7 +81,7 @@ def events(done):
 
 
 def rows_of(dataset):
-    """How many rows each file of a data set has. Where two logs have one name, a number made
+    """How many rows each file of a dataset has. Where two logs have one name, a number made
     of the place is part of theirs: without that."""
     parts = dataset.glob("*/log=*/**/*.parquet")
     rows = ((path, pq.read_metadata(path).num_rows) for path in parts)

@@ -9,6 +9,7 @@ mod completions;
 mod convert;
 mod filter;
 mod formats;
+mod index;
 mod info;
 mod man;
 mod merge;
@@ -22,7 +23,7 @@ mod schema;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use logtool::{
-    Error, Result, Session,
+    Error, Result, Session, dataset,
     input::{expand, url},
 };
 
@@ -71,7 +72,7 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
         Command::Cat(args) => cat::run(args, global),
         Command::Convert(args) => convert::run(args, global),
         Command::Batch(args) => batch::run(args, global),
-        Command::Index(args) => batch::index(args, global),
+        Command::Index(args) => index::run(args, global),
         Command::Filter(args) => filter::run(args, global),
         Command::Plot(args) => plot::run(args, global),
         Command::Report(args) => report::run(args, global),
@@ -125,7 +126,7 @@ fn look_into_folders(inputs: &mut Vec<PathBuf>, session: &Session) -> Result<()>
     let mut logs = Vec::new();
     for input in inputs.drain(..) {
         match url::of(&input).is_none() && input.is_dir() {
-            true => logs.extend(batch::logs_in(&input, session)?),
+            true => logs.extend(dataset::logs_in_folder(&input, session)?),
             false => logs.push(input),
         }
     }

@@ -16,7 +16,7 @@ const VARIABLE: &str = "LOGTOOL_KEY_FILE";
 const LONGEST: u64 = 4096;
 
 /// The file at `path`, or that which the environment names, if one does.
-pub(crate) fn file(path: Option<&Path>) -> Option<PathBuf> {
+fn file(path: Option<&Path>) -> Option<PathBuf> {
     let variable =
         || std::env::var_os(VARIABLE).filter(|value: &OsString| !value.is_empty());
     path.map(Path::to_path_buf).or_else(|| variable().map(PathBuf::from))

@@ -1,13 +1,13 @@
 //! Conversions of logs: tables, points, images and tracks, or a log of another format.
 
 mod conflict;
-mod export;
+pub(crate) mod export;
 mod images;
-mod job;
-mod log_copy;
+pub(crate) mod job;
+pub(crate) mod log_copy;
 mod merged_table;
 mod output_format;
-mod payloads;
+pub(crate) mod payloads;
 mod points;
 mod provenance_file;
 mod px4;
@@ -32,17 +32,6 @@ pub use self::{
     request::{AsofMerge, ConvertRequest, LabelSource, Layout, PointEncoding},
     stale_files::StaleFiles,
 };
-
-/// The steps of a conversion, for data sets of many logs, which choose the file names.
-#[doc(hidden)]
-pub mod steps {
-    pub use super::{
-        export::{open, write},
-        job::{ExportJob, ExportSummary, TableNames},
-        log_copy::{LogCopy, open as open_to_copy},
-        payloads::{topics as payload_topics, with_payloads},
-    };
-}
 
 /// A conversion of one log.
 ///

@@ -128,6 +128,30 @@ impl Error {
         if self.0.message.is_some() { self } else { self.context(name) }
     }
 
+    /// Returns the message without its outermost context, if that is `context`: for lists
+    /// that name the log already.
+    ///
+    /// ```
+    /// use logtool::Error;
+    ///
+    /// let error = Error::failed("it is empty").context("x.bag");
+    /// assert_eq!(error.message_without_context("x.bag"), "it is empty");
+    /// assert_eq!(error.message_without_context("y.bag"), "x.bag: it is empty");
+    /// ```
+    pub fn message_without_context(&self, context: &str) -> String {
+        let contexts = &self.0.contexts;
+        let skipped = usize::from(contexts.last().is_some_and(|last| last == context));
+        let parts: Vec<String> = self.message_parts().skip(skipped).collect();
+        parts.join(": ")
+    }
+
+    /// Returns the contexts, the message and the causes.
+    fn message_parts(&self) -> impl Iterator<Item = String> {
+        let contexts = self.0.contexts.iter().rev().cloned();
+        let causes = self.causes().map(ToString::to_string);
+        contexts.chain(self.0.message.clone()).chain(causes)
+    }
+
     /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -162,10 +186,7 @@ impl Error {
 
 impl Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let contexts = self.0.contexts.iter().rev().cloned();
-        let causes = self.causes().map(ToString::to_string);
-        let parts = contexts.chain(self.0.message.clone()).chain(causes);
-        for (index, part) in parts.enumerate() {
+        for (index, part) in self.message_parts().enumerate() {
             let separator = if index == 0 { "" } else { ": " };
             write!(f, "{separator}{part}")?;
         }

@@ -12,6 +12,7 @@ pub mod align;
 pub mod calibration;
 pub mod check;
 pub mod convert;
+pub mod dataset;
 pub mod error;
 pub mod filter;
 pub mod formats;

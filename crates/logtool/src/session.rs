@@ -220,6 +220,14 @@ impl Session {
         self
     }
 
+    /// Returns the session for one of several logs that are read at the same time. Their
+    /// progress is not shown one by one. Files are read at offsets: a file that becomes
+    /// shorter then affects no other log, unlike a mapped file.
+    pub(crate) fn for_concurrent_logs(&self) -> Self {
+        let (progress, files) = (Arc::new(NoProgress), Arc::new(ReadFiles));
+        Self { progress, files, ..self.clone() }
+    }
+
     /// Returns the outputs that calls of this session are writing.
     pub fn live_outputs(&self) -> &Arc<LiveOutputs> {
         &self.outputs

@@ -34,6 +34,11 @@ impl Key {
         Self(bytes)
     }
 
+    /// Returns the bytes of the key.
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
     /// The key of these hexadecimal digits.
     ///
     /// # Errors

@@ -94,7 +94,7 @@ fn a_folder_of_others_and_one_that_is_being_written_are_refused() {
     let folder = logs();
     folder
         .run(&["batch", "logs", "-o", "logs/monday"])
-        .ended(2, &["is no data set", "flight.ulg"]);
+        .ended(2, &["is not a dataset", "flight.ulg"]);
     folder.run(&["batch", "-q", "logs", "-o", "set"]).succeeded();
     let lock = File::options()
         .write(true)
@@ -102,7 +102,7 @@ fn a_folder_of_others_and_one_that_is_being_written_are_refused() {
         .unwrap();
     lock.lock().unwrap();
     let run = folder.run(&["batch", "-q", "logs", "-o", "set", "--force"]);
-    run.ended(1, &["another run is writing the data set"]);
+    run.ended(1, &["another run is writing the dataset"]);
     drop(lock);
     folder.run(&["batch", "-q", "logs", "-o", "set", "--force"]).succeeded();
     folder
@@ -110,7 +110,7 @@ fn a_folder_of_others_and_one_that_is_being_written_are_refused() {
         .ended(1, &["nowhere: there is no such file"]);
     folder
         .run(&["batch", "logs", "-o", "x", "--merge", "asof", "--rate", "10"])
-        .ended(2, &["--merge makes no data set"]);
+        .ended(2, &["--merge is not possible for a dataset"]);
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn an_index_says_what_logs_hold_and_is_refreshed() {
     assert_eq!(index(&["-o", "all.jsonl"])["converted"], 3, "always anew");
     for name in ["mine.parquet", "mine.jsonl"] {
         folder.write(name, b"{\"log\": \"something else\"}\n");
-        folder.run(&["index", "logs", "-o", name]).ended(1, &["is no catalog"]);
+        folder.run(&["index", "logs", "-o", name]).ended(1, &["is not a catalog"]);
         assert_eq!(folder.read(name), "{\"log\": \"something else\"}\n");
         assert_eq!(index(&["-o", name, "--force"])["converted"], 3);
     }
@@ -242,7 +242,7 @@ fn what_a_catalog_says_of_a_disk_that_is_not_there_stays() {
         index(1, args).ended(1, &["logs/tuesday: there is no such file"]);
         assert_eq!(rows("all.parquet"), before, "{args:?}");
     }
-    index(1, &["-o", "all.jsonl"]).ended(1, &["all.jsonl is as it was"]);
+    index(1, &["-o", "all.jsonl"]).ended(1, &["all.jsonl is unchanged"]);
     assert_eq!(folder.read("all.jsonl"), lines);
     fs::rename(&away, &disk).unwrap();
     let end = index(0, &["-o", "all.parquet"]).json_lines().pop().unwrap();
@@ -257,7 +257,7 @@ fn what_a_catalog_says_of_a_disk_that_is_not_there_stays() {
 fn data_sets_and_catalogs_are_not_everywhere() {
     let folder = logs();
     folder.write("list.txt", b"logs/rover\nftp://host/x.bag\n");
-    let to = ["index writes to this machine, and not to s3://", "hint: write it here"];
+    let to = ["a catalog must be a local file, not s3://", "hint: write it"];
     let web = ["a web server cannot be written to", "hint: s3://, gs:// and az:// can"];
     let from = ["ftp:// is not known", "ftp://"];
     for (args, told) in [
@@ -290,7 +290,7 @@ fn less_memory_than_a_log_takes_is_raised_and_told() {
     };
     // A log takes 8 MiB, and six times its length.
     let least = 8.0 + 6.0 * 98_073.0 / f64::from(1 << 20);
-    let told = format!("warning: --memory is {}M: one of the logs", least.ceil());
+    let told = format!("warning: --memory is raised to {}M, which", least.ceil());
     assert!(run("1M", "a").stderr.contains(&told));
     assert!(!run("9M", "b").stderr.contains("--memory"));
 }

@@ -188,7 +188,7 @@ fn a_strict_index_looks_again_into_what_is_damaged() {
     folder.run(&index).ended(3, &["1 log indexed"]);
 }
 
-/// How many rows each log has in all catalogs of the data set `set`.
+/// How many rows each log has in all catalogs of the dataset `set`.
 fn rows_of_logs(folder: &Folder, ends: &str) -> BTreeMap<String, usize> {
     let names = folder.list("set").into_iter();
     let catalogs =
@@ -258,7 +258,7 @@ fn what_is_written_is_no_log_and_is_told_where_there_is_nothing_else() {
     let folder = Folder::new();
     settled(&folder, "logs/x.ulg", &fs::read(testdata("pasta.ulg")).unwrap());
     let index = |out: &str| folder.run(&["index", "logs", "-o", out]);
-    index("logs").ended(2, &["logs is no name of a catalog"]);
+    index("logs").ended(2, &["logs is not the name of a catalog"]);
     for _ in 0..2 {
         let run = index("logs/all.parquet").ended(0, &["before"]);
         assert!(!run.stderr.contains("no log"), "{}", run.stderr);
@@ -267,11 +267,11 @@ fn what_is_written_is_no_log_and_is_told_where_there_is_nothing_else() {
     folder
         .run(&["index", "logs/all.parquet", "logs/x.ulg", "-o", "logs/all.parquet"])
         .ended(0, &["1 before"]);
-    let hint = ["there are no logs here", "what is written (-o) is not read"];
+    let hint = ["there are no logs in the inputs", "the output (-o) is not searched"];
     folder.run(&["batch", "logs", "-o", "logs"]).ended(1, &hint);
     folder.write("list", b"@other\n");
     let list = ["index", "@list", "-o", "all.jsonl"];
-    folder.run(&list).ended(2, &["@other is in a list: lists hold no lists"]);
+    folder.run(&list).ended(2, &["@other is in a list: lists cannot contain lists"]);
 }
 
 #[test]

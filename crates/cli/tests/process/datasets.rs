@@ -82,7 +82,7 @@ fn logs_whose_names_are_no_texts_are_two() {
     folder.run_with(&["batch", "-", "-o", "ds"], list).ended(0, &["1 before"]);
     let log = fs::read(testdata("pasta.ulg")).unwrap();
     let run = folder.run_with(&["batch", "-", "-o", "ds"], &log);
-    run.ended(1, &["the list: it is a log, and no list of logs"]);
+    run.ended(1, &["the list: it is a log, not a list of logs"]);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn what_cannot_be_seen_in_a_folder_is_a_failure() {
     {
         let link = folder.path().join("logs/y.ulg");
         std::os::unix::fs::symlink("/nowhere/y.ulg", link).unwrap();
-        let told = ["failed: 1 log", "y.ulg: it is a link to what is not there"];
+        let told = ["failed: 1 log", "y.ulg: it is a link to a missing file"];
         batch(&folder, &["logs", "-o", "ds"]).ended(1, &told);
         folder.run(&["index", "logs", "-o", "all.parquet"]).ended(1, &told);
     }
@@ -172,7 +172,7 @@ fn a_field_that_is_called_as_the_partition_is_told() {
 fn a_data_set_among_the_logs_is_told_and_left_out() {
     let folder = folder(&[("rover.bag", "logs/y.bag")]);
     batch(&folder, &["logs", "-o", "logs/set", "--format", "mcap"]).ended(0, &[]);
-    let told = ["1 log converted", "logs/set: a data set, and no logs"];
+    let told = ["1 log converted", "logs/set: a dataset, which is searched"];
     batch(&folder, &["logs", "-o", "other"]).ended(0, &told);
     let run = batch(&folder, &["logs", "logs/set", "-o", "other"]);
     run.ended(0, &["1 log converted, 1 before"]);

@@ -160,5 +160,5 @@ fn a_log_on_a_web_server_gets_into_data_sets_once() {
 
     // Which of the two is meant cannot be told by what is shown of them.
     let run = folder.run(&["batch", &url, &signed, "-o", "both"]);
-    run.ended(1, &["another URL differs from it only in what comes after `?`"]);
+    run.ended(1, &["another URL differs from it only after the `?`"]);
 }

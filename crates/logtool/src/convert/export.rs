@@ -183,7 +183,7 @@ impl Exporter<'_> {
 ///
 /// # Errors
 /// If the input cannot be read, or the request does not suit it.
-pub fn open(
+pub(crate) fn open(
     input: &Path,
     request: &ConvertRequest,
     session: &Session,
@@ -224,7 +224,10 @@ fn lidar_options(request: &ConvertRequest) -> LidarOptions {
 ///
 /// # Errors
 /// `NotFound` if the log has nothing that was selected; others if it cannot be read or written.
-pub fn write(job: &ExportJob<'_>, header: Option<&Header>) -> Result<ExportSummary> {
+pub(crate) fn write(
+    job: &ExportJob<'_>,
+    header: Option<&Header>,
+) -> Result<ExportSummary> {
     let request = job.request;
     match (header, request.merge) {
         (Some(header), _) => px4::write(job, header),

@@ -11,26 +11,26 @@ use crate::{
 };
 
 /// The names of the tables of topics, by the name and the instance of the topic.
-pub type TableNames = BTreeMap<(String, u32), String>;
+pub(crate) type TableNames = BTreeMap<(String, u32), String>;
 
 /// The conversion of one open log to files.
-pub struct ExportJob<'j> {
+pub(crate) struct ExportJob<'j> {
     /// The log.
-    pub opened: &'j Opened,
+    pub(crate) opened: &'j Opened,
     /// Receives the files.
-    pub outputs: &'j Arc<Outputs>,
+    pub(crate) outputs: &'j Arc<Outputs>,
     /// What to write.
-    pub request: &'j ConvertRequest,
+    pub(crate) request: &'j ConvertRequest,
     /// Where the files will be.
-    pub destination: &'j Destination,
+    pub(crate) destination: &'j Destination,
     /// The names of the values of fields.
-    pub labels: Option<Arc<Labels>>,
+    pub(crate) labels: Option<Arc<Labels>>,
     /// The origin that the files state.
-    pub provenance: &'j Provenance,
+    pub(crate) provenance: &'j Provenance,
     /// The names of the tables; `None` if they are named after the topics.
-    pub tables: Option<&'j TableNames>,
+    pub(crate) tables: Option<&'j TableNames>,
     /// Receives the number of bytes that were processed since the last call.
-    pub progress: &'j (dyn Fn(u64) + Sync),
+    pub(crate) progress: &'j (dyn Fn(u64) + Sync),
 }
 
 impl ExportJob<'_> {
@@ -50,19 +50,19 @@ impl ExportJob<'_> {
 
 /// The result of a conversion, before its outputs are completed.
 #[derive(Default)]
-pub struct ExportSummary {
+pub(crate) struct ExportSummary {
     /// The topics that were read.
-    pub topics: TopicSet,
+    pub(crate) topics: TopicSet,
     /// The number of tables.
-    pub tables: u64,
+    pub(crate) tables: u64,
     /// The number of rows in all tables.
-    pub rows: u64,
+    pub(crate) rows: u64,
     /// The number of rows for each topic, by its name and instance.
-    pub topic_rows: BTreeMap<(String, u32), u64>,
+    pub(crate) topic_rows: BTreeMap<(String, u32), u64>,
     /// The records that were read of each topic, where they were counted.
-    pub seen: BTreeMap<TopicId, TopicStatistics>,
+    pub(crate) seen: BTreeMap<TopicId, TopicStatistics>,
     /// The damage that was found while the log was read.
-    pub damage: Vec<Damage>,
+    pub(crate) damage: Vec<Damage>,
     /// Remarks for users, one sentence each.
-    pub remarks: Vec<String>,
+    pub(crate) remarks: Vec<String>,
 }

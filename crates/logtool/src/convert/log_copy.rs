@@ -87,7 +87,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
 ///
 /// # Errors
 /// If the input cannot be read.
-pub fn open(
+pub(crate) fn open(
     input: &Path,
     request: &ConvertRequest,
     session: &Session,
@@ -100,19 +100,19 @@ pub fn open(
 }
 
 /// A log that is ready to be written as another.
-pub struct LogCopy {
+pub(crate) struct LogCopy {
     /// The topics of the log that are read.
-    pub topics: TopicSet,
+    pub(crate) topics: TopicSet,
     /// The format of the new log.
-    pub format: LogFormat,
+    pub(crate) format: LogFormat,
     /// How the new log is written.
-    pub options: WriteOptions,
+    pub(crate) options: WriteOptions,
     /// Remarks about the new log, one sentence each.
-    pub remarks: Vec<String>,
+    pub(crate) remarks: Vec<String>,
     /// Warnings about data that the new log cannot hold, one sentence each.
-    pub warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
     /// How the messages are translated, if they are.
-    pub translation: Option<TranslationKind>,
+    pub(crate) translation: Option<TranslationKind>,
     /// The log with the records as they will be written.
     translated: Arc<dyn Log>,
     /// The records of `translated` that will be written.
@@ -125,7 +125,7 @@ impl LogCopy {
     /// # Errors
     /// `NotFound` if the log has nothing that was selected; others if the new log cannot have
     /// the format.
-    pub fn new(
+    pub(crate) fn new(
         input: &Input,
         log: &Arc<dyn Log>,
         request: &ConvertRequest,
@@ -212,7 +212,7 @@ impl LogCopy {
     }
 
     /// Returns the source log and the selection of records for the new log.
-    pub fn extract(&self) -> LogSlice<'_> {
+    pub(crate) fn extract(&self) -> LogSlice<'_> {
         let (manifest, selection) =
             (self.translated.manifest(), self.selection.clone());
         LogSlice { manifest, selection }
@@ -223,7 +223,7 @@ impl LogCopy {
     ///
     /// # Errors
     /// If the log cannot be read, or the sink cannot be written.
-    pub fn write(
+    pub(crate) fn write(
         &self,
         sink: &mut dyn RecordSink,
         progress: &(dyn Fn(u64) + Sync),

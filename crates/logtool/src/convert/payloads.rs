@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Returns the topics whose tables are to be written again, with payloads.
-pub fn topics(
+pub(crate) fn topics(
     request: &ConvertRequest,
     manifest: &Manifest,
     summary: &ExportSummary,
@@ -60,7 +60,7 @@ pub(super) fn topics_by_decoding(job: &ExportJob<'_>) -> Result<BTreeSet<TopicId
 }
 
 /// Returns `opened` with payloads in the tables of `topics`.
-pub fn with_payloads(opened: Opened, topics: BTreeSet<TopicId>) -> Opened {
+pub(crate) fn with_payloads(opened: Opened, topics: BTreeSet<TopicId>) -> Opened {
     if topics.is_empty() {
         opened
     } else {

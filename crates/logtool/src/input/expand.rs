@@ -37,7 +37,7 @@ pub struct Folder {
     pub logs: Vec<Listed>,
     /// The number of other objects.
     pub others: u64,
-    /// The data sets of this program in the folder, as URLs with a trailing `/`.
+    /// The datasets in the folder, as URLs with a trailing `/`.
     pub sets: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ pub fn listed(url: &str, but: &str, session: &Session) -> Result<Option<Folder>>
     let mut logs = remote::list(base, but, session)?;
     logs.retain(|object| glob.is_match(&object.url));
     if logs.is_empty() {
-        Err(Error::failed(format!("{url}: no matching object")))
+        Err(Error::failed("no matching object").context(url))
     } else {
         Ok(Some(Folder { logs, others: 0, sets: Vec::new() }))
     }
@@ -91,9 +91,9 @@ fn list_folder(url: &str, but: &str, session: &Session) -> Result<Folder> {
     logs.retain(|object| has_log_extension(&object.url));
     if logs.is_empty() {
         let what = match count {
-            0 => format!("{url}: the folder is empty"),
+            0 => "the folder is empty".to_owned(),
             _ => format!(
-                "{url}: {} in it, but none with the extension of a log",
+                "{} in it, but none with the extension of a log",
                 counted(count, "object")
             ),
         };
@@ -104,7 +104,7 @@ fn list_folder(url: &str, but: &str, session: &Session) -> Result<Folder> {
             "logs end in {}; other objects can be named",
             extensions.join(", ")
         );
-        return Err(Error::failed(what).with_hint(hint));
+        return Err(Error::failed(what).with_hint(hint).context(url));
     }
     let others = count - logs.len() as u64;
     Ok(Folder { logs, others, sets: sets.into_iter().collect() })

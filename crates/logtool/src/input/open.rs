@@ -109,9 +109,9 @@ fn readable(opened: Opened) -> Result<Opened> {
         let name = &opened.input.name;
         match cursor {
             Err(err) if err.kind() == ErrorKind::NeedsKey => {
-                let what = format!("{name}: {err}");
                 let hint = "--key FILE reads it, where FILE holds the key";
-                return Err(Error::failed(what).with_hint(hint));
+                let err = Error::failed(err.to_string()).with_hint(hint);
+                return Err(err.context(name));
             }
             cursor => _ = cursor.with_context(|| name.clone())?,
         }

@@ -1,0 +1,240 @@
+//! The catalog of many logs, without their conversion.
+
+mod builder;
+mod entry_spool;
+mod previous;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use logtool_sinks::Existing;
+use logtool_velodyne::lidar::LidarOptions;
+
+use crate::{
+    dataset::{
+        catalog::{self, CatalogFormat},
+        entry::LogEntry,
+        index::{
+            builder::{CatalogBuilder, IndexedLog},
+            entry_spool::EntrySpool,
+            previous::{PreviousCatalog, PreviousLog},
+        },
+        inputs::{self, InputLog, Inputs},
+        log_names, options,
+        progress::{DatasetPlan, DatasetProgress, NoDatasetProgress},
+        report::{DatasetReport, LogReport},
+        schedule::{self, Limits},
+    },
+    error::{Context as _, Error, Result},
+    input::{open, url},
+    losses::{Findings, Strictness},
+    output::guarded,
+    session::Session,
+};
+
+/// A request to write a catalog of many logs: a table with a row for each log and topic.
+///
+/// Logs that the existing catalog describes are not opened again, unless they have changed.
+///
+/// ```no_run
+/// use logtool::{Session, dataset::IndexRequest};
+///
+/// let request = IndexRequest::new(["flights"], "flights.parquet");
+/// let report = request.run(&Session::new())?;
+/// println!("{} new logs, {} damaged", report.new_logs, report.damaged.len());
+/// # Ok::<(), logtool::Error>(())
+/// ```
+#[derive(Clone)]
+#[must_use]
+pub struct IndexRequest {
+    inputs: Vec<PathBuf>,
+    output: PathBuf,
+    lidar: LidarOptions,
+    is_forced: bool,
+    strictness: Strictness,
+    progress: Arc<dyn DatasetProgress>,
+}
+
+impl IndexRequest {
+    /// Creates a request to describe `inputs` in the catalog `output`, a Parquet file, or JSON
+    /// Lines if its name ends with `.jsonl`. Inputs are like those of
+    /// [`BatchRequest::new`](crate::dataset::BatchRequest::new).
+    pub fn new(
+        inputs: impl IntoIterator<Item = impl Into<PathBuf>>,
+        output: impl Into<PathBuf>,
+    ) -> Self {
+        Self {
+            inputs: inputs.into_iter().map(Into::into).collect(),
+            output: output.into(),
+            lidar: LidarOptions::default(),
+            is_forced: false,
+            strictness: Strictness::Tolerant,
+            progress: Arc::new(NoDatasetProgress),
+        }
+    }
+
+    /// Sets how lidars are read.
+    pub fn with_lidar(mut self, lidar: LidarOptions) -> Self {
+        self.lidar = lidar;
+        self
+    }
+
+    /// Opens all logs again, and replaces a file that is not a catalog.
+    pub fn with_replacement(mut self) -> Self {
+        self.is_forced = true;
+        self
+    }
+
+    /// Sets what happens to a log in which something is damaged or lost.
+    pub fn with_strictness(mut self, strictness: Strictness) -> Self {
+        self.strictness = strictness;
+        self
+    }
+
+    /// Sets the receiver of the progress.
+    pub fn with_progress(mut self, progress: Arc<dyn DatasetProgress>) -> Self {
+        self.progress = progress;
+        self
+    }
+
+    /// Opens the logs and writes the catalog.
+    ///
+    /// The report names the logs that failed. An error of the catalog is a part of the report
+    /// too.
+    ///
+    /// # Errors
+    /// `InvalidRequest` if the output is a URL or has another extension, or if an input is not
+    /// a valid pattern or list; others if there are no logs, or a file that is not a catalog
+    /// would be replaced.
+    pub fn run(&self, session: &Session) -> Result<DatasetReport> {
+        refuse_url(&self.output)?;
+        let (stem, format) = stem_and_format(&self.output)?;
+        let inputs = inputs::find(&self.inputs, &self.output, session)?;
+        inputs.check()?;
+        let options = options::reading(&self.lidar, session, self.strictness);
+        let previous =
+            PreviousCatalog::read(&self.output, self.is_forced, format, &options)?;
+        if previous.logs.is_empty() && self.output.exists() && !self.is_forced {
+            self.check_complete(&inputs)?;
+        }
+        let mut report = DatasetReport::new(&self.output, &inputs);
+        let hidden = previous.hidden(&inputs);
+        report.add_failed_inputs(inputs.failed);
+        let entries =
+            self.index_logs(&inputs.logs, &previous, &hidden, &mut report, session)?;
+        let written = entries.and_then(|mut entries| {
+            let outputs = guarded::one_file(&self.output, Existing::Replace, session)?;
+            catalog::write(&outputs, &stem, format, &options, &mut entries.rows())?;
+            outputs.commit()
+        });
+        let written = written.context(if self.output.exists() {
+            "the catalog is unchanged"
+        } else {
+            "no catalog was written"
+        });
+        report.catalog_error = written.err();
+        Ok(report)
+    }
+
+    /// Opens the logs, and adds them to `report`. Returns the entries of the new catalog, which
+    /// include the `hidden` logs.
+    fn index_logs<'p>(
+        &self,
+        logs: &[InputLog],
+        previous: &'p PreviousCatalog,
+        hidden: &[(&str, &'p PreviousLog)],
+        report: &mut DatasetReport,
+        session: &Session,
+    ) -> Result<Result<EntrySpool<'p>>> {
+        // A log that does not exist any more is left out, and its name is free.
+        let may_take = |_: &InputLog, _: &str, owner: &str| {
+            !inputs::may_exist(owner)
+                && !hidden.iter().any(|(source, _)| *source == owner)
+        };
+        let names = log_names::assign(logs, &previous.names(), &may_take);
+        let name = |index: usize| names.get(index).map_or("", String::as_str);
+        let progress = &*self.progress;
+        progress.start(&DatasetPlan {
+            logs: logs.len() as u64,
+            bytes: logs.iter().map(|log| log.bytes).sum(),
+            raised_memory_bytes: None,
+        });
+        let mut builder = CatalogBuilder::new(previous);
+        hidden.iter().for_each(|(_, log)| builder.keep_hidden(log));
+        let session = session.for_concurrent_logs();
+        let index = schedule::Work {
+            logs,
+            limits: &Limits::new(None, logs),
+            progress,
+            run: &|log, permit, progress| {
+                if let Some(known) = previous.unchanged(log) {
+                    progress.skip();
+                    return Ok(IndexedLog::Unchanged(known));
+                }
+                let entry = self.index_log(log, name(permit.index()), &session)?;
+                Ok(IndexedLog::New(Box::new(entry)))
+            },
+        };
+        index.for_each(&mut |index, log, result| {
+            let outcome = builder.add(log, name(index), result);
+            let log = LogReport::new(name(index), log, outcome);
+            progress.finish_log(&log);
+            report.add(log);
+        })?;
+        Ok(builder.finish())
+    }
+
+    /// Returns the entry of `log`, which is called `name`.
+    fn index_log(
+        &self,
+        log: &InputLog,
+        name: &str,
+        session: &Session,
+    ) -> Result<LogEntry> {
+        let mut entry = LogEntry::new(log, name);
+        let opened = open::look_with(&log.path, session, Some(&self.lidar))?;
+        entry.identify(&opened.input)?;
+        let manifest = opened.log.manifest();
+        entry.describe(&opened.input, manifest);
+        let mut losses = Findings::of(&opened.input, manifest);
+        losses.check(self.strictness.is_strict())?;
+        if open::is_surveyed(manifest) {
+            entry.add_losses(&mut losses);
+        } else {
+            entry.add_known_losses(&mut losses);
+        }
+        Ok(entry)
+    }
+
+    /// Refuses to replace the catalog by one without the inputs that failed.
+    fn check_complete(&self, inputs: &Inputs) -> Result<()> {
+        let Some((path, err)) = inputs.failed.first() else { return Ok(()) };
+        let (path, output) = (path.display(), self.output.display());
+        let what = format!("{path}: {err}; {output} is unchanged");
+        Err(Error::failed(what).with_hint("--force writes it without this input"))
+    }
+}
+
+/// Refuses a URL, because an existing catalog is read at random offsets.
+fn refuse_url(path: &Path) -> Result<()> {
+    let Some((scheme, _)) = url::of(path).and_then(|url| url.split_once("://")) else {
+        return Ok(());
+    };
+    let what = format!("a catalog must be a local file, not {scheme}://");
+    let hint = "write it to a file and copy it; `logtool batch -o` accepts URLs";
+    Err(Error::invalid(what).with_hint(hint))
+}
+
+/// Returns the name of the catalog at `path` without its extension, and its format.
+fn stem_and_format(path: &Path) -> Result<(String, CatalogFormat)> {
+    let formats = [CatalogFormat::Parquet, CatalogFormat::JsonLines];
+    let extension = path.extension().unwrap_or_default();
+    let format = formats.into_iter().find(|format| extension == format.extension());
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    stem.zip(format).ok_or_else(|| {
+        let what = format!("{} is not the name of a catalog", path.display());
+        Error::invalid(what).with_hint("it ends with .parquet or .jsonl")
+    })
+}

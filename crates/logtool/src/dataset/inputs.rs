@@ -1,0 +1,329 @@
+//! The search for the logs that inputs name.
+
+mod folders;
+mod globs;
+mod list;
+
+use std::{
+    ffi::OsStr,
+    fmt::Write as _,
+    fs::{self, File},
+    path::{Path, PathBuf},
+    time::UNIX_EPOCH,
+};
+
+use logtool_core::FileSource;
+use rayon::prelude::*;
+
+use crate::{
+    dataset::inputs::{
+        folders::{Candidate, FolderSearch},
+        globs::FileGlob,
+    },
+    error::{Context as _, Error, ErrorKind, Result},
+    formats::LogFormat,
+    input::{
+        digest::digest_of,
+        expand::{self, Folder},
+        open, url,
+    },
+    remote::{self, Listed},
+    session::Session,
+};
+
+/// A log that was found.
+#[derive(Clone, Debug)]
+pub(super) struct InputLog {
+    /// The path as it was named, or as it was found in a named folder.
+    pub(super) path: PathBuf,
+    /// The absolute path without links, or the URL without secrets. It identifies the log.
+    pub(super) source: String,
+    /// Like `source`, but with the name of the link if the file is one.
+    pub(super) named_path: String,
+    /// The length of the file.
+    pub(super) bytes: u64,
+    /// When the file was changed, in nanoseconds of Unix time, if it is known.
+    pub(super) modified_ns: Option<i64>,
+}
+
+impl InputLog {
+    /// Returns the name to show: the path, or the URL without secrets.
+    pub(super) fn display_name(&self) -> String {
+        if url::of(&self.path).is_some() {
+            self.source.clone()
+        } else {
+            path_text(&self.path)
+        }
+    }
+}
+
+/// The result of the search.
+#[derive(Debug, Default)]
+pub(super) struct Inputs {
+    /// The logs, each once, sorted by their sources.
+    pub(super) logs: Vec<InputLog>,
+    /// The number of files in folders that are not logs.
+    pub(super) other_files: u64,
+    /// The inputs that could not be inspected.
+    pub(super) failed: Vec<(PathBuf, Error)>,
+    /// The datasets in folders, which are not searched.
+    pub(super) datasets: Vec<PathBuf>,
+    /// Whether the output was an input too, and was not searched.
+    has_output: bool,
+}
+
+impl Inputs {
+    /// Checks that there is something to do.
+    pub(super) fn check(&self) -> Result<()> {
+        if !self.logs.is_empty() || !self.failed.is_empty() {
+            return Ok(());
+        }
+        let hint = if self.has_output {
+            "the output (-o) is not searched for logs: choose another output"
+        } else {
+            "an input is a log, a folder, a pattern, @list.txt or `-`"
+        };
+        Err(Error::failed("there are no logs in the inputs").with_hint(hint))
+    }
+
+    /// Returns whether the log `source` may be in an input that could not be inspected.
+    pub(super) fn may_hide(&self, source: &str) -> bool {
+        self.failed.iter().any(|(path, _)| {
+            if let Some(url) = url::of(path) {
+                return source.starts_with(expand::literal_prefix(url));
+            }
+            // A link hides its target; a pattern hides everything that it could match.
+            let target = fs::read_link(path).ok();
+            let target = target.map(|target| url::parent(path).join(target));
+            let base = globs::base(path);
+            let hidden = if path.exists() { path } else { &base };
+            let hidden = resolve(target.as_deref().unwrap_or(hidden));
+            Path::new(source).starts_with(Path::new(&path_text(&hidden)))
+        })
+    }
+}
+
+/// Returns the absolute form of `path`. Links are resolved in the part of it that exists.
+fn resolve(path: &Path) -> PathBuf {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let resolved = path.ancestors().find_map(|ancestor| {
+        let existing = fs::canonicalize(ancestor).ok()?;
+        Some(existing.join(path.strip_prefix(ancestor).ok()?))
+    });
+    resolved.unwrap_or(path)
+}
+
+/// Returns `path` as a string that no other path has: bytes that are not UTF-8 are written as
+/// `\x9f`.
+pub(super) fn path_text(path: &Path) -> String {
+    let mut text = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
+}
+
+/// Returns the logs in `folder` and its subfolders, with the paths that could not be inspected,
+/// so that opening them reports the reason. Returns `folder` itself if there are none.
+///
+/// # Errors
+/// Those of [`BatchRequest::run`](crate::dataset::BatchRequest::run) about inputs.
+pub fn logs_in_folder(folder: &Path, session: &Session) -> Result<Vec<PathBuf>> {
+    let inputs = find(&[folder.to_owned()], Path::new(""), session)?;
+    let logs = inputs.logs.into_iter().map(|log| log.path);
+    let failed = inputs.failed.into_iter().map(|(path, _)| path);
+    let paths: Vec<PathBuf> = logs.chain(failed).collect();
+    Ok(if paths.is_empty() { vec![folder.to_owned()] } else { paths })
+}
+
+/// Returns the logs that `inputs` name, without those in `output`, a file or a folder.
+pub(super) fn find(
+    inputs: &[PathBuf],
+    output: &Path,
+    session: &Session,
+) -> Result<Inputs> {
+    let mut search = Search {
+        session,
+        folders: FolderSearch::excluding(fs::canonicalize(output).ok()),
+        output_url: url::of(output).map_or(String::new(), |url| {
+            let url = remote::shown(url);
+            format!("{}/", url.trim_end_matches('/'))
+        }),
+        found: Inputs::default(),
+    };
+    for input in inputs {
+        for input in list::expand(input)? {
+            search.add(&input)?;
+        }
+    }
+    let Search { folders, mut found, .. } = search;
+    found.failed.extend(folders.failed);
+    found.datasets.extend(folders.datasets);
+    found.datasets.sort();
+    found.datasets.dedup();
+    let inspected: Vec<_> = folders.files.into_par_iter().map(inspect).collect();
+    for result in inspected {
+        match result {
+            Ok(Some(log)) => found.logs.push(log),
+            Ok(None) => found.other_files += 1,
+            Err((path, err)) => found.failed.push((path, err)),
+        }
+    }
+    // A dataset that was named itself is not left out.
+    let Inputs { logs, datasets, .. } = &mut found;
+    datasets.retain(|dataset| !logs.iter().any(|log| log.path.starts_with(dataset)));
+    remove_duplicates(&mut found);
+    Ok(found)
+}
+
+/// Sorts the logs and removes duplicates. Different files with the same source are failures.
+fn remove_duplicates(found: &mut Inputs) {
+    let Inputs { logs, failed, .. } = found;
+    logs.sort_by(|a, b| (&a.source, &a.path).cmp(&(&b.source, &b.path)));
+    logs.dedup_by(|next, first| {
+        let is_duplicate = next.source == first.source;
+        if is_duplicate && let Some(what) = ambiguity(first, next) {
+            failed.push((next.source.clone().into(), Error::failed(what)));
+        }
+        is_duplicate
+    });
+}
+
+/// Returns why `first` and `next`, which have the same source, are different logs, if they are.
+fn ambiguity(first: &InputLog, next: &InputLog) -> Option<&'static str> {
+    if url::of(&next.path).is_some() {
+        let what = "another URL differs from it only after the `?`";
+        (next.path != first.path).then_some(what)
+    } else {
+        let canonical = |log: &InputLog| fs::canonicalize(&log.path).ok();
+        let what = "another file has the same name when it is written as text";
+        (canonical(next) != canonical(first)).then_some(what)
+    }
+}
+
+/// Returns whether the log `source` exists, or cannot be checked cheaply because it is remote.
+pub(super) fn may_exist(source: &str) -> bool {
+    let path = Path::new(source);
+    url::of(path).is_some() || path.exists()
+}
+
+/// Returns the digest of the local file at `path`.
+pub(super) fn file_digest(path: &Path) -> Result<String> {
+    let file = File::open(path).context("it cannot be opened")?;
+    Ok(digest_of(&FileSource::new(file)?)?)
+}
+
+/// A search for logs.
+struct Search<'s> {
+    session: &'s Session,
+    folders: FolderSearch,
+    /// The URL of the output with a slash at its end; empty if it is local.
+    output_url: String,
+    found: Inputs,
+}
+
+impl Search<'_> {
+    /// Adds the logs that `input` names: a file, a folder, a pattern, or a URL of one of these.
+    fn add(&mut self, input: &Path) -> Result<()> {
+        if let Some(url) = url::of(input) {
+            if let Err(err) = self.add_url(url) {
+                if err.kind() == ErrorKind::InvalidRequest {
+                    return Err(err);
+                }
+                self.found.failed.push((remote::shown(url).into(), err));
+            }
+            return Ok(());
+        }
+        if self.folders.is_excluded(input) {
+            self.found.has_output = true;
+            return Ok(());
+        }
+        if input.is_dir() {
+            self.folders.add_folder(input);
+            return Ok(());
+        }
+        let glob = if input.exists() { None } else { FileGlob::parse(input)? };
+        let Some(glob) = glob else {
+            let path = input.to_owned();
+            self.folders.files.push(Candidate { path, is_named: true });
+            return Ok(());
+        };
+        if !self.folders.add_matches(&glob) {
+            let err = Error::failed("no file matches the pattern");
+            self.found.failed.push((input.to_owned(), err));
+        }
+        Ok(())
+    }
+
+    fn add_url(&mut self, url: &str) -> Result<()> {
+        let log = |path: &str, object: Listed| {
+            let Listed { url, bytes, modified } = object;
+            InputLog {
+                path: path.into(),
+                named_path: url.clone(),
+                source: url,
+                bytes,
+                modified_ns: modified,
+            }
+        };
+        let found = &mut self.found;
+        match expand::listed(url, &self.output_url, self.session)? {
+            Some(Folder { logs, others, mut sets }) => {
+                let named = remote::shown(url);
+                sets.retain(|dataset| !named.starts_with(&**dataset));
+                found.other_files += others;
+                let is_in_dataset = |log: &Listed| {
+                    sets.iter().any(|dataset| log.url.starts_with(&**dataset))
+                };
+                let logs = logs.into_iter().filter(|log| !is_in_dataset(log));
+                found.logs.extend(logs.map(|object| log(&object.url.clone(), object)));
+                found.datasets.extend(sets.into_iter().map(PathBuf::from));
+            }
+            None => found.logs.push(log(url, remote::look(url, self.session)?)),
+        }
+        Ok(())
+    }
+}
+
+/// Returns the log in the file `candidate`; `None` if it is not a log.
+fn inspect(candidate: Candidate) -> Result<Option<InputLog>, (PathBuf, Error)> {
+    let Candidate { path, is_named } = candidate;
+    inspect_file(&path, is_named).map_err(|err| (path, err))
+}
+
+fn inspect_file(path: &Path, is_named: bool) -> Result<Option<InputLog>> {
+    let metadata = fs::metadata(path).map_err(|err| folders::explain(path, err))?;
+    if !metadata.is_file() {
+        return Err(Error::failed("it is a pipe or a device, not a file"));
+    }
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    // A file with the extension of a log is a damaged log, whatever its first bytes are.
+    let has_extension = LogFormat::from_file_name(name).is_some();
+    if !is_named && !has_extension && !open::is_log(path)? {
+        return Ok(None);
+    }
+    let canonical = fs::canonicalize(path)?;
+    let named_path = match path.file_name().filter(|_| path.is_symlink()) {
+        Some(name) => fs::canonicalize(url::parent(path))?.join(name),
+        None => canonical.clone(),
+    };
+    let modified = metadata.modified().ok().and_then(|time| {
+        let since_epoch = time.duration_since(UNIX_EPOCH).ok()?;
+        i64::try_from(since_epoch.as_nanos()).ok()
+    });
+    Ok(Some(InputLog {
+        path: path.to_owned(),
+        source: path_text(&canonical),
+        named_path: path_text(&named_path),
+        bytes: metadata.len(),
+        modified_ns: modified,
+    }))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! The part of a request that applies to one log.
+
+use std::sync::Arc;
+
+use arrow_schema::Schema;
+use logtool_core::{Columns, Labels, Log, Manifest};
+
+use crate::{
+    convert::ConvertRequest,
+    dataset::{patterns, tables::RowSchema},
+    error::{ErrorKind, Result},
+    formats::{LogFormat, RecordKind},
+    input::open::Opened,
+    selection,
+    time::clock::ShownClock,
+};
+
+/// Returns `request` with only those patterns of topics and columns that match something in
+/// `log`; `None` if no topic or column is selected. The other patterns are added to `missed`.
+pub(super) fn applicable(
+    request: &ConvertRequest,
+    log: &dyn Log,
+    labels: Option<&Arc<Labels>>,
+    missed: &mut Vec<String>,
+) -> Result<Option<ConvertRequest>> {
+    let (manifest, mut request) = (log.manifest(), request.clone());
+    let mut topics = Vec::new();
+    for glob in std::mem::take(&mut request.topics) {
+        let before = topics.len();
+        for glob in selection::listed(manifest, &glob) {
+            let glob = glob.to_owned();
+            let found = selection::topics(manifest, std::slice::from_ref(&glob), true);
+            if has_match(found)? {
+                topics.push(glob);
+            }
+        }
+        if topics.len() == before {
+            missed.push(patterns::topic(&glob));
+        }
+    }
+    if topics.is_empty() && !missed.is_empty() {
+        missed.extend(request.columns.iter().map(|glob| patterns::field(glob)));
+        return Ok(None);
+    }
+    request.topics = topics;
+    let selected = selection::topics(manifest, &request.topics, true)?;
+    let columns = Columns { labels: labels.cloned(), ..Columns::all(request.view()) };
+    let requested = std::mem::take(&mut request.columns);
+    let selects_all = requested.is_empty();
+    for glob in requested {
+        let globs = std::slice::from_ref(&glob);
+        let found = selection::columns(log, &mut selected.clone(), &columns, globs);
+        if has_match(found)? {
+            request.columns.push(glob);
+        } else {
+            missed.push(patterns::field(&glob));
+        }
+    }
+    Ok((selects_all || !request.columns.is_empty()).then_some(request))
+}
+
+/// Returns false if the selection failed because nothing matches.
+fn has_match<T>(selection: Result<T>) -> Result<bool> {
+    match selection {
+        Ok(_) => Ok(true),
+        Err(err) if err.kind() == ErrorKind::NotFound => Ok(false),
+        Err(err) => Err(err),
+    }
+}
+
+/// Returns the schemas of the tables that `request` makes of a log.
+pub(super) fn row_schemas(
+    opened: &Opened,
+    request: &ConvertRequest,
+    labels: Option<&Arc<Labels>>,
+) -> Result<Vec<RowSchema>> {
+    let log = &*opened.log;
+    let manifest: &Manifest = log.manifest();
+    let mut topics = selection::topics(manifest, &request.topics, true)?;
+    let columns = Columns { labels: labels.cloned(), ..Columns::all(request.view()) };
+    let columns_of = selection::columns(log, &mut topics, &columns, &request.columns)?;
+    let base = ShownClock::new(manifest, request.clock())?.base();
+    let is_table = request.format.is_table();
+    let has_instances = is_table
+        && LogFormat::of(manifest)
+            .is_some_and(|format| format.record_kind() == RecordKind::Px4);
+    let mut schemas = Vec::new();
+    for (id, topic) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {
+        if topic.records == Some(0) {
+            continue;
+        }
+        schemas.push(if is_table {
+            let decoder = log.decoder(id, columns_of.get(&id).unwrap_or(&columns))?;
+            RowSchema::new(topic, &base.schema(decoder.schema()), has_instances)
+        } else {
+            RowSchema::new(topic, &Schema::empty(), has_instances)
+        });
+    }
+    Ok(schemas)
+}

@@ -1,0 +1,23 @@
+//! The names by which a folder is recognised as a dataset.
+
+use std::path::Path;
+
+use crate::error::Error;
+
+/// The folder in a dataset that holds the journal and the locks.
+pub(super) const STATE: &str = "_logtool";
+/// Files that operating systems create in folders.
+const SYSTEM_FILES: [&str; 2] = [".DS_Store", "lost+found"];
+
+/// Returns whether the file `name` shows that its folder is used by another program.
+pub(super) fn is_foreign(name: &str) -> bool {
+    !SYSTEM_FILES.contains(&name)
+}
+
+/// Returns the error for a folder `dir` that is not a dataset, because it has `name`.
+pub(super) fn foreign(dir: &Path, name: &str) -> Error {
+    let dir = dir.display();
+    let what = format!("{dir} is not a dataset of `logtool batch`: it contains {name}");
+    let hint = "-o names a new or empty folder, or a dataset";
+    Error::invalid(what).with_hint(hint)
+}
