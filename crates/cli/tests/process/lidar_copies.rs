@@ -242,11 +242,11 @@ fn a_log_without_packets_is_one_error_that_says_what_it_lacks() {
 }
 
 #[test]
-fn points_of_packets_in_a_bag_are_said_to_be_no_messages() {
+fn points_of_packets_in_a_bag_are_said_not_to_be_messages() {
     let folder = Folder::new();
     folder.write("a.bag", &bag_of_packets());
     let points = ["convert", "a.bag", "-o", "b.mcap", "-t", "/lidar/points"];
-    folder.run(&points).ended(1, &["no topic `/lidar/points`", "are no messages"]);
+    folder.run(&points).ended(1, &["no topic `/lidar/points`", "are not messages"]);
 }
 
 #[test]

@@ -161,8 +161,11 @@ fn a_calibration_that_suits_one_of_several_lidars_is_refused_with_which_that_is(
         &["convert", "both.pcap", "-o", "x.bag"],
         &["cat", "both.pcap", "-t", "points"],
     ] {
-        let told =
-            ["points.0: ", "calibration of 16 lasers", "--topic points.1 takes that"];
+        let told = [
+            "points.0: ",
+            "calibration of 16 lasers",
+            "--topic points.1 selects that one",
+        ];
         folder.run(&[args, &given].concat()).ended(1, &told);
     }
     let one = ["convert", "both.pcap", "-o", "x", "--format", "pcd", "-t", "points.1"];

@@ -283,8 +283,8 @@ impl SourceLog {
                 }
                 if format_state.container == Container::Bare {
                     remarks.push(
-                        "packets without a container: their times start in 1970, and their sender is the \
-                         factory-default address and port of a lidar"
+                        "packets without a container: their times start in 1970, and their sender \
+                         is the factory-default address and port of a lidar"
                             .to_owned(),
                     );
                 }
@@ -327,8 +327,8 @@ impl SourceLog {
                     )));
                 }
                 remarks.push(
-                    "the senders of the packets are unknown: frames have the addresses from 192.168.1.201 \
-                     on, the factory default"
+                    "the senders of the packets are unknown: frames have the addresses from \
+                     192.168.1.201 on, the factory default"
                         .to_owned(),
                 );
                 Ok(Self::Packets(senders))

@@ -76,17 +76,17 @@ impl Lidar {
         if contradicts {
             let seconds = behind.unsigned_abs() as f64 / 1e9;
             let where_to = if behind > 0 { "behind" } else { "ahead of" };
-            let (log, other) = if has_gps {
-                ("UTC from the GPS messages of the log", "log")
+            let log = if has_gps {
+                "UTC from the GPS messages of the log"
             } else {
-                ("the clock of the log", "log")
+                "the clock of the log"
             };
             let (taken, other) =
-                if is_own { ("the lidar's", other) } else { ("the log's", "lidar") };
+                if is_own { ("the lidar's", "log") } else { ("the log's", "lidar") };
             self.clock_warning = Some(format!(
-                "the clock of the lidar, which a receiver sets according to its packets, is {seconds:.3} s \
-                 {where_to} {log}: one of them is wrong; points have {taken} times; \
-                 use --lidar-clock {other} for the other clock"
+                "the clock of the lidar, which a receiver sets according to its packets, is \
+                 {seconds:.3} s {where_to} {log}: one of them is wrong; points have {taken} \
+                 times; use --lidar-clock {other} for the other clock"
             ));
         }
     }

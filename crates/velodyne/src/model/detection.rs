@@ -105,8 +105,8 @@ impl ModelDetection {
             self.add_reason(format!("no status type `W` in {seen} packets: S2"));
             Model::Hdl64eS2
         } else {
-            let what = "too few packets to distinguish an S2 from an S3 with single return; both are \
-                        decoded alike";
+            let what = "too few packets to distinguish an S2 from an S3 with single return; both \
+                        are decoded alike";
             self.add_reason(what);
             self.alternatives.push(Model::Hdl64eS3);
             Model::Hdl64eS2
@@ -162,8 +162,9 @@ impl ModelDetection {
             (Some(named @ Model::Hdl32e), Some((timed, period))) if named != timed => {
                 self.add_reason(because(timed, period));
                 let what = format!(
-                    "the product ID is that of the {named}, the time between packets that of the {timed}; \
-                     the time decides (a VLP-16 of 2014 has the product ID of the HDL-32E)"
+                    "the product ID is that of the {named}, the time between packets that of the \
+                     {timed}; the time decides (a VLP-16 of 2014 has the product ID of the \
+                     HDL-32E)"
                 );
                 self.conflicts.push(what);
                 Some(timed)

@@ -342,10 +342,11 @@ impl ManifestBuilder {
         if let Some((header, packets)) = self.plausible_packets(at, next, window)? {
             rest = self.broken(at, header, packets, window)?;
         }
-        match rest == next {
+        if rest == next {
             // All packets are complete: only the size is wrong.
-            true => self.stats.wrong_lengths += 1,
-            false => self.gaps.push(Damage::new(kind, rest..next)),
+            self.stats.wrong_lengths += 1;
+        } else {
+            self.gaps.push(Damage::new(kind, rest..next));
         }
         Ok(next)
     }

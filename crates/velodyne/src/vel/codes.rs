@@ -60,8 +60,8 @@ pub(crate) static NO_UTC: Code = code(
 pub(crate) static POSITION: Code = code(
     "vel.gps.position",
     Warning,
-    "positions are not valid degrees: if most are not, they are decoded as degrees and minutes, ddmm.mmmm; \
-     otherwise they are dropped from tracks",
+    "positions are not valid degrees: if most are not, they are decoded as degrees and minutes, \
+     ddmm.mmmm; otherwise they are dropped from tracks",
 );
 pub(crate) static TIME: Code = code(
     "vel.time",

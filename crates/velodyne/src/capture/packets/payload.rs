@@ -47,10 +47,12 @@ pub(crate) fn classify(ports: [u16; 2], bytes: &[u8]) -> Payload {
     }
     if let Some(firings) = Firings::new(bytes) {
         let known = firings.flags().into_iter().filter_map(Bank::from_flag).count();
-        return match is_data(firings) {
-            true => Payload::Data,
-            false if known >= BLOCKS / 2 => Payload::Corrupted,
-            false => other_lidar(ports, bytes).unwrap_or(Payload::WrongFlags),
+        return if is_data(firings) {
+            Payload::Data
+        } else if known >= BLOCKS / 2 {
+            Payload::Corrupted
+        } else {
+            other_lidar(ports, bytes).unwrap_or(Payload::WrongFlags)
         };
     }
     let has_sentence =

@@ -174,14 +174,13 @@ impl AzimuthSteps {
     #[inline(always)]
     pub(crate) fn azimuth(&self, block: usize, channel: usize) -> u16 {
         let ((azimuth, by), part) = (self.blocks[block], self.parts[block][channel]);
-        let turned = match self.program.is_ros() {
+        let turned = if self.program.is_ros() {
             // ROS computes with single precision.
-            true => {
-                let by = f32::from(by) * part as f32 / self.whole as f32;
-                f64::from(f32::from(azimuth) + by).round()
-            }
+            let by = f32::from(by) * part as f32 / self.whole as f32;
+            f64::from(f32::from(azimuth) + by).round()
+        } else {
             // VTK rounds like this, which differs just below a half.
-            false => f64::from(azimuth) + (f64::from(by) * part + 0.5).floor(),
+            f64::from(azimuth) + (f64::from(by) * part + 0.5).floor()
         };
         (turned as u32 % u32::from(TURN)) as u16
     }
