@@ -1,13 +1,12 @@
-//! Tables as CSV, as pyulog's ulog2csv writes them, and faster.
+//! Tables as CSV, in the layout of pyulog's ulog2csv.
 //!
-//! A header line with the names of the columns, then a line for each row; cells are
-//! quoted as RFC 4180 says where they have to be, lines end in `\n`. Times are integers
-//! in the unit of the log's format, or ISO 8601 where they are UTC; floats are the
-//! shortest text that reads back as the same float. Where there is no value, the cell
-//! is empty; what is nested is JSON text in one cell.
+//! A header line with the names of the columns is followed by a line for each row. Cells are quoted
+//! as RFC 4180 requires, lines end in `\n`. Times are integers in the unit of the log format, or
+//! ISO 8601 if they are UTC. Floats are the shortest text that reads back as the same float. Null
+//! values are empty cells; nested values are JSON text in one cell.
 //!
-//! ulog2csv differs in this: it prints booleans as numbers (here `true`, `false`),
-//! never quotes, and writes floats as numpy does (`1e-05` for `1e-5`).
+//! Differences to ulog2csv: it prints booleans as numbers (here `true`, `false`), never quotes, and
+//! formats floats like numpy (`1e-05` for `1e-5`).
 
 mod cell;
 
@@ -27,7 +26,7 @@ use crate::{
     text_buffer::TextBuffer,
 };
 
-/// Writes CSV files: one a topic.
+/// Writes one CSV file for each topic.
 #[derive(Clone, Debug)]
 pub struct CsvSink {
     outputs: Arc<Outputs>,
@@ -35,11 +34,11 @@ pub struct CsvSink {
     options: CsvOptions,
 }
 
-/// How CSV is written.
+/// Options for CSV files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CsvOptions {
     delimiter: u8,
-    /// Whether texts that spreadsheets take for formulas are marked.
+    /// Whether strings that spreadsheets evaluate as formulas are marked.
     is_safe: bool,
 }
 
@@ -50,24 +49,24 @@ impl Default for CsvOptions {
 }
 
 impl CsvOptions {
-    /// The same, with `delimiter` between cells: a comma unless it is said otherwise.
+    /// Separates cells by `delimiter` instead of a comma.
     ///
-    /// It is an error if that is not an ASCII character, or one that is in numbers or
-    /// times, or a quote or line end.
+    /// # Errors
+    /// The delimiter is not an ASCII character, occurs in numbers or times, or is a quote or a line
+    /// end.
     pub fn with_delimiter(mut self, delimiter: char) -> Result<Self> {
         let in_cells =
             |c: char| c.is_ascii_alphanumeric() || "+-.:\"\r\n\0".contains(c);
         if !delimiter.is_ascii() || in_cells(delimiter) {
-            let what = format!("{delimiter:?} cannot stand between cells");
+            let what = format!("{delimiter:?} cannot separate cells");
             return Err(Error::new(ErrorKind::Unsupported, what));
         }
         self.delimiter = delimiter as u8;
         Ok(self)
     }
 
-    /// Returns the options with an apostrophe before each text that a spreadsheet takes for
-    /// a formula, because it starts with `=`, `+`, `-`, `@`, a tab or a line end. Numbers
-    /// stay as they are.
+    /// Adds an apostrophe before each string that a spreadsheet would evaluate as a formula, because
+    /// it starts with `=`, `+`, `-`, `@`, a tab or a line end. Numbers are not changed.
     #[must_use]
     pub fn without_formulas(mut self) -> Self {
         self.is_safe = true;
@@ -89,7 +88,7 @@ impl CsvOptions {
 }
 
 impl CsvSink {
-    /// Writes files called `names` among `outputs`.
+    /// Creates a sink that writes files with `names` among `outputs`.
     pub fn new(outputs: Arc<Outputs>, names: FileNames, options: CsvOptions) -> Self {
         Self { outputs, names, options }
     }
@@ -108,7 +107,7 @@ struct CsvWriter {
     schema: SchemaRef,
     options: CsvOptions,
     rows: CsvRows,
-    /// Those that write slices of long batches.
+    /// The encoders of the slices of long batches.
     more: Vec<CsvRows>,
 }
 
@@ -142,7 +141,7 @@ impl TableWriter for CsvWriter {
     }
 }
 
-/// The lines of a table, in pieces.
+/// An encoder of lines of a table.
 struct CsvRows {
     columns: Vec<CsvColumn>,
     text: TextBuffer,
@@ -155,7 +154,7 @@ struct CsvColumn {
 }
 
 impl CsvRows {
-    /// The lines of a table with the columns `schema`.
+    /// Creates an encoder for a table with the columns `schema`.
     fn new(schema: &SchemaRef, options: CsvOptions) -> Self {
         let last = schema.fields().len().saturating_sub(1);
         let column = |(i, field): (usize, &FieldRef)| {
@@ -167,7 +166,7 @@ impl CsvRows {
         Self { columns, text: TextBuffer::default() }
     }
 
-    /// Adds the line with the names of the columns.
+    /// Appends the header line.
     fn header(&mut self, schema: &SchemaRef, options: CsvOptions) {
         for (column, field) in self.columns.iter().zip(schema.fields()) {
             push_text(field.name().as_bytes(), options, &mut self.text);
@@ -222,7 +221,7 @@ impl CsvRows {
         Ok(())
     }
 
-    /// Writes the text so far into `staged`.
+    /// Writes the text to `staged` and clears it.
     fn hand_over(&mut self, staged: &mut StagedFile) -> Result<()> {
         staged.write_all(self.text.as_bytes())?;
         self.text.clear();

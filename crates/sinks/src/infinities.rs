@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use crate::digits::{Place, put_text};
+use crate::number_format::{NumberBuffer, write_text};
 
 /// How infinities are written: as `null`, which every reader accepts, and counted; or as
 /// `1e999` and `-1e999`, which some readers parse as infinity and others reject.
@@ -43,13 +43,13 @@ impl Infinities {
     }
 
     /// Writes an infinity to the start of `place`, and returns its length.
-    pub(crate) fn put(&self, is_negative: bool, place: &mut Place) -> usize {
+    pub(crate) fn put(&self, is_negative: bool, place: &mut NumberBuffer) -> usize {
         match (self.are_large_numbers, is_negative) {
-            (true, false) => put_text(b"1e999", place),
-            (true, true) => put_text(b"-1e999", place),
+            (true, false) => write_text(b"1e999", place),
+            (true, true) => write_text(b"-1e999", place),
             (false, _) => {
                 self.nulls.fetch_add(1, Ordering::Relaxed);
-                put_text(b"null", place)
+                write_text(b"null", place)
             }
         }
     }

@@ -11,16 +11,17 @@ mod value;
 use arrow_array::RecordBatch;
 use logtool_core::Result;
 
-pub(crate) use crate::json::{
-    text::PIECE_BYTES,
-    value::{ByteValues, byte_values, push_hex},
-};
 use crate::{
     infinities::Infinities,
     json::{
         text::JsonText,
         value::{Values, quote},
     },
+};
+
+pub(crate) use crate::json::{
+    text::PIECE_BYTES,
+    value::{ByteValues, byte_values, push_hex},
 };
 
 /// The rows of a batch, prepared to be written as JSON.

@@ -29,10 +29,10 @@ mod provenance;
 mod staged;
 
 mod clock;
-mod float_text;
+mod shortest_decimal;
 
-mod digits;
 mod infinities;
+mod number_format;
 
 mod number;
 mod text_buffer;

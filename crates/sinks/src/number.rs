@@ -1,8 +1,8 @@
 //! Formatting of numbers as text.
 
 use crate::{
-    digits::{Place, put_float, put_integer, put_text},
     infinities::Infinities,
+    number_format::{NumberBuffer, write_float, write_integer, write_text},
 };
 
 /// A number whose text can be cached.
@@ -15,11 +15,11 @@ pub(crate) trait Number: Copy + Send + Sync + 'static {
     ///
     /// Floats always have a decimal point or an exponent: `1.0`, `1e-7`. NaN and infinities are
     /// `nan`, `inf` and `-inf`.
-    fn put(self, place: &mut Place) -> usize;
+    fn put(self, place: &mut NumberBuffer) -> usize;
 
     /// Like [`put`](Self::put), for JSON: NaN is `null`, and infinities are written as specified
     /// by `infinities`.
-    fn put_json(self, place: &mut Place, infinities: &Infinities) -> usize;
+    fn write_json(self, place: &mut NumberBuffer, infinities: &Infinities) -> usize;
 }
 
 macro_rules! integers {
@@ -31,16 +31,16 @@ macro_rules! integers {
             }
 
             #[inline]
-            fn put(self, place: &mut Place) -> usize {
+            fn put(self, place: &mut NumberBuffer) -> usize {
                 let (magnitude, is_negative) = $magnitude(self);
-                match put_integer(u64::from(magnitude), is_negative, place) {
+                match write_integer(u64::from(magnitude), is_negative, place) {
                     Some(len) => len,
-                    None => put_text(itoa::Buffer::new().format(self).as_bytes(), place),
+                    None => write_text(itoa::Buffer::new().format(self).as_bytes(), place),
                 }
             }
 
             #[inline]
-            fn put_json(self, place: &mut Place, _: &Infinities) -> usize {
+            fn write_json(self, place: &mut NumberBuffer, _: &Infinities) -> usize {
                 self.put(place)
             }
         }
@@ -67,26 +67,26 @@ macro_rules! floats {
             }
 
             #[inline]
-            fn put(self, place: &mut Place) -> usize {
+            fn put(self, place: &mut NumberBuffer) -> usize {
                 if let Some(len) = $fast(self, &mut *place) {
                     len
                 } else if self.is_finite() {
-                    put_text(zmij::Buffer::new().format_finite(self).as_bytes(), place)
+                    write_text(zmij::Buffer::new().format_finite(self).as_bytes(), place)
                 } else if self.is_nan() {
-                    put_text(b"nan", place)
+                    write_text(b"nan", place)
                 } else if self > 0.0 {
-                    put_text(b"inf", place)
+                    write_text(b"inf", place)
                 } else {
-                    put_text(b"-inf", place)
+                    write_text(b"-inf", place)
                 }
             }
 
             #[inline]
-            fn put_json(self, place: &mut Place, infinities: &Infinities) -> usize {
+            fn write_json(self, place: &mut NumberBuffer, infinities: &Infinities) -> usize {
                 if self.is_finite() {
                     self.put(place)
                 } else if self.is_nan() {
-                    put_text(b"null", place)
+                    write_text(b"null", place)
                 } else {
                     infinities.put(self < 0.0, place)
                 }
@@ -95,4 +95,4 @@ macro_rules! floats {
     )*};
 }
 
-floats!(f32: put_float, f64: |_, _: &mut Place| None);
+floats!(f32: write_float, f64: |_, _: &mut NumberBuffer| None);

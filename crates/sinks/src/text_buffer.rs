@@ -1,21 +1,21 @@
-//! Text that grows at the end.
+//! A buffer of text that grows at the end.
 
 use std::ops::Range;
 
-use crate::digits::Place;
+use crate::number_format::NumberBuffer;
 
-/// Text that grows at the end, in memory that is used again and again.
+/// A buffer of text that grows at the end and reuses its memory.
 ///
-/// Short pieces are made in place, behind the end, where there is always room for one.
+/// Short texts are formatted in place after the end, where there is always enough capacity for one.
 #[derive(Debug, Default)]
 pub(crate) struct TextBuffer {
-    /// The text, and whatever bytes behind it.
+    /// The text, followed by unspecified bytes.
     bytes: Vec<u8>,
     len: usize,
 }
 
 impl TextBuffer {
-    /// Makes room for `bytes` more.
+    /// Reserves capacity for `bytes` more bytes.
     #[inline]
     pub(crate) fn reserve(&mut self, bytes: usize) {
         if self.bytes.len() < self.len + bytes {
@@ -28,15 +28,15 @@ impl TextBuffer {
         self.bytes.resize((self.len + bytes).next_power_of_two(), 0);
     }
 
-    /// Adds what `put` writes to the beginning of a place and says the length of, and
-    /// then `end`. Says where that is.
+    /// Appends the text that `put` writes into the buffer that it gets, and then `end`. `put` returns
+    /// the length of its text. Returns the location of both.
     #[inline(always)]
     pub(crate) fn put(
         &mut self,
         end: u8,
-        put: impl FnOnce(&mut Place) -> usize,
+        put: impl FnOnce(&mut NumberBuffer) -> usize,
     ) -> Range<usize> {
-        self.reserve(size_of::<Place>());
+        self.reserve(size_of::<NumberBuffer>());
         let start = self.len;
         if let Some(place) = self.bytes[start..].first_chunk_mut::<32>() {
             let len = put(place) & 31;
@@ -46,10 +46,10 @@ impl TextBuffer {
         start..self.len
     }
 
-    /// Adds what is at `range` already, and not longer than a place.
+    /// Appends a copy of the text at `range`, which must not be longer than a number.
     #[inline(always)]
     pub(crate) fn repeat(&mut self, range: &Range<usize>) {
-        self.reserve(size_of::<Place>());
+        self.reserve(size_of::<NumberBuffer>());
         let text = self.bytes.get(range.start..).and_then(|text| text.first_chunk());
         let Some(text) = text.copied() else { return };
         if let Some(place) = self.bytes[self.len..].first_chunk_mut::<32>() {
@@ -58,7 +58,7 @@ impl TextBuffer {
         }
     }
 
-    /// Adds a text of any length.
+    /// Appends a text of any length.
     pub(crate) fn extend(&mut self, text: &[u8]) {
         self.reserve(text.len());
         self.bytes[self.len..self.len + text.len()].copy_from_slice(text);

@@ -1,7 +1,7 @@
-//! The cells of one column.
+//! The cells of a column.
 //!
-//! A column of a log repeats its last value more often than not, so that each cell
-//! remembers the last number and where its text is, which is then copied with its end.
+//! Most values of a column are equal to the previous value. So a cell remembers the last number and
+//! the location of its text, which is then copied.
 
 use std::ops::Range;
 
@@ -16,22 +16,22 @@ use logtool_core::Result;
 use crate::{
     CsvOptions,
     clock::{TimeForm, iso_second, nanos},
-    digits::Place,
     json::{ByteValues, JsonColumn, PIECE_BYTES, byte_values, push_hex},
     number::Number,
+    number_format::NumberBuffer,
     text_buffer::TextBuffer,
 };
 
 /// Accepts the text so far and clears it.
 pub(super) type PassOnText<'a> = &'a mut dyn FnMut(&mut TextBuffer) -> Result<()>;
 
-/// Writes the cells of one column, the rows in order.
+/// Writes the cells of one column, row by row.
 pub(super) trait Cell: Send {
-    /// Takes the values of the next batch. Their type is the column's, always.
+    /// Sets the values of the next batch, which always have the type of the column.
     fn load(&mut self, column: &ArrayRef) -> Result<()>;
 
-    /// Adds the cell of row number `row`, which is not null, and what stands between it
-    /// and the next.
+    /// Appends the cell of the row at index `row`, which must not be null, and the delimiter after
+    /// it.
     fn write(&mut self, row: usize, text: &mut TextBuffer);
 
     /// Returns whether one cell can be longer than [`PIECE_BYTES`].
@@ -54,11 +54,11 @@ pub(super) trait Cell: Send {
     /// Forgets where earlier cells are, because the text so far was cleared.
     fn forget(&mut self) {}
 
-    /// Lets go of the values.
+    /// Releases the values.
     fn unload(&mut self);
 }
 
-/// The cells of the column `field`, each of them followed by `end`.
+/// Creates the cells of the column `field`, each followed by `end`.
 pub(super) fn cell_for(field: &Field, options: CsvOptions, end: u8) -> Box<dyn Cell> {
     macro_rules! number {
         ($type:ty) => {
@@ -138,7 +138,7 @@ fn needs_quotes(cell: &[u8], options: CsvOptions) -> bool {
     cell.iter().any(ends)
 }
 
-/// Appends what comes before the content of `cell`: a quote, and the mark of a formula.
+/// Appends the start of `cell`: a quote and the mark of a formula, if needed.
 fn push_start(
     cell: &[u8],
     options: CsvOptions,
@@ -166,8 +166,8 @@ fn push_part(part: &[u8], is_quoted: bool, text: &mut TextBuffer) {
     }
 }
 
-/// Whether a spreadsheet would take `cell`, which is text, for a formula: OWASP's list,
-/// with the full-width signs that some spreadsheets take for the others.
+/// Returns whether a spreadsheet would evaluate the string `cell` as a formula, after OWASP's list
+/// and the full-width characters that some spreadsheets treat alike.
 fn is_formula(cell: &[u8]) -> bool {
     const STARTS: [&str; 11] = [
         "=", "+", "-", "@", "\t", "\r", "\n", "\u{ff1d}", "\u{ff0b}", "\u{ff0d}",
@@ -178,7 +178,7 @@ fn is_formula(cell: &[u8]) -> bool {
 
 struct NumberCell<T: ArrowPrimitiveType> {
     values: ScalarBuffer<T::Native>,
-    /// The last number, and where its text is.
+    /// The last number, and the location of its text.
     last: Option<(T::Native, Range<usize>)>,
     end: u8,
 }
@@ -243,7 +243,7 @@ impl Cell for BoolCell {
 struct TimeCell {
     form: TimeForm,
     values: ScalarBuffer<i64>,
-    /// The last second that was told as a date, and its text.
+    /// The last second that was formatted as a date, and its text.
     second: (i64, [u8; 19]),
     end: u8,
 }
@@ -254,8 +254,13 @@ impl TimeCell {
         Self { form, values, second: (0, iso_second(0)), end }
     }
 
-    /// Writes the time as ISO 8601 with so many digits after the second.
-    fn put_iso(&mut self, nanos: i64, digits: usize, place: &mut Place) -> usize {
+    /// Formats the time as ISO 8601 with `digits` digits after the decimal point.
+    fn write_iso(
+        &mut self,
+        nanos: i64,
+        digits: usize,
+        place: &mut NumberBuffer,
+    ) -> usize {
         let second = nanos.div_euclid(1_000_000_000);
         if self.second.0 != second {
             self.second = (second, iso_second(second));
@@ -284,7 +289,7 @@ impl Cell for TimeCell {
         let end = self.end;
         text.put(end, |place| match self.form {
             TimeForm::Number { divisor } => nanos.div_euclid(divisor).put(place),
-            TimeForm::Iso { digits } => self.put_iso(nanos, digits, place),
+            TimeForm::Iso { digits } => self.write_iso(nanos, digits, place),
         });
     }
 
@@ -334,7 +339,7 @@ impl<O: OffsetSizeTrait> Cell for TextCell<O> {
     }
 }
 
-/// Cells of bytes, in hexadecimal.
+/// Cells of byte strings, in hexadecimal.
 struct BytesCell {
     values: Option<Box<dyn ByteValues>>,
     hex: Vec<u8>,
@@ -387,11 +392,11 @@ impl Cell for BytesCell {
     }
 }
 
-/// Cells of names of values.
+/// Cells of labels.
 struct LabelCell {
-    /// The names as they are in cells.
+    /// The labels, formatted as cells.
     cells: Vec<TextBuffer>,
-    /// Which of them each row has.
+    /// The index of the label of each row.
     keys: Vec<usize>,
     options: CsvOptions,
     end: u8,
@@ -407,7 +412,7 @@ impl Cell for LabelCell {
             push_text(name.as_bytes(), self.options, &mut cell);
             self.cells.push(cell);
         }
-        // Without a name, all rows are null, and the keys are not asked for.
+        // Without labels all rows are null, and the keys are not used.
         self.keys = match names.is_empty() {
             true => Vec::new(),
             false => dictionary.normalized_keys(),
@@ -426,8 +431,7 @@ impl Cell for LabelCell {
     }
 }
 
-/// Cells of whatever has no form of its own: JSON, or the text itself where that is a
-/// string in JSON.
+/// Cells of all other types: JSON text, or the string itself if the JSON is a string.
 struct JsonCell {
     field: Field,
     values: Option<JsonColumn>,
@@ -446,7 +450,7 @@ impl JsonCell {
                 let string = string.unwrap_or_default();
                 push_text(string.as_bytes(), self.options, text);
             }
-            // What starts with a minus here is a number.
+            // JSON that starts with a minus is a number.
             json => {
                 let options = CsvOptions { is_safe: false, ..self.options };
                 push_text(json, options, text);
@@ -455,7 +459,7 @@ impl JsonCell {
     }
 }
 
-/// Returns whether the JSON text of value number `row`, which is too long to be kept, has to
+/// Returns whether the JSON text of the value at index `row`, which is too long to be buffered, must
 /// be quoted.
 fn long_json_needs_quotes(
     values: &JsonColumn,

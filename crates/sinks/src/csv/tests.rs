@@ -25,7 +25,7 @@ fn csv(batch: RecordBatch) -> String {
 }
 
 #[test]
-fn each_kind_of_column_has_its_text() {
+fn each_column_type_has_its_text() {
     let expected = "\
 timestamp,f,big,small,on,text,mode_label,list,pair
 1234567,0.1,18446744073709551615,-9223372036854775808,true,\"say \"\"hi\"\",\r\n\",MANUAL,\
@@ -36,7 +36,7 @@ timestamp,f,big,small,on,text,mode_label,list,pair
 }
 
 #[test]
-fn cells_that_are_longer_than_the_buffer_are_written_in_pieces() {
+fn long_cells_are_written_in_pieces() {
     let len = 100_000;
     let numbers = UInt8Array::from_iter_values((0..len).map(|i| (i % 251) as u8));
     let item = Arc::new(Field::new("item", DataType::UInt8, true));
@@ -74,8 +74,8 @@ fn cells_that_are_longer_than_the_buffer_are_written_in_pieces() {
 }
 
 #[test]
-fn floats_are_the_shortest_that_read_back() {
-    // The shortest digits as Python's repr and numpy's float32 repr have them.
+fn floats_have_the_shortest_text_that_reads_back() {
+    // The shortest digits according to Python's repr and numpy's float32 repr.
     let f32s = [f32::MIN_POSITIVE, 3.4028235e38, 1e-45, -0.0, 1.0, 123_456.79];
     let f64s = [0.1, 1e21, 5e-324, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
     let text = csv(table(vec![
@@ -113,7 +113,7 @@ fn times_are_exact_in_the_unit_of_the_format() {
 }
 
 #[test]
-fn a_value_that_repeats_is_the_same_in_every_batch() {
+fn repeated_value_is_equal_in_every_batch() {
     let batch = |values: Vec<Option<i32>>| {
         table(vec![column("a", Arc::new(Int32Array::from(values)))])
     };
@@ -127,14 +127,14 @@ fn a_value_that_repeats_is_the_same_in_every_batch() {
 }
 
 #[test]
-fn negative_zero_and_zero_are_told_apart() {
+fn negative_zero_and_zero_are_distinguished() {
     let zeros = Float32Array::from(vec![0.0, -0.0, 0.0]);
     let text = csv(table(vec![column("a", Arc::new(zeros))]));
     assert_eq!(text, "a\n0.0\n-0.0\n0.0\n");
 }
 
 #[test]
-fn cells_and_names_are_quoted_where_they_have_to_be() {
+fn cells_and_names_are_quoted_if_necessary() {
     let texts = StringArray::from(vec!["a,b", "a;b", "a\rb", "\"", ""]);
     let batch = table(vec![column("x,\"y\"", Arc::new(texts))]);
     let text = csv(batch.clone());
@@ -145,7 +145,7 @@ fn cells_and_names_are_quoted_where_they_have_to_be() {
 }
 
 #[test]
-fn texts_that_are_formulas_to_a_spreadsheet_are_marked_where_that_is_wanted() {
+fn formulas_are_marked_on_request() {
     let texts =
         ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "=a,b", "＝1", "a=1", "'=1", ""];
     let labels: DictionaryArray<Int32Type> = texts.into_iter().collect();
@@ -175,7 +175,7 @@ fn texts_that_are_formulas_to_a_spreadsheet_are_marked_where_that_is_wanted() {
 }
 
 #[test]
-fn a_delimiter_that_is_in_numbers_is_refused() {
+fn delimiter_that_occurs_in_numbers_is_rejected() {
     for bad in ['.', '-', '0', 'e', '"', '\n', ':', 'é'] {
         assert!(CsvOptions::default().with_delimiter(bad).is_err(), "{bad:?}");
     }
@@ -185,7 +185,7 @@ fn a_delimiter_that_is_in_numbers_is_refused() {
 }
 
 #[test]
-fn labels_are_their_names_in_every_batch() {
+fn labels_are_written_as_their_names() {
     let batch = |names: Vec<Option<&str>>| {
         let labels = names.into_iter().collect::<DictionaryArray<Int32Type>>();
         table(vec![column("a_label", Arc::new(labels))])
@@ -200,13 +200,13 @@ fn labels_are_their_names_in_every_batch() {
 }
 
 #[test]
-fn bytes_are_hexadecimal() {
+fn byte_strings_are_hexadecimal() {
     let bytes = BinaryArray::from(vec![b"\x00\xab".as_slice(), b""]);
     assert_eq!(csv(table(vec![column("a", Arc::new(bytes))])), "a\n00ab\n\n");
 }
 
 #[test]
-fn a_table_longer_than_a_piece_is_whole() {
+fn tables_longer_than_a_block_are_complete() {
     let rows = 50_000;
     let batch = table(vec![
         column("a", Arc::new(Int32Array::from_iter_values(0..rows))),

@@ -9,10 +9,10 @@ use logtool_core::{Error, ErrorKind, Result};
 
 use crate::{
     clock::{TimeForm, iso_second, nanos},
-    digits::Place,
     infinities::Infinities,
     json::text::{JsonText, PIECE_BYTES},
     number::Number,
+    number_format::NumberBuffer,
 };
 
 /// The values of a column.
@@ -270,13 +270,13 @@ struct Numbered<N: arrow_buffer::ArrowNativeType> {
 
 impl<N: Number + arrow_buffer::ArrowNativeType> Numbers for Numbered<N> {
     fn write(&self, row: usize, json: &mut JsonText<'_>) -> Option<()> {
-        put_number(*self.values.get(row)?, &self.infinities, json);
+        write_number(*self.values.get(row)?, &self.infinities, json);
         Some(())
     }
 
     fn write_list(&self, rows: Range<usize>, json: &mut JsonText<'_>) {
         write_list(rows, json, |row, json| match self.values.get(row) {
-            Some(number) => put_number(*number, &self.infinities, json),
+            Some(number) => write_number(*number, &self.infinities, json),
             None => json.extend_from_slice(b"null"),
         });
     }
@@ -330,18 +330,18 @@ fn write_list(
 }
 
 /// Appends a number. It is formatted in place: copying such a short text would take as long.
-fn put_number(number: impl Number, infinities: &Infinities, json: &mut Vec<u8>) {
+fn write_number(number: impl Number, infinities: &Infinities, json: &mut Vec<u8>) {
     let start = json.len();
-    json.extend_from_slice(&[0; size_of::<Place>()]);
+    json.extend_from_slice(&[0; size_of::<NumberBuffer>()]);
     let place = json.last_chunk_mut();
-    let len = place.map_or(0, |place| number.put_json(place, infinities));
+    let len = place.map_or(0, |place| number.write_json(place, infinities));
     json.truncate(start + len);
 }
 
 fn write_time(form: TimeForm, nanos: i64, json: &mut Vec<u8>) {
     match form {
         TimeForm::Number { divisor } => {
-            put_number(nanos.div_euclid(divisor), &Infinities::default(), json);
+            write_number(nanos.div_euclid(divisor), &Infinities::default(), json);
         }
         TimeForm::Iso { digits } => {
             json.push(b'"');

@@ -5,13 +5,13 @@
 //! the text. Nothing is read back, because the processor would have to wait for the stores.
 //! Formatting numbers takes most of the time of writing a log as text.
 
-use crate::float_text::shortest;
+use crate::shortest_decimal::shortest;
 
 /// The buffer that a number is written to; it is larger than the longest number.
-pub(crate) type Place = [u8; 32];
+pub(crate) type NumberBuffer = [u8; 32];
 
 /// Writes `text` to the start of `place` and returns its length.
-pub(crate) fn put_text(text: &[u8], place: &mut Place) -> usize {
+pub(crate) fn write_text(text: &[u8], place: &mut NumberBuffer) -> usize {
     place.iter_mut().zip(text).for_each(|(place, byte)| *place = *byte);
     text.len().min(place.len())
 }
@@ -21,18 +21,18 @@ const ASCII: u64 = u64::from_le_bytes([b'0'; 8]);
 /// Writes an integer to the start of `place` and returns its length, or `None` if it has more
 /// than 16 digits.
 #[inline]
-pub(crate) fn put_integer(
+pub(crate) fn write_integer(
     magnitude: u64,
     is_negative: bool,
-    place: &mut Place,
+    place: &mut NumberBuffer,
 ) -> Option<usize> {
     place[0] = b'-';
     let sign = usize::from(is_negative);
     let Ok(small) = u32::try_from(magnitude) else {
-        return put_long(magnitude, sign, place);
+        return write_long_integer(magnitude, sign, place);
     };
     if small >= 100_000_000 {
-        return put_long(magnitude, sign, place);
+        return write_long_integer(magnitude, sign, place);
     }
     let digits = digits8(small);
     let leading = (digits.trailing_zeros() / 8).min(7); // zero has one digit, too
@@ -40,8 +40,12 @@ pub(crate) fn put_integer(
     Some(sign + 8 - leading as usize)
 }
 
-/// Like [`put_integer`], for 9 to 16 digits.
-fn put_long(magnitude: u64, sign: usize, place: &mut Place) -> Option<usize> {
+/// Like [`write_integer`], for 9 to 16 digits.
+fn write_long_integer(
+    magnitude: u64,
+    sign: usize,
+    place: &mut NumberBuffer,
+) -> Option<usize> {
     if magnitude >= 10_000_000_000_000_000 {
         return None;
     }
@@ -56,7 +60,7 @@ fn put_long(magnitude: u64, sign: usize, place: &mut Place) -> Option<usize> {
 /// Writes a float to the start of `place`, e.g. as `0.25` or `1.0`, and returns its length.
 /// Returns `None` for numbers that need an exponent, and for NaN and infinities.
 #[inline]
-pub(crate) fn put_float(value: f32, place: &mut Place) -> Option<usize> {
+pub(crate) fn write_float(value: f32, place: &mut NumberBuffer) -> Option<usize> {
     let magnitude = value.abs();
     if !(1e-4..1e8).contains(&magnitude) {
         return None;
@@ -91,7 +95,7 @@ pub(crate) fn put_float(value: f32, place: &mut Place) -> Option<usize> {
 
 /// Stores eight bytes at `at`, which must be below 24.
 #[inline(always)]
-fn store(place: &mut Place, at: usize, bytes: u64) {
+fn store(place: &mut NumberBuffer, at: usize, bytes: u64) {
     if let Some(place) = place[at & 15..].first_chunk_mut() {
         *place = bytes.to_le_bytes();
     }
@@ -138,7 +142,7 @@ fn digits8(value: u32) -> u64 {
 mod tests {
     use super::*;
 
-    fn text(put: impl FnOnce(&mut Place) -> Option<usize>) -> Option<String> {
+    fn text(put: impl FnOnce(&mut NumberBuffer) -> Option<usize>) -> Option<String> {
         let mut place = [b'?'; 32];
         let len = put(&mut place)?;
         Some(std::str::from_utf8(&place[..len]).unwrap().to_owned())
@@ -151,9 +155,9 @@ mod tests {
         for number in numbers.chain(tens) {
             let expected = number.to_string();
             let is_short = expected.len() <= 16;
-            let found = text(|place| put_integer(number, true, place));
+            let found = text(|place| write_integer(number, true, place));
             assert_eq!(found, is_short.then(|| format!("-{expected}")));
-            let found = text(|place| put_integer(number, false, place));
+            let found = text(|place| write_integer(number, false, place));
             assert_eq!(found, is_short.then_some(expected));
         }
     }
@@ -164,7 +168,7 @@ mod tests {
         let mut few = 0;
         let mut check = |value: f32| {
             let expected = zmij::Buffer::new().format(value).to_owned();
-            match text(|place| put_float(value, place)) {
+            match text(|place| write_float(value, place)) {
                 Some(found) => assert_eq!(found, expected, "{value:?}"),
                 None => few += 1,
             }
