@@ -40,7 +40,7 @@ use std::{
 
 use logtool_core::{
     Block, Columns, Decoder, Log, Part, Result, Selection, TimeRange, Timestamp, Topic,
-    TopicId, TopicOrigin, TopicSet,
+    TopicContent, TopicId, TopicOrigin, TopicSet,
 };
 
 use crate::{
@@ -240,6 +240,10 @@ fn topic(
         name,
         instance,
         origin: TopicOrigin::Derived,
+        content: match derivation.what {
+            What::Points(_) => TopicContent::CloudPoints,
+            What::Packets => TopicContent::LidarPackets,
+        },
         schema: derivation.schema()?,
         metadata: BTreeMap::new(),
         latched: Vec::new(),
