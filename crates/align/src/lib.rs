@@ -9,14 +9,12 @@ mod align;
 mod coarse;
 mod grid;
 mod line;
-mod outliers;
 mod signal;
 mod verdict;
 mod windows;
 
 pub use self::{
     align::align,
-    outliers::{Stretches, without_strays},
     verdict::{Confidence, Estimate, Unusable},
 };
 

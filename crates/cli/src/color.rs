@@ -1,56 +1,42 @@
 //! Colour: on a terminal only, and not where `NO_COLOR` is set.
 
-use std::{borrow::Cow, env};
+use std::env;
+
+use logtool::text_style::TextStyle;
 
 use crate::terminal;
 
-/// Paints text, or leaves it as it is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Paint {
-    is_on: bool,
+/// Returns the style of standard output.
+pub(crate) fn for_stdout() -> TextStyle {
+    style(terminal::stdout_is_seen())
 }
 
-/// The paint for standard output.
-pub(crate) fn for_stdout() -> Paint {
-    Paint { is_on: terminal::stdout_is_seen() && is_wanted() }
+/// Returns the style of standard error.
+pub(crate) fn for_stderr() -> TextStyle {
+    style(terminal::stderr_is_seen())
 }
 
-/// The paint for standard error.
-pub(crate) fn for_stderr() -> Paint {
-    Paint { is_on: terminal::stderr_is_seen() && is_wanted() }
+fn style(is_terminal: bool) -> TextStyle {
+    if is_terminal && is_wanted() { TextStyle::Terminal } else { TextStyle::Plain }
 }
 
-/// Ends a colour.
-const RESET: &str = "\x1b[0m";
-
-/// Starts the colours that there are.
-const STARTS: [&str; 4] = ["\x1b[1m", "\x1b[2m", "\x1b[1;31m", "\x1b[33m"];
-
-/// Returns the length of the colour command at the start of `text`, if [`Paint`] writes
-/// such commands.
-pub(crate) fn command_len(text: &str) -> Option<usize> {
-    let commands = STARTS.iter().chain([&RESET]);
-    commands
-        .filter(|command| text.starts_with(**command))
-        .map(|command| command.len())
-        .next()
+/// Returns the length of the escape sequence at the start of `text`, if it is one that
+/// [`TextStyle`] writes.
+pub(crate) fn sequence_len(text: &str) -> Option<usize> {
+    let mut sequences = TextStyle::SEQUENCES.iter();
+    sequences.find(|sequence| text.starts_with(**sequence)).map(|found| found.len())
 }
 
 /// Splits off the painted label that `line` starts with (`warning:`), if it has one.
 pub(crate) fn split_label(line: &str) -> (&str, &str) {
     let painted = || {
-        let text = line.get(command_len(line)?..)?;
-        let (label, rest) = text.split_once(RESET)?;
+        let text = line.get(sequence_len(line)?..)?;
+        let (label, rest) = text.split_once(TextStyle::RESET)?;
         let is_word = |label: &str| label.chars().all(|c| c.is_ascii_alphabetic());
         label.strip_suffix(':').filter(|label| is_word(label))?;
         line.split_at_checked(line.len() - rest.len())
     };
     painted().unwrap_or(("", line))
-}
-
-/// No paint.
-pub(crate) const fn none() -> Paint {
-    Paint { is_on: false }
 }
 
 /// See <https://no-color.org>.
@@ -59,42 +45,13 @@ fn is_wanted() -> bool {
         && env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-impl Paint {
-    /// For what is to stand out.
-    pub(crate) fn bold<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.with("1", text)
-    }
-
-    /// For what is there if one looks for it.
-    pub(crate) fn dim<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.with("2", text)
-    }
-
-    /// For failures.
-    pub(crate) fn red<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.with("1;31", text)
-    }
-
-    /// For warnings.
-    pub(crate) fn yellow<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.with("33", text)
-    }
-
-    fn with<'t>(&self, code: &str, text: &'t str) -> Cow<'t, str> {
-        match self.is_on && !text.is_empty() {
-            true => Cow::Owned(format!("\x1b[{code}m{text}{RESET}")),
-            false => Cow::Borrowed(text),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn only_a_painted_label_at_the_start_is_split_off() {
-        let paint = Paint { is_on: true };
+        let paint = TextStyle::Terminal;
         let line = format!("{} a {}", paint.yellow("warning:"), paint.red("b:"));
         let (label, rest) = split_label(&line);
         assert_eq!(label, "\x1b[33mwarning:\x1b[0m");

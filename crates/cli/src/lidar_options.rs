@@ -38,14 +38,6 @@ pub(crate) fn options(args: &LidarArgs, time: TimeChoice) -> Result<LidarOptions
     Ok(options)
 }
 
-/// Refuses a calibration that was given and suits none of the lidars of a log.
-pub(crate) fn check_calibration(args: &LidarArgs, manifest: &Manifest) -> Result<()> {
-    match &args.calibration {
-        Some(_) => lidar::check_calibration(manifest),
-        None => Ok(()),
-    }
-}
-
 /// Refuses a calibration that was given and does not suit one of the lidars of which `topics`
 /// of a log are points, though it suits others.
 pub(crate) fn check_each(

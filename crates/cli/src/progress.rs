@@ -1,4 +1,4 @@
-//! A bar, where somebody looks.
+//! Progress bars on a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use logtool::{NoticeLevel, Progress, Task, units::plain};
@@ -9,32 +9,20 @@ use crate::{
     terminal::{self, say},
 };
 
-/// Whether there is somebody to see one.
+/// Returns whether progress bars are shown.
 pub(crate) fn is_seen(global: &GlobalArgs) -> bool {
     !global.quiet && terminal::stderr_is_seen()
 }
 
-/// A bar for `bytes` bytes of the log called `name`; an invisible one where nobody
-/// looks.
-pub(crate) fn bar(name: &str, bytes: u64, global: &GlobalArgs) -> ProgressBar {
-    of(name, bytes, "{bytes}/{total_bytes}  {bytes_per_sec}", global)
-}
-
-/// One for `logs` logs of `bytes` bytes together; its message says how many are done.
+/// Returns a bar for `logs` logs of `bytes` bytes together. Its message is the number of finished logs.
 pub(crate) fn of_logs(logs: u64, bytes: u64, global: &GlobalArgs) -> ProgressBar {
-    let numbers = "{msg}  {bytes}/{total_bytes}  {bytes_per_sec}";
-    let bar = of("logs", bytes, numbers, global);
-    bar.set_message(format!("0/{logs}"));
-    bar
-}
-
-fn of(name: &str, length: u64, numbers: &str, global: &GlobalArgs) -> ProgressBar {
     if !is_seen(global) {
         return ProgressBar::hidden();
     }
-    let bar = ProgressBar::new(length);
-    bar.set_style(style(numbers));
-    bar.set_prefix(plain(name));
+    let bar = ProgressBar::new(bytes);
+    bar.set_style(style("{msg}  {bytes}/{total_bytes}  {bytes_per_sec}"));
+    bar.set_prefix("logs");
+    bar.set_message(format!("0/{logs}"));
     bar
 }
 
@@ -51,7 +39,7 @@ pub(crate) struct TerminalProgress {
 }
 
 impl TerminalProgress {
-    /// Creates a progress that shows nothing if `is_quiet`, and no bars without a terminal.
+    /// Creates a progress that is hidden if `is_quiet`. Without a terminal it has no bars.
     pub(crate) fn new(is_quiet: bool) -> Self {
         Self { is_quiet }
     }

@@ -60,7 +60,7 @@ impl<W: Write> Escaped<W> {
         let mut escaped = String::with_capacity(text.len());
         let mut left = &*text;
         while let Some(c) = left.chars().next() {
-            let colour = color::command_len(left);
+            let colour = color::sequence_len(left);
             let is_text = colour.is_some() || matches!(c, '\n' | '\t');
             let (piece, more) = left.split_at(colour.unwrap_or(c.len_utf8()));
             match acts_on_terminal(c) && !is_text {

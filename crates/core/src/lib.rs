@@ -119,7 +119,9 @@ pub use crate::{
         provenance::{Provenance, SourceFile},
         time::{Clock, ClockFit, ClockZero, TimeRange, Timestamp},
         time_base::TimeBase,
-        topic::{Stream, Topic, TopicId, TopicOrigin, TopicSet, VALID_ROWS_KEY},
+        topic::{
+            Stream, Topic, TopicContent, TopicId, TopicOrigin, TopicSet, VALID_ROWS_KEY,
+        },
         value::{Json, Value},
     },
     operations::{

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use logtool_align::without_strays;
 use logtool_core::Timestamp;
 
 use crate::{
@@ -13,6 +12,7 @@ use crate::{
     progress_counter::ProgressCounter,
     session::Session,
     signals,
+    time::segments::TimeSegments,
     units::counted,
 };
 
@@ -130,7 +130,7 @@ impl Align {
         });
         drop(progress);
         let mut signal = signal.with_context(|| log.clone())?;
-        let outliers = without_strays(&mut signal.samples) as u64;
+        let outliers = remove_outliers(&mut signal.samples) as u64;
         if outliers > 0 {
             let values = counted(outliers, "value");
             let text =
@@ -159,5 +159,38 @@ impl AlignReport {
         let Estimate { drift_ppm: ppm, reference, confidence, .. } = self.estimate;
         let reference = Some(Timestamp::from_nanos(reference));
         confidence.knows_drift().then_some(ClockDrift { ppm, reference })
+    }
+}
+
+/// Sorts `samples`, which are times in nanoseconds and values. Removes those that are more than
+/// an hour away from the others, if at least nine of ten are together, and returns how many
+/// were removed.
+fn remove_outliers(samples: &mut Vec<(i64, f64)>) -> usize {
+    samples.sort_by_key(|(time, _)| *time);
+    let mut segments = TimeSegments::default();
+    samples.iter().for_each(|(time, _)| segments.add(*time));
+    let Some(main) = segments.main() else { return 0 };
+    let all = samples.len();
+    samples.retain(|(time, _)| main.contains(time));
+    all - samples.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_of_1970_are_outliers_and_those_after_a_pause_are_not() {
+        let second = 1_000_000_000;
+        let of = |start: i64, count: i64| {
+            (start..start + count).map(move |n| (n * second, n as f64))
+        };
+        let now: Vec<_> = of(1_700_000_000, 95).collect();
+        let mut samples: Vec<_> = now.iter().copied().chain(of(0, 5)).collect();
+        assert_eq!((remove_outliers(&mut samples), &samples), (5, &now));
+        let mut pause: Vec<_> = of(0, 50).chain(of(7200, 50)).collect();
+        assert_eq!((remove_outliers(&mut pause), pause.len()), (0, 100));
+        assert_eq!(remove_outliers(&mut samples), 0);
+        assert_eq!(remove_outliers(&mut Vec::new()), 0);
     }
 }

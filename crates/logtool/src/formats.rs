@@ -1,9 +1,13 @@
 //! The list of the formats that are read and written, and what each of them can do.
 
+mod conversions;
+
 use logtool_core::{Format, Manifest, Source, TopicSet, recognize};
 use logtool_rosbag::RAW_REMARK;
 
 use crate::error::{Error, Result};
+
+pub use self::conversions::{CONVERSIONS, Conversion};
 
 /// A log format. This is the only list of formats: each difference between formats is a method
 /// here, or of the [`Format`] itself.
@@ -124,6 +128,15 @@ impl LogFormat {
     /// `pcap`.
     pub fn name(self) -> &'static str {
         self.format().name()
+    }
+
+    /// Returns the name that `logtool formats` uses. A capture is called `capture`, because it
+    /// may also be a pcapng file or bare packets; other formats have their [name](Self::name).
+    pub fn display_name(self) -> &'static str {
+        match self {
+            Self::Capture => "capture",
+            format => format.name(),
+        }
     }
 
     /// Returns a short description of the format.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use logtool_core::{Labels, Manifest};
 use logtool_protobuf::FileSet;
-use logtool_rosmsg::Definition;
+use logtool_rosmsg::{Definition, Encoding};
 use logtool_ulog::{px4_labels, read_msg_dir};
 
 use crate::{
@@ -42,10 +42,12 @@ pub fn of_log(manifest: &Manifest) -> Option<Arc<Labels>> {
     }
     let mut names: BTreeMap<(String, String, i64), Option<String>> = BTreeMap::new();
     for topic in &manifest.topics {
-        let labels = match topic.encoding.as_str() {
-            "ros1" => Definition::parse(&topic.type_name, &topic.definition)
-                .map(|definition| definition.labels()),
-            "protobuf" => FileSet::parse(&topic.descriptor)
+        let labels = match Encoding::named(&topic.encoding) {
+            Some(Encoding::Ros1) => {
+                Definition::parse(&topic.type_name, &topic.definition)
+                    .map(|definition| definition.labels())
+            }
+            Some(Encoding::Protobuf) => FileSet::parse(&topic.descriptor)
                 .map(|files| logtool_protobuf::labels(&files)),
             _ => continue,
         };

@@ -7,7 +7,7 @@
 // Sources and logs are trait objects, which have no `Debug`.
 #![allow(missing_debug_implementations)]
 
-#[cfg(feature = "plot")]
+#[cfg(feature = "align")]
 pub mod align;
 pub mod calibration;
 pub mod check;
@@ -16,6 +16,7 @@ pub mod dataset;
 pub mod error;
 pub mod filter;
 pub mod formats;
+pub mod info;
 pub mod input;
 pub mod labels;
 pub mod lidar;
@@ -25,17 +26,24 @@ pub mod losses;
 pub mod merge;
 pub mod output;
 mod parallel;
+pub mod parameters;
+#[cfg(feature = "plot")]
+pub mod plot;
 mod progress_counter;
 pub mod px4_modes;
 pub mod read;
 pub mod remote;
 pub mod repair;
+#[cfg(feature = "plot")]
+pub mod report;
 pub mod rows;
+pub mod schema;
 pub mod selection;
 pub mod session;
-#[cfg(feature = "plot")]
-pub mod signals;
+#[cfg(any(feature = "align", feature = "plot"))]
+mod signals;
 pub mod suggest;
+pub mod text_style;
 pub mod time;
 pub mod translate;
 pub mod units;

@@ -13,7 +13,11 @@ use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
     error::Result,
-    input::open,
+    input::{
+        Input,
+        open::{self, Opened},
+    },
+    losses::Findings,
     parallel::{Ordered, Push},
     selection,
     session::Session,
@@ -21,7 +25,7 @@ use crate::{
 };
 
 /// The approximate number of bytes of a log that a thread reads at a time.
-const PART_BYTES: u64 = 4 << 20;
+pub(crate) const PART_BYTES: u64 = 4 << 20;
 
 /// The number of rows after which a batch ends.
 const BATCH_ROWS: usize = 1 << 16;
@@ -47,7 +51,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<Log> {
 /// An open log. Clones share it.
 #[derive(Clone)]
 pub struct Log {
-    name: Arc<str>,
+    input: Arc<Input>,
     log: Arc<dyn FormatLog>,
 }
 
@@ -59,13 +63,31 @@ impl Log {
     /// If the input cannot be read or is not a log.
     pub fn open(path: impl AsRef<Path>, session: &Session) -> Result<Self> {
         let lidar = LidarOptions::default();
-        let opened = open::open_with(path.as_ref(), session, &lidar)?;
-        Ok(Self { name: opened.input.name.into(), log: opened.log.into() })
+        Ok(Self::from_opened(open::open_with(path.as_ref(), session, &lidar)?))
+    }
+
+    pub(crate) fn from_opened(opened: Opened) -> Self {
+        Self { input: Arc::new(opened.input), log: opened.log.into() }
     }
 
     /// Returns the name of the input.
     pub fn name(&self) -> &str {
-        &self.name
+        &self.input.name
+    }
+
+    /// Returns the bytes of the log, and where they come from.
+    pub(crate) fn input(&self) -> &Input {
+        &self.input
+    }
+
+    /// Returns the log as its format reads it.
+    pub(crate) fn format_log(&self) -> &dyn FormatLog {
+        &*self.log
+    }
+
+    /// Returns the losses that were found when the log was opened.
+    pub fn losses(&self) -> Findings {
+        Findings::of(&self.input, self.manifest())
     }
 
     /// Returns what is known without reading the records: the format, the topics, the times, and
@@ -123,7 +145,7 @@ impl Log {
 impl fmt::Debug for Log {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Log")
-            .field("name", &self.name)
+            .field("name", &self.input.name)
             .field("format", &self.manifest().format)
             .finish_non_exhaustive()
     }
@@ -396,6 +418,6 @@ fn read_messages(
 }
 
 /// Returns how many threads read at a time.
-fn threads() -> usize {
+pub(crate) fn threads() -> usize {
     thread::available_parallelism().map_or(1, |count| count.get())
 }

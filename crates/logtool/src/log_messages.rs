@@ -1,12 +1,72 @@
-//! Formats the log messages of a vehicle for users.
+//! Text messages of a log: logged strings and events of PX4, or the messages of ROS nodes.
+
+mod iterator;
+mod rosout;
 
 use std::io::Write as _;
 
 use arrow_array::{Array as _, ArrayRef, RecordBatch, StringArray, cast::AsArray as _};
 use arrow_schema::DataType;
-use logtool_core::Timestamp;
+use logtool_core::{Manifest, Timestamp, TopicSet};
 
-use crate::{time::clock::ShownClock, units::plain};
+use crate::{
+    error::{Error, Result},
+    formats::LogFormat,
+    read::MakeRows,
+    rows::Rows,
+    time::clock::{ShownClock, TextTime},
+    units::plain,
+};
+
+pub use self::iterator::{LogMessage, LogMessages};
+
+/// The topics of the text messages of a log, and how their rows are made.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct MessageTopics {
+    /// The topics.
+    pub topics: TopicSet,
+    /// The labels of topics that are left out because they only repeat messages of others.
+    pub repeated: Vec<String>,
+    /// Makes rows for people: time, level and message.
+    pub text_rows: MakeRows,
+    /// Makes rows for programs, with all that is known of a message.
+    pub json_rows: MakeRows,
+}
+
+/// Returns the topics of the text messages of the log of `manifest`, if it has any.
+pub fn topics(manifest: &Manifest) -> Option<MessageTopics> {
+    let (nodes, repeated) = rosout::topics(manifest);
+    if nodes.is_empty() {
+        let topic = manifest.topic("messages").ok()?;
+        return Some(MessageTopics {
+            topics: [topic].into_iter().collect(),
+            repeated: Vec::new(),
+            text_rows: Rows::text,
+            json_rows: Rows::json,
+        });
+    }
+    let label = |id| Some(manifest.get(id).ok()?.label().into_owned());
+    Some(MessageTopics {
+        topics: nodes.into_iter().collect(),
+        repeated: repeated.into_iter().filter_map(label).collect(),
+        text_rows: rosout::text,
+        json_rows: rosout::json,
+    })
+}
+
+/// Like [`topics`], but a log without text messages is an error.
+///
+/// # Errors
+/// If the log has no text messages.
+pub fn require_topics(manifest: &Manifest) -> Result<MessageTopics> {
+    topics(manifest).ok_or_else(|| {
+        let has_messages = LogFormat::of(manifest).is_some_and(LogFormat::has_messages);
+        let why =
+            if has_messages { ": no topic of the type rosgraph_msgs/Log" } else { "" };
+        Error::failed(format!("a {} log has no messages{why}", manifest.format))
+    })
+}
 
 /// The level of a log message: the levels of syslog, the most severe first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +83,7 @@ pub enum LevelChoice {
     Debug,
 }
 
-/// The levels, their names in topics, and their names for display, the most severe first.
+/// The names of the levels in the topics, the most urgent first, and their short names.
 const LEVELS: [(LevelChoice, &str, &str); 8] = [
     (LevelChoice::Emergency, "emergency", "EMERG"),
     (LevelChoice::Alert, "alert", "ALERT"),
@@ -35,8 +95,8 @@ const LEVELS: [(LevelChoice, &str, &str); 8] = [
     (LevelChoice::Debug, "debug", "DEBUG"),
 ];
 
-/// Returns whether the level `name` is at least as severe as `least`. Unknown levels are shown,
-/// because they may be severe.
+/// Returns whether a level called `name` is at least as urgent as `least`. A level of another
+/// name may be urgent, and counts as such.
 pub fn is_urgent(name: &str, least: LevelChoice) -> bool {
     let rank =
         |is: &dyn Fn(&(LevelChoice, &str, &str)) -> bool| LEVELS.iter().position(is);
@@ -44,13 +104,13 @@ pub fn is_urgent(name: &str, least: LevelChoice) -> bool {
     rank(&|level| level.1 == name).is_none_or(|rank| Some(rank) <= least)
 }
 
-/// Returns the levels and the texts in `batch`, if it is a table of log messages.
+/// Returns the levels and the messages of a table of messages, if it is one.
 pub fn columns(batch: &RecordBatch) -> Option<(StringArray, StringArray)> {
-    let column = |name| texts(batch.column_by_name(name)?);
+    let column = |name| strings(batch.column_by_name(name)?);
     Some((column("level")?, column("message")?))
 }
 
-fn texts(column: &ArrayRef) -> Option<StringArray> {
+fn strings(column: &ArrayRef) -> Option<StringArray> {
     match column.data_type() {
         DataType::Utf8 => Some(column.as_string::<i32>().clone()),
         DataType::Dictionary(..) => {
@@ -66,10 +126,8 @@ fn texts(column: &ArrayRef) -> Option<StringArray> {
     }
 }
 
-/// Appends e.g. `[00:01:02.000] WARN   text`. On the clock of a vehicle, times have
-/// milliseconds; on other clocks they have all known digits, like in ROS. Control characters of
-/// terminals and line ends are escaped. Colours, which PX4 uses e.g. in `Ready for takeoff!`,
-/// are removed.
+/// Appends `[00:01:02.000] WARN   text` to `line`, with the [shown](shown_time) time and
+/// [text](shown_text).
 pub fn write(
     clock: &ShownClock,
     time: Timestamp,
@@ -77,13 +135,28 @@ pub fn write(
     message: &str,
     line: &mut Vec<u8>,
 ) {
-    let short = LEVELS.iter().find(|(_, name, _)| *name == level);
-    let short = short.map_or_else(|| plain(level), |(_, _, short)| (*short).to_owned());
-    let time =
-        if clock.is_of_vehicle() { clock.text(time) } else { clock.exact_text(time) };
-    let _ = write!(line, "[{time}] {short:6} ");
-    let message = without_colours(message.trim_end()).replace('\t', " ");
-    line.extend_from_slice(plain(&message).as_bytes());
+    let (time, level) = (shown_time(clock, time), short_level(level));
+    // Writing to memory cannot fail.
+    let _ = write!(line, "[{time}] {level:6} ");
+    line.extend_from_slice(shown_text(message).as_bytes());
+}
+
+/// Returns the time of a message for people: in milliseconds on the clock of a vehicle, and as
+/// exactly as it is known on other clocks, like ROS shows it.
+pub fn shown_time(clock: &ShownClock, time: Timestamp) -> TextTime {
+    if clock.is_of_vehicle() { clock.text(time) } else { clock.exact_text(time) }
+}
+
+/// Returns the short name of a level, for example `WARN`.
+pub fn short_level(level: &str) -> String {
+    let known = LEVELS.iter().find(|(_, name, _)| *name == level);
+    known.map_or_else(|| plain(level), |(_, _, short)| (*short).to_owned())
+}
+
+/// Returns a message for people. Line ends, and other characters that act on a terminal, are
+/// escaped. Colours are removed: PX4 has them in `Ready for takeoff!`.
+pub fn shown_text(message: &str) -> String {
+    plain(&without_colours(message.trim_end()).replace('\t', " "))
 }
 
 /// Returns `message` without its colours.
@@ -93,7 +166,7 @@ fn without_colours(message: &str) -> String {
     while let Some((before, _)) = rest.split_once('\u{1b}') {
         text.push_str(before);
         let escape = rest.get(before.len()..).unwrap_or_default();
-        rest = behind_colour(escape).unwrap_or_else(|| {
+        rest = strip_colour(escape).unwrap_or_else(|| {
             text.push('\u{1b}');
             escape.get(1..).unwrap_or_default()
         });
@@ -101,12 +174,12 @@ fn without_colours(message: &str) -> String {
     text + rest
 }
 
-/// Returns the text after the colour that `text` starts with, if it does. ECMA-48 calls it "select
-/// graphic rendition": `ESC [`, numbers, `m`.
-fn behind_colour(text: &str) -> Option<&str> {
+/// Returns `text` after the escape sequence of a colour at its start, if there is one: `ESC [`,
+/// numbers and `m`, which ECMA-48 calls "select graphic rendition".
+fn strip_colour(text: &str) -> Option<&str> {
     let numbers = text.strip_prefix("\u{1b}[")?;
-    let behind = numbers.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
-    behind.strip_prefix('m')
+    let rest = numbers.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+    rest.strip_prefix('m')
 }
 
 #[cfg(test)]
@@ -114,18 +187,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_removed_and_other_control_sequences_are_kept() {
-        assert_eq!(behind_colour("\u{1b}[32mReady"), Some("Ready"));
-        assert_eq!(behind_colour("\u{1b}[0m"), Some(""));
-        assert_eq!(behind_colour("\u{1b}[1;31m!"), Some("!"));
-        assert_eq!(behind_colour("\u{1b}[2J"), None);
-        assert_eq!(behind_colour("32m"), None);
+    fn colours_are_removed_and_other_escape_sequences_are_not() {
+        assert_eq!(strip_colour("\u{1b}[32mReady"), Some("Ready"));
+        assert_eq!(strip_colour("\u{1b}[0m"), Some(""));
+        assert_eq!(strip_colour("\u{1b}[1;31m!"), Some("!"));
+        assert_eq!(strip_colour("\u{1b}[2J"), None);
+        assert_eq!(strip_colour("32m"), None);
         let message = "\u{1b}[32mReady\u{1b}[0m for \u{1b}[2Jtakeoff";
         assert_eq!(without_colours(message), "Ready for \u{1b}[2Jtakeoff");
     }
 
     #[test]
-    fn minimum_level_includes_more_severe_levels() {
+    fn levels_at_least_as_urgent_and_unknown_levels_are_urgent() {
         assert!(is_urgent("critical", LevelChoice::Warning));
         assert!(is_urgent("warning", LevelChoice::Warning));
         assert!(!is_urgent("info", LevelChoice::Warning));

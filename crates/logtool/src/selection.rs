@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use globset::{GlobBuilder, GlobMatcher};
 use logtool_core::{
-    Columns, Log, Manifest, Topic, TopicId, TopicOrigin, TopicSet, View,
+    Columns, Log, Manifest, Topic, TopicContent, TopicId, TopicOrigin, TopicSet, View,
 };
 
 use crate::{
@@ -93,9 +93,7 @@ pub fn copied(manifest: &Manifest, topics: &TopicSet) -> Result<TopicSet> {
 /// # Errors
 /// No topic is left.
 pub fn with_packets(manifest: &Manifest, topics: &TopicSet) -> Result<TopicSet> {
-    let is_packets = |topic: &Topic| {
-        topic.origin == TopicOrigin::Derived && topic.encoding == "velodyne"
-    };
+    let is_packets = |topic: &Topic| topic.content == TopicContent::LidarPackets;
     let mut names: Vec<&str> = Vec::new();
     for (_, topic) in manifest.topics().filter(|(_, topic)| is_packets(topic)) {
         names.extend(topic.name.strip_suffix("/packets"));

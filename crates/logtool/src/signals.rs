@@ -1,9 +1,13 @@
 //! Reads numeric signals of a log over time, downsampled for plots.
 
+#[cfg(feature = "align")]
 mod all;
+#[cfg(feature = "plot")]
 mod elements;
 mod find;
 mod numbers;
+#[cfg(feature = "plot")]
+mod sampled;
 mod unit;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -12,24 +16,23 @@ use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
 use arrow_schema::SchemaRef;
 use logtool_core::{
     Columns, Damage, Log, Selection, TableJob, TableSink, TableWriter, TimeBase,
-    TimeRange, Timestamp, Topic, TopicId, TopicSet, VALID_ROWS_KEY, View,
-    export_tables,
+    TimeRange, Topic, TopicId, TopicSet, VALID_ROWS_KEY, View, export_tables,
 };
-use logtool_plot::{Sampler, Signal};
 use parking_lot::Mutex;
 
-use crate::{error::Result, signals::numbers::numbers, time::record_span::Span};
+use crate::{error::Result, signals::numbers::numbers};
 
-pub use self::{
-    all::{All, one},
-    elements::each,
-    find::{find, of_topic},
-    numbers::numbers_of,
+#[cfg(feature = "align")]
+pub(crate) use self::all::one;
+pub(crate) use self::find::find;
+#[cfg(feature = "plot")]
+pub(crate) use self::{
+    elements::each, find::of_topic, numbers::numbers_of, sampled::read,
 };
 
 /// A signal that is requested.
 #[derive(Clone)]
-pub struct Wanted {
+pub(crate) struct Wanted {
     /// The topic of the signal.
     pub topic: TopicId,
     /// The columns of the flat view that it is computed from; at least one.
@@ -45,11 +48,11 @@ pub struct Wanted {
 }
 
 /// Computes a number from others.
-pub type SignalFunction = Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>;
+pub(crate) type SignalFunction = Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>;
 
 /// A column of the flat view, and the part of its values that is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Input {
+pub(crate) struct Input {
     /// The index of the column in the flat view.
     pub column: usize,
     /// The part of each value.
@@ -58,7 +61,7 @@ pub struct Input {
 
 /// The part of each value of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub(crate) enum Part {
     /// The value itself, which is a number.
     Itself,
     /// The element of a list at this index.
@@ -69,73 +72,6 @@ pub enum Part {
     Count,
 }
 
-/// The result of reading signals.
-pub struct Read {
-    /// The signals, in the order of the request.
-    pub signals: Vec<Signal>,
-    /// The time range of the signals.
-    pub span: Span,
-    /// The damage of the records that could not be read.
-    pub damage: Vec<Damage>,
-}
-
-/// Reads the signals `wanted` within `time`, downsampled to `columns` columns. A signal that
-/// holds its values starts with the last value before `time`. Calls `progress` with the number
-/// of bytes of the log that were read since the last call.
-pub fn read(
-    log: &dyn Log,
-    wanted: &[Wanted],
-    time: TimeRange,
-    columns: usize,
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<Read> {
-    let topics = wanted.iter().map(|wanted| wanted.topic).collect();
-    let span @ Span { usual, reach, .. } = Span::of(log, &topics, time)?;
-    let new = || {
-        let sampler =
-            Sampler::new(usual.start.as_nanos(), usual.end.as_nanos(), columns);
-        sampler.reaching(reach.start.as_nanos(), reach.end.as_nanos())
-    };
-    let (mut made, mut damage) = gather(log, wanted, time, &new, progress)?;
-    let (held, of): (Vec<Wanted>, Vec<usize>) = wanted
-        .iter()
-        .zip(0..)
-        .filter(|(wanted, _)| wanted.is_held && time.start > Timestamp::MIN)
-        .map(|(wanted, index)| (wanted.clone(), index))
-        .unzip();
-    if !held.is_empty() {
-        let before = TimeRange { start: Timestamp::MIN, end: time.start };
-        let (last, more) = gather(log, &held, before, &Last::default, &|_| {})?;
-        for (last, index) in last.into_iter().zip(of) {
-            if let (Some((_, value)), Some(sampler)) = (last.0, made.get_mut(index)) {
-                sampler.begin(usual.start.as_nanos(), value);
-            }
-        }
-        for more in more {
-            if !damage.contains(&more) {
-                damage.push(more);
-            }
-        }
-    }
-    let signal = |(sampler, wanted): (Sampler, &Wanted)| sampler.signal(wanted.is_held);
-    let signals = made.into_iter().zip(wanted).map(signal).collect();
-    Ok(Read { signals, span, damage })
-}
-
-/// The last number of a signal, and its time.
-#[derive(Default)]
-struct Last(Option<(i64, f64)>);
-
-impl Gather for Last {
-    fn add(&mut self, time: i64, number: f64) {
-        if self.0.is_none_or(|(last, _)| last <= time) {
-            self.0 = Some((time, number));
-        }
-    }
-
-    fn leave_out(&mut self) {}
-}
-
 /// Receives the numbers of a signal.
 trait Gather: Send {
     /// Adds a number at a time in nanoseconds.
@@ -143,16 +79,6 @@ trait Gather: Send {
 
     /// Records a number whose time is unknown.
     fn leave_out(&mut self);
-}
-
-impl Gather for Sampler {
-    fn add(&mut self, time: i64, number: f64) {
-        Self::add(self, time, number);
-    }
-
-    fn leave_out(&mut self) {
-        Self::leave_out(self);
-    }
 }
 
 /// Reads the signals `wanted` within `time`, each into a value that `new` creates. Returns these

@@ -1,6 +1,6 @@
 //! Alignments of clocks through the library alone.
 
-#![cfg(feature = "plot")]
+#![cfg(feature = "align")]
 #![allow(clippy::unwrap_used)] // a test that cannot go on should stop
 
 use std::{io::Write as _, path::Path};

@@ -39,7 +39,7 @@ use std::{
 
 use logtool_core::{
     Block, Columns, Decoder, Log, Part, Result, Selection, TimeRange, Timestamp, Topic,
-    TopicId, TopicOrigin, TopicSet,
+    TopicContent, TopicId, TopicOrigin, TopicSet,
 };
 
 use crate::{
@@ -248,6 +248,10 @@ fn topic(
         name,
         instance,
         origin: TopicOrigin::Derived,
+        content: match derivation.what {
+            What::Points(_) => TopicContent::CloudPoints,
+            What::Packets => TopicContent::LidarPackets,
+        },
         schema: derivation.schema()?,
         metadata: BTreeMap::new(),
         latched: Vec::new(),

@@ -16,7 +16,7 @@ mod utc_check;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use logtool_core::{Columns, Result, TimeMargin, Topic, TopicOrigin};
+use logtool_core::{Columns, Result, TimeMargin, Topic, TopicContent, TopicOrigin};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -282,6 +282,7 @@ impl Lidar {
             name: "points".into(),
             instance: packets.instance,
             origin: TopicOrigin::Derived,
+            content: TopicContent::LidarPoints,
             encoding: packets.encoding.clone(),
             type_name: "points".into(),
             definition: String::new(),

@@ -1,20 +1,15 @@
-//! `logtool info`: what logs hold.
+//! `logtool info`: describes logs.
 
-mod frequency;
-mod health;
-mod lidars;
-mod packing;
-mod rate;
-mod report;
-mod text;
-mod topics;
-mod types;
+use std::{
+    io::{self, Write as _},
+    path::Path,
+};
 
-use std::{io::Write as _, path::Path};
+use logtool::{
+    Error, Result,
+    info::{InfoRequest, TextOptions},
+};
 
-use logtool::{Error, Result, error::Context as _, input::open, losses::Findings};
-
-use self::{frequency::Frequency, health::Health, report::Report};
 use crate::{
     args::{GlobalArgs, InfoArgs, TimeChoice},
     color, error,
@@ -22,17 +17,10 @@ use crate::{
     lidar_options, notices, terminal,
 };
 
-/// What takes more than opening the log.
-struct More {
-    frequencies: Option<Vec<Option<Frequency>>>,
-    health: Option<Health>,
-    digest: Option<String>,
-}
-
 pub(super) fn run(args: &InfoArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut worst = Outcome::Done;
     for (index, file) in args.files.iter().enumerate() {
-        let done = one(file, index == 0, args, global);
+        let done = describe(file, index == 0, args, global);
         if let (true, Err(err)) = (args.json, &done) {
             error::print_json(file, err)?;
         }
@@ -47,36 +35,34 @@ pub(super) fn run(args: &InfoArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(worst)
 }
 
-fn one(
+fn describe(
     file: &Path,
     is_first: bool,
     args: &InfoArgs,
     global: &GlobalArgs,
 ) -> Result<Outcome> {
-    let lidar = lidar_options::options(&args.lidar, TimeChoice::Boot)?;
-    let opened = open::look_with(file, &global.session, Some(&lidar))?;
-    lidar_options::check_calibration(&args.lidar, opened.log.manifest())
-        .with_context(|| opened.input.name.clone())?;
-    let mut findings = Findings::of(&opened.input, opened.log.manifest());
-    findings.check(global.strict)?;
-    let log = &*opened.log;
-    let measured = || {
-        Ok::<_, Error>(More {
-            frequencies: args.freq.then(|| frequency::measure(log)).transpose()?,
-            health: args.health.then(|| Health::of(log)).transpose()?,
-            digest: args.digest.then(|| opened.input.digest()).transpose()?,
-        })
-    };
-    let more = measured().with_context(|| opened.input.name.clone())?;
+    let mut request = InfoRequest::new(file)
+        .with_lidar(lidar_options::options(&args.lidar, TimeChoice::Boot)?)
+        .with_strictness(global.strictness());
+    if args.freq {
+        request = request.with_frequencies();
+    }
+    if args.health {
+        request = request.with_health();
+    }
+    if args.digest {
+        request = request.with_digest();
+    }
+    let info = request.run(&global.session)?;
     let mut out = terminal::stdout();
     if args.json {
-        let report = Report::new(&opened, &mut findings, &more);
-        match terminal::stdout_is_seen() {
-            true => serde_json::to_writer_pretty(&mut out, &report),
-            false => serde_json::to_writer(&mut out, &report),
-        }
-        .map_err(|err| match err.io_error_kind() {
-            Some(kind) => std::io::Error::from(kind).into(),
+        let written = if terminal::stdout_is_seen() {
+            serde_json::to_writer_pretty(&mut out, &info)
+        } else {
+            serde_json::to_writer(&mut out, &info)
+        };
+        written.map_err(|err| match err.io_error_kind() {
+            Some(kind) => io::Error::from(kind).into(),
             None => Error::from(err),
         })?;
         writeln!(out)?;
@@ -84,30 +70,12 @@ fn one(
         if !is_first {
             writeln!(out)?;
         }
-        let name = &opened.input.name;
-        text::write(
-            &mut out,
-            name,
-            &opened,
-            &mut findings,
-            &more,
-            color::for_stdout(),
-        )?;
+        let mut options = TextOptions::new().with_style(color::for_stdout());
+        if terminal::stdout_is_seen() {
+            options = options.with_short_topics();
+        }
+        out.write_all(info.to_text(&options).as_bytes())?;
     }
     out.flush()?;
-    Ok(notices::outcome(&findings))
-}
-
-/// What can be said of `opened` in a text, with rates and gaps.
-pub(super) fn describe(
-    opened: &open::Opened,
-    findings: &mut Findings,
-) -> Result<String> {
-    let frequencies = Some(frequency::measure(&*opened.log)?);
-    let more = More { frequencies, health: None, digest: None };
-    let mut text = Vec::new();
-    // Others are given the text: it does not name the folders of this machine.
-    let name = opened.input.file_name();
-    text::write(&mut text, name, opened, findings, &more, color::none())?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
+    Ok(notices::outcome(info.losses()))
 }

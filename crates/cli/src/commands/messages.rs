@@ -1,20 +1,17 @@
-//! `logtool messages`: what the vehicle said.
-
-mod rosout;
+//! `logtool messages`: prints the text messages of a log.
 
 use std::io::{self, Write as _};
 
 use logtool::{
     Error, Result,
     error::Context as _,
-    formats::LogFormat,
     input::open,
+    log_messages::{self, MessageTopics},
     losses::Findings,
-    read::{MakeRows, Reader},
-    rows::Rows,
+    read::Reader,
     time::clock::ShownClock,
 };
-use logtool_core::{Columns, Manifest, Selection, Timestamp, TopicSet};
+use logtool_core::{Columns, Selection, Timestamp};
 
 use crate::{
     args::{GlobalArgs, MessagesArgs, Order},
@@ -29,22 +26,22 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
     let prepare = || {
         let clock = ShownClock::new(manifest, args.clock.choice())?;
         let time = clock.range(args.time.start, args.time.end)?;
-        Ok::<_, Error>((clock, time, said(manifest)?))
+        Ok::<_, Error>((clock, time, log_messages::require_topics(manifest)?))
     };
-    let (clock, time, (topics, text, json)) =
+    let (clock, time, messages) =
         prepare().with_context(|| opened.input.name.clone())?;
+    let MessageTopics { topics, repeated, text_rows, json_rows, .. } = messages;
     let selection = Selection { topics: topics.clone(), time };
     let mut findings = Findings::of(&opened.input, manifest);
     findings.check(global.strict)?;
 
-    let make_rows = if args.json { json } else { text };
     let level = args.level;
     let reader = Reader::new(
         &*opened.log,
         selection,
         Order::File,
         Columns::default(),
-        make_rows,
+        if args.json { json_rows } else { text_rows },
         move |_, rows, row, lines: &mut Vec<(Timestamp, Vec<u8>)>| {
             if level.is_none_or(|least| rows.is_urgent(row, least)) {
                 let mut line = Vec::new();
@@ -53,7 +50,7 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
             }
         },
     );
-    let mut lines = Lines { out: terminal::stdout(), waiting: Vec::new(), bytes: 0 };
+    let mut lines = SortedLines::new();
     let mut count = 0_u64;
     reader.each(
         &mut |more| {
@@ -73,61 +70,39 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
         if count == 0 {
             say!("{}: no messages are selected", opened.input.name);
         }
-        tell_repeats(manifest);
+        for name in repeated {
+            say!(
+                "left out: {name}, which repeats others: `logtool cat` with --topic \
+                 {name}"
+            );
+        }
     }
     Ok(notices::losses(findings, global.quiet))
 }
 
-/// Tells which topics were left out, as they repeat others.
-fn tell_repeats(manifest: &Manifest) {
-    let (_, repeats) = rosout::topics(manifest);
-    for topic in repeats.into_iter().filter_map(|id| manifest.get(id).ok()) {
-        let name = topic.label();
-        say!(
-            "left out: {name}, which repeats others: `logtool cat` with --topic {name}"
-        );
-    }
-}
-
-/// The topics of what was said, and what makes rows of them: text, and JSON.
-pub(super) type Said = (TopicSet, MakeRows, MakeRows);
-
-/// What was said in a log, if anything was.
-pub(super) fn said(manifest: &Manifest) -> Result<Said> {
-    let (nodes, _) = rosout::topics(manifest);
-    if !nodes.is_empty() {
-        return Ok((nodes.into_iter().collect(), rosout::text, rosout::json));
-    }
-    let topic = manifest.topic("messages").map_err(|_| {
-        let of_ros = match LogFormat::of(manifest) {
-            Some(format) if format.has_messages() => {
-                ": no topic of the type rosgraph_msgs/Log"
-            }
-            _ => "",
-        };
-        Error::failed(format!("a {} log has no messages{of_ros}", manifest.format))
-    })?;
-    Ok(([topic].into_iter().collect(), Rows::text, Rows::json))
-}
-
-/// Lines in the order of time. (The file has them in the order in which they came to
-/// the logger, and an event is quicker than a text.)
-struct Lines {
+/// Lines that are printed in time order. The file has them in the order in which they came to
+/// the logger, and events come sooner than strings.
+struct SortedLines {
     out: Stdout,
     waiting: Vec<(Timestamp, Vec<u8>)>,
     bytes: usize,
 }
 
-/// No more than so many bytes of lines are kept to be put in order.
+/// The maximum length of the lines that wait to be sorted.
 const MAX_BYTES: usize = 16 << 20;
 
-impl Lines {
+impl SortedLines {
+    fn new() -> Self {
+        Self { out: terminal::stdout(), waiting: Vec::new(), bytes: 0 }
+    }
+
     fn add(&mut self, time: Timestamp, line: Vec<u8>) -> io::Result<()> {
         self.bytes += line.len();
         self.waiting.push((time, line));
         if self.bytes > MAX_BYTES { self.flush() } else { Ok(()) }
     }
 
+    /// Prints the lines that wait.
     fn flush(&mut self) -> io::Result<()> {
         self.waiting.sort_by_key(|(time, _)| *time);
         for (_, line) in self.waiting.drain(..) {

@@ -1,41 +1,41 @@
-//! `logtool params`: the parameters of a log, or how those of two differ.
+//! `logtool params`: prints the parameters of a log, or how those of two logs differ.
 
-mod diff;
-mod history;
-mod list;
-
-use std::{fmt, path::Path};
+use std::io::Write as _;
 
 use logtool::{
-    Error, Result, error::Context as _, input::open, losses::Findings,
-    selection::Pattern, suggest, time::clock::ShownClock,
+    Error, Result,
+    error::Context as _,
+    parameters::{
+        NamedChange, ParameterDiffRequest, ParameterValue, Parameters,
+        ParametersRequest, ShownValue,
+    },
+    units::{counted, plain},
 };
-use logtool_core::Log as _;
 use logtool_sinks::CsvOptions;
-use logtool_ulog::{Parameter, ParameterValue, UlogLog};
-use serde::{Serialize, Serializer};
 
 use crate::{
     args::{GlobalArgs, ParamsArgs, ParamsCommand, ParamsFormat},
     exit_status::Outcome,
-    notices, terminal,
+    notices,
+    terminal::{self, say},
 };
 
 pub(super) fn run(args: &ParamsArgs, global: &GlobalArgs) -> Result<Outcome> {
     if let Some(diff) = &args.command {
-        let ParamsCommand::Diff { a, b, names, initial, csv, csv_safe, json } = diff;
-        let format = match (csv, json) {
-            (true, _) => ParamsFormat::Csv,
-            (_, true) => ParamsFormat::Json,
-            _ => ParamsFormat::Text,
-        };
-        let cells = cells(*csv_safe);
-        return diff::run([a, b], names, *initial, format, cells, global);
+        return print_diff(diff, global);
     }
     let file = args.file.as_ref().context("no log was named")?;
-    let (log, findings) = open(file, global)?;
-    let clock = ShownClock::new(log.manifest(), args.clock.choice());
-    let clock = clock.with_context(|| file.display().to_string())?;
+    let mut request = ParametersRequest::new(file)
+        .with_names(&args.names)
+        .with_clock(args.clock.choice())
+        .with_strictness(global.strictness());
+    if args.initial {
+        request = request.with_initial_values();
+    }
+    if args.non_default {
+        request = request.with_non_default_only();
+    }
+    let parameters = request.run(&global.session)?;
     let format = match args.format {
         Some(format) => format,
         None if args.json => ParamsFormat::Json,
@@ -43,106 +43,174 @@ pub(super) fn run(args: &ParamsArgs, global: &GlobalArgs) -> Result<Outcome> {
         None => ParamsFormat::Csv,
     };
     if args.history {
-        history::write(&log, args, &clock, format)?;
+        print_changes(&parameters, args, format)?;
     } else {
-        list::write(&log, args, &clock, format, global)?;
+        if args.non_default && !parameters.has_defaults && !global.quiet {
+            say!("the log does not say what the defaults are (PX4 does since v1.12)");
+        }
+        print_list(&parameters, args, format)?;
     }
-    Ok(notices::losses(findings, global.quiet))
+    Ok(notices::losses(parameters.losses, global.quiet))
 }
 
-/// The log at `path`, and what of it is lost.
-fn open(path: &Path, global: &GlobalArgs) -> Result<(UlogLog, Findings)> {
-    let (input, log) = open::open_ulog(path, &global.session, "parameters")?;
-    let mut findings = Findings::of(&input, log.manifest());
-    findings.check(global.strict)?;
-    Ok((log, findings))
-}
-
-/// The patterns of names that were typed; without any, all parameters are wanted.
-struct Names(Vec<Pattern>);
-
-impl Names {
-    /// Parses `globs`. Returns an error if one of them matches none of `names`.
-    fn new<'n>(
-        globs: &[String],
-        names: impl Iterator<Item = &'n str> + Clone,
-    ) -> Result<Self> {
-        let mut patterns = Vec::new();
-        for glob in globs {
-            let pattern = Pattern::new(&glob.to_uppercase())?;
-            if !names.clone().any(|name| pattern.is_match(&name.to_uppercase())) {
-                let what = format!("the log has no parameter `{glob}`");
-                let hint = "`logtool params` without names lists all";
-                let hint = suggest::hint(glob, names, hint);
-                return Err(Error::not_found(what).with_hint(hint));
+fn print_list(
+    parameters: &Parameters,
+    args: &ParamsArgs,
+    format: ParamsFormat,
+) -> Result<()> {
+    let mut out = terminal::stdout();
+    let list = &parameters.list;
+    match format {
+        ParamsFormat::Text => {
+            let width = width(list.iter().map(|listed| listed.name.as_str()));
+            for listed in list {
+                let (name, value) = (plain(&listed.name), ShownValue(listed.value));
+                write!(out, "{name:width$}  {value:>12}")?;
+                match listed.default_value() {
+                    Some(default) if default != listed.value => {
+                        write!(out, "   default {}", ShownValue(default))?;
+                    }
+                    _ => {}
+                }
+                match listed.parameter.changes.len() {
+                    0 => writeln!(out)?,
+                    1 => writeln!(out, "   changed once")?,
+                    times => writeln!(out, "   changed {times} times")?,
+                }
             }
-            patterns.push(pattern);
         }
-        Ok(Self(patterns))
-    }
-
-    fn is_wanted(&self, name: &str) -> bool {
-        let name = name.to_uppercase();
-        self.0.is_empty() || self.0.iter().any(|pattern| pattern.is_match(&name))
-    }
-}
-
-/// The value of `parameter`: the first, or the last.
-fn value(parameter: &Parameter, initial: bool) -> Option<ParameterValue> {
-    if initial { parameter.initial } else { Some(parameter.value) }
-}
-
-/// Whether that value is not the default, as far as the log says.
-pub(super) fn is_non_default(parameter: &Parameter, initial: bool) -> bool {
-    let default = parameter.setup_default.or(parameter.system_default);
-    default.is_some() && default != value(parameter, initial)
-}
-
-/// A value as text or JSON: an integer, or a float in as few digits as tell it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Shown(pub(super) ParameterValue);
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            ParameterValue::Int(value) => f.pad(&value.to_string()),
-            // Without an exponent, and with a point: so it is seen to be a float.
-            ParameterValue::Float(value) if value.fract() == 0.0 => {
-                f.pad(&format!("{value:.1}"))
+        ParamsFormat::Csv => {
+            writeln!(out, "name,type,value,system_default,setup_default")?;
+            let cells = cells(args.csv_safe);
+            for listed in list {
+                let (name, value) =
+                    (cells.cell(&listed.name), ShownValue(listed.value));
+                let kind = value.type_name();
+                let system = or_empty(listed.parameter.system_default);
+                let setup = or_empty(listed.parameter.setup_default);
+                writeln!(out, "{name},{kind},{value},{system},{setup}")?;
             }
-            ParameterValue::Float(value) => f.pad(&value.to_string()),
+        }
+        ParamsFormat::Json => {
+            writeln!(out, "{}", serde_json::to_string_pretty(parameters)?)?;
+        }
+        ParamsFormat::Qgc => {
+            writeln!(out, "# Vehicle-Id\tComponent-Id\tName\tValue\tType")?;
+            for listed in list {
+                // MAVLink's MAV_PARAM_TYPE_INT32 and MAV_PARAM_TYPE_REAL32.
+                let kind = match listed.value {
+                    ParameterValue::Int(_) => 6,
+                    ParameterValue::Float(_) => 9,
+                };
+                // Line ends are escaped, so that each parameter is one line.
+                let (name, value) = (plain(&listed.name), ShownValue(listed.value));
+                writeln!(out, "1\t1\t{name}\t{value}\t{kind}")?;
+            }
         }
     }
+    out.flush()?;
+    Ok(())
 }
 
-impl Serialize for Shown {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            ParameterValue::Int(value) => out.serialize_i32(value),
-            ParameterValue::Float(value) => out.serialize_f32(value),
+fn print_changes(
+    parameters: &Parameters,
+    args: &ParamsArgs,
+    format: ParamsFormat,
+) -> Result<()> {
+    let (changes, clock) = (parameters.changes(), &parameters.clock);
+    let mut out = terminal::stdout();
+    match format {
+        ParamsFormat::Qgc => {
+            let what = "a parameter file has no place for changes";
+            let hint = "--history goes with --format text, csv or json";
+            return Err(Error::invalid(what).with_hint(hint));
+        }
+        ParamsFormat::Text => {
+            let width = width(changes.iter().map(|change| change.name));
+            for NamedChange { time, name, old, new, .. } in changes {
+                let (time, name) = (clock.text(time), plain(name));
+                let (old, new) = (or_empty(old), ShownValue(new));
+                writeln!(out, "[{time}] {name:width$}  {old:>12} → {new}")?;
+            }
+        }
+        ParamsFormat::Csv => {
+            writeln!(out, "time,name,old,new")?;
+            let cells = cells(args.csv_safe);
+            for NamedChange { time, name, old, new, .. } in changes {
+                let time = clock.json(time).to_string();
+                let (time, name) = (time.trim_matches('"'), cells.cell(name));
+                writeln!(out, "{time},{name},{},{}", or_empty(old), ShownValue(new))?;
+            }
+        }
+        ParamsFormat::Json => {
+            for NamedChange { time, name, old, new, .. } in changes {
+                let time = clock.json(time);
+                let name = serde_json::to_string(name)?;
+                let old = serde_json::to_string(&old.map(ShownValue))?;
+                let new = serde_json::to_string(&ShownValue(new))?;
+                writeln!(
+                    out,
+                    "{{\"time\":{time},\"name\":{name},\"old\":{old},\"new\":{new}}}"
+                )?;
+            }
         }
     }
+    out.flush()?;
+    Ok(())
 }
 
-/// A value that may be missing, as text.
-pub(super) fn or_nothing(value: Option<ParameterValue>) -> String {
-    value.map_or_else(String::new, |value| Shown(value).to_string())
+fn print_diff(command: &ParamsCommand, global: &GlobalArgs) -> Result<Outcome> {
+    let ParamsCommand::Diff { a, b, names, initial, csv, csv_safe, json } = command;
+    let mut request = ParameterDiffRequest::new(a, b)
+        .with_names(names)
+        .with_strictness(global.strictness());
+    if *initial {
+        request = request.with_initial_values();
+    }
+    let diff = request.run(&global.session)?;
+    let mut out = terminal::stdout();
+    if *csv {
+        writeln!(out, "name,a,b")?;
+        let cells = cells(*csv_safe);
+        for difference in &diff.differences {
+            let (a, b) = (or_empty(difference.first), or_empty(difference.second));
+            writeln!(out, "{},{a},{b}", cells.cell(&difference.name))?;
+        }
+    } else if *json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&diff)?)?;
+    } else {
+        let width = width(diff.differences.iter().map(|one| one.name.as_str()));
+        let shown = |value: Option<ParameterValue>| match value {
+            Some(value) => ShownValue(value).to_string(),
+            None => "-".to_owned(),
+        };
+        for difference in &diff.differences {
+            let name = plain(&difference.name);
+            let (a, b) = (shown(difference.first), shown(difference.second));
+            writeln!(out, "{name:width$}  {a:>12}  {b:>12}")?;
+        }
+    }
+    out.flush()?;
+    if !global.quiet {
+        let all = counted(diff.compared as u64, "parameter");
+        say!("{} of {all} differ", diff.differences.len());
+    }
+    Ok(notices::losses(diff.first_losses, global.quiet)
+        .max(notices::losses(diff.second_losses, global.quiet)))
 }
 
-/// The width of the column of `names`.
-fn width(names: &[String]) -> usize {
-    names.iter().map(|name| name.chars().count()).max().unwrap_or(0)
+/// Returns the value as text, or an empty string.
+fn or_empty(value: Option<ParameterValue>) -> String {
+    value.map_or_else(String::new, |value| ShownValue(value).to_string())
 }
 
-/// Returns how cells of CSV are written, where `is_safe` asks for no formulas.
+/// Returns the width of a column of these names.
+fn width<'n>(names: impl Iterator<Item = &'n str>) -> usize {
+    names.map(|name| plain(name).chars().count()).max().unwrap_or(0)
+}
+
+/// Returns how the cells of CSV are written: without formulas if the output `is_safe`.
 fn cells(is_safe: bool) -> CsvOptions {
     let options = CsvOptions::default();
     if is_safe { options.without_formulas() } else { options }
-}
-
-fn type_name(value: ParameterValue) -> &'static str {
-    match value {
-        ParameterValue::Int(_) => "int32",
-        ParameterValue::Float(_) => "float",
-    }
 }

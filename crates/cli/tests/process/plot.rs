@@ -141,7 +141,7 @@ fn what_cannot_be_drawn_is_said_and_nothing_is_there() {
         folder.run(&[&["plot", &bag, field, "-o", out][..], more].concat())
     };
     run("/imu/data.header.frame_id", "x.svg", &[]).ended(1, &["is not a number"]);
-    run("/scan.rages[1]", "x.svg", &[]).ended(1, &["no number `rages[1]`"]);
+    run("/scan.rages[1]", "x.svg", &[]).ended(1, &["no numeric field `rages[1]`"]);
     run("/scn.ranges", "x.svg", &[]).ended(1, &["`/scan`"]);
     run("/imu/data", "x.svg", &[]).ended(
         1,

@@ -42,7 +42,7 @@ fn a_page_of_a_part_says_so_and_shows_only_that_in_the_plots() {
     assert!(page.contains("only from 00:00:02.000 to 00:00:04.000"));
     assert!(page.contains("<h2>Summary of the whole log</h2>"));
     let late = ["report", &log, "-o", "late.html", "--start", "1h"];
-    folder.run(&late).ended(1, &["nothing at that time"]);
+    folder.run(&late).ended(1, &["no records in the selected time range"]);
     assert_eq!(folder.list("."), ["part.html"]);
 }
 

@@ -44,6 +44,9 @@ pub struct Topic {
     pub instance: u32,
     /// Whether the file contains the records, or they are derived from other topics.
     pub origin: TopicOrigin,
+    /// What the rows of its table are.
+    #[serde(default, skip_serializing_if = "TopicContent::is_records")]
+    pub content: TopicContent,
     /// The encoding of the payloads, e.g. `ulog` or `ros1`. Only a writer of the same
     /// encoding can write the payloads unchanged.
     pub encoding: String,
@@ -93,6 +96,7 @@ impl Topic {
             name: name.into(),
             instance: 0,
             origin: TopicOrigin::Logged,
+            content: TopicContent::Records,
             encoding: String::new(),
             type_name: String::new(),
             definition: String::new(),
@@ -131,6 +135,35 @@ pub enum TopicOrigin {
     /// The records are derived from those of other topics. Reading all topics except the
     /// derived ones gives every record once.
     Derived,
+}
+
+/// What the rows of the table of a topic are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum TopicContent {
+    /// Records, or values that are derived from them.
+    #[default]
+    Records,
+    /// The points of messages, for example of `sensor_msgs/PointCloud2`. Their columns may be
+    /// known only after a message was decoded.
+    CloudPoints,
+    /// The packets of a lidar that messages contain, for example `VelodyneScan`.
+    LidarPackets,
+    /// The points that are computed from the packets of a lidar.
+    LidarPoints,
+}
+
+impl TopicContent {
+    /// Returns whether the rows are points.
+    pub fn is_points(self) -> bool {
+        matches!(self, Self::CloudPoints | Self::LidarPoints)
+    }
+
+    #[allow(clippy::trivially_copy_pass_by_ref)] // required by serde
+    fn is_records(&self) -> bool {
+        *self == Self::Records
+    }
 }
 
 impl Topic {

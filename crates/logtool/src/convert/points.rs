@@ -35,9 +35,8 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
             continue;
         }
         // The columns of a cloud are known only after one was decoded.
-        let is_cloud = topic.label().contains("points");
         if has_points(&topic.schema)
-            || is_cloud
+            || topic.content.is_points()
                 && has_points(log.decoder(id, &Columns::all(View::Flat))?.schema())
         {
             topics.insert(id);

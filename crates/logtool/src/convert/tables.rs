@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use logtool_core::{
-    Columns, Manifest, Selection, TableJob, TableSink, Topic, TopicSet, View,
-    export_tables,
+    Columns, Manifest, Selection, TableJob, TableSink, Topic, TopicContent, TopicSet,
+    View, export_tables,
 };
 
 use crate::{
@@ -140,7 +140,11 @@ pub(super) fn part_bytes(manifest: &Manifest, topics: &TopicSet) -> u64 {
     const MIN_BYTES: u64 = 1 << 20;
     let mut wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
     // The points of lidars need about twelve times the bytes of their packets.
-    let most = if wanted.any(|(_, topic)| topic.type_name == "points") { 1 } else { 4 };
+    let most = if wanted.any(|(_, topic)| topic.content == TopicContent::LidarPoints) {
+        1
+    } else {
+        4
+    };
     let threads = rayon::current_num_threads() as u64;
     (manifest.bytes / (threads * 4)).clamp(MIN_BYTES, most * MIN_BYTES)
 }

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use logtool_core::{
     Block, Columns, Cursor, Decoder, Findings, Log, Manifest, Part, Record, Selection,
-    Source, TimeMargin, TimeRange, Timestamp, TopicId, TopicOrigin, TopicSet, Value,
+    Source, TimeMargin, TimeRange, Timestamp, TopicContent, TopicId, TopicSet, Value,
 };
 use logtool_velodyne::lidar::{
     Lidar, LidarOptions, Probe, ScanCache, record_is_packet,
@@ -43,12 +43,10 @@ const PROBE_BYTES: u64 = 8 << 20;
 pub fn with_points(bag: Box<dyn Log>, options: &LidarOptions) -> Result<Box<dyn Log>> {
     let mut found = Vec::new();
     for (packets, topic) in bag.manifest().topics() {
-        let is_derived = topic.origin == TopicOrigin::Derived;
-        let name = topic.name.strip_suffix("/packets");
-        let Some(name) = name.filter(|_| is_derived && topic.encoding == "velodyne")
-        else {
+        if topic.content != TopicContent::LidarPackets {
             continue;
-        };
+        }
+        let Some(name) = topic.name.strip_suffix("/packets") else { continue };
         if let Some(mut lidar) = probe(&*bag, packets)?.finish(options) {
             lidar.compare_clocks(Some(0));
             if options.utc {

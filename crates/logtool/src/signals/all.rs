@@ -13,7 +13,7 @@ use crate::{
 const MOST: usize = 1 << 24;
 
 /// All samples of a signal.
-pub struct All {
+pub(crate) struct All {
     /// The times in nanoseconds and the values, in the order of the file.
     pub samples: Vec<(i64, f64)>,
     /// The signal.
@@ -25,7 +25,11 @@ pub struct All {
 /// Reads the signal `text`. If it names a list, or several columns of one topic, e.g.
 /// `/imu/data.angular_velocity` or `sensor_combined.gyro_rad`, the signal is the norm of that
 /// vector.
-pub fn one(log: &dyn Log, text: &str, progress: &(dyn Fn(u64) + Sync)) -> Result<All> {
+pub(crate) fn one(
+    log: &dyn Log,
+    text: &str,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<All> {
     let wanted = combine(find(log, &[text.to_owned()])?, text, log)?;
     let time = TimeRange::default();
     let new = Samples::default;

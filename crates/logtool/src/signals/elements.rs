@@ -9,7 +9,7 @@ use crate::{
 
 /// Replaces each signal of a list in `wanted` by signals of its elements, as many as the
 /// longest list has within `time`.
-pub fn each(
+pub(crate) fn each(
     log: &dyn Log,
     wanted: Vec<Wanted>,
     time: TimeRange,

@@ -7,6 +7,7 @@ use logtool_core::{Columns, Log, Topic, TopicId, View};
 
 use crate::{
     error::{Error, Result},
+    formats::LogFormat,
     selection::Pattern,
     signals::{
         Input, Part, Wanted,
@@ -25,7 +26,7 @@ const MOST: usize = 200;
 /// Returns the signals named by `texts`. Each is a topic and a field, e.g. `sensor_gps.1.lat`,
 /// `/imu/data.angular_velocity.x`, `vehicle_attitude.q` or `/scan.ranges[3]`. The signal of a whole
 /// list, e.g. `/scan.ranges`, is its [number of elements](Part::Count).
-pub fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<Wanted>> {
+pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<Wanted>> {
     let manifest = log.manifest();
     let mut all: Vec<Wanted> = Vec::new();
     for text in texts {
@@ -44,7 +45,8 @@ pub fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<Wanted>> {
         let field = field.strip_prefix('.').unwrap_or(field);
         for (id, topic) in topics {
             let schema = columns(log, id)?;
-            all.extend(of_field(id, topic, &schema, field)?);
+            let finder = NumberFinder { id, topic, format: LogFormat::of(manifest) };
+            all.extend(finder.of_field(&schema, field)?);
             failed_lookup.add(&topic.label(), field, &schema);
         }
         if all.len() == before {
@@ -66,15 +68,18 @@ pub(super) fn check_count(lines: usize) -> Result<()> {
 
 /// Returns the signal of the column `column` of the topic `id`, if it is numeric. The column
 /// can also be an element of a list, e.g. `ranges[3]`.
-pub fn of_topic(log: &dyn Log, id: TopicId, column: &str) -> Option<Wanted> {
-    let topic = log.manifest().get(id).ok()?;
+#[cfg(feature = "plot")]
+pub(crate) fn of_topic(log: &dyn Log, id: TopicId, column: &str) -> Option<Wanted> {
+    let manifest = log.manifest();
+    let topic = manifest.get(id).ok()?;
+    let finder = NumberFinder { id, topic, format: LogFormat::of(manifest) };
     let schema = columns(log, id).ok()?;
     let Ok(index) = schema.index_of(column) else {
         let is_element = column.ends_with(']');
-        return of_field(id, topic, &schema, column).ok()?.pop().filter(|_| is_element);
+        return finder.of_field(&schema, column).ok()?.pop().filter(|_| is_element);
     };
     let field = schema.field(index);
-    is_number(field.data_type()).then(|| wanted(id, topic, index, Part::Itself, field))
+    is_number(field.data_type()).then(|| finder.wanted(index, Part::Itself, field))
 }
 
 /// Returns the flat view of a topic. The first column is the time, which cannot be selected;
@@ -83,56 +88,58 @@ fn columns(log: &dyn Log, id: TopicId) -> Result<SchemaRef> {
     Ok(log.decoder(id, &Columns::all(View::Flat))?.schema().clone())
 }
 
-/// Returns the signals of a topic that the field `text` names.
-fn of_field(
+/// Finds the numbers of a topic.
+struct NumberFinder<'t> {
     id: TopicId,
-    topic: &Topic,
-    schema: &SchemaRef,
-    text: &str,
-) -> Result<Vec<Wanted>> {
-    let pattern = Pattern::new(text)?;
-    let mut found = Vec::new();
-    for (index, field) in schema.fields().iter().enumerate().skip(1) {
-        if is_number(field.data_type()) && pattern.begins(field.name()) {
-            found.push(wanted(id, topic, index, Part::Itself, field));
-        }
-    }
-    // A list, which is one column of the table, or an element of a list.
-    let element = text.strip_suffix(']').and_then(|text| text.rsplit_once('['));
-    let element =
-        element.and_then(|(name, at)| Some((name, Part::Element(at.parse().ok()?))));
-    let (name, part) = element.unwrap_or((text, Part::Count));
-    let list = schema.index_of(name).ok().map(|index| (index, schema.field(index)));
-    let list = list.filter(|(_, field)| found.is_empty() && is_list(field.data_type()));
-    found.extend(list.map(|(index, field)| wanted(id, topic, index, part, field)));
-    Ok(found)
+    topic: &'t Topic,
+    format: Option<LogFormat>,
 }
 
-fn wanted(
-    id: TopicId,
-    topic: &Topic,
-    column: usize,
-    part: Part,
-    field: &Field,
-) -> Wanted {
-    let name = format!("{}.{}", topic.label(), field.name());
-    let of_list = match field.data_type() {
-        DataType::List(item) => item.data_type(),
-        own => own,
-    };
-    // States and booleans do not change gradually.
-    let is_state =
-        matches!(of_list, DataType::Boolean | DataType::UInt8 | DataType::Int8);
-    Wanted {
-        topic: id,
-        inputs: vec![Input { column, part }],
-        of: Arc::new(|numbers| numbers.first().copied().unwrap_or(f64::NAN)),
-        name: match part {
-            Part::Element(at) => format!("{name}[{at}]"),
-            _ => name,
-        },
-        unit: unit::of(topic, field),
-        is_held: is_state,
+impl NumberFinder<'_> {
+    /// Returns the numbers in the columns that the field `text` selects.
+    fn of_field(&self, schema: &SchemaRef, text: &str) -> Result<Vec<Wanted>> {
+        let pattern = Pattern::new(text)?;
+        let mut found = Vec::new();
+        for (index, field) in schema.fields().iter().enumerate().skip(1) {
+            if is_number(field.data_type()) && pattern.begins(field.name()) {
+                found.push(self.wanted(index, Part::Itself, field));
+            }
+        }
+        // A list is one column of the table. Its elements are selected by their index.
+        let element = text.strip_suffix(']').and_then(|text| text.rsplit_once('['));
+        let element = element
+            .and_then(|(name, at)| Some((name, Part::Element(at.parse().ok()?))));
+        let (name, part) = element.unwrap_or((text, Part::Count));
+        let list = schema.index_of(name).ok().map(|index| (index, schema.field(index)));
+        let list =
+            list.filter(|(_, field)| found.is_empty() && is_list(field.data_type()));
+        found.extend(list.map(|(index, field)| self.wanted(index, part, field)));
+        Ok(found)
+    }
+
+    /// Returns the number `part` of the column `field`, which has the index `column`.
+    fn wanted(&self, column: usize, part: Part, field: &Field) -> Wanted {
+        let name = format!("{}.{}", self.topic.label(), field.name());
+        let element_type = match field.data_type() {
+            DataType::List(item) => item.data_type(),
+            own => own,
+        };
+        // States and flags keep their value until the next one.
+        let is_state = matches!(
+            element_type,
+            DataType::Boolean | DataType::UInt8 | DataType::Int8
+        );
+        Wanted {
+            topic: self.id,
+            inputs: vec![Input { column, part }],
+            of: Arc::new(|numbers| numbers.first().copied().unwrap_or(f64::NAN)),
+            name: match part {
+                Part::Element(at) => format!("{name}[{at}]"),
+                _ => name,
+            },
+            unit: unit::of(self.format, self.topic, field),
+            is_held: is_state,
+        }
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn norm(numbers: &[f64]) -> f64 {
 }
 
 /// Returns the numbers of `array`, NaN for nulls. Times are converted to seconds, `true` to 1.
-pub fn numbers_of(array: &ArrayRef) -> Vec<f64> {
+pub(crate) fn numbers_of(array: &ArrayRef) -> Vec<f64> {
     macro_rules! of {
         ($type:ty, $float:expr) => {{
             let values = array.as_primitive::<$type>().iter();

@@ -1,13 +1,15 @@
-//! The units of signals: as the log states them, or as PX4 and ROS define their messages.
+//! The units of columns: as the log states them, or as PX4 and ROS define their messages.
 
 use arrow_schema::Field;
 use logtool_core::Topic;
 
-/// The key in the metadata of a field with the unit.
+use crate::formats::LogFormat;
+
+/// The key of a field's metadata that states its unit.
 const KEY: &str = "unit";
 
-/// The suffixes of PX4's field names, and their units.
-const ENDINGS: [(&str, &str); 24] = [
+/// The suffixes of PX4's names that state the unit.
+const SUFFIXES: [(&str, &str); 24] = [
     ("_m_s2", "m/s²"),
     ("_m_s", "m/s"),
     ("_rad_s", "rad/s"),
@@ -34,8 +36,8 @@ const ENDINGS: [(&str, &str); 24] = [
     ("_m", "m"),
 ];
 
-/// The prefix of the name of a topic, the prefixes of its fields, and their unit, from PX4's
-/// message definitions. The first match is used.
+/// The prefix of the topic's name, the names of its fields, and their unit, from PX4's message
+/// definitions. The first match counts.
 const PX4: [(&str, &[&str], &str); 23] = [
     ("sensor_combined", &["gyro_rad"], "rad/s"),
     ("vehicle_local_position", &["vx", "vy", "vz", "evh", "evv", "v_xy_max"], "m/s"),
@@ -62,8 +64,8 @@ const PX4: [(&str, &[&str], &str); 23] = [
     ("distance_sensor", &["current_distance", "min_distance", "max_distance"], "m"),
 ];
 
-/// The suffix of the name of a type, the prefixes of its fields, and their unit, from REP 103
-/// and the definitions of ROS's common messages.
+/// The suffix of the type's name, the prefixes of its fields, and their unit, from REP 103 and
+/// the definitions of ROS's common messages.
 const ROS: [(&str, &[&str], &str); 17] = [
     ("/Imu", &["angular_velocity."], "rad/s"),
     ("/Imu", &["linear_acceleration."], "m/s²"),
@@ -84,8 +86,9 @@ const ROS: [(&str, &[&str], &str); 17] = [
     ("/FluidPressure", &["fluid_pressure"], "Pa"),
 ];
 
-/// Returns the unit of the column `field` of `topic`, or an empty string if it is unknown.
-pub(super) fn of(topic: &Topic, field: &Field) -> String {
+/// Returns the unit of the column `field` of `topic`, in a log of `format`. Empty if the unit is
+/// unknown, or if the values have none.
+pub(super) fn of(format: Option<LogFormat>, topic: &Topic, field: &Field) -> String {
     if let Some(unit) = field.metadata().get(KEY) {
         return match &**unit {
             "deg" => "°".to_owned(),
@@ -96,23 +99,23 @@ pub(super) fn of(topic: &Topic, field: &Field) -> String {
         };
     }
     let name = field.name();
-    let is_ulog = topic.encoding == "ulog";
-    let known = if is_ulog {
+    let known = if format == Some(LogFormat::Ulog) {
         px4(topic, name)
     } else {
-        let is_it = |(end, begins, _): &&(&str, &[&str], &str)| {
-            topic.type_name.ends_with(end) && begins.iter().any(|b| name.starts_with(b))
-        };
-        ROS.iter().find(is_it).map(|(.., unit)| *unit)
+        let known = ROS.iter().find(|(end, starts, _)| {
+            topic.type_name.ends_with(end)
+                && starts.iter().any(|start| name.starts_with(start))
+        });
+        known.map(|(.., unit)| *unit)
     };
     known.unwrap_or_default().to_owned()
 }
 
 fn px4(topic: &Topic, name: &str) -> Option<&'static str> {
     let name = name.split_once('[').map_or(name, |(name, _)| name);
-    let own = PX4.iter().find(|(begin, names, _)| {
-        topic.name.starts_with(begin) && names.contains(&name)
+    let own = PX4.iter().find(|(prefix, names, _)| {
+        topic.name.starts_with(prefix) && names.contains(&name)
     });
-    let by_ending = || ENDINGS.iter().find(|(end, _)| name.ends_with(end));
-    own.map(|(.., unit)| *unit).or_else(|| by_ending().map(|(_, unit)| *unit))
+    let by_suffix = || SUFFIXES.iter().find(|(suffix, _)| name.ends_with(suffix));
+    own.map(|(.., unit)| *unit).or_else(|| by_suffix().map(|(_, unit)| *unit))
 }

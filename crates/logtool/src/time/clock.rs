@@ -212,6 +212,24 @@ impl fmt::Display for JsonTime {
     }
 }
 
+impl Serialize for JsonTime {
+    fn serialize<S: Serializer>(
+        &self,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
+        serialize_raw(self, serializer)
+    }
+}
+
+/// Writes `json` as it is.
+fn serialize_raw<S: Serializer>(
+    json: &impl fmt::Display,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    let json = RawValue::from_string(json.to_string());
+    json.map_err(serde::ser::Error::custom)?.serialize(serializer)
+}
+
 /// The unit in which the format of a log counts its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeUnit {
@@ -337,8 +355,7 @@ impl Serialize for Seconds {
         &self,
         serializer: S,
     ) -> std::result::Result<S::Ok, S::Error> {
-        let number = RawValue::from_string(self.to_string());
-        number.map_err(serde::ser::Error::custom)?.serialize(serializer)
+        serialize_raw(self, serializer)
     }
 }
 

@@ -2,13 +2,15 @@
 
 use std::ops::RangeInclusive;
 
-use logtool_align::Stretches;
 use logtool_core::{
     Log, Manifest, Part, Selection, TimeRange, Timestamp, Topic, TopicId, TopicOrigin,
     TopicSet,
 };
 
-use crate::{error::Result, time::part_times::PartTimes};
+use crate::{
+    error::Result,
+    time::{part_times::PartTimes, segments::TimeSegments},
+};
 
 const MINUTE: i64 = 60_000_000_000;
 const HOUR: u64 = 3_600_000_000_000;
@@ -39,10 +41,10 @@ impl Span {
             let usual = if usual.is_empty() { reach } else { usual };
             Self { usual, reach, stray: None }
         };
-        let stretches = stretches(log, topics)?;
-        let Some(ends) = stretches.ends() else { return Ok(plain(all)) };
+        let segments = segments(log, topics)?;
+        let Some(ends) = segments.ends() else { return Ok(plain(all)) };
         let ends = range(&ends);
-        let Some(main) = stretches.main() else {
+        let Some(main) = segments.main() else {
             let usual = within(ends, plain(all).usual);
             let usual = if usual.is_empty() { plain(all).usual } else { usual };
             return Ok(Self { usual, ..plain(all) });
@@ -89,12 +91,12 @@ fn range(times: &RangeInclusive<i64>) -> TimeRange {
     TimeRange { start, end: end.shifted_by(1) }
 }
 
-/// Returns the segments of time with records of `topics`; none if all records are close to each
-/// other.
-fn stretches(log: &dyn Log, topics: &TopicSet) -> Result<Stretches> {
-    let (manifest, mut stretches) = (log.manifest(), Stretches::default());
+/// Returns the segments of time that contain records of `topics`, or no segments if all
+/// records are near each other.
+fn segments(log: &dyn Log, topics: &TopicSet) -> Result<TimeSegments> {
+    let (manifest, mut segments) = (log.manifest(), TimeSegments::default());
     if manifest.time.is_none_or(|time| time.span_nanos() <= HOUR) {
-        return Ok(stretches);
+        return Ok(segments);
     }
     // The index does not contain the times of derived topics.
     let is_made = |(id, topic): (TopicId, &Topic)| {
@@ -114,13 +116,13 @@ fn stretches(log: &dyn Log, topics: &TopicSet) -> Result<Stretches> {
     let parts = times.parts();
     let is_short = parts.iter().all(|part| part.time.span_nanos() <= HOUR);
     if is_short && parts.windows(2).all(|pair| between(pair).span_nanos() <= HOUR) {
-        return Ok(stretches);
+        return Ok(segments);
     }
     let mut add = |topic, time: Timestamp| {
         if topics.contains(topic) && time != Timestamp::MAX {
-            stretches.add(time.as_nanos());
+            segments.add(time.as_nanos());
         }
     };
     while times.part(&mut add)? {}
-    Ok(stretches)
+    Ok(segments)
 }

@@ -23,8 +23,8 @@ mod scans;
 use std::{collections::BTreeMap, sync::Arc};
 
 use logtool_core::{
-    Error, ErrorKind, Log, Manifest, Selection, Topic, TopicOrigin, TopicSet,
-    TranslatedLog, VALID_ROWS_KEY,
+    Error, ErrorKind, Log, Manifest, Selection, Topic, TopicContent, TopicOrigin,
+    TopicSet, TranslatedLog, VALID_ROWS_KEY,
 };
 
 use crate::{
@@ -180,5 +180,5 @@ fn frame(topic: &Topic, frames: &Frames) -> String {
 }
 
 fn is_points(topic: &Topic) -> bool {
-    topic.origin == TopicOrigin::Derived && topic.type_name == "points"
+    topic.content == TopicContent::LidarPoints
 }

@@ -10,7 +10,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_array::RecordBatch;
 use logtool_core::{
-    Columns, Log, Topic, TopicId, TopicOrigin, TopicSet, TranslatedLog, Translation,
+    Columns, Log, Topic, TopicContent, TopicId, TopicOrigin, TopicSet, TranslatedLog,
+    Translation,
 };
 use logtool_protobuf::{FileSet, LayoutMessages, RowMessages};
 
@@ -132,6 +133,7 @@ fn topic(topic: &Topic, type_name: &str, files: &FileSet) -> Topic {
         name: name(topic),
         instance: 0,
         origin: TopicOrigin::Logged,
+        content: TopicContent::Records,
         encoding: "protobuf".to_owned(),
         type_name: type_name.to_owned(),
         definition: files.to_string(),

@@ -6,7 +6,7 @@ mod nav_sat_fix;
 mod px4;
 mod rows;
 
-use logtool_core::{Topic, TopicOrigin};
+use logtool_core::{Topic, TopicContent, TopicOrigin};
 use logtool_rosmsg::Definition;
 
 use crate::{
@@ -39,6 +39,7 @@ fn made(topic: &Topic, type_name: &str, definition: &Definition) -> Result<Topic
         name: translate::name(topic),
         instance: 0,
         origin: TopicOrigin::Logged,
+        content: TopicContent::Records,
         encoding: "ros1".to_owned(),
         type_name: type_name.to_owned(),
         definition: definition.text(),

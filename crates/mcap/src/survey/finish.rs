@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use logtool_core::{
     Clock, ColumnBudget, Columns, Damage, DamageKind, ErrorKind, LogAccess, Manifest,
-    Part, Result, Stream, TimeRange, Topic, TopicId, TopicOrigin, TopicSet, Value,
-    raw_schema,
+    Part, Result, Stream, TimeRange, Topic, TopicContent, TopicId, TopicOrigin,
+    TopicSet, Value, raw_schema,
 };
 use logtool_rosmsg::Derived;
 
@@ -233,6 +233,7 @@ impl Found {
             name: channel.topic.clone(),
             instance,
             origin: TopicOrigin::Logged,
+            content: TopicContent::Records,
             encoding: channel.encoding.clone(),
             type_name: schema.name.clone(),
             definition,

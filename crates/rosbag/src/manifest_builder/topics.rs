@@ -7,8 +7,8 @@ use std::{
 
 use arrow_schema::SchemaRef;
 use logtool_core::{
-    ColumnBudget, Damage, DamageKind, Error, ErrorKind, Result, Topic, TopicId,
-    TopicOrigin, raw_schema,
+    ColumnBudget, Damage, DamageKind, Error, ErrorKind, Result, Topic, TopicContent,
+    TopicId, TopicOrigin, raw_schema,
 };
 use logtool_rosmsg::{Derived, Described, Encoding};
 
@@ -88,6 +88,7 @@ impl ManifestBuilder {
                 name: first.topic.clone(),
                 instance: *instance,
                 origin: TopicOrigin::Logged,
+                content: TopicContent::Records,
                 encoding: Encoding::Ros1.name().to_owned(),
                 type_name: first.type_name.clone(),
                 definition,

@@ -8,7 +8,7 @@ use std::{
 use arrow_schema::SchemaRef;
 use logtool_core::{
     Damage, DamageKind, LogAccess, Manifest, Result, TimeRange, Timestamp, Topic,
-    TopicId, TopicOrigin, Value,
+    TopicContent, TopicId, TopicOrigin, Value,
 };
 
 use crate::{
@@ -243,6 +243,7 @@ impl Survey {
             name: declared.name.clone(),
             instance: declared.instance.into(),
             origin: TopicOrigin::Logged,
+            content: TopicContent::Records,
             encoding: "ulog".to_owned(),
             type_name: declared.type_name.clone(),
             definition: definition(&self.registry.definition(declared, &mut inside)),

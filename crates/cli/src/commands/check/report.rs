@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use logtool::{
     check::{CheckFinding, CheckReport},
+    text_style::TextStyle,
     time::clock::Seconds,
     units::{Count, counted, plain},
 };
@@ -11,17 +12,15 @@ use logtool_core::{Severity, TimeRange};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::color::Paint;
-
 /// Writes how many findings there are, and a line for each that is as bad as `least`.
 pub(super) fn text(
     report: &CheckReport,
     out: &mut dyn Write,
     least: Severity,
-    paint: Paint,
+    style: TextStyle,
 ) -> io::Result<()> {
-    writeln!(out, "{}: {}", paint.bold(&plain(&report.name)), summary(report))?;
-    lines(report, out, least, paint)
+    writeln!(out, "{}: {}", style.bold(&plain(&report.name)), summary(report))?;
+    lines(report, out, least, style)
 }
 
 fn summary(report: &CheckReport) -> String {
@@ -41,14 +40,14 @@ pub(in crate::commands) fn lines(
     report: &CheckReport,
     out: &mut dyn Write,
     least: Severity,
-    paint: Paint,
+    style: TextStyle,
 ) -> io::Result<()> {
     for finding in report.at_least(least) {
         let severity = format!("{:7}", finding.code.severity);
         let severity = match finding.code.severity {
-            Severity::Error => paint.red(&severity),
-            Severity::Warning => paint.yellow(&severity),
-            Severity::Note => paint.dim(&severity),
+            Severity::Error => style.red(&severity),
+            Severity::Warning => style.yellow(&severity),
+            Severity::Note => style.dim(&severity),
         };
         let topic = finding.topic.as_ref().map(|label| format!("{label}: "));
         writeln!(

@@ -79,7 +79,7 @@ fn bags_with_points_satisfy_the_laws() {
     ] {
         let Some(bytes) = conformance::sample(name) else { continue };
         let log = open(bytes.clone());
-        let points = |topic: &logtool_core::Topic| topic.type_name == "points";
+        let points = |topic: &logtool_core::Topic| topic.content.is_points();
         assert!(log.manifest().topics.iter().any(points), "{name} has points");
         conformance::check_damaged(&WithPoints, bytes);
     }
