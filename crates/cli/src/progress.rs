@@ -1,26 +1,27 @@
-//! A bar, where somebody looks.
+//! Progress bars on terminals.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use logtool::{NoticeLevel, Progress, Task, units::plain};
 
 use crate::{
     args::GlobalArgs,
-    color,
+    color, pager,
     terminal::{self, say},
 };
 
-/// Whether there is somebody to see one.
+/// Returns whether bars are shown.
 pub(crate) fn is_seen(global: &GlobalArgs) -> bool {
-    !global.quiet && terminal::stderr_is_seen()
+    !global.quiet && terminal::stderr_is_seen() && !pager::is_running()
 }
 
-/// A bar for `bytes` bytes of the log called `name`; an invisible one where nobody
-/// looks.
+/// Returns a bar for `bytes` bytes of the log called `name`. It is hidden if bars are not
+/// shown.
 pub(crate) fn bar(name: &str, bytes: u64, global: &GlobalArgs) -> ProgressBar {
     of(name, bytes, "{bytes}/{total_bytes}  {bytes_per_sec}", global)
 }
 
-/// One for `logs` logs of `bytes` bytes together; its message says how many are done.
+/// Returns a bar for `logs` logs of `bytes` bytes together. Its message is the number of
+/// finished logs.
 pub(crate) fn of_logs(logs: u64, bytes: u64, global: &GlobalArgs) -> ProgressBar {
     let numbers = "{msg}  {bytes}/{total_bytes}  {bytes_per_sec}";
     let bar = of("logs", bytes, numbers, global);
@@ -59,7 +60,7 @@ impl TerminalProgress {
 
 impl Progress for TerminalProgress {
     fn is_visible(&self) -> bool {
-        !self.is_quiet && terminal::stderr_is_seen()
+        !self.is_quiet && terminal::stderr_is_seen() && !pager::is_running()
     }
 
     fn start(&self, name: &str, bytes: u64) -> Box<dyn Task> {
@@ -98,7 +99,11 @@ impl Bar {
 
 impl Task for Bar {
     fn set_position(&self, done: u64) {
-        self.0.set_position(done);
+        if pager::is_running() {
+            self.0.finish_and_clear();
+        } else {
+            self.0.set_position(done);
+        }
     }
 }
 

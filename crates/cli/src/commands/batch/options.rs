@@ -14,7 +14,6 @@ use crate::{
         batch::job,
         convert::{self, request},
     },
-    key,
 };
 
 /// What each log is to become.
@@ -65,7 +64,7 @@ pub(super) fn reading(lidar: &LidarArgs, global: &GlobalArgs) -> Result<String> 
         |path: &Path| job::digest(path).with_context(|| path.display().to_string());
     let calibration = lidar.calibration.as_deref().map(contents_of).transpose()?;
     // A key that is not there is told by the logs that want it.
-    let key = key::file(global.key.as_deref()).and_then(|path| contents_of(&path).ok());
+    let key = global.key_file.as_deref().and_then(|path| contents_of(path).ok());
     Ok(digest_of(&format!("{lidar:?} {of_all:?} {calibration:?} {key:?}")))
 }
 

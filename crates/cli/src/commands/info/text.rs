@@ -236,7 +236,7 @@ impl Facts<'_> {
         };
         let how = match (encryption.is_locked, encryption.encrypted_key.is_empty()) {
             (true, true) => "not read",
-            (true, false) => "--key FILE reads it, where FILE holds the key",
+            (true, false) => "--key-file FILE reads it, where FILE has the key",
             (false, _) => "read with its key",
         };
         self.line("encryption", &format!("by {}{whose}: {how}", encryption.plugin))
