@@ -1,10 +1,14 @@
-//! What can be typed.
+//! The command line: commands, arguments and options.
 
 mod align;
 mod batch;
 mod commands;
+mod completion;
 mod convert;
+mod defaults;
+mod help;
 mod logs;
+mod parse;
 mod plot;
 mod points;
 
@@ -17,16 +21,23 @@ use logtool::{
 };
 use logtool_core::Labels;
 
+use crate::color::ColorMode;
+
 pub(crate) use self::align::AlignArgs;
 pub(crate) use self::batch::{BatchArgs, IndexArgs, ShardChoice};
 pub(crate) use self::commands::{
-    CatArgs, CatFormat, CompletionsArgs, FormatsArgs, InfoArgs, ManArgs, MessagesArgs,
-    ParamsArgs, ParamsCommand, ParamsFormat, SchemaArgs,
+    CatArgs, CatFormat, CompletionsArgs, FormatsArgs, HelpArgs, InfoArgs, ManArgs,
+    MessagesArgs, ParamsArgs, ParamsCommand, ParamsFormat, SchemaArgs,
+};
+pub(crate) use self::completion::{
+    VARIABLE as COMPLETION_VARIABLE, answer as answer_completion,
 };
 pub(crate) use self::convert::ConvertArgs;
+pub(crate) use self::help::{program, with_full_help};
 pub(crate) use self::logs::{
     CheckArgs, Drift, FilterArgs, FindingLevel, MergeArgs, Offset, RepairArgs,
 };
+pub(crate) use self::parse::{parse, print_help};
 pub(crate) use self::plot::{PlotArgs, ReportArgs};
 pub(crate) use self::points::{
     AxesChoice, CalibrationArgs, ColorChoice, LidarArgs, LidarClockChoice, PerChoice,
@@ -39,16 +50,17 @@ pub(crate) use logtool::{
     time::clock::TimeChoice,
 };
 
-/// Inspects and converts the logs of robots.
+/// Inspect, convert, cut, merge and repair robotics logs
 ///
-/// A log is a file, a URL (s3://, gs://, az://, https://), or `-` for standard input; what
-/// it is, is seen from its bytes, and gzip, xz and zstd are unpacked on the way. A damaged
-/// log is read on both sides of the damage, and what is lost is told.
+/// A log is a file, a URL (s3://, gs://, az://, https://), or `-` for standard input. Its
+/// format is recognised by its bytes, and gzip, xz and zstd are decompressed. A damaged log
+/// is read before and after the damage, and losses are reported.
 #[derive(Debug, Parser)]
-#[command(name = "logtool", version, propagate_version = true)]
-#[command(max_term_width = 100)]
-#[command(after_help = "Exit status: 0 done, 1 failed, 2 misused, 3 done and some of \
-                        the input was lost.")]
+#[command(name = "logtool", version, max_term_width = 100)]
+#[command(disable_help_flag = true, disable_help_subcommand = true)]
+#[command(after_help = "\
+More: `logtool help COMMAND`, and `logtool help outputs`, `clocks`, `lidars` or `config`
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 done, but some of the input was lost")]
 #[command(after_long_help = "\
 Examples:
   logtool info flight.ulg
@@ -58,11 +70,15 @@ Examples:
 Exit status:
   0  done
   1  failed
-  2  misused
-  3  done, and some of the input was lost (with --strict this is 1)
+  2  wrong usage
+  3  done, but some of the input was lost (with --strict this is 1)
 
-A file is mapped into memory, unless it is a ULog or a capture, or somebody wrote to it in the \
-last ten seconds. If it gets shorter while it is read, that is told, and no output is left.")]
+More:
+  logtool help COMMAND   all options of a command
+  logtool help outputs   the output formats, and what they keep
+  logtool help clocks    how times are typed and shown
+  logtool help lidars    calibrations, models and formulas of Velodyne lidars
+  logtool help config    defaults from variables and from logtool.toml")]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
@@ -70,50 +86,76 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
-/// What goes with every command.
+/// The options of all commands.
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Global options")]
+#[command(next_help_heading = "Global options (all: logtool --help)")]
 pub(crate) struct GlobalArgs {
-    /// Say nothing but errors
+    /// Print errors only
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// Fail at the first damage, and leave no output. An index that is missing, or wrong,
-    /// is none, as all records are had without it: `check` tells of it. What the index of a
-    /// bag says of its chunks is compared with the index data of each
+    /// Fail at the first damage, and leave no output
+    ///
+    /// Fail at the first damage, and leave no output. A missing or wrong index is no damage,
+    /// because all records can be read without it (`check` reports it)
     #[arg(long, global = true)]
     pub(crate) strict: bool,
-    /// Read logs that say that readers of this age cannot read them
-    #[arg(long, global = true)]
+    /// Read logs that require a newer reader
+    #[arg(long, global = true, hide_short_help = true)]
     pub(crate) read_anyway: bool,
-    /// Read each input as this format, whatever its first bytes are: for files whose start
-    /// is destroyed [default: the format that the bytes show]
+    /// Read inputs as this format, for example if their start is destroyed
     #[arg(long, global = true, value_name = "FORMAT", value_enum, ignore_case = true)]
+    #[arg(hide_short_help = true)]
     pub(crate) input_format: Option<LogFormat>,
-    /// Read files piece by piece instead of mapping them into memory
-    #[arg(long, global = true)]
+    /// Read files block by block, without mapping them into memory
+    #[arg(long, global = true, hide_short_help = true)]
     pub(crate) no_mmap: bool,
-    /// The key of encrypted bags: a file with its 16 bytes, or their 32 hexadecimal
-    /// digits. Without it, the file that the variable LOGTOOL_KEY_FILE names
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) key: Option<PathBuf>,
-    /// The longest message, and the longest unpacked chunk, that is read, in MB of 2^20
-    /// bytes: what says to be longer is taken for damage [default: 256]
-    #[arg(long, global = true, value_name = "MB", hide_possible_values = true)]
+    /// File with the key of encrypted bags: 16 bytes, or 32 hexadecimal digits
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    pub(crate) key_file: Option<PathBuf>,
+    /// Longest message and decompressed chunk, in MiB; longer ones are damage
+    /// [default: 256]
+    #[arg(long, global = true, value_name = "MIB", hide_possible_values = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=2047))]
+    #[arg(hide_short_help = true)]
     pub(crate) record_limit: Option<u16>,
-    /// The time at which the log starts, as 2024-06-01T10:00:00Z: it replaces the UTC
-    /// reference of the log, and `--clock utc` uses it
+    /// UTC start of the log, such as 2024-06-01T10:00:00Z; replaces its UTC reference
     #[arg(long, global = true, value_name = "UTC", value_parser = typed::utc)]
+    #[arg(hide_short_help = true)]
     pub(crate) utc_start: Option<i64>,
-    /// How long to wait for a server to answer, in seconds [default: 30]
-    #[arg(long, global = true, value_name = "SECONDS", hide_possible_values = true)]
+    /// Seconds to wait for the answer of a server [default: 30]
+    #[arg(long, global = true, value_name = "SECS", hide_possible_values = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=3600))]
+    #[arg(hide_short_help = true)]
     pub(crate) remote_timeout: Option<u16>,
-    /// How many threads to use [default: one for each processor]
+    /// Number of threads [default: one per processor]
     #[arg(long, global = true, value_name = "N", hide_possible_values = true)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(hide_short_help = true)]
     pub(crate) threads: Option<u16>,
-    /// The [command line](crate::command_line), which outputs state as their origin.
+    /// Use colours: auto, always or never [default: auto]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        hide_short_help = true
+    )]
+    #[arg(
+        default_value = "auto",
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
+    pub(crate) color: ColorMode,
+    /// Pager for long text on a terminal [default: $PAGER, else less]
+    #[arg(long, global = true, value_name = "COMMAND", hide_short_help = true)]
+    pub(crate) pager: Option<String>,
+    /// Print long text without a pager
+    #[arg(long, global = true, hide_short_help = true)]
+    pub(crate) no_pager: bool,
+    /// Print help, in full with --help
+    #[arg(short, long, global = true, action = ArgAction::HelpShort)]
+    pub(crate) help: Option<bool>,
+    /// The [command line](crate::command_line), which outputs state in their provenance.
     #[arg(skip)]
     pub(crate) given: String,
     /// The session for calls of the library.
@@ -122,7 +164,7 @@ pub(crate) struct GlobalArgs {
 }
 
 impl GlobalArgs {
-    /// Returns what happens when something of an input is lost.
+    /// Returns whether a loss in an input is an error.
     pub(crate) fn strictness(&self) -> Strictness {
         if self.strict { Strictness::Strict } else { Strictness::Tolerant }
     }
@@ -132,30 +174,33 @@ impl GlobalArgs {
 pub(crate) enum Command {
     Info(InfoArgs),
     Cat(CatArgs),
+    Messages(MessagesArgs),
+    Params(ParamsArgs),
+    Schema(SchemaArgs),
+    Check(CheckArgs),
     Convert(ConvertArgs),
-    Batch(BatchArgs),
-    Index(IndexArgs),
-    Filter(FilterArgs),
     Plot(PlotArgs),
     Report(ReportArgs),
+    Filter(FilterArgs),
     Merge(MergeArgs),
-    Align(AlignArgs),
     Repair(RepairArgs),
-    Check(CheckArgs),
+    Align(AlignArgs),
+    Batch(BatchArgs),
+    Index(IndexArgs),
     Calibration(CalibrationArgs),
-    Messages(MessagesArgs),
-    Schema(SchemaArgs),
-    Params(ParamsArgs),
     Formats(FormatsArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
+    Help(HelpArgs),
 }
 
 /// The clock on which times are shown.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ClockArgs {
-    /// The clock on which times are shown [default: boot]
-    #[arg(long, value_enum, value_name = "CLOCK")]
+    /// Clock of shown times: boot, utc or relative
+    ///
+    /// Clock of shown times: boot, utc or relative [default: boot]
+    #[arg(long, value_enum, value_name = "CLOCK", hide_possible_values = true)]
     pub(crate) clock: Option<TimeChoice>,
 }
 
@@ -169,47 +214,53 @@ impl ClockArgs {
 /// The selected time range.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct TimeArgs {
-    /// Start at this time: 12.5 or 1m30s after the start of the log, boot:105.2 on the log's
-    /// own clock, or a date in UTC, 2024-05-01T12:00:00Z
+    /// Start of the selected time, such as 12.5 or 1m30s
+    ///
+    /// Start of the selected time: 12.5 or 1m30s after the start of the log, boot:105.2 on
+    /// the log's own clock, or a date in UTC, such as 2024-05-01T12:00:00Z
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     #[arg(help_heading = "Selection")]
     pub(crate) start: Option<TypedTime>,
-    /// End before this time
+    /// End of the selected time, not included
     #[arg(long, value_name = "TIME", allow_negative_numbers = true)]
     #[arg(help_heading = "Selection")]
     pub(crate) end: Option<TypedTime>,
 }
 
-/// Which records are wanted.
+/// The selected records.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RecordArgs {
-    /// Only topics of this name, all instances, or with this label (`sensor_gps.1`);
-    /// `*` and `?` are wild. May be given several times, or as a list: a,b
+    /// Topics to select; `*` and `?` match anything
+    ///
+    /// Topics to select, by name (all instances) or by label (`sensor_gps.1`). `*` and `?`
+    /// match anything. May be repeated, or a list: a,b
     #[arg(short, long = "topic", value_name = "GLOB", action = ArgAction::Append)]
+    #[arg(add = completion::topics())]
     #[arg(help_heading = "Selection")]
     pub(crate) topics: Vec<String>,
     #[command(flatten)]
     pub(crate) time: TimeArgs,
 }
 
-/// What numbers are called.
+/// The names of values.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct LabelArgs {
-    /// A folder of PX4 .msg files, of which the constants name the values of fields
-    #[arg(long, value_name = "DIR")]
+    /// Folder of PX4 .msg files, whose constants name the values of fields
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub(crate) msg_dir: Option<PathBuf>,
-    /// For bags: beside each field of which constants in the message's definition name
-    /// the values, a column of the names, as `status_label`. Text for people always has
-    /// them; tables and JSON have only the fields of the messages without this
+    /// Add columns with the names of values
+    ///
+    /// Add a column of names, such as `status_label`, to each field whose values the constants
+    /// of the message's definition name. Text output always shows the names
     #[arg(long)]
     pub(crate) labels: bool,
 }
 
 impl LabelArgs {
-    /// Returns the names for the values of fields that were asked for, if some were.
+    /// Returns the names of values in the folder of `--msg-dir`.
     ///
     /// # Errors
-    /// If the folder has none.
+    /// If the folder has no message files.
     pub(crate) fn read(&self) -> logtool::Result<Option<Arc<Labels>>> {
         self.msg_dir.as_deref().map(labels::read_folder).transpose()
     }

@@ -1,23 +1,63 @@
-//! Colour: on a terminal only, and not where `NO_COLOR` is set.
+//! Colour: `--color`, `NO_COLOR`, `CLICOLOR_FORCE`, or else terminals only.
 
-use std::env;
+use std::{
+    env,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
+use clap::ValueEnum;
 use logtool::text_style::TextStyle;
 
 use crate::terminal;
 
+/// When output has colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorMode {
+    /// On terminals, unless variables decide otherwise
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The mode of the command line, as a number of [`MODES`].
+static MODE: AtomicUsize = AtomicUsize::new(0);
+
+const MODES: [ColorMode; 3] = [ColorMode::Auto, ColorMode::Always, ColorMode::Never];
+
+/// Sets when output has colours.
+pub(crate) fn set_mode(mode: ColorMode) {
+    let index = MODES.iter().position(|other| *other == mode);
+    MODE.store(index.unwrap_or_default(), Ordering::Relaxed);
+}
+
+fn mode() -> ColorMode {
+    MODES.get(MODE.load(Ordering::Relaxed)).copied().unwrap_or_default()
+}
+
+/// Returns when clap colours its errors.
+pub(crate) fn of_clap() -> clap::ColorChoice {
+    if for_stderr() == TextStyle::Terminal {
+        clap::ColorChoice::Always
+    } else {
+        clap::ColorChoice::Never
+    }
+}
+
 /// Returns the style of standard output.
 pub(crate) fn for_stdout() -> TextStyle {
-    style(terminal::stdout_is_seen())
+    style(is_wanted(terminal::stdout_is_seen()))
 }
 
 /// Returns the style of standard error.
 pub(crate) fn for_stderr() -> TextStyle {
-    style(terminal::stderr_is_seen())
+    style(is_wanted(terminal::stderr_is_seen()))
 }
 
-fn style(is_terminal: bool) -> TextStyle {
-    if is_terminal && is_wanted() { TextStyle::Terminal } else { TextStyle::Plain }
+fn style(is_colored: bool) -> TextStyle {
+    if is_colored { TextStyle::Terminal } else { TextStyle::Plain }
 }
 
 /// Returns the length of the escape sequence at the start of `text`, if it is one that
@@ -27,7 +67,7 @@ pub(crate) fn sequence_len(text: &str) -> Option<usize> {
     sequences.find(|sequence| text.starts_with(**sequence)).map(|found| found.len())
 }
 
-/// Splits off the painted label that `line` starts with (`warning:`), if it has one.
+/// Splits off the coloured label at the start of `line` (`warning:`), if it has one.
 pub(crate) fn split_label(line: &str) -> (&str, &str) {
     let painted = || {
         let text = line.get(sequence_len(line)?..)?;
@@ -39,10 +79,21 @@ pub(crate) fn split_label(line: &str) -> (&str, &str) {
     painted().unwrap_or(("", line))
 }
 
-/// See <https://no-color.org>.
-fn is_wanted() -> bool {
-    env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-        && env::var_os("TERM").is_none_or(|term| term != "dumb")
+/// Returns whether a stream has colours: <https://no-color.org>,
+/// <https://bixense.com/clicolors>.
+fn is_wanted(is_terminal: bool) -> bool {
+    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_forced = env::var_os("CLICOLOR_FORCE")
+        .is_some_and(|value| !value.is_empty() && value != "0");
+    match mode() {
+        ColorMode::Always => true,
+        ColorMode::Never => false,
+        ColorMode::Auto if is_set("NO_COLOR") => false,
+        ColorMode::Auto if is_forced => true,
+        ColorMode::Auto => {
+            is_terminal && env::var_os("TERM").is_none_or(|term| term != "dumb")
+        }
+    }
 }
 
 #[cfg(test)]
@@ -50,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_painted_label_at_the_start_is_split_off() {
+    fn split_label_returns_a_coloured_label_only() {
         let paint = TextStyle::Terminal;
         let line = format!("{} a {}", paint.yellow("warning:"), paint.red("b:"));
         let (label, rest) = split_label(&line);

@@ -1,61 +1,72 @@
-//! The command and its options, as they were typed, for outputs that tell how they were
-//! made.
+//! The command and its options, which outputs state in their provenance.
 //!
-//! Names of inputs and outputs are left out, and so is what changes no output; of other
-//! files the names are told without their folders. So an output tells nothing of the
-//! machine that it was made on, and is the same on all.
+//! Inputs, outputs and options that do not change outputs are left out. Other files are named
+//! without their folders. So provenance reveals nothing about the machine, and is the same on
+//! all machines.
 
-use std::{any::TypeId, ffi::OsStr, path::Path};
+use std::{any::TypeId, collections::BTreeSet, ffi::OsStr, path::Path};
 
 use clap::{Arg, ArgMatches, Command, parser::ValueSource};
 
-/// What changes no output, or is a place or a secret.
-const LEFT_OUT: [&str; 12] = [
+/// The options that do not change outputs, and those that are places or secrets.
+const LEFT_OUT: [&str; 15] = [
     "out",
     "force",
     "quiet",
     "strict",
     "no_mmap",
     "threads",
-    "key",
+    "key_file",
     "json",
     "remote_timeout",
     "memory",
     "shard",
     "catalog",
+    "color",
+    "pager",
+    "no_pager",
 ];
 
-/// What was typed, in the order in which `program` has its options: `matches` are what it
-/// found, which gave the options of all commands to the one that was typed.
-pub(crate) fn text(program: &Command, matches: &ArgMatches) -> String {
+/// Returns the command and its options, in the order in which `program` defines them.
+/// `matches` is the parsed command line, and `defaults` has the options that variables and
+/// files set.
+pub(crate) fn text(
+    program: &Command,
+    matches: &ArgMatches,
+    defaults: &BTreeSet<String>,
+) -> String {
     let Some((name, matches)) = matches.subcommand() else { return String::new() };
     let Some(command) = program.find_subcommand(name) else { return String::new() };
     let mut words = vec![name.to_owned()];
     for arg in command.get_arguments() {
         let id = arg.get_id().as_str();
-        let is_typed = matches.try_contains_id(id).is_ok()
-            && matches.value_source(id) == Some(ValueSource::CommandLine);
+        let is_set = matches.try_contains_id(id).is_ok()
+            && match matches.value_source(id) {
+                Some(ValueSource::CommandLine) => true,
+                Some(_) => defaults.contains(id),
+                None => false,
+            };
         let is_input = arg.is_positional() && is_path(arg);
-        if is_typed && !is_input && !LEFT_OUT.contains(&id) {
+        if is_set && !is_input && !LEFT_OUT.contains(&id) {
             add(&mut words, arg, matches);
         }
     }
     words.join(" ")
 }
 
-/// Adds `arg`, as often as it was typed.
+/// Adds each occurrence of `arg` to `words`.
 fn add(words: &mut Vec<String>, arg: &Arg, matches: &ArgMatches) {
     let option = arg.get_long().map(|long| format!("--{long}"));
     if !arg.get_action().takes_values() {
-        words.extend(option);
+        if matches.get_flag(arg.get_id().as_str()) {
+            words.extend(option);
+        }
         return;
     }
     let is_path = is_path(arg);
     for value in matches.get_raw(arg.get_id().as_str()).into_iter().flatten() {
-        let value = match is_path {
-            true => Path::new(value).file_name().unwrap_or(value),
-            false => value,
-        };
+        let value =
+            if is_path { Path::new(value).file_name().unwrap_or(value) } else { value };
         match &option {
             Some(option) if arg.is_require_equals_set() => {
                 words.push(format!("{option}={}", quoted(value)));
@@ -72,13 +83,14 @@ fn is_path(arg: &Arg) -> bool {
     arg.get_value_parser().type_id() == TypeId::of::<std::path::PathBuf>()
 }
 
-/// `word` as a shell takes it.
+/// Returns `word` with quotes for a shell, if it needs some.
 pub(crate) fn quoted(word: &OsStr) -> String {
     let word = word.to_string_lossy();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,@%+".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.into_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.into_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 
@@ -92,11 +104,11 @@ mod tests {
     fn given(typed: &[&str]) -> String {
         let mut program = Args::command();
         let matches = program.try_get_matches_from_mut(typed).unwrap();
-        text(&program, &matches)
+        text(&program, &matches, &BTreeSet::new())
     }
 
     #[test]
-    fn options_are_told_and_places_are_not() {
+    fn text_has_options_without_places() {
         let typed = [
             "logtool",
             "convert",
@@ -124,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_is_told_and_values_are_behind_equals_signs_where_they_have_to() {
+    fn text_has_fields_and_equals_signs_where_required() {
         let typed = ["logtool", "plot", "a.ulg", "b.c", "d.e[0]", "-o", "x.svg"];
         assert_eq!(given(&typed), "plot b.c 'd.e[0]'");
         let typed = [

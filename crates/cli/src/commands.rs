@@ -1,4 +1,4 @@
-//! The commands, a file each.
+//! The commands, one module each.
 
 mod align;
 mod batch;
@@ -9,6 +9,7 @@ mod completions;
 mod convert;
 mod filter;
 mod formats;
+mod help;
 mod index;
 mod info;
 mod man;
@@ -31,8 +32,9 @@ use crate::{
     args::{Args, Command, GlobalArgs},
     exit_status::Outcome,
     files::MapFiles,
-    interrupt, key,
+    interrupt, key, pager,
     progress::TerminalProgress,
+    terminal,
 };
 
 /// Runs what was typed.
@@ -41,6 +43,9 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
     global.session = session(global)?;
     let global = &args.global;
     interrupt::guard(&global.session);
+    if prints_text(&args.command) && !global.no_pager && terminal::stdout_is_seen() {
+        pager::enable(global.pager.as_deref());
+    }
     match &mut args.command {
         Command::Check(args) => expand::expand(&mut args.files, &global.session)?,
         Command::Convert(args) => expand::expand(&mut args.inputs, &global.session)?,
@@ -86,7 +91,23 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
         Command::Params(args) => params::run(args, global),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),
+        Command::Help(args) => help::run(args),
     }
+}
+
+/// Returns whether the result of `command` is text on standard output.
+fn prints_text(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Cat(_)
+            | Command::Check(_)
+            | Command::Formats(_)
+            | Command::Help(_)
+            | Command::Info(_)
+            | Command::Messages(_)
+            | Command::Params(_)
+            | Command::Schema(_)
+    )
 }
 
 /// Returns the session that the options state.
@@ -106,7 +127,7 @@ fn session(global: &GlobalArgs) -> Result<Session> {
     if let Some(megabytes) = global.record_limit {
         session = session.with_max_record_bytes(u32::from(megabytes) << 20);
     }
-    if let Some(key) = key::given(global.key.as_deref())? {
+    if let Some(key) = key::read(global.key_file.as_deref())? {
         session = session.with_key(key);
     }
     if let Some(nanos) = global.utc_start {

@@ -3,7 +3,6 @@
 use std::{
     io::{self, Write as _},
     path::Path,
-    process::ExitCode,
 };
 
 use logtool::{Error, ErrorKind, Result};
@@ -17,18 +16,15 @@ use crate::{
 /// Prints the error and returns the exit status of the program.
 ///
 /// A closed output (`logtool cat x.ulg | head`) is not a failure.
-pub(crate) fn tell(err: &Error) -> ExitCode {
+pub(crate) fn exit_status(err: &Error) -> i32 {
     if is_broken_pipe(err) {
-        return ExitCode::SUCCESS;
+        return 0;
     }
     print(err);
-    match err.kind() {
-        ErrorKind::InvalidRequest => ExitCode::from(2),
-        _ => ExitCode::FAILURE,
-    }
+    if err.kind() == ErrorKind::InvalidRequest { 2 } else { 1 }
 }
 
-/// Tells why something failed: one line, and one for the hint if there is one.
+/// Prints the error, and its hint on a second line.
 pub(crate) fn print(err: &Error) {
     let paint = color::for_stderr();
     say!("{} {err}", paint.red("error:"));
@@ -38,9 +34,8 @@ pub(crate) fn print(err: &Error) {
     }
 }
 
-/// Prints on standard output why nothing else can be printed of `file`, as a JSON object:
-/// who reads one for each file finds one. Of what was typed wrong, and where nobody reads
-/// any more, it prints none.
+/// Prints the error about `file` as a JSON object on standard output, so that readers get one
+/// object for each file. Nothing is printed for wrong usage, or if the output is closed.
 pub(crate) fn print_json(file: &Path, err: &Error) -> Result<()> {
     if is_broken_pipe(err) || err.kind() == ErrorKind::InvalidRequest {
         return Ok(());
@@ -57,7 +52,7 @@ pub(crate) fn print_json(file: &Path, err: &Error) -> Result<()> {
 fn remedy(kind: ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::NeedsKey => {
-            Some("--key names a file with the key, or LOGTOOL_KEY_FILE does")
+            Some("--key-file names the file with the key, or LOGTOOL_KEY_FILE does")
         }
         ErrorKind::UnsuitableEncoding => {
             Some("`logtool convert` makes a bag of it, with messages of ROS 1")

@@ -1,24 +1,23 @@
-//! How a command ended, if it did not fail.
+//! The outcome of a command, and its exit status.
 
-use std::process::ExitCode;
-
-/// How a command ended, if it did not fail; the later, the worse.
+/// The outcome of a command that did not end with an error, from good to bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
-    /// All of it was done.
+    /// Everything was done.
     Done,
-    /// All was done that could be, and some of the input could not be read.
+    /// Everything was done, but some of the input could not be read.
     DataLost,
-    /// Several inputs were to be done, and this one failed; it was told.
+    /// One of several inputs failed, and its error was printed.
     Failed,
 }
 
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Done => Self::SUCCESS,
-            Outcome::Failed => Self::FAILURE,
-            Outcome::DataLost => Self::from(3),
+impl Outcome {
+    /// Returns the exit status of the program.
+    pub(crate) fn status(self) -> i32 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::DataLost => 3,
         }
     }
 }

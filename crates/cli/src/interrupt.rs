@@ -8,6 +8,7 @@ use logtool::Session;
 
 #[cfg(unix)]
 use crate::error;
+use crate::pager;
 
 /// The exit status of a program that was interrupted: 128 and the number of the signal.
 const INTERRUPTED: i32 = 130;
@@ -23,7 +24,12 @@ static SESSION: OnceLock<Session> = OnceLock::new();
 pub(crate) fn guard(session: &Session) {
     if SESSION.set(session.clone()).is_ok() {
         // Without a handler, an interrupted program leaves its temporary files.
-        let _ = ctrlc::set_handler(|| leave(|| INTERRUPTED));
+        let _ = ctrlc::set_handler(|| {
+            // Pagers have their own use for Ctrl-C. When they end, writing to them fails.
+            if !pager::is_running() {
+                leave(|| INTERRUPTED);
+            }
+        });
     }
 }
 
@@ -39,6 +45,11 @@ pub(crate) fn end(why: &Error) -> ! {
 /// Removes what is not complete, and ends the program with `status`. The outputs stay locked
 /// until then, so that no new one is started.
 fn leave(status: impl FnOnce() -> i32) -> ! {
+    let status = || {
+        let status = status();
+        pager::finish();
+        status
+    };
     match SESSION.get() {
         Some(session) => session.live_outputs().abandon(|| process::exit(status())),
         None => process::exit(status()),

@@ -17,7 +17,7 @@ pub(crate) fn losses(mut findings: Findings, is_quiet: bool) -> Outcome {
         say!("{warning} {}: {what}{}", findings.name(), findings.summary());
         findings.lines().iter().for_each(|line| say!("  {line}"));
         if findings.is_over_limit() {
-            say!("{} --record-limit reads what is longer", paint.bold("hint:"));
+            say!("{} --record-limit reads longer records", paint.bold("hint:"));
         }
     }
     outcome(&findings)

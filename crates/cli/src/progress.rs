@@ -1,20 +1,21 @@
-//! Progress bars on a terminal.
+//! Progress bars on terminals.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use logtool::{NoticeLevel, Progress, Task, units::plain};
 
 use crate::{
     args::GlobalArgs,
-    color,
+    color, pager,
     terminal::{self, say},
 };
 
-/// Returns whether progress bars are shown.
+/// Returns whether bars are shown.
 pub(crate) fn is_seen(global: &GlobalArgs) -> bool {
-    !global.quiet && terminal::stderr_is_seen()
+    !global.quiet && terminal::stderr_is_seen() && !pager::is_running()
 }
 
-/// Returns a bar for `logs` logs of `bytes` bytes together. Its message is the number of finished logs.
+/// Returns a bar for `logs` logs of `bytes` bytes together. Its message is the number of
+/// finished logs.
 pub(crate) fn of_logs(logs: u64, bytes: u64, global: &GlobalArgs) -> ProgressBar {
     if !is_seen(global) {
         return ProgressBar::hidden();
@@ -47,7 +48,7 @@ impl TerminalProgress {
 
 impl Progress for TerminalProgress {
     fn is_visible(&self) -> bool {
-        !self.is_quiet && terminal::stderr_is_seen()
+        !self.is_quiet && terminal::stderr_is_seen() && !pager::is_running()
     }
 
     fn start(&self, name: &str, bytes: u64) -> Box<dyn Task> {
@@ -86,7 +87,11 @@ impl Bar {
 
 impl Task for Bar {
     fn set_position(&self, done: u64) {
-        self.0.set_position(done);
+        if pager::is_running() {
+            self.0.finish_and_clear();
+        } else {
+            self.0.set_position(done);
+        }
     }
 }
 

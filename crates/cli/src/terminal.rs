@@ -1,10 +1,13 @@
-//! Standard output and standard error: data on the one, talk on the other.
+//! Standard output for data, and standard error for messages.
 
-use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
 
-use logtool::units::{acts_on_terminal, plain};
+use logtool::{
+    text_style::TextStyle,
+    units::{acts_on_terminal, plain},
+};
 
-use crate::color;
+use crate::{color, pager};
 
 /// Writes a line to standard error. Characters that act on a terminal are escaped. Errors of
 /// writing are ignored.
@@ -16,33 +19,57 @@ macro_rules! say {
 
 pub(crate) use say;
 
-/// Writes `line` to standard error. Only the painted label at its start stays painted.
+/// Writes `line` to standard error. Only the coloured label at its start stays coloured.
 pub(crate) fn print_line(line: &str) {
-    let (label, text) = match stderr_is_seen() {
-        true => color::split_label(line),
-        false => ("", line),
-    };
-    let _ = writeln!(io::stderr(), "{label}{}", plain(text));
+    let is_colored = color::for_stderr() == TextStyle::Terminal;
+    let (label, text) = if is_colored { color::split_label(line) } else { ("", line) };
+    let line = format!("{label}{}\n", plain(text));
+    let paged = if stderr_is_seen() { pager::write(line.as_bytes()) } else { None };
+    if paged.is_none() {
+        let _ = io::stderr().write_all(line.as_bytes());
+    }
 }
 
-/// Whether people look at standard output.
+/// Returns whether standard output is a terminal.
 pub(crate) fn stdout_is_seen() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Whether people look at standard error.
+/// Returns whether standard error is a terminal.
 pub(crate) fn stderr_is_seen() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Standard output, buffered: it has to be flushed.
-pub(crate) type Stdout = BufWriter<Escaped<StdoutLock<'static>>>;
+/// Buffered standard output. It must be flushed.
+pub(crate) type Stdout = BufWriter<Escaped<Output>>;
 
 /// Returns standard output. On a terminal, characters that act on it are escaped, except
 /// line ends, tabs and our own colours.
 pub(crate) fn stdout() -> Stdout {
-    let (is_on, out) = (stdout_is_seen(), io::stdout().lock());
-    BufWriter::with_capacity(1 << 16, Escaped { out, is_on, rest: Vec::new() })
+    let is_on = stdout_is_seen();
+    BufWriter::with_capacity(1 << 16, Escaped { out: Output, is_on, rest: Vec::new() })
+}
+
+/// Returns standard output for text that has nothing of a log, such as help.
+pub(crate) fn unescaped_stdout() -> BufWriter<Output> {
+    BufWriter::new(Output)
+}
+
+/// Standard output, or the pager in front of it.
+#[derive(Debug)]
+pub(crate) struct Output;
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match pager::write(bytes) {
+            Some(written) => written.map(|()| bytes.len()),
+            None => io::stdout().write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stdout().flush()
+    }
 }
 
 /// A writer that escapes the characters that act on a terminal, if `is_on`.
@@ -50,7 +77,7 @@ pub(crate) fn stdout() -> Stdout {
 pub(crate) struct Escaped<W> {
     out: W,
     is_on: bool,
-    /// The start of a line whose end has not come yet.
+    /// The start of a line that is not complete.
     rest: Vec<u8>,
 }
 
@@ -63,9 +90,10 @@ impl<W: Write> Escaped<W> {
             let colour = color::sequence_len(left);
             let is_text = colour.is_some() || matches!(c, '\n' | '\t');
             let (piece, more) = left.split_at(colour.unwrap_or(c.len_utf8()));
-            match acts_on_terminal(c) && !is_text {
-                true => escaped.push_str(&plain(piece)),
-                false => escaped.push_str(piece),
+            if acts_on_terminal(c) && !is_text {
+                escaped.push_str(&plain(piece));
+            } else {
+                escaped.push_str(piece);
             }
             left = more;
         }
@@ -99,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_terminal_gets_lines_tabs_and_our_colours_and_nothing_else_that_acts_on_it() {
+    fn terminal_output_keeps_lines_tabs_and_colours_and_escapes_other_controls() {
         let written = |is_on| {
             let mut out = Escaped { out: Vec::new(), is_on, rest: Vec::new() };
             for piece in ["\x1b[1mname", "\x1b[0m\t\u{9b}2", "J\n\x1b]0;", "x\x07"] {

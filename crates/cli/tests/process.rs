@@ -88,6 +88,8 @@ mod ros2;
 mod schema;
 #[path = "process/selection.rs"]
 mod selection;
+#[path = "process/settings.rs"]
+mod settings;
 #[path = "process/testdata.rs"]
 mod testdata;
 #[path = "process/tracks.rs"]

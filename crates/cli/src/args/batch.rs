@@ -1,4 +1,4 @@
-//! What can be typed after `batch` and `index`.
+//! The arguments of `batch` and `index`.
 
 use std::{path::PathBuf, str::FromStr};
 
@@ -6,115 +6,115 @@ use clap::{Args, ValueEnum};
 
 use crate::args::{ConvertArgs, LidarArgs};
 
-const FORMAT_HELP: &str = "The format to write [default: parquet]";
+const INPUTS: &str = "Logs, folders, patterns, or lists of these (@FILE, `-`)";
+const FORMAT: &str = "Output format [default: parquet]";
+const FORCE: &str = "Convert again what is converted already";
+const FORMATS: &str = "Output format: csv, jsonl, parquet, arrow, npz, mat, images, pcd, ply, \
+    las, laz, kitti, png, mcap, bag, pcap, vel, kml, gpx or geojson [default: parquet]";
+const OUT: &str = "Folder of the dataset, or its URL in an object store";
 
-/// Make one data set of many logs, whatever their formats
+/// Convert many logs into one dataset
 ///
-/// INPUT is a log, a folder (with all folders in it), a pattern (`'disk/**/*.bag'`), a list
-/// of these in a file (`@list.txt`, a line each; one that begins with `#` is a comment), or `-`
-/// for such a list on standard input.
-/// What a file in a folder is, is seen from its bytes; what is no log is left out, and so
-/// are what begins with a dot and data sets of logtool. INPUT may be a URL too: of a log, of a folder of an object store
-/// (`s3://bucket/2024/`: what is called as logs are), or a pattern (`'s3://bucket/**/*.bag'`).
-/// OUT is a folder of this machine, or of an object store (`s3://bucket/dataset`).
+/// INPUT is a log, a folder (with its subfolders), a pattern (`'disk/**/*.bag'`), a list of
+/// these in a file (`@list.txt`, one per line, `#` starts a comment), or `-` for a list on
+/// standard input, separated by line ends or by zeros (`find -print0`). Logs in folders are
+/// recognised by their bytes; hidden files and datasets are skipped. INPUT can be a URL of a
+/// log, of a folder of an object store (`s3://bucket/2024/`), or a pattern.
 ///
-/// Each topic becomes a table `OUT/<topic>/log=<name>/part-0.parquet`, a partition for each log;
-/// topics of ULogs `OUT/<topic>/log=<name>/instance=<n>/part-0.parquet`. DuckDB, Polars, Spark
-/// and others read all files by the pattern `OUT/<topic>/**/*.parquet`, with the log and the
-/// instance as more columns. A column that a log does not have is null there, and numbers,
-/// lists and structs of several types are widened by DuckDB and Polars. Where one log has
-/// a number and another a text, the later one's topic gets a separate table, which the
-/// report names. OUT/_catalog.parquet has a row for each log and topic. With
-/// --format mcap, bag, pcap or vel each log becomes a log in OUT, with --format mat one file of arrays; with
-/// --layout px4 its files are in a folder of its own, `OUT/log=<name>`.
+/// Each topic becomes a table `OUT/TOPIC/log=NAME/part-0.parquet`, and of ULogs
+/// `OUT/TOPIC/log=NAME/instance=N/part-0.parquet`. DuckDB, Polars, Spark and others read all
+/// with `OUT/TOPIC/**/*.parquet`; missing columns are null. If a column is a number in one log
+/// and text in another, the later log gets a separate table, which the report names.
+/// OUT/_catalog.parquet has a row for each log and topic. With --format mcap, bag, pcap or
+/// vel, each log becomes a log in OUT.
 ///
-/// What is done is noted in OUT/_logtool: another run converts what is new or has changed
-/// since, or was under way when the last one was killed. A log that cannot be read does
-/// not stop the others; the end tells of it.
-///
-/// With --shard 3/8, this run takes the fourth of eight parts of the work, about the same
-/// number of bytes each, and writes its own catalog; all of them must be given the same INPUT.
-/// Run it in an array of Slurm or AWS Batch, or with --shard auto/8 in an indexed job of
-/// Kubernetes, and each takes its part by itself.
+/// OUT/_logtool records the work: the next run converts what is new or has changed, and what a
+/// killed run left unfinished. A log that cannot be read does not stop the others. The options
+/// of points, images and lidars of `logtool convert` are accepted too.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   logtool batch logs -o dataset
-  logtool batch 'disk/**/*.ulg' 'disk/**/*.bag' -o dataset --topic 'sensor_*' --topic /imu/data
-  find . -newer yesterday | logtool batch - -o dataset --memory 8G
-  logtool batch logs -o s3://bucket/dataset
-  logtool batch @list.txt -o mcaps --format mcap --shard 0/4")]
-#[command(mut_arg("inputs", |arg| arg
-    .help("Logs, folders of logs, patterns, @lists of these; `-` is a list on standard input")
-    .long_help("Logs, folders of logs, patterns, @lists of these; `-` is a list on standard \
-                input, a line each (or, as find -print0 has them, with zeros between)")))]
-#[command(mut_arg("out", |arg| arg.required(true).help("The folder of the data set")
-    .long_help("The folder of the data set: a new one, or one that batch has made; it may be \
-                a URL of an object store")))]
-#[command(mut_arg("format", |arg| arg.help(FORMAT_HELP).long_help(FORMAT_HELP)))]
-#[command(mut_arg("force", |arg| arg
-    .help("Convert again what is done already").long_help("Convert again what is done already")))]
+  logtool batch 'disk/**/*.ulg' -o dataset --topic 'sensor_*'
+  logtool batch @list.txt -o s3://bucket/logs --format mcap --shard 0/4")]
+#[command(mut_arg("inputs", |arg| arg.help(INPUTS).long_help(INPUTS)))]
+#[command(mut_arg("out", |arg| arg.required(true).help(OUT).long_help(OUT)))]
+#[command(mut_arg("format", |arg| arg.help(FORMAT).long_help(FORMATS)))]
+#[command(mut_arg("merge", |arg| arg.hide_short_help(true)))]
+#[command(mut_arg("rate", |arg| arg.hide_short_help(true)))]
+#[command(mut_arg("model", |arg| arg.hide(true)))]
+#[command(mut_arg("formula", |arg| arg.hide(true)))]
+#[command(mut_arg("axes", |arg| arg.hide(true)))]
+#[command(mut_arg("cut", |arg| arg.hide(true)))]
+#[command(mut_arg("lidar_clock", |arg| arg.hide(true)))]
+#[command(mut_arg("encoding", |arg| arg.hide(true)))]
+#[command(mut_arg("reach", |arg| arg.hide(true)))]
+#[command(mut_arg("color_by", |arg| arg.hide(true)))]
+#[command(mut_arg("force", |arg| arg.help(FORCE).long_help(FORCE)))]
 pub(crate) struct BatchArgs {
     #[command(flatten)]
     pub(crate) convert: ConvertArgs,
-    /// About how much memory to use, as 8G or 500M [default: a quarter of what the machine
-    /// has]. Fewer logs are read at once where it is short; one long log may take 248M, and
-    /// what is less than the longest takes alone is raised to that
+    /// Memory to use, such as 8G or 500M
+    ///
+    /// Memory to use, such as 8G or 500M [default: a quarter of the machine's]. It limits how
+    /// many logs are read at a time; less than the longest log needs is raised to that
     #[arg(long, value_name = "SIZE", help_heading = "Batch")]
     pub(crate) memory: Option<Size>,
-    /// Take part I (counted from 0) of N of the work; `auto/N`: of which the job's variables
-    /// say which it is [default: what the variables of Slurm and AWS Batch say]
+    /// Do part I (from 0) of N, or auto/N
+    ///
+    /// Do part I (from 0) of N, with the same INPUT for all parts. auto/N takes the part from
+    /// the variables of the job [default: the array job of Slurm or AWS Batch]
     #[arg(long, value_name = "I/N", help_heading = "Batch")]
     pub(crate) shard: Option<ShardChoice>,
-    /// Write the catalog also as JSON Lines
+    /// Also write the catalog as JSON Lines
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Batch")]
+    #[arg(hide_short_help = true)]
     pub(crate) catalog: Option<CatalogFormat>,
-    /// Tell what happens as JSON, an object on each line of standard output
+    /// Print events as JSON, one object per line
     #[arg(long, help_heading = "Batch")]
     pub(crate) json: bool,
 }
 
-/// Write a catalog of many logs: what each holds, without converting it
+/// Write a catalog of many logs, without converting them
 ///
-/// INPUT is as of `logtool batch`. The catalog is a Parquet file, or JSON
-/// Lines if its name ends in .jsonl, with a row for each log and topic. If it is there
-/// already, only logs that are new or have changed are looked into, and those that are no
-/// longer there are left out, unless they cannot be read now, or the folder or file that was
-/// named cannot be found: what is known of that stays, and the exit status is 1. JSON Lines
-/// are always made anew, and stay as they are where an input cannot be found.
+/// INPUT is as for `logtool batch`. The catalog has a row for each log and topic. It is a
+/// Parquet file, or JSON Lines if its name ends in .jsonl. If it exists, only logs that are
+/// new or have changed are opened. Logs that no longer exist are removed from it, unless they
+/// cannot be read now or an input cannot be found: then their rows stay, and the exit status
+/// is 1. JSON Lines are always written anew.
 ///
-/// Logs are looked into as `logtool info` does it. What that does not tell is null: of bags and
-/// MCAP files with an index, whether something is lost, and bytes, times and rates of topics.
+/// Logs are opened as by `logtool info`. What it does not find out is null: for bags and MCAP
+/// files with an index, losses, and the bytes, times and rates of topics.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   logtool index logs -o _catalog.parquet
   logtool index 'disk/**/*.bag' -o bags.jsonl")]
 pub(crate) struct IndexArgs {
-    /// Logs, folders of logs, patterns, @lists of these; `-` is a list on standard input
+    /// Logs, folders, patterns, or lists of these (@FILE, `-`)
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// The catalog to write
+    /// Catalog to write
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
-    /// Look into all logs again; replace a file that is no catalog
+    /// Open all logs again, and replace a file that is not a catalog
     #[arg(short, long)]
     pub(crate) force: bool,
-    /// Tell what happens as JSON, an object on each line of standard output
+    /// Print events as JSON, one object per line
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) lidar: LidarArgs,
 }
 
-/// How a catalog is written beside Parquet.
+/// An additional format of the catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CatalogFormat {
     /// A JSON object on each line
     Jsonl,
 }
 
-/// So many bytes.
+/// A number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) u64);
 
@@ -138,12 +138,12 @@ impl FromStr for Size {
     }
 }
 
-/// Which part of the work was asked for.
+/// The part of the work to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ShardChoice {
-    /// This one, of so many.
+    /// The part with this index, of this number of parts.
     One(u32, u32),
-    /// That of which the variables of the job say which it is, of so many.
+    /// The part that the variables of the job name, of this number of parts.
     Auto(u32),
 }
 
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_have_units_and_shards_are_counted_from_zero() {
+    fn sizes_need_units_and_shards_start_at_zero() {
         assert_eq!("8G".parse(), Ok(Size(8 << 30)));
         assert_eq!("1.5GiB".parse(), Ok(Size(3 << 29)));
         assert_eq!("500m".parse(), Ok(Size(500 << 20)));

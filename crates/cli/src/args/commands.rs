@@ -1,4 +1,4 @@
-//! What can be typed after each command.
+//! The arguments of the commands that print.
 
 use std::path::PathBuf;
 
@@ -7,12 +7,13 @@ use clap_complete::Shell;
 
 use crate::args::{
     ClockArgs, LabelArgs, LevelChoice, LidarArgs, Order, RecordArgs, TimeArgs,
+    completion,
 };
 
-/// Say what logs hold: times, system, topics, losses
+/// Show the contents of logs: times, system, topics, losses
 ///
-/// For each file: its format, duration, start in the world's time, system and software,
-/// the topics with their rates, messages, dropouts, parameters, and what is damaged.
+/// Prints for each log its format, duration, start in UTC, system and software, its topics
+/// with their rates, messages, dropouts, parameters, and damage.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -20,22 +21,28 @@ Examples:
   logtool info --json *.ulg | jq -r '[.file, .duration_s] | @tsv'
   logtool info --freq --health drive.bag")]
 pub(crate) struct InfoArgs {
-    /// The logs, or folders with logs in them; `-` is standard input
+    /// Logs, or folders of logs; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Everything that is known, as one JSON object for each file; of one that cannot be
-    /// opened, its name and the error
+    /// Print everything as one JSON object per log
+    ///
+    /// Print everything as one JSON object per log. For a log that cannot be opened, it has
+    /// the name and the error
     #[arg(long)]
     pub(crate) json: bool,
-    /// How regularly the records of each topic come: rate, periods, largest gap. Taken
-    /// from the index where there is one; else all is read
+    /// Show rates, periods and the largest gap of each topic
+    ///
+    /// Show rates, periods and the largest gap of each topic. They come from the index, or
+    /// from the whole log if it has none
     #[arg(long)]
     pub(crate) freq: bool,
-    /// How well the file is laid out: its parts, their sizes, order and overlaps, how
-    /// its chunks are packed. A look at each chunk of a bag
+    /// Show the parts of the file, their sizes, order and compression
+    ///
+    /// Show the parts of the file, their sizes, order, overlaps and compression. Each chunk of
+    /// a bag is inspected
     #[arg(long)]
     pub(crate) health: bool,
-    /// The BLAKE3 hash of each file, as `b3sum` prints it: all of it is read
+    /// Show the BLAKE3 hash of each file, as `b3sum` does
     #[arg(long)]
     pub(crate) digest: bool,
     #[command(flatten)]
@@ -45,36 +52,34 @@ pub(crate) struct InfoArgs {
 /// Print records, in the order of the file or of time
 ///
 /// In a pipe, each record is a line of JSON: {"timestamp":…,"topic":"sensor_gps.1",
-/// "data":{…}}; on a terminal, a line of text. In JSON, the time has the name, the unit
-/// and the type that it has in JSON Lines: in a ULog "timestamp", in whole microseconds,
-/// elsewhere "time", in whole nanoseconds; with `--clock utc` a date. Topics that are made of others, as `messages`, are printed where
-/// they are asked for.
+/// "data":{…}}. On a terminal, it is a line of text. In JSON, the time is "timestamp" in
+/// microseconds for a ULog, else "time" in nanoseconds, and a date with --clock utc. Derived
+/// topics, such as `messages`, are printed only if --topic names them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   logtool cat flight.ulg --topic sensor_gps -n 5
   logtool cat flight.ulg --topic 'battery*' --clock utc | jq .data.voltage_v
-  logtool cat flight.ulg --topic messages --format text
-  logtool cat drive.bag --topic /tf --order time")]
+  logtool cat drive.bag --topic /tf --order time --start 1m --end 1m10s")]
 pub(crate) struct CatArgs {
-    /// The log; `-` is standard input
+    /// Log; `-` is standard input
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) records: RecordArgs,
-    /// No more than so many records
+    /// Print at most N records
     #[arg(short = 'n', long = "count", value_name = "N")]
     pub(crate) count: Option<u64>,
-    /// In which order
+    /// Order of the records
     #[arg(long, value_enum, value_name = "ORDER", default_value = "file")]
     pub(crate) order: Order,
-    /// How to print [default: text on a terminal, else json]
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    /// Output format: text or json [default: text on a terminal, else json]
+    #[arg(long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: Option<CatFormat>,
-    /// The same as --format json
+    /// Same as --format json
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
-    /// JSON: write infinities as 1e999 and -1e999, not as null
-    #[arg(long)]
+    /// Write infinities as 1e999 and -1e999 in JSON, instead of null
+    #[arg(long, hide_short_help = true)]
     pub(crate) keep_infinities: bool,
     #[command(flatten)]
     pub(crate) clock: ClockArgs,
@@ -84,7 +89,7 @@ pub(crate) struct CatArgs {
     pub(crate) lidar: LidarArgs,
 }
 
-/// How records are printed.
+/// The format of printed records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CatFormat {
     /// A JSON object on each line
@@ -93,7 +98,7 @@ pub(crate) enum CatFormat {
     Text,
 }
 
-/// Print what the vehicle, or the nodes of ROS, said: logged strings and events, in words
+/// Print the logged messages and events of a vehicle, or of ROS nodes
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -101,24 +106,24 @@ Examples:
   logtool messages flight.ulg --level warning --clock utc
   logtool messages flight.ulg --start 3m --end 3m20s")]
 pub(crate) struct MessagesArgs {
-    /// The log; `-` is standard input
+    /// Log; `-` is standard input
     pub(crate) file: PathBuf,
-    /// Only what is as urgent as this, or more
+    /// Print messages of this level and above
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub(crate) level: Option<LevelChoice>,
-    #[command(flatten)]
-    pub(crate) time: TimeArgs,
-    /// A JSON object on each line
+    /// Print a JSON object per message
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) clock: ClockArgs,
+    #[command(flatten)]
+    pub(crate) time: TimeArgs,
 }
 
-/// Print what topics look like: as the format defines them, and as columns
+/// Print the definitions of topics, and the columns of their tables
 ///
-/// For each topic: its type and how messages are written, the definition as the file has
-/// it, and the columns of its tables with their Arrow types.
+/// Prints for each topic its type, the encoding of its messages, the definition in the file,
+/// and the columns of its tables with their Arrow types.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -126,12 +131,12 @@ Examples:
   logtool schema flight.ulg 'vehicle_*'
   logtool schema drive.mcap --json | jq .columns")]
 pub(crate) struct SchemaArgs {
-    /// The log; `-` is standard input
+    /// Log; `-` is standard input
     pub(crate) file: PathBuf,
-    /// Only topics of this name; `*` and `?` are wild [default: all]
-    #[arg(value_name = "TOPIC")]
+    /// Topics to print; `*` and `?` match anything [default: all]
+    #[arg(value_name = "TOPIC", add = completion::topics())]
     pub(crate) topics: Vec<String>,
-    /// A JSON object for each topic
+    /// Print a JSON object per topic
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -151,31 +156,29 @@ Examples:
 pub(crate) struct ParamsArgs {
     #[command(subcommand)]
     pub(crate) command: Option<ParamsCommand>,
-    /// The log; `-` is standard input
+    /// Log; `-` is standard input
     #[arg(required = true)]
     pub(crate) file: Option<PathBuf>,
-    /// Only parameters of this name, in capitals or not; `*` and `?` are wild
-    /// [default: all]
+    /// Parameters to print, in any case; `*` and `?` match anything [default: all]
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
-    /// How to print [default: text on a terminal, else csv]
+    /// Output format [default: text on a terminal, else csv]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<ParamsFormat>,
-    /// The same as --format json
+    /// Same as --format json
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
-    /// Only those that are not at their default, as far as the log says
+    /// Print only parameters that differ from their default
     #[arg(long)]
     pub(crate) non_default: bool,
-    /// The values with which the log began, not those with which it ended
+    /// Print the values at the start of the log, not those at its end
     #[arg(long)]
     pub(crate) initial: bool,
-    /// The changes, with their times
+    /// Print the changes, with their times
     #[arg(long, conflicts_with = "initial")]
     pub(crate) history: bool,
-    /// For CSV that spreadsheets open: put an apostrophe before each name that they would run
-    /// as a formula
-    #[arg(long)]
+    /// Put an apostrophe before names that spreadsheets would run as formulas
+    #[arg(long, hide_short_help = true)]
     pub(crate) csv_safe: bool,
     #[command(flatten)]
     pub(crate) clock: ClockArgs,
@@ -183,33 +186,35 @@ pub(crate) struct ParamsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ParamsCommand {
-    /// Print the parameters that two logs do not have in common
+    /// Print the parameters that differ between two logs
+    #[command(after_help = "\
+Examples:
+  logtool params diff before.ulg after.ulg
+  logtool params diff before.ulg after.ulg 'MPC_*' --format csv")]
     Diff {
-        /// The one log
+        /// First log
         a: PathBuf,
-        /// The other log
+        /// Second log
         b: PathBuf,
-        /// Only parameters of this name, in capitals or not; `*` and `?` are wild
-        /// [default: all]
+        /// Parameters to compare, in any case; `*` and `?` match anything [default: all]
         #[arg(value_name = "NAME")]
         names: Vec<String>,
-        /// The values with which the logs began, not those with which they ended
+        /// Compare the values at the start of the logs, not those at their end
         #[arg(long)]
         initial: bool,
-        /// Comma-separated values: name,a,b
+        /// Print comma-separated values: name,a,b
         #[arg(long, conflicts_with = "json")]
         csv: bool,
-        /// For CSV that spreadsheets open: put an apostrophe before each name that they would
-        /// run as a formula
-        #[arg(long)]
+        /// Put an apostrophe before names that spreadsheets would run as formulas
+        #[arg(long, hide_short_help = true)]
         csv_safe: bool,
-        /// One JSON object: {"NAME": {"a": …, "b": …}}
+        /// Print one JSON object: {"NAME": {"a": …, "b": …}}
         #[arg(long)]
         json: bool,
     },
 }
 
-/// How parameters are printed.
+/// The format of printed parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ParamsFormat {
     /// Text for people
@@ -222,13 +227,18 @@ pub(crate) enum ParamsFormat {
     Qgc,
 }
 
-/// Print what a shell needs to complete the commands of logtool
+/// Print the completion script of a shell
+///
+/// The script asks logtool for the completions, so that it also completes the topics of the
+/// log in the command line.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
-  logtool completions bash > ~/.local/share/bash-completion/completions/logtool")]
+Examples:
+  source <(logtool completions bash)     # in ~/.bashrc
+  source <(logtool completions zsh)      # in ~/.zshrc, after compinit
+  logtool completions fish | source      # in ~/.config/fish/config.fish")]
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// Shell
     #[arg(value_enum)]
     pub(crate) shell: Shell,
 }
@@ -237,11 +247,10 @@ pub(crate) struct CompletionsArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  logtool man | man -l -
   logtool man convert | man -l -
   logtool man -o ~/.local/share/man/man1")]
 pub(crate) struct ManArgs {
-    /// The command whose page is printed [default: logtool itself]
+    /// Command whose page is printed [default: logtool itself]
     #[arg(value_name = "COMMAND", conflicts_with = "out")]
     pub(crate) command: Option<String>,
     /// Write the pages of all commands into this folder
@@ -249,14 +258,26 @@ pub(crate) struct ManArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// Tell what can be read and written, and what is kept on the way
+/// List supported formats and conversions
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   logtool formats
   logtool formats --json | jq '.writes[].formats'")]
 pub(crate) struct FormatsArgs {
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Explain a command, or a topic: outputs, clocks, lidars, config
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  logtool help convert
+  logtool help outputs")]
+pub(crate) struct HelpArgs {
+    /// Commands, or one of: outputs, clocks, lidars, config [default: all of logtool]
+    #[arg(value_name = "COMMAND|TOPIC")]
+    pub(crate) words: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! What can be typed after the commands that make logs of logs, and look into them.
+//! The arguments of the commands that copy and check logs.
 
 use std::{
     path::{Path, PathBuf},
@@ -8,66 +8,72 @@ use std::{
 use clap::{ArgAction, Args, ValueEnum};
 use logtool::{output::LogOutput, time::typed};
 
-use crate::args::{Compression, LidarArgs, RecordArgs, TimeArgs};
+use crate::args::{Compression, LidarArgs, RecordArgs, TimeArgs, completion};
 
-/// Copy a part of a log, byte for byte: some topics, some time
+/// Copy topics and a time range of a log
 ///
-/// OUT is a log of the same format. Records are copied as they are, and so is what the
-/// log says of itself; parts of a bag that are wanted as a whole are copied without
-/// being unpacked, and what is broken in them stays so: --strict looks into them, and so
-/// does `logtool repair`.
+/// OUT is a log of the same format. Records are copied byte for byte, with the information
+/// about the log. Parts of a bag that are selected completely are copied without
+/// decompression, and keep damage in them, unless --strict is given. `logtool repair` removes
+/// damage.
 ///
-/// In a bag, connections stay apart, with all that they say. In a ULog, parameters that
-/// were changed before the cut begins are told as they were then.
+/// In a bag, connections stay separate. In a ULog, parameters that were changed before the
+/// start have their values at the start.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   logtool filter drive.bag -o gps.bag --topic /gps/fix --topic '/imu*'
   logtool filter drive.bag -o cut.bag --start 1m --end 1m30s --latch
   logtool filter drive.bag -o small.bag --exclude '/camera*' --compression lz4
-  logtool filter drive.bag -o new.bag --rename /gps/fix=/fix --restamp
-  logtool filter flight.ulg -o landing.ulg --start 3m --topic 'vehicle_*'")]
+  logtool filter drive.bag -o new.bag --rename /gps/fix=/fix --restamp")]
 pub(crate) struct FilterArgs {
-    /// The log; `-` is standard input
+    /// Log; `-` is standard input
     pub(crate) file: PathBuf,
-    /// The log to write; folders that it needs are made
+    /// Log to write
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,
     #[command(flatten)]
     pub(crate) records: RecordArgs,
-    /// No topics of this name or label; `*` and `?` are wild. May be given several times
+    /// Topics to leave out; `*` and `?` match anything. May be repeated
     #[arg(short = 'x', long, value_name = "GLOB", action = ArgAction::Append)]
-    #[arg(help_heading = "Selection")]
+    #[arg(help_heading = "Selection", add = completion::topics())]
     pub(crate) exclude: Vec<String>,
-    /// Begin with the last record before --start of each connection that latches (as
-    /// /tf_static or /map), written with the time --start
+    /// Start with the last earlier record of latched topics
+    ///
+    /// Start with the last earlier record of each latched connection (such as /tf_static or
+    /// /map), at the time of --start
     #[arg(long, requires = "start", help_heading = "Selection")]
     pub(crate) latch: bool,
-    /// Call topic A (a name or a label) B; in a ULog, the instance stays unless B ends
-    /// with a dot and a number. May be given several times
+    /// Give topic A (a name or a label) the name B
+    ///
+    /// Give topic A (a name or a label) the name B. In a ULog, the instance stays, unless B
+    /// ends with a dot and a number. May be repeated
     #[arg(long, value_name = "A=B", action = ArgAction::Append)]
     pub(crate) rename: Vec<Rename>,
-    /// Give each record the time of this field instead of the time it was logged at
-    /// [default: header.stamp]. Topics that have no such field keep their times, and so
-    /// do records in which it is 0
+    /// Set the times of records to a field [default: header.stamp]
+    ///
+    /// Set the times of records to a field [default: header.stamp]. Topics without the field,
+    /// and records in which it is 0, keep their times
     #[arg(long, value_name = "FIELD", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "header.stamp", hide_default_value = true)]
     pub(crate) restamp: Option<String>,
 }
 
-/// How a new log is written.
+/// The options of new logs.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct WritingArgs {
-    /// How the chunks of a bag or an MCAP file are packed [default: as most of the first
-    /// bag's are; zstd in MCAP, but for chunks that are copied as they are]
+    /// Compression of chunks
+    ///
+    /// Compression of the chunks of bags and MCAP files [default: that of most chunks of the
+    /// first bag, and zstd in MCAP]
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Writing")]
     pub(crate) compression: Option<Compression>,
-    /// MCAP: messages of ROS 1 as ROS 2 has them, in CDR; others as they are
+    /// MCAP: write messages of ROS 1 as ROS 2 messages, in CDR
     #[arg(long, help_heading = "Writing")]
     pub(crate) ros2: bool,
-    /// Replace a file that is there already
+    /// Replace an existing file
     #[arg(short, long, help_heading = "Writing")]
     pub(crate) force: bool,
 }
@@ -89,7 +95,7 @@ impl WritingArgs {
     }
 }
 
-/// A topic and what it is to be called.
+/// A topic and its new name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rename {
     pub(crate) from: String,
@@ -109,7 +115,7 @@ impl FromStr for Rename {
     }
 }
 
-/// A log, and what to add to its times.
+/// A log and the offset of its clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offset {
     pub(crate) name: String,
@@ -128,13 +134,13 @@ impl FromStr for Offset {
     }
 }
 
-/// A log, and how fast its clock runs off.
+/// A log and the drift of its clock.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Drift {
     pub(crate) name: String,
-    /// How many millionths of the time since the reference to add.
+    /// The correction, in millionths of the time since the reference.
     pub(crate) ppm: f64,
-    /// When on its clock nothing is added.
+    /// The time on its clock at which the correction is zero, in nanoseconds.
     pub(crate) reference: Option<i64>,
 }
 
@@ -157,108 +163,98 @@ impl FromStr for Drift {
     }
 }
 
-/// Make one log of several, in the order of time
+/// Merge several logs into one, in the order of time
 ///
-/// Logs of one format that count their times from the same moment become one log of that
-/// format; records are copied as they are.
+/// Logs of one format with the same clock become a log of that format, and records are copied
+/// byte for byte. In a bag, the connections of all bags stay separate. In a ULog, topics of the
+/// same name, instance and type are joined; information and parameters are those of the first
+/// log, completed by the others. ULogs can only be merged if they are of the same flight, which
+/// is checked where GPS gives the time of boot.
 ///
-/// Logs of several formats become one MCAP file, if OUT ends in .mcap, or one bag, if it ends
-/// in .bag. The records of bags and MCAP files are as they are, but for messages in CDR, which
-/// a bag has as ROS 1 has them; ULogs, .vel logs and captures
-/// become messages as `logtool convert` makes them: ULogs protocol buffers in an MCAP file,
-/// and messages of ROS in a bag or with --ros2; .vel logs and captures messages of ROS, and with
-/// --foxglove protocol buffers. They are brought onto Unix
-/// time where they know it, by GPS for one; others need --offset: what to add to their times
-/// to be on the clock of the first log that is given none. `logtool align` finds it, and how fast a
-/// clock runs off (--drift, or both by --align). Where
-/// two logs have topics of one name and of different types or vehicles, those of the later log are
-/// called /NAME/topic, after its file, and the frames of its lidars NAME/velodyne.
-///
-/// In a bag, the connections of all bags are kept apart, though they may share a topic.
-/// In a ULog, topics of the same name, instance and type become one; informations and
-/// parameters are those of the first log, and what the others have beside. ULogs count
-/// from the vehicle's start, and can only be merged if they are of the same one: where
-/// GPS tells when that was, that is checked.
+/// Logs of several formats become one MCAP file or one bag, by the extension of OUT. Messages
+/// of bags and MCAP files stay as they are, but a bag has those in CDR as ROS 1 messages. ULogs,
+/// .vel logs and captures become messages as with `logtool convert`. Logs are merged on Unix
+/// time if they know it. Others need --offset, or --align. If two logs have topics of one name
+/// and of different types or vehicles, those of the later log become /NAME/topic, with the name
+/// of its file, and the frames of its lidars NAME/velodyne.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   logtool merge front.bag back.bag -o both.bag
-  logtool merge drive_*.bag -o drive.bag --compression lz4
-  logtool merge full.ulg mission.ulg -o all.ulg
-  logtool merge flight.ulg lidar.vel ros.bag -o all.mcap
-  logtool merge flight.ulg ros.bag -o all.mcap --start 10s --end 1m
+  logtool merge flight.ulg lidar.vel ros.bag -o all.mcap --start 10s --end 1m
   logtool merge flight.ulg ros.bag -o all.mcap --offset ros.bag=-1714560000.25
-  logtool align flight.ulg ros.bag --signal sensor_combined.gyro_rad \\
-    /imu/data.angular_velocity --json > fit.json
   logtool merge flight.ulg ros.bag -o all.mcap --align fit.json")]
 pub(crate) struct MergeArgs {
-    /// The logs, two or more
+    /// Logs, two or more
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The log to write; folders that it needs are made
+    /// Log to write
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
-    /// Merge logs also if nothing shows that they count from the same moment
+    /// Merge logs even if their clocks may differ
     #[arg(long)]
     pub(crate) same_clock: bool,
-    /// How many seconds to add to the times of a log: NAME is its file, or its number as
-    /// it is typed here, from 1. Publish times and attachments of MCAP files go with it; stamps
-    /// in the payloads stay. May be given several times
+    /// Seconds to add to the times of a log
+    ///
+    /// Seconds to add to the times of a log. NAME is its file, or its number in the command
+    /// line, from 1. Publish times and attachments of MCAP files are moved too; stamps in
+    /// messages are not. May be repeated
     #[arg(long = "offset", value_name = "NAME=SECONDS", action = ArgAction::Append)]
     pub(crate) offsets: Vec<Offset>,
-    /// How many millionths of the time since SECONDS on its own clock (its first record, if
-    /// not said) to add to the times of a log, as `logtool align` tells. May be given several
-    /// times
-    #[arg(long = "drift", value_name = "NAME=PPM[@SECONDS]", action = ArgAction::Append)]
+    /// Drift of the clock of a log, from `logtool align`
+    ///
+    /// Drift of the clock of a log, as `logtool align` prints it: millionths of the time since
+    /// S seconds on its own clock [default: its first record] to add. May be repeated
+    #[arg(long = "drift", value_name = "NAME=PPM[@S]", action = ArgAction::Append)]
     pub(crate) drifts: Vec<Drift>,
-    /// Take offset and drift of a log from what `logtool align A B --json` printed; A is then
-    /// the first log. May be given several times
+    /// Offset and drift, from `logtool align --json`
+    ///
+    /// Offset and drift from the output of `logtool align A B --json`, where A is the first
+    /// log. May be repeated
     #[arg(long = "align", value_name = "FILE", action = ArgAction::Append)]
     pub(crate) alignments: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) time: TimeArgs,
     #[command(flatten)]
     pub(crate) writing: WritingArgs,
-    /// MCAP: .vel logs and captures as Foxglove's types, in protocol buffers, as `logtool
-    /// convert --foxglove` makes them
+    /// MCAP from lidars: write Foxglove's types, in protobuf
     #[arg(long, conflicts_with = "ros2", help_heading = "Writing")]
     pub(crate) foxglove: bool,
     #[command(flatten)]
     pub(crate) lidar: LidarArgs,
 }
 
-/// Write what can be read of a damaged log into a sound one
+/// Write the readable records of a damaged log into a sound one
 ///
-/// Works on files that are cut off, that have lost their index or never got one (as
-/// .bag.active), and that are broken anywhere: what is broken is passed over, and all
-/// that can be read before and after it is kept. What was lost is told by topic and
-/// time. Parts that are sound are copied as the bytes that they are, others record by
-/// record. Records that cannot be decoded are kept as they are, and counted (with
-/// --strict, one is a failure). Records of a chunk with a wrong checksum are doubtful: they
-/// are kept and listed, or left out. The new log is checked, and what is still wrong with
-/// it is reported. The log itself is not changed.
+/// Repairs files that are cut off, that have no index (such as .bag.active), and that are
+/// damaged anywhere: the records before and after the damage are kept, and losses are reported
+/// by topic and time. Sound parts are copied byte for byte. Records that cannot be decoded are
+/// kept and counted (with --strict, one is a failure). Records of a chunk with a wrong checksum
+/// are doubtful: they are kept and listed, or left out. The new log is checked, and its
+/// remaining findings are reported. The input is not changed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   logtool repair drive.bag.active -o drive.bag
-  logtool repair crashed.ulg -o flight.ulg
   logtool repair broken.bag -o sound.bag --json | jq .lost.topics
 
 Exit status:
   0  nothing was lost
   1  failed
-  2  misused
-  3  done, and something was lost")]
+  2  wrong usage
+  3  done, but some of the input was lost")]
 pub(crate) struct RepairArgs {
-    /// The log; `-` is standard input
+    /// Log; `-` is standard input
     pub(crate) file: PathBuf,
-    /// The log to write; folders that it needs are made
+    /// Log to write
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
-    /// Print what was lost as one JSON object
+    /// Print the losses as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Leave out the records of a chunk with a wrong checksum; otherwise they are kept, and
+    /// Leave out the records of chunks with a wrong checksum
+    ///
+    /// Leave out the records of chunks with a wrong checksum. Otherwise they are kept, and
     /// metadata records of an MCAP file list them
     #[arg(long)]
     pub(crate) drop_doubtful: bool,
@@ -266,14 +262,12 @@ pub(crate) struct RepairArgs {
     pub(crate) writing: WritingArgs,
 }
 
-/// Look for everything that is wrong with logs, or odd
+/// Check logs for errors and anomalies
 ///
-/// Reads all of each log and decodes every record. A finding has a code that scripts
-/// may ask for, and a severity: an error is where something is lost, or would be by a
-/// program that believes what the file says; a warning is where something is not as it
-/// should be, and nothing is lost; a note is good to know. Findings of one code and
-/// topic are told once, with their number. --codes lists all codes; docs/CHECK.md has
-/// them too.
+/// Reads each log completely and decodes every record. A finding has a code for scripts, and a
+/// severity: an error is a loss, for logtool or for programs that trust the file; a warning is
+/// an anomaly without a loss; a note is information. Findings of one code and topic are
+/// reported once, with their number. docs/CHECK.md lists the codes too.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -284,27 +278,29 @@ Examples:
 Exit status:
   0  no errors (with --strict: and no warnings)
   1  failed
-  2  misused
-  3  there are errors, or records are lost (with --strict: or there are warnings)")]
+  2  wrong usage
+  3  errors, or lost records (with --strict: or warnings)")]
 pub(crate) struct CheckArgs {
-    /// The logs, or folders with logs in them; `-` is standard input
+    /// Logs, or folders of logs; `-` is standard input
     #[arg(required_unless_present = "codes", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// A JSON object for each log; of one that cannot be opened, its name and the error
+    /// Print a JSON object per log
+    ///
+    /// Print a JSON object per log. For a log that cannot be opened, it has the name and the
+    /// error
     #[arg(long)]
     pub(crate) json: bool,
-    /// Tell only what is as bad as this, or worse
+    /// Report findings of this severity and above
     #[arg(long, value_enum, value_name = "LEVEL", default_value = "note")]
     #[arg(hide_default_value = true)]
     pub(crate) level: FindingLevel,
-    /// List all codes and what they mean
+    /// List all codes and their meaning
     #[arg(long, conflicts_with = "files")]
     pub(crate) codes: bool,
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[allow(missing_docs)] // they say it themselves
 pub(crate) enum FindingLevel {
     Note,
     Warning,

@@ -1,22 +1,33 @@
-//! `logtool completions`: what a shell needs to complete commands.
+//! `logtool completions`: the completion scripts of shells.
 
 use std::io::Write as _;
 
-use clap::CommandFactory as _;
-use logtool::Result;
+use clap_complete::env::Shells;
+use logtool::{Error, Result};
 
 use crate::{
-    args::{Args, CompletionsArgs},
+    args::{COMPLETION_VARIABLE, CompletionsArgs},
     exit_status::Outcome,
     terminal,
 };
 
+/// The name of the program, which completion scripts run.
+const PROGRAM: &str = "logtool";
+
 pub(super) fn run(args: &CompletionsArgs) -> Result<Outcome> {
-    let mut script = Vec::new();
-    let mut command = Args::command();
-    clap_complete::generate(args.shell, &mut command, "logtool", &mut script);
+    let shell = args.shell.to_string();
+    let shells = Shells::builtins();
+    let completer = shells
+        .completer(&shell)
+        .ok_or_else(|| Error::invalid(format!("no completions for {shell}")))?;
     let mut out = terminal::stdout();
-    out.write_all(&script)?;
+    completer.write_registration(
+        COMPLETION_VARIABLE,
+        PROGRAM,
+        PROGRAM,
+        PROGRAM,
+        &mut out,
+    )?;
     out.flush()?;
     Ok(Outcome::Done)
 }

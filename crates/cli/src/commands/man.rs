@@ -2,12 +2,11 @@
 
 use std::{fs, io::Write as _};
 
-use clap::CommandFactory as _;
 use clap_mangen::Man;
 use logtool::{Error, Result, error::Context as _, suggest};
 
 use crate::{
-    args::{Args, ManArgs},
+    args::{self, ManArgs},
     exit_status::Outcome,
     terminal,
 };
@@ -16,7 +15,7 @@ pub(super) fn run(args: &ManArgs) -> Result<Outcome> {
     match &args.out {
         Some(dir) => {
             fs::create_dir_all(dir)
-                .and_then(|()| clap_mangen::generate_to(Args::command(), dir))
+                .and_then(|()| clap_mangen::generate_to(args::program(), dir))
                 .with_context(|| dir.display().to_string())?;
         }
         None => {
@@ -30,9 +29,9 @@ pub(super) fn run(args: &ManArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// The command `name`, called as people type it (`logtool convert`), or the program itself.
+/// Returns the command `name`, or the program itself.
 fn command(name: Option<&str>) -> Result<clap::Command> {
-    let mut program = Args::command();
+    let mut program = args::program();
     let Some(name) = name else { return Ok(program) };
     program.build();
     if let Some(command) = program.find_subcommand(name) {

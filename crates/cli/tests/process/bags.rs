@@ -229,15 +229,17 @@ fn health_tells_how_chunks_lie() {
 fn the_key_of_an_encrypted_bag_is_read_from_a_file() {
     let Some(bag) = sample("rosbag/edge/encrypted_aes_lz4.bag") else { return };
     let folder = Folder::new();
-    folder.run(&["cat", &bag]).ended(1, &["requires its key", "--key"]);
+    folder.run(&["cat", &bag]).ended(1, &["its key is needed", "--key-file"]);
     // What `gpg --decrypt` makes of the key in the bag's header.
     folder.write("key", b"38a894d77a7826af128b2503adda6c3d\n");
-    let run = folder.run(&["cat", "--key", "key", &bag]).succeeded();
+    let run = folder.run(&["cat", "--key-file", "key", &bag]).succeeded();
     assert_eq!(run.stdout.lines().count(), 20); // as MANIFEST.tsv says
-    let made = folder.run(&["convert", "--key", "key", &bag, "-o", "open.mcap"]);
+    let made = folder.run(&["convert", "--key-file", "key", &bag, "-o", "open.mcap"]);
     made.ended(0, &["the new log is not encrypted, though the input is"]);
     folder.write("no-key", b"none");
-    folder.run(&["cat", "--key", "no-key", &bag]).ended(1, &["32 hexadecimal digits"]);
+    folder
+        .run(&["cat", "--key-file", "no-key", &bag])
+        .ended(1, &["32 hexadecimal digits"]);
 }
 
 #[test]

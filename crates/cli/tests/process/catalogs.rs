@@ -135,8 +135,8 @@ fn logs_are_looked_into_again_with_other_options() {
     // Also where what is in a file is another.
     for key in [1, 2] {
         folder.write("key", &[key; 16]);
-        assert_eq!(became(&["--key", "key"]), "indexed");
-        assert_eq!(became(&["--key", "key"]), "known");
+        assert_eq!(became(&["--key-file", "key"]), "indexed");
+        assert_eq!(became(&["--key-file", "key"]), "known");
     }
 }
 

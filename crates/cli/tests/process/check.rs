@@ -88,11 +88,11 @@ fn an_encrypted_bag_is_looked_into_with_its_key() {
     let Some(bag) = sample("rosbag/edge/encrypted_aes_lz4.bag") else { return };
     // What `gpg --decrypt` makes of the key in the bag's header.
     folder.write("key", b"38a894d77a7826af128b2503adda6c3d\n");
-    let run = folder.run(&["check", "--key", "key", &bag]).succeeded();
+    let run = folder.run(&["check", "--key-file", "key", &bag]).succeeded();
     assert!(run.stdout.contains("1 note") && run.stdout.contains("bag.encrypted"));
     folder.write("wrong", &[b'0'; 32]);
     for command in ["check", "info", "cat"] {
-        let run = folder.run(&[command, "--key", "wrong", &bag]);
+        let run = folder.run(&[command, "--key-file", "wrong", &bag]);
         run.ended(1, &["encrypted_aes_lz4.bag", "the key is wrong"]);
     }
     folder.run(&["cat", &bag]).ended(1, &["encrypted_aes_lz4.bag", "requires its key"]);

@@ -110,7 +110,7 @@ fn files_that_options_name_are_looked_into() {
     folder.write("msg/K.msg", labels.as_bytes());
     assert_eq!(became(&batch(&folder, &args)), one("x", "converted"));
     folder.write("key", &[1; 16]);
-    let args = [&args[..], &["--key", "key"]].concat();
+    let args = [&args[..], &["--key-file", "key"]].concat();
     batch(&folder, &args);
     assert_eq!(became(&batch(&folder, &args)), one("x", "done_before"));
     folder.write("key", &[2; 16]);

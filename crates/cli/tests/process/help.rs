@@ -1,34 +1,96 @@
-//! What the program says of itself.
+//! Help, completions and manual pages.
 
-use crate::program::Folder;
+use std::process::Command;
 
-const COMMANDS: [&str; 17] = [
+use crate::{bytes, program::Folder};
+
+const COMMANDS: [&str; 20] = [
     "align",
     "batch",
-    "index",
-    "info",
+    "calibration",
     "cat",
+    "check",
+    "completions",
     "convert",
     "filter",
-    "plot",
-    "merge",
-    "repair",
-    "check",
-    "messages",
-    "schema",
-    "params",
     "formats",
-    "completions",
+    "help",
+    "index",
+    "info",
     "man",
+    "merge",
+    "messages",
+    "params",
+    "plot",
+    "repair",
+    "report",
+    "schema",
 ];
+
+/// The height of a screen.
+const SCREEN_LINES: usize = 40;
+
+/// Runs the program for a terminal of 80 columns.
+fn help(args: &[&str]) -> String {
+    let folder = Folder::new();
+    let mut command = folder.command(args);
+    let output = command.env("COLUMNS", "80").output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn short_help_fits_on_one_screen_and_full_help_on_three() {
+    let mut calls: Vec<Vec<&str>> = COMMANDS.iter().map(|name| vec![*name]).collect();
+    calls.extend([vec![], vec!["params", "diff"]]);
+    for call in calls {
+        for (flag, limit) in [("-h", SCREEN_LINES), ("--help", 3 * SCREEN_LINES)] {
+            let help = help(&[&call[..], &[flag]].concat());
+            let lines = help.lines().count();
+            assert!(lines <= limit, "{call:?} {flag}: {lines} lines\n{help}");
+            let wide = help.lines().find(|line| line.chars().count() > 100);
+            assert!(wide.is_none(), "{call:?} {flag}: {wide:?}");
+        }
+    }
+    for topic in ["outputs", "clocks", "lidars", "config"] {
+        let text = help(&["help", topic]);
+        assert!(text.lines().count() <= 3 * SCREEN_LINES, "{topic}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{topic}");
+    }
+}
+
+#[test]
+fn full_help_has_the_options_that_short_help_leaves_out() {
+    let (short, full) = (help(&["convert", "-h"]), help(&["convert", "--help"]));
+    for option in ["--lidar-clock", "--csv-safe", "--max-age"] {
+        assert!(!short.contains(option) && full.contains(option), "{option}");
+    }
+    assert_eq!(help(&["help", "convert"]), full);
+    assert!(help(&["help", "params", "diff"]).contains("logtool params diff"));
+    let run = Folder::new().run(&["help", "output"]);
+    run.ended(2, &["no command or topic `output`", "`outputs`"]);
+}
+
+#[test]
+fn old_and_foreign_options_lead_to_a_suggestion() {
+    for (option, hint) in [
+        ("--from", "--start"),
+        ("--to", "--format"),
+        ("--time", "--clock"),
+        ("--output", "--out"),
+    ] {
+        let run = Folder::new().run(&["convert", "x.ulg", option, "1"]);
+        run.ended(2, &[option, hint]);
+    }
+}
 
 #[test]
 fn help_names_every_command_and_the_exit_statuses() {
-    let help = Folder::new().run(&["--help"]).succeeded().stdout;
+    let help = help(&["--help"]);
     for command in COMMANDS {
         assert!(help.contains(&format!("\n  {command}")), "{command}: {help}");
     }
-    for status in ["0  done", "1  failed", "2  misused", "3  done, and some"] {
+    for status in ["0  done", "1  failed", "2  wrong usage", "3  done, but some"] {
         assert!(help.contains(status), "{help}");
     }
 }
@@ -36,14 +98,14 @@ fn help_names_every_command_and_the_exit_statuses() {
 #[test]
 fn help_of_every_command_has_an_example() {
     for command in COMMANDS {
-        let help = Folder::new().run(&[command, "--help"]).succeeded().stdout;
+        let help = help(&[command, "--help"]);
         assert!(help.contains("Example"), "{help}");
         assert!(help.contains(&format!("logtool {command}")), "{help}");
     }
 }
 
 #[test]
-fn what_is_no_command_is_misuse() {
+fn unknown_commands_and_options_are_wrong_usage() {
     for args in [&["frobnicate"][..], &[], &["info"], &["info", "--frobnicate", "x"]] {
         let run = Folder::new().run(args);
         assert_eq!((run.status, &*run.stdout), (2, ""), "{args:?}: {run:?}");
@@ -51,16 +113,55 @@ fn what_is_no_command_is_misuse() {
     }
 }
 
+/// Runs the program as the completion script of bash does.
+fn complete(folder: &Folder, words: &[&str]) -> String {
+    let mut command = folder.command(&["--", "logtool"]);
+    command.args(words).env("LOGTOOL_COMPLETE", "bash").env("_CLAP_IFS", "\n");
+    command.env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
 #[test]
-fn shells_are_given_their_completions() {
-    for shell in ["bash", "zsh", "fish"] {
-        let script = Folder::new().run(&["completions", shell]).succeeded().stdout;
-        assert!(script.contains("logtool") && script.contains("convert"), "{shell}");
+fn completions_have_commands_options_formats_topics_and_files() {
+    let folder = Folder::with(&bytes::log());
+    let has = |words: &[&str], word: &str| {
+        let found = complete(&folder, words);
+        assert!(found.lines().any(|line| line == word), "{words:?}: {found}");
+    };
+    has(&["conv"], "convert");
+    has(&["convert", "--form"], "--format");
+    has(&["convert", "--format", "par"], "parquet");
+    has(&["cat", "--clock", "r"], "relative");
+    has(&["cat", "fli"], "flight.ulg");
+    has(&["cat", "flight.ulg", "--topic", "a"], "att.1");
+    has(&["cat", "flight.ulg", "-t", ""], "att");
+    has(&["filter", "flight.ulg", "-x", "a"], "att");
+    has(&["schema", "flight.ulg", "a"], "att");
+    has(&["plot", "flight.ulg", "a"], "att.");
+    assert_eq!(complete(&folder, &["cat", "none.ulg", "-t", "a"]), "");
+}
+
+#[test]
+fn completion_scripts_call_the_program() {
+    let folder = Folder::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = folder.run(&["completions", shell]).succeeded().stdout;
+        assert!(script.contains("LOGTOOL_COMPLETE"), "{shell}: {script}");
+        folder.write(shell, script.as_bytes());
+    }
+    // Shells that are not installed cannot check their script.
+    for (shell, option) in [("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")] {
+        let path = folder.path().join(shell);
+        if let Ok(output) = Command::new(shell).arg(option).arg(path).output() {
+            assert!(output.status.success(), "{shell}: {output:?}");
+        }
     }
 }
 
 #[test]
-fn there_is_a_manual_page_for_every_command() {
+fn every_command_has_a_manual_page() {
     let folder = Folder::new();
     folder.run(&["man", "-o", "man1"]).succeeded();
     let pages = folder.list("man1");

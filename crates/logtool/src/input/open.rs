@@ -106,15 +106,7 @@ fn readable(opened: Opened) -> Result<Opened> {
     {
         // Without its key a bag has no topics, so missing records would not be noticed.
         let cursor = opened.log.read(part, &Selection::default());
-        let name = &opened.input.name;
-        match cursor {
-            Err(err) if err.kind() == ErrorKind::NeedsKey => {
-                let hint = "--key FILE reads it, where FILE holds the key";
-                let err = Error::failed(err.to_string()).with_hint(hint);
-                return Err(err.context(name));
-            }
-            cursor => _ = cursor.with_context(|| name.clone())?,
-        }
+        cursor.with_context(|| opened.input.name.clone())?;
     }
     Ok(opened)
 }

@@ -113,7 +113,7 @@ fn write_encryption(text: &mut TextWriter<'_>, manifest: &Manifest) {
     };
     let state = match (encryption.is_locked, encryption.encrypted_key.is_empty()) {
         (true, true) => "not read",
-        (true, false) => "--key FILE reads it, where FILE holds the key",
+        (true, false) => "--key-file FILE reads it, where FILE has the key",
         (false, _) => "read with its key",
     };
     text.add_fact("encryption", &format!("by {}{user}: {state}", encryption.plugin));

@@ -1,0 +1,237 @@
+//! The defaults of options: variables, the `logtool.toml` of the project, and that of the user.
+
+use std::{
+    collections::BTreeSet,
+    env, fs, io,
+    path::{Path, PathBuf},
+};
+
+use clap::{Arg, ArgAction, Command, error::ErrorKind};
+use logtool::{Error, Result, suggest};
+use toml::{Table, Value};
+
+/// The name of the files.
+const FILE: &str = "logtool.toml";
+
+/// Options that have no defaults: they select inputs and outputs, or replace files.
+const FIXED: [&str; 11] = [
+    "codes",
+    "count",
+    "force",
+    "help",
+    "latch",
+    "out",
+    "restamp",
+    "shard",
+    "signal",
+    "utc-start",
+    "version",
+];
+
+/// The places where defaults are stated, the strongest first.
+pub(crate) struct Defaults {
+    files: Vec<(PathBuf, Table)>,
+}
+
+/// A stated default of an option.
+struct StatedDefault {
+    value: String,
+    /// The file or the variable that states it.
+    origin: String,
+}
+
+impl Defaults {
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// If a file cannot be read, is not TOML, or names options that do not exist in `program`.
+    pub(crate) fn read(program: &Command) -> Result<Self> {
+        let mut files = Vec::new();
+        for path in project_file().into_iter().chain(user_file()) {
+            let fail = |why: String| {
+                Error::failed(format!("cannot read {}: {why}", path.display()))
+            };
+            let text = match fs::read_to_string(&path) {
+                Ok(text) => text,
+                Err(err) if err.kind() == io::ErrorKind::NotFound => continue,
+                Err(err) => return Err(fail(err.to_string())),
+            };
+            let table: Table =
+                text.parse().map_err(|err: toml::de::Error| fail(one_line(&err)))?;
+            check(&table, program, &path)?;
+            files.push((path, table));
+        }
+        Ok(Self { files })
+    }
+
+    /// Gives the options of the command `name` in `program` their defaults. Returns the program
+    /// and the names of these options.
+    ///
+    /// # Errors
+    /// If a value does not suit its option.
+    pub(crate) fn apply(
+        &self,
+        program: Command,
+        name: &str,
+    ) -> Result<(Command, BTreeSet<String>)> {
+        let mut found = BTreeSet::new();
+        let program = self.apply_to(program, name, &mut found)?;
+        let Some(command) = program.find_subcommand(name).cloned() else {
+            return Ok((program, found));
+        };
+        let command = self.apply_to(command, name, &mut found)?;
+        Ok((program.mut_subcommand(name, |_| command), found))
+    }
+
+    /// Gives the options in `command` their defaults for the command `name`.
+    fn apply_to(
+        &self,
+        mut command: Command,
+        name: &str,
+        found: &mut BTreeSet<String>,
+    ) -> Result<Command> {
+        let args: Vec<Arg> =
+            command.get_arguments().filter(|arg| has_default(arg)).cloned().collect();
+        for arg in args {
+            let Some(option) = arg.get_long() else { continue };
+            let Some(default) = self.find(name, option)? else { continue };
+            check_value(&command, &arg, option, &default)?;
+            found.insert(arg.get_id().to_string());
+            command =
+                command.mut_arg(arg.get_id(), |arg| arg.default_value(default.value));
+        }
+        Ok(command)
+    }
+
+    /// Returns the strongest default of `option` for the command `name`.
+    fn find(&self, name: &str, option: &str) -> Result<Option<StatedDefault>> {
+        for variable in [format!("{name}_{option}"), option.to_owned()] {
+            let variable =
+                format!("LOGTOOL_{variable}").to_uppercase().replace('-', "_");
+            if let Some(value) =
+                env::var(&variable).ok().filter(|value| !value.is_empty())
+            {
+                return Ok(Some(StatedDefault { value, origin: variable }));
+            }
+        }
+        for (path, table) in &self.files {
+            let of_command = table.get(name).and_then(Value::as_table);
+            let value = of_command.and_then(|table| table.get(option));
+            if let Some(value) = value.or_else(|| table.get(option)) {
+                let origin = path.display().to_string();
+                let value = match value {
+                    Value::String(text) => text.clone(),
+                    Value::Integer(number) => number.to_string(),
+                    Value::Float(number) => number.to_string(),
+                    Value::Boolean(value) => value.to_string(),
+                    Value::Datetime(_) | Value::Array(_) | Value::Table(_) => {
+                        let what = format!("{origin}: `{option}` has no single value");
+                        return Err(Error::invalid(what));
+                    }
+                };
+                return Ok(Some(StatedDefault { value, origin }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Returns the nearest file in the current folder or above it.
+fn project_file() -> Option<PathBuf> {
+    let current = env::current_dir().ok()?;
+    current.ancestors().map(|folder| folder.join(FILE)).find(|path| path.is_file())
+}
+
+/// Returns the path of the user's file, which need not exist.
+fn user_file() -> Option<PathBuf> {
+    let folder = |name: &str, below: &str| {
+        let value = env::var_os(name).filter(|value| !value.is_empty())?;
+        Some(Path::new(&value).join(below))
+    };
+    let folder = folder("XDG_CONFIG_HOME", "logtool")
+        .or_else(|| if cfg!(windows) { folder("APPDATA", "logtool") } else { None })
+        .or_else(|| folder("HOME", ".config/logtool"))?;
+    Some(folder.join(FILE))
+}
+
+/// Returns whether `arg` can have a default: flags, and options of one value.
+fn has_default(arg: &Arg) -> bool {
+    let is_single = matches!(arg.get_action(), ArgAction::Set | ArgAction::SetTrue);
+    is_single && arg.get_long().is_some_and(|long| !FIXED.contains(&long))
+}
+
+/// Refuses names in `table`, the contents of the file at `path`, that are neither options nor
+/// commands of `program`.
+fn check(table: &Table, program: &Command, path: &Path) -> Result<()> {
+    let options = |command: &Command| -> Vec<String> {
+        let args = command.get_arguments().filter(|arg| has_default(arg));
+        args.filter_map(|arg| Some(arg.get_long()?.to_owned())).collect()
+    };
+    let global = options(program);
+    let mut all = global.clone();
+    all.extend(program.get_subcommands().flat_map(options));
+    let refuse = |name: &str, names: &[String]| {
+        let hint = "`logtool help config` explains the file";
+        let hint = suggest::hint(name, names.iter().map(String::as_str), hint);
+        let what = format!("{}: there is no option `{name}`", path.display());
+        Err(Error::invalid(what).with_hint(hint))
+    };
+    for (name, value) in table {
+        match (value.as_table(), program.find_subcommand(name)) {
+            (Some(table), Some(command)) => {
+                let names = [global.clone(), options(command)].concat();
+                if let Some(name) = table.keys().find(|name| !names.contains(*name)) {
+                    return refuse(name, &names);
+                }
+            }
+            _ if all.contains(name) => {}
+            _ => return refuse(name, &all),
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a default that `arg` of `command` cannot have.
+fn check_value(
+    command: &Command,
+    arg: &Arg,
+    option: &str,
+    default: &StatedDefault,
+) -> Result<()> {
+    let value = &default.value;
+    let wrong = || {
+        let what =
+            format!("{}: invalid value `{value}` for `{option}`", default.origin);
+        Error::invalid(what)
+    };
+    if matches!(arg.get_action(), ArgAction::SetTrue) {
+        return value
+            .parse::<bool>()
+            .map(drop)
+            .map_err(|_| wrong().with_hint("true or false"));
+    }
+    // Other errors, such as missing arguments, are found after the values are parsed.
+    let command = command.clone().no_binary_name(true);
+    match command.try_get_matches_from([format!("--{option}={value}")]) {
+        Err(err)
+            if matches!(
+                err.kind(),
+                ErrorKind::InvalidValue | ErrorKind::ValueValidation
+            ) =>
+        {
+            let names = arg.get_possible_values();
+            let names: Vec<&str> = names.iter().map(|value| value.get_name()).collect();
+            if names.is_empty() {
+                Err(wrong())
+            } else {
+                Err(wrong().with_hint(format!("possible values: {}", names.join(", "))))
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the message of `err` without the excerpt of the file.
+fn one_line(err: &toml::de::Error) -> String {
+    err.message().to_owned()
+}

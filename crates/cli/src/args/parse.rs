@@ -1,0 +1,157 @@
+//! Parses the command line, with the defaults of variables and files.
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    io::Write as _,
+    process,
+};
+
+use clap::{
+    Arg, Command, FromArgMatches as _,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
+use logtool::{input::url, text_style::TextStyle, units::acts_on_terminal};
+
+use crate::{
+    args::{
+        Args,
+        defaults::Defaults,
+        help::{program, with_full_help},
+    },
+    color::{self, ColorMode},
+    command_line, error, pager,
+    terminal::{self, print_line},
+};
+
+/// Names of commands in other programs, and the commands that do the same.
+const COMMANDS_ELSEWHERE: [(&str, &str); 8] = [
+    ("ls", "info"),
+    ("list", "info"),
+    ("du", "info"),
+    ("recover", "repair"),
+    ("reindex", "repair"),
+    ("doctor", "check"),
+    ("validate", "check"),
+    ("export", "convert"),
+];
+
+/// Names of options in other programs, and the options that do the same.
+const OPTIONS_ELSEWHERE: [(&str, &str); 6] = [
+    ("--from", "--start"),
+    ("--to", "--end' or '--format"),
+    ("--until", "--end"),
+    ("--time", "--clock"),
+    ("--output", "--out"),
+    ("--key", "--key-file"),
+];
+
+/// Returns the arguments of the program. Ends the program if they are wrong, or ask for help.
+pub(crate) fn parse() -> Args {
+    let words: Vec<OsString> = env::args_os().map(url::local).collect();
+    color::set_mode(color_mode(&words));
+    let mut program = program().color(color::of_clap());
+    // `--format CSV` and `--clock UTC` are accepted like `--format csv` and `--clock utc`.
+    let ignore_case = |arg: Arg| {
+        let is_choice =
+            arg.get_action().takes_values() && !arg.get_possible_values().is_empty();
+        if is_choice { arg.ignore_case(true) } else { arg }
+    };
+    program = program
+        .mut_args(ignore_case)
+        .mut_subcommands(|command| command.mut_args(ignore_case));
+    let name = command_name(&program, &words);
+    if words.iter().any(|word| word == "--help") {
+        program = with_full_help(program, name.as_deref());
+    }
+    let defaults = Defaults::read(&program);
+    let (mut program, defaults) = defaults
+        .and_then(|defaults| {
+            defaults.apply(program, name.as_deref().unwrap_or_default())
+        })
+        .unwrap_or_else(|err| process::exit(error::exit_status(&err)));
+    let matches = program.try_get_matches_from_mut(&words);
+    let matches = matches.unwrap_or_else(|err| end(err, &words));
+    let mut args = Args::from_arg_matches(&matches).unwrap_or_else(|err| err.exit());
+    color::set_mode(args.global.color);
+    args.global.given = command_line::text(&program, &matches, &defaults);
+    args
+}
+
+/// Returns the name of the command among `words`.
+fn command_name(program: &Command, words: &[OsString]) -> Option<String> {
+    let mut names = words.iter().skip(1).filter_map(|word| word.to_str());
+    names.find(|word| program.find_subcommand(word).is_some()).map(str::to_owned)
+}
+
+/// Returns when errors in the command line and help have colours: they are printed before the
+/// command line is parsed.
+fn color_mode(words: &[OsString]) -> ColorMode {
+    let value = |word: &OsStr, next: Option<&OsString>| match word.to_str() {
+        Some("--color") => next.and_then(|next| next.to_str()).map(str::to_owned),
+        word => word?.strip_prefix("--color=").map(str::to_owned),
+    };
+    let words = words.iter().enumerate();
+    let option = words.clone().find_map(|(index, word)| {
+        value(word, words.clone().nth(index + 1).map(|(_, next)| next))
+    });
+    let variable = || env::var("LOGTOOL_COLOR").ok();
+    let value = option.or_else(variable).unwrap_or_default();
+    <ColorMode as clap::ValueEnum>::from_str(&value, true).unwrap_or_default()
+}
+
+/// Ends the program after printing the error in the command line, or the help.
+fn end(mut err: clap::Error, words: &[OsString]) -> ! {
+    if err.kind() == ErrorKind::DisplayHelp {
+        let is_paged = !words.iter().any(|word| word == "--no-pager");
+        if is_paged && terminal::stdout_is_seen() {
+            pager::enable(env::var("LOGTOOL_PAGER").ok().as_deref());
+        }
+        // The reader of the output may have closed it.
+        let _ = print_help(&err.render());
+        pager::finish();
+        process::exit(err.exit_code());
+    }
+    suggest(&mut err);
+    let is_harmful =
+        |word: &OsString| word.to_string_lossy().contains(acts_on_terminal);
+    if err.use_stderr() && words.iter().any(is_harmful) {
+        // Without colours, because the words may have some of their own.
+        err.to_string().lines().for_each(print_line);
+        process::exit(err.exit_code());
+    }
+    err.exit()
+}
+
+/// Prints a help text of clap.
+pub(crate) fn print_help(text: &clap::builder::StyledStr) -> std::io::Result<()> {
+    let mut out = terminal::unescaped_stdout();
+    if color::for_stdout() == TextStyle::Terminal {
+        write!(out, "{}", text.ansi())?;
+    } else {
+        write!(out, "{text}")?;
+    }
+    out.flush()
+}
+
+/// Adds a suggestion to an error about a command or an option that other programs have.
+fn suggest(err: &mut clap::Error) {
+    if let Some(ContextValue::String(typed)) = err.get(ContextKind::InvalidSubcommand) {
+        let known = COMMANDS_ELSEWHERE.iter().find(|(other, _)| other == typed);
+        if let Some((_, ours)) = known {
+            let ours = ContextValue::Strings(vec![(*ours).to_owned()]);
+            err.insert(ContextKind::SuggestedSubcommand, ours);
+        }
+    }
+    if err.kind() == ErrorKind::UnknownArgument
+        && let Some(ContextValue::String(typed)) = err.get(ContextKind::InvalidArg)
+    {
+        let known = OPTIONS_ELSEWHERE.iter().find(|(other, _)| other == typed);
+        if let Some((_, ours)) = known {
+            err.insert(
+                ContextKind::SuggestedArg,
+                ContextValue::String((*ours).to_owned()),
+            );
+        }
+    }
+}

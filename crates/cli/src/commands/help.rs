@@ -1,0 +1,56 @@
+//! `logtool help`: the help of commands, and texts about topics.
+
+use std::io::Write as _;
+
+use clap::Command;
+use logtool::{Error, Result, suggest};
+
+use crate::{
+    args::{HelpArgs, print_help, program, with_full_help},
+    exit_status::Outcome,
+    terminal,
+};
+
+/// The topics and their texts.
+const TOPICS: [(&str, &str); 4] = [
+    ("outputs", include_str!("help/outputs.txt")),
+    ("clocks", include_str!("help/clocks.txt")),
+    ("lidars", include_str!("help/lidars.txt")),
+    ("config", include_str!("help/config.txt")),
+];
+
+pub(super) fn run(args: &HelpArgs) -> Result<Outcome> {
+    let topic = TOPICS.iter().find(|(name, _)| args.words == [*name]);
+    if let Some((_, text)) = topic {
+        let mut out = terminal::unescaped_stdout();
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+        return Ok(Outcome::Done);
+    }
+    if let Some(word) = args.words.first()
+        && program().find_subcommand(word).is_none()
+    {
+        return Err(unknown(word, &program()));
+    }
+    let mut program = with_full_help(program(), args.words.first().map(String::as_str));
+    program.build();
+    let mut command = &mut program;
+    for word in &args.words {
+        if command.find_subcommand(word).is_none() {
+            return Err(unknown(word, command));
+        }
+        let found = command.find_subcommand_mut(word);
+        command =
+            found.ok_or_else(|| Error::invalid(format!("no command `{word}`")))?;
+    }
+    print_help(&command.render_help())?;
+    Ok(Outcome::Done)
+}
+
+/// Returns the error for a `word` that is neither a command of `command` nor a topic.
+fn unknown(word: &str, command: &Command) -> Error {
+    let commands = command.get_subcommands().map(Command::get_name);
+    let names = commands.chain(TOPICS.iter().map(|(name, _)| *name));
+    let hint = suggest::hint(word, names, "`logtool help` lists commands and topics");
+    Error::invalid(format!("there is no command or topic `{word}`")).with_hint(hint)
+}

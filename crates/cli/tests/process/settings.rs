@@ -1,0 +1,135 @@
+//! Defaults from variables and files, colour, and the pager.
+
+use std::process::Command;
+
+use crate::{
+    bytes,
+    program::{Folder, Run},
+};
+
+/// Runs the program with these variables, and with `home` in the folder as the user's folder.
+fn run(folder: &Folder, variables: &[(&str, &str)], args: &[&str]) -> Run {
+    let mut command = folder.command(args);
+    command.env("XDG_CONFIG_HOME", folder.path().join("home"));
+    command.envs(variables.iter().copied());
+    let output = command.output().unwrap();
+    Run {
+        status: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+const CONVERT: [&str; 6] = ["convert", "flight.ulg", "-q", "-f", "-o", "out/"];
+
+/// Returns the extension of the tables that `convert` writes.
+fn format(folder: &Folder, variables: &[(&str, &str)], args: &[&str]) -> String {
+    let _ = std::fs::remove_dir_all(folder.path().join("out"));
+    run(folder, variables, &[&CONVERT[..], args].concat()).succeeded();
+    let files = folder.list("out");
+    let table = files.iter().find(|name| name.contains("att")).unwrap();
+    table.rsplit_once('.').unwrap().1.to_owned()
+}
+
+#[test]
+fn options_override_variables_and_variables_override_files() {
+    let folder = Folder::with(&bytes::log());
+    assert_eq!(format(&folder, &[], &[]), "csv");
+    folder.write("home/logtool/logtool.toml", b"[convert]\nformat = \"jsonl\"\n");
+    assert_eq!(format(&folder, &[], &[]), "jsonl");
+    folder.write("logtool.toml", b"threads = 1\nformat = \"arrow\"\n");
+    assert_eq!(format(&folder, &[], &[]), "arrow");
+    let variables = [("LOGTOOL_FORMAT", "npz")];
+    assert_eq!(format(&folder, &variables, &[]), "npz");
+    let variables = [("LOGTOOL_FORMAT", "npz"), ("LOGTOOL_CONVERT_FORMAT", "parquet")];
+    assert_eq!(format(&folder, &variables, &[]), "parquet");
+    assert_eq!(format(&folder, &variables, &["--format", "csv"]), "csv");
+}
+
+#[test]
+fn files_of_folders_above_are_found_and_provenance_states_defaults() {
+    let folder = Folder::with(&bytes::log());
+    folder.write("logtool.toml", b"[convert]\nformat = \"jsonl\"\nflat = true\n");
+    std::fs::create_dir_all(folder.path().join("a/b")).unwrap();
+    let args = ["convert", "../../flight.ulg", "-q", "-o", "out"];
+    let mut command = folder.command(&args);
+    assert!(command.current_dir(folder.path().join("a/b")).status().unwrap().success());
+    let provenance = folder.read("a/b/out/provenance.json");
+    assert!(provenance.contains("convert --format jsonl --flat"), "{provenance}");
+}
+
+#[test]
+fn wrong_defaults_are_errors_with_their_origin() {
+    let folder = Folder::with(&bytes::log());
+    let variables = [("LOGTOOL_THREADS", "many")];
+    run(&folder, &variables, &["info", "flight.ulg"])
+        .ended(2, &["LOGTOOL_THREADS: invalid value `many` for `threads`"]);
+    let variables = [("LOGTOOL_STRICT", "1")];
+    run(&folder, &variables, &["info", "flight.ulg"]).ended(2, &["true or false"]);
+    for (file, words) in [
+        (&b"treads = 4"[..], &["logtool.toml", "no option `treads`", "`threads`"][..]),
+        (b"[convert]\nformat = \"xml\"", &["invalid value `xml`", "csv, jsonl"]),
+        (b"[convert]\nfreq = true", &["no option `freq`"]),
+        (b"threads = [4]", &["`threads` has no single value"]),
+        (b"out = \"x\"", &["no option `out`"]),
+        (b"threads", &["logtool.toml"]),
+    ] {
+        folder.write("logtool.toml", file);
+        let run = run(&folder, &[], &CONVERT);
+        assert!(run.status == 1 || run.status == 2, "{run:?}");
+        words.iter().for_each(|word| assert!(run.stderr.contains(word), "{run:?}"));
+    }
+}
+
+#[test]
+fn colors_follow_the_option_then_variables() {
+    let folder = Folder::new();
+    let has_color = |variables: &[(&str, &str)], option: &[&str]| {
+        let args = [option, &["info", "none.ulg"]].concat();
+        run(&folder, variables, &args).stderr.starts_with("\x1b[1;31merror:")
+    };
+    assert!(!has_color(&[], &[]), "standard error is not a terminal");
+    assert!(has_color(&[], &["--color", "always"]));
+    assert!(has_color(&[("CLICOLOR_FORCE", "1")], &[]));
+    assert!(!has_color(&[("CLICOLOR_FORCE", "0")], &[]));
+    assert!(!has_color(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], &[]));
+    assert!(!has_color(&[("CLICOLOR_FORCE", "1")], &["--color=never"]));
+    assert!(has_color(&[("NO_COLOR", "1")], &["--color=always"]));
+    assert!(has_color(&[("LOGTOOL_COLOR", "always")], &[]));
+}
+
+/// Runs a command line of a shell on a terminal of 24 rows, and returns the output. `None` if
+/// there is no program that makes terminals.
+fn on_terminal(folder: &Folder, line: &str) -> Option<String> {
+    let line = format!("stty rows 24 cols 80; {line}");
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).current_dir(folder.path());
+    command.env("PATH_OF_LOGTOOL", env!("CARGO_BIN_EXE_logtool")).env("TERM", "xterm");
+    let output = command.stdin(std::process::Stdio::null()).output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pager_shows_long_text_on_terminals_only() {
+    let folder = Folder::with(&bytes::long_log(100));
+    let pager = "LOGTOOL_PAGER='sed s/^/paged:/' $PATH_OF_LOGTOOL";
+    let Some(long) = on_terminal(&folder, &format!("{pager} cat flight.ulg")) else {
+        return;
+    };
+    assert_eq!(long.matches("paged:").count(), 100, "{long}");
+    let is_paged = |args: &str| {
+        let printed = on_terminal(&folder, &format!("{pager} {args}")).unwrap();
+        assert!(printed.contains("flight.ulg") || printed.contains("att"), "{printed}");
+        printed.contains("paged:")
+    };
+    assert!(!is_paged("cat flight.ulg -n 10"), "short text");
+    assert!(!is_paged("cat flight.ulg --no-pager"));
+    assert!(!is_paged("cat flight.ulg | cat"), "not a terminal");
+    assert!(is_paged("cat --help"), "it names flight.ulg");
+    let quit = on_terminal(
+        &folder,
+        "LOGTOOL_PAGER='head -n 1' $PATH_OF_LOGTOOL cat flight.ulg",
+    );
+    assert_eq!(quit.unwrap().lines().count(), 1, "a pager that ends is not an error");
+}
