@@ -25,7 +25,7 @@ use logtool::{
     translate::TranslationKind,
 };
 use logtool_core::{FileSource, Labels, Manifest, Provenance, RecordSink, TopicSet};
-use logtool_ulog::Header;
+use logtool_ulog::Metadata;
 use rayon::ThreadPool;
 
 use crate::{
@@ -287,7 +287,7 @@ struct Making<'m> {
     /// The request that applies to the log; `None` if no topic or column is selected.
     request: Option<ConvertRequest>,
     labels: Option<Arc<Labels>>,
-    header: Option<&'m Header>,
+    header: Option<&'m Metadata>,
     provenance: &'m Provenance,
     /// The name of the log in the data set.
     log: &'m str,

@@ -88,7 +88,7 @@ pub(super) fn run(
 }
 
 fn values(log: &UlogLog, initial: bool) -> BTreeMap<String, ParameterValue> {
-    let parameters = log.header().parameters.iter();
+    let parameters = log.metadata().parameters.iter();
     parameters
         .filter_map(|(name, parameter)| {
             Some((name.clone(), value(parameter, initial)?))

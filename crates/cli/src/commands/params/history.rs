@@ -18,7 +18,7 @@ pub(super) fn write(
     clock: &ShownClock,
     format: ParamsFormat,
 ) -> Result<()> {
-    let all = &log.header().parameters;
+    let all = &log.metadata().parameters;
     let names = Names::new(&args.names, all.keys().map(String::as_str))?;
     let wanted = all.iter().filter(|(name, parameter)| {
         names.is_wanted(name) && (!args.non_default || is_non_default(parameter, false))

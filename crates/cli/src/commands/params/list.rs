@@ -40,7 +40,7 @@ pub(super) fn write(
     format: ParamsFormat,
     global: &GlobalArgs,
 ) -> Result<()> {
-    let all = &log.header().parameters;
+    let all = &log.metadata().parameters;
     let names = Names::new(&args.names, all.keys().map(String::as_str))?;
     let wanted = all.iter().filter(|(name, parameter)| {
         names.is_wanted(name)

@@ -89,7 +89,7 @@ pub(super) fn parameters(opened: &Opened) -> Result<Vec<Block>> {
     }
     let source = opened.input.source.clone();
     let log = UlogLog::open(source, logtool_core::OpenOptions::default())?;
-    let all = &log.header().parameters;
+    let all = &log.metadata().parameters;
     let has_defaults =
         all.values().any(|p| p.system_default.or(p.setup_default).is_some());
     let wanted = all.iter().filter(|(_, p)| !has_defaults || is_non_default(p, false));
