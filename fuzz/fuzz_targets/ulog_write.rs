@@ -12,7 +12,7 @@ use logtool_core::{Log as _, OpenOptions, Selection, TopicOrigin};
 use logtool_fuzz::read;
 use logtool_ulog::{
     Level, ParameterValue, UlogLog,
-    write::{DefaultOf, Subscription, TopicHandle, Writer},
+    write::{DefaultScope, Subscription, TopicHandle, Writer},
 };
 
 const TYPES: [&str; 12] = [
@@ -186,7 +186,7 @@ impl Model<'_> {
             }
             Call::Parameter(key, value) => self.writer.parameter(name(*key), *value),
             Call::Default(key, value) => {
-                self.writer.default_parameter(name(*key), *value, DefaultOf::Both)
+                self.writer.default_parameter(name(*key), *value, DefaultScope::Both)
             }
             Call::Change(key, value) => {
                 self.writer.parameter_change(name(*key), *value)?;
@@ -312,7 +312,7 @@ fn check(file: &Bytes, wanted: &[Wanted], values: usize) {
     }
     assert!(found == wanted, "unexpected records: {found:?} for {wanted:?}");
 
-    let header = log.header();
+    let header = log.metadata();
     let found: usize = header.info_multiple.values().map(Vec::len).sum();
     assert_eq!(found, values, "no value of a list is lost");
     for parameter in header.parameters.values() {

@@ -110,12 +110,12 @@ fn check_resumed(log: &UlogLog, file: &Bytes, options: OpenOptions, whole: &[Own
     let (resumed, all) = (resumed.expect("it resumes"), Selection::default());
     let records = read(&resumed, file, &resumed.manifest().plan(&all, 5_000), &all).0;
     assert!(records == whole, "opening with the manifest changes the records");
-    let (header, again) = (log.header(), resumed.header());
+    let (header, again) = (log.metadata(), resumed.metadata());
     // Not `==`: floats may be NaN.
     assert_eq!(format!("{:?}", header.parameters), format!("{:?}", again.parameters));
     assert_eq!(format!("{:?}", header.info), format!("{:?}", again.info));
-    assert_eq!(header.head, again.head);
-    let lists = |header: &logtool_ulog::Header| format!("{:?}", header.info_multiple);
+    assert_eq!(header.file_header, again.file_header);
+    let lists = |header: &logtool_ulog::Metadata| format!("{:?}", header.info_multiple);
     assert_eq!(lists(header), lists(again));
 }
 
@@ -182,7 +182,7 @@ fn check_columns(log: &UlogLog, view: View, whole: &[Owned]) {
 
 /// Checks that the metadata of the log can be read.
 fn check_header(log: &UlogLog) {
-    let header = log.header();
+    let header = log.metadata();
     for value in header.info.values().chain(header.info_multiple.values().flatten()) {
         value.to_string();
     }

@@ -1,11 +1,11 @@
-//! What the numbers of channels mean to who reads messages.
+//! Maps channel ids to streams and topics.
 
 use std::collections::HashMap;
 
 use logtool_core::{Topic, TopicId, TopicOrigin};
 use logtool_rosmsg::{Derivation, Derived};
 
-/// The streams and topics of channels, and the topics that are derived of these.
+/// The streams and topics of channels, and the topics that are derived from them.
 #[derive(Debug)]
 pub(crate) struct Channels {
     by_id: HashMap<u16, (u32, TopicId)>,
@@ -13,8 +13,8 @@ pub(crate) struct Channels {
 }
 
 impl Channels {
-    /// The `channels`, in the order of their streams: their numbers and topics; `topics` are
-    /// those of the manifest.
+    /// Creates the map from `channels`, the ids and topics in stream order, and the
+    /// `topics` of the manifest.
     pub(crate) fn new(channels: &[(u16, TopicId)], topics: &[Topic]) -> Self {
         let with_streams = (0..).zip(channels);
         let by_id =
@@ -22,13 +22,13 @@ impl Channels {
         Self { by_id, derived: derived_of(topics) }
     }
 
-    /// The stream and the topic of the channel with the number `id`.
+    /// Returns the stream and the topic of the channel `id`.
     pub(crate) fn get(&self, id: u16) -> Option<(u32, TopicId)> {
         self.by_id.get(&id).copied()
     }
 }
 
-/// What is derived of those of `topics` that the file has itself.
+/// Returns the topics that are derived from the logged topics among `topics`.
 pub(crate) fn derived_of(topics: &[Topic]) -> Derived {
     let own = topics.iter().filter(|topic| topic.origin == TopicOrigin::Logged);
     Derived::new(own.map(Derivation::of))

@@ -1,10 +1,9 @@
-//! What is wrong with an MCAP file, or odd, that only its format knows: its checksums, its
-//! indexes and statistics against what is there, its channels and schemas.
+//! Checks for errors and anomalies that are specific to MCAP: checksums, indexes and
+//! statistics that contradict the contents, and inconsistent channels and schemas.
 
 mod chunk;
 mod codes;
-mod declared;
-mod inside;
+mod inspection;
 mod layout;
 mod summary;
 
@@ -14,29 +13,33 @@ use logtool_core::{
     Damage, DamageKind, Finding, Findings, Manifest, OpenOptions, Result, Source,
 };
 
-pub(crate) use self::{codes::CODES, inside::Inside};
 use crate::check::layout::Layout;
 
-/// What there is to be looked at.
+pub(crate) use self::{codes::CODES, inspection::ChunkInspection};
+
+/// The file to be checked.
 #[derive(Clone)]
-pub(crate) struct Checked {
+pub(crate) struct CheckInput {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) options: OpenOptions,
-    /// Where there are no records, as the survey found.
-    pub(crate) gaps: Arc<[Damage]>,
-    /// Where the chunks are, as the survey found.
+    /// The damaged ranges outside chunks, as found by the index pass.
+    pub(crate) damaged_ranges: Arc<[Damage]>,
+    /// The byte ranges of the chunks, as found by the index pass.
     pub(crate) chunks: Vec<Range<u64>>,
 }
 
-/// Looks at all records that are in no chunk. What is in the chunks is left to be looked
-/// at.
-pub(crate) fn check(log: Checked, findings: &mut Findings) -> Result<Inside> {
+/// Checks all records outside chunks. The returned inspection checks the chunks while
+/// they are read.
+pub(crate) fn check(
+    log: CheckInput,
+    findings: &mut Findings,
+) -> Result<ChunkInspection> {
     let layout = Layout::read(&log, findings)?;
     summary::check(&log, &layout, findings)?;
-    Ok(Inside::new(log, layout))
+    Ok(ChunkInspection::new(log, layout))
 }
 
-/// Adds a finding for each topic whose schema cannot be used, as the survey found.
+/// Adds a finding for each topic whose schema the index pass found unusable.
 pub(crate) fn schemas(manifest: &Manifest, findings: &mut Findings) {
     let unusable =
         manifest.damage.iter().filter(|damage| damage.kind == DamageKind::Definition);

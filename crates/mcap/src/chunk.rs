@@ -1,6 +1,6 @@
-//! Unpacking chunks, as far as it goes.
+//! Decompresses chunks, as far as possible.
 //!
-//! The size that a chunk declares is a hint for the first allocation and nothing more.
+//! The declared size of a chunk is only used for the first allocation.
 
 use std::{
     io::{self, Read},
@@ -13,49 +13,50 @@ use logtool_lz4::{Output, Unpacked as Frame};
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 
 use crate::{
-    contents::{self, Met},
+    contents::{self, Item},
     resync,
-    wire::{self, Chunk, HEAD_LEN, op},
+    wire::{self, Chunk, RECORD_HEADER_LEN, op},
 };
 
-/// No first allocation is longer than this, whatever a chunk declares.
-const FIRST: u64 = 4 << 20;
+/// The maximum size of the first allocation, regardless of the declared size.
+const MAX_FIRST_ALLOCATION: u64 = 4 << 20;
 
-/// How many bytes are unpacked at a time where damage is possible.
-const PIECE: usize = 256;
+/// The number of bytes that are decompressed at a time if the data may be damaged.
+const READ_BYTES: usize = 256;
 
-/// So many letters of the name of a compression are told.
-const NAME_LEN: usize = 40;
+/// The maximum number of characters of a compression name in messages.
+const MAX_NAME_CHARS: usize = 40;
 
-/// How a chunk can be packed.
+/// The compression of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// Not at all.
+    /// No compression.
     None,
-    /// With LZ4, in its frame format.
+    /// LZ4 in its frame format.
     Lz4,
-    /// With Zstandard.
+    /// Zstandard.
     Zstd,
 }
 
-/// How unpacking ended.
+/// The result of decompression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unpacked {
-    /// All is there.
-    Whole,
-    /// The packed bytes are broken, or cut. What is there was unpacked before that.
-    Broken,
-    /// All is there, and a checksum says that something in it is wrong.
-    Doubtful,
-    /// There is more than the limit.
+pub(crate) enum Decompression {
+    /// All data was decompressed.
+    Complete,
+    /// The compressed bytes are damaged or truncated. The data before the damage was
+    /// decompressed.
+    Damaged,
+    /// All data was decompressed, but a checksum is wrong.
+    WrongChecksum,
+    /// The decompressed data exceeds the limit.
     OverLimit,
-    /// It is packed in a way that is not known.
-    Unknown,
+    /// The compression is unknown.
+    UnknownCompression,
 }
 
 impl Compression {
-    /// The compression that files call `name`.
-    pub(crate) fn of(name: &[u8]) -> Option<Self> {
+    /// Returns the compression with this name in MCAP files.
+    pub(crate) fn from_name(name: &[u8]) -> Option<Self> {
         match name {
             b"" | b"none" => Some(Self::None),
             b"lz4" => Some(Self::Lz4),
@@ -64,7 +65,7 @@ impl Compression {
         }
     }
 
-    /// What files call it.
+    /// Returns the name in MCAP files.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::None => "",
@@ -73,8 +74,9 @@ impl Compression {
         }
     }
 
-    /// What it begins with what it packed; nothing if it does not pack.
-    fn mark(self) -> &'static [u8] {
+    /// Returns the magic bytes at the start of compressed data; empty for no
+    /// compression.
+    fn magic(self) -> &'static [u8] {
         match self {
             Self::None => b"",
             Self::Lz4 => b"\x04\x22\x4d\x18",
@@ -82,8 +84,9 @@ impl Compression {
         }
     }
 
-    /// Packs `bytes`, into `room` if that is empty; and what is left to be used again.
-    pub(crate) fn pack(
+    /// Compresses `bytes` into `room` if that is empty. Returns the result, and a
+    /// buffer that can be reused.
+    pub(crate) fn compress(
         self,
         bytes: Vec<u8>,
         mut room: Vec<u8>,
@@ -91,7 +94,7 @@ impl Compression {
         match self {
             Self::None => Ok((bytes, room)),
             Self::Lz4 => {
-                // Of a damaged block, most readers lose all: blocks are short.
+                // Most readers lose the rest of a damaged block, so blocks are short.
                 let info = FrameInfo::new()
                     .block_size(BlockSize::Max64KB)
                     .block_mode(BlockMode::Independent);
@@ -109,53 +112,55 @@ impl Compression {
     }
 }
 
-/// How long the record of a chunk may be: as much as may be unpacked, and its head.
-pub(crate) fn most(options: OpenOptions) -> u64 {
+/// Returns the maximum length of a chunk record: the limit for decompressed data plus a
+/// header.
+pub(crate) fn max_record_len(options: OpenOptions) -> u64 {
     u64::from(options.record_bytes) + (1 << 16)
 }
 
-/// A chunk that is unpacked.
-pub(crate) struct Opened {
-    /// Its records, as far as they can be had.
+/// A decompressed chunk.
+pub(crate) struct DecompressedChunk {
+    /// The records, as far as they could be decompressed.
     pub(crate) records: Bytes,
-    /// Where they begin in the chunk's record, if they are not packed.
+    /// The offset of the records in the chunk record, if they are not compressed.
     pub(crate) plain: Option<usize>,
-    pub(crate) how: Unpacked,
-    /// What the file calls the compression.
+    pub(crate) result: Decompression,
+    /// The name of the compression in the file.
     pub(crate) compression: Bytes,
-    /// How many bytes the packed records are.
-    pub(crate) packed_len: u64,
-    /// Whether its records were unpacked to their end.
+    /// The length of the compressed records, in bytes.
+    pub(crate) compressed_len: u64,
+    /// Whether the records were decompressed to their end.
     pub(crate) is_ended: bool,
-    /// Whether the file ends before the chunk.
+    /// Whether the file ends before the end of the chunk.
     is_cut: bool,
-    head: Head,
+    header: HeaderState,
 }
 
-/// What can be said of the head of a chunk.
+/// The state of the header of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Head {
-    /// Nothing that is not so.
-    Right,
-    /// That it is not so, and that all is there.
-    Misstated,
-    /// That it is none, and the records begin so many bytes behind its start.
-    Broken(usize),
+enum HeaderState {
+    /// The header is consistent.
+    Consistent,
+    /// The header contradicts the contents, but no data is lost.
+    Contradictory,
+    /// The header is damaged. The records start at this offset from the start of the
+    /// chunk.
+    Damaged(usize),
 }
 
-impl Opened {
-    /// Unpacks the chunk of which `record` is the record, or the first bytes of it, into
-    /// no more than `limit` bytes; nothing if it is none.
+impl DecompressedChunk {
+    /// Decompresses a chunk into at most `limit` bytes. `record` is its record, or the
+    /// first bytes of it. Returns `None` if it is not a chunk.
     ///
-    /// Where the head contradicts itself, it is gone by where the record ends, and what can
-    /// be unpacked; where it cannot be understood, the records are looked for.
+    /// If the header contradicts itself, the length of the record and the decompressed
+    /// data decide. If the header is unreadable, the records are searched.
     pub(crate) fn new(record: &Bytes, limit: usize) -> Option<Self> {
-        Self::told(record, limit).or_else(|| headless(record, limit))
+        Self::with_header(record, limit).or_else(|| without_header(record, limit))
     }
 
-    /// Returns where in the file the `records` of the chunk at `chunk` lie: in the whole chunk,
-    /// if it is packed.
-    pub(crate) fn place(
+    /// Returns the byte range in the file of `records` of the chunk at `chunk`: the
+    /// whole chunk if it is compressed.
+    pub(crate) fn file_range(
         &self,
         chunk: Range<u64>,
         records: &Range<usize>,
@@ -169,243 +174,269 @@ impl Opened {
         }
     }
 
-    /// By what its head tells.
-    fn told(record: &Bytes, limit: usize) -> Option<Self> {
-        let (opcode, len) = wire::head(record)?;
-        let content = record.get(HEAD_LEN..)?;
+    /// Decompresses a chunk according to its header.
+    fn with_header(record: &Bytes, limit: usize) -> Option<Self> {
+        let (opcode, len) = wire::record_header(record)?;
+        let content = record.get(RECORD_HEADER_LEN..)?;
         let chunk = Chunk::parse(content)?;
-        let start = chunk.packed_start();
+        let start = chunk.compressed_start();
         let rest = content.len().checked_sub(start)? as u64;
         let by_record = len.checked_sub(start as u64);
-        let compression = Compression::of(chunk.compression);
-        let is_right = opcode == op::CHUNK && by_record == Some(chunk.packed_len);
-        let is_cut = chunk.packed_len > rest
+        let compression = Compression::from_name(chunk.compression);
+        let is_right = opcode == op::CHUNK && by_record == Some(chunk.compressed_len);
+        let is_cut = chunk.compressed_len > rest
             && (is_right || by_record.is_some_and(|len| len > rest));
-        // Garbage looks packed in ways that nobody knows.
+        // Random bytes look like chunks with unknown compressions.
         if !is_right
             && (compression.is_none()
-                || opcode != op::CHUNK && chunk.packed_len != rest)
+                || opcode != op::CHUNK && chunk.compressed_len != rest)
         {
             return None;
         }
-        let at = HEAD_LEN + start;
-        let declared = record.slice(at..at + chunk.packed.len());
-        let is_longer = rest > chunk.packed_len && len == content.len() as u64;
+        let at = RECORD_HEADER_LEN + start;
+        let declared = record.slice(at..at + chunk.compressed.len());
+        let is_longer = rest > chunk.compressed_len && len == content.len() as u64;
         let extended = (opcode == op::CHUNK && is_longer)
-            .then(|| unpack(compression, &declared, chunk.size, limit, false))
+            .then(|| decompress(compression, &declared, chunk.size, limit, false))
             .filter(|(records, how)| {
-                *how == Unpacked::Whole && is_as_declared(&chunk, records)
+                *how == Decompression::Complete && matches_header(&chunk, records)
             });
         let is_right = is_right || extended.is_some();
-        let packed = match is_right {
-            true => declared,
-            false => record.slice(at..),
-        };
-        let (records, how) = extended
-            .unwrap_or_else(|| unpack(compression, &packed, chunk.size, limit, is_cut));
+        let compressed = if is_right { declared } else { record.slice(at..) };
+        let (records, how) = extended.unwrap_or_else(|| {
+            decompress(compression, &compressed, chunk.size, limit, is_cut)
+        });
         let is_all = records.len() as u64 == chunk.size;
-        let is_summed = chunk.crc != 0;
-        let fits = is_summed && crc32fast::hash(&records) == chunk.crc;
+        let has_checksum = chunk.crc != 0;
+        let fits = has_checksum && crc32fast::hash(&records) == chunk.crc;
         // Both lengths may be wrong.
         let is_cut = is_cut && !(is_all && fits);
-        let is_ended = how == Unpacked::Whole && !is_cut;
+        let is_ended = how == Decompression::Complete && !is_cut;
         let how = match how {
-            Unpacked::Whole if is_all && (fits || !is_summed) => Unpacked::Whole,
-            Unpacked::Whole if is_all => Unpacked::Doubtful,
-            Unpacked::Whole if fits || !is_summed && is_walked(&records) => {
-                Unpacked::Whole
+            Decompression::Complete if is_all && (fits || !has_checksum) => {
+                Decompression::Complete
             }
-            Unpacked::Whole => Unpacked::Broken,
+            Decompression::Complete if is_all => Decompression::WrongChecksum,
+            Decompression::Complete
+                if fits || !has_checksum && are_valid_records(&records) =>
+            {
+                Decompression::Complete
+            }
+            Decompression::Complete => Decompression::Damaged,
             how => how,
         };
-        // It is told nothing of a record that ends before it should.
-        let is_misstated = how == Unpacked::Whole
+        // A record that ends too early is not reported as misstated.
+        let is_contradictory = how == Decompression::Complete
             && !is_cut
-            && (!is_right || !is_all || chunk.packed_len > rest);
+            && (!is_right || !is_all || chunk.compressed_len > rest);
         Some(Self {
             records,
             plain: (compression == Some(Compression::None)).then_some(at),
-            how,
+            result: how,
             compression: record.slice_ref(chunk.compression),
-            packed_len: packed.len() as u64,
+            compressed_len: compressed.len() as u64,
             is_ended,
             is_cut,
-            head: if is_misstated { Head::Misstated } else { Head::Right },
+            header: if is_contradictory {
+                HeaderState::Contradictory
+            } else {
+                HeaderState::Consistent
+            },
         })
     }
 
-    /// What is wrong with all of it, which lies at `place`.
-    pub(crate) fn damage(&self, place: &Range<u64>) -> Option<Damage> {
-        let of = |kind| Some(Damage::new(kind, place.clone()));
-        match (self.how, self.head) {
+    /// Returns the damage that affects the whole chunk, which is at `position`.
+    pub(crate) fn damage(&self, position: &Range<u64>) -> Option<Damage> {
+        let of = |kind| Some(Damage::new(kind, position.clone()));
+        match (self.result, self.header) {
             _ if self.is_cut => of(DamageKind::Truncated),
-            (Unpacked::Whole, Head::Right) => None,
-            (Unpacked::Whole, Head::Misstated) => {
-                let why = "the head of the chunk says something else than is there";
+            (Decompression::Complete, HeaderState::Consistent) => None,
+            (Decompression::Complete, HeaderState::Contradictory) => {
+                let why = "the header of the chunk contradicts its contents";
                 of(DamageKind::Index).map(|damage| damage.with_reason(why))
             }
-            (Unpacked::Whole, Head::Broken(len)) => {
-                let head = place.start..place.end.min(place.start + len as u64);
-                let why = "the head of the chunk is broken";
+            (Decompression::Complete, HeaderState::Damaged(len)) => {
+                let head =
+                    position.start..position.end.min(position.start + len as u64);
+                let why = "the header of the chunk is damaged";
                 Some(Damage::new(DamageKind::Garbled, head).with_reason(why))
             }
-            (Unpacked::OverLimit, _) => of(DamageKind::OverLimit),
-            (Unpacked::Doubtful, _) => of(DamageKind::Doubtful),
-            (Unpacked::Broken, _) => of(DamageKind::Garbled),
-            (Unpacked::Unknown, _) => {
+            (Decompression::OverLimit, _) => of(DamageKind::OverLimit),
+            (Decompression::WrongChecksum, _) => of(DamageKind::Doubtful),
+            (Decompression::Damaged, _) => of(DamageKind::Garbled),
+            (Decompression::UnknownCompression, _) => {
                 let name = logtool_core::decode_text(&self.compression);
-                let name: String = name.chars().take(NAME_LEN).collect();
-                let why = format!(
-                    "the chunk is compressed with {name:?}, which logtool does not know"
-                );
+                let name: String = name.chars().take(MAX_NAME_CHARS).collect();
+                let why = format!("the chunk has the unknown compression {name:?}");
                 of(DamageKind::Garbled).map(|damage| damage.with_reason(why))
             }
         }
     }
 
-    /// Whether the records that are there cannot be compared with the checksum, as the rest
-    /// is broken: some of them may be falsified.
+    /// Returns true if the available records cannot be compared with the checksum
+    /// because others are damaged: some of them may be wrong.
     pub(crate) fn is_unverified(&self) -> bool {
-        self.how == Unpacked::Broken && !self.is_cut && !self.records.is_empty()
+        self.result == Decompression::Damaged
+            && !self.is_cut
+            && !self.records.is_empty()
     }
 
-    /// Whether nothing is wrong with it.
+    /// Returns true if the chunk is not damaged.
     pub(crate) fn is_sound(&self) -> bool {
         self.damage(&(0..0)).is_none()
     }
 
-    /// Whether all of it is lost.
+    /// Returns true if the whole chunk is damaged.
     fn is_lost(&self) -> bool {
         let is_broken = matches!(
-            self.how,
-            Unpacked::Broken | Unpacked::Unknown | Unpacked::OverLimit
+            self.result,
+            Decompression::Damaged
+                | Decompression::UnknownCompression
+                | Decompression::OverLimit
         );
         self.is_cut || is_broken
     }
 
-    /// Whether that there is no record at `range` of its records needs no more words:
-    /// they end there, because something is wrong with all of it.
-    pub(crate) fn is_told(&self, range: &Range<usize>) -> bool {
+    /// Returns true if a missing record at `range` is already covered by the damage of
+    /// the whole chunk, because the decompressed records end there.
+    pub(crate) fn is_reported(&self, range: &Range<usize>) -> bool {
         range.end == self.records.len() && self.is_lost()
     }
 }
 
-/// How the records of a chunk are packed, of which `record` is the record, or the first bytes
-/// of it, and where they begin: by the mark that what is packed begins with, whatever the head
-/// says. (A head is 40 bytes, and the name of the compression.)
-pub(crate) fn marked(record: &[u8]) -> Option<(Compression, usize)> {
+/// Returns the compression of a chunk and the offset of its compressed data, found by
+/// the magic bytes of the data and not by the header. `record` is the record of the
+/// chunk, or the first bytes of it. (A header has 40 bytes and the name of the
+/// compression.)
+pub(crate) fn find_compressed_data(record: &[u8]) -> Option<(Compression, usize)> {
     [Compression::Lz4, Compression::Zstd].into_iter().find_map(|how| {
-        let at = HEAD_LEN + 40 + how.name().len();
-        record.get(at..)?.starts_with(how.mark()).then_some((how, at))
+        let at = RECORD_HEADER_LEN + 40 + how.name().len();
+        record.get(at..)?.starts_with(how.magic()).then_some((how, at))
     })
 }
 
-/// The chunk of which `record` is the record, whose head cannot be understood.
-fn headless(record: &Bytes, limit: usize) -> Option<Opened> {
-    let (compression, at, records, how) = match marked(record) {
+/// Decompresses a chunk whose header is unreadable.
+fn without_header(record: &Bytes, limit: usize) -> Option<DecompressedChunk> {
+    let (compression, at, records, how) = match find_compressed_data(record) {
         Some((compression, at)) => {
             let (records, how) =
-                unpack(Some(compression), &record.slice(at..), 0, limit, false);
+                decompress(Some(compression), &record.slice(at..), 0, limit, false);
             (compression, at, records, how)
         }
         None => {
             let at = resync::next(record, true)?;
             let records = record.slice(at..record.len().min(at + limit));
             let is_over = record.len() > at + limit;
-            let how = if is_over { Unpacked::OverLimit } else { Unpacked::Whole };
+            let how = if is_over {
+                Decompression::OverLimit
+            } else {
+                Decompression::Complete
+            };
             (Compression::None, at, records, how)
         }
     };
-    Some(Opened {
+    Some(DecompressedChunk {
         plain: (compression == Compression::None).then_some(at),
-        how,
+        result: how,
         compression: Bytes::from_static(compression.name().as_bytes()),
-        packed_len: (record.len() - at) as u64,
+        compressed_len: (record.len() - at) as u64,
         is_ended: false,
         is_cut: false,
-        head: Head::Broken(at),
+        header: HeaderState::Damaged(at),
         records,
     })
 }
 
-/// Whether `records` have the size and the checksum that `chunk` declares. Its record may be
-/// longer than its fields then, by fields that a later specification adds.
-fn is_as_declared(chunk: &Chunk<'_>, records: &[u8]) -> bool {
-    let is_summed = chunk.crc != 0;
+/// Returns true if `records` have the declared size and checksum. Then the record of
+/// the chunk may be longer than its known fields, because of fields that a later
+/// specification adds.
+fn matches_header(chunk: &Chunk<'_>, records: &[u8]) -> bool {
+    let has_checksum = chunk.crc != 0;
     records.len() as u64 == chunk.size
-        && (is_summed && crc32fast::hash(records) == chunk.crc
-            || !is_summed && is_walked(records))
+        && (has_checksum && crc32fast::hash(records) == chunk.crc
+            || !has_checksum && are_valid_records(records))
 }
 
-/// Whether `records` are records to their end.
-fn is_walked(records: &[u8]) -> bool {
+/// Returns true if `records` consist of valid records only.
+fn are_valid_records(records: &[u8]) -> bool {
     let mut is_whole = true;
-    contents::walk(records, |met| is_whole &= !matches!(met, Met::Gap(_)));
+    contents::for_each_record(records, |item| {
+        is_whole &= !matches!(item, Item::Damaged(_))
+    });
     is_whole
 }
 
-/// Returns what `packed` is, which should be `size` bytes; `is_cut` says that its end is
-/// missing. What was unpacked before damage is returned too.
-fn unpack(
+/// Decompresses `compressed`, which should result in `size` bytes. `is_cut` means that the
+/// end of `compressed` is missing. Returns all data before any damage.
+fn decompress(
     how: Option<Compression>,
-    packed: &Bytes,
+    compressed: &Bytes,
     size: u64,
     limit: usize,
     is_cut: bool,
-) -> (Bytes, Unpacked) {
+) -> (Bytes, Decompression) {
     match how {
-        None => (Bytes::new(), Unpacked::Unknown),
-        Some(Compression::None) if packed.len() > limit => {
-            (packed.slice(..limit), Unpacked::OverLimit)
+        None => (Bytes::new(), Decompression::UnknownCompression),
+        Some(Compression::None) if compressed.len() > limit => {
+            (compressed.slice(..limit), Decompression::OverLimit)
         }
-        Some(Compression::None) => (packed.clone(), Unpacked::Whole),
-        Some(Compression::Lz4) => lz4(packed, size, limit, is_cut),
-        Some(Compression::Zstd) => zstd(packed, size, limit),
+        Some(Compression::None) => (compressed.clone(), Decompression::Complete),
+        Some(Compression::Lz4) => lz4(compressed, size, limit, is_cut),
+        Some(Compression::Zstd) => zstd(compressed, size, limit),
     }
 }
 
-fn lz4(packed: &[u8], size: u64, limit: usize, is_cut: bool) -> (Bytes, Unpacked) {
+fn lz4(
+    compressed: &[u8],
+    size: u64,
+    limit: usize,
+    is_cut: bool,
+) -> (Bytes, Decompression) {
     let declared = usize::try_from(size).unwrap_or(usize::MAX);
-    let room = declared.min(FIRST as usize).min(limit);
+    let room = declared.min(MAX_FIRST_ALLOCATION as usize).min(limit);
     let mut records = Output::within(BytesMut::new(), room);
-    let how = match logtool_lz4::unpack(packed, declared, limit, is_cut, &mut records) {
-        // Only the mark of the end is missing: the chunk says how long the records are.
-        Frame::Whole | Frame::Ended => Unpacked::Whole,
-        Frame::Cut | Frame::Broken => Unpacked::Broken,
-        Frame::Doubtful => Unpacked::Doubtful,
-        Frame::OverLimit => Unpacked::OverLimit,
-    };
+    let how =
+        match logtool_lz4::unpack(compressed, declared, limit, is_cut, &mut records) {
+            // Only the end mark is missing; the header of the chunk declares the length of
+            // the records.
+            Frame::Whole | Frame::Ended => Decompression::Complete,
+            Frame::Cut | Frame::Broken => Decompression::Damaged,
+            Frame::Doubtful => Decompression::WrongChecksum,
+            Frame::OverLimit => Decompression::OverLimit,
+        };
     (records.into_buffer().freeze(), how)
 }
 
-/// In one go where the declared size is right; else as far as it goes.
-fn zstd(packed: &[u8], size: u64, limit: usize) -> (Bytes, Unpacked) {
+/// Decompresses in one call if the declared size is correct, otherwise as far as
+/// possible.
+fn zstd(compressed: &[u8], size: u64, limit: usize) -> (Bytes, Decompression) {
     if size <= limit as u64
-        && size <= 1024 * packed.len() as u64
-        && let Ok(records) = zstd::bulk::decompress(packed, size as usize)
+        && size <= 1024 * compressed.len() as u64
+        && let Ok(records) = zstd::bulk::decompress(compressed, size as usize)
     {
-        return (records.into(), Unpacked::Whole);
+        return (records.into(), Decompression::Complete);
     }
-    match zstd::stream::read::Decoder::with_buffer(packed) {
+    match zstd::stream::read::Decoder::with_buffer(compressed) {
         Ok(decoder) => read(decoder, size, limit),
-        Err(_) => (Bytes::new(), Unpacked::Broken),
+        Err(_) => (Bytes::new(), Decompression::Damaged),
     }
 }
 
-/// Reads to the end, or to the first error. An error discards what the same call has unpacked
-/// before it, so each call asks for little.
-fn read(mut from: impl Read, size: u64, limit: usize) -> (Bytes, Unpacked) {
-    let mut records = Vec::with_capacity(size.min(FIRST).min(limit as u64) as usize);
-    let mut piece = [0; PIECE];
+/// Reads to the end or to the first error. An error discards the data of the same call,
+/// so each call reads only a few bytes.
+fn read(mut from: impl Read, size: u64, limit: usize) -> (Bytes, Decompression) {
+    let mut records =
+        Vec::with_capacity(size.min(MAX_FIRST_ALLOCATION).min(limit as u64) as usize);
+    let mut buffer = [0; READ_BYTES];
     let how = loop {
-        match from.read(&mut piece) {
-            Ok(0) => break Unpacked::Whole,
-            Ok(len) => records.extend_from_slice(piece.get(..len).unwrap_or_default()),
+        match from.read(&mut buffer) {
+            Ok(0) => break Decompression::Complete,
+            Ok(len) => records.extend_from_slice(buffer.get(..len).unwrap_or_default()),
             Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => break Unpacked::Broken,
+            Err(_) => break Decompression::Damaged,
         }
         if records.len() > limit {
-            break Unpacked::OverLimit;
+            break Decompression::OverLimit;
         }
     };
     records.truncate(limit);

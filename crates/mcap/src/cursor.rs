@@ -1,4 +1,4 @@
-//! Reading the messages of a part.
+//! Reads the messages of a part.
 
 use std::{ops::Range, sync::Arc};
 
@@ -10,100 +10,102 @@ use logtool_core::{
 
 use crate::{
     channels::Channels,
-    check::Inside,
-    chunk::{self, Opened},
-    contents::{self, Met},
-    wire::{self, ENVELOPE, HEAD_LEN, op, timestamp},
+    check::ChunkInspection,
+    chunk::{self, DecompressedChunk},
+    contents::{self, Item},
+    wire::{self, ENVELOPE, RECORD_HEADER_LEN, op, timestamp},
 };
 
-/// Reads a part.
+/// Reads one part.
 pub(crate) struct McapCursor {
     reader: Reader,
-    next: Next,
+    remaining: Remaining,
 }
 
-/// What is to be read next.
-enum Next {
-    /// The chunk that lies here.
+/// The unread rest of the part.
+enum Remaining {
+    /// A chunk at this byte range.
     Chunk(Arc<dyn Source>, Range<u64>),
-    /// Records that are in no chunk.
+    /// Records outside chunks.
     Records {
         walk: RecordScanner,
-        gaps: Arc<[Damage]>,
+        damaged_ranges: Arc<[Damage]>,
         gap: DamagedRangeCursor,
     },
-    Nothing,
+    Done,
 }
 
-/// What is wanted of messages.
+/// Selects messages, and adds them to blocks.
 struct Reader {
     channels: Arc<Channels>,
     selection: Selection,
-    /// Whether some of that is derived of messages.
+    /// Whether topics are selected that are derived from messages.
     has_derived: bool,
     options: OpenOptions,
-    /// What looks into chunks as they are read.
-    inside: Option<Arc<Inside>>,
+    /// Checks chunks while they are read.
+    inspection: Option<Arc<ChunkInspection>>,
 }
 
 impl McapCursor {
-    /// A cursor of the chunk that lies at `place` of `source`.
+    /// Creates a cursor for the chunk at `position` of `source`.
     pub(crate) fn chunk(
         source: &Arc<dyn Source>,
-        place: Range<u64>,
+        position: Range<u64>,
         channels: Arc<Channels>,
         selection: Selection,
         options: OpenOptions,
     ) -> Self {
         let reader = Reader::new(channels, selection, options);
-        Self { reader, next: Next::Chunk(source.clone(), place) }
+        Self { reader, remaining: Remaining::Chunk(source.clone(), position) }
     }
 
-    /// The same, and `inside` looks into what it reads.
-    pub(crate) fn inspected(mut self, inside: Arc<Inside>) -> Self {
-        self.reader.inside = Some(inside);
+    /// Lets `inspection` check the chunks that this cursor reads.
+    pub(crate) fn with_inspection(mut self, inspection: Arc<ChunkInspection>) -> Self {
+        self.reader.inspection = Some(inspection);
         self
     }
 
-    /// A cursor of the records at `place`, which are in no chunk; between them are some
-    /// of the `gaps`.
+    /// Creates a cursor for the records at `position`, which are outside chunks and may
+    /// contain some of the damaged ranges `damaged_ranges`.
     pub(crate) fn records(
         source: &Arc<dyn Source>,
-        place: Range<u64>,
-        gaps: Arc<[Damage]>,
+        position: Range<u64>,
+        damaged_ranges: Arc<[Damage]>,
         channels: Arc<Channels>,
         selection: Selection,
         options: OpenOptions,
     ) -> Self {
         let reader = Reader::new(channels, selection, options);
-        let gap = DamagedRangeCursor::new(&gaps, place.start);
-        let walk = RecordScanner::new(source.clone(), place, options);
-        Self { reader, next: Next::Records { walk, gaps, gap } }
+        let gap = DamagedRangeCursor::new(&damaged_ranges, position.start);
+        let walk = RecordScanner::new(source.clone(), position, options);
+        Self { reader, remaining: Remaining::Records { walk, damaged_ranges, gap } }
     }
 }
 
 impl Cursor for McapCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
-        let Self { reader, next } = self;
-        match next {
-            Next::Nothing => Ok(false),
-            Next::Chunk(_, place) if place.end - place.start > reader.most() => {
-                block.reset(Bytes::new(), place.start);
-                block.report(Damage::new(DamageKind::OverLimit, place.clone()));
-                *next = Next::Nothing;
+        let Self { reader, remaining } = self;
+        match remaining {
+            Remaining::Done => Ok(false),
+            Remaining::Chunk(_, position)
+                if position.end - position.start > reader.max_chunk_len() =>
+            {
+                block.reset(Bytes::new(), position.start);
+                block.report(Damage::new(DamageKind::OverLimit, position.clone()));
+                *remaining = Remaining::Done;
                 Ok(true)
             }
-            Next::Chunk(source, place) => {
-                let bytes = source.read_at(place.clone())?;
-                reader.chunk(block, place.clone(), &bytes);
-                *next = Next::Nothing;
+            Remaining::Chunk(source, position) => {
+                let bytes = source.read_at(position.clone())?;
+                reader.chunk(block, position.clone(), &bytes);
+                *remaining = Remaining::Done;
                 Ok(true)
             }
-            Next::Records { walk, gaps, gap } => {
+            Remaining::Records { walk, damaged_ranges, gap } => {
                 let start = walk.position();
                 walk.fill(block, |block, bytes, used| {
                     let at = start + used as u64;
-                    let gap = gap.step(gaps, at);
+                    let gap = gap.step(damaged_ranges, at);
                     gap.unwrap_or_else(|| reader.step(block, at, bytes, used))
                 })
             }
@@ -118,73 +120,77 @@ impl Reader {
         options: OpenOptions,
     ) -> Self {
         let has_derived = channels.derived.is_wanted(&selection.topics);
-        Self { channels, selection, has_derived, options, inside: None }
+        Self { channels, selection, has_derived, options, inspection: None }
     }
 
-    /// Looks at the record at `used` of `bytes`, which lies at `at` of the file.
+    /// Reads the record at `used` of `bytes`, which is at offset `at` of the file.
     fn step(&self, block: &mut Block, at: u64, bytes: &[u8], used: usize) -> ScanStep {
         let rest = bytes.get(used..).unwrap_or_default();
-        let Some((op, len)) = wire::head(rest) else {
-            return ScanStep::Partial { len: HEAD_LEN };
+        let Some((op, len)) = wire::record_header(rest) else {
+            return ScanStep::Partial { len: RECORD_HEADER_LEN };
         };
-        let len = usize::try_from(len).unwrap_or(usize::MAX).saturating_add(HEAD_LEN);
+        let len = usize::try_from(len)
+            .unwrap_or(usize::MAX)
+            .saturating_add(RECORD_HEADER_LEN);
         if op != op::MESSAGE {
-            // What is attached may be longer than all that is kept in memory.
+            // An attachment may be longer than the limit for records in memory.
             return ScanStep::Whole { len };
         }
-        let Some(content) = rest.get(HEAD_LEN..len) else {
+        let Some(content) = rest.get(RECORD_HEADER_LEN..len) else {
             return ScanStep::Partial { len };
         };
         let file = at..at + len as u64;
-        self.message(block, content, used + HEAD_LEN..used + len, file);
+        self.message(block, content, used + RECORD_HEADER_LEN..used + len, file);
         ScanStep::Whole { len }
     }
 
-    /// How long the record of a chunk may be.
-    fn most(&self) -> u64 {
-        chunk::most(self.options)
+    /// Returns the maximum length of the record of a chunk.
+    fn max_chunk_len(&self) -> u64 {
+        chunk::max_record_len(self.options)
     }
 
-    /// Reads the chunk that lies at `place`, as far as it goes.
-    fn chunk(&self, block: &mut Block, place: Range<u64>, bytes: &Bytes) {
-        let Some(opened) = Opened::new(bytes, self.options.record_bytes as usize)
+    /// Reads the chunk at `position`, as far as possible.
+    fn chunk(&self, block: &mut Block, position: Range<u64>, bytes: &Bytes) {
+        let Some(decompressed) =
+            DecompressedChunk::new(bytes, self.options.record_bytes as usize)
         else {
-            block.reset(Bytes::new(), place.start);
-            block.report(Damage::new(DamageKind::Garbled, place));
+            block.reset(Bytes::new(), position.start);
+            block.report(Damage::new(DamageKind::Garbled, position));
             return;
         };
-        if let Some(inside) = &self.inside {
-            inside.look(&place, &opened);
+        if let Some(inspection) = &self.inspection {
+            inspection.check(&position, &decompressed);
         }
-        let records = opened.records.clone();
-        match opened.plain {
-            Some(at) => block.reset(records.clone(), place.start + at as u64),
-            None => block.reset_unpacked(records.clone(), place.start),
+        let records = decompressed.records.clone();
+        match decompressed.plain {
+            Some(at) => block.reset(records.clone(), position.start + at as u64),
+            None => block.reset_unpacked(records.clone(), position.start),
         }
-        let file = |range: &Range<usize>| opened.place(place.clone(), range);
-        contents::walk(&records, |met| match met {
-            Met::Record(op::MESSAGE, content, range) => {
+        let file =
+            |range: &Range<usize>| decompressed.file_range(position.clone(), range);
+        contents::for_each_record(&records, |item| match item {
+            Item::Record(op::MESSAGE, content, range) => {
                 let file = file(&range);
                 self.message(block, content, range, file);
             }
-            Met::Record(..) => {}
-            Met::Gap(range) if opened.is_told(&range) => {}
-            Met::Gap(range) => {
+            Item::Record(..) => {}
+            Item::Damaged(range) if decompressed.is_reported(&range) => {}
+            Item::Damaged(range) => {
                 block.report(Damage::new(DamageKind::Garbled, file(&range)));
             }
         });
-        if opened.is_unverified() {
-            let why = "the checksum is also of what is broken";
-            let doubtful = Damage::new(DamageKind::Doubtful, place.clone());
+        if decompressed.is_unverified() {
+            let why = "the checksum covers damaged data";
+            let doubtful = Damage::new(DamageKind::Doubtful, position.clone());
             block.report(doubtful.with_reason(why));
         }
-        if let Some(damage) = opened.damage(&place) {
+        if let Some(damage) = decompressed.damage(&position) {
             block.report(damage);
         }
     }
 
     /// Adds the message whose `content` is at `range` of the block and at `file` of the
-    /// file, if it is wanted.
+    /// file, if it is selected.
     fn message(
         &self,
         block: &mut Block,
@@ -202,13 +208,13 @@ impl Reader {
         };
         let time = timestamp(time);
         if self.has_derived {
-            // Behind the number of the channel and the envelope.
+            // After the channel id and the header bytes.
             let payload = range.start + 2 + ENVELOPE as usize..range.end;
             let (derived, of) = (&self.channels.derived, (topic, stream));
             derived.derive(block, &self.selection, of, time, payload);
         }
         if self.selection.wants(topic, time) {
-            // All but the number of the channel.
+            // Everything after the channel id.
             block.push_from_stream(topic, stream, time, range.start + 2..range.end);
         }
     }

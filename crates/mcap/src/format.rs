@@ -1,4 +1,4 @@
-//! MCAP as one of the formats.
+//! The implementation of [`Format`] for MCAP.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use logtool_core::{
     RecordSink, Result, Source, Stream, UnsupportedContent, Value, WriteOptions,
 };
 
-use crate::{check, log::McapLog, notes::FORMAT_NAME, sink::McapSink, wire};
+use crate::{check, format_state::FORMAT_NAME, log::McapLog, sink::McapSink, wire};
 
-/// Of how many things that a stream says of itself words tell nothing: as bags tell.
+/// The key of the number of stream properties that cannot be represented, set for bags.
 const UNKEPT: &str = "fields_unkept";
 
 /// The format of MCAP files.
@@ -30,9 +30,10 @@ impl Format for Mcap {
     }
 
     fn probe(&self, _name: &str, head: &[u8]) -> MatchConfidence {
-        match head.starts_with(&wire::MAGIC) {
-            true => MatchConfidence::Certain,
-            false => MatchConfidence::No,
+        if head.starts_with(&wire::MAGIC) {
+            MatchConfidence::Certain
+        } else {
+            MatchConfidence::No
         }
     }
 
@@ -72,8 +73,8 @@ impl Format for Mcap {
         let count: u64 = streams.map(unkept).sum();
         let fields = if count == 1 { "field" } else { "fields" };
         let what = format!(
-            "{count} {fields} of connection headers: no texts, twice there, or called as \
-             others are"
+            "{count} {fields} of connection headers that are not text, occur twice, or have \
+             the name of another field"
         );
         (count > 0)
             .then_some(UnsupportedContent { topic: None, what })

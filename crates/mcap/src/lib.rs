@@ -1,13 +1,14 @@
-//! Reads [MCAP](https://mcap.dev/spec) files, sound or not, and writes them.
+//! Reads [MCAP](https://mcap.dev/spec) files, including damaged ones, and writes them.
 //!
-//! Of a file with a summary only that is read to open it; one without is looked through,
-//! and what is broken is stepped over. Messages of ROS 1, of ROS 2, of protocol buffers and in
-//! JSON become columns by their schemas; of others there are the bytes. What is written may be translated:
-//! messages of ROS 1 to CDR, which ROS 2 has.
+//! Opening a file with a summary reads only the summary; a file without one is scanned,
+//! and damaged records are skipped. Messages of ROS 1, ROS 2, protobuf and JSON are
+//! decoded to columns by their schemas; other messages have only their raw bytes.
+//! Messages of ROS 1 can be translated to CDR for ROS 2 when they are written.
 
 // In reading order: each module uses only those above it.
 mod wire;
 
+mod declaration;
 mod resync;
 
 mod chunk;
@@ -16,22 +17,15 @@ mod contents;
 mod channels;
 mod table;
 
-mod cdr;
-mod json;
 mod messages;
-mod null_time;
-mod protobuf;
-mod ros2;
 
-mod notes;
+mod format_state;
 
 mod check;
 
 mod cursor;
 
-mod survey;
-
-mod lookahead;
+mod index;
 
 mod log;
 
@@ -48,7 +42,7 @@ pub use crate::{
     write::{ChannelHandle, SchemaHandle, Writer, WriterOptions},
 };
 
-/// The example of the README is tested.
+/// Compiles the example in the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

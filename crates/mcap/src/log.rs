@@ -1,4 +1,4 @@
-//! An MCAP file that is open.
+//! An open MCAP file.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -14,61 +14,65 @@ use logtool_core::{
 
 use crate::{
     channels::Channels,
-    check::{self, Checked, Inside},
+    check::{self, CheckInput, ChunkInspection},
     cursor::McapCursor,
-    json::IntegerTypes,
-    lookahead, messages,
-    notes::{FORMAT_NAME, Notes},
-    null_time::{self, Untold},
-    survey::survey,
+    format_state::{FORMAT_NAME, FormatState},
+    index::build_manifest,
+    messages::{
+        self,
+        json::IntegerTypes,
+        lookahead,
+        null_time::{self, NullTimeDecoder},
+    },
 };
 
-/// An MCAP file that is open.
+/// An open MCAP file.
 #[derive(Clone)]
 pub struct McapLog {
     source: Arc<dyn Source>,
     manifest: Arc<Manifest>,
     options: OpenOptions,
     channels: Arc<Channels>,
-    gaps: Arc<[Damage]>,
-    /// Where chunks begin.
+    damaged_ranges: Arc<[Damage]>,
+    /// The offsets of the chunks.
     chunks: Vec<u64>,
     profile: String,
-    /// Why no message can be read, if none can.
+    /// The reason why no message can be read, if that is the case.
     unreadable: Option<String>,
     /// The types of integers in JSON messages that their schemas do not imply.
     integers: Arc<BTreeMap<u32, IntegerTypes>>,
-    /// Whether there may be messages of a time that cannot be represented.
-    may_be_untold: bool,
+    /// Whether there may be messages whose time cannot be represented.
+    may_have_null_times: bool,
 }
 
 impl McapLog {
-    /// Opens a file. Of one with a sound summary only that is read, and the heads of the
-    /// records that are in no chunk.
+    /// Opens a file. If it has a valid summary, this reads only the summary and the
+    /// headers of the records outside chunks; otherwise it reads the whole file.
     ///
     /// # Errors
-    /// `Unrecognized` if it is no MCAP file, `Io` if it cannot be read.
+    /// `Unrecognized` if the file is not MCAP, `Io` if reading fails.
     pub fn open(source: Arc<dyn Source>, options: OpenOptions) -> Result<Self> {
-        let (manifest, notes) = survey(&source, options)?;
-        let log = Self::new(source, Arc::new(manifest), notes, options);
+        let (manifest, format_state) = build_manifest(&source, options)?;
+        let log = Self::new(source, Arc::new(manifest), format_state, options);
         log.with_integer_types()
     }
 
-    /// Opens a file of which the manifest is known, reading nothing.
+    /// Opens a file whose manifest is known, without reading the file.
     ///
     /// # Errors
-    /// `Malformed` if the manifest is none of an MCAP file.
+    /// `Malformed` if the manifest is not from an MCAP file.
     pub fn open_with_manifest(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Self> {
-        let notes: Notes = manifest.decode_state(FORMAT_NAME)?;
-        Ok(Self::new(source, manifest, notes, options))
+        let format_state: FormatState = manifest.decode_state(FORMAT_NAME)?;
+        Ok(Self::new(source, manifest, format_state, options))
     }
 
-    /// Examines the integers of the first JSON messages, whose schemas do not say how large
-    /// they are, and notes in the manifest which of them need other types.
+    /// Examines the integers in the first JSON messages, because schemas do not declare
+    /// their size. Stores the types of those that do not fit the default type in the
+    /// manifest.
     fn with_integer_types(mut self) -> Result<Self> {
         let integers = lookahead::integer_types(&self);
         if integers.is_empty() {
@@ -82,9 +86,11 @@ impl McapLog {
                 topic.schema = decoder.schema().clone();
             }
         }
-        let notes: Notes = manifest.decode_state(FORMAT_NAME)?;
-        manifest.format_state =
-            Manifest::encode_state(&Notes { integers: integers.clone(), ..notes })?;
+        let format_state: FormatState = manifest.decode_state(FORMAT_NAME)?;
+        manifest.format_state = Manifest::encode_state(&FormatState {
+            integers: integers.clone(),
+            ..format_state
+        })?;
         (self.manifest, self.integers) = (Arc::new(manifest), integers.into());
         Ok(self)
     }
@@ -92,32 +98,34 @@ impl McapLog {
     fn new(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
-        notes: Notes,
+        format_state: FormatState,
         options: OpenOptions,
     ) -> Self {
-        let parts = manifest.parts.iter().zip(&notes.chunks);
+        let parts = manifest.parts.iter().zip(&format_state.chunks);
         let chunks = parts.filter(|(_, is_chunk)| **is_chunk);
         let chunks = chunks.map(|(part, _)| part.bytes.start).collect();
-        let channels = Arc::new(Channels::new(&notes.channels, &manifest.topics));
-        let Notes { gaps, profile, unreadable, integers, .. } = notes;
-        let gaps = gaps.into();
+        let channels =
+            Arc::new(Channels::new(&format_state.channels, &manifest.topics));
+        let FormatState { damaged_ranges, profile, unreadable, integers, .. } =
+            format_state;
+        let damaged_ranges = damaged_ranges.into();
         let mut parts = manifest.parts.iter();
-        let may_be_untold = parts.any(|part| null_time::may_be_in(&part.time));
+        let may_have_null_times = parts.any(|part| null_time::may_be_in(&part.time));
         Self {
             source,
             manifest,
             options,
             channels,
-            gaps,
+            damaged_ranges,
             chunks,
             profile,
             unreadable,
             integers: integers.into(),
-            may_be_untold,
+            may_have_null_times,
         }
     }
 
-    /// What the file says that it is, as `ros1`.
+    /// Returns the profile of the file, e.g. `ros1`.
     pub fn profile(&self) -> &str {
         &self.profile
     }
@@ -132,7 +140,7 @@ impl Log for McapLog {
         if let Some(why) = &self.unreadable {
             return Err(Error::new(ErrorKind::Unsupported, why.clone()));
         }
-        Ok(Box::new(Several { cursors: self.cursors(part, selection).collect() }))
+        Ok(Box::new(ChainedCursor { cursors: self.cursors(part, selection).collect() }))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
@@ -143,9 +151,10 @@ impl Log for McapLog {
                 messages::decoder(self.manifest.get(topic)?, columns, integers)?
             }
         };
-        Ok(match self.may_be_untold {
-            true => Box::new(Untold(decoder)),
-            false => decoder,
+        Ok(if self.may_have_null_times {
+            Box::new(NullTimeDecoder(decoder))
+        } else {
+            decoder
         })
     }
 
@@ -164,40 +173,43 @@ impl Log for McapLog {
 
     fn inspect(&self, findings: &mut Findings) -> Result<Option<Box<dyn Inspection>>> {
         check::schemas(&self.manifest, findings);
-        let (source, gaps) = (self.source.clone(), self.gaps.clone());
+        let (source, damaged_ranges) =
+            (self.source.clone(), self.damaged_ranges.clone());
         let starts = self.chunks.iter();
         let chunks = starts.filter_map(|start| {
             let parts = &self.manifest.parts;
-            let found = parts.binary_search_by_key(start, |part| part.bytes.start);
-            Some(parts.get(found.ok()?)?.bytes.clone())
+            let index = parts.binary_search_by_key(start, |part| part.bytes.start);
+            Some(parts.get(index.ok()?)?.bytes.clone())
         });
         let chunks = chunks.collect();
-        let checked = Checked { source, options: self.options, gaps, chunks };
-        let inside = Arc::new(check::check(checked, findings)?);
-        Ok(Some(Box::new(Inspected { log: self.clone(), inside })))
+        let input =
+            CheckInput { source, options: self.options, damaged_ranges, chunks };
+        let inspection = Arc::new(check::check(input, findings)?);
+        Ok(Some(Box::new(McapInspection { log: self.clone(), inspection })))
     }
 }
 
-/// A file that is looked into as it is read.
-struct Inspected {
+/// A file that is checked while it is read.
+struct McapInspection {
     log: McapLog,
-    inside: Arc<Inside>,
+    inspection: Arc<ChunkInspection>,
 }
 
-impl Inspection for Inspected {
+impl Inspection for McapInspection {
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
         let cursors = self.log.cursors(part, selection);
-        let cursors = cursors.map(|cursor| cursor.inspected(self.inside.clone()));
-        Ok(Box::new(Several { cursors: cursors.collect() }))
+        let cursors =
+            cursors.map(|cursor| cursor.with_inspection(self.inspection.clone()));
+        Ok(Box::new(ChainedCursor { cursors: cursors.collect() }))
     }
 
     fn finish(self: Box<Self>, findings: &mut Findings) -> Result<()> {
-        self.inside.finish(findings)
+        self.inspection.finish(findings)
     }
 }
 
 impl McapLog {
-    /// The cursors of all that lies in `part`.
+    /// Returns the cursors of all parts of the manifest in `part`.
     fn cursors(
         &self,
         part: &Part,
@@ -216,19 +228,26 @@ impl McapLog {
         match self.chunks.binary_search(&bytes.start) {
             Ok(_) => McapCursor::chunk(source, bytes, channels, selection, options),
             Err(_) => {
-                let gaps = self.gaps.clone();
-                McapCursor::records(source, bytes, gaps, channels, selection, options)
+                let damaged_ranges = self.damaged_ranges.clone();
+                McapCursor::records(
+                    source,
+                    bytes,
+                    damaged_ranges,
+                    channels,
+                    selection,
+                    options,
+                )
             }
         }
     }
 }
 
-/// Several parts, one after the other.
-struct Several {
+/// Reads several parts, one after the other.
+struct ChainedCursor {
     cursors: VecDeque<McapCursor>,
 }
 
-impl Cursor for Several {
+impl Cursor for ChainedCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         while let Some(cursor) = self.cursors.front_mut() {
             if cursor.fill(block)? {

@@ -1,49 +1,45 @@
-//! What messages look like, by the schema of their topic.
+//! Decoders and layouts of messages, by the schema of their topic.
+
+pub(crate) mod cdr;
+pub(crate) mod json;
+pub(crate) mod lookahead;
+pub(crate) mod null_time;
+pub(crate) mod protobuf;
+pub(crate) mod ros2;
 
 use std::sync::Arc;
 
 use logtool_core::{
     Columns, Decoder, FieldRole, Layout, LayoutDecoder, LayoutField, LayoutKind,
-    Primitive, RawDecoder, Result, Topic, TreeDecoder,
+    Primitive, RawDecoder, Result, StructShape, Topic, TreeDecoder, TreeReader,
 };
 use logtool_rosmsg::{Definition, describe};
 
 use crate::{
-    cdr::{self, CDR, CdrDecoder},
-    json::{IntegerTypes, JSON, JsonReader},
-    protobuf,
+    messages::{
+        cdr::{CDR, CdrDecoder},
+        json::{IntegerTypes, JSON, JsonReader},
+    },
     wire::SCHEMA_ENCODING,
 };
 
-/// A decoder of the messages of `topic` into `columns`: raw bytes, if nothing more is
-/// known of them. JSON messages have `integers` of other types than their schema
-/// implies.
+/// Returns a decoder of the messages of `topic` that outputs the selected `columns`.
+/// Without a usable schema, the column has the raw bytes. JSON messages have `integers`
+/// with types other than those implied by the schema.
 pub(crate) fn decoder(
     topic: &Topic,
     columns: &Columns,
     integers: Option<&IntegerTypes>,
 ) -> Result<Box<dyn Decoder>> {
     if let Some(Ok(reader)) = protobuf::reader(topic) {
-        let shape = reader.shape().clone();
-        return Ok(Box::new(TreeDecoder::new(
-            &shape,
-            reader,
-            topic.envelope,
-            columns,
-        )?));
+        return tree_decoder(reader.shape().clone(), reader, topic, columns);
     }
     if let Some(reader) = json_reader(topic) {
         let reader = match integers {
             Some(types) => reader.with_types(types),
             None => reader,
         };
-        let shape = reader.shape().clone();
-        return Ok(Box::new(TreeDecoder::new(
-            &shape,
-            reader,
-            topic.envelope,
-            columns,
-        )?));
+        return tree_decoder(reader.shape().clone(), reader, topic, columns);
     }
     match layout(topic) {
         Some(Ok(layout)) if topic.encoding == CDR.0 => {
@@ -57,18 +53,27 @@ pub(crate) fn decoder(
     }
 }
 
+fn tree_decoder(
+    shape: StructShape,
+    reader: impl TreeReader + 'static,
+    topic: &Topic,
+    columns: &Columns,
+) -> Result<Box<dyn Decoder>> {
+    Ok(Box::new(TreeDecoder::new(&shape, reader, topic.envelope, columns)?))
+}
+
 /// Returns a reader of the messages of `topic`, if they are JSON.
 pub(crate) fn json_reader(topic: &Topic) -> Option<JsonReader> {
     (topic.encoding == JSON.0).then(|| {
         let schema = topic.metadata.get(SCHEMA_ENCODING).map_or("", String::as_str);
-        let told = if schema == JSON.1 { topic.definition.as_str() } else { "" };
-        JsonReader::new(&topic.type_name, told)
+        let text = if schema == JSON.1 { topic.definition.as_str() } else { "" };
+        JsonReader::new(&topic.type_name, text)
     })
 }
 
-/// What the messages of `topic` look like, their envelope included but for those in CDR;
-/// nothing where that is not told in a way that is understood, an error where it is told
-/// wrongly.
+/// Returns the layout of the messages of `topic`, including the header bytes except for
+/// CDR. Returns `None` if the encoding is not supported, and an error if the schema is
+/// malformed.
 pub(crate) fn layout(topic: &Topic) -> Option<Result<Arc<Layout>>> {
     let schema = topic.metadata.get(SCHEMA_ENCODING).map_or("", String::as_str);
     match (topic.encoding.as_str(), schema) {
@@ -81,8 +86,9 @@ pub(crate) fn layout(topic: &Topic) -> Option<Result<Arc<Layout>>> {
     Some(described.and_then(|described| enveloped(&described.layout)))
 }
 
-/// Returns the definition of the common type of ROS that `topic` has, and its encoding, if the file
-/// has an empty one: recorders that do not find the definition of a type write that.
+/// Returns the definition of a well-known ROS type and its schema encoding, if `topic`
+/// has such a type with an empty definition. Recorders write an empty definition if
+/// they do not find the definition of a type.
 pub(crate) fn missing_definition(topic: &Topic) -> Option<(String, &'static str)> {
     let schema = topic.metadata.get(SCHEMA_ENCODING).map_or("", String::as_str);
     let is_empty = topic.definition.trim().is_empty() && topic.descriptor.is_empty();
@@ -105,7 +111,7 @@ pub(crate) fn missing_definition(topic: &Topic) -> Option<(String, &'static str)
     (!text.is_empty()).then_some((text, encoding))
 }
 
-/// Returns why the JSON schema of `topic` cannot be used, if it has one that cannot.
+/// Returns the reason why the JSON schema of `topic` cannot be parsed, if it has one.
 pub(crate) fn unusable_json_schema(topic: &Topic) -> Option<String> {
     let schema = topic.metadata.get(SCHEMA_ENCODING).map_or("", String::as_str);
     let text = topic.definition_bytes().trim_ascii();
@@ -116,7 +122,7 @@ pub(crate) fn unusable_json_schema(topic: &Topic) -> Option<String> {
     parsed.err().map(|why| format!("its schema is not JSON: {why}"))
 }
 
-/// `layout`, behind an envelope.
+/// Returns `layout` with preceding hidden fields for the header bytes.
 fn enveloped(layout: &Layout) -> Result<Arc<Layout>> {
     let hidden = |name: &str, primitive| LayoutField {
         name: name.to_owned(),

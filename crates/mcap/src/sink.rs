@@ -1,5 +1,5 @@
-//! Writing an MCAP file that holds extracts of logs: their messages as they are, or those
-//! of ROS 1 as ROS 2 has them, each still of its own channel.
+//! Writes an MCAP file that contains selections of logs: unchanged messages, or
+//! messages of ROS 1 translated for ROS 2, with one channel for each stream.
 
 mod doubtful;
 mod options;
@@ -12,67 +12,70 @@ use logtool_core::{
     Manifest, Output, Part, Record, RecordSink, Result, Source, Stream, Topic, TopicId,
     TopicOrigin, TopicSet, Value, WriteOptions,
 };
-
 use logtool_rosmsg::Transcoder;
 
 use crate::{
-    cdr::CDR,
-    notes::{FORMAT_NAME, Notes, STREAM_KEYS},
-    ros2::{self, Translation},
+    declaration::Declaration,
+    format_state::{FORMAT_NAME, FormatState, STREAM_KEYS},
+    messages::{
+        cdr::CDR,
+        ros2::{self, Translation},
+    },
     sink::{
         doubtful::DoubtfulNotes,
-        options::{check_names, may_copy, named, profile},
-        verbatim_chunks::{Declaration, Whole},
+        options::{check_names, compression, may_copy, profile},
+        verbatim_chunks::VerbatimChunks,
     },
     wire::{Channel, ENVELOPE, SCHEMA_ENCODING, Schema, timestamp},
     write::{
-        ChannelHandle, SchemaHandle, Sum, Writer, WriterOptions, has_right_sum, moved,
+        ChannelHandle, ChecksumMode, SchemaHandle, Writer, WriterOptions,
+        has_valid_checksum, shifted_time,
     },
 };
 
-/// Writes messages of the topics of some extracts.
+/// Writes the messages of several selections.
 pub(crate) struct McapSink<'w> {
     writer: Writer<Box<dyn Output + 'w>>,
-    extracts: Vec<Taken>,
+    extracts: Vec<SelectionState>,
     remarks: Vec<String>,
-    /// A message that is being translated.
+    /// A buffer for translated messages.
     translated: Vec<u8>,
-    /// Whether the checksums of attachments are compared.
+    /// Whether the checksums of attachments are verified.
     is_careful: bool,
     doubtful: DoubtfulNotes,
 }
 
-/// An extract of which messages are taken.
-struct Taken {
-    /// What becomes of each stream of each topic that is wanted.
-    channels: BTreeMap<(TopicId, u32), Taking>,
+/// The state of one selection.
+struct SelectionState {
+    /// The output channel of each selected stream of each topic.
+    channels: BTreeMap<(TopicId, u32), OutputChannel>,
     is_derived: Vec<bool>,
-    /// How those messages are translated that are not written as they are.
+    /// The transcoders of the topics whose messages are translated.
     translations: BTreeMap<TopicId, Transcoder>,
     left_out: Vec<Damage>,
-    /// Where the records are of files that are attached.
-    attached: Vec<Range<u64>>,
-    /// What its clock is moved by.
+    /// The byte ranges of attachment records.
+    attachments: Vec<Range<u64>>,
+    /// The clock offset of this selection.
     shift: ClockTransform,
-    /// The chunks that can be copied as they are, if some can.
-    whole: Option<Whole>,
+    /// The chunks that can be copied unchanged, if there are any.
+    verbatim: Option<VerbatimChunks>,
 }
 
-/// What becomes of a stream.
-struct Taking {
+/// The output channel of a stream.
+struct OutputChannel {
     channel: ChannelHandle,
     envelope: u32,
     is_mcap: bool,
-    /// The sequence number of the next message that has none.
+    /// The sequence number of the next message without one.
     sequence: u32,
 }
 
 impl<'w> McapSink<'w> {
-    /// Starts a file in `out` that holds `extracts`.
+    /// Starts a file in `out` that contains `extracts`.
     ///
     /// # Errors
-    /// `Unsupported` if one has messages of an encoding that nothing is known of, or for
-    /// an unknown compression; `NoSuch` if no topic has a name that is to be changed.
+    /// `Unsupported` for messages with an unknown encoding or for an unknown
+    /// compression; `NoSuch` if a topic to be renamed does not exist.
     pub(crate) fn new(
         out: Box<dyn Output + 'w>,
         extracts: &[LogSlice<'_>],
@@ -81,45 +84,56 @@ impl<'w> McapSink<'w> {
         check_names(extracts, options)?;
         let mut writing = WriterOptions::default();
         if let Some(name) = &options.compression {
-            writing.compression = named(name)?;
+            writing.compression = compression(name)?;
         }
-        let noted = extracts.iter().map(|extract| {
+        let states = extracts.iter().map(|extract| {
             let is_mcap = extract.manifest.format == FORMAT_NAME;
             is_mcap
-                .then(|| extract.manifest.decode_state::<Notes>(FORMAT_NAME))
+                .then(|| extract.manifest.decode_state::<FormatState>(FORMAT_NAME))
                 .transpose()
         });
-        let noted = noted.collect::<Result<Vec<_>>>()?;
-        writing.profile = profile(extracts, &noted, options);
+        let states = states.collect::<Result<Vec<_>>>()?;
+        writing.profile = profile(extracts, &states, options);
         let translations =
             extracts.iter().map(|extract| translations(extract, options));
         let translations = translations.collect::<Result<Vec<_>>>()?;
         let mut writer = Writer::new(out, writing)?;
-        let (mut taken, mut remarks) = (Vec::new(), Vec::new());
-        for ((extract, notes), translations) in
-            extracts.iter().zip(noted).zip(translations)
+        let (mut state, mut remarks) = (Vec::new(), Vec::new());
+        for ((extract, format_state), translations) in
+            extracts.iter().zip(states).zip(translations)
         {
             remarks.extend(translations.values().filter_map(|one| one.remark.clone()));
-            let same = notes.as_ref().filter(|_| may_copy(extracts, options));
-            taken.push(Taken::new(&mut writer, extract, translations, options, same)?);
-            for (name, words) in notes.iter().flat_map(|notes| &notes.metadata) {
+            let same = format_state.as_ref().filter(|_| may_copy(extracts, options));
+            state.push(SelectionState::new(
+                &mut writer,
+                extract,
+                translations,
+                options,
+                same,
+            )?);
+            for (name, words) in
+                format_state.iter().flat_map(|format_state| &format_state.metadata)
+            {
                 writer.metadata(name, words)?;
             }
-            let attached = notes.map(|notes| notes.attached).unwrap_or_default();
-            if let Some(taken) = taken.last_mut() {
-                taken.attached = attached;
+            let attachments = format_state
+                .map(|format_state| format_state.attachments)
+                .unwrap_or_default();
+            if let Some(state) = state.last_mut() {
+                state.attachments = attachments;
             }
         }
-        for (taken, shift) in taken.iter_mut().zip(&options.shifts) {
-            taken.shift = *shift;
+        for (state, shift) in state.iter_mut().zip(&options.shifts) {
+            state.shift = *shift;
         }
-        // What is said now is behind what was said before, as where it is from.
+        // New metadata records follow the existing ones, e.g. those about the origin of
+        // the file.
         for (name, words) in &options.words {
             writer.metadata(name, words)?;
         }
         Ok(Self {
             writer,
-            extracts: taken,
+            extracts: state,
             remarks,
             translated: Vec::new(),
             is_careful: options.careful,
@@ -130,49 +144,48 @@ impl<'w> McapSink<'w> {
 
 impl RecordSink for McapSink<'_> {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
-        let Some(taken) = self.extracts.get_mut(from) else {
-            let what = format!("no extract number {from} was asked for");
+        let Some(state) = self.extracts.get_mut(from) else {
+            let what = format!("there is no selection {from}");
             return Err(Error::new(ErrorKind::NoSuch, what));
         };
         let key = (record.topic, record.stream);
-        let Some(taking) = taken.channels.get_mut(&key) else {
-            if taken.is_derived.get(record.topic.index()) == Some(&true) {
+        let Some(output) = state.channels.get_mut(&key) else {
+            if state.is_derived.get(record.topic.index()) == Some(&true) {
                 return Ok(());
             }
             let (topic, stream) = (record.topic.0, record.stream);
-            let what =
-                format!("no stream {stream} of the topic number {topic} was asked for");
+            let what = format!("stream {stream} of topic {topic} is not selected");
             return Err(Error::new(ErrorKind::NoSuch, what));
         };
-        let data = record.payload.get(taking.envelope as usize..).ok_or_else(|| {
-            Error::new(ErrorKind::Malformed, "a message shorter than its envelope")
+        let data = record.payload.get(output.envelope as usize..).ok_or_else(|| {
+            Error::new(ErrorKind::Malformed, "the message is shorter than its header")
                 .at(record.offset)
         })?;
-        let (sequence, published) = match taking.envelope_of(&record) {
+        let (sequence, published) = match output.envelope_of(&record) {
             Some((sequence, published)) => {
-                (sequence, timestamp(moved(published, taken.shift)))
+                (sequence, timestamp(shifted_time(published, state.shift)))
             }
             None => {
-                taking.sequence = taking.sequence.wrapping_add(1);
-                (taking.sequence.wrapping_sub(1), record.time)
+                output.sequence = output.sequence.wrapping_add(1);
+                (output.sequence.wrapping_sub(1), record.time)
             }
         };
-        let data = match taken.translations.get(&record.topic) {
+        let data = match state.translations.get(&record.topic) {
             None => data,
             Some(transcoder) => {
                 self.translated.clear();
                 if !transcoder.to_cdr(data, &mut self.translated) {
-                    record.undecodable().add_to(&mut taken.left_out);
+                    record.undecodable().add_to(&mut state.left_out);
                     return Ok(());
                 }
                 &self.translated
             }
         };
-        self.writer.write(taking.channel, sequence, record.time, published, data)
+        self.writer.write(output.channel, sequence, record.time, published, data)
     }
 
     fn copies_parts(&self, from: usize) -> bool {
-        self.extracts.get(from).is_some_and(|taken| taken.whole.is_some())
+        self.extracts.get(from).is_some_and(|state| state.verbatim.is_some())
     }
 
     fn copy_part_verbatim(
@@ -181,24 +194,26 @@ impl RecordSink for McapSink<'_> {
         part: &Part,
         source: &dyn Source,
     ) -> Result<Option<u64>> {
-        let whole = self.extracts.get(from).and_then(|taken| taken.whole.as_ref());
-        let Some(whole) = whole else { return Ok(None) };
-        match whole.chunk(part, source)? {
+        let verbatim =
+            self.extracts.get(from).and_then(|state| state.verbatim.as_ref());
+        let Some(verbatim) = verbatim else { return Ok(None) };
+        match verbatim.chunk(part, source)? {
             Some(chunk) => self.writer.copy(chunk).map(Some),
             None => Ok(None),
         }
     }
 
     fn copy_attachments(&mut self, from: usize, source: &dyn Source) -> Result<()> {
-        let Some(taken) = self.extracts.get(from) else { return Ok(()) };
-        let places = taken.attached.clone();
-        let shift = taken.shift;
-        for place in places {
-            let is_doubtful = self.is_careful && !has_right_sum(source, &place)?;
-            let sum = if is_doubtful { Sum::Dropped } else { Sum::Kept };
-            let name = self.writer.attach(source, place.clone(), shift, sum)?;
+        let Some(state) = self.extracts.get(from) else { return Ok(()) };
+        let positions = state.attachments.clone();
+        let shift = state.shift;
+        for position in positions {
+            let is_doubtful =
+                self.is_careful && !has_valid_checksum(source, &position)?;
+            let sum = if is_doubtful { ChecksumMode::Drop } else { ChecksumMode::Keep };
+            let name = self.writer.attach(source, position.clone(), shift, sum)?;
             if is_doubtful {
-                self.doubtful.attachment(name, &place);
+                self.doubtful.attachment(name, &position);
             }
         }
         Ok(())
@@ -209,15 +224,15 @@ impl RecordSink for McapSink<'_> {
     }
 
     fn dropped_records(&self, from: usize) -> &[Damage] {
-        self.extracts.get(from).map_or(&[], |taken| &taken.left_out)
+        self.extracts.get(from).map_or(&[], |state| &state.left_out)
     }
 
     fn remarks(&self) -> Vec<String> {
         let translations = self.extracts.iter().flat_map(|of| of.translations.values());
         let beyond: u64 = translations.map(Transcoder::beyond).sum();
         let remark = format!(
-            "{beyond} times are after 2038-01-19, for which ROS 2 has no number: it reads \
-             them as before 1970"
+            "{beyond} times are after 2038-01-19, which ROS 2 cannot represent; readers \
+             take them as times before 1970"
         );
         let remark = (beyond > 0).then_some(remark);
         let doubtful = self.doubtful.remarks();
@@ -230,8 +245,8 @@ impl RecordSink for McapSink<'_> {
     }
 }
 
-impl Taking {
-    /// The sequence number and the publish time of `record`, if it has them.
+impl OutputChannel {
+    /// Returns the sequence number and the publish time of `record`, if it has them.
     fn envelope_of(&self, record: &Record<'_>) -> Option<(u32, u64)> {
         if !self.is_mcap || self.envelope != ENVELOPE {
             return None;
@@ -242,17 +257,17 @@ impl Taking {
     }
 }
 
-impl Taken {
+impl SelectionState {
     fn new<W: Output>(
         writer: &mut Writer<W>,
         extract: &LogSlice<'_>,
         translations: BTreeMap<TopicId, Translation>,
         options: &WriteOptions,
-        same: Option<&Notes>,
+        same: Option<&FormatState>,
     ) -> Result<Self> {
         let LogSlice { manifest, selection } = extract;
-        let mut whole = match same {
-            Some(notes) => Whole::new(extract, notes, options)?,
+        let mut verbatim = match same {
+            Some(format_state) => VerbatimChunks::new(extract, format_state, options)?,
             None => None,
         };
         let mut channels = BTreeMap::new();
@@ -262,10 +277,10 @@ impl Taken {
             let is_wanted =
                 topic.origin != TopicOrigin::Derived && selection.topics.contains(id);
             if !is_wanted {
-                if let Some(whole) = &mut whole
+                if let Some(verbatim) = &mut verbatim
                     && topic.origin != TopicOrigin::Derived
                 {
-                    whole.keep(stream, None);
+                    verbatim.set_channel(stream, None);
                 }
                 continue;
             }
@@ -279,22 +294,21 @@ impl Taken {
                         definition.as_bytes(),
                     )?;
                     let is_latched = topic.is_latched(stream);
-                    let words = ros2::words(&metadata, is_latched);
+                    let words = ros2::channel_metadata(&metadata, is_latched);
                     writer.channel(name, schema, encoding, words)?
                 }
                 None => {
-                    let numbers =
-                        whole.as_ref().and_then(|whole| whole.numbers(stream));
-                    let same = numbers.and_then(|numbers| {
-                        same_channel(writer, topic, numbers, &metadata)
-                    });
-                    if let Some(whole) = &mut whole {
-                        whole.keep(stream, same.as_ref().map(|_| id));
+                    let ids =
+                        verbatim.as_ref().and_then(|verbatim| verbatim.ids(stream));
+                    let same =
+                        ids.and_then(|ids| same_channel(writer, topic, ids, &metadata));
+                    if let Some(verbatim) = &mut verbatim {
+                        verbatim.set_channel(stream, same.as_ref().map(|_| id));
                     }
                     match same {
                         Some((same, declarations)) => {
-                            if let Some(whole) = &mut whole {
-                                whole.declare(declarations);
+                            if let Some(verbatim) = &mut verbatim {
+                                verbatim.declare(declarations);
                             }
                             same
                         }
@@ -306,8 +320,8 @@ impl Taken {
                 }
             };
             let envelope = topic.envelope;
-            let taking = Taking { channel, envelope, is_mcap, sequence: 0 };
-            channels.insert((id, stream), taking);
+            let output = OutputChannel { channel, envelope, is_mcap, sequence: 0 };
+            channels.insert((id, stream), output);
         }
         let topics = manifest.topics.iter();
         let is_derived = topics.map(|topic| topic.origin == TopicOrigin::Derived);
@@ -318,15 +332,15 @@ impl Taken {
             is_derived: is_derived.collect(),
             translations: translations.collect(),
             left_out: Vec::new(),
-            attached: Vec::new(),
+            attachments: Vec::new(),
             shift: ClockTransform::default(),
-            whole,
+            verbatim,
         })
     }
 }
 
-/// A channel of `topic` that has the same numbers as in another file: its own, and that of its
-/// schema; and what is declared of both.
+/// Declares the channel of `topic` and its schema with the same ids as in the source
+/// file. Returns the channel and both declarations, or `None` if an id is not free.
 fn same_channel<W: Output>(
     writer: &mut Writer<W>,
     topic: &Topic,
@@ -341,17 +355,17 @@ fn same_channel<W: Output>(
             encoding: topic.metadata.get(SCHEMA_ENCODING)?.clone(),
             data: topic.definition_bytes().to_vec(),
         };
-        declarations.push(Declaration::of_schema(&schema));
+        declarations.push(Declaration::from_schema(&schema));
         writer.same_schema(schema)?;
     }
     let (name, encoding) = (topic.name.clone(), topic.encoding.clone());
     let metadata = metadata.clone();
     let channel = Channel { id, schema, topic: name, encoding, metadata };
-    declarations.push(Declaration::of_channel(&channel));
+    declarations.push(Declaration::from_channel(&channel));
     Some((writer.same_channel(channel)?, declarations))
 }
 
-/// The schema of `topic`, as it is; none where nothing is told of it.
+/// Declares the unchanged schema of `topic`; returns no schema if the topic has none.
 fn schema<W: Output>(
     writer: &mut Writer<W>,
     manifest: &Manifest,
@@ -365,8 +379,8 @@ fn schema<W: Output>(
     writer.schema(&topic.type_name, &encoding, definition)
 }
 
-/// How the messages are translated of those topics of `extract` that are wanted, if they
-/// are to be translated.
+/// Returns the translations of the selected topics of `extract`, if a translation is
+/// requested.
 fn translations(
     extract: &LogSlice<'_>,
     options: &WriteOptions,
@@ -376,16 +390,17 @@ fn translations(
         topic.origin != TopicOrigin::Derived && extract.selection.topics.contains(*id)
     });
     let translations = wanted
-        .map(|(id, topic)| Ok(Translation::of(topic, encoding)?.map(|one| (id, one))));
+        .map(|(id, topic)| Ok(Translation::new(topic, encoding)?.map(|one| (id, one))));
     translations.filter_map(Result::transpose).collect()
 }
 
-/// The streams of `manifest`: their numbers, topics, and what is told of them. A topic
-/// that has none is one.
+/// Returns the streams of `manifest`: index, topic and metadata. A topic without
+/// streams is one stream.
 fn streams(manifest: &Manifest) -> Vec<(u32, TopicId, BTreeMap<String, String>)> {
-    let told = (0..).zip(&manifest.streams);
-    let mut all: Vec<_> =
-        told.map(|(number, stream)| (number, stream.topic, words(stream))).collect();
+    let properties = (0..).zip(&manifest.streams);
+    let mut all: Vec<_> = properties
+        .map(|(number, stream)| (number, stream.topic, words(stream)))
+        .collect();
     let has_streams: TopicSet =
         manifest.streams.iter().map(|stream| stream.topic).collect();
     let without = manifest.topics().filter(|(id, _)| !has_streams.contains(*id));
@@ -393,29 +408,30 @@ fn streams(manifest: &Manifest) -> Vec<(u32, TopicId, BTreeMap<String, String>)>
     all
 }
 
-/// What a channel's metadata say of `stream`: all but what the channel says itself.
+/// Returns the channel metadata of `stream`, without the properties that the channel
+/// record itself has.
 fn words(stream: &Stream) -> BTreeMap<String, String> {
-    let told = stream.metadata.iter();
-    let told = told.filter(|(key, _)| !STREAM_KEYS.contains(&key.as_str()));
-    let told = told.filter_map(|(key, value)| match value {
+    let properties = stream.metadata.iter();
+    let properties = properties.filter(|(key, _)| !STREAM_KEYS.contains(&key.as_str()));
+    let properties = properties.filter_map(|(key, value)| match value {
         Value::Text(text) => Some((key.clone(), text.clone())),
         _ => None,
     });
-    told.collect()
+    properties.collect()
 }
 
-/// How the schema of `topic` is written.
+/// Returns the schema encoding of `topic`.
 fn schema_encoding(manifest: &Manifest, topic: &Topic) -> Result<String> {
-    if let Some(told) = topic.metadata.get(SCHEMA_ENCODING) {
-        return Ok(told.clone());
+    if let Some(properties) = topic.metadata.get(SCHEMA_ENCODING) {
+        return Ok(properties.clone());
     }
     match topic.encoding.as_str() {
         "ros1" => Ok("ros1msg".to_owned()),
         encoding => {
             let (label, format) = (topic.label(), &manifest.format);
             let what = format!(
-                "the topic {label:?} of a {format} log in an MCAP file: its encoding, \
-                 {encoding:?}, is none that MCAP knows"
+                "the topic {label:?} of a {format} log cannot be written to MCAP: its \
+                 encoding {encoding:?} is unknown"
             );
             Err(Error::new(ErrorKind::Unsupported, what))
         }

@@ -1,4 +1,4 @@
-//! The channels of a file, and the topics that they make.
+//! The channels of a file, grouped into topics.
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
@@ -6,51 +6,52 @@ use logtool_core::TopicId;
 
 use crate::wire::{Channel, Schema};
 
-/// Channels in the order in which they are told of: a record's
-/// [stream](logtool_core::Record::stream) is an index into them.
+/// The channels in the order of their declarations. The
+/// [stream](logtool_core::Record::stream) of a record is an index into them.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    schemas: HashMap<u16, Known>,
-    /// The numbers of schemas that are alike but for their ids.
-    alike: HashMap<(String, String, Vec<u8>), Number>,
-    pub(crate) channels: Vec<Entry>,
+    schemas: HashMap<u16, KnownSchema>,
+    /// The indices of distinct schema contents.
+    alike: HashMap<(String, String, Vec<u8>), SchemaIndex>,
+    pub(crate) channels: Vec<ChannelEntry>,
     by_id: HashMap<u16, usize>,
     topics: HashMap<TopicKey, TopicId>,
     /// The channels of each topic.
     of_topics: Vec<Vec<usize>>,
-    /// Declarations that contradict earlier ones.
+    /// The number of declarations that contradict earlier ones.
     pub(crate) conflicts: u64,
 }
 
-/// What makes the messages of channels alike: the name of the topic, how messages are
-/// written, and the schema, if there is one.
-type TopicKey = (String, String, Option<Number>);
+/// Channels with an equal key are one topic: the name, the message encoding, and the
+/// schema, if there is one.
+type TopicKey = (String, String, Option<SchemaIndex>);
 
-/// Schemas that are alike have one number. (A file may have 65,535 channels of one schema
-/// of megabytes, which is neither copied nor hashed for each.)
-type Number = usize;
+/// The index of a distinct schema content. (A file may have 65,535 channels with one
+/// schema of several megabytes, which is neither copied nor hashed for each channel.)
+type SchemaIndex = usize;
 
-/// A schema that was declared.
+/// A declared schema.
 #[derive(Debug)]
-struct Known {
-    number: Number,
+struct KnownSchema {
+    number: SchemaIndex,
     schema: Arc<Schema>,
-    place: Range<u64>,
+    position: Range<u64>,
 }
 
-/// A channel, what its messages look like, and its topic.
+/// A channel with its schema and its topic.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct ChannelEntry {
     pub(crate) channel: Channel,
     pub(crate) schema: Arc<Schema>,
-    /// The bytes of the file that declare the schema: its record, or the packed chunk with it.
-    pub(crate) schema_place: Range<u64>,
+    /// The byte range that declares the schema: its record, or the compressed chunk
+    /// that contains it.
+    pub(crate) schema_position: Range<u64>,
     pub(crate) topic: TopicId,
 }
 
 impl Table {
-    /// Notes a schema, which is declared at `place`.
-    pub(crate) fn schema(&mut self, schema: Schema, place: Range<u64>) {
+    /// Adds a schema, which is declared at `position`.
+    pub(crate) fn schema(&mut self, schema: Schema, position: Range<u64>) {
         match self.schemas.get(&schema.id) {
             Some(known) => self.conflicts += u64::from(*known.schema != schema),
             None => {
@@ -58,12 +59,12 @@ impl Table {
                 let next = self.alike.len();
                 let number = *self.alike.entry((name, encoding, data)).or_insert(next);
                 let schema = Arc::new(schema);
-                self.schemas.insert(id, Known { number, schema, place });
+                self.schemas.insert(id, KnownSchema { number, schema, position });
             }
         }
     }
 
-    /// Notes a channel.
+    /// Adds a channel.
     pub(crate) fn channel(&mut self, channel: Channel) {
         let known = self.by_id.get(&channel.id).and_then(|at| self.channels.get(*at));
         if let Some(known) = known {
@@ -73,7 +74,7 @@ impl Table {
         let known = self.schemas.get(&channel.schema);
         let number = known.map(|known| known.number);
         let schema = known.map(|known| known.schema.clone()).unwrap_or_default();
-        let schema_place = known.map_or(0..0, |known| known.place.clone());
+        let schema_position = known.map_or(0..0, |known| known.position.clone());
         let key = (channel.topic.clone(), channel.encoding.clone(), number);
         let new = TopicId(self.topics.len() as u32);
         let topic = *self.topics.entry(key).or_insert(new);
@@ -84,29 +85,29 @@ impl Table {
         if let Some(of_topic) = self.of_topics.get_mut(topic.index()) {
             of_topic.push(self.channels.len());
         }
-        self.channels.push(Entry { channel, schema, schema_place, topic });
+        self.channels.push(ChannelEntry { channel, schema, schema_position, topic });
     }
 
-    /// Which of the channels has the number `id`.
+    /// Returns the stream of the channel `id`.
     pub(crate) fn stream(&self, id: u16) -> Option<usize> {
         self.by_id.get(&id).copied()
     }
 
-    /// The topic of the channel with the number `id`.
+    /// Returns the topic of the channel `id`.
     pub(crate) fn topic(&self, id: u16) -> Option<TopicId> {
         self.channels.get(self.stream(id)?).map(|entry| entry.topic)
     }
 
-    /// How many topics there are.
+    /// Returns the number of topics.
     pub(crate) fn topics(&self) -> usize {
         self.topics.len()
     }
 
-    /// The channels of `topic`, each with the number of its stream.
+    /// Returns the channels of `topic`, each with its stream.
     pub(crate) fn of_topic(
         &self,
         topic: TopicId,
-    ) -> impl Iterator<Item = (usize, &Entry)> {
+    ) -> impl Iterator<Item = (usize, &ChannelEntry)> {
         let streams = self.of_topics.get(topic.index()).into_iter().flatten();
         streams.filter_map(|stream| Some((*stream, self.channels.get(*stream)?)))
     }

@@ -1,13 +1,13 @@
 //! Writes MCAP files.
 //!
-//! Chunks are packed by the current rayon pool, a few at a time, and go out in order,
-//! each followed by its message indexes. Whatever stops the writing, the chunks that went
-//! out are there and whole, and say all that is needed to read them.
+//! Chunks are compressed on the current rayon pool, a few at a time, and are written in
+//! order, each followed by its message indexes. If writing stops early, the chunks
+//! written so far are complete, and contain everything needed to read them.
 
-mod attached;
+mod attachments;
+mod chunk_builder;
 mod chunks;
 mod encode;
-mod filling;
 mod schemas;
 
 use std::collections::BTreeMap;
@@ -20,26 +20,26 @@ use crate::{
     chunk::Compression,
     wire::{Channel, ChunkIndex, MAGIC, Schema, op},
     write::{
-        attached::Attached, chunks::Packed, encode::Records, filling::Filling,
-        schemas::Schemas,
+        attachments::WrittenAttachment, chunk_builder::ChunkBuilder,
+        chunks::FinishedChunk, encode::Records, schemas::Schemas,
     },
 };
 
 pub(crate) use self::{
-    attached::{Sum, has_right_sum, moved},
-    chunks::Copied,
-    encode::Told,
+    attachments::{ChecksumMode, has_valid_checksum, shifted_time},
+    chunks::VerbatimChunk,
+    encode::ChunkProperties,
 };
 
-/// How to write.
+/// The options of a [`Writer`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WriterOptions {
-    /// What the file says that it is, as `ros1`; nothing in particular if it is empty.
+    /// The profile of the file, e.g. `ros1`; empty for no profile.
     pub profile: String,
-    /// How chunks are packed.
+    /// The compression of chunks.
     pub compression: Compression,
-    /// A chunk is ended when it is longer than this.
+    /// A chunk ends when its uncompressed records exceed this number of bytes.
     pub chunk_bytes: u32,
 }
 
@@ -74,21 +74,21 @@ pub struct Writer<W> {
     place: OutputWriter<W>,
     options: WriterOptions,
     schemas: Schemas,
-    channels: Vec<Declared>,
-    /// Where in the list each channel is, by its number.
+    channels: Vec<ChannelState>,
+    /// The index of each channel in `channels`, by channel id.
     by_id: Vec<Option<usize>>,
-    filling: Filling,
-    queue: TaskQueue<Result<Packed>>,
-    /// Buffers of chunks that are out.
-    spare: Vec<Vec<u8>>,
+    current_chunk: ChunkBuilder,
+    queue: TaskQueue<Result<FinishedChunk>>,
+    /// Buffers of chunks that are written.
+    buffers: Vec<Vec<u8>>,
     chunks: Vec<ChunkIndex>,
-    /// Words about the file, and where they are.
+    /// The metadata records: name, offset and length.
     metadata: Vec<(String, u64, u64)>,
-    attached: Vec<Attached>,
+    attachments: Vec<WrittenAttachment>,
     statistics: Statistics,
 }
 
-/// A schema of a [`Writer`]; none if it is the default.
+/// A schema of a [`Writer`]; the default is no schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchemaHandle(u16);
 
@@ -97,23 +97,23 @@ pub struct SchemaHandle(u16);
 pub struct ChannelHandle(u16);
 
 #[derive(Debug)]
-struct Declared {
+struct ChannelState {
     channel: Channel,
-    /// Whether a chunk has it already.
+    /// Whether a chunk declares it already.
     is_declared: bool,
     messages: u64,
 }
 
-/// What the summary is to say of all messages.
+/// Statistics of all messages, for the summary.
 #[derive(Debug, Default)]
 struct Statistics {
     messages: u64,
-    /// The first and the last time.
+    /// The first and the last log time.
     times: Option<(u64, u64)>,
 }
 
 impl<W: Output> Writer<W> {
-    /// Starts a file in `out`, which is empty.
+    /// Starts a file in `out`, which must be empty.
     ///
     /// # Errors
     /// `Io` if writing fails.
@@ -131,20 +131,20 @@ impl<W: Output> Writer<W> {
             schemas: Schemas::default(),
             channels: Vec::new(),
             by_id: Vec::new(),
-            filling: Filling::default(),
+            current_chunk: ChunkBuilder::default(),
             queue: TaskQueue::long(),
-            spare: Vec::new(),
+            buffers: Vec::new(),
             chunks: Vec::new(),
             metadata: Vec::new(),
-            attached: Vec::new(),
+            attachments: Vec::new(),
             statistics: Statistics::default(),
         })
     }
 
-    /// Adds a schema, unless the same is there: what messages look like.
+    /// Adds a schema of messages, unless an equal one exists.
     ///
     /// # Errors
-    /// `Limit` if there are 65,535 already.
+    /// `Limit` if there are already 65,535 schemas.
     pub fn schema(
         &mut self,
         name: &str,
@@ -154,17 +154,16 @@ impl<W: Output> Writer<W> {
         self.schemas.add(name, encoding, data).map(SchemaHandle)
     }
 
-    /// Adds a schema that has the number `id` in another file, if that is free or of the same
-    /// here.
+    /// Adds a schema with the id that it has in another file, if the id is not in use
+    /// for a different schema.
     pub(crate) fn same_schema(&mut self, schema: Schema) -> Option<SchemaHandle> {
         self.schemas.add_same(schema).map(SchemaHandle)
     }
 
-    /// Adds a channel: messages of `topic` that look like `schema` and are written as
-    /// `encoding` says.
+    /// Adds a channel of `topic` with messages of `schema` in this `encoding`.
     ///
     /// # Errors
-    /// `Limit` if there are 65,535 already.
+    /// `Limit` if there are already 65,535 channels.
     pub fn channel(
         &mut self,
         topic: &str,
@@ -178,14 +177,14 @@ impl<W: Output> Writer<W> {
         Ok(self.declare(channel))
     }
 
-    /// Adds a channel that has this number in another file, if it is free here.
+    /// Adds a channel with the id that it has in another file, if the id is not in use.
     pub(crate) fn same_channel(&mut self, channel: Channel) -> Option<ChannelHandle> {
-        let is_free = self.place_of(channel.id).is_none() && channel.id < u16::MAX;
+        let is_free = self.index_of(channel.id).is_none() && channel.id < u16::MAX;
         is_free.then(|| self.declare(channel))
     }
 
-    /// Where in the list of channels that with the number `id` is.
-    fn place_of(&self, id: u16) -> Option<usize> {
+    /// Returns the index in `channels` of the channel `id`.
+    fn index_of(&self, id: u16) -> Option<usize> {
         *self.by_id.get(usize::from(id))?
     }
 
@@ -196,16 +195,16 @@ impl<W: Output> Writer<W> {
         if let Some(place) = self.by_id.get_mut(id) {
             *place = Some(self.channels.len());
         }
-        self.channels.push(Declared { channel, is_declared: false, messages: 0 });
+        self.channels.push(ChannelState { channel, is_declared: false, messages: 0 });
         handle
     }
 
     /// Writes a message of `channel`.
     ///
     /// # Errors
-    /// `Limit` if a file cannot have one of the times; then it is as it was. `Io` if
-    /// writing fails; then nothing more is written. `NoSuch` if there is no such
-    /// channel.
+    /// `Limit` if a time is before 1970, which leaves the file unchanged. `Io` if
+    /// writing fails; then nothing more must be written. `NoSuch` if the channel is
+    /// from another file.
     pub fn write(
         &mut self,
         channel: ChannelHandle,
@@ -215,29 +214,31 @@ impl<W: Output> Writer<W> {
         data: &[u8],
     ) -> Result<()> {
         let (log_time, publish_time) = (nanos(log_time)?, nanos(publish_time)?);
-        let index = self.place_of(channel.0);
+        let index = self.index_of(channel.0);
         let Some(declared) = index.and_then(|index| self.channels.get_mut(index))
         else {
-            let what = format!("a channel {} that is none of this file", channel.0);
+            let what = format!("there is no channel {} in this file", channel.0);
             return Err(Error::new(ErrorKind::NoSuch, what));
         };
         if !declared.is_declared {
             declared.is_declared = true;
             let schema = declared.channel.schema;
             let schema = self.schemas.get(schema);
-            schema.into_iter().for_each(|schema| self.filling.records.schema(schema));
-            self.filling.records.channel(&declared.channel);
+            schema
+                .into_iter()
+                .for_each(|schema| self.current_chunk.records.schema(schema));
+            self.current_chunk.records.channel(&declared.channel);
         }
         declared.messages += 1;
         self.statistics.count(1, log_time, log_time);
-        self.filling.message(channel.0, sequence, log_time, publish_time, data);
-        match self.filling.len() > self.options.chunk_bytes as usize {
-            true => self.end_chunk(),
-            false => Ok(()),
+        self.current_chunk.message(channel.0, sequence, log_time, publish_time, data);
+        if self.current_chunk.len() > self.options.chunk_bytes as usize {
+            self.end_chunk()?;
         }
+        Ok(())
     }
 
-    /// Writes words about the file: `words`, which are about `name`.
+    /// Writes a metadata record with the entries `words`.
     ///
     /// # Errors
     /// `Io` if writing fails.
@@ -256,20 +257,20 @@ impl<W: Output> Writer<W> {
         self.place.put(records.bytes())
     }
 
-    /// Ends the chunk that is being filled, if it has messages, packs all that is not
-    /// yet packed, and sends it out: all messages so far are safe then.
+    /// Ends the current chunk if it has messages, and compresses and writes all chunks.
+    /// All messages so far are in the output then.
     ///
     /// # Errors
     /// `Io` if writing fails.
     pub fn flush(&mut self) -> Result<()> {
         self.end_chunk()?;
-        while let Some(packed) = self.queue.wait() {
-            self.put_chunk(packed?)?;
+        while let Some(compressed) = self.queue.wait() {
+            self.write_chunk(compressed?)?;
         }
         self.place.flush()
     }
 
-    /// Writes the summary, and gives the output back.
+    /// Writes the summary, and returns the output.
     ///
     /// # Errors
     /// `Io` if writing fails.
@@ -298,14 +299,14 @@ impl<W: Output> Writer<W> {
             let channels = self.channels.iter();
             channels.for_each(|declared| records.channel(&declared.channel));
         });
-        group(&mut summary, op::STATISTICS, &|records| self.count(records));
+        group(&mut summary, op::STATISTICS, &|records| self.add_statistics(records));
         group(&mut summary, op::CHUNK_INDEX, &|records| {
             self.chunks.iter().for_each(|chunk| records.chunk_index(chunk));
         });
         group(&mut summary, op::ATTACHMENT_INDEX, &|records| {
-            self.attached
+            self.attachments
                 .iter()
-                .for_each(|attached| records.attachment_index(attached));
+                .for_each(|attachments| records.attachment_index(attachments));
         });
         group(&mut summary, op::METADATA_INDEX, &|records| {
             for (name, at, len) in &self.metadata {
@@ -326,16 +327,16 @@ impl<W: Output> Writer<W> {
         self.place.end()
     }
 
-    /// The statistics.
-    fn count(&self, records: &mut Records) {
+    /// Adds the statistics record.
+    fn add_statistics(&self, records: &mut Records) {
         let (first, last) = self.statistics.times.unwrap_or_default();
         let counts = self.channels.iter().filter(|channel| channel.messages > 0);
         records.add(op::STATISTICS, |content| {
             content.u64(self.statistics.messages).u16(self.schemas.len() as u16);
-            content.u32(self.channels.len() as u32).u32(self.attached.len() as u32);
+            content.u32(self.channels.len() as u32).u32(self.attachments.len() as u32);
             content.u32(self.metadata.len() as u32).u32(self.chunks.len() as u32);
             content.u64(first).u64(last).sized(|map| {
-                for Declared { channel, messages, .. } in counts {
+                for ChannelState { channel, messages, .. } in counts {
                     map.u16(channel.id).u64(*messages);
                 }
             });
@@ -351,11 +352,11 @@ impl Statistics {
     }
 }
 
-/// A time as files have it.
+/// Converts a time to that of MCAP files.
 fn nanos(time: Timestamp) -> Result<u64> {
     u64::try_from(time.as_nanos()).map_err(|_| {
         let what = format!(
-            "a record is at {} ns, and MCAP files have no times before 1970",
+            "a record is at {} ns, but MCAP does not support times before 1970",
             time.as_nanos()
         );
         Error::new(ErrorKind::Limit, what)
@@ -365,6 +366,9 @@ fn nanos(time: Timestamp) -> Result<u64> {
 fn number(number: usize, of: &str) -> Result<u16> {
     let number = u16::try_from(number).ok().filter(|number| *number < u16::MAX);
     number.ok_or_else(|| {
-        Error::new(ErrorKind::Limit, format!("more than 65,535 {of} in an MCAP file"))
+        Error::new(
+            ErrorKind::Limit,
+            format!("an MCAP file cannot have more than 65,535 {of}"),
+        )
     })
 }

@@ -1,7 +1,7 @@
-//! What `check` finds in files that are broken by hand, one way each: what a byte is, is by
-//! the specification of MCAP, and which code a breach has, by docs/CHECK.md.
+//! The findings of `check` in files with one defect each. The positions of bytes are
+//! from the MCAP specification, the codes of defects from docs/CHECK.md.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 use std::{collections::BTreeMap, io::Cursor, sync::Arc};
 
@@ -23,8 +23,8 @@ const METADATA_INDEX: u8 = 0x0d;
 const DATA_END: u8 = 0x0f;
 const FOOTER: u8 = 2;
 
-/// A file with two channels of texts, in several chunks; its summary has no checksum, so
-/// that it is read whatever is changed in it.
+/// A file with two channels of strings, in several chunks. Its summary has no checksum,
+/// so that it is still used after changes.
 fn file(compression: Compression) -> Vec<u8> {
     let mut options = WriterOptions::default();
     (options.compression, options.chunk_bytes) = (compression, 200);
@@ -45,7 +45,8 @@ fn file(compression: Compression) -> Vec<u8> {
     bytes
 }
 
-/// Where the content of the record number `index` of the kind `op` begins.
+/// Returns the offset of the content of the record with the index `index` among those
+/// with the opcode `op`.
 fn content(bytes: &[u8], op: u8, index: usize) -> usize {
     let mut at = MAGIC.len();
     let mut found = Vec::new();
@@ -59,8 +60,7 @@ fn content(bytes: &[u8], op: u8, index: usize) -> usize {
     found[index]
 }
 
-/// The records of a file without a summary, with `more` behind its header and before the
-/// end.
+/// A file without a summary that contains `more` between its header and its end.
 fn plain(more: &[u8], has_data_end: bool) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend(b"\x01\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
@@ -74,7 +74,7 @@ fn plain(more: &[u8], has_data_end: bool) -> Vec<u8> {
     bytes
 }
 
-/// The codes of MCAP that are found in `bytes`, each once.
+/// Returns the MCAP codes that are found in `bytes`, without duplicates.
 fn codes(bytes: Vec<u8>) -> Vec<&'static str> {
     let log =
         McapLog::open(Arc::new(Bytes::from(bytes)), OpenOptions::default()).unwrap();
@@ -86,7 +86,7 @@ fn codes(bytes: Vec<u8>) -> Vec<&'static str> {
     names
 }
 
-/// The codes after `change` of a file of chunks that are not packed.
+/// Returns the codes after `change` to a file of uncompressed chunks.
 fn changed(change: impl FnOnce(&mut Vec<u8>)) -> Vec<&'static str> {
     let mut bytes = file(Compression::None);
     change(&mut bytes);
@@ -98,15 +98,15 @@ fn add(bytes: &mut [u8], at: usize, more: u8) {
 }
 
 #[test]
-fn nothing_is_found_in_sound_files() {
+fn valid_file_has_no_findings() {
     for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
         assert_eq!(codes(file(compression)), [""; 0], "{compression:?}");
     }
 }
 
 #[test]
-fn chunks_are_not_what_they_say() {
-    // The first byte of the text of the last message of the first chunk.
+fn wrong_chunk_headers_are_found() {
+    // The first byte of the string in the last message of the first chunk.
     let first_byte = |b: &[u8]| content(b, MESSAGE_INDEX, 0) - 9 - 1;
     assert_eq!(
         changed(|b| {
@@ -139,7 +139,7 @@ fn chunks_are_not_what_they_say() {
 }
 
 #[test]
-fn indexes_point_elsewhere() {
+fn wrong_indexes_are_found() {
     // channel u16, length u32, then time and offset
     let found = changed(|b| {
         let at = content(b, MESSAGE_INDEX, 0) + 6 + 8;
@@ -156,7 +156,7 @@ fn indexes_point_elsewhere() {
         "mcap.message_index.place",
     ];
     assert_eq!(found, want);
-    // start u64, end u64, where u64
+    // start u64, end u64, offset u64
     let found = changed(|b| {
         let at = content(b, CHUNK_INDEX, 1) + 16;
         add(b, at, 1)
@@ -170,9 +170,9 @@ fn indexes_point_elsewhere() {
 }
 
 #[test]
-fn a_group_of_no_records_is_nowhere() {
-    // As the official Python writer tells of each kind that a file has none of: group u8,
-    // start u64, length u64, all of it before the footer.
+fn empty_summary_group_is_valid() {
+    // The official Python writer declares an empty group for each kind of record that a
+    // file does not have: opcode u8, start u64, length u64, before the footer.
     let mut bytes = file(Compression::None);
     let footer = content(&bytes, FOOTER, 0) - 9;
     let mut offset = vec![0x0e, 17, 0, 0, 0, 0, 0, 0, 0, 0x0a];
@@ -181,12 +181,12 @@ fn a_group_of_no_records_is_nowhere() {
     bytes.splice(footer..footer, offset);
     let whole = codes(file(Compression::None));
     assert_eq!(codes(bytes.clone()), whole);
-    bytes[footer + 18] = 1; // one byte of it is something
+    bytes[footer + 18] = 1; // the group is no longer empty
     assert!(codes(bytes).contains(&"mcap.index.place"));
 }
 
 #[test]
-fn statistics_count_otherwise() {
+fn wrong_statistics_are_found() {
     // messages u64, 2, 4, 4, 4, 4, first u64, last u64
     for at in [0, 14, 18, 26, 34] {
         let found = changed(|b| {
@@ -198,7 +198,7 @@ fn statistics_count_otherwise() {
 }
 
 #[test]
-fn checksums_of_data_and_summary_are_wrong_or_right() {
+fn wrong_checksums_of_data_and_summary_are_found() {
     let with_crc = |more: u8| {
         changed(|b| {
             let at = content(b, DATA_END, 0);
@@ -219,7 +219,7 @@ fn checksums_of_data_and_summary_are_wrong_or_right() {
 }
 
 #[test]
-fn the_end_is_missing_or_elsewhere() {
+fn missing_or_misplaced_end_is_found() {
     assert_eq!(changed(|b| b.truncate(b.len() - 8)), ["mcap.magic.end"]);
     let cut = changed(|b| b.truncate(content(b, DATA_END, 0) - 9));
     assert_eq!(cut, ["mcap.footer.missing", "mcap.magic.end"]);
@@ -230,14 +230,14 @@ fn the_end_is_missing_or_elsewhere() {
         }),
         ["mcap.summary.place"]
     );
-    assert_eq!(changed(|b| b.extend(b"behind it")), ["mcap.trailing"]);
+    assert_eq!(changed(|b| b.extend(b"after it")), ["mcap.trailing"]);
     assert_eq!(codes(plain(b"", true)), ["mcap.summary.missing"]);
     assert_eq!(codes(plain(b"", false)), ["mcap.data.end", "mcap.summary.missing"]);
 }
 
 #[test]
-fn channels_and_schemas_do_not_fit_together() {
-    // In the chunk and in the summary, each a channel: id u16, schema u16, topic.
+fn inconsistent_channels_and_schemas_are_found() {
+    // A channel record in the chunk and in the summary: id u16, schema u16, topic.
     let in_chunk = |b: &[u8]| {
         let name = b"\x04\0\0\0/one";
         b.windows(8).position(|at| at == name).unwrap() - 4
@@ -260,7 +260,7 @@ fn channels_and_schemas_do_not_fit_together() {
         forget_crc(b);
     });
     assert_eq!(found, ["mcap.channel.schemaless"]);
-    // The topic in the summary is another one.
+    // The summary has a different topic.
     let found = changed(|b| {
         let at = content(b, CHANNEL, 0) + 9;
         b[at] = b'O'
@@ -271,7 +271,7 @@ fn channels_and_schemas_do_not_fit_together() {
         b[at] = 55
     });
     assert_eq!(found, ["mcap.channel.summary"]);
-    // The first message of the first chunk is of no channel.
+    // The first message of the first chunk has an unknown channel.
     let found = changed(|b| {
         let at = content(b, CHUNK, 0);
         let head = [&[MESSAGE, 27][..], &[0; 7], &[0, 0]].concat();
@@ -283,8 +283,8 @@ fn channels_and_schemas_do_not_fit_together() {
 }
 
 #[test]
-fn attached_files_and_unknown_records_are_looked_at() {
-    // Two times, an empty name and type, one byte of content, and its checksum.
+fn attachments_and_unknown_records_are_checked() {
+    // Two times, an empty name and media type, one byte of data, and the checksum.
     let mut attached = vec![0; 16];
     attached.extend([0; 8]);
     attached.extend(b"\x01\0\0\0\0\0\0\0x");
@@ -296,7 +296,7 @@ fn attached_files_and_unknown_records_are_looked_at() {
         assert_eq!(codes[..found], ["mcap.attachment.crc"][..found]);
         assert_eq!(codes[found..], ["mcap.summary.missing"]);
     }
-    // Metadata become something unknown, or something of somebody's own.
+    // The metadata record gets an unknown opcode, then one for private use.
     let become_one = |op: u8| {
         changed(|b| {
             let at = content(b, METADATA, 0) - 9;

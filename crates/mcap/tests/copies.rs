@@ -1,6 +1,6 @@
-//! Chunks of which everything is wanted are copied as they are.
+//! Chunks that are selected completely are copied unchanged.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 use std::{collections::BTreeMap, io::Cursor, ops::Range, sync::Arc};
 
@@ -11,8 +11,8 @@ use logtool_core::{
 };
 use logtool_mcap::{Compression, FORMAT, McapLog, Writer, WriterOptions};
 
-/// A file of two channels in chunks of some 200 bytes: `/a` all the time, `/b` from the middle
-/// on.
+/// A file of two channels in chunks of about 200 bytes: `/a` from the start, `/b` from
+/// the middle on.
 fn file(compression: Compression) -> Bytes {
     let mut options = WriterOptions::default();
     (options.compression, options.chunk_bytes) = (compression, 200);
@@ -35,7 +35,7 @@ fn open(bytes: &Bytes) -> McapLog {
     McapLog::open(Arc::new(bytes.clone()), OpenOptions::default()).unwrap()
 }
 
-/// All messages: when, of which topic, and what.
+/// Returns all messages: time, topic and payload.
 fn messages(bytes: &Bytes) -> Vec<(i64, String, Vec<u8>)> {
     let log = open(bytes);
     let (mut all, mut block) = (Vec::new(), Block::default());
@@ -53,7 +53,7 @@ fn messages(bytes: &Bytes) -> Vec<(i64, String, Vec<u8>)> {
     all
 }
 
-/// The file that holds `selection` of `bytes`, and what was copied into it.
+/// Returns the file that contains `selection` of `bytes`, and the result of the copy.
 fn extracted(
     bytes: &Bytes,
     selection: &Selection,
@@ -76,7 +76,8 @@ fn extracted(
     (out.into_inner().into(), copied)
 }
 
-/// The same of a sound file, and how many messages came in chunks.
+/// Like [`extracted`], but for a valid file. Returns the number of messages in copied
+/// chunks.
 fn extract(
     bytes: &Bytes,
     selection: &Selection,
@@ -87,7 +88,7 @@ fn extract(
     (new, copied.in_parts)
 }
 
-/// Where the chunks of a file lie.
+/// Returns the byte ranges of the chunks of a file.
 fn chunks(bytes: &Bytes) -> Vec<Range<usize>> {
     let (mut at, mut chunks) = (8, Vec::new());
     while bytes[at] != 0x0f {
@@ -106,7 +107,7 @@ fn packed(bytes: &Bytes) -> Vec<&[u8]> {
 }
 
 #[test]
-fn a_file_that_is_wanted_as_a_whole_has_the_very_same_chunks() {
+fn copy_of_whole_file_has_identical_chunks() {
     for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
         let bytes = file(compression);
         for careful in [false, true] {
@@ -126,7 +127,7 @@ fn a_file_that_is_wanted_as_a_whole_has_the_very_same_chunks() {
 }
 
 #[test]
-fn of_some_time_those_chunks_are_the_same_that_lie_in_it() {
+fn chunks_in_selected_time_range_are_copied() {
     let bytes = file(Compression::Zstd);
     let at = Timestamp::from_nanos;
     let time = TimeRange { start: at(1_013), end: at(1_033) };
@@ -136,7 +137,8 @@ fn of_some_time_those_chunks_are_the_same_that_lie_in_it() {
     want.retain(|(time, ..)| (1_013..1_033).contains(time));
     assert_eq!(messages(&part), want);
     assert!(in_parts > 0 && in_parts < want.len() as u64, "{in_parts}");
-    // The channels of what is copied are told before it, also to who reads no summary.
+    // The channels of copied chunks are declared before them, for readers that do not
+    // use the summary.
     let mut cut = part.to_vec();
     let data_end = chunks(&part).last().unwrap().end;
     cut.truncate(data_end);
@@ -144,14 +146,14 @@ fn of_some_time_those_chunks_are_the_same_that_lie_in_it() {
 }
 
 #[test]
-fn of_some_topics_and_with_other_packing_or_names_messages_are_taken_one_by_one() {
+fn changed_topics_or_compression_are_not_copied_as_chunks() {
     let bytes = file(Compression::Zstd);
     let log = open(&bytes);
     let topics = [log.manifest().topic("/a").unwrap()].into_iter().collect();
     let only = Selection { topics, ..Selection::default() };
     let (some, in_parts) = extract(&bytes, &only, &WriteOptions::default());
     assert_eq!(messages(&some).len(), 40);
-    assert!((1..40).contains(&in_parts), "chunks that have only /a: {in_parts}");
+    assert!((1..40).contains(&in_parts), "chunks with only /a: {in_parts}");
     let (mut lz4, mut renamed) = (WriteOptions::default(), WriteOptions::default());
     lz4.compression = Some("lz4".to_owned());
     renamed.rename = BTreeMap::from([("/a".to_owned(), "/c".to_owned())]);
@@ -162,20 +164,20 @@ fn of_some_topics_and_with_other_packing_or_names_messages_are_taken_one_by_one(
 }
 
 #[test]
-fn a_chunk_whose_index_says_other_times_is_not_believed() {
+fn chunk_with_wrong_times_is_not_copied() {
     let mut bytes = file(Compression::Zstd).to_vec();
-    // The time that the first chunk says to begin with.
+    // The declared start time of the first chunk.
     let at = chunks(&bytes.clone().into())[0].start + 9;
     bytes[at] ^= 1;
     let bytes = Bytes::from(bytes);
     let (copy, in_parts) =
         extract(&bytes, &Selection::default(), &WriteOptions::default());
     assert_eq!(messages(&copy), messages(&bytes));
-    assert_eq!(in_parts, 57, "all chunks but the first, which has 3 messages");
+    assert_eq!(in_parts, 57, "all chunks except the first, which has 3 messages");
 }
 
 #[test]
-fn a_broken_chunk_is_not_copied_and_told_though_all_is_wanted() {
+fn damaged_chunk_is_not_copied_and_reported() {
     for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
         let mut bytes = file(compression).to_vec();
         let third = chunks(&bytes.clone().into())[2].clone();
@@ -183,7 +185,7 @@ fn a_broken_chunk_is_not_copied_and_told_though_all_is_wanted() {
         let everything = (Selection::default(), WriteOptions::default());
         let (new, copied) = extracted(&bytes.into(), &everything.0, &everything.1);
         assert!(!copied.damage.is_empty(), "{compression:?}");
-        // What is there now is sound.
+        // The new file is valid.
         assert_eq!(messages(&new).len() as u64, copied.records, "{compression:?}");
     }
 }

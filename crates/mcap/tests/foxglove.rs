@@ -1,8 +1,8 @@
-//! Clouds of Foxglove's own types, in protocol buffers and JSON. The messages are by hand,
-//! from foxglove-sdk's `.proto` files; what the Python package writes is compared in the
-//! conformance suite.
+//! Point clouds of Foxglove's types, in protobuf and JSON. The messages are written by
+//! hand from foxglove-sdk's `.proto` files. The conformance suite compares the output
+//! of the Python package.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 mod common;
 
@@ -16,14 +16,15 @@ use logtool_core::{
 use logtool_mcap::{FORMAT, McapLog, Writer, WriterOptions};
 use logtool_protobuf::{Field, File, FileSet, Message, kind};
 
-/// A cloud of the time 5.000000007 s, of points of 6 bytes: `x` float32, `i` uint16 at 4.
+/// A cloud with the time 5.000000007 s and points of 6 bytes: `x` float32 at offset 0,
+/// `i` uint16 at offset 4.
 fn cloud(points: &[u8]) -> Vec<u8> {
     let head = b"\x0a\x04\x08\x05\x10\x07\x12\x03map\x25\x06\0\0\0\
         \x2a\x05\x0a\x01x\x18\x07\x2a\x0a\x0a\x01i\x15\x04\0\0\0\x18\x03\x32";
     [&head[..], &[points.len() as u8], points].concat()
 }
 
-/// The descriptors of the types of clouds; `stride` is the number of a cloud's
+/// Returns the descriptors of the cloud types; `stride` is the field number of
 /// `point_stride`.
 fn descriptors(stride: u32) -> Vec<u8> {
     let message = |name: &str, fields: Vec<Field>| Message {
@@ -85,7 +86,7 @@ fn file(descriptors: &[u8], messages: &[Vec<u8>]) -> Bytes {
     file.finish().unwrap().into_inner().into()
 }
 
-/// The table of the topic called `name`.
+/// Returns the table of the topic `name`.
 fn table(log: &McapLog, name: &str) -> (RecordBatch, Vec<Damage>) {
     let id = log.manifest().topics.iter().position(|topic| topic.name == name);
     common::table(log, TopicId(id.unwrap() as u32))
@@ -96,7 +97,7 @@ fn open(bytes: Bytes) -> McapLog {
 }
 
 #[test]
-fn clouds_of_foxglove_have_a_topic_of_their_points() {
+fn foxglove_clouds_have_derived_topic_of_points() {
     let two = cloud(b"\0\0\x80\x3f\x01\0\0\0\0\x40\x02\x01");
     let bytes = file(&descriptors(4), &[two.clone(), cloud(b""), two]);
     conformance::check(&FORMAT, bytes.clone());
@@ -117,12 +118,12 @@ fn clouds_of_foxglove_have_a_topic_of_their_points() {
     let stamps = points.column(1).as_primitive::<TimestampNanosecondType>();
     assert_eq!(stamps.value(0), 5_000_000_007);
     assert_eq!(points.column(2).as_primitive::<UInt32Type>().values(), &[0, 1, 0, 1]);
-    // The topic itself has its columns still.
+    // The topic itself still has its columns.
     assert_eq!(table(&log, "/cloud").0.num_rows(), 3);
 }
 
 #[test]
-fn clouds_of_foxglove_in_json_have_the_same_points() {
+fn foxglove_clouds_in_json_have_same_points() {
     let schema = br#"{"type":"object","properties":{"timestamp":{},"point_stride":{},
         "fields":{},"data":{"type":"string","contentEncoding":"base64"}}}"#;
     let mut file =
@@ -134,7 +135,7 @@ fn clouds_of_foxglove_in_json_have_the_same_points() {
     ];
     for (topic, schema) in schemas {
         let channel = file.channel(topic, schema, "json", BTreeMap::new()).unwrap();
-        // The points of `cloud` above, in base64 as Python has it.
+        // The points of `cloud` above, in base64 as Python encodes them.
         for (number, message) in (0..).zip([
             &br#"{"timestamp":{"sec":5,"nsec":7},"point_stride":6,"fields":[{"name":"x",
                 "offset":0,"type":7},{"name":"i","offset":4,"type":3}],
@@ -158,27 +159,27 @@ fn clouds_of_foxglove_in_json_have_the_same_points() {
 }
 
 #[test]
-fn a_cloud_that_is_cut_or_none_is_damage() {
+fn truncated_or_invalid_cloud_is_damage() {
     let whole = cloud(b"\0\0\x80\x3f\x01\0");
     let short = cloud(b"\0\0\x80\x3f\x01\0\0\0\0"); // a point and a half
     let none = whole[..whole.len() - 1].to_vec();
     let mut beyond = whole.clone();
-    beyond[29] = 5; // `i` begins at byte 5 of 6
+    beyond[29] = 5; // `i` starts at byte 5 of 6
     let log = open(file(&descriptors(4), &[whole, short, none, beyond]));
     let (points, damage) = table(&log, "/cloud/points");
     assert_eq!(points.num_rows(), 3);
-    // Of the cloud with a field that lies beyond its points, the others are there.
+    // If a field of a cloud exceeds its points, the other fields are decoded.
     assert_eq!(points["x"].null_count(), 0);
     assert!(points["i"].is_valid(1) && points["i"].is_null(2));
-    let told: Vec<_> = damage.iter().map(|one| (one.kind, one.records)).collect();
+    let reported: Vec<_> = damage.iter().map(|one| (one.kind, one.records)).collect();
     let [misfit, unfit] = [DamageKind::Misfit, DamageKind::Undecodable];
-    assert_eq!(told, [(unfit, 1), (unfit, 1), (misfit, 1)], "{damage:?}");
+    assert_eq!(reported, [(unfit, 1), (unfit, 1), (misfit, 1)], "{damage:?}");
     let why = "its field i is the bytes 5..7 of points of 6";
     assert_eq!(damage[2].why.as_deref(), Some(why));
 }
 
 #[test]
-fn clouds_with_another_field_have_it_as_a_column() {
+fn column_of_fields_is_null_in_other_clouds() {
     let first = cloud(b"\0\0\x80\x3f\x01\0");
     let mut second = first.clone();
     assert_eq!(second[27], b'i');
@@ -194,7 +195,7 @@ fn clouds_with_another_field_have_it_as_a_column() {
 }
 
 #[test]
-fn a_type_of_that_name_with_other_fields_has_no_points() {
+fn foxglove_type_with_other_fields_has_no_points() {
     let log = open(file(&descriptors(7), &[cloud(b"")]));
     assert_eq!(log.manifest().topics.len(), 1);
 }

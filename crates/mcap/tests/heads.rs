@@ -1,7 +1,7 @@
-//! Chunks whose heads are broken by hand, one way each: what is in them is found all the
-//! same, and what is said of them is true.
+//! Chunks with one defect each in their headers: all messages are found, and the
+//! reported damage is correct.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 use std::{collections::BTreeMap, io::Cursor, ops::Range, sync::Arc};
 
@@ -12,12 +12,13 @@ use logtool_core::{
 };
 use logtool_mcap::{Compression, McapLog, Writer, WriterOptions};
 
-/// As many messages as the file has.
+/// The number of messages in the file.
 const ALL: usize = 60;
 
-/// Where in a chunk are its opcode, the length of its record, its start, its size, the
-/// checksum of what is unpacked, the length of the name of its compression, and the name;
-/// the length of what is packed is behind that. (MCAP specification, "Chunk".)
+/// The offsets of fields in a chunk record: the opcode, the length of the record, the
+/// start time, the size, the checksum of the decompressed records, the length of the
+/// compression name, and the name, which is followed by the length of the compressed
+/// records. (MCAP specification, "Chunk".)
 const OPCODE: usize = 0;
 const LENGTH: usize = 1;
 const START: usize = 9;
@@ -26,7 +27,7 @@ const CRC: usize = 33;
 const NAME_LENGTH: usize = 37;
 const NAME: usize = 41;
 
-/// A file of several chunks of messages whose bytes are their number.
+/// A file of several chunks whose messages contain their number.
 fn file(compression: Compression) -> Vec<u8> {
     let mut options = WriterOptions::default();
     (options.compression, options.chunk_bytes) = (compression, 300);
@@ -45,13 +46,13 @@ fn open(bytes: &[u8]) -> McapLog {
     McapLog::open(source, OpenOptions::default()).unwrap()
 }
 
-/// Where the second chunk is.
+/// Returns the byte range of the second chunk.
 fn second(bytes: &[u8]) -> Range<usize> {
     let place = open(bytes).manifest().parts[1].bytes.clone();
     place.start as usize..place.end as usize
 }
 
-/// The bytes of the messages, each once, and what is damaged.
+/// Returns a byte of each message, and the damage.
 fn read(log: &McapLog) -> (Vec<u8>, Vec<Damage>) {
     let (all, mut block) = (Selection::default(), Block::default());
     let (mut messages, mut damage) = (Vec::new(), Vec::new());
@@ -65,7 +66,7 @@ fn read(log: &McapLog) -> (Vec<u8>, Vec<Damage>) {
     (messages, damage)
 }
 
-/// The codes that `check` finds, each once.
+/// Returns the codes that `check` finds, without duplicates.
 fn codes(log: &McapLog) -> Vec<&'static str> {
     let findings = logtool_core::check(log, &|_| {}).unwrap();
     let mut names: Vec<_> = findings.iter().map(|finding| finding.code.name).collect();
@@ -74,8 +75,8 @@ fn codes(log: &McapLog) -> Vec<&'static str> {
     names
 }
 
-/// The file of `compression` whose second chunk has `wrong` at the place `at`; without what
-/// is behind its chunks if `is_cut`.
+/// A file whose second chunk has the bytes `wrong` at the offset `at`. If `is_cut`,
+/// everything after the chunks is missing.
 fn broken(compression: Compression, at: usize, wrong: &[u8], is_cut: bool) -> Vec<u8> {
     let mut bytes = file(compression);
     let end = open(&bytes).manifest().parts.last().unwrap().bytes.end as usize;
@@ -92,7 +93,7 @@ fn numbers() -> Vec<u8> {
 }
 
 #[test]
-fn a_head_that_says_another_length_or_size_loses_nothing() {
+fn wrong_length_or_size_in_header_loses_nothing() {
     for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
         let name = match compression {
             Compression::None => 0,
@@ -122,15 +123,18 @@ fn a_head_that_says_another_length_or_size_loses_nothing() {
                     damage.iter().all(|one| !one.kind.is_loss()),
                     "{what} {damage:?}"
                 );
-                let told = &log.manifest().damage;
-                assert!(told.iter().all(|one| !one.kind.is_loss()), "{what} {told:?}");
+                let reported = &log.manifest().damage;
+                assert!(
+                    reported.iter().all(|one| !one.kind.is_loss()),
+                    "{what} {reported:?}"
+                );
             }
         }
     }
 }
 
 #[test]
-fn a_size_that_is_wrong_where_the_checksum_does_not_fit_either_is_a_loss() {
+fn wrong_size_and_checksum_are_a_loss() {
     let mut bytes = broken(Compression::None, SIZE, &[0x01], false);
     let at = second(&bytes).start + CRC;
     bytes[at] ^= 1;
@@ -139,7 +143,7 @@ fn a_size_that_is_wrong_where_the_checksum_does_not_fit_either_is_a_loss() {
 }
 
 #[test]
-fn records_behind_a_broken_head_are_found() {
+fn records_after_damaged_header_are_found() {
     for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
         for (at, wrong) in [
             (OPCODE, &[0x00][..]),
@@ -154,12 +158,12 @@ fn records_behind_a_broken_head_are_found() {
             let (messages, damage) = read(&open(&bytes));
             assert_eq!(messages, numbers(), "{what} {damage:?}");
             let [only] = damage.as_slice() else { panic!("{what} {damage:?}") };
-            // No more than the head is lost.
+            // Only the header is lost.
             assert!(only.bytes.start >= chunk.start as u64, "{what} {only}");
             assert!(only.lost_bytes <= 9 + 40 + 4, "{what} {only}");
         }
     }
-    // Where nothing tells of the chunks, the same.
+    // The same without a summary.
     for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
         for (at, wrong) in [
             (OPCODE, &[0x00][..]),
@@ -170,7 +174,7 @@ fn records_behind_a_broken_head_are_found() {
             let what = format!("{compression:?} {at} {wrong:?}");
             let (messages, damage) = read(&open(&broken(compression, at, wrong, true)));
             assert_eq!(messages, numbers(), "{what} {damage:?}");
-            // That a checksum cannot be verified may be reported beside the damage.
+            // An unverifiable checksum may be reported in addition to the damage.
             let is_damage = |one: &&Damage| one.kind != DamageKind::Doubtful;
             assert_eq!(damage.iter().filter(is_damage).count(), 1, "{what} {damage:?}");
         }
@@ -178,7 +182,7 @@ fn records_behind_a_broken_head_are_found() {
 }
 
 #[test]
-fn check_says_what_is_wrong_and_not_that_the_end_is_missing() {
+fn check_does_not_report_missing_end_for_damaged_header() {
     for (at, wrong) in [
         (OPCODE, &[0x00][..]),
         (OPCODE, &[0x05]),
@@ -193,33 +197,33 @@ fn check_says_what_is_wrong_and_not_that_the_end_is_missing() {
             ["mcap.magic.end", "mcap.footer.missing", "mcap.message_index.count"];
         assert!(!found.iter().any(|code| missing.contains(code)), "{at} {found:?}");
     }
-    // The same of a broken head of what is in no chunk: a message index.
+    // The same for a damaged header of a record outside chunks, a message index.
     let mut bytes = file(Compression::Zstd);
     let at = second(&bytes).end;
     bytes[at + 1..at + 9].fill(0xff);
     let found = codes(&open(&bytes));
     assert!(!found.contains(&"mcap.magic.end"), "{found:?}");
-    // And of a file that has no end.
+    // The same for a file without an end.
     let len = bytes.len();
     let cut = codes(&open(&bytes[..len - 60]));
     assert!(cut.contains(&"mcap.magic.end"), "{cut:?}");
 }
 
 #[test]
-fn a_compression_that_is_not_known_is_named() {
-    // One of the chunks.
+fn unknown_compression_is_named() {
+    // One of the chunks has an unknown compression.
     let bytes = broken(Compression::Lz4, NAME, b"xyz", true);
     let log = open(&bytes);
-    let why = "the chunk is compressed with \"xyz\", which logtool does not know";
+    let why = "the chunk has the unknown compression \"xyz\"";
     let (messages, damage) = read(&log);
     assert!(!messages.is_empty() && messages.len() < ALL);
     for damage in damage.iter().chain(&log.manifest().damage) {
         assert!(damage.to_string().contains(why), "{damage}");
     }
-    let remark = "a chunk is compressed with \"xyz\", which is not known, and not read";
+    let remark = "a chunk is not read because of the unknown compression \"xyz\"";
     assert!(log.manifest().remarks.contains(&remark.to_owned()));
 
-    // All of them, with what the summary tells of them, or without it.
+    // All chunks, and their entries in the summary if there is one.
     let whole = file(Compression::Lz4);
     let end = open(&whole).manifest().parts.last().unwrap().bytes.end as usize;
     let mut all = whole.clone();
@@ -229,7 +233,7 @@ fn a_compression_that_is_not_known_is_named() {
             all[at + 4..at + 7].copy_from_slice(b"xyz");
         }
     }
-    // There is no checksum of the summary.
+    // The summary has no checksum.
     let crc = all.len() - 8 - 4;
     all[crc..crc + 4].fill(0);
     for (bytes, access) in
@@ -241,11 +245,11 @@ fn a_compression_that_is_not_known_is_named() {
         let part = &log.manifest().plan(&all, 0)[0];
         let err = log.read(part, &all).err().unwrap();
         assert_eq!(err.kind(), ErrorKind::Unsupported);
-        let why = "its chunks are compressed with \"xyz\", which is not known";
+        let why = "its chunks have the unknown compression \"xyz\"";
         assert!(err.to_string().contains(why), "{err}");
         assert!(codes(&log).contains(&"mcap.chunk.packing"));
     }
-    // Only the summary says so: it is not gone by.
+    // Only the summary declares the unknown compression, so it is not used.
     let mut lying = all[..].to_vec();
     lying[..end].copy_from_slice(&whole[..end]);
     assert_eq!(read(&open(&lying)).0, numbers());

@@ -1,6 +1,6 @@
-//! MCAP files keep the laws of the core, whatever wrote them, and whatever is left of them.
+//! MCAP files satisfy the laws of the core, with any compression and after any damage.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 use std::{collections::BTreeMap, io::Cursor, sync::Arc};
 
@@ -11,7 +11,8 @@ use logtool_core::{
 };
 use logtool_mcap::{Compression, FORMAT, McapLog, Writer, WriterOptions};
 
-/// A file of `std_msgs/String` and of something unknown, in small chunks.
+/// A file of `std_msgs/String` and of messages with an unknown encoding, in small
+/// chunks.
 fn file(compression: Compression) -> Bytes {
     let mut options = WriterOptions::default();
     (options.compression, options.chunk_bytes) = (compression, 200);
@@ -36,7 +37,7 @@ fn file(compression: Compression) -> Bytes {
     file.finish().unwrap().into_inner().into()
 }
 
-/// The content of `file` without its chunks: the records one by one, and no summary.
+/// Returns the contents of `file` without chunks and without a summary.
 fn without_chunks() -> Bytes {
     let whole = file(Compression::None);
     let (mut at, mut out) = (8, whole[..8].to_vec());
@@ -46,7 +47,7 @@ fn without_chunks() -> Bytes {
         let record = &whole[at..at + 9 + len];
         match record[0] {
             6 => out.extend_from_slice(&record[9 + 40..]),
-            7 => {} // message indexes are of chunks
+            7 => {} // message indexes belong to chunks
             0x0f => break,
             _ => out.extend_from_slice(record),
         }
@@ -63,7 +64,7 @@ fn open(bytes: &Bytes) -> McapLog {
     McapLog::open(Arc::new(bytes.clone()), OpenOptions::default()).unwrap()
 }
 
-/// How many records are read, and what damage is told.
+/// Returns the number of records, and the damage that was reported.
 fn read(log: &McapLog) -> (usize, Vec<(DamageKind, std::ops::Range<u64>)>) {
     let (all, mut block) = (Selection::default(), Block::default());
     let (mut records, mut damage) = (0, Vec::new());
@@ -78,22 +79,22 @@ fn read(log: &McapLog) -> (usize, Vec<(DamageKind, std::ops::Range<u64>)>) {
 }
 
 #[test]
-fn files_of_every_compression_keep_the_laws() {
+fn files_of_every_compression_satisfy_laws() {
     for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
         conformance::check(&FORMAT, file(compression));
     }
 }
 
 #[test]
-fn a_file_without_chunks_keeps_the_laws() {
+fn file_without_chunks_satisfies_laws() {
     let bytes = without_chunks();
     conformance::check(&FORMAT, bytes.clone());
     assert_eq!(read(&open(&bytes)), (25, vec![]));
 }
 
 #[test]
-fn records_of_kinds_that_nobody_knows_are_skipped() {
-    // Two of an application's own, behind the header and before the end of the data.
+fn records_with_unknown_opcodes_are_skipped() {
+    // Records for private use after the header and before the end of the data.
     let own = |op: u8| [&[op, 5, 0, 0, 0, 0, 0, 0, 0][..], b"hello"].concat();
     let whole = without_chunks();
     let header = 8 + 9 + u64::from_le_bytes(whole[9..17].try_into().unwrap()) as usize;
@@ -112,7 +113,7 @@ fn records_of_kinds_that_nobody_knows_are_skipped() {
 }
 
 #[test]
-fn a_file_without_its_end_keeps_the_laws_and_gives_all_chunks() {
+fn truncated_file_satisfies_laws_and_keeps_complete_chunks() {
     for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
         let whole = file(compression);
         let log = open(&whole);
@@ -121,7 +122,7 @@ fn a_file_without_its_end_keeps_the_laws_and_gives_all_chunks() {
         let cut = whole.slice(..end);
         conformance::check_damaged(&FORMAT, cut.clone());
         assert_eq!(read(&open(&cut)), (25, vec![]));
-        // Half of the last chunk: what is before it is whole.
+        // Half of the last chunk is missing; the chunks before it are complete.
         let last = log.manifest().parts.last().unwrap().bytes.clone();
         let middle = (last.start + last.end) / 2;
         let cut = whole.slice(..middle as usize);
@@ -132,11 +133,12 @@ fn a_file_without_its_end_keeps_the_laws_and_gives_all_chunks() {
 }
 
 #[test]
-fn what_is_broken_is_stepped_over_and_told_of() {
+fn damaged_chunk_is_skipped_and_reported() {
     let whole = file(Compression::Zstd);
     let parts = open(&whole).manifest().parts.clone();
     let broken_one = parts[3].bytes.clone();
-    // The head of the fourth chunk is gone, and the start of what is packed; there is no summary.
+    // The header of the fourth chunk and the start of its compressed data are damaged;
+    // there is no summary.
     let mut broken = whole[..parts.last().unwrap().bytes.end as usize].to_vec();
     let at = broken_one.start as usize + 1;
     broken[at..at + 70].fill(0xff);
@@ -162,9 +164,9 @@ fn what_is_broken_is_stepped_over_and_told_of() {
 }
 
 #[test]
-fn a_summary_that_lies_is_not_gone_by() {
+fn invalid_summary_is_not_used() {
     let whole = file(Compression::Lz4);
-    // The start of the summary: the first number of the footer.
+    // The offset of the summary is the first field of the footer.
     let footer = whole.len() - 8 - 20;
     for start in [1_u64, 9, footer as u64, u64::MAX] {
         let mut changed = whole.to_vec();
@@ -176,7 +178,7 @@ fn a_summary_that_lies_is_not_gone_by() {
 }
 
 #[test]
-fn channels_of_one_topic_are_its_streams_and_those_that_latch_are_known() {
+fn channels_of_topic_are_streams_and_may_be_latched() {
     let log = open(&file(Compression::None));
     let manifest = log.manifest();
     let names: Vec<_> =
@@ -196,7 +198,7 @@ fn channels_of_one_topic_are_its_streams_and_those_that_latch_are_known() {
 }
 
 #[test]
-fn a_schema_that_many_channels_share_is_not_kept_for_each() {
+fn shared_schema_is_not_stored_for_each_channel() {
     let mut file =
         Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
     let text = format!("string data\n#{}\n", "x".repeat(1 << 19));
@@ -221,7 +223,7 @@ fn a_schema_that_many_channels_share_is_not_kept_for_each() {
 }
 
 #[test]
-fn a_chunk_that_is_longer_than_may_be_kept_is_told_and_not_read() {
+fn chunk_over_size_limit_is_reported() {
     let mut options = WriterOptions::default();
     (options.compression, options.chunk_bytes) = (Compression::None, 100_000);
     let mut file = Writer::new(Cursor::new(Vec::new()), options).unwrap();

@@ -1,7 +1,7 @@
-//! Files of ROS 1 become files for ROS 2, and those are read. The values are checked in
-//! the conformance suite, with the packages rosbags and mcap-ros2-support.
+//! Translation of files of ROS 1 for ROS 2, and reading of the results. The conformance
+//! suite checks the values with the packages rosbags and mcap-ros2-support.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 mod common;
 
@@ -19,17 +19,17 @@ use logtool_mcap::{FORMAT, McapLog, Writer, WriterOptions};
 const STAMPED: &str = "Header header\nuint8 kind\nfloat64 value\nduration age\nbyte b\n\
     ===\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n";
 
-/// A `pkg/Stamped` of ROS 1, by hand.
+/// A `pkg/Stamped` message of ROS 1, encoded by hand.
 fn ros1(number: u8) -> Vec<u8> {
     let head = [7, 0, 0, 0, number, 0, 0, 0, 5, 0, 0, 0, 3, 0, 0, 0, b'm', b'a', b'p'];
     let age = [[0xff; 4], [9, 0, 0, 0]].concat(); // -1 s, 9 ns
     [&head[..], &[number], &f64::from(number).to_le_bytes(), &age, &[0xfe]].concat()
 }
 
-/// A channel: its name, encoding, type, definition, how that is written, messages.
+/// A channel: name, message encoding, type, definition, schema encoding, messages.
 type Topic<'t> = (&'t str, &'t str, &'t str, &'t str, &'t str, Vec<Vec<u8>>);
 
-/// A file of `topics`.
+/// Returns a file of `topics`.
 fn file(topics: &[Topic<'_>], profile: &str) -> Bytes {
     let mut options = WriterOptions::default();
     (options.chunk_bytes, options.profile) = (200, profile.to_owned());
@@ -62,7 +62,7 @@ fn options() -> WriteOptions {
     options
 }
 
-/// `log` for ROS 2, and what is left out.
+/// Translates `log` for ROS 2. Returns the file, and the damage of omitted messages.
 fn ros2(log: &McapLog) -> (Bytes, Vec<Damage>) {
     let (manifest, selection) = (log.manifest(), Selection::default());
     let extract = LogSlice { manifest, selection: selection.clone() };
@@ -83,13 +83,13 @@ fn ros2(log: &McapLog) -> (Bytes, Vec<Damage>) {
     (out.into_inner().into(), left_out)
 }
 
-/// The columns of the first topic, and what cannot be decoded.
+/// Returns the columns of the first topic, and the damage found while decoding.
 fn table(log: &McapLog) -> (RecordBatch, Vec<Damage>) {
     common::table(log, TopicId(0))
 }
 
 #[test]
-fn a_file_for_ros_2_says_so_and_has_its_messages_in_cdr() {
+fn file_for_ros2_has_profile_and_cdr_messages() {
     let (bytes, left_out) = ros2(&open(&stamped((0..9).map(ros1).collect())));
     assert_eq!(left_out, []);
     let log = open(&bytes);
@@ -99,7 +99,7 @@ fn a_file_for_ros_2_says_so_and_has_its_messages_in_cdr() {
     assert_eq!(topic.type_name, "pkg/msg/Stamped");
     assert_eq!(topic.metadata["schema_encoding"], "ros2msg");
     assert_eq!(topic.metadata["callerid"], "/node");
-    // That it latched is told as ROS 2 tells it, and known again.
+    // The quality of service declares that the topic was latched.
     assert!(topic.metadata["offered_qos_profiles"].contains("\n  durability: 1\n"));
     assert!(!topic.metadata.contains_key("latching"));
     assert!(!topic.metadata.contains_key("md5sum"));
@@ -108,10 +108,11 @@ fn a_file_for_ros_2_says_so_and_has_its_messages_in_cdr() {
     let mut cursor = log.read(part, &Selection::default()).unwrap();
     let mut block = Block::default();
     assert!(cursor.fill(&mut block).unwrap());
-    // By hand: behind the envelope, the encapsulation, then aligned from there.
+    // Expected bytes, encoded by hand: after the header bytes, the encapsulation and
+    // then aligned fields.
     let wanted = [
         &[0, 1, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0, 4, 0, 0, 0, b'm', b'a', b'p', 0, 1][..],
-        &[0; 7], // the value begins at byte 24
+        &[0; 7], // the value starts at byte 24
         &1_f64.to_le_bytes(),
         &[0xff, 0xff, 0xff, 0xff, 9, 0, 0, 0, 0xfe],
     ]
@@ -120,7 +121,7 @@ fn a_file_for_ros_2_says_so_and_has_its_messages_in_cdr() {
 }
 
 #[test]
-fn what_is_in_cdr_becomes_the_same_columns_but_for_seq() {
+fn cdr_has_same_columns_except_seq() {
     let before = open(&stamped((0..9).map(ros1).collect()));
     let after = open(&ros2(&before).0);
     let ((before, _), (after, lost)) = (table(&before), table(&after));
@@ -134,13 +135,13 @@ fn what_is_in_cdr_becomes_the_same_columns_but_for_seq() {
     assert_eq!(header.column_names(), ["stamp", "frame_id"]);
     let stamps = header.column(0).as_primitive::<TimestampNanosecondType>();
     assert_eq!(stamps.value(8), 8_000_000_005);
-    // A byte has no sign in ROS 2.
+    // A `byte` is unsigned in ROS 2.
     let bytes = after.column_by_name("b").unwrap().as_primitive::<UInt8Type>();
     assert_eq!(bytes.value(0), 0xfe);
 }
 
 #[test]
-fn a_message_that_does_not_fit_is_left_out_and_told() {
+fn undecodable_message_is_omitted_and_reported() {
     let mut messages: Vec<_> = (0..5).map(ros1).collect();
     messages[2].pop();
     let (bytes, left_out) = ros2(&open(&stamped(messages)));
@@ -150,7 +151,7 @@ fn a_message_that_does_not_fit_is_left_out_and_told() {
 }
 
 #[test]
-fn a_topic_that_is_not_understood_is_an_error_and_one_of_another_encoding_stays() {
+fn malformed_definition_is_error_and_other_encodings_are_unchanged() {
     let odd = ("/odd", "ros1", "pkg/Odd", "Missing x", "ros1msg", vec![vec![1]]);
     let json = ("/json", "json", "Thing", "{}", "jsonschema", vec![b"{}".to_vec()]);
     let log = open(&file(&[json.clone(), odd], "ros1"));
@@ -169,7 +170,7 @@ fn a_topic_that_is_not_understood_is_an_error_and_one_of_another_encoding_stays(
 }
 
 #[test]
-fn files_in_cdr_keep_the_laws_and_what_does_not_fit_is_damage() {
+fn cdr_files_satisfy_laws_and_report_undecodable_messages() {
     let (bytes, _) = ros2(&open(&stamped((0..20).map(ros1).collect())));
     conformance::check(&FORMAT, bytes);
 
@@ -185,7 +186,7 @@ fn files_in_cdr_keep_the_laws_and_what_does_not_fit_is_damage() {
 }
 
 #[test]
-fn definitions_of_ros_2_that_are_not_understood_give_bytes_and_a_remark() {
+fn unsupported_ros2_definition_has_raw_bytes_and_a_note() {
     let message = vec![0, 1, 0, 0, 0, 0, 0, 0];
     let schema = ("/w", "cdr", "a/msg/W", "wstring s", "ros2msg", vec![message]);
     let log = open(&file(&[schema], "ros2"));
@@ -195,7 +196,7 @@ fn definitions_of_ros_2_that_are_not_understood_give_bytes_and_a_remark() {
 }
 
 #[test]
-fn durability_is_known_as_a_number_and_as_a_word() {
+fn durability_is_read_as_number_and_as_word() {
     for (profiles, is_latched) in [
         ("- history: 3\n  durability: 1\n", true),
         ("- history: keep_last\n  durability: transient_local", true),
@@ -219,7 +220,7 @@ fn durability_is_known_as_a_number_and_as_a_word() {
 }
 
 #[test]
-fn names_that_ros_2_does_not_allow_are_kept_and_told() {
+fn names_invalid_in_ros2_are_kept_and_reported() {
     let of = |type_name: &'static str, text: &'static str| {
         ("/x", "ros1", type_name, text, "ros1msg", vec![vec![1]])
     };

@@ -1,8 +1,8 @@
-//! Files whose summary leaves something out, and records with fields that this version of the
-//! specification does not know. All files are valid: they are assembled by hand from the
+//! Files with incomplete summaries, and records with fields that this version of the
+//! specification does not define. All files are valid; they are assembled from the
 //! record layouts of the MCAP specification.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use logtool_mcap::McapLog;
 
 const MAGIC: &[u8] = b"\x89MCAP0\r\n";
 
-/// A record of the kind `op` that has `padding` after its known fields.
+/// A record with the opcode `op` and `padding` after its known fields.
 fn record(op: u8, fields: &[u8], padding: &[u8]) -> Vec<u8> {
     let len = (fields.len() + padding.len()) as u64;
     [&[op], &len.to_le_bytes()[..], fields, padding].concat()
 }
 
-/// Bytes after their length.
+/// Bytes preceded by their length.
 fn sized(bytes: &[u8]) -> Vec<u8> {
     [&(bytes.len() as u32).to_le_bytes(), bytes].concat()
 }
@@ -32,7 +32,7 @@ fn schema(id: u16, padding: &[u8]) -> Vec<u8> {
     record(3, &fields.concat(), padding)
 }
 
-/// The channel `id`, of the schema `id`.
+/// The channel `id` with the schema `id`.
 fn channel(id: u16, padding: &[u8]) -> Vec<u8> {
     let topic = sized(format!("/{id}").as_bytes());
     let (id, encoding) = (id.to_le_bytes(), sized(b"ros1"));
@@ -58,11 +58,11 @@ struct Parts {
 }
 
 const CHUNKS: u64 = 3;
-/// The messages of the channel of each chunk.
+/// The number of messages in each chunk.
 const MESSAGES: u64 = 4;
 
-/// A file of three chunks, each with a channel of its own that is declared in it, and a
-/// summary with the chunk indexes.
+/// A file of three chunks, each with its own channel that is declared in the chunk, and
+/// a summary with chunk indexes.
 fn file(parts: Parts) -> Vec<u8> {
     let Parts { padding, .. } = parts;
     let mut bytes = MAGIC.to_vec();
@@ -78,9 +78,10 @@ fn file(parts: Parts) -> Vec<u8> {
             records.extend(message(id, time));
         }
         let size = records.len() as u64;
-        let (packed, name) = match parts.is_zstd {
-            true => (zstd::bulk::compress(&records, 1).unwrap(), sized(b"zstd")),
-            false => (records, sized(b"")),
+        let (packed, name) = if parts.is_zstd {
+            (zstd::bulk::compress(&records, 1).unwrap(), sized(b"zstd"))
+        } else {
+            (records, sized(b""))
         };
         let packed_len = packed.len() as u64;
         let span = [times.start, times.end - 1, size].map(u64::to_le_bytes).concat();
@@ -135,7 +136,7 @@ fn open(bytes: Vec<u8>) -> McapLog {
     McapLog::open(Arc::new(Bytes::from(bytes)), OpenOptions::default()).unwrap()
 }
 
-/// The last byte of each message, which is its time, and the damage.
+/// Returns the last byte of each message, which is its time, and the damage.
 fn read(log: &McapLog) -> (Vec<u8>, Vec<Damage>) {
     let (all, mut block) = (Selection::default(), Block::default());
     let (mut messages, mut damage) = (Vec::new(), Vec::new());
@@ -149,7 +150,7 @@ fn read(log: &McapLog) -> (Vec<u8>, Vec<Damage>) {
     (messages, damage)
 }
 
-/// Checks that `bytes` read as all of the file, without damage or an error.
+/// Asserts that all of the file is read, without damage or errors.
 #[track_caller]
 fn reads_as_all(bytes: Vec<u8>) -> McapLog {
     let log = open(bytes);
@@ -180,7 +181,7 @@ const ALL: Parts = Parts {
 };
 
 #[test]
-fn sections_that_a_summary_lacks_are_completed_from_the_data() {
+fn incomplete_summary_is_completed_from_data() {
     for mask in 0..64_u8 {
         let has = |bit: u8| mask & 1 << bit != 0;
         let parts = Parts {
@@ -197,14 +198,14 @@ fn sections_that_a_summary_lacks_are_completed_from_the_data() {
 }
 
 #[test]
-fn unknown_fields_at_the_end_of_records_are_ignored() {
+fn unknown_trailing_fields_are_ignored() {
     for is_zstd in [false, true] {
         for padding in [&b"\x01\xff\xff"[..], b"\0", &[0xab; 40]] {
             let parts = Parts { padding, is_zstd, ..ALL };
             let padded = file(parts);
             reads_as_all(padded.clone());
             reads_as_all(file(Parts { has_channels: false, ..parts }));
-            // Without a summary: all of the file is scanned.
+            // Without a summary, the whole file is scanned.
             let mut scanned = padded;
             let footer = scanned.len() - MAGIC.len() - 20;
             scanned[footer..footer + 8].fill(0);
@@ -216,12 +217,12 @@ fn unknown_fields_at_the_end_of_records_are_ignored() {
 }
 
 #[test]
-fn padded_chunks_after_a_damaged_place_are_found() {
+fn padded_chunks_after_damage_are_found() {
     let padded = file(Parts { padding: b"\x01\xff\xff", ..ALL });
     let log = open(padded.clone());
     let second = log.manifest().parts[1].bytes.start as usize;
     let mut broken = padded;
-    // The length and the head of the second chunk.
+    // The length and the header of the second chunk.
     broken[second..second + 60].fill(0xee);
     let footer = broken.len() - MAGIC.len() - 20;
     broken[footer..footer + 8].fill(0);
@@ -232,10 +233,10 @@ fn padded_chunks_after_a_damaged_place_are_found() {
 }
 
 #[test]
-fn a_chunk_that_is_longer_than_it_declares_is_still_reported() {
+fn wrong_compressed_length_is_reported() {
     let mut bytes = file(ALL);
     let second = open(bytes.clone()).manifest().parts[1].bytes.clone();
-    // The length of the records follows on the times, the size, the checksum and the name.
+    // The length of the records follows the times, the size, the checksum and the name.
     let at = second.start as usize + 9 + 8 + 8 + 8 + 4 + 4;
     let len = second.end - second.start - 9 - 40;
     assert_eq!(bytes[at..at + 8], len.to_le_bytes());

@@ -1,4 +1,5 @@
-//! Functions of the reader, on a log of our own in memory: `cargo bench -p logtool-ulog`.
+//! Benchmarks of the reader with a generated log in memory: `cargo bench -p
+//! logtool-ulog`.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,7 +17,7 @@ fn main() {
     divan::main();
 }
 
-/// The records of `testdata/quad_flight.ulg`, a hundred times over.
+/// Returns the records of `testdata/quad_flight.ulg`, repeated 100 times.
 fn log() -> Bytes {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/quad_flight.ulg");
     let small = Bytes::from(std::fs::read(path).unwrap());
@@ -42,7 +43,7 @@ fn open(bytes: &Bytes) -> UlogLog {
 }
 
 #[divan::bench]
-fn survey(bencher: Bencher<'_, '_>) {
+fn build_manifest(bencher: Bencher<'_, '_>) {
     let bytes = log();
     bencher.counter(BytesCount::new(bytes.len())).bench(|| open(&bytes));
 }

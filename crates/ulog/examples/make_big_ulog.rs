@@ -1,8 +1,8 @@
-//! Makes a big ULog of a real one: `make_big_ulog IN.ulg OUT.ulg MEGABYTES`.
+//! Makes a large ULog from a real one: `make_big_ulog IN.ulg OUT.ulg MEGABYTES`.
 //!
-//! The log is copied; then all its records, logged strings and dropouts are written over
-//! and over, each time later by the length of the log, until the file is long enough.
-//! The same input gives the same output, byte for byte.
+//! The log is copied. Then all its records, logged strings and dropouts are appended
+//! repeatedly, each time shifted by the duration of the log, until the file is long
+//! enough. The output is deterministic.
 
 use std::{
     error::Error,
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The messages of a log that are repeated, and where in them times are.
+/// The messages of a log that are repeated, and the byte offsets of their times.
 struct Repeat {
     bytes: Vec<u8>,
     times: Vec<usize>,
@@ -84,8 +84,8 @@ impl Repeat {
                             times.extend(offsets.iter().map(|at| bytes.len() + at));
                         }
                         None => {
-                            // A message from its type on; a string has its time behind
-                            // its level, a tagged one behind its tag.
+                            // A message from its type on. The time of a string is after
+                            // its level, that of a tagged string after its tag.
                             bytes.extend((size - 1).to_le_bytes());
                             match record.payload[0] {
                                 b'L' => times.push(bytes.len() + 2),
@@ -101,7 +101,7 @@ impl Repeat {
         Ok(Self { bytes, times })
     }
 
-    /// The messages, every time in them that is not 0 later by `micros`.
+    /// Returns the messages with all times that are not 0 shifted by `micros`.
     fn later_by(&self, micros: u64) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         for at in &self.times {
@@ -120,7 +120,7 @@ impl Repeat {
 /// The message id of a logged topic, and the offsets of its times.
 type Message = (u16, Vec<usize>);
 
-/// Of each topic, if it is a logged one.
+/// Returns the message id and the time offsets of each logged topic.
 fn ids(log: &UlogLog) -> Result<Vec<Option<Message>>, Box<dyn Error>> {
     let mut ids = vec![None; log.manifest().topics.len()];
     for (id, topic, layout) in log.subscriptions() {
@@ -133,7 +133,7 @@ fn ids(log: &UlogLog) -> Result<Vec<Option<Message>>, Box<dyn Error>> {
     Ok(ids)
 }
 
-/// The offsets of all 64-bit fields that are called `timestamp` or the like.
+/// Collects the offsets of all 64-bit fields whose names start with `timestamp`.
 fn times(layout: &Layout, base: usize, offsets: &mut Vec<usize>) {
     for field in &layout.fields {
         for index in 0..field.count.unwrap_or(1) {

@@ -1,4 +1,4 @@
-//! Writes the small logs in `testdata/`, the same bytes every time.
+//! Writes the small logs in `testdata/`. The output is deterministic.
 //!
 //! ```text
 //! cargo run -p logtool-ulog --example make_ulogs

@@ -1,4 +1,5 @@
-//! Lists what ULogs hold: `cargo run -p logtool-ulog --example topics -- flight.ulg`.
+//! Lists the topics of ULogs: `cargo run -p logtool-ulog --example topics --
+//! flight.ulg`.
 
 use std::{fs::File, sync::Arc};
 

@@ -1,50 +1,52 @@
-//! The topics that a ULog has beside those it names: logged strings, parameter changes,
-//! dropouts, and, made of others, events in words and all messages as people read them.
+//! Topics that every ULog has in addition to its logged topics: logged strings,
+//! parameter changes and dropouts, plus two topics that are derived from other records:
+//! decoded events, and all messages in readable form.
 //!
-//! A record of these is a whole message of the file but for its size: its first byte is
-//! the message's type.
+//! A record of such a topic is a whole message of the file without its size field: the
+//! first byte is the message type.
 
-mod changes;
 mod dropouts;
 mod event_layout;
 mod events;
+mod logged_strings;
 mod messages;
+mod parameter_changes;
 mod rows;
-mod strings;
 
 use logtool_core::{Columns, Decoder, Result, TopicId};
 
-use crate::notes::BuiltIn;
+use crate::format_state::BuiltIn;
 
 pub(crate) use self::{
-    changes::schema as changes_schema,
     dropouts::schema as dropouts_schema,
     event_layout::{EVENT_DEFINITIONS, EventLayout},
     events::schema as events_schema,
+    logged_strings::schema as strings_schema,
     messages::schema as messages_schema,
     messages::{is_event_message, is_string_message},
-    rows::Words,
-    strings::schema as strings_schema,
+    parameter_changes::schema as changes_schema,
+    rows::EventReader,
 };
 
-/// A decoder of the built-in topic `id`, or nothing if it is none of them.
+/// Returns a decoder for the built-in topic `id`, or `None` if `id` is not a built-in
+/// topic.
 pub(crate) fn decoder(
     id: TopicId,
     built_in: &BuiltIn,
     columns: &Columns,
-    words: Words,
+    event_reader: EventReader,
 ) -> Option<Result<Box<dyn Decoder>>> {
-    let rows = |made| rows::decoder(made, columns);
+    let rows = |built| rows::decoder(built, columns);
     Some(if id == built_in.logged_strings {
-        rows(strings::rows())
+        rows(logged_strings::rows())
     } else if id == built_in.parameter_changes {
-        rows(changes::rows())
+        rows(parameter_changes::rows())
     } else if id == built_in.dropouts {
         rows(dropouts::rows())
     } else if id == built_in.messages {
-        rows(messages::rows(words))
+        rows(messages::rows(event_reader))
     } else if Some(id) == built_in.events {
-        rows(events::rows(words))
+        rows(events::rows(event_reader))
     } else {
         return None;
     })

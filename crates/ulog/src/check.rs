@@ -1,38 +1,39 @@
-//! What is wrong with a ULog, or odd, that only its format knows.
+//! Checks for errors and anomalies that are specific to ULog.
 
 mod codes;
-mod ids;
-mod inside;
+mod id_map;
+mod inspection;
 mod messages;
-mod seen;
+mod segment_summary;
 mod topics;
-mod unsubscribed;
+mod unsubscribed_data;
 
 use std::sync::Arc;
 
 use logtool_core::{Finding, Findings, Inspection};
 
-pub(crate) use self::codes::CODES;
 use crate::{
-    check::{codes as code, inside::Looks},
-    open_log::Opened,
+    check::{codes as code, inspection::MessageInspection},
+    read::open_log::OpenLog,
     wire,
 };
 
-/// Looks at the head and the declarations of a log. Its messages are left to be looked at
-/// as they are read.
+pub(crate) use self::codes::CODES;
+
+/// Checks the file header and the declarations of a log. The returned inspection checks
+/// the messages while they are read.
 pub(crate) fn inspect(
-    log: &Arc<Opened>,
+    log: &Arc<OpenLog>,
     findings: &mut Findings,
 ) -> impl Inspection + use<> {
     head(log, findings);
     topics::check(log, findings);
-    Looks::new(log.clone())
+    MessageInspection::new(log.clone())
 }
 
-/// What the head of the file says.
-fn head(log: &Opened, findings: &mut Findings) {
-    let (head, len) = (&log.notes.head, log.source.len());
+/// Checks the header of the file.
+fn head(log: &OpenLog, findings: &mut Findings) {
+    let (head, len) = (&log.format_state.file_header, log.source.len());
     if head.version > 1 {
         let what = format!("version {} is read as 1", head.version);
         findings.add(Finding::new(&code::VERSION, what).at(7..8));
@@ -43,7 +44,7 @@ fn head(log: &Opened, findings: &mut Findings) {
     ];
     for (code, bytes, at) in flags {
         for (index, bits) in (0_u64..).zip(bytes) {
-            // Bit 0 says that there are default parameters, or that data was appended.
+            // Bit 0 declares default parameters or appended data.
             let unknown = bits & if index == 0 { !1 } else { !0 };
             if unknown != 0 {
                 let what = format!("unknown bits in byte {index}: {unknown:#010b}");
@@ -52,10 +53,11 @@ fn head(log: &Opened, findings: &mut Findings) {
         }
     }
     for at in &head.appended {
-        let is_odd = *at >= len || *at <= wire::FILE_HEADER_LEN as u64;
-        let (code, what) = match is_odd {
-            true => (&code::APPENDED_NOWHERE, "is said to begin at byte"),
-            false => (&code::APPENDED, "begins at byte"),
+        let is_outside = *at >= len || *at <= wire::FILE_HEADER_LEN as u64;
+        let (code, what) = if is_outside {
+            (&code::APPENDED_NOWHERE, "is declared to start at byte")
+        } else {
+            (&code::APPENDED, "starts at byte")
         };
         let what = format!("a section {what} {at} of {len}");
         findings.add(Finding::new(code, what).at(35..59));

@@ -1,7 +1,8 @@
-//! PX4 events: what the autopilot said, told as numbers and put into words offline.
+//! PX4 events: messages of the autopilot, logged as numbers and decoded offline.
 //!
-//! A log carries its own dictionary, the multi-part information `metadata_events`: the
-//! JSON definitions of libevents, packed with xz. The topic `event` refers to it:
+//! A log contains the definitions of its events in the multi information
+//! `metadata_events`: libevents JSON, compressed with xz. Records of the topic `event`
+//! refer to it:
 //!
 //! | field            | type        | meaning                                          |
 //! |------------------|-------------|--------------------------------------------------|
@@ -12,23 +13,23 @@
 //! | `log_levels`     | u8          | internal level in the high nibble, external in the low one |
 //!
 //! Sources: the README of `mavlink/libevents`, PX4's `msg/Event.msg`, and the behaviour
-//! of pyulog's `PX4Events`, whose text ours equals but for these choices:
+//! of pyulog's `PX4Events`, whose texts are reproduced except for these choices:
 //!
-//! - a float without a precision is written as the shortest number that is this 32-bit
-//!   float (`0.1`), not as the 64-bit number next to it (`0.10000000149011612`);
-//! - arguments that the bytes are too short for, or whose type nobody defined, get a
-//!   placeholder in brackets where pyulog gives up on the log;
-//! - a precision on an enumeration is ignored where pyulog gives up on the log;
-//! - more than 64 decimals are not printed, and no text grows beyond 16 KiB.
+//! - a float without a precision is written as the shortest decimal that is this 32-bit
+//!   float (`0.1`), not as the nearest 64-bit float (`0.10000000149011612`);
+//! - arguments that exceed the available bytes, or whose type is not defined, get a
+//!   placeholder in brackets, where pyulog rejects the log;
+//! - a precision on an enumeration is ignored, where pyulog rejects the log;
+//! - at most 64 decimals are printed, and no text is longer than 16 KiB.
 
 mod argument;
 mod definitions;
 mod template;
 mod types;
-mod unpack;
+mod xz;
 
 #[cfg(test)]
-mod peer;
+mod pyulog_tests;
 #[cfg(test)]
 mod tests;
 
@@ -38,49 +39,49 @@ use crate::level::Level;
 
 pub use self::definitions::Catalog;
 
-/// An event as the log has it: one row of the topic `event`.
+/// An event as it is in the log: one record of the topic `event`.
 #[derive(Clone, Copy, Debug)]
 pub struct RawEvent<'a> {
     /// The component in the high byte, the event within it in the low 24 bits.
     pub id: u32,
-    /// The running number; a gap is a lost event.
+    /// The running number of the event; a gap means that events were lost.
     pub sequence: u16,
-    /// The packed arguments, possibly with unused bytes behind them.
+    /// The packed arguments, possibly with unused trailing bytes.
     pub arguments: &'a [u8],
     /// The internal level in the high nibble, the external one in the low nibble.
     pub log_levels: u8,
 }
 
 impl RawEvent<'_> {
-    /// How urgent the event is in a log.
+    /// Returns the severity of the event in a log.
     pub(crate) fn internal_level(&self) -> Level {
         Level::new(self.log_levels >> 4)
     }
 }
 
-/// An event in words.
+/// An event with its texts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event<'c> {
-    /// The name of the component, such as `px4`.
+    /// The name of the component, e.g. `px4`.
     pub namespace: &'c str,
     /// The name of the event within its component.
     pub name: &'c str,
-    /// What the event belongs to: `default`, `health`, `arming_check`, `calibration`…
+    /// The group of the event: `default`, `health`, `arming_check`, `calibration`…
     ///
-    /// pyulog and ground stations show the group `default` as messages; the others
-    /// are reports of checks, many at a time.
+    /// pyulog and ground stations show the group `default` as messages. The other
+    /// groups are reports of checks, with many events at a time.
     pub group: &'c str,
-    /// What part the event plays in its group, such as `summary`; mostly empty.
+    /// The role of the event in its group, e.g. `summary`; mostly empty.
     pub kind: &'c str,
-    /// The running number; a gap is a lost event.
+    /// The running number of the event; a gap means that events were lost.
     pub sequence: u16,
-    /// How urgent the event is to the pilot.
+    /// The severity that is shown to the pilot.
     pub level: Level,
-    /// How urgent the event is in a log; the level that pyulog shows.
+    /// The severity in the log; pyulog shows this level.
     pub internal_level: Level,
-    /// One line, with the arguments filled in.
+    /// One line of text, with the arguments filled in.
     pub message: String,
-    /// What it means or what to do about it, if the definition says so.
+    /// An explanation or advice, if the definition has one.
     pub description: Option<String>,
     /// The arguments in the order of the definition.
     pub arguments: Vec<Argument<'c>>,
@@ -91,33 +92,35 @@ pub struct Event<'c> {
 pub struct Argument<'c> {
     /// The name in the definition.
     pub name: &'c str,
-    /// The number in the log (`Int`, `UInt` or `Float`), or none if there are no bytes
-    /// left for it.
+    /// The number in the log (`Int`, `UInt` or `Float`), or `None` if its bytes are
+    /// missing.
     pub value: Option<Value>,
-    /// Whether `text` is made of labels and not of digits.
+    /// Whether `text` consists of labels, and not of digits.
     pub is_label: bool,
-    /// The number, or the label of an enumeration's value, or the labels of all bits
-    /// set, joined.
+    /// The number, the label of an enumeration value, or the joined labels of all bits
+    /// that are set.
     pub text: String,
 }
 
 impl Catalog {
-    /// Unpacks and parses definitions: the joined bytes of `metadata_events`.
+    /// Decompresses and parses definitions: the joined bytes of `metadata_events`.
     ///
     /// # Errors
     ///
-    /// `Malformed` if the bytes are not xz, or not definitions; `Limit` if they unpack
-    /// to more than 16 MiB (real ones have 160 KiB).
+    /// `Malformed` if the bytes are not valid xz or not definitions; `Limit` if they
+    /// decompress to more than 16 MiB (PX4's have about 160 KiB).
     pub fn from_xz(bytes: &[u8]) -> Result<Self> {
-        Self::from_json(&unpack::unpack(bytes)?)
+        Self::from_json(&xz::decompress(bytes)?)
     }
 
-    /// The group of the event with this id, or none if the catalog does not know it.
+    /// Returns the group of the event with this id, or `None` if the catalog does not
+    /// define it.
     pub(crate) fn group(&self, id: u32) -> Option<&str> {
         self.definition(id).map(|definition| &*definition.group)
     }
 
-    /// Puts an event into words, or none if the catalog does not know its id.
+    /// Returns an event with its texts, or `None` if the catalog does not define its
+    /// id.
     pub fn describe(&self, event: &RawEvent<'_>) -> Option<Event<'_>> {
         let definition = self.definition(event.id)?;
         let arguments = self.read_arguments(definition, event.arguments);
@@ -139,7 +142,7 @@ impl Catalog {
     }
 }
 
-/// Cuts a text to a length in bytes, between two characters.
+/// Truncates a string to at most `bytes` bytes, at a character boundary.
 fn cut(text: &mut String, mut bytes: usize) {
     if text.len() > bytes {
         while !text.is_char_boundary(bytes) {

@@ -1,4 +1,4 @@
-//! ULog as one of the formats.
+//! The implementation of [`Format`] for ULog.
 
 use std::{io::BufWriter, sync::Arc};
 
@@ -8,7 +8,8 @@ use logtool_core::{
 };
 
 use crate::{
-    check::CODES, log::UlogLog, notes::FORMAT_NAME, recovery, sink::UlogSink, wire,
+    check::CODES, format_state::FORMAT_NAME, log::UlogLog, sink::UlogSink,
+    topics::resync, wire,
 };
 
 /// The format of PX4's logs.
@@ -25,14 +26,12 @@ impl Format for Ulog {
     }
 
     fn probe(&self, _name: &str, head: &[u8]) -> MatchConfidence {
-        // An encrypted log is one too: opening it says what to do.
-        match head.starts_with(&wire::MAGIC)
+        // Encrypted logs are recognized too: opening one returns an error with
+        // instructions.
+        let is_ulog = head.starts_with(&wire::MAGIC)
             || head.starts_with(wire::ENCRYPTED_MAGIC)
-            || recovery::without_header(head).is_some()
-        {
-            true => MatchConfidence::Certain,
-            false => MatchConfidence::No,
-        }
+            || resync::without_header(head).is_some();
+        if is_ulog { MatchConfidence::Certain } else { MatchConfidence::No }
     }
 
     fn requires_full_scan(&self) -> bool {

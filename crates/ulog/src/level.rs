@@ -1,13 +1,13 @@
-//! How urgent a line of a log is: the eight levels of syslog, which PX4 took over.
+//! The severity of a message: the eight levels of syslog.
 
 use std::{borrow::Cow, fmt};
 
-/// How urgent a message or an event is; the smaller, the more so.
+/// The severity of a message or an event. Smaller levels are more severe.
 ///
-/// Levels 0 to 7 are those of syslog (RFC 5424, section 6.2.1), and the only ones that
-/// the ULog specification allows in a logged message. Events know two more: `protocol`
-/// (8, part of an exchange with a ground station, not meant to be shown) and `disabled`
-/// (9, not meant for this side at all), so named by libevents.
+/// Levels 0 to 7 are those of syslog (RFC 5424, section 6.2.1). Only they are allowed
+/// by the ULog specification in a logged message. Events have two more: `protocol` (8,
+/// part of an exchange with a ground station, not meant for display) and `disabled` (9,
+/// not meant for the ground station at all). Their names are those of libevents.
 ///
 /// ```
 /// use logtool_ulog::Level;
@@ -20,20 +20,20 @@ use std::{borrow::Cow, fmt};
 pub struct Level(u8);
 
 impl Level {
-    /// Something is wrong; the flight goes on.
+    /// Something is wrong, but the flight continues.
     pub const WARNING: Self = Self(4);
-    /// The last level that is meant for people; see [`Level`] about what follows.
+    /// The last level that is meant for users; see [`Level`] for the levels after it.
     pub const DEBUG: Self = Self(7);
 
-    /// The level of this number.
+    /// Creates a level from its number.
     pub const fn new(number: u8) -> Self {
         Self(number)
     }
 
-    /// The level byte of a logged message (`L` and `C`).
+    /// Converts the level byte of a logged message (`L` and `C`).
     ///
-    /// The specification says an ASCII digit, `'0'` to `'7'`; raw numbers 0 to 7 occur
-    /// in files, too. Any other byte stays the number that it is.
+    /// The specification requires an ASCII digit, `'0'` to `'7'`; raw numbers 0 to 7
+    /// occur in files, too. Any other byte is used as the number of the level.
     pub const fn from_log_byte(byte: u8) -> Self {
         match byte {
             b'0'..=b'7' => Self(byte - b'0'),
@@ -41,12 +41,12 @@ impl Level {
         }
     }
 
-    /// The number, 0 (emergency) to 7 (debug), or whatever the file had instead.
+    /// Returns the number, 0 (emergency) to 7 (debug), or the byte from the file.
     pub const fn number(self) -> u8 {
         self.0
     }
 
-    /// The name in lower case, or `level N` for a number without a name.
+    /// Returns the name in lower case, or `level N` for a number without a name.
     pub fn name(self) -> Cow<'static, str> {
         Cow::Borrowed(match self.0 {
             0 => "emergency",
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digit_and_a_raw_number_name_the_same_level() {
+    fn digit_and_raw_number_are_same_level() {
         for (digit, raw) in (b'0'..=b'7').zip(0..=7) {
             assert_eq!(Level::from_log_byte(digit), Level::from_log_byte(raw));
         }
@@ -84,13 +84,13 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_outside_the_specification_keeps_its_number() {
+    fn invalid_byte_is_used_as_number() {
         assert_eq!(Level::from_log_byte(b'8').name(), "level 56");
         assert_eq!(Level::from_log_byte(255).number(), 255);
     }
 
     #[test]
-    fn the_two_levels_of_events_beyond_debug_have_names() {
+    fn event_levels_after_debug_have_names() {
         assert_eq!(Level::new(8).name(), "protocol");
         assert_eq!(Level::new(9).name(), "disabled");
         assert_eq!(Level::new(15).name(), "level 15");

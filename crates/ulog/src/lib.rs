@@ -1,4 +1,4 @@
-//! PX4's ULog files: read, also where they are broken, and written.
+//! Reads PX4's ULog files, including damaged ones, and writes them.
 //!
 //! ```text
 //! file      magic 55 4c 6f 67 01 12 35 | version u8 | start u64 (µs)      16 bytes
@@ -13,7 +13,7 @@
 //! Q  default       which u8, then as I           S  sync           2f 73 13 20 25 0c bb 12
 //!                                                O  dropout        duration u16 (ms)
 //! ```
-//! (PX4 User Guide, "ULog File Format". I, M, P and Q occur among the data too.)
+//! (PX4 User Guide, "ULog File Format". I, M, P and Q occur in the data section, too.)
 //!
 //! # Example
 //!
@@ -36,34 +36,20 @@
 mod level;
 mod wire;
 
+mod declarations;
 mod events;
-mod formats;
-mod info;
-mod msg_dir;
-mod px4_labels;
+mod labels;
+mod time;
 
-mod clock;
-mod counter;
-mod header;
-mod system;
-mod utc_offset;
+mod topics;
 
-mod streams;
-
-mod recovery;
-
-mod flags;
-mod registry;
-
-mod notes;
+mod format_state;
 
 mod built_in;
 
-mod cursor;
-mod survey;
+mod read;
 
-mod open_log;
-mod pauses;
+mod index;
 
 pub mod write;
 
@@ -75,17 +61,19 @@ mod sink;
 mod format;
 
 pub use crate::{
+    declarations::info_values::release,
+    declarations::metadata::{
+        FileHeader, Metadata, Parameter, ParameterChange, ParameterValue,
+    },
     events::{Argument, Catalog, Event, RawEvent},
     format::{FORMAT, Ulog},
-    header::{Head, Header, Parameter, ParameterChange, ParameterValue},
-    info::release,
+    labels::msg_dir::read_msg_dir,
+    labels::px4::px4_labels,
     level::Level,
     log::UlogLog,
-    msg_dir::read_msg_dir,
-    px4_labels::px4_labels,
 };
 
-/// Its example is tested.
+/// Compiles the example in the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,4 +1,4 @@
-//! A ULog that is open.
+//! An open ULog.
 
 use std::{fmt, sync::Arc};
 
@@ -8,101 +8,104 @@ use logtool_core::{
 };
 
 use crate::{
-    built_in::{self, Words},
+    built_in::{self, EventReader},
     check::inspect,
-    header::Header,
-    notes::{FORMAT_NAME, Notes},
-    open_log::Opened,
-    survey::survey,
+    declarations::metadata::Metadata,
+    format_state::{FORMAT_NAME, FormatState},
+    index::build_manifest,
+    read::open_log::OpenLog,
 };
 
-/// A ULog that is open: a [`Log`], and what only ULogs say of themselves.
+/// An open ULog: an implementation of [`Log`] with access to metadata specific to ULog.
 pub struct UlogLog {
-    opened: Arc<Opened>,
+    inner: Arc<OpenLog>,
 }
 
 impl UlogLog {
-    /// Opens a log, walking over all of it once.
+    /// Opens a log. This reads the whole file once.
     ///
     /// # Errors
-    /// `Unrecognized` if it is no ULog, `Unsupported` if it is an encrypted one or says
-    /// that it needs newer readers, `Io` if it cannot be read.
+    /// `Unrecognized` if the file is not a ULog, `Unsupported` if it is encrypted,
+    /// `IncompatibleFlag` if it requires a newer reader, `Io` if reading fails.
     pub fn open(source: Arc<dyn Source>, options: OpenOptions) -> Result<Self> {
-        let (manifest, notes) = survey(&source, options)?;
-        Ok(Self::new(source, Arc::new(manifest), notes, options))
+        let (manifest, format_state) = build_manifest(&source, options)?;
+        Ok(Self::new(source, Arc::new(manifest), format_state, options))
     }
 
-    /// Opens a log of which the manifest is known, reading nothing.
+    /// Opens a log whose manifest is known, without reading the file.
     ///
     /// # Errors
-    /// `Malformed` if the manifest is none of a ULog.
+    /// `Malformed` if the manifest is not from a ULog.
     pub fn open_with_manifest(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Self> {
-        let notes: Notes = manifest.decode_state(FORMAT_NAME)?;
-        Ok(Self::new(source, manifest, notes, options))
+        let format_state: FormatState = manifest.decode_state(FORMAT_NAME)?;
+        Ok(Self::new(source, manifest, format_state, options))
     }
 
     fn new(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
-        notes: Notes,
+        format_state: FormatState,
         options: OpenOptions,
     ) -> Self {
-        Self { opened: Arc::new(Opened::new(source, manifest, notes, options)) }
+        Self { inner: Arc::new(OpenLog::new(source, manifest, format_state, options)) }
     }
 
-    /// What the log says of itself.
-    pub fn header(&self) -> &Header {
-        &self.opened.header
+    /// Returns the information, the parameters and the file header of the log.
+    pub fn metadata(&self) -> &Metadata {
+        &self.inner.metadata
     }
 
-    /// The subscriptions of the log, in the order of the file: a message id, what it
-    /// stands for from there on, and how the records look, if their type is known.
+    /// Returns the subscriptions of the log in file order: a message id, the topic that
+    /// it refers to from there on, and the layout of the records if their type is
+    /// known.
     pub fn subscriptions(
         &self,
     ) -> impl Iterator<Item = (u16, TopicId, Option<&Arc<Layout>>)> {
-        self.opened.subscriptions()
+        self.inner.subscriptions()
     }
 }
 
 impl Log for UlogLog {
     fn manifest(&self) -> &Manifest {
-        &self.opened.manifest
+        &self.inner.manifest
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        Ok(Box::new(self.opened.cursor(part, selection)))
+        Ok(Box::new(self.inner.cursor(part, selection)))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
-        if let Some(declared) = self.opened.registry.topics.get(topic.index()) {
+        if let Some(declared) = self.inner.registry.topics.get(topic.index()) {
             return Ok(match &declared.layout {
                 Ok(layout) => Box::new(LayoutDecoder::new(layout, columns)?),
                 Err(_) => Box::new(RawDecoder::new("us", columns)?),
             });
         }
-        let built_in = &self.opened.notes.built_in;
-        let words = match topic == built_in.messages || Some(topic) == built_in.events {
-            true => self.opened.words().clone(),
-            false => Words::default(),
+        let built_in = &self.inner.format_state.built_in;
+        let has_events = topic == built_in.messages || Some(topic) == built_in.events;
+        let event_reader = if has_events {
+            self.inner.event_reader().clone()
+        } else {
+            EventReader::default()
         };
-        match built_in::decoder(topic, built_in, columns, words) {
+        match built_in::decoder(topic, built_in, columns, event_reader) {
             Some(decoder) => decoder,
-            None => Err(self.opened.manifest.get(topic).err().unwrap_or_else(|| {
+            None => Err(self.inner.manifest.get(topic).err().unwrap_or_else(|| {
                 logtool_core::Error::new(logtool_core::ErrorKind::NoSuch, "a decoder")
             })),
         }
     }
 
     fn payload_layout(&self, topic: TopicId) -> Option<Arc<Layout>> {
-        self.opened.registry.topics.get(topic.index())?.layout.as_ref().ok().cloned()
+        self.inner.registry.topics.get(topic.index())?.layout.as_ref().ok().cloned()
     }
 
     fn source(&self) -> &Arc<dyn Source> {
-        &self.opened.source
+        &self.inner.source
     }
 
     fn check(&self, findings: &mut Findings) -> Result<()> {
@@ -111,7 +114,7 @@ impl Log for UlogLog {
     }
 
     fn inspect(&self, findings: &mut Findings) -> Result<Option<Box<dyn Inspection>>> {
-        Ok(Some(Box::new(inspect(&self.opened, findings))))
+        Ok(Some(Box::new(inspect(&self.inner, findings))))
     }
 }
 

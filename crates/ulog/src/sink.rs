@@ -1,4 +1,4 @@
-//! Writing records of other logs into a new one: as they are, none lost.
+//! Writes the records of other logs to a new log, unchanged.
 
 mod definitions;
 mod metadata;
@@ -14,35 +14,37 @@ use logtool_core::{
 };
 
 use crate::{
-    sink::definitions::{Becomes, Opening},
+    sink::definitions::{Declarations, RecordTarget},
     write::{TopicHandle, Writer},
 };
 
-/// Writes records of the topics of some manifests.
+/// Writes records of the topics of one or several manifests.
 pub(crate) struct UlogSink<W> {
     writer: Writer<W>,
-    /// The messages before the records, until they are written.
-    opening: Vec<(u8, Vec<u8>)>,
-    /// Of each extract, what a record of each topic becomes.
-    becomes: Vec<Vec<Becomes>>,
-    /// The topics by their message ids.
+    /// The messages before the records; empty after they are written.
+    declarations: Vec<(u8, Vec<u8>)>,
+    /// For each selection, how the records of each topic are written.
+    targets: Vec<Vec<RecordTarget>>,
+    /// The topics, indexed by message id.
     handles: Vec<TopicHandle>,
-    /// Whether it holds all that one log has, by the same names.
+    /// Whether the new log contains everything that a single log has, with the same
+    /// names.
     is_whole: bool,
     remarks: Vec<String>,
 }
 
 impl<W: Write + Send> UlogSink<W> {
-    /// Starts a log in `out` that holds `extracts` of others.
+    /// Starts a log in `out` that contains selections of other logs.
     ///
-    /// What the first log says of itself stands; the others add to it what it does not
-    /// say. Topics of one name and instance are one topic, if their records are alike.
-    /// Parameters that were changed before a cut begins are told as they were then.
+    /// The metadata of the first log is kept; the others add what it does not declare.
+    /// Topics with the same name and instance become one topic if their types agree. A
+    /// parameter that changed before the start of the selected time has its value at
+    /// that time.
     ///
     /// # Errors
-    /// `Unsupported` if a log is of another format; if two of them define a type
-    /// differently that both need; if two topics of one log would have one name; for
-    /// `options` that a ULog cannot follow.
+    /// `Unsupported` if a log has another format; if a type that two logs need has
+    /// different definitions; if two topics of one log would have the same name; if
+    /// `options` are not supported by ULog.
     pub(crate) fn new(
         out: W,
         extracts: &[LogSlice<'_>],
@@ -50,57 +52,63 @@ impl<W: Write + Send> UlogSink<W> {
     ) -> Result<Self> {
         let unsupported = |what: &'static str| Error::new(ErrorKind::Unsupported, what);
         if options.compression.as_deref().is_some_and(|name| name != "none") {
-            return Err(unsupported("a ULog is never compressed"));
+            return Err(unsupported("ULog does not support compression"));
         }
         if options.retimed {
-            let what = "a ULog has the times of its records in their payloads, which are \
-                        copied as they are";
+            let what = "ULog records contain their times in the payloads, which are \
+                        copied unchanged";
             return Err(unsupported(what));
         }
-        let opening = Opening::new(extracts, options)?;
-        let mut writer = Writer::new(out, opening.start_micros);
-        let handles = (0..opening.topics).map(|id| writer.topic_by_id(id)).collect();
-        let Opening { messages: opening, becomes, has_more, remarks, .. } = opening;
-        let is_whole = extracts.len() == 1 && options.rename.is_empty() && !has_more;
-        Ok(Self { writer, opening, becomes, handles, is_whole, remarks })
+        let declarations = Declarations::new(extracts, options)?;
+        let mut writer = Writer::new(out, declarations.start_micros);
+        let handles =
+            (0..declarations.topics).map(|id| writer.topic_by_id(id)).collect();
+        let Declarations {
+            messages: declarations,
+            targets,
+            adds_information,
+            remarks,
+            ..
+        } = declarations;
+        let is_whole =
+            extracts.len() == 1 && options.rename.is_empty() && !adds_information;
+        Ok(Self { writer, declarations, targets, handles, is_whole, remarks })
     }
 }
 
 impl<W: Write + Send> UlogSink<W> {
-    /// Writes the messages before the records, unless that is done.
-    fn begin(&mut self) -> Result<()> {
-        let mut opening = std::mem::take(&mut self.opening).into_iter();
-        opening.try_for_each(|(kind, payload)| self.writer.message(kind, &payload))
+    /// Writes the messages before the records, if they are not written yet.
+    fn write_declarations(&mut self) -> Result<()> {
+        let mut declarations = std::mem::take(&mut self.declarations).into_iter();
+        declarations.try_for_each(|(kind, payload)| self.writer.message(kind, &payload))
     }
 }
 
 impl<W: Write + Send> RecordSink for UlogSink<W> {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
-        self.begin()?;
-        let becomes = self.becomes.get(from);
-        let becomes = becomes.and_then(|topics| topics.get(record.topic.index()));
-        match becomes {
-            Some(Becomes::Data(id)) => {
+        self.write_declarations()?;
+        let targets = self.targets.get(from);
+        let targets = targets.and_then(|topics| topics.get(record.topic.index()));
+        match targets {
+            Some(RecordTarget::Data(id)) => {
                 let Some(topic) = self.handles.get(usize::from(*id)) else {
-                    return Err(unwanted(from, &record));
+                    return Err(unselected(from, &record));
                 };
                 let micros = u64::try_from(record.time.as_nanos()).unwrap_or(0) / 1_000;
                 self.writer.data(*topic, micros, record.payload).map(drop)
             }
-            Some(Becomes::Itself) => match record.payload.split_first() {
+            Some(RecordTarget::Message) => match record.payload.split_first() {
                 Some((kind, payload)) => self.writer.message(*kind, payload),
-                None => {
-                    Err(Error::new(ErrorKind::Malformed, "a message without a type"))
-                }
+                None => Err(Error::new(ErrorKind::Malformed, "an empty message")),
             },
-            Some(Becomes::Nothing) => Ok(()),
-            Some(Becomes::Unwanted) | None => Err(unwanted(from, &record)),
+            Some(RecordTarget::Omitted) => Ok(()),
+            Some(RecordTarget::Unselected) | None => Err(unselected(from, &record)),
         }
     }
 
     fn copy_log(&mut self, _: usize, source: &dyn Source) -> Result<bool> {
         if self.is_whole {
-            self.opening.clear();
+            self.declarations.clear();
             self.writer.copy(source)?;
         }
         Ok(self.is_whole)
@@ -111,13 +119,13 @@ impl<W: Write + Send> RecordSink for UlogSink<W> {
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.begin()?;
+        self.write_declarations()?;
         self.writer.finish().map(drop)
     }
 }
 
-fn unwanted(from: usize, record: &Record<'_>) -> Error {
+fn unselected(from: usize, record: &Record<'_>) -> Error {
     let topic = record.topic.0;
-    let what = format!("of log {from} no topic number {topic} was asked for");
+    let what = format!("topic {topic} of log {from} is not selected");
     Error::new(ErrorKind::NoSuch, what)
 }

@@ -1,8 +1,7 @@
-//! The bytes of a ULog, and nothing but the bytes: no file, no memory of before.
+//! Parses the bytes of a ULog, without I/O and without state.
 //!
-//! Everything here is a function from bytes to values that cannot fail but by saying
-//! `None`. The names and numbers are those of the ULog file format, PX4 User Guide,
-//! "ULog File Format".
+//! All functions convert bytes to values, and return `None` if the bytes are malformed.
+//! The names and numbers are those of the PX4 User Guide, "ULog File Format".
 
 #![deny(clippy::indexing_slicing)]
 
@@ -16,9 +15,9 @@ pub(crate) const ENCRYPTED_MAGIC: &[u8; 7] = b"ULogEnc";
 pub(crate) const SYNC: [u8; 8] = [0x2f, 0x73, 0x13, 0x20, 0x25, 0x0c, 0xbb, 0x12];
 /// The length of the file header.
 pub(crate) const FILE_HEADER_LEN: usize = 16;
-/// The length of a message's header: its size and its type.
+/// The length of a message header: its size and its type.
 pub(crate) const HEADER_LEN: usize = 3;
-/// The longest message, header and all.
+/// The length of the longest message, including its header.
 pub(crate) const MAX_MESSAGE_LEN: usize = HEADER_LEN + u16::MAX as usize;
 
 /// The types of messages.
@@ -40,32 +39,32 @@ pub(crate) mod kind {
 
 /// The header of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FileHeader {
+pub(crate) struct FixedHeader {
     pub(crate) version: u8,
-    /// When logging started, in microseconds.
+    /// The start of logging, in microseconds.
     pub(crate) start: u64,
 }
 
-/// What the flag bits message says.
+/// The payload of a flag bits message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlagBits {
     pub(crate) compatible: [u8; 8],
     pub(crate) incompatible: [u8; 8],
-    /// Where sections of data were appended to the file; 0 where none was.
+    /// The offsets of sections that were appended to the file; 0 if unused.
     pub(crate) appended: [u64; 3],
 }
 
-/// A value with a typed key: an information, a parameter.
+/// A value with a typed key: an information or a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Keyed<'b> {
-    /// `char[5]` of `char[5] sys_name`.
+    /// The type, e.g. `char[5]` of `char[5] sys_name`.
     pub(crate) type_name: &'b str,
-    /// `sys_name`; all that follows the first space.
+    /// The name, e.g. `sys_name`: all characters after the first space.
     pub(crate) name: &'b str,
     pub(crate) value: &'b [u8],
 }
 
-/// A subscription: from here on, `id` stands for a topic.
+/// A subscription, which assigns a message id to a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Subscription<'b> {
     pub(crate) instance: u8,
@@ -73,7 +72,7 @@ pub(crate) struct Subscription<'b> {
     pub(crate) name: &'b str,
 }
 
-/// A line of text that was logged.
+/// A logged string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LoggedString<'b> {
     pub(crate) level: u8,
@@ -83,23 +82,23 @@ pub(crate) struct LoggedString<'b> {
     pub(crate) text: &'b [u8],
 }
 
-/// The header of the file at the start of `bytes`.
-pub(crate) fn file_header(bytes: &[u8]) -> Option<FileHeader> {
+/// Parses the file header at the start of `bytes`.
+pub(crate) fn file_header(bytes: &[u8]) -> Option<FixedHeader> {
     let mut cut = ByteReader::new(bytes);
     if cut.bytes(MAGIC.len())? != MAGIC {
         return None;
     }
-    Some(FileHeader { version: cut.u8()?, start: cut.u64()? })
+    Some(FixedHeader { version: cut.u8()?, start: cut.u64()? })
 }
 
-/// The size of the payload and the type of the message at the start of `bytes`.
+/// Returns the payload size and the type of the message at the start of `bytes`.
 #[inline]
 pub(crate) fn header(bytes: &[u8]) -> Option<(usize, u8)> {
     let &[low, high, kind] = bytes.first_chunk::<HEADER_LEN>()?;
     Some((u16::from_le_bytes([low, high]).into(), kind))
 }
 
-/// The payload of a flag bits message. Bytes beyond the known ones are ignored.
+/// Parses the payload of a flag bits message. Trailing bytes are ignored.
 pub(crate) fn flag_bits(payload: &[u8]) -> Option<FlagBits> {
     let mut cut = ByteReader::new(payload);
     let compatible = *cut.bytes(8)?.first_chunk()?;
@@ -108,13 +107,14 @@ pub(crate) fn flag_bits(payload: &[u8]) -> Option<FlagBits> {
     Some(FlagBits { compatible, incompatible, appended })
 }
 
-/// The payload of a format message: the name of a type, and the text of its fields.
+/// Parses the payload of a format message: the name of a type, and the text of its
+/// fields.
 pub(crate) fn format(payload: &[u8]) -> Option<(&str, &str)> {
     let (name, fields) = str::from_utf8(payload).ok()?.split_once(':')?;
     (!name.is_empty()).then_some((name, fields))
 }
 
-/// The payload of an information or parameter message.
+/// Parses the payload of an information or parameter message.
 pub(crate) fn keyed(payload: &[u8]) -> Option<Keyed<'_>> {
     let mut cut = ByteReader::new(payload);
     let key_len = cut.u8()?;
@@ -124,14 +124,14 @@ pub(crate) fn keyed(payload: &[u8]) -> Option<Keyed<'_>> {
     is_known.then_some(Keyed { type_name, name, value: cut.rest() })
 }
 
-/// The same, after a first byte that says something of it: of a multi information
-/// whether it is continued, of a default parameter which default it is.
+/// Like [`keyed`], but with a preceding flag byte: whether a multi information is
+/// continued, or which default a default parameter is.
 pub(crate) fn flagged_keyed(payload: &[u8]) -> Option<(u8, Keyed<'_>)> {
     let (first, rest) = payload.split_first()?;
     Some((*first, keyed(rest)?))
 }
 
-/// The payload of a subscription message.
+/// Parses the payload of a subscription message.
 pub(crate) fn subscription(payload: &[u8]) -> Option<Subscription<'_>> {
     let mut cut = ByteReader::new(payload);
     let (instance, id) = (cut.u8()?, cut.u16()?);
@@ -139,14 +139,14 @@ pub(crate) fn subscription(payload: &[u8]) -> Option<Subscription<'_>> {
     (!name.is_empty()).then_some(Subscription { instance, id, name })
 }
 
-/// The payload of a data message: the id of its topic, and the record.
+/// Parses the payload of a data message: the id of its topic, and the record.
 #[inline]
 pub(crate) fn data(payload: &[u8]) -> Option<(u16, &[u8])> {
     let (id, record) = payload.split_first_chunk::<2>()?;
     Some((u16::from_le_bytes(*id), record))
 }
 
-/// The payload of a logged string, plain or tagged as `kind` says.
+/// Parses the payload of a logged string, which has a tag if `kind` is `TAGGED_STRING`.
 pub(crate) fn logged_string(kind: u8, payload: &[u8]) -> Option<LoggedString<'_>> {
     let mut cut = ByteReader::new(payload);
     let level = cut.u8()?;
@@ -157,7 +157,7 @@ pub(crate) fn logged_string(kind: u8, payload: &[u8]) -> Option<LoggedString<'_>
     Some(LoggedString { level, tag, time: cut.u64()?, text: cut.rest() })
 }
 
-/// The payload of a dropout: how long it was, in milliseconds.
+/// Parses the payload of a dropout: its duration in milliseconds.
 pub(crate) fn dropout(payload: &[u8]) -> Option<u16> {
     ByteReader::new(payload).u16()
 }
@@ -167,9 +167,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_begins_with_magic_version_and_time() {
+    fn file_header_has_magic_version_and_time() {
         let bytes = b"\x55\x4c\x6f\x67\x01\x12\x35\x01\x10\x27\0\0\0\0\0\0rest";
-        assert_eq!(file_header(bytes), Some(FileHeader { version: 1, start: 10_000 }));
+        assert_eq!(file_header(bytes), Some(FixedHeader { version: 1, start: 10_000 }));
         assert_eq!(file_header(&bytes[..15]), None);
         assert_eq!(
             file_header(b"\x55\x4c\x6f\x67\x01\x12\x36\x01\x10\x27\0\0\0\0\0\0"),
@@ -178,21 +178,21 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_split_at_its_first_space() {
+    fn key_is_split_at_first_space() {
         let keyed = keyed(b"\x0echar[4] a name1.14").unwrap();
         assert_eq!((keyed.type_name, keyed.name), ("char[4]", "a name"));
         assert_eq!(keyed.value, b"1.14");
     }
 
     #[test]
-    fn a_key_longer_than_its_message_is_none() {
+    fn key_longer_than_message_is_malformed() {
         assert_eq!(keyed(b"\xffint32_t A\0\0\0\0"), None);
         assert_eq!(keyed(b"\x05Build\0\0\0\0"), None);
         assert_eq!(keyed(b""), None);
     }
 
     #[test]
-    fn a_tagged_string_has_its_tag_before_its_time() {
+    fn tagged_string_has_tag_before_time() {
         let payload = b"4\x01\x02\x07\0\0\0\0\0\0\0hi";
         let string = logged_string(kind::TAGGED_STRING, payload).unwrap();
         let want = LoggedString { level: b'4', tag: Some(0x201), time: 7, text: b"hi" };
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn excess_bytes_of_the_flag_bits_are_ignored() {
+    fn trailing_bytes_of_flag_bits_are_ignored() {
         let mut payload = vec![0; 56];
         payload[8] = 1;
         payload[16] = 99;

@@ -3,55 +3,56 @@
 //! ```text
 //! header      55 4C 6F 67 01 12 35  version 1  start u64 µs
 //! B           flag bits
-//! F I M P Q   definitions: kept back until they end, for B tells of the Qs among them
-//! A D L C …   data: each message goes out as it is given, in one write
-//! S           in between, twice a second of the log's time
+//! F I M P Q   definitions: buffered until they end, because B declares the Qs among them
+//! A D L C …   data: each message is written when it is added, in one write
+//! S           in between, twice per second of log time
 //! ```
 //!
-//! What is written is checked: names, types, lengths, and that a payload is as long as
-//! its format says. Nothing is ever cut to make it fit.
+//! The writer checks its input: names, types, lengths, and that a payload has the
+//! length of its format. Nothing is truncated to make it fit.
 
 mod append;
 mod definitions;
-mod logged;
+mod log_messages;
 mod message;
+mod name_checks;
 mod parameter;
+mod records;
 #[cfg(test)]
 mod tests;
-mod topics;
-mod typed;
 
 use std::{collections::BTreeSet, io::Write};
 
 use logtool_core::{Error, ErrorKind, Result, Source};
 
-pub use crate::write::{
-    parameter::DefaultOf,
-    topics::{Subscription, TopicHandle},
-};
 use crate::{
-    formats::Formats,
+    declarations::formats::Formats,
     wire::{MAGIC, kind},
-    write::topics::Topic,
+    write::records::Topic,
 };
 
-/// The version that is written.
+pub use crate::write::{
+    parameter::DefaultScope,
+    records::{Subscription, TopicHandle},
+};
+
+/// The format version of written logs.
 const VERSION: u8 = 1;
 
-/// How much of another log is copied at once.
+/// The number of bytes that are copied at once.
 const COPY: u64 = 1 << 20;
 
-/// The compatible flag that says that there are default parameters.
+/// The compatible flag that declares default parameters.
 const COMPAT_DEFAULT_PARAMETERS: u8 = 1;
 
 /// Writes a log, message by message.
 ///
-/// First come the definitions: formats, informations, initial parameters. The first
-/// message of another sort ends them. A message that cannot be written as it is given
-/// is an error, and leaves the log as it was; only after an error of sort `Io` the log
-/// may end within a message.
+/// A log starts with definitions: formats, information and initial parameters. The
+/// first message of another kind ends them. A message that cannot be written is an
+/// error and leaves the log unchanged. Only after an error of kind `Io` may the log end
+/// within a message.
 ///
-/// The output is written to once for each message, so it should be buffered.
+/// There is one write to the output for each message, so the output should be buffered.
 ///
 /// ```
 /// use logtool_ulog::{Level, write::{Subscription, Writer}};
@@ -76,24 +77,24 @@ const COMPAT_DEFAULT_PARAMETERS: u8 = 1;
 pub struct Writer<W> {
     out: W,
     section: Section,
-    /// The definitions until they end, then the message that is being put together.
+    /// The definitions until they end, then a buffer for the current message.
     pending: Vec<u8>,
     formats: Formats,
     topics: Vec<Topic>,
-    /// The formats and instances that are subscribed to.
+    /// The formats and instances that are subscribed.
     subscribed: BTreeSet<(String, u8)>,
     next_id: u32,
-    /// The time at the last mark that was set because of the time.
+    /// The time of the last automatic sync message.
     last_sync_micros: Option<u64>,
-    /// Whether there is a message with which, to readers, the data begins: a
-    /// subscription, a record, or a line.
-    has_begun: bool,
+    /// Whether there is a message that ends the definitions for readers: a
+    /// subscription, a record or a string.
+    has_data: bool,
 }
 
-/// What is being written.
+/// The current section of the file.
 #[derive(Clone, Copy, Debug)]
 enum Section {
-    /// Nothing has gone out yet, not even the header.
+    /// Nothing has been written yet, not even the header.
     Definitions {
         start_micros: u64,
         compat: u8,
@@ -102,28 +103,28 @@ enum Section {
 }
 
 impl<W: Write> Writer<W> {
-    /// Starts a log at `start_micros`, of which the zero is when the system booted.
+    /// Starts a log at `start_micros`, the time since boot in microseconds.
     ///
     /// Nothing is written before the definitions end.
     pub fn new(out: W, start_micros: u64) -> Self {
-        Self::starting(out, Section::Definitions { start_micros, compat: 0 })
+        Self::with_section(out, Section::Definitions { start_micros, compat: 0 })
     }
 
-    /// Writes a message as it is.
+    /// Writes a message without changes.
     ///
-    /// Only its length is checked. A definition belongs to the definitions as long as
-    /// these last, and so does a message of an unknown kind. What a raw message says,
-    /// the writer does not learn: a format that comes this way cannot be subscribed to.
+    /// Only its length is checked. While the definitions have not ended, definitions
+    /// and messages of unknown types are added to them. The writer does not parse a raw
+    /// message: a format that is written this way cannot be subscribed to.
     ///
     /// # Errors
     ///
-    /// `Limit` if the payload is longer than 65,535 bytes, `Unsupported` if the kind is
-    /// `B`, which the writer makes itself, `Io` if writing fails.
+    /// `Limit` if the payload is longer than 65,535 bytes, `Unsupported` if `kind` is
+    /// `B`, which the writer creates itself, `Io` if writing fails.
     pub fn message(&mut self, kind: u8, payload: &[u8]) -> Result<()> {
-        self.put(kind, &[payload])
+        self.write_message(kind, &[payload])
     }
 
-    /// Writes all bytes of `source`, which is a log, in place of all that was defined.
+    /// Writes all bytes of `source`, which is a log, instead of the definitions.
     pub(crate) fn copy(&mut self, source: &dyn Source) -> Result<()> {
         self.check_definitions_last("another log")?;
         self.section = Section::Data;
@@ -131,7 +132,7 @@ impl<W: Write> Writer<W> {
         while at < source.len() {
             let bytes = source.read_at(at..source.len().min(at + COPY))?;
             if bytes.is_empty() {
-                return Err(Error::new(ErrorKind::Io, "the file is shorter now").at(at));
+                return Err(Error::new(ErrorKind::Io, "the file became shorter").at(at));
             }
             self.out.write_all(&bytes)?;
             source.release(at..at + bytes.len() as u64);
@@ -140,7 +141,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes what is still missing, and gives the output back.
+    /// Writes remaining definitions, flushes, and returns the output.
     ///
     /// # Errors
     ///
@@ -151,10 +152,10 @@ impl<W: Write> Writer<W> {
         Ok(self.out)
     }
 
-    fn starting(out: W, section: Section) -> Self {
+    fn with_section(out: W, section: Section) -> Self {
         Self {
             out,
-            has_begun: matches!(section, Section::Data),
+            has_data: matches!(section, Section::Data),
             section,
             pending: Vec::new(),
             formats: Formats::default(),
@@ -165,15 +166,15 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Writes the message whose payload is `parts`, one behind the other.
-    fn put(&mut self, kind: u8, parts: &[&[u8]]) -> Result<()> {
+    /// Writes a message with the concatenated payload `parts`.
+    fn write_message(&mut self, kind: u8, parts: &[&[u8]]) -> Result<()> {
         if kind == kind::FLAG_BITS {
-            return Err(misplaced("flag bits other than the writer's own"));
+            return Err(misplaced("a flag bits message"));
         }
         let len = message::checked_len(kind, parts)?;
         if message::is_data(kind) {
             self.end_definitions()?;
-            self.has_begun |= message::begins_data(kind);
+            self.has_data |= message::begins_data(kind);
         }
         match &mut self.section {
             Section::Definitions { compat, .. } => {
@@ -191,7 +192,8 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes the header, the flag bits and the definitions, unless that is done.
+    /// Writes the header, the flag bits and the definitions, if they are not written
+    /// yet.
     fn end_definitions(&mut self) -> Result<()> {
         let Section::Definitions { start_micros, compat } = self.section else {
             return Ok(());

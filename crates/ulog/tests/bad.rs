@@ -1,7 +1,7 @@
-//! Files that once made reading wrong, endless, or larger than memory: those that
-//! fuzzing found lie in `testdata/bad`, larger ones are made here.
+//! Files that once made the reader wrong, endless, or larger than memory. Files found
+//! by fuzzing are in `testdata/bad`; larger ones are generated here.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 use std::{
     io,
@@ -21,7 +21,7 @@ use logtool_core::{
 };
 use logtool_ulog::{FORMAT, UlogLog};
 
-/// What reading a few megabytes may take; it took minutes, or hours.
+/// The time limit for reading a few megabytes. It once took minutes or hours.
 const SOON: Duration = Duration::from_secs(30);
 
 fn bad(name: &str) -> Bytes {
@@ -39,7 +39,7 @@ fn labels(log: &UlogLog) -> Vec<String> {
     logged.map(|topic| topic.label().into_owned()).collect()
 }
 
-/// A message: its size, its type, and `payload`.
+/// Returns a message: its size, its type, and `payload`.
 fn message(kind: u8, payload: &[&[u8]]) -> Vec<u8> {
     let payload = payload.concat();
     let size = u16::try_from(payload.len()).unwrap().to_le_bytes();
@@ -58,7 +58,7 @@ fn data(id: u16, record: &[u8]) -> Vec<u8> {
     message(b'D', &[&id.to_le_bytes(), record])
 }
 
-/// The header and `messages`.
+/// Returns a file with the header and `messages`.
 fn file(messages: impl IntoIterator<Item = Vec<u8>>) -> Bytes {
     let mut file = b"\x55\x4c\x6f\x67\x01\x12\x35\x01\0\0\0\0\0\0\0\0".to_vec();
     messages.into_iter().for_each(|message| file.extend(message));
@@ -66,7 +66,7 @@ fn file(messages: impl IntoIterator<Item = Vec<u8>>) -> Bytes {
 }
 
 #[test]
-fn every_bad_file_keeps_the_laws() {
+fn bad_files_satisfy_laws() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/bad");
     let mut checked = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -83,14 +83,14 @@ fn every_bad_file_keeps_the_laws() {
 }
 
 #[test]
-fn labels_are_unique_whatever_topics_are_called() {
+fn labels_are_unique() {
     assert_eq!(labels(&open(bad("two_topics_of_one_label.ulg"))), ["a.1", "a.1~1"]);
     let log = open(bad("redefined_into_a_taken_name.ulg"));
     assert_eq!(labels(&log), ["a", "a@2", "a~1"]);
 }
 
 #[test]
-fn a_topic_has_the_inner_type_that_was_valid_when_it_began() {
+fn topic_uses_nested_type_at_its_subscription() {
     let log = open(bad("inner_type_redefined.ulg"));
     let definition = |label: &str| {
         let id = log.manifest().topic(label).unwrap();
@@ -102,7 +102,7 @@ fn a_topic_has_the_inner_type_that_was_valid_when_it_began() {
 }
 
 #[test]
-fn types_nested_too_deep_have_only_raw_bytes() {
+fn types_nested_too_deeply_have_only_raw_bytes() {
     let log = open(bad("types_200_deep_one_by_one.ulg"));
     let is_raw = |index: usize| {
         log.manifest().topics[index].schema.field_with_name("payload").is_ok()
@@ -112,7 +112,7 @@ fn types_nested_too_deep_have_only_raw_bytes() {
 }
 
 #[test]
-fn a_topic_called_event_without_the_fields_of_one_makes_no_events() {
+fn topic_event_without_event_fields_has_no_events() {
     let definitions = b"\0\x1auint8_t[1] metadata_events\xfd";
     let log = |fields: &str, record: &[u8]| {
         open(file([
@@ -132,7 +132,7 @@ fn a_topic_called_event_without_the_fields_of_one_makes_no_events() {
 }
 
 #[test]
-fn a_name_that_would_be_repeated_too_often_is_refused() {
+fn excessive_column_names_are_rejected() {
     let log = open(bad("long_name_in_many_columns.ulg"));
     assert!(log.decoder(TopicId(0), &Columns::all(View::Nested)).is_ok());
     assert!(log.decoder(TopicId(0), &Columns::all(View::Flat)).is_err());
@@ -141,7 +141,7 @@ fn a_name_that_would_be_repeated_too_often_is_refused() {
 }
 
 #[test]
-fn garbage_that_looks_like_long_messages_costs_a_bounded_time() {
+fn garbage_like_long_messages_has_bounded_cost() {
     let start = Instant::now();
     for kind in b"FALIDMPQ" {
         let head = [format("t", "uint64_t timestamp;"), subscription(0, "t", 0)];
@@ -153,24 +153,24 @@ fn garbage_that_looks_like_long_messages_costs_a_bounded_time() {
 }
 
 #[test]
-fn a_value_of_many_parts_costs_a_bounded_time() {
+fn value_of_many_parts_has_bounded_cost() {
     let start = Instant::now();
-    // The two bytes of an é are always in two parts.
+    // The two bytes of an é are always split between two parts.
     let key = b"\x0achar[16] a";
     let part = |index: u32| match index % 2 {
         0 => message(b'M', &[&[1], key, b"xxxxxxxxxxxxxxx\xc3"]),
         _ => message(b'M', &[&[1], key, b"\xa9xxxxxxxxxxxxxxx"]),
     };
     let log = open(file((0..200_000).map(part)));
-    let Value::Text(text) = &log.header().info_multiple["a"][0] else {
-        panic!("the whole is text")
+    let Value::Text(text) = &log.metadata().info_multiple["a"][0] else {
+        panic!("the joined value is text")
     };
     assert_eq!(text.matches('é').count(), 100_000);
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }
 
 #[test]
-fn many_topics_of_a_long_type_keep_its_text_a_bounded_number_of_times() {
+fn definitions_of_many_topics_have_bounded_size() {
     let start = Instant::now();
     let fields = |odd: &str| format!("{}{odd}", "float x;".repeat(7_000));
     let formats = [format("fine", &fields("")), format("odd", &fields("odd"))];
@@ -190,11 +190,11 @@ fn many_topics_of_a_long_type_keep_its_text_a_bounded_number_of_times() {
 }
 
 #[test]
-fn lists_of_small_numbers_take_a_bounded_room() {
+fn lists_of_small_numbers_have_bounded_size() {
     let key = b"int8_t[65000] a";
     let list = |_| message(b'M', &[&[0, 15], key, &[7; 65_000]]);
     let log = open(file((0..250).map(list)));
-    let lists = log.header().info_multiple.values().flatten();
+    let lists = log.metadata().info_multiple.values().flatten();
     let numbers = lists.map(|value| match value {
         Value::List(numbers) => numbers.len(),
         _ => 0,
@@ -204,7 +204,7 @@ fn lists_of_small_numbers_take_a_bounded_room() {
 }
 
 #[test]
-fn many_small_counters_are_not_noted_for_every_part() {
+fn state_of_many_counters_has_bounded_size() {
     let name = |topic: u16| format!("t{}", topic / 256);
     let formats = (0..200).map(|t| format(&format!("t{t}"), "uint32_t timestamp;"));
     let topics = (0..50_000).map(|t: u16| subscription(t, &name(t), t as u8));
@@ -219,7 +219,7 @@ fn many_small_counters_are_not_noted_for_every_part() {
     );
 }
 
-/// A source that counts what is read of it.
+/// A source that counts the bytes that are read.
 struct Counting(Bytes, AtomicU64);
 
 impl Source for Counting {
@@ -235,7 +235,7 @@ impl Source for Counting {
 }
 
 #[test]
-fn many_gaps_do_not_make_the_file_be_read_over_and_over() {
+fn many_damaged_ranges_do_not_reread_file() {
     let head = [format("t", "uint64_t timestamp;"), subscription(0, "t", 0)];
     let stretch = [data(0, &5_000_u64.to_le_bytes()).repeat(6), vec![0; 5]].concat();
     let messages = head.into_iter().chain(std::iter::repeat_n(stretch, 200_000));

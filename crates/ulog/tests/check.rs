@@ -1,6 +1,6 @@
-//! What is found in ULogs that were made for it, by one thread and by several.
+//! Findings in generated ULogs, with one thread and with several.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use logtool_ulog::UlogLog;
 
 const SYNC: [u8; 8] = [0x2f, 0x73, 0x13, 0x20, 0x25, 0x0c, 0xbb, 0x12];
 
-/// A ULog that is being made.
+/// A ULog that is built by a test.
 struct Made(Vec<u8>);
 
 impl Made {
@@ -19,7 +19,7 @@ impl Made {
         Self([magic, [0; 8]].concat())
     }
 
-    /// Adds a message; says where it begins.
+    /// Adds a message, and returns its offset.
     fn message(&mut self, kind: u8, payload: &[u8]) -> u64 {
         let at = self.0.len() as u64;
         self.0.extend((payload.len() as u16).to_le_bytes());
@@ -32,14 +32,14 @@ impl Made {
         self.message(b'A', &[&[0, id, 0], name.as_bytes()].concat())
     }
 
-    /// Adds a record of a time and a byte, with the padding at its end or without it.
+    /// Adds a record with a time and a byte, with or without trailing padding.
     fn record(&mut self, id: u8, millis: u64, is_padded: bool) -> u64 {
         let time = (millis * 1_000).to_le_bytes();
         let rest: &[u8] = if is_padded { &[7, 0, 0, 0, 0, 0, 0, 0] } else { &[7] };
         self.message(b'D', &[&[id, 0], &time[..], rest].concat())
     }
 
-    /// Adds records of id 0 that nothing is wrong with.
+    /// Adds valid records of id 0.
     fn sound(&mut self, millis: std::ops::Range<u64>) {
         millis.for_each(|millis| {
             self.record(0, millis, false);
@@ -52,7 +52,7 @@ impl Made {
     }
 }
 
-/// Code, topic, where the first is, and how many there are.
+/// The code, the topic, the first offset, and the number of occurrences.
 type Found = (&'static str, Option<u32>, Option<u64>, u64);
 
 fn found(finding: &Finding) -> Found {
@@ -61,7 +61,8 @@ fn found(finding: &Finding) -> Found {
     (finding.code.name, topic, at, finding.count)
 }
 
-/// All that `check` finds in pools of several sizes, which is the same.
+/// Returns all findings of `check`, which must be the same in thread pools of several
+/// sizes.
 fn checked(log: &UlogLog) -> Vec<Finding> {
     let in_pool = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
@@ -76,7 +77,7 @@ fn checked(log: &UlogLog) -> Vec<Finding> {
 }
 
 #[test]
-fn what_is_odd_is_found_in_the_order_of_the_file_across_parts() {
+fn findings_are_in_file_order_across_parts() {
     let mut made = Made::new();
     made.message(b'F', b"t:uint64_t timestamp;uint8_t x;uint8_t[7] _padding0;");
     made.message(b'F', b"u:uint64_t timestamp;uint8_t y;uint8_t[7] _padding0;");
@@ -118,20 +119,20 @@ fn what_is_odd_is_found_in_the_order_of_the_file_across_parts() {
     .to_vec();
     let all = checked(&log);
     let of_messages = |finding: &&Finding| finding.code.name.starts_with("ulog.");
-    let told: Vec<Found> = all.iter().filter(of_messages).map(found).collect();
-    assert_eq!(told, odd);
+    let reported: Vec<Found> = all.iter().filter(of_messages).map(found).collect();
+    assert_eq!(reported, odd);
     let text = |name| &*all.iter().find(|one| one.code.name == name).unwrap().text;
-    assert_eq!(text("ulog.dropout"), "300 ms in all, 200 ms at most");
-    assert_eq!(text("ulog.id.reused"), "the id 1 stands for \"t\" from here on");
+    assert_eq!(text("ulog.dropout"), "300 ms in total, the longest 200 ms");
+    assert_eq!(text("ulog.id.reused"), "the message id 1 is reassigned to \"t\"");
 
-    // By itself, the format reads what nobody else has read.
+    // Without a reader, the format reads all segments itself.
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
     assert_eq!(findings.iter().map(found).collect::<Vec<_>>(), odd);
 }
 
 #[test]
-fn what_lies_in_garbage_is_not_looked_at() {
+fn messages_in_garbage_are_not_checked() {
     let mut made = Made::new();
     made.message(b'F', b"t:uint64_t timestamp;uint8_t x;uint8_t[7] _padding0;");
     made.subscribe(0, "t");

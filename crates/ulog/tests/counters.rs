@@ -1,7 +1,7 @@
-//! Timestamps of 8, 16 and 32 bits across pauses. Each record of these logs also has its
-//! time in 64 bits, so the bytes contain the expected times.
+//! Timestamps of 8, 16 and 32 bits across pauses. Each record of these logs also
+//! contains its time in 64 bits, so the expected times are in the file.
 
-// clippy sees helpers outside #[test] as no test.
+// Clippy does not recognize helper functions as tests.
 #![allow(clippy::unwrap_used)]
 
 use std::{sync::Arc, thread};
@@ -12,22 +12,22 @@ use logtool_ulog::{FORMAT, UlogLog};
 
 const SECOND: u64 = 1_000_000;
 const START: u64 = 5_000 * SECOND;
-/// A record of each topic comes every 20 ms.
+/// The interval of the records of each topic.
 const STEP: u64 = 20_000;
 /// 10 s, 6 min, 70 min, and 5 min more than the 4,295 s of a counter of 32 bits.
 const PAUSES: [u64; 4] = [10 * SECOND, 360 * SECOND, 4_200 * SECOND, 4_600 * SECOND];
 
-/// A topic of each width; the numbers are the bytes of its timestamp.
+/// One topic for each width; the numbers are the bytes of its timestamp.
 const TOPICS: [(u8, &str); 4] =
     [(1, "uint8_t"), (2, "uint16_t"), (4, "uint32_t"), (8, "uint64_t")];
 
-/// What marks a pause.
+/// The dropouts in a pause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mark {
     Nothing,
-    /// Dropouts that last as long as the pause.
+    /// Dropouts with the same duration as the pause.
     Right,
-    /// Dropouts that last half as long.
+    /// Dropouts with half the duration.
     Half,
 }
 
@@ -57,7 +57,7 @@ fn record(bytes: u8, time: u64) -> Vec<u8> {
     message(b'D', &[&[bytes, 0], counter, &time.to_le_bytes()])
 }
 
-/// Cycles of records of the topics in `order`, from `start` on.
+/// Returns cycles of records of the topics in `order`, from `start` on.
 fn cycles(order: &[u8], start: u64, count: u64) -> Vec<u8> {
     let times = (0..count).map(|i| start + i * STEP);
     let cycle = |time| order.iter().flat_map(move |bytes| record(*bytes, time));
@@ -79,7 +79,7 @@ fn dropouts(pause: u64, mark: Mark) -> Vec<u8> {
     marks
 }
 
-/// Returns the errors of the times of the records in `part`, in microseconds.
+/// Returns the errors of the record times in `part`, in microseconds.
 fn errors(log: &UlogLog, part: &Part) -> Vec<(String, i64)> {
     let mut cursor = log.read(part, &Selection::default()).unwrap();
     let (mut block, mut errors) = (Block::default(), Vec::new());
@@ -97,7 +97,7 @@ fn errors(log: &UlogLog, part: &Part) -> Vec<(String, i64)> {
     errors
 }
 
-/// Reads a log in parts, by several threads, and returns the records with wrong times.
+/// Reads a log in parts, on several threads. Returns the records with wrong times.
 fn wrong(bytes: Vec<u8>) -> Vec<(usize, String, i64)> {
     let log = UlogLog::open(Arc::new(Bytes::from(bytes)), OpenOptions::default());
     let log = log.unwrap();
@@ -120,7 +120,7 @@ fn wrong(bytes: Vec<u8>) -> Vec<(usize, String, i64)> {
 }
 
 #[test]
-fn counters_are_right_after_a_pause_whatever_comes_first() {
+fn counters_are_correct_after_pause_in_any_topic_order() {
     let orders: [&[u8]; 9] = [
         &[1, 8],
         &[2, 8],
@@ -151,16 +151,17 @@ fn counters_are_right_after_a_pause_whatever_comes_first() {
     }
 }
 
-/// The header has the start of logging, or none, or one from long before.
+/// The header has the correct start of logging, no start, or one long before the first
+/// record.
 #[test]
-fn counters_are_right_at_the_beginning() {
+fn counters_are_correct_at_start() {
     for order in [&[1, 8][..], &[2, 8], &[4, 8], &[1, 2, 4, 8], &[8, 2, 1]] {
         for start in [0, START, START - 10 * SECOND, START - 4_000 * SECOND] {
             let log = [head(start), cycles(order, START, 60)].concat();
             assert_eq!(wrong(log), [], "{order:?} {start}");
         }
     }
-    // Many records of the narrow topics come before the first of 64 bits.
+    // Many records of the narrow topics precede the first 64-bit record.
     for order in [&[1][..], &[2], &[4], &[2, 1]] {
         let both = [order, &[8]].concat();
         let next = START + 70 * STEP;
@@ -169,9 +170,9 @@ fn counters_are_right_at_the_beginning() {
     }
 }
 
-/// Only dropouts show how long a pause at the end was, if no record with 64 bits follows.
+/// If no 64-bit record follows, only dropouts show the duration of a pause at the end.
 #[test]
-fn counters_are_right_at_the_end() {
+fn counters_are_correct_at_end() {
     for narrow in [1, 2, 4] {
         let order = [narrow, 8];
         for pause in [10 * SECOND, 200 * SECOND] {
@@ -189,11 +190,11 @@ fn counters_are_right_at_the_end() {
     }
 }
 
-/// Records come up to 3 ms late, and pauses are of any length. Where a counter of 16 bits
-/// shows the usual step over a pause by chance, the record beside the pause cannot be told:
-/// that is one record in few of the 800 pauses.
+/// Records are up to 3 ms late, and pauses have any duration. If a 16-bit counter
+/// happens to show the usual step across a pause, the record next to the pause is
+/// ambiguous. This affects one record in a few of the 800 pauses.
 #[test]
-fn counters_are_right_although_records_come_late() {
+fn counters_are_correct_for_late_records() {
     let mut dice = 7_u64;
     let mut below = |end: u64| {
         dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -218,9 +219,9 @@ fn counters_are_right_although_records_come_late() {
     assert!(all_wrong.len() <= 4, "{all_wrong:?}");
 }
 
-/// A narrow topic that goes on, or stops, while the others are rare, is not in a pause.
+/// A narrow topic that continues or stops while the others are rare is not in a pause.
 #[test]
-fn rare_wide_records_make_no_pause() {
+fn rare_wide_records_are_not_a_pause() {
     for narrow in [1, 2, 4] {
         let mut log = head(START);
         for second in 0..20 {
@@ -237,7 +238,7 @@ fn rare_wide_records_make_no_pause() {
 }
 
 #[test]
-fn logs_with_pauses_keep_the_laws() {
+fn logs_with_pauses_satisfy_laws() {
     let next = START + 60 * STEP + PAUSES[1];
     let order = [1, 2, 4, 8];
     let log = [head(0), cycles(&order, START, 60), cycles(&order, next, 60)];

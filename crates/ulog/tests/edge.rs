@@ -1,8 +1,9 @@
-//! The edge cases of `EDGE.tsv`, row by row: what each file is, and what a reader has to
-//! make of it, was written down with the files. The expectations here are that table's,
-//! and what one reads in the files' own few bytes; none is taken from this reader.
+//! The edge cases of `EDGE.tsv`, row by row. The table was written together with the
+//! files; it describes each file and the expected behavior of a reader. The
+//! expectations here are from that table and from the bytes of the files, not from the
+//! output of this reader.
 
-// clippy sees helpers outside #[test] as no test.
+// Clippy does not recognize helper functions as tests.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "edge/appended.rs"]
@@ -43,58 +44,58 @@ const GROUPS: &[&[Case]] = &[
 ];
 
 #[test]
-fn a_head_is_read_or_refused_with_a_reason() {
+fn file_header_is_read_or_rejected_with_reason() {
     check(head::CASES);
 }
 
 #[test]
-fn appended_sections_belong_to_the_log() {
+fn appended_sections_are_read() {
     check(appended::CASES);
 }
 
 #[test]
-fn records_have_the_shape_that_their_format_says() {
+fn records_match_their_format() {
     check(shapes::CASES);
 }
 
 #[test]
-fn times_of_any_width_become_one_axis() {
+fn times_of_any_width_are_on_one_clock() {
     check(times::CASES);
 }
 
 #[test]
-fn topics_are_what_the_file_subscribes_to() {
+fn topics_match_subscriptions() {
     check(topics::CASES);
 }
 
 #[test]
-fn odd_messages_do_not_stop_a_reader() {
+fn unusual_messages_do_not_stop_reading() {
     check(messages::CASES);
 }
 
 #[test]
-fn information_and_parameters_are_typed_and_whole() {
+fn information_and_parameters_are_typed_and_complete() {
     check(metadata::CASES);
 }
 
 #[test]
-fn only_what_is_broken_is_lost() {
+fn only_damaged_records_are_lost() {
     check(broken::CASES);
 }
 
 #[test]
-fn real_logs_give_all_that_lies_outside_the_damage() {
+fn real_logs_lose_only_damaged_records() {
     check(real::CASES);
 }
 
 #[test]
-fn one_lost_sector_of_a_real_log_costs_the_records_in_it() {
+fn lost_sector_loses_only_its_records() {
     let Some(rows) = real::rows_without_a_sector() else { return };
     assert!(rows >= 14_590, "{rows} of 14,604");
 }
 
 #[test]
-fn every_row_of_the_table_has_an_expectation() {
+fn every_edge_case_has_expectation() {
     let Some(folder) = samples() else { return };
     let table = std::fs::read_to_string(folder.join("EDGE.tsv")).unwrap();
     let rows = table.lines().skip(1).filter_map(|line| line.split('\t').next());
@@ -102,7 +103,7 @@ fn every_row_of_the_table_has_an_expectation() {
     let expected = GROUPS.iter().flat_map(|group| group.iter().map(|case| case.0));
     let expected: BTreeSet<&str> = expected.collect();
     let without: Vec<_> = rows.difference(&expected).collect();
-    assert!(without.is_empty(), "nothing is expected of {without:?}");
-    let gone: Vec<_> = expected.difference(&rows).collect();
-    assert!(gone.is_empty(), "the table has no row for {gone:?}");
+    assert!(without.is_empty(), "no expectation for {without:?}");
+    let missing: Vec<_> = expected.difference(&rows).collect();
+    assert!(missing.is_empty(), "the table has no row for {missing:?}");
 }

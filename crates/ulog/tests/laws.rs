@@ -1,7 +1,7 @@
-//! ULogs keep the laws of the core: those of our own writer, the edge cases, and real
-//! ones.
+//! ULogs satisfy the laws of the core: logs of our own writer, edge cases, and real
+//! logs.
 
-#![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
 
 use std::path::Path;
 
@@ -15,21 +15,21 @@ fn testdata(name: &str) -> Bytes {
 }
 
 #[test]
-fn sound_logs_of_our_own_keep_the_laws() {
+fn valid_generated_logs_satisfy_laws() {
     for name in ["pasta.ulg", "hostile_types.ulg", "quad_flight.ulg"] {
         conformance::check(&FORMAT, testdata(name));
     }
 }
 
 #[test]
-fn damaged_logs_of_our_own_keep_the_laws() {
+fn damaged_generated_logs_satisfy_laws() {
     for name in ["damaged/crashed.ulg", "damaged/lost_sector.ulg"] {
         conformance::check_damaged(&FORMAT, testdata(name));
     }
 }
 
 #[test]
-fn every_edge_case_that_opens_keeps_the_laws() {
+fn edge_cases_satisfy_laws() {
     for (name, bytes) in conformance::samples("ulog/edge", &["ulg"]) {
         let options = logtool_core::OpenOptions::default();
         let source = std::sync::Arc::new(bytes.clone());
@@ -41,7 +41,7 @@ fn every_edge_case_that_opens_keeps_the_laws() {
 }
 
 #[test]
-fn small_real_logs_keep_the_laws() {
+fn small_real_logs_satisfy_laws() {
     for (name, bytes) in conformance::samples("ulog", &["ulg"]) {
         if bytes.len() < 600_000 {
             eprintln!("{name}");

@@ -245,7 +245,7 @@ fn log_messages_of_nodes_become_those_of_ros_2() {
     let folder = Folder::new();
     // The sample has the messages of ROS 1 in CDR: first a bag, as the reports were made of.
     folder.run(&["convert", &log, "-o", "rosout.bag"]).ended(0, &[]);
-    let left_out = "frame_id and topics are left out";
+    let left_out = "frame_id and topics are omitted";
     folder
         .run(&["convert", "rosout.bag", "--ros2", "-o", "new.mcap"])
         .ended(0, &[left_out]);

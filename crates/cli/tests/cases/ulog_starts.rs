@@ -81,7 +81,7 @@ fn catalogs_of_the_samples_have_the_starts_of_info() {
         let start =
             u64::from_le_bytes(fs::read(&path).unwrap()[8..16].try_into().unwrap());
         let remarks = info[0]["remarks"].to_string();
-        if start > 0 && !remarks.contains("the header says that logging started") {
+        if start > 0 && !remarks.contains("the header declares that logging started") {
             assert_eq!(row["start_ns"], start * 1_000, "{name}");
             compared += 1;
         }

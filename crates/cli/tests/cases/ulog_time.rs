@@ -127,7 +127,7 @@ fn a_header_outside_of_the_log_is_reported() {
         let log = [head(start, &["uint64_t"]), ten(500 * SECOND)].concat();
         let found = info(&Folder::with(&log), "flight.ulg");
         assert_eq!(start_and_duration(&found), (500.0, 9.0), "{start}");
-        assert!(remarks(&found).contains("the header says that logging started"));
+        assert!(remarks(&found).contains("the header declares that logging started"));
     }
     let log = [head(0, &["uint64_t"]), ten(500 * SECOND)].concat();
     let found = info(&Folder::with(&log), "flight.ulg");

@@ -135,7 +135,7 @@ fn a_compression_that_is_not_known_is_one_error_that_names_it() {
     }
     bytes.truncate(bytes.len() - 100); // nor an end, nor its checksum
     folder.write("b.mcap", &bytes);
-    let why = "compressed with \"brz\", which is not known";
+    let why = "the unknown compression \"brz\"";
     for args in [
         &["cat"][..],
         &["convert", "-o", "tables"],

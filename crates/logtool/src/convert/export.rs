@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use logtool_core::{Labels, Provenance};
 use logtool_sinks::Existing;
-use logtool_ulog::Header;
+use logtool_ulog::Metadata;
 use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
@@ -119,7 +119,7 @@ struct Exporter<'e> {
     session: &'e Session,
     labels: Option<Arc<Labels>>,
     provenance: &'e Provenance,
-    header: Option<&'e Header>,
+    header: Option<&'e Metadata>,
 }
 
 impl Exporter<'_> {
@@ -187,10 +187,10 @@ pub(crate) fn open(
     input: &Path,
     request: &ConvertRequest,
     session: &Session,
-) -> Result<(Opened, Option<Header>)> {
+) -> Result<(Opened, Option<Metadata>)> {
     if request.layout == Some(Layout::Px4) {
         let (input, log) = open::open_ulog(input, session, "such layout")?;
-        let header = log.header().clone();
+        let header = log.metadata().clone();
         return Ok((Opened { input, log: Box::new(log) }, Some(header)));
     }
     Ok((open::open_with(input, session, &lidar_options(request))?, None))
@@ -201,7 +201,7 @@ fn open_with_digest(
     input: &Path,
     request: &ConvertRequest,
     session: &Session,
-) -> Result<(Opened, Option<Header>, String)> {
+) -> Result<(Opened, Option<Metadata>, String)> {
     if request.layout == Some(Layout::Px4) {
         let (opened, header) = open(input, request, session)?;
         let digest = provenance::digest(&opened.input)?;
@@ -226,7 +226,7 @@ fn lidar_options(request: &ConvertRequest) -> LidarOptions {
 /// `NotFound` if the log has nothing that was selected; others if it cannot be read or written.
 pub(crate) fn write(
     job: &ExportJob<'_>,
-    header: Option<&Header>,
+    header: Option<&Metadata>,
 ) -> Result<ExportSummary> {
     let request = job.request;
     match (header, request.merge) {

@@ -10,7 +10,7 @@ use logtool_core::{
 use logtool_sinks::{
     Px4Change, Px4Message, Px4Metadata, Px4Sink, Px4TaggedMessage, Px4Value,
 };
-use logtool_ulog::{Header, ParameterValue};
+use logtool_ulog::{Metadata, ParameterValue};
 
 use crate::{
     convert::{
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Writes the tables and documents of the log of `job`, which has this `header`.
-pub(super) fn write(job: &ExportJob<'_>, header: &Header) -> Result<ExportSummary> {
+pub(super) fn write(job: &ExportJob<'_>, header: &Metadata) -> Result<ExportSummary> {
     let log = &*job.opened.log;
     let manifest = log.manifest();
     let globs = &job.request.topics;
@@ -41,7 +41,7 @@ pub(super) fn write(job: &ExportJob<'_>, header: &Header) -> Result<ExportSummar
 }
 
 /// Returns the metadata of the log for `metadata.json`.
-fn metadata_of(log: &dyn Log, header: &Header) -> Result<Px4Metadata> {
+fn metadata_of(log: &dyn Log, header: &Metadata) -> Result<Px4Metadata> {
     let mut flight = Px4Metadata::default();
     system(&mut flight, header);
     file(&mut flight, log.manifest(), header);
@@ -72,7 +72,7 @@ const NAMED: [&str; 11] = [
     "ver_sw_release",
 ];
 
-fn system(flight: &mut Px4Metadata, header: &Header) {
+fn system(flight: &mut Px4Metadata, header: &Metadata) {
     let text = |key: &str| header.info.get(key).map(Value::to_string);
     let number = |key: &str| match header.info.get(key)? {
         Value::Int(value) => Some(*value),
@@ -94,8 +94,8 @@ fn system(flight: &mut Px4Metadata, header: &Header) {
     flight.time_ref_utc = number("time_ref_utc");
 }
 
-fn file(flight: &mut Px4Metadata, manifest: &Manifest, header: &Header) {
-    let head = &header.head;
+fn file(flight: &mut Px4Metadata, manifest: &Manifest, header: &Metadata) {
+    let head = &header.file_header;
     flight.start_timestamp_us = (head.start.as_nanos() / 1_000).unsigned_abs();
     flight.file_version = head.version;
     flight.compat_flags = head.compatible_flags;
@@ -114,7 +114,7 @@ fn file(flight: &mut Px4Metadata, manifest: &Manifest, header: &Header) {
     flight.dropout_total_ms = number("total_ms");
 }
 
-fn parameters(flight: &mut Px4Metadata, header: &Header, start: Option<Timestamp>) {
+fn parameters(flight: &mut Px4Metadata, header: &Metadata, start: Option<Timestamp>) {
     let mut changes = Vec::new();
     for (name, parameter) in &header.parameters {
         if let Some(initial) = parameter.initial {

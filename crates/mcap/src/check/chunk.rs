@@ -1,73 +1,78 @@
-//! A chunk against what it says, and its message indexes against it.
+//! Compares a chunk with its header, and its message indexes with its messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use logtool_core::{ByteReader, Finding, Findings, Result, Source, TimeRange};
 
 use crate::{
-    check::{codes as code, declared::Declared, layout::ChunkSeen},
-    chunk::{Opened, Unpacked},
-    contents::{self, Met},
-    wire::{self, HEAD_LEN, op, timestamp},
+    check::{codes as code, layout::ChunkEntry},
+    chunk::{DecompressedChunk, Decompression},
+    contents::{self, Item},
+    declaration::Declaration,
+    wire::{self, RECORD_HEADER_LEN, op, timestamp},
 };
 
-/// No longer index is looked at.
-const MAX_INDEX: u64 = 64 << 20;
+/// The maximum length of an index that is checked, in bytes.
+const MAX_INDEX_LEN: u64 = 64 << 20;
 
-/// What is to be known of a chunk that was looked into.
+/// The summary of a checked chunk.
 #[derive(Default)]
-pub(super) struct Looked {
+pub(super) struct ChunkSummary {
     pub(super) findings: Findings,
-    pub(super) declared: Vec<Declared>,
-    /// The numbers of the channels among them.
+    pub(super) declared: Vec<Declaration>,
+    /// The ids of the channels that the chunk declares.
     channels: BTreeSet<u16>,
-    /// How many messages there are of each channel, and whether it is declared before
-    /// them in the chunk.
+    /// The number of messages of each channel, and whether the chunk declares the
+    /// channel before them.
     pub(super) counts: BTreeMap<u16, (u64, bool)>,
-    /// The first and the last time.
+    /// The first and the last log time.
     pub(super) times: Option<(u64, u64)>,
-    /// Whether something in it could not be read.
+    /// Whether a part of the chunk cannot be read.
     pub(super) is_damaged: bool,
 }
 
-/// A message: where its record begins in the chunk, its channel, its time.
-type Place = (u64, u16, u64);
+/// The offset of a message record in the chunk, its channel id, and its log time.
+type MessagePosition = (u64, u16, u64);
 
-/// Looks into `seen`, of which `opened` is what is in it.
-pub(super) fn look(
-    seen: &ChunkSeen,
-    opened: &Opened,
+/// Checks the chunk `chunk`, whose decompressed content is `decompressed`.
+pub(super) fn check(
+    chunk: &ChunkEntry,
+    decompressed: &DecompressedChunk,
     source: &dyn Source,
-) -> Result<Looked> {
-    let mut looked = Looked::default();
-    let mut messages: Vec<Place> = Vec::new();
-    contents::walk(&opened.records, |met| match met {
-        Met::Record(op::MESSAGE, content, range) => {
+) -> Result<ChunkSummary> {
+    let mut summary = ChunkSummary::default();
+    let mut messages: Vec<MessagePosition> = Vec::new();
+    contents::for_each_record(&decompressed.records, |item| match item {
+        Item::Record(op::MESSAGE, content, range) => {
             if let Some((channel, time)) = wire::message(content) {
-                messages.push(((range.start - HEAD_LEN) as u64, channel, time));
-                looked.message(channel, time);
+                messages.push((
+                    (range.start - RECORD_HEADER_LEN) as u64,
+                    channel,
+                    time,
+                ));
+                summary.message(channel, time);
             }
         }
-        Met::Record(op @ (op::SCHEMA | op::CHANNEL), content, _) => {
-            let declared = Declared::of(op, content);
-            looked.channels.extend(declared.as_ref().and_then(Declared::channel));
-            looked.declared.extend(declared);
+        Item::Record(op @ (op::SCHEMA | op::CHANNEL), content, _) => {
+            let declared = Declaration::parse(op, content);
+            summary.channels.extend(declared.as_ref().and_then(Declaration::channel));
+            summary.declared.extend(declared);
         }
-        Met::Record(op, ..) => {
-            let what = format!("a chunk has a record of the kind {op:#04x}");
+        Item::Record(op, ..) => {
+            let what = format!("a chunk contains a record with the opcode {op:#04x}");
             let finding = Finding::new(&code::RECORD_UNKNOWN, what);
-            looked.findings.add(finding.at(seen.bytes.clone()));
+            summary.findings.add(finding.at(chunk.bytes.clone()));
         }
-        Met::Gap(_) => looked.is_damaged = true,
+        Item::Damaged(_) => summary.is_damaged = true,
     });
-    looked.itself(seen, opened);
-    if !looked.is_damaged {
-        looked.indexes(seen, &messages, source)?;
+    summary.check_header(chunk, decompressed);
+    if !summary.is_damaged {
+        summary.check_indexes(chunk, &messages, source)?;
     }
-    Ok(looked)
+    Ok(summary)
 }
 
-impl Looked {
+impl ChunkSummary {
     fn message(&mut self, channel: u16, time: u64) {
         let is_declared = || self.channels.contains(&channel);
         self.counts.entry(channel).or_insert_with(|| (0, is_declared())).0 += 1;
@@ -75,62 +80,63 @@ impl Looked {
         self.times = Some((first.min(time), last.max(time)));
     }
 
-    /// The size, the checksum and the times.
-    fn itself(&mut self, seen: &ChunkSeen, opened: &Opened) {
-        let (start, end, size, compression) = &seen.told;
-        let bytes = || seen.bytes.clone();
-        match opened.how {
-            Unpacked::Whole => {}
-            Unpacked::Doubtful => {
-                let what = "the checksum of what was unpacked is another one";
+    /// Checks the size, the checksum and the times.
+    fn check_header(&mut self, chunk: &ChunkEntry, decompressed: &DecompressedChunk) {
+        let (start, end, size, compression) = &chunk.header;
+        let bytes = || chunk.bytes.clone();
+        match decompressed.result {
+            Decompression::Complete => {}
+            Decompression::WrongChecksum => {
+                let what = "the checksum of the decompressed records is different";
                 self.findings.add(Finding::new(&code::CHUNK_CRC, what).at(bytes()));
             }
-            Unpacked::Unknown => {
-                let what = format!("it is packed with {compression:?}");
+            Decompression::UnknownCompression => {
+                let what = format!("the compression is {compression:?}");
                 self.findings.add(Finding::new(&code::CHUNK_PACKING, what).at(bytes()));
                 self.is_damaged = true;
             }
-            Unpacked::Broken | Unpacked::OverLimit => self.is_damaged = true,
+            Decompression::Damaged | Decompression::OverLimit => self.is_damaged = true,
         }
-        let is = opened.records.len() as u64;
-        if opened.is_ended && is != *size {
-            let what = format!("it says {size} bytes, and has {is}");
+        let actual = decompressed.records.len() as u64;
+        if decompressed.is_ended && actual != *size {
+            let what = format!("it declares {size} bytes, but has {actual}");
             self.findings.add(Finding::new(&code::CHUNK_SIZE, what).at(bytes()));
         }
         let outside = self.times.filter(|(first, last)| first < start || last > end);
         if let Some((first, last)) = outside {
             let first = TimeRange::from_timestamp(timestamp(first));
             let real = first.cover(&TimeRange::from_timestamp(timestamp(last)));
-            let what = "it has messages before or after the times that it says";
+            let what = "it has messages outside its declared time range";
             let finding = Finding::new(&code::CHUNK_TIME, what).at(bytes());
             self.findings.add(finding.during(real));
         }
     }
 
-    /// The message indexes that follow on the chunk.
-    fn indexes(
+    /// Checks the message indexes that follow the chunk.
+    fn check_indexes(
         &mut self,
-        seen: &ChunkSeen,
-        messages: &[Place],
+        chunk: &ChunkEntry,
+        messages: &[MessagePosition],
         source: &dyn Source,
     ) -> Result<()> {
         let mut indexed: BTreeMap<u16, u64> = BTreeMap::new();
-        for (channel, bytes) in &seen.indexes {
-            if bytes.end - bytes.start > MAX_INDEX {
+        for (channel, bytes) in &chunk.indexes {
+            if bytes.end - bytes.start > MAX_INDEX_LEN {
                 return Ok(());
             }
             let record = source.read_at(bytes.clone())?;
-            let content = record.get(HEAD_LEN..).unwrap_or_default();
+            let content = record.get(RECORD_HEADER_LEN..).unwrap_or_default();
             let mut entries =
                 ByteReader::new(wire::message_index(content).unwrap_or_default());
             let count = indexed.entry(*channel).or_default();
             while let (Some(time), Some(at)) = (entries.u64(), entries.u64()) {
                 *count += 1;
-                let found = messages.binary_search_by_key(&at, |(place, ..)| *place);
+                let found =
+                    messages.binary_search_by_key(&at, |(position, ..)| *position);
                 let found = found.ok().and_then(|found| messages.get(found));
                 if found != Some(&(at, *channel, time)) {
                     let what = format!(
-                        "of channel {channel}, no message of the time {time} is at byte \
+                        "no message of channel {channel} with the time {time} is at byte \
                          {at} of the chunk"
                     );
                     let finding = Finding::new(&code::MESSAGE_INDEX_OFFSET, what);
@@ -138,17 +144,17 @@ impl Looked {
                 }
             }
         }
-        if seen.indexes.is_empty() {
-            return Ok(()); // a file may do without
+        if chunk.indexes.is_empty() {
+            return Ok(()); // message indexes are optional
         }
-        for (channel, (is, _)) in &self.counts {
-            let told = indexed.get(channel).copied().unwrap_or(0);
-            if told != *is {
+        for (channel, (actual, _)) in &self.counts {
+            let listed = indexed.get(channel).copied().unwrap_or(0);
+            if listed != *actual {
                 let what = format!(
-                    "it has {told} messages of channel {channel}, and the chunk has {is}"
+                    "it lists {listed} messages of channel {channel}, but the chunk has {actual}"
                 );
                 let finding = Finding::new(&code::MESSAGE_INDEX_COUNT, what);
-                self.findings.add(finding.at(seen.bytes.clone()));
+                self.findings.add(finding.at(chunk.bytes.clone()));
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What lies where in a file.
+//! The records of a file and their positions.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,76 +9,78 @@ use bytes::Bytes;
 use logtool_core::{Finding, Findings, Result, WindowReader};
 
 use crate::{
-    check::{Checked, codes as code, declared::Declared},
+    check::{CheckInput, codes as code},
     chunk::Compression,
+    declaration::Declaration,
     resync,
-    wire::{self, Chunk, ChunkIndex, HEAD_LEN, MAGIC, Statistics, op},
+    wire::{self, Chunk, ChunkIndex, MAGIC, RECORD_HEADER_LEN, Statistics, op},
 };
 
-/// Records of the summary, and declarations, that are longer are not looked at.
+/// The maximum length of summary records and declarations that are checked.
 const MAX_CONTENT: usize = 64 << 20;
 
-/// What lies where.
+/// The records of a file and their positions.
 #[derive(Default)]
 pub(super) struct Layout {
-    pub(super) chunks: Vec<ChunkSeen>,
-    /// The messages that are in no chunk: channel and time.
+    pub(super) chunks: Vec<ChunkEntry>,
+    /// The messages outside chunks.
     pub(super) outside: Outside,
-    /// What is declared in no chunk, and where.
-    pub(super) declared: Vec<(u64, Declared)>,
-    /// The numbers of the channels among them.
+    /// The declarations outside chunks, with their offsets.
+    pub(super) declared: Vec<(u64, Declaration)>,
+    /// The ids of the channels among these.
     channels: BTreeSet<u16>,
     pub(super) attachments: Vec<Range<u64>>,
     pub(super) metadata: Vec<Range<u64>>,
-    /// Where the data end, and their checksum.
+    /// The offset and the checksum of the data end record.
     pub(super) data_end: Option<(u64, u32)>,
     pub(super) summary: Summary,
-    /// The footer: where it is, and what it says.
+    /// The footer and its offset.
     pub(super) footer: Option<(u64, Footer)>,
-    /// Whether all of the file was gone through, record by record.
+    /// Whether the whole file consists of valid records.
     pub(super) is_whole: bool,
-    /// Whether the last chunk has a head that cannot be gone by.
-    is_behind_headless: bool,
+    /// Whether the header of the last chunk is unusable.
+    is_last_header_unusable: bool,
 }
 
-/// A chunk that is not yet looked into.
+/// A chunk that is not checked yet.
 #[derive(Clone, Debug)]
-pub(super) struct ChunkSeen {
-    /// Where its record is.
+pub(super) struct ChunkEntry {
+    /// The byte range of its record.
     pub(super) bytes: Range<u64>,
-    /// Its times, its size, and how it is packed.
-    pub(super) told: (u64, u64, u64, String),
-    pub(super) packed_len: u64,
-    /// Its message indexes: the channel, and where the record is.
+    /// The declared start time, end time and size, and the name of the compression.
+    pub(super) header: (u64, u64, u64, String),
+    pub(super) compressed_len: u64,
+    /// Its message indexes: the channel id and the byte range of the record.
     pub(super) indexes: Vec<(u16, Range<u64>)>,
 }
 
-/// Messages that are in no chunk.
+/// Messages outside chunks.
 #[derive(Default)]
 pub(super) struct Outside {
     pub(super) counts: BTreeMap<u16, u64>,
-    /// The first and the last time.
+    /// The first and the last log time.
     pub(super) times: Option<(u64, u64)>,
-    /// Those of channels that were not declared before: where, and of which.
+    /// Messages of channels that were not declared before: the offset and the channel
+    /// id.
     pub(super) undeclared: Vec<(u64, u16)>,
 }
 
-/// What is said behind the data.
+/// The records after the data section.
 #[derive(Default)]
 pub(super) struct Summary {
-    /// Where it begins: at the first of its records.
+    /// The offset of the first of these records.
     pub(super) start: Option<u64>,
-    pub(super) declared: Vec<Declared>,
+    pub(super) declared: Vec<Declaration>,
     pub(super) chunks: Vec<(u64, ChunkIndex)>,
     pub(super) statistics: Option<(u64, Statistics)>,
-    /// Where attached files are said to be, and metadata, and groups of the summary: what
-    /// kind of record is said to be at which bytes.
-    pub(super) places: Vec<(u64, u8, Range<u64>)>,
-    /// The first record of each kind.
+    /// The declared positions of attachments, metadata and summary groups: the offset
+    /// of the declaration, the opcode of the record, and its byte range.
+    pub(super) declared_ranges: Vec<(u64, u8, Range<u64>)>,
+    /// The offset of the first summary offset record.
     pub(super) offsets: Option<u64>,
 }
 
-/// What a footer says.
+/// The fields of a footer.
 #[derive(Clone, Copy)]
 pub(super) struct Footer {
     pub(super) summary: u64,
@@ -87,13 +89,13 @@ pub(super) struct Footer {
 }
 
 impl Layout {
-    /// Goes through the file of `log`, from record to record.
-    pub(super) fn read(log: &Checked, findings: &mut Findings) -> Result<Self> {
+    /// Reads the file of `log` record by record.
+    pub(super) fn read(log: &CheckInput, findings: &mut Findings) -> Result<Self> {
         let (len, mut window) = (log.source.len(), WindowReader::new(&log.source));
         let (mut layout, mut at) = (Self::default(), MAGIC.len() as u64);
         layout.is_whole = true;
         while at < len {
-            let sight = window.at(at, resync::SIGHT)?;
+            let sight = window.at(at, resync::INSPECTED_LEN)?;
             let is_magic = sight.starts_with(&MAGIC);
             if is_magic && layout.footer.is_some() {
                 let end = at + MAGIC.len() as u64;
@@ -110,13 +112,15 @@ impl Layout {
                 layout.chunk(&mut window, bytes.clone())?;
                 continue;
             }
-            let head = wire::head(&sight);
+            let head = wire::record_header(&sight);
             let whole = head.and_then(|(op, content)| {
-                let end = at.checked_add(HEAD_LEN as u64)?.checked_add(content)?;
+                let end =
+                    at.checked_add(RECORD_HEADER_LEN as u64)?.checked_add(content)?;
                 (op != 0 && end <= len).then_some((op, at..end))
             });
-            let gap = log.gaps.binary_search_by_key(&at, |gap| gap.bytes.start);
-            let gap = gap.ok().and_then(|index| log.gaps.get(index));
+            let gap =
+                log.damaged_ranges.binary_search_by_key(&at, |gap| gap.bytes.start);
+            let gap = gap.ok().and_then(|index| log.damaged_ranges.get(index));
             match (whole, gap) {
                 (Some((op, bytes)), None) => {
                     at = bytes.end;
@@ -136,7 +140,7 @@ impl Layout {
         if layout.footer.is_none() && window.peek(end, MAGIC.len())?[..] == MAGIC {
             return Ok(layout);
         }
-        let what = "it breaks off before its end";
+        let what = "the file ends prematurely";
         findings.add(Finding::new(&code::MAGIC_END, what).at(len..len));
         Ok(layout)
     }
@@ -153,21 +157,25 @@ impl Layout {
         let (is_short, len) = (len <= MAX_CONTENT, len.min(MAX_CONTENT));
         let mut content = || -> Result<Bytes> {
             let all = window.at(bytes.start, len)?;
-            Ok(all.slice(HEAD_LEN.min(all.len())..len.min(all.len())))
+            Ok(all.slice(RECORD_HEADER_LEN.min(all.len())..len.min(all.len())))
         };
         if is_behind && op != op::FOOTER {
             self.summary.start.get_or_insert(bytes.start);
         }
         match op {
             op::CHUNK => self.chunk(window, bytes)?,
-            op::MESSAGE_INDEX if self.is_behind_headless => {}
+            op::MESSAGE_INDEX if self.is_last_header_unusable => {}
             op::MESSAGE => {
-                let all = window.at(bytes.start, HEAD_LEN + wire::MESSAGE_HEAD_LEN)?;
-                self.message(bytes.start, all.get(HEAD_LEN..).unwrap_or_default());
+                let all = window
+                    .at(bytes.start, RECORD_HEADER_LEN + wire::MESSAGE_HEADER_LEN)?;
+                self.message(
+                    bytes.start,
+                    all.get(RECORD_HEADER_LEN..).unwrap_or_default(),
+                );
             }
             op::MESSAGE_INDEX => {
-                let all = window.at(bytes.start, HEAD_LEN + 2)?;
-                let channel = all.get(HEAD_LEN..HEAD_LEN + 2);
+                let all = window.at(bytes.start, RECORD_HEADER_LEN + 2)?;
+                let channel = all.get(RECORD_HEADER_LEN..RECORD_HEADER_LEN + 2);
                 let channel = channel.and_then(|id| id.try_into().ok());
                 if let (Some(chunk), Some(id)) = (self.chunks.last_mut(), channel) {
                     chunk.indexes.push((u16::from_le_bytes(id), bytes));
@@ -176,7 +184,7 @@ impl Layout {
             op::ATTACHMENT => self.attachments.push(bytes),
             op::METADATA => self.metadata.push(bytes),
             op::FOOTER => {
-                let footer = wire::footer_of(&content()?);
+                let footer = wire::footer_with_offsets(&content()?);
                 self.footer = footer
                     .map(|(summary, offsets, crc)| Footer { summary, offsets, crc })
                     .map(|footer| (bytes.start, footer));
@@ -187,15 +195,14 @@ impl Layout {
                 self.data_end = Some((bytes.start, crc));
             }
             op::SCHEMA | op::CHANNEL if is_short => {
-                let declared = Declared::of(op, &content()?);
-                match is_behind {
-                    true => self.summary.declared.extend(declared),
-                    false => {
-                        let channel = declared.as_ref().and_then(Declared::channel);
-                        self.channels.extend(channel);
-                        let placed = declared.map(|declared| (bytes.start, declared));
-                        self.declared.extend(placed);
-                    }
+                let declared = Declaration::parse(op, &content()?);
+                if is_behind {
+                    self.summary.declared.extend(declared);
+                } else {
+                    let channel = declared.as_ref().and_then(Declaration::channel);
+                    self.channels.extend(channel);
+                    self.declared
+                        .extend(declared.map(|declared| (bytes.start, declared)));
                 }
             }
             op::CHUNK_INDEX if is_short => {
@@ -203,21 +210,23 @@ impl Layout {
                 self.summary.chunks.extend(index.map(|index| (bytes.start, index)));
             }
             op::STATISTICS if is_short => {
-                let told = Statistics::parse(&content()?);
-                self.summary.statistics = told.map(|told| (bytes.start, told));
+                let declared = Statistics::parse(&content()?);
+                self.summary.statistics =
+                    declared.map(|declared| (bytes.start, declared));
             }
             op::ATTACHMENT_INDEX | op::METADATA_INDEX | op::SUMMARY_OFFSET
                 if is_short =>
             {
-                let place = wire::place(op, &content()?);
+                let position = wire::declared_range(op, &content()?);
                 if op == op::SUMMARY_OFFSET {
                     self.summary.offsets.get_or_insert(bytes.start);
                 }
-                let told = place.map(|(kind, place)| (bytes.start, kind, place));
-                self.summary.places.extend(told);
+                let declared =
+                    position.map(|(kind, position)| (bytes.start, kind, position));
+                self.summary.declared_ranges.extend(declared);
             }
             0x10..=0x7f => {
-                let what = format!("its opcode is {op:#04x}");
+                let what = format!("the opcode is {op:#04x}");
                 findings.add(Finding::new(&code::RECORD_UNKNOWN, what).at(bytes));
             }
             _ => {}
@@ -230,22 +239,24 @@ impl Layout {
         window: &mut WindowReader<'_>,
         bytes: Range<u64>,
     ) -> Result<()> {
-        let len = resync::SIGHT.min((bytes.end - bytes.start) as usize);
+        let len = resync::INSPECTED_LEN.min((bytes.end - bytes.start) as usize);
         let head = window.at(bytes.start, len)?;
-        let is_so = wire::head(&head).is_some_and(|(op, content)| {
-            op == op::CHUNK && content == bytes.end - bytes.start - HEAD_LEN as u64
+        let is_so = wire::record_header(&head).is_some_and(|(op, content)| {
+            op == op::CHUNK
+                && content == bytes.end - bytes.start - RECORD_HEADER_LEN as u64
         });
-        let chunk = Chunk::parse(head.get(HEAD_LEN..len).unwrap_or_default());
-        let is_known =
-            |chunk: &Chunk<'_>| is_so || Compression::of(chunk.compression).is_some();
+        let chunk = Chunk::parse(head.get(RECORD_HEADER_LEN..len).unwrap_or_default());
+        let is_known = |chunk: &Chunk<'_>| {
+            is_so || Compression::from_name(chunk.compression).is_some()
+        };
         let chunk = chunk.filter(is_known);
         self.is_whole &= is_so && chunk.is_some();
-        self.is_behind_headless = chunk.is_none();
+        self.is_last_header_unusable = chunk.is_none();
         if let Some(chunk) = chunk {
             let name = logtool_core::decode_text(chunk.compression).into_owned();
-            let told = (chunk.start, chunk.end, chunk.size, name);
-            let (packed_len, indexes) = (chunk.packed_len, Vec::new());
-            self.chunks.push(ChunkSeen { bytes, told, packed_len, indexes });
+            let header = (chunk.start, chunk.end, chunk.size, name);
+            let (compressed_len, indexes) = (chunk.compressed_len, Vec::new());
+            self.chunks.push(ChunkEntry { bytes, header, compressed_len, indexes });
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! What a new file says of messages and attachments whose checksum in the old file is wrong:
-//! a metadata record for each checksum.
+//! Records in a new file which messages and attachments had a wrong checksum in the
+//! source file: one metadata record for each checksum.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -10,19 +10,19 @@ use crate::write::Writer;
 /// The name of the metadata records.
 const NAME: &str = "logtool.doubtful";
 
-/// The keys of what is not a topic.
+/// Keys that are not topics.
 const SOURCE_BYTES: &str = "source_bytes";
 const REASON: &str = "reason";
 
-/// The notes of a file that is being written.
+/// The metadata records of a file that is being written.
 #[derive(Debug, Default)]
 pub(super) struct DoubtfulNotes {
-    /// The names of the topics of each extract.
+    /// The labels of the topics of each selection.
     topics: Vec<Vec<String>>,
-    /// By extract and place, what is there.
+    /// The metadata records of chunks, by selection and byte range.
     messages: BTreeMap<(usize, u64, u64), BTreeMap<String, String>>,
     attachments: Vec<BTreeMap<String, String>>,
-    /// How many messages are doubtful.
+    /// The number of affected messages.
     count: u64,
 }
 
@@ -35,14 +35,14 @@ impl DoubtfulNotes {
         Self { topics: extracts.iter().map(names).collect(), ..Self::default() }
     }
 
-    /// Adds messages of the extract with the index `from`.
+    /// Adds messages of the selection with the index `from`.
     pub(super) fn records(&mut self, from: usize, records: &DoubtfulRecords) {
         let DoubtfulRecords { bytes, topic, records, time } = records;
         let name = self.topics.get(from).and_then(|names| names.get(topic.index()));
         let Some(name) = name else { return };
         let key = (from, bytes.start, bytes.end);
         let note = self.messages.entry(key).or_insert_with(|| {
-            note(bytes, "the checksum of the chunk does not fit its messages")
+            note(bytes, "the checksum of the chunk does not match its messages")
         });
         let (first, last) = (time.start.as_nanos(), time.end.as_nanos() - 1);
         let noun = if *records == 1 { "message" } else { "messages" };
@@ -53,14 +53,15 @@ impl DoubtfulNotes {
         self.count += records;
     }
 
-    /// Adds the attachment `name`, whose record lies at `place` of the old file.
-    pub(super) fn attachment(&mut self, name: String, place: &Range<u64>) {
-        let mut note = note(place, "the checksum of the attachment does not fit it");
+    /// Adds the attachment `name`, whose record is at `position` of the source file.
+    pub(super) fn attachment(&mut self, name: String, position: &Range<u64>) {
+        let mut note =
+            note(position, "the checksum of the attachment does not match its data");
         note.insert("attachment".to_owned(), name);
         self.attachments.push(note);
     }
 
-    /// Returns what people should know of them.
+    /// Returns notes for the user.
     pub(super) fn remarks(&self) -> Vec<String> {
         let messages = (self.count > 0).then(|| {
             let noun = if self.count == 1 { "message" } else { "messages" };
@@ -72,7 +73,7 @@ impl DoubtfulNotes {
         let attachments = self.attachments.iter().filter_map(|note| {
             let name = note.get("attachment")?;
             Some(format!(
-                "the attachment {name:?} had a wrong checksum, and has none now"
+                "the attachment {name:?} had a wrong checksum and is written without one"
             ))
         });
         messages.into_iter().chain(attachments).collect()
@@ -85,7 +86,7 @@ impl DoubtfulNotes {
     }
 }
 
-/// Starts the note of what lies at `bytes` of the old file.
+/// Creates the metadata record for `bytes` of the source file.
 fn note(bytes: &Range<u64>, reason: &str) -> BTreeMap<String, String> {
     BTreeMap::from([
         (SOURCE_BYTES.to_owned(), format!("{}..{}", bytes.start, bytes.end)),

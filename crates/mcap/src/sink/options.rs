@@ -1,28 +1,30 @@
-//! What was asked for of a new file, and whether that can be.
+//! Validates the options of a new file.
 
 use logtool_core::{
     Error, ErrorKind, LogSlice, Manifest, Result, TopicOrigin, WriteOptions,
 };
 
-use crate::{chunk::Compression, notes::Notes, ros2};
+use crate::{chunk::Compression, format_state::FormatState, messages::ros2};
 
-/// Whether chunks may be copied at all: each message with its own name, time and encoding.
+/// Returns true if chunks may be copied, because names, times and encodings do not
+/// change.
 pub(super) fn may_copy(extracts: &[LogSlice<'_>], options: &WriteOptions) -> bool {
     let is_as_is = options.rename.is_empty() && options.transcode.is_none();
     extracts.len() == 1 && is_as_is && !options.retimed
 }
 
-/// What a file that holds `extracts` says that it is.
+/// Returns the profile of a file that contains `extracts`.
 pub(super) fn profile(
     extracts: &[LogSlice<'_>],
-    noted: &[Option<Notes>],
+    states: &[Option<FormatState>],
     options: &WriteOptions,
 ) -> String {
-    let own = extracts.iter().zip(noted).map(|(extract, notes)| match notes {
-        Some(notes) => notes.profile.as_str(),
-        None if has_ros1_connections(extract.manifest) => "ros1",
-        None => "",
-    });
+    let own =
+        extracts.iter().zip(states).map(|(extract, format_state)| match format_state {
+            Some(format_state) => format_state.profile.as_str(),
+            None if has_ros1_connections(extract.manifest) => "ros1",
+            None => "",
+        });
     let own = own.map(|own| match own {
         "ros1" if options.transcode.is_some() => ros2::PROFILE,
         own => own,
@@ -35,8 +37,8 @@ pub(super) fn profile(
     }
 }
 
-/// Returns whether the messages of the log came through connections of ROS 1, which have ids:
-/// they then have the metadata that the profile promises.
+/// Returns true if the messages of the log came through connections of ROS 1, which
+/// have ids. They then have the metadata that the profile requires.
 fn has_ros1_connections(manifest: &Manifest) -> bool {
     let mut topics = manifest.topics.iter();
     let mut streams = manifest.streams.iter();
@@ -47,7 +49,7 @@ fn has_ros1_connections(manifest: &Manifest) -> bool {
         && streams.all(|stream| stream.metadata.contains_key("id"))
 }
 
-/// Checks that there is a topic for every new name, and that it is a name.
+/// Checks that there is a topic for every new name.
 pub(super) fn check_names(
     extracts: &[LogSlice<'_>],
     options: &WriteOptions,
@@ -55,18 +57,18 @@ pub(super) fn check_names(
     for (label, name) in &options.rename {
         let has = |extract: &LogSlice<'_>| extract.manifest.topic(label).is_ok();
         if !extracts.iter().any(has) {
-            let what = format!("no topic {label:?}, which is to be called {name:?}");
+            let what = format!("there is no topic {label:?} to be renamed to {name:?}");
             return Err(Error::new(ErrorKind::NoSuch, what));
         }
     }
     Ok(())
 }
 
-/// The compression that is called `name`.
-pub(super) fn named(name: &str) -> Result<Compression> {
-    Compression::of(name.as_bytes()).ok_or_else(|| {
+/// Returns the compression with this name.
+pub(super) fn compression(name: &str) -> Result<Compression> {
+    Compression::from_name(name.as_bytes()).ok_or_else(|| {
         let what = format!(
-            "an MCAP file that is packed with {name:?}: \"none\", \"lz4\" or \"zstd\""
+            "unknown compression {name:?}; MCAP supports \"none\", \"lz4\" and \"zstd\""
         );
         Error::new(ErrorKind::Unsupported, what)
     })

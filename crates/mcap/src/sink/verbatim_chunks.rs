@@ -1,7 +1,8 @@
-//! Chunks that can be copied as they are.
+//! Chunks that can be copied unchanged.
 //!
-//! That is so if all that is in them is wanted, and would be written with the same numbers of
-//! channels and schemas, and if it is sound: each is unpacked and looked into.
+//! This requires that all messages of the chunk are selected, that channels and schemas
+//! have the same ids in the new file, and that the chunk is valid, which is verified by
+//! decompressing it.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -11,148 +12,153 @@ use logtool_core::{
 };
 
 use crate::{
-    chunk::{self, Compression, Opened, Unpacked},
-    contents::{self, Met},
-    notes::Notes,
-    sink::options::named,
-    wire::{self, Channel, Chunk, HEAD_LEN, Schema, op, timestamp},
-    write::{Copied, Told},
+    chunk::{self, Compression, DecompressedChunk, Decompression},
+    contents::{self, Item},
+    declaration::Declaration,
+    format_state::FormatState,
+    sink::options::compression,
+    wire::{self, Chunk, RECORD_HEADER_LEN, op, timestamp},
+    write::{ChunkProperties, VerbatimChunk},
 };
 
-/// Which chunks of an extract can be copied, if any.
+/// The chunks of a selection that can be copied.
 #[derive(Debug)]
-pub(super) struct Whole {
-    /// The numbers of the channels of all streams, and of their schemas.
-    numbers: Vec<(u16, u16)>,
-    /// The topics of the channels that have the same numbers in the new file; nothing for
-    /// a number that is another channel's there.
-    kept: BTreeMap<u16, Option<TopicId>>,
-    /// The schemas and channels that have the same numbers in the new file.
-    declared: BTreeMap<(u8, u16), u32>,
+pub(super) struct VerbatimChunks {
+    /// The channel id and the schema id of each stream.
+    ids: Vec<(u16, u16)>,
+    /// The topics of the channels that have the same id in the new file; `None` for an
+    /// id of another channel.
+    channel_topics: BTreeMap<u16, Option<TopicId>>,
+    /// The schemas and channels that have the same ids in the new file, by opcode and id.
+    declared: BTreeMap<(u8, u16), Declaration>,
     selection: Selection,
-    /// Where chunks lie.
+    /// The byte ranges of the chunks.
     chunks: Vec<Range<u64>>,
-    /// The compression that was asked for.
+    /// The requested compression.
     compression: Option<Compression>,
 }
 
-/// For each channel, the times of its messages and where they are in the chunk.
+/// For each channel, the times of its messages and their offsets in the chunk.
 type Index = BTreeMap<u16, Vec<(u64, u64)>>;
 
-impl Whole {
-    /// Of `extract`, of which `notes` are the manifest's; nothing if its channels cannot be
-    /// declared as they are.
+impl VerbatimChunks {
+    /// Creates the collection for `extract`, whose private state is `format_state`. Returns
+    /// `None` if its channels cannot be declared identically.
     ///
     /// # Errors
     /// `Unsupported` for an unknown compression.
     pub(super) fn new(
         extract: &LogSlice<'_>,
-        notes: &Notes,
+        format_state: &FormatState,
         options: &WriteOptions,
     ) -> Result<Option<Self>> {
-        if notes.schemas.len() != notes.channels.len() {
+        if format_state.schemas.len() != format_state.channels.len() {
             return Ok(None);
         }
         let LogSlice { manifest, selection } = extract;
-        let channels = notes.channels.iter().map(|(id, _)| *id);
-        let tiles = manifest.parts.iter().zip(&notes.chunks);
-        let tiles = tiles.filter(|(_, is_chunk)| **is_chunk);
+        let channels = format_state.channels.iter().map(|(id, _)| *id);
+        let chunks = manifest.parts.iter().zip(&format_state.chunks);
+        let chunks = chunks.filter(|(_, is_chunk)| **is_chunk);
         Ok(Some(Self {
-            numbers: channels.zip(notes.schemas.iter().copied()).collect(),
-            kept: BTreeMap::new(),
+            ids: channels.zip(format_state.schemas.iter().copied()).collect(),
+            channel_topics: BTreeMap::new(),
             declared: BTreeMap::new(),
             selection: selection.clone(),
-            chunks: tiles.map(|(part, _)| part.bytes.clone()).collect(),
-            compression: options.compression.as_deref().map(named).transpose()?,
+            chunks: chunks.map(|(part, _)| part.bytes.clone()).collect(),
+            compression: options.compression.as_deref().map(compression).transpose()?,
         }))
     }
 
-    /// The numbers of the channel that is the stream `stream`, and of its schema.
-    pub(super) fn numbers(&self, stream: u32) -> Option<(u16, u16)> {
-        self.numbers.get(stream as usize).copied()
+    /// Returns the ids of the channel of `stream` and of its schema.
+    pub(super) fn ids(&self, stream: u32) -> Option<(u16, u16)> {
+        self.ids.get(stream as usize).copied()
     }
 
-    /// Records the topic of the channel `stream` if the channel keeps its number in the new
-    /// file, or `None` if it does not. Chunks with messages of such a channel are not copied.
-    pub(super) fn keep(&mut self, stream: u32, topic: Option<TopicId>) {
-        if let Some((channel, _)) = self.numbers(stream) {
-            let kept = self.kept.entry(channel).or_insert(topic);
-            *kept = kept.filter(|kept| topic == Some(*kept));
+    /// Stores the topic of the channel `stream` if the channel keeps its id in the new
+    /// file, or `None` if it does not. Chunks with messages of such a channel are not
+    /// copied.
+    pub(super) fn set_channel(&mut self, stream: u32, topic: Option<TopicId>) {
+        if let Some((channel, _)) = self.ids(stream) {
+            let known = self.channel_topics.entry(channel).or_insert(topic);
+            *known = known.filter(|known| topic == Some(*known));
         }
     }
 
-    /// Records `declarations` that are made in the new file too. Chunks that contradict one
-    /// of them are not copied.
+    /// Stores `declarations` of the new file. Chunks that contradict one of them are
+    /// not copied.
     pub(super) fn declare(&mut self, declarations: Vec<Declaration>) {
-        self.declared.extend(declarations.iter().map(|one| (one.key, one.sum)));
+        self.declared.extend(declarations.into_iter().map(|one| (one.key(), one)));
     }
 
-    /// The chunk that `part` of `source` is, if it can be copied.
+    /// Returns the chunk of `part` of `source`, if it can be copied.
     pub(super) fn chunk(
         &self,
         part: &Part,
         source: &dyn Source,
-    ) -> Result<Option<Copied>> {
+    ) -> Result<Option<VerbatimChunk>> {
         let options = OpenOptions::default();
-        let place = &part.bytes;
-        let found = self.chunks.binary_search_by_key(&place.start, |one| one.start);
-        let is_one = found.is_ok_and(|at| self.chunks.get(at) == Some(place));
-        if !is_one || place.end - place.start > chunk::most(options) {
+        let position = &part.bytes;
+        let found = self.chunks.binary_search_by_key(&position.start, |one| one.start);
+        let is_one = found.is_ok_and(|at| self.chunks.get(at) == Some(position));
+        if !is_one || position.end - position.start > chunk::max_record_len(options) {
             return Ok(None);
         }
-        let record = source.read_at(place.clone())?;
-        let Some(Head { start, end, size, crc, compression, packed_len }) =
-            head(&record)
+        let record = source.read_at(position.clone())?;
+        let Some(ChunkHeader { start, end, size, crc, compression, compressed_len }) =
+            chunk_header(&record)
         else {
             return Ok(None);
         };
-        let known = Compression::of(compression.as_bytes());
-        let is_as_asked = self.compression.is_none_or(|asked| known == Some(asked));
-        if known.is_none() || !is_as_asked {
+        let known = Compression::from_name(compression.as_bytes());
+        let is_requested =
+            self.compression.is_none_or(|requested| known == Some(requested));
+        if known.is_none() || !is_requested {
             return Ok(None);
         }
         let limit = options.record_bytes as usize;
-        let Some(mut index) = self.inside(&record, limit) else { return Ok(None) };
+        let Some(mut index) = self.messages(&record, limit) else { return Ok(None) };
         index.values_mut().for_each(|entries| entries.sort_by_key(|(time, _)| *time));
         let times = index.values().flatten().map(|(time, _)| *time);
         let (first, last) = (times.clone().min(), times.max());
-        if (first, last) != (Some(start), Some(end)) || !self.wants(&index) {
+        if (first, last) != (Some(start), Some(end)) || !self.selects_all(&index) {
             return Ok(None);
         }
-        let told = Told { start, end, size, crc, index };
-        Ok(Some(Copied { record, compression, packed_len, told }))
+        let properties = ChunkProperties { start, end, size, crc, index };
+        Ok(Some(VerbatimChunk { record, compression, compressed_len, properties }))
     }
 
-    /// What is in the chunk, if it is sound and has nothing but messages and what they need.
-    fn inside(&self, record: &Bytes, limit: usize) -> Option<Index> {
-        let opened = Opened::new(record, limit)?;
-        if opened.how != Unpacked::Whole || !opened.is_sound() {
+    /// Returns the messages of the chunk, if it is valid and contains only messages and
+    /// their declarations.
+    fn messages(&self, record: &Bytes, limit: usize) -> Option<Index> {
+        let decompressed = DecompressedChunk::new(record, limit)?;
+        if decompressed.result != Decompression::Complete || !decompressed.is_sound() {
             return None;
         }
         let (mut index, mut is_sound) = (Index::new(), true);
-        contents::walk(&opened.records, |met| match met {
-            Met::Record(op::MESSAGE, content, range) => match wire::message(content) {
+        contents::for_each_record(&decompressed.records, |item| match item {
+            Item::Record(op::MESSAGE, content, range) => match wire::message(content) {
                 Some((channel, time)) => {
-                    let at = (range.start - HEAD_LEN) as u64;
+                    let at = (range.start - RECORD_HEADER_LEN) as u64;
                     index.entry(channel).or_default().push((time, at));
                 }
                 None => is_sound = false,
             },
-            Met::Record(op @ (op::SCHEMA | op::CHANNEL), content, _) => {
-                // A number that is used again would stand for something else.
-                is_sound &= Declaration::parse(op, content).is_some_and(|told| {
-                    self.declared.get(&told.key).is_none_or(|sum| *sum == told.sum)
+            Item::Record(op @ (op::SCHEMA | op::CHANNEL), content, _) => {
+                // An id with another declaration would change its meaning.
+                is_sound &= Declaration::parse(op, content).is_some_and(|new| {
+                    let known = self.declared.get(&new.key());
+                    known.is_none_or(|known| *known == new)
                 });
             }
-            Met::Record(..) | Met::Gap(_) => is_sound = false,
+            Item::Record(..) | Item::Damaged(_) => is_sound = false,
         });
         (is_sound && !index.is_empty()).then_some(index)
     }
 
-    /// Whether all that `index` tells of is wanted, and of channels that have the same numbers.
-    fn wants(&self, index: &Index) -> bool {
+    /// Returns true if all messages in `index` are selected and keep their channel ids.
+    fn selects_all(&self, index: &Index) -> bool {
         index.iter().all(|(channel, entries)| {
-            let topic = self.kept.get(channel).copied().flatten();
+            let topic = self.channel_topics.get(channel).copied().flatten();
             topic.is_some_and(|topic| self.selection.topics.contains(topic))
                 && entries
                     .iter()
@@ -161,59 +167,31 @@ impl Whole {
     }
 }
 
-/// A schema or a channel, as little of it as is needed to see whether another contradicts it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Declaration {
-    /// Its opcode and its number.
-    key: (u8, u16),
-    /// The checksum of all that it says.
-    sum: u32,
-}
-
-impl Declaration {
-    pub(super) fn of_schema(schema: &Schema) -> Self {
-        let Schema { id, name, encoding, data } = schema;
-        let mut hasher = crc32fast::Hasher::new();
-        for part in [name.as_bytes(), encoding.as_bytes(), data] {
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part);
-        }
-        Self { key: (op::SCHEMA, *id), sum: hasher.finalize() }
-    }
-
-    pub(super) fn of_channel(channel: &Channel) -> Self {
-        // The order of the metadata in the file means nothing, and is not in here.
-        let sum = crc32fast::hash(format!("{channel:?}").as_bytes());
-        Self { key: (op::CHANNEL, channel.id), sum }
-    }
-
-    /// Returns what the record of the kind `op` declares.
-    fn parse(op: u8, content: &[u8]) -> Option<Self> {
-        match op {
-            op::SCHEMA => Schema::parse(content).map(|schema| Self::of_schema(&schema)),
-            _ => Channel::parse(content).map(|channel| Self::of_channel(&channel)),
-        }
-    }
-}
-
-/// What the head of a chunk says.
-struct Head {
+/// The header of a chunk.
+struct ChunkHeader {
     start: u64,
     end: u64,
     size: u64,
     crc: u32,
     compression: String,
-    packed_len: u64,
+    compressed_len: u64,
 }
 
-/// What is said by the head of the chunk that `record` is, if all of that is there.
-fn head(record: &Bytes) -> Option<Head> {
+/// Parses the header of the chunk in `record`, if the chunk is complete.
+fn chunk_header(record: &Bytes) -> Option<ChunkHeader> {
     let (op::CHUNK, content) = wire::record(record)? else { return None };
-    let Chunk { start, end, size, crc, compression, packed_len, packed } =
+    let Chunk { start, end, size, crc, compression, compressed_len, compressed } =
         Chunk::parse(content)?;
-    let is_whole = HEAD_LEN + content.len() == record.len()
-        && packed.len() as u64 == packed_len
-        && content.len() - packed.len() == 40 + compression.len();
+    let is_whole = RECORD_HEADER_LEN + content.len() == record.len()
+        && compressed.len() as u64 == compressed_len
+        && content.len() - compressed.len() == 40 + compression.len();
     let compression = str::from_utf8(compression).ok()?.to_owned();
-    is_whole.then_some(Head { start, end, size, crc, compression, packed_len })
+    is_whole.then_some(ChunkHeader {
+        start,
+        end,
+        size,
+        crc,
+        compression,
+        compressed_len,
+    })
 }

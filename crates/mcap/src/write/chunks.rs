@@ -1,4 +1,5 @@
-//! Chunks on their way out: packed here, or copied as they are from another file.
+//! Writes chunks, which are either compressed here or copied unchanged from another
+//! file.
 
 use bytes::Bytes;
 use logtool_core::{Output, Result};
@@ -8,50 +9,51 @@ use crate::{
     wire::ChunkIndex,
     write::{
         Writer,
-        encode::{self, Records, Told},
-        filling::Full,
+        chunk_builder::UncompressedChunk,
+        encode::{self, ChunkProperties, Records},
     },
 };
 
-/// A chunk that can go out.
+/// A chunk that is ready to be written.
 #[derive(Debug)]
-pub(super) struct Packed {
-    /// Schemas and channels that have to be told before it.
+pub(super) struct FinishedChunk {
+    /// Schemas and channels that must be declared before the chunk.
     before: Vec<u8>,
     body: Body,
-    told: Told,
+    properties: ChunkProperties,
 }
 
 #[derive(Debug)]
 enum Body {
-    /// The packed records, and a buffer that is free.
+    /// The compressed records, and a free buffer.
     New(Compression, Vec<u8>, Vec<u8>),
-    /// The whole record of the chunk, in which so many bytes are packed in this way.
+    /// The complete record of a chunk, the name of its compression, and the length of
+    /// its compressed records.
     Copied(Bytes, String, u64),
 }
 
-/// A chunk of another file, of which all is wanted.
+/// A complete chunk of another file.
 #[derive(Debug)]
-pub(crate) struct Copied {
-    /// Its record, with its head.
+pub(crate) struct VerbatimChunk {
+    /// The record including its header.
     pub(crate) record: Bytes,
     pub(crate) compression: String,
-    pub(crate) packed_len: u64,
-    pub(crate) told: Told,
+    pub(crate) compressed_len: u64,
+    pub(crate) properties: ChunkProperties,
 }
 
 impl<W: Output> Writer<W> {
-    /// Copies a chunk whose channels have the same numbers in this file, and says how many
-    /// messages it has.
+    /// Copies a chunk whose channels have the same ids in this file. Returns the number
+    /// of its messages.
     ///
     /// # Errors
     /// `Io` if writing fails.
-    pub(crate) fn copy(&mut self, chunk: Copied) -> Result<u64> {
+    pub(crate) fn copy(&mut self, chunk: VerbatimChunk) -> Result<u64> {
         self.end_chunk()?;
-        let Copied { record, compression, packed_len, told } = chunk;
+        let VerbatimChunk { record, compression, compressed_len, properties } = chunk;
         let (mut before, mut messages) = (Records::default(), 0);
-        for (id, entries) in &told.index {
-            let index = self.place_of(*id);
+        for (id, entries) in &properties.index {
+            let index = self.index_of(*id);
             let Some(declared) = index.and_then(|index| self.channels.get_mut(index))
             else {
                 continue;
@@ -66,76 +68,78 @@ impl<W: Output> Writer<W> {
             declared.messages += entries.len() as u64;
             messages += entries.len() as u64;
         }
-        self.statistics.count(messages, told.start, told.end);
-        let body = Body::Copied(record, compression, packed_len);
-        let packed = Packed { before: before.take(), body, told };
-        self.queue.push(move || Ok(packed));
-        self.put_ready()?;
+        self.statistics.count(messages, properties.start, properties.end);
+        let body = Body::Copied(record, compression, compressed_len);
+        let compressed = FinishedChunk { before: before.take(), body, properties };
+        self.queue.push(move || Ok(compressed));
+        self.write_finished_chunks()?;
         Ok(messages)
     }
 
-    /// Ends the chunk that is being filled, if it has messages.
+    /// Ends the current chunk, if it has messages.
     pub(super) fn end_chunk(&mut self) -> Result<()> {
-        let Some(full) = self.filling.take(&mut self.spare) else { return Ok(()) };
+        let Some(full) = self.current_chunk.take(&mut self.buffers) else {
+            return Ok(());
+        };
         let compression = self.options.compression;
-        let room = self.spare.pop().unwrap_or_default();
+        let room = self.buffers.pop().unwrap_or_default();
         self.queue.push(move || {
-            let Full { bytes, mut told } = full;
-            told.crc = crc32fast::hash(&bytes);
-            let (packed, free) = compression.pack(bytes, room)?;
-            let body = Body::New(compression, packed, free);
-            Ok(Packed { before: Vec::new(), body, told })
+            let UncompressedChunk { bytes, mut properties } = full;
+            properties.crc = crc32fast::hash(&bytes);
+            let (compressed, free) = compression.compress(bytes, room)?;
+            let body = Body::New(compression, compressed, free);
+            Ok(FinishedChunk { before: Vec::new(), body, properties })
         });
-        self.put_ready()
+        self.write_finished_chunks()
     }
 
-    fn put_ready(&mut self) -> Result<()> {
-        while let Some(packed) = self.queue.next() {
-            self.put_chunk(packed?)?;
+    fn write_finished_chunks(&mut self) -> Result<()> {
+        while let Some(compressed) = self.queue.next() {
+            self.write_chunk(compressed?)?;
         }
         Ok(())
     }
 
-    /// Keeps a buffer for the next chunks, unless it is far longer than they are. There are no
-    /// more than the chunks under way have.
-    fn use_again(&mut self, mut buffer: Vec<u8>) {
+    /// Stores a buffer for later chunks, unless it is much longer than they are. The
+    /// number of buffers is limited by the number of chunks in the queue.
+    fn recycle(&mut self, mut buffer: Vec<u8>) {
         if buffer.capacity() / 4 <= self.options.chunk_bytes as usize {
             buffer.clear();
-            self.spare.push(buffer);
+            self.buffers.push(buffer);
         }
     }
 
-    pub(super) fn put_chunk(&mut self, packed: Packed) -> Result<()> {
-        let Packed { before, body, told } = packed;
+    pub(super) fn write_chunk(&mut self, compressed: FinishedChunk) -> Result<()> {
+        let FinishedChunk { before, body, properties } = compressed;
         self.place.put(&before)?;
         let at = self.place.at();
-        let (compression, packed_len) = match body {
+        let (compression, compressed_len) = match body {
             Body::New(compression, mut bytes, free) => {
                 let (name, len) = (compression.name(), bytes.len() as u64);
-                self.place.put(&encode::chunk_head(&told, name, len))?;
+                self.place.put(&encode::chunk_head(&properties, name, len))?;
                 self.place.write_owned(&mut bytes)?;
-                self.use_again(bytes);
-                self.use_again(free);
+                self.recycle(bytes);
+                self.recycle(free);
                 (name.to_owned(), len)
             }
-            Body::Copied(record, compression, packed_len) => {
+            Body::Copied(record, compression, compressed_len) => {
                 self.place.put(&record)?;
-                (compression, packed_len)
+                (compression, compressed_len)
             }
         };
         let indexes_at = self.place.at();
-        let (indexes, channels) = encode::message_indexes(&told, indexes_at);
+        let (indexes, channels) = encode::message_indexes(&properties, indexes_at);
         self.place.put(&indexes)?;
         self.chunks.push(ChunkIndex {
-            start: told.start,
-            end: told.end,
+            start: properties.start,
+            end: properties.end,
             at,
             len: indexes_at - at,
             channels,
             index_len: indexes.len() as u64,
             compression,
-            packed_len,
-            size: told.size,
+            compressed_len,
+            size: properties.size,
         });
         Ok(())
     }

@@ -1,16 +1,16 @@
-//! The records of a file as bytes.
+//! Encodes the records of a file.
 
 use std::collections::BTreeMap;
 
 use crate::wire::{Channel, ChunkIndex, Schema, op};
 
-/// Records, one behind the other.
+/// A sequence of encoded records.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     bytes: Vec<u8>,
 }
 
-/// The content of a record that is being written.
+/// The content of a record that is being encoded.
 pub(crate) struct Content<'r> {
     bytes: &'r mut Vec<u8>,
 }
@@ -24,12 +24,12 @@ impl Records {
         std::mem::take(&mut self.bytes)
     }
 
-    /// The same; the next records go into `room`, which is empty.
+    /// Takes the records; the next ones are added to `room`, which must be empty.
     pub(crate) fn take_for(&mut self, room: Vec<u8>) -> Vec<u8> {
         std::mem::replace(&mut self.bytes, room)
     }
 
-    /// Adds a record with the opcode `op`, of which `fill` writes the content.
+    /// Adds a record with the opcode `op`. `fill` writes its content.
     pub(crate) fn add(&mut self, op: u8, fill: impl FnOnce(&mut Content<'_>)) {
         self.bytes.push(op);
         let at = self.bytes.len();
@@ -66,17 +66,18 @@ impl Records {
                 }
             });
             content.u64(chunk.index_len).text(&chunk.compression);
-            content.u64(chunk.packed_len).u64(chunk.size);
+            content.u64(chunk.compressed_len).u64(chunk.size);
         });
     }
 
-    /// Adds the footer of the summary that these records are, which begins at `start` of
-    /// the file; the offsets begin at `offsets`.
+    /// Adds the footer of the summary. The records in this sequence are the summary,
+    /// which starts at offset `start` of the file; its summary offset records start at
+    /// `offsets`.
     pub(crate) fn footer(&mut self, start: u64, offsets: u64) {
         let mut crc = 0;
         self.add(op::FOOTER, |content| {
             content.u64(start).u64(offsets);
-            // Its length is known, and not yet there: the checksum takes it in.
+            // The checksum includes the length of the record, which is not written yet.
             let head = content.bytes.len() - 16 - 8;
             if let Some(len) = content.bytes.get_mut(head..head + 8) {
                 len.copy_from_slice(&20_u64.to_le_bytes());
@@ -121,7 +122,7 @@ impl Content<'_> {
         })
     }
 
-    /// The number of bytes that `fill` writes, and these.
+    /// Adds the length and the bytes that `fill` writes.
     pub(crate) fn sized(&mut self, fill: impl FnOnce(&mut Content<'_>)) -> &mut Self {
         let at = self.bytes.len();
         self.u32(0);
@@ -134,39 +135,51 @@ impl Content<'_> {
     }
 }
 
-/// What is told of a chunk.
+/// The properties of a chunk.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct ChunkProperties {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// How long its records are, and their CRC-32.
+    /// The length of the uncompressed records.
     pub(crate) size: u64,
+    /// The CRC-32 of the uncompressed records.
     pub(crate) crc: u32,
-    /// For each channel, the times of its messages and where they are in the records, in
-    /// the order of time.
+    /// For each channel, the times and the offsets of its messages in the records, in
+    /// time order.
     pub(crate) index: BTreeMap<u16, Vec<(u64, u64)>>,
 }
 
-/// The head of a chunk of which `packed_len` bytes of records follow.
-pub(super) fn chunk_head(told: &Told, compression: &str, packed_len: u64) -> Vec<u8> {
+/// Returns the header of a chunk, to be followed by `compressed_len` bytes of records.
+pub(super) fn chunk_head(
+    properties: &ChunkProperties,
+    compression: &str,
+    compressed_len: u64,
+) -> Vec<u8> {
     let mut records = Records::default();
     records.add(op::CHUNK, |content| {
-        content.u64(told.start).u64(told.end).u64(told.size).u32(told.crc);
-        content.text(compression).u64(packed_len);
+        content
+            .u64(properties.start)
+            .u64(properties.end)
+            .u64(properties.size)
+            .u32(properties.crc);
+        content.text(compression).u64(compressed_len);
     });
     let mut head = records.take();
-    let len = (head.len() - 9) as u64 + packed_len;
+    let len = (head.len() - 9) as u64 + compressed_len;
     if let Some(place) = head.get_mut(1..9) {
         place.copy_from_slice(&len.to_le_bytes());
     }
     head
 }
 
-/// The message indexes of a chunk, which begin at `at` of the file, and where that of
-/// each channel is.
-pub(super) fn message_indexes(told: &Told, at: u64) -> (Vec<u8>, Vec<(u16, u64)>) {
+/// Returns the message indexes of a chunk, which start at offset `at` of the file, and
+/// the offset of the index of each channel.
+pub(super) fn message_indexes(
+    properties: &ChunkProperties,
+    at: u64,
+) -> (Vec<u8>, Vec<(u16, u64)>) {
     let (mut records, mut places) = (Records::default(), Vec::new());
-    for (channel, entries) in &told.index {
+    for (channel, entries) in &properties.index {
         places.push((*channel, at + records.bytes().len() as u64));
         records.add(op::MESSAGE_INDEX, |content| {
             content.u16(*channel).sized(|array| {

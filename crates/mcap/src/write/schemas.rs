@@ -9,11 +9,11 @@ use logtool_core::Result;
 
 use crate::{wire::Schema, write::number};
 
-/// Stores schemas, with lookup by number and by content.
+/// Stores schemas, with lookup by id and by content.
 #[derive(Debug, Default)]
 pub(super) struct Schemas {
     all: Vec<Schema>,
-    /// The index of each schema number.
+    /// The index of each schema by id.
     by_id: BTreeMap<u16, usize>,
     /// The indices of schemas by the hash of their content.
     by_hash: HashMap<u64, Vec<usize>>,
@@ -21,10 +21,10 @@ pub(super) struct Schemas {
 }
 
 impl Schemas {
-    /// Returns the number of the schema, which is added unless the same is there.
+    /// Returns the id of the schema, which is added unless an equal one exists.
     ///
     /// # Errors
-    /// `Limit` if there are 65,535 already.
+    /// `Limit` if there are already 65,535 schemas.
     pub(super) fn add(
         &mut self,
         name: &str,
@@ -48,8 +48,8 @@ impl Schemas {
         Ok(id)
     }
 
-    /// Adds a schema with the number that it has, if that is free or of the same schema, and
-    /// returns the number.
+    /// Adds a schema with its own id, if the id is not in use for a different schema.
+    /// Returns the id.
     pub(super) fn add_same(&mut self, schema: Schema) -> Option<u16> {
         let id = schema.id;
         match self.get(id) {
@@ -69,17 +69,17 @@ impl Schemas {
         Some(id)
     }
 
-    /// Returns the schema with the number `id`.
+    /// Returns the schema with the id `id`.
     pub(super) fn get(&self, id: u16) -> Option<&Schema> {
         self.all.get(*self.by_id.get(&id)?)
     }
 
-    /// Returns all schemas, in the order in which they came.
+    /// Returns all schemas in the order of their insertion.
     pub(super) fn iter(&self) -> std::slice::Iter<'_, Schema> {
         self.all.iter()
     }
 
-    /// Returns how many there are.
+    /// Returns the number of schemas.
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }

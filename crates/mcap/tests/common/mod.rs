@@ -1,10 +1,10 @@
-//! What tests of this crate have in common.
+//! Functions that several tests of this crate use.
 
 use arrow_array::RecordBatch;
 use logtool_core::{Block, Columns, Damage, Log as _, Selection, TopicId};
 use logtool_mcap::McapLog;
 
-/// The columns of the topic `id`, and what cannot be decoded.
+/// Returns the columns of the topic `id`, and the damage found while decoding.
 pub(crate) fn table(log: &McapLog, id: TopicId) -> (RecordBatch, Vec<Damage>) {
     let topics = [id].into_iter().collect();
     let (all, mut damage) = (Selection { topics, ..Selection::default() }, Vec::new());

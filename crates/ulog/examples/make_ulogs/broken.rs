@@ -1,11 +1,11 @@
-//! Logs that something happened to.
+//! Damaged logs.
 
 use std::io::Cursor;
 
 use logtool_core::Result;
 use logtool_ulog::write::Writer;
 
-/// Of the size that memory cards lose.
+/// The size of a block that a memory card may lose.
 const SECTOR: usize = 512;
 
 const HARDFAULT: &str = "\
@@ -18,8 +18,8 @@ r8 0x00000000 r9 0x00000000 r10 0x00000000 r11 0x00000000
 ip 0x00000000 sp 0x20020fd8 lr 0x080a51cf pc 0x080a4c1e xpsr 0x21000000
 ";
 
-/// The log ends within its last message, and what is known of the crash stands in an
-/// appended section, in three parts.
+/// Truncates the log within its last message, and appends the crash dump in three
+/// parts.
 pub(crate) fn crashed(mut log: Vec<u8>) -> Result<Vec<u8>> {
     log.truncate(log.len() - 10);
     let mut text = String::from(HARDFAULT);
@@ -36,7 +36,7 @@ pub(crate) fn crashed(mut log: Vec<u8>) -> Result<Vec<u8>> {
     Ok(log.finish()?.into_inner())
 }
 
-/// A sector in the middle was never written.
+/// Zeros a sector in the middle.
 pub(crate) fn without_a_sector(mut log: Vec<u8>) -> Vec<u8> {
     let sectors = log.len() / SECTOR;
     if let Some(sector) = log.chunks_mut(SECTOR).nth(sectors / 2) {

@@ -1,4 +1,4 @@
-//! What is in `testdata/`: see the README there.
+//! The ULogs in `testdata/`; see the README there.
 
 mod broken;
 mod flight;
@@ -10,7 +10,7 @@ mod smooth;
 
 use logtool_core::Result;
 
-/// All logs, by the names of their files.
+/// Returns all logs with their file names.
 pub(crate) fn all() -> Result<Vec<(&'static str, Vec<u8>)>> {
     let flight = quad::log(quad::WHOLE_FLIGHT)?;
     Ok(vec![

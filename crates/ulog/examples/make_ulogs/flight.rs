@@ -1,4 +1,5 @@
-//! Where the vehicle is: it rises, flies a good circle to the right, and lands.
+//! The motion of the vehicle: it climbs, flies a little more than a circle to the
+//! right, and lands.
 //!
 //! North, east, down; meters, seconds, radians. The nose points along the circle.
 
@@ -7,26 +8,26 @@ use crate::files::smooth::{sin_cos, step};
 const GRAVITY: f64 = 9.806_65;
 const RADIUS: f64 = 15.0;
 const HEIGHT: f64 = 10.0;
-/// Radians per second, once round takes 12.6 s.
+/// In radians per second; one revolution takes 12.6 s.
 const TURN: f64 = 0.5;
 
-/// All that the topics tell of, at one moment.
+/// The state of the vehicle at one time.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Flight {
-    /// Since the log began.
+    /// The time since the start of the log.
     pub(crate) seconds: f64,
     pub(crate) position: [f64; 3],
     pub(crate) velocity: [f64; 3],
     pub(crate) acceleration: [f64; 3],
-    /// Around north, to the right.
+    /// The heading: the angle from north, clockwise.
     pub(crate) yaw: f64,
-    /// w, x, y, z: from the body to the world.
+    /// The quaternion w, x, y, z from the body frame to the world frame.
     pub(crate) attitude: [f64; 4],
-    /// Of the body, per second.
+    /// The angular rates in the body frame.
     pub(crate) rates: [f64; 3],
-    /// What an accelerometer in the body feels.
+    /// The specific force measured by an accelerometer, in the body frame.
     pub(crate) force: [f64; 3],
-    /// How far round the circle it is.
+    /// The angle along the circle.
     angle: f64,
     turn: f64,
     roll: f64,
@@ -34,7 +35,7 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    /// How it goes on: what it is `dt` later.
+    /// Returns the state `dt` later.
     pub(crate) fn after(&self, dt: f64) -> Self {
         let seconds = self.seconds + dt;
         let turn = TURN * (step(seconds, 8.0, 10.0) - step(seconds, 19.0, 21.0));
@@ -79,13 +80,13 @@ impl Flight {
         self.position[2] < -0.05
     }
 
-    /// The length of the velocity over ground.
+    /// Returns the horizontal speed.
     pub(crate) fn ground_speed(&self) -> f64 {
         RADIUS * self.turn
     }
 }
 
-/// How far to lean to be accelerated by so much: the arc tangent, as a series.
+/// Returns the tilt for a horizontal acceleration: the arc tangent, as a series.
 fn lean(acceleration: f64) -> f64 {
     let x = acceleration / GRAVITY;
     let (mut sum, mut power) = (0.0, x);

@@ -1,15 +1,16 @@
-//! Everything that the format allows and a reader may stumble over.
+//! A log with everything that the format allows and that readers often handle wrongly.
 
 use logtool_core::Result;
 use logtool_ulog::write::{Subscription, TopicHandle, Writer};
 
 use crate::files::row::Row;
 
-/// Almost two and a half seconds before a clock of 32 bits turns over.
+/// 2.49 s before a 32-bit clock wraps around.
 const START_MICROS: u64 = (1 << 32) - 2_490_000;
 
 const FORMATS: [(&str, &str); 11] = [
-    // Types before their definitions, two deep; the inner ones keep their padding.
+    // Types that are used before their definitions, with two levels of nesting and
+    // inner padding.
     ("outer", "uint64_t timestamp;middle one;middle[2] two;float last;"),
     ("middle", "uint8_t tag;uint8_t[3] _padding0;inner[2] pair;"),
     ("inner", "float x;bool ok;uint8_t[3] _padding0;"),
@@ -34,13 +35,13 @@ const FORMATS: [(&str, &str); 11] = [
     ("no_clock", "float v;"),
 ];
 
-/// A log and the rows that go into it as soon as all are there.
+/// A log, and the rows that are written to it after all rows are known.
 struct Draft {
     log: Writer<Vec<u8>>,
     rows: Vec<(u64, TopicHandle, Vec<u8>)>,
 }
 
-/// The log: four seconds.
+/// Returns the log, which is four seconds long.
 pub(crate) fn log() -> Result<Vec<u8>> {
     let mut log = Writer::new(Vec::new(), START_MICROS);
     for (name, fields) in FORMATS {
@@ -54,7 +55,7 @@ pub(crate) fn log() -> Result<Vec<u8>> {
     draft.nested()?;
     draft.padded()?;
     draft.several()?;
-    // The times of these come last, since there are readers that give up here.
+    // Their times come last, because some readers stop at these topics.
     draft.clocks()?;
     draft.no_clock()?;
 
@@ -66,7 +67,7 @@ pub(crate) fn log() -> Result<Vec<u8>> {
     log.finish()
 }
 
-/// When the row number `n` of a topic is: ten in a second.
+/// Returns the time of row `n` of a topic, at ten rows per second.
 fn time(n: u64) -> u64 {
     START_MICROS + n * 100_000
 }
@@ -140,7 +141,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Rows with none, some, and all of the padding at their end.
+    /// Rows with none, some, and all of the trailing padding.
     fn padded(&mut self) -> Result<()> {
         let topic = self.log.subscribe(Subscription::to("padded"))?;
         for n in 0..20 {
@@ -153,7 +154,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Timestamps of fewer bits turn over: those of 32 once, those of 16 thirty times.
+    /// Timestamps of fewer bits wrap around: those of 32 bits once, those of 16 bits 30
+    /// times.
     fn clocks(&mut self) -> Result<()> {
         let wide = self.log.subscribe(Subscription::to("clock32"))?;
         let narrow = self.log.subscribe(Subscription::to("clock16"))?;
@@ -165,7 +167,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Instances out of order and with a gap, and a name that is no name of a file.
+    /// Instances that are unordered and not contiguous, and a name that is not a valid
+    /// file name.
     fn several(&mut self) -> Result<()> {
         let instances =
             [3, 0, 1].map(|multi_id| (multi_id, Subscription::to("several")));
@@ -195,7 +198,7 @@ impl Draft {
     }
 }
 
-/// The bits of a float; of what is no number, always the same ones.
+/// Returns the bits of a float, with the same bits for every NaN.
 fn bits(float: f32) -> u32 {
     if float.is_nan() { 0x7FC0_0000 } else { float.to_bits() }
 }

@@ -1,4 +1,4 @@
-//! A log whose enumeration has labels, in `testdata/msg/KitchenStatus.msg`.
+//! A log with labels for its enumeration, in `testdata/msg/KitchenStatus.msg`.
 
 use logtool_core::Result;
 use logtool_ulog::{
@@ -8,10 +8,10 @@ use logtool_ulog::{
 
 use crate::files::{row::Row, smooth::step};
 
-/// What is cooked from which minute on; the last one has no label.
+/// The dishes, each with its first minute; the last one has no label.
 const MENUS: [(u64, u8); 5] = [(0, 0), (4, 1), (9, 2), (14, 3), (18, 7)];
 
-/// Twenty minutes in a kitchen, a row every ten seconds.
+/// Returns twenty minutes in a kitchen, with one row every ten seconds.
 pub(crate) fn log() -> Result<Vec<u8>> {
     let mut log = Writer::new(Vec::new(), 1_000_000);
     log.format(

@@ -11,20 +11,20 @@ use logtool_ulog::{
 
 use crate::files::{flight::Flight, smooth::Noise};
 
-/// How long the flight is, in seconds.
+/// The duration of the flight, in seconds.
 pub(crate) const WHOLE_FLIGHT: f64 = 30.0;
 
-/// When the vehicle crashes in the log that tells of a crash.
+/// The time of the crash in the log of a crash, in seconds.
 pub(crate) const UNTIL_CRASH: f64 = 10.0;
 
-/// When the log begins, since boot.
+/// The start of the log, since boot.
 const START_MICROS: u64 = 5_000_000;
 const TICK_MICROS: u64 = 20_000;
 
-/// From when to when nothing is logged, in seconds of the log.
+/// The time range of the dropout, in seconds of the log.
 const DROPOUT: std::ops::Range<f64> = 15.0..15.12;
 
-/// What is said during the flight: when, in which tone, by whom, and what.
+/// The logged strings: time in seconds, level, tag and text.
 const LINES: [(f64, u8, Option<u16>, &str); 9] = [
     (0.5, 6, None, "[logger] Start file log"),
     (2.5, 6, None, "[commander] Armed by external command"),
@@ -48,7 +48,7 @@ struct Topics {
     escs: TopicHandle,
 }
 
-/// The log of the first so many seconds of the flight.
+/// Returns the log of the first `seconds` of the flight.
 pub(crate) fn log(seconds: f64) -> Result<Vec<u8>> {
     let mut log = Writer::new(Vec::new(), START_MICROS);
     definitions::write(&mut log)?;
@@ -91,7 +91,7 @@ pub(crate) fn log(seconds: f64) -> Result<Vec<u8>> {
 
 impl Topics {
     fn subscribe(log: &mut Writer<Vec<u8>>) -> Result<Self> {
-        // A bit less than the interval, since the clock of the rows jitters.
+        // Slightly less than the interval, because the times of the rows jitter.
         let mut every = |name, millis: u64| {
             let topic = Subscription::to(name);
             log.subscribe(topic.at_most_every_micros(millis * 1_000 - 500))
@@ -115,7 +115,7 @@ impl Topics {
         })
     }
 
-    /// Writes the rows of one tick, those that are due.
+    /// Writes the rows of one tick that are due.
     fn write(
         &self,
         log: &mut Writer<Vec<u8>>,
@@ -128,7 +128,7 @@ impl Topics {
         log.data(self.gps, time, &rows::gps(time, flight, noise))?;
         log.data(self.status, time, &rows::status(time, flight))?;
         for (id, topic) in (1..).zip(self.batteries) {
-            // The second one is plugged in later.
+            // The second battery is connected later.
             if id == 1 || flight.seconds > 2.0 {
                 log.data(topic, time, &rows::battery(time, flight, id))?;
             }

@@ -1,11 +1,11 @@
-//! The payload of a record, put together field by field.
+//! Builds the payload of a record field by field.
 
-/// Appends fields, little-endian, without gaps.
+/// Appends little-endian fields without padding.
 #[derive(Default)]
 pub(crate) struct Row(Vec<u8>);
 
 impl Row {
-    /// A row that begins with a timestamp of 64 bits.
+    /// Starts a row with a 64-bit timestamp.
     pub(crate) fn at(time_micros: u64) -> Self {
         Self::default().u64(time_micros)
     }
@@ -47,7 +47,7 @@ impl Row {
         self.bytes(&value.to_le_bytes())
     }
 
-    /// `float` fields, or an array of them.
+    /// Appends `float` fields, or an array of them.
     pub(crate) fn floats(self, values: &[f64]) -> Self {
         values.iter().fold(self, |row, value| row.f32(*value as f32))
     }

@@ -1,12 +1,12 @@
-//! Curves and noise that are the same on every machine.
+//! Functions and noise that are the same on every machine.
 //!
-//! The sine of the standard library may differ in its last bit from one platform to the
-//! next; sums and products may not, so everything here is made of these.
+//! The sine of the standard library may differ in the last bit between platforms. Sums
+//! and products do not, so everything here is computed from these.
 
-/// The sine and the cosine of an angle in radians, good to ten digits.
+/// Returns the sine and the cosine of an angle in radians, accurate to ten digits.
 pub(crate) fn sin_cos(angle: f64) -> (f64, f64) {
     let turns = (angle / std::f64::consts::TAU).round();
-    // A quarter of the angle suits the series; doubling it twice gives it back.
+    // The series converges for a quarter of the angle, which is then doubled twice.
     let x = (angle - turns * std::f64::consts::TAU) / 4.0;
     let (mut sin, mut cos, mut term) = (0.0, 0.0, 1.0);
     for n in 1..=18 {
@@ -24,14 +24,14 @@ pub(crate) fn sin_cos(angle: f64) -> (f64, f64) {
     (sin, cos)
 }
 
-/// Rises from 0 to 1 while `at` goes from `from` to `to`, without a kink.
+/// Rises smoothly from 0 to 1 while `at` goes from `from` to `to`.
 pub(crate) fn step(at: f64, from: f64, to: f64) -> f64 {
     let x = ((at - from) / (to - from)).clamp(0.0, 1.0);
     x * x * (3.0 - 2.0 * x)
 }
 
-/// Numbers that look random: a linear congruential generator with Knuth's constants
-/// for 64 bits (those of MMIX).
+/// Pseudorandom numbers: a linear congruential generator with Knuth's constants for 64
+/// bits (MMIX).
 pub(crate) struct Noise(u64);
 
 impl Noise {
@@ -39,14 +39,14 @@ impl Noise {
         Self(1)
     }
 
-    /// One of `0..below`.
+    /// Returns a number in `0..below`.
     pub(crate) fn below(&mut self, below: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005);
         self.0 = self.0.wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % below
     }
 
-    /// A number from `-size` to `size`.
+    /// Returns a number from `-size` to `size`.
     pub(crate) fn within(&mut self, size: f64) -> f64 {
         (self.below(2_001) as f64 / 1_000.0 - 1.0) * size
     }

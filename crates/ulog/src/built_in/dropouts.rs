@@ -1,4 +1,4 @@
-//! Stretches of time in which the logger lost data.
+//! Dropouts: periods in which the logger lost data.
 
 use arrow_schema::{DataType, SchemaRef};
 
@@ -7,8 +7,8 @@ use crate::{
     wire,
 };
 
-/// How long it was, in milliseconds. Its time is the latest of the records
-/// before it.
+/// Columns: the duration in milliseconds. The time of a dropout is the latest time of
+/// the records before it.
 pub(crate) fn schema() -> SchemaRef {
     rows::schema(&[("duration_ms", DataType::UInt16)])
 }
@@ -16,7 +16,7 @@ pub(crate) fn schema() -> SchemaRef {
 pub(super) fn rows() -> Rows {
     let read = |record: &logtool_core::Record<'_>, row: &mut rows::Row<'_>| {
         let millis = wire::dropout(record.payload.get(1..)?)?;
-        row.put(Cell::UInt(millis.into()));
+        row.push(Cell::UInt(millis.into()));
         Some(())
     };
     Rows { schema: schema(), read: Box::new(read) }

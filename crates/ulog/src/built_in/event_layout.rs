@@ -1,15 +1,15 @@
-//! Where in the records of the topic `event` its fields are.
+//! The positions of the fields in records of the topic `event`.
 
 use logtool_core::{Layout, LayoutField, LayoutKind, Primitive};
 
-use crate::{events::RawEvent, registry::Declared, wire};
+use crate::{events::RawEvent, topics::registry::DeclaredTopic, wire};
 
 /// The type of the topic that holds events.
 const EVENT_TYPE: &str = "event";
-/// The multi information that says what events mean.
+/// The multi information that contains the definitions of events, compressed with xz.
 pub(crate) const EVENT_DEFINITIONS: &str = "metadata_events";
 
-/// The offsets of the fields of an event.
+/// The byte offsets of the fields of an event record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EventLayout {
     id: usize,
@@ -19,18 +19,18 @@ pub(crate) struct EventLayout {
 }
 
 impl EventLayout {
-    /// The offsets in the records of `topic`, if they are events.
-    pub(crate) fn of(topic: &Declared) -> Option<Self> {
+    /// Returns the layout of the records of `topic` if they are events.
+    pub(crate) fn for_topic(topic: &DeclaredTopic) -> Option<Self> {
         let layout = topic.layout.as_ref().ok();
         layout.filter(|_| topic.type_name == EVENT_TYPE).and_then(|l| Self::find(l))
     }
 
     fn find(layout: &Layout) -> Option<Self> {
         let field = |name: &str, primitive| -> Option<&LayoutField> {
-            let is_it = |field: &&LayoutField| {
+            let is_match = |field: &&LayoutField| {
                 field.name == name && field.kind == LayoutKind::Primitive(primitive)
             };
-            layout.fields.iter().find(is_it)
+            layout.fields.iter().find(is_match)
         };
         let arguments = field("arguments", Primitive::U8)?;
         Some(Self {
@@ -41,7 +41,8 @@ impl EventLayout {
         })
     }
 
-    /// The event that `record` is.
+    /// Reads an event from the bytes of a record. Returns `None` if the record is too
+    /// short.
     pub(crate) fn read<'r>(&self, record: &'r [u8]) -> Option<RawEvent<'r>> {
         let (start, len) = self.arguments;
         Some(RawEvent {
@@ -53,8 +54,9 @@ impl EventLayout {
     }
 }
 
-impl super::Words {
-    /// The event that a data message is, given from its type on, if it is one.
+impl super::EventReader {
+    /// Reads the event from a data message that starts with its message type. Returns
+    /// `None` if its topic does not hold events.
     pub(crate) fn event<'r>(&self, message: &'r [u8]) -> Option<RawEvent<'r>> {
         let (id, record) = wire::data(message.get(1..)?)?;
         self.layouts.get(&id)?.read(record)

@@ -1,11 +1,11 @@
-//! PX4's events in words.
+//! The derived topic `events`: PX4 events with their texts.
 
 use arrow_schema::{DataType, SchemaRef};
 
-use crate::built_in::rows::{self, Cell, Rows, Words};
+use crate::built_in::rows::{self, Cell, EventReader, Rows};
 
-/// The event's number and name, what it says, and how urgent it is. An event that the
-/// log does not explain has only its numbers.
+/// Columns: the id, name, text and levels of an event. An event without a definition in
+/// the log has only numbers.
 pub(crate) fn schema() -> SchemaRef {
     rows::schema(&[
         ("id", DataType::UInt32),
@@ -20,32 +20,33 @@ pub(crate) fn schema() -> SchemaRef {
     ])
 }
 
-pub(super) fn rows(words: Words) -> Rows {
+pub(super) fn rows(event_reader: EventReader) -> Rows {
     let read = move |record: &logtool_core::Record<'_>, row: &mut rows::Row<'_>| {
-        let raw = words.event(record.payload)?;
-        let event = words.catalog.as_ref().and_then(|catalog| catalog.describe(&raw));
-        row.put(Cell::UInt(raw.id));
-        row.put(Cell::UInt(raw.sequence.into()));
+        let raw = event_reader.event(record.payload)?;
+        let event =
+            event_reader.catalog.as_ref().and_then(|catalog| catalog.describe(&raw));
+        row.push(Cell::UInt(raw.id));
+        row.push(Cell::UInt(raw.sequence.into()));
         match event {
             Some(event) => {
-                row.text(Some(event.name));
-                row.text(Some(event.group));
-                row.text(Some(&event.level.name()));
-                row.text(Some(&event.internal_level.name()));
-                row.text(Some(&event.message));
-                row.text(event.description.as_deref());
+                row.push_text(Some(event.name));
+                row.push_text(Some(event.group));
+                row.push_text(Some(&event.level.name()));
+                row.push_text(Some(&event.internal_level.name()));
+                row.push_text(Some(&event.message));
+                row.push_text(event.description.as_deref());
                 let arguments: Vec<String> = (event.arguments.iter())
                     .map(|argument| format!("{}={}", argument.name, argument.text))
                     .collect();
-                row.text(Some(&arguments.join(", ")));
+                row.push_text(Some(&arguments.join(", ")));
             }
             None => {
-                row.put(Cell::Null);
-                row.put(Cell::Null);
+                row.push(Cell::Null);
+                row.push(Cell::Null);
                 let level = |number| crate::level::Level::new(number).name();
-                row.text(Some(&level(raw.log_levels & 15)));
-                row.text(Some(&level(raw.log_levels >> 4)));
-                (0..3).for_each(|_| row.put(Cell::Null));
+                row.push_text(Some(&level(raw.log_levels & 15)));
+                row.push_text(Some(&level(raw.log_levels >> 4)));
+                (0..3).for_each(|_| row.push(Cell::Null));
             }
         }
         Some(())

@@ -1,4 +1,4 @@
-//! Decoding messages row by row: they are few, and made of text.
+//! A decoder that works row by row, for topics with few records that consist of text.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -16,32 +16,33 @@ use logtool_core::{
 
 use crate::{built_in::EventLayout, events::Catalog};
 
-/// How many bytes of text wait in a decoder; further rows are damage until they are
-/// taken. Definitions of events could make gigabytes of a few records.
+/// The maximum number of bytes of text in one batch. Rows after that are damage until
+/// the batch is taken. Without a limit, event definitions could turn a few records into
+/// gigabytes.
 const MAX_TEXT: usize = 256 << 20;
 
-/// What it takes to put events into words.
+/// Everything needed to decode events.
 #[derive(Clone)]
-pub(crate) struct Words {
-    /// What events mean, if the log says so.
+pub(crate) struct EventReader {
+    /// The definitions of the events, if the log contains them.
     pub(crate) catalog: Option<Arc<Catalog>>,
-    /// How the records of each message id that are events look.
+    /// The layout of event records, by message id.
     pub(crate) layouts: Arc<HashMap<u16, EventLayout>>,
-    /// The topics whose records are events.
+    /// The topics that hold event records.
     pub(crate) topics: TopicSet,
 }
 
-impl Default for Words {
+impl Default for EventReader {
     fn default() -> Self {
         Self { catalog: None, layouts: Arc::default(), topics: TopicSet::EMPTY }
     }
 }
 
-/// What a row is made with: takes a record, gives a value for each column, or nothing
-/// where the record is none.
+/// Reads a record into a row, one value for each column. Returns `None` if the record
+/// cannot be decoded.
 pub(super) type Read = Box<dyn FnMut(&Record<'_>, &mut Row<'_>) -> Option<()> + Send>;
 
-/// The columns of a topic, and how to read a row of them.
+/// The columns of a topic, and the function that reads a row.
 pub(super) struct Rows {
     pub(super) schema: SchemaRef,
     pub(super) read: Read,
@@ -56,33 +57,33 @@ pub(super) enum Cell<'c> {
     Text(&'c str),
 }
 
-/// The columns of one row, to be filled one after the other.
+/// The columns of one row, filled from left to right.
 pub(super) struct Row<'r> {
     columns: &'r mut [Column],
     next: usize,
-    /// How many bytes of text were put.
+    /// The number of bytes of text in the row.
     text: usize,
 }
 
 impl Row<'_> {
     /// Fills the next column.
-    pub(super) fn put(&mut self, cell: Cell<'_>) {
+    pub(super) fn push(&mut self, cell: Cell<'_>) {
         if let Cell::Text(text) = cell {
             self.text += text.len();
         }
         if let Some(column) = self.columns.get_mut(self.next) {
-            column.put(cell);
+            column.push(cell);
         }
         self.next += 1;
     }
 
-    /// Fills the next column with a text that may not be there.
-    pub(super) fn text(&mut self, text: Option<&str>) {
-        self.put(text.map_or(Cell::Null, Cell::Text));
+    /// Fills the next column with a string, or with null.
+    pub(super) fn push_text(&mut self, text: Option<&str>) {
+        self.push(text.map_or(Cell::Null, Cell::Text));
     }
 }
 
-/// A schema of these columns, after the time.
+/// Returns a schema with a time column followed by `columns`.
 pub(super) fn schema(columns: &[(&str, DataType)]) -> SchemaRef {
     let mut fields = vec![time_field("timestamp", "us")];
     let field = |(name, data_type): &(&str, DataType)| {
@@ -92,31 +93,30 @@ pub(super) fn schema(columns: &[(&str, DataType)]) -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-/// A decoder of `rows` into `columns`.
+/// Returns a decoder for `rows` that outputs the selected `columns`.
 pub(super) fn decoder(rows: Rows, columns: &Columns) -> Result<Box<dyn Decoder>> {
     let count = rows.schema.fields().len();
-    let keep: Vec<usize> = match &columns.only {
+    let selected_indices: Vec<usize> = match &columns.only {
         None => (0..count).collect(),
         Some(only) => {
             (0..count).filter(|index| *index == 0 || only.contains(index)).collect()
         }
     };
-    let beyond = columns.only.iter().flatten().find(|index| **index >= count);
-    if let Some(index) = beyond {
+    let missing = columns.only.iter().flatten().find(|index| **index >= count);
+    if let Some(index) = missing {
         return Err(Error::new(
             ErrorKind::NoSuch,
-            format!("there is no column number {index}"),
+            format!("there is no column {index}"),
         ));
     }
-    let odd = |err| Error::new(ErrorKind::NoSuch, "a column").from_source(err);
-    let schema = Arc::new(rows.schema.project(&keep).map_err(odd)?);
-    let columns =
-        rows.schema.fields().iter().skip(1).map(|f| Column::new(f.data_type()));
-    let columns = columns.collect();
+    let invalid = |err| Error::new(ErrorKind::NoSuch, "a column").from_source(err);
+    let schema = Arc::new(rows.schema.project(&selected_indices).map_err(invalid)?);
+    let data_fields = rows.schema.fields().iter().skip(1);
+    let columns = data_fields.map(|field| Column::new(field.data_type())).collect();
     Ok(Box::new(RowDecoder {
         read: rows.read,
         schema,
-        keep,
+        selected_indices,
         times: Vec::new(),
         columns,
         text: 0,
@@ -126,10 +126,10 @@ pub(super) fn decoder(rows: Rows, columns: &Columns) -> Result<Box<dyn Decoder>>
 struct RowDecoder {
     read: Read,
     schema: SchemaRef,
-    keep: Vec<usize>,
+    selected_indices: Vec<usize>,
     times: Vec<i64>,
     columns: Vec<Column>,
-    /// How many bytes of text wait.
+    /// The number of bytes of text in the current batch.
     text: usize,
 }
 
@@ -145,11 +145,12 @@ impl Decoder for RowDecoder {
                 continue;
             }
             let mut row = Row { columns: &mut self.columns, next: 0, text: 0 };
-            let is_read = (self.read)(&record, &mut row).is_some();
+            let is_decoded = (self.read)(&record, &mut row).is_some();
             self.text += row.text;
-            match is_read {
-                true => self.times.push(record.time.as_nanos()),
-                false => record.undecodable().add_to(damage),
+            if is_decoded {
+                self.times.push(record.time.as_nanos());
+            } else {
+                record.undecodable().add_to(damage);
             }
         }
     }
@@ -162,11 +163,13 @@ impl Decoder for RowDecoder {
         self.text = 0;
         let mut all = vec![time_array(std::mem::take(&mut self.times))];
         all.extend(self.columns.iter_mut().map(Column::take));
-        let kept =
-            self.keep.iter().filter_map(|index| all.get(*index).cloned()).collect();
-        RecordBatch::try_new(self.schema.clone(), kept).map_err(|err| {
-            Error::new(ErrorKind::Malformed, "columns that are no table")
-                .from_source(err)
+        let selected = self
+            .selected_indices
+            .iter()
+            .filter_map(|index| all.get(*index).cloned())
+            .collect();
+        RecordBatch::try_new(self.schema.clone(), selected).map_err(|err| {
+            Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
         })
     }
 }
@@ -191,7 +194,7 @@ impl Column {
         }
     }
 
-    fn put(&mut self, cell: Cell<'_>) {
+    fn push(&mut self, cell: Cell<'_>) {
         match (self, cell) {
             (Self::U16(column), Cell::UInt(value)) => {
                 column.append_option(u16::try_from(value).ok());

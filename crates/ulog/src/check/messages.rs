@@ -1,4 +1,4 @@
-//! What is odd about the messages of a log, stretch by stretch.
+//! Merges the findings about messages, segment by segment.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,28 +7,34 @@ use logtool_core::{Finding, Findings, Value};
 use crate::{
     check::{
         codes as code,
-        seen::{Dropouts, Format, Information, Seen, Totals},
-        unsubscribed::Subscriptions,
+        segment_summary::{Dropouts, Format, Information, SegmentSummary, Totals},
+        unsubscribed_data::SubscriptionActivity,
     },
-    open_log::Opened,
+    read::open_log::OpenLog,
 };
 
-/// What goes from stretch to stretch.
+/// State that continues from one segment to the next.
 #[derive(Default)]
-pub(super) struct Messages {
-    /// The texts of types.
+pub(super) struct MessageFindings {
+    /// The definition of each type, by name.
     types: HashMap<String, String>,
-    /// The names of informations.
+    /// The names of all information messages.
     informations: HashSet<String>,
-    subscribed: Subscriptions,
+    subscribed: SubscriptionActivity,
     totals: Totals,
 }
 
-impl Messages {
-    /// Takes the next stretch, in the order of the file.
-    pub(super) fn add(&mut self, seen: Seen, findings: &mut Findings) {
-        let Seen { findings: odd, formats, informations, subscribed, totals, .. } =
-            seen;
+impl MessageFindings {
+    /// Merges the next segment. Segments must be added in file order.
+    pub(super) fn add(&mut self, summary: SegmentSummary, findings: &mut Findings) {
+        let SegmentSummary {
+            findings: segment_findings,
+            formats,
+            informations,
+            subscribed,
+            totals,
+            ..
+        } = summary;
         self.subscribed.add(subscribed);
         for Information { bytes, name } in informations {
             if self.informations.contains(&name) {
@@ -40,7 +46,7 @@ impl Messages {
         }
         let data_at = self.totals.data_at.or(totals.data_at);
         let mut formats = formats.into_iter().peekable();
-        for finding in odd.iter() {
+        for finding in segment_findings.iter() {
             let at = finding.bytes.as_ref().map_or(0, |bytes| bytes.start);
             while let Some(format) = formats.next_if(|f| f.bytes.start < at) {
                 self.format(format, data_at, findings);
@@ -53,7 +59,7 @@ impl Messages {
         self.totals.add(totals);
     }
 
-    /// Takes a definition; something ended the definitions at `data_at`.
+    /// Checks the definition of a type. The definitions section ended at `data_at`.
     fn format(
         &mut self,
         format: Format,
@@ -62,12 +68,12 @@ impl Messages {
     ) {
         let Format { bytes, name, text } = format;
         if data_at.is_some_and(|at| at < bytes.start) {
-            let what = format!("the type {name:?} is defined among the data");
+            let what = format!("the type {name:?} is defined in the data section");
             findings.add(Finding::new(&code::FORMAT_LATE, what).at(bytes.clone()));
         }
         match self.types.get_mut(&name) {
             Some(before) if *before != text => {
-                let what = format!("the type {name:?} is defined anew, differently");
+                let what = format!("the type {name:?} is redefined");
                 findings.add(Finding::new(&code::FORMAT_REDEFINED, what).at(bytes));
                 *before = text;
             }
@@ -78,10 +84,10 @@ impl Messages {
         }
     }
 
-    /// Tells of what is only known at the end.
-    pub(super) fn finish(self, log: &Opened, findings: &mut Findings) {
+    /// Adds the findings that are known only at the end of the log.
+    pub(super) fn finish(self, log: &OpenLog, findings: &mut Findings) {
         self.subscribed.finish(findings);
-        for name in &log.header.latin1 {
+        for name in &log.metadata.latin1 {
             let what = format!("the information {name:?}");
             findings.add(Finding::new(&code::INFO_TEXT, what));
         }
@@ -92,27 +98,28 @@ impl Messages {
             let finding = Finding::new(&code::UNKNOWN_MESSAGE, what).at(at..at + 3);
             findings.add(finding.times(count));
         }
-        let head = &log.notes.head;
+        let head = &log.format_state.file_header;
         if !has_flags {
-            let what = "the log has no flag bits";
+            let what = "the log has no flag bits message";
             findings.add(Finding::new(&code::FLAGS_MISSING, what));
         }
         let is_flagged =
             head.compatible_flags.first().is_some_and(|bits| bits & 1 != 0);
         if has_flags && is_flagged != has_defaults {
-            let what = match is_flagged {
-                true => "the flag is set, and there are no default parameters",
-                false => "there are default parameters, and the flag is not set",
+            let what = if is_flagged {
+                "the flag is set, but the log has no default parameters"
+            } else {
+                "the log has default parameters, but the flag is not set"
             };
             findings.add(Finding::new(&code::DEFAULTS, what).at(19..20));
         }
         if syncs == 0 {
-            let what = "the log has no sync marks";
+            let what = "the log has no sync messages";
             findings.add(Finding::new(&code::SYNC_MISSING, what));
         }
         let Dropouts { count, millis, longest, first } = dropouts;
         if count > 0 {
-            let what = format!("{millis} ms in all, {longest} ms at most");
+            let what = format!("{millis} ms in total, the longest {longest} ms");
             let finding = Finding::new(&code::DROPOUT, what).at(first..first + 5);
             findings.add(finding.times(count));
         }
@@ -123,8 +130,8 @@ impl Messages {
     }
 }
 
-/// What the log is a replay of.
-fn replayed(log: &Opened) -> Option<&Value> {
+/// Returns the name of the log that this log is a replay of.
+fn replayed(log: &OpenLog) -> Option<&Value> {
     match log.manifest.metadata.get("info")? {
         Value::Map(info) => info.get("replay"),
         _ => None,

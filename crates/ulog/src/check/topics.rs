@@ -1,13 +1,14 @@
-//! What is odd about topics, as they were declared.
+//! Checks the declared topics.
 
 use logtool_core::{Finding, Findings, TopicId};
 
 use crate::{
-    check::codes as code, formats::array, open_log::Opened, registry::Declared,
+    check::codes as code, declarations::formats::array, read::open_log::OpenLog,
+    topics::registry::DeclaredTopic,
 };
 
-/// Adds what is odd about the topics of `log`.
-pub(super) fn check(log: &Opened, findings: &mut Findings) {
+/// Adds findings about the topics of `log`.
+pub(super) fn check(log: &OpenLog, findings: &mut Findings) {
     for (id, declared) in (0..).map(TopicId).zip(&log.registry.topics) {
         let finding = match &declared.layout {
             Err(why) => Some(Finding::new(&code::TYPE_BROKEN, why.clone())),
@@ -15,9 +16,9 @@ pub(super) fn check(log: &Opened, findings: &mut Findings) {
         };
         findings_of(finding, id, findings);
         let topic = log.manifest.topics.get(id.index());
-        let odd = topic.map(|topic| topic.odd_times).filter(|count| *count > 0);
-        if let Some(count) = odd {
-            let what = "the time is 0, or far from those around";
+        let implausible = topic.map(|topic| topic.odd_times).filter(|count| *count > 0);
+        if let Some(count) = implausible {
+            let what = "the time is 0, or far from its neighbors";
             let finding = Finding::new(&code::ODD_TIME, what).times(count);
             findings_of(Some(finding), id, findings);
         }
@@ -28,8 +29,9 @@ fn findings_of(finding: Option<Finding>, id: TopicId, findings: &mut Findings) {
     finding.into_iter().for_each(|finding| findings.add(finding.of(id)));
 }
 
-/// What is odd about the timestamp of the records of a topic.
-fn timestamp(declared: &Declared) -> Option<Finding> {
+/// Returns a finding if the type of a topic has no timestamp, or one of fewer than 64
+/// bits.
+fn timestamp(declared: &DeclaredTopic) -> Option<Finding> {
     let mut fields = declared.text.split(';').filter_map(|field| {
         let (type_name, name) = field.trim().split_once(char::is_whitespace)?;
         (name.trim() == "timestamp").then_some(type_name)
@@ -41,7 +43,7 @@ fn timestamp(declared: &Declared) -> Option<Finding> {
             Some(Finding::new(&code::TIMESTAMP_NARROW, what))
         }
         _ => {
-            let what = "there is no timestamp in its records";
+            let what = "its records have no timestamp";
             Some(Finding::new(&code::TIMESTAMP_MISSING, what))
         }
     }

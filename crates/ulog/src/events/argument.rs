@@ -1,4 +1,4 @@
-//! Reads the packed arguments of an event and names their values.
+//! Reads the packed arguments of an event, and the labels of their values.
 
 use crate::events::{
     Argument,
@@ -12,23 +12,23 @@ impl Catalog {
         definition: &'c Definition,
         bytes: &[u8],
     ) -> Vec<Argument<'c>> {
-        // None once it is unknown where the next argument starts.
+        // `None` when the start of the next argument is unknown.
         let mut rest = Some(bytes);
         let read = |parameter: &'c Parameter| {
             let name = parameter.name.as_str();
-            let nothing = |why: &str| Argument {
+            let placeholder = |text: &str| Argument {
                 name,
                 value: None,
                 is_label: false,
-                text: why.to_owned(),
+                text: text.to_owned(),
             };
             let Some((base, enumeration)) = self.resolve(parameter) else {
                 rest = None;
-                return nothing("(unknown type)");
+                return placeholder("(unknown type)");
             };
             let Some((value, after)) = rest.and_then(|rest| base.read(rest)) else {
                 rest = None;
-                return nothing("(missing)");
+                return placeholder("(missing)");
             };
             rest = Some(after);
             let text = match enumeration {
@@ -40,7 +40,7 @@ impl Catalog {
         definition.parameters.iter().map(read).collect()
     }
 
-    /// The type on the wire, and the names of its values if it has any.
+    /// Returns the encoded type of a parameter, and its enumeration if it has one.
     fn resolve(
         &self,
         parameter: &Parameter,

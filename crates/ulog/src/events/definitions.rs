@@ -1,4 +1,4 @@
-//! The definitions of events, read from libevents' JSON and looked up by id.
+//! The definitions of events, parsed from libevents JSON and looked up by id.
 //!
 //! ```text
 //! { "version": 1, "components": { "<id>": {
@@ -10,7 +10,8 @@
 //!         "arguments": [ { "name": "…", "type": "float" } ] } } } } } } }
 //! ```
 //!
-//! Version 2 adds translations. Keys not listed here say nothing about an event's text.
+//! Version 2 adds translations. Keys that are not listed here do not affect the text of
+//! an event.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -25,10 +26,10 @@ use crate::events::{
     types::{BaseType, Enumeration, Parameter, TEXT_BYTES, Type},
 };
 
-/// The most arguments of an event: its 25 bytes could not hold more.
+/// The maximum number of arguments of an event: the 25 argument bytes cannot hold more.
 const ARGUMENTS: usize = 25;
 
-/// What the events of a log mean.
+/// The definitions of the events in a log.
 ///
 /// ```
 /// use logtool_ulog::{Catalog, RawEvent};
@@ -52,7 +53,7 @@ pub struct Catalog {
     enumerations: Vec<Enumeration>,
 }
 
-/// What an event means.
+/// The definition of an event.
 #[derive(Clone, Debug)]
 pub(super) struct Definition {
     pub(super) namespace: Arc<str>,
@@ -65,11 +66,12 @@ pub(super) struct Definition {
 }
 
 impl Catalog {
-    /// Parses definitions: what `all_events.json.xz` of a PX4 release unpacks to.
+    /// Parses definitions: the decompressed content of `all_events.json.xz` of a PX4
+    /// release.
     ///
     /// # Errors
     ///
-    /// `Malformed` if the bytes are not JSON of this shape, or of version 0.
+    /// `Malformed` if the bytes are not JSON of this structure, or have version 0.
     pub fn from_json(bytes: &[u8]) -> Result<Self> {
         let document: Document = serde_json::from_slice(bytes).map_err(|err| {
             Error::new(ErrorKind::Malformed, "event definitions do not parse")
@@ -82,12 +84,12 @@ impl Catalog {
         Ok(document.into_catalog())
     }
 
-    /// How many events are known.
+    /// Returns the number of defined events.
     pub fn len(&self) -> usize {
         self.events.len()
     }
 
-    /// Whether no event is known.
+    /// Returns true if no event is defined.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
@@ -100,7 +102,7 @@ impl Catalog {
         self.enumerations.get(index)
     }
 
-    /// The ids that are known, in no order.
+    /// Returns the defined ids, in no particular order.
     #[cfg(test)]
     pub(super) fn ids(&self) -> impl Iterator<Item = u32> {
         self.events.keys().copied()
@@ -170,7 +172,7 @@ struct ArgumentEntry {
 impl Document {
     fn into_catalog(self) -> Catalog {
         let mut catalog = Catalog::default();
-        // By namespace, then name. An enumeration may be used by any component.
+        // By namespace, then by name. An enumeration may be used by any component.
         let mut indices: HashMap<Arc<str>, HashMap<String, usize>> = HashMap::new();
         let mut components = Vec::new();
         for (id, component) in self.components {
@@ -209,7 +211,8 @@ impl Document {
 }
 
 impl EnumEntry {
-    /// None if its numbers are of no known integer type, so that its size is unknown.
+    /// Returns `None` if the type of the values is not a known integer type, because
+    /// the size of an argument is then unknown.
     fn into_enumeration(self) -> Option<Enumeration> {
         let base = BaseType::from_name(&self.base).filter(|base| base.is_integer())?;
         let labels = self.entries.into_iter().filter_map(|(value, entry)| {
@@ -255,13 +258,14 @@ impl EventEntry {
     }
 }
 
-/// The id of an event: its component in the high byte, its own number in the others.
+/// Returns the id of an event: its component in the high byte, its number within the
+/// component in the others.
 fn event_id(component: u8, sub_id: &str) -> Option<u32> {
     let sub_id = sub_id.parse::<u32>().ok().filter(|sub_id| *sub_id < 1 << 24)?;
     Some(u32::from(component) << 24 | sub_id)
 }
 
-/// Cuts a text of unreasonable length, so that filling it in costs a bounded time.
+/// Truncates a string of excessive length, so that filling it in has a bounded cost.
 fn shorten(mut text: String) -> String {
     cut(&mut text, TEXT_BYTES);
     text

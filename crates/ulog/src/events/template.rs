@@ -1,16 +1,16 @@
-//! Fills arguments into the text of a definition, and takes its markup away.
+//! Fills arguments into the text of a definition, and removes its markup.
 //!
 //! ```text
-//! \x                                   x, whatever it is
+//! \x                                   x, any character
 //! <profile name="[!]NAME">text</profile>   text, if NAME is [not] the reader's profile
 //! <a href="url">text</a>, <a>url</a>   text
 //! <param>NAME</param>                  NAME
-//! <other>text</other>                  nothing
-//! {2}  {2:.1}  {2m}  {2:.1m/s}         argument 2, with so many decimals, with a unit
+//! <other>text</other>                  (removed)
+//! {2}  {2:.1}  {2m}  {2:.1m/s}         argument 2, with a number of decimals, with a unit
 //! ```
 //!
-//! Units are `m`, `m_v` (a height, shown as `m`), `m^2`, `m/s` and `C`. Whatever looks
-//! otherwise stays as it stands.
+//! Units are `m`, `m_v` (a height, shown as `m`), `m^2`, `m/s` and `C`. Any other text
+//! is unchanged.
 
 use std::borrow::Cow;
 
@@ -18,23 +18,23 @@ use logtool_core::Value;
 
 use crate::events::{Argument, cut};
 
-/// Whom the text is for. `dev` shows the hints for developers, as pyulog does.
+/// The profile of the reader. `dev` shows the hints for developers, like pyulog.
 const PROFILE: &str = "dev";
 
-/// The length at which text is cut: many long arguments could make it huge.
+/// The maximum length of a text. Long arguments could make it huge.
 const TEXT_BYTES: usize = 16 << 10;
 
-/// How many bytes are looked through for the ends of tags; what tags there are after
-/// that stays as it stands. PX4's longest text, of 372 bytes, needs a few KiB.
+/// The maximum number of bytes searched for the ends of tags; later tags are unchanged.
+/// PX4's longest text, of 372 bytes, needs a few KiB.
 const SEARCH_BYTES: usize = 64 << 10;
 
-/// The longest placeholder.
+/// The maximum length of a placeholder.
 const PLACEHOLDER_BYTES: usize = 24;
 
-/// The most decimals that are printed.
+/// The maximum number of decimals.
 const DECIMALS: usize = 64;
 
-/// Makes plain text of a template; white space around it is taken away.
+/// Converts a template to plain text, without leading or trailing white space.
 pub(super) fn render(template: &str, arguments: &[Argument<'_>]) -> String {
     let mut text = String::new();
     let mut source = Cow::Borrowed(template);
@@ -58,7 +58,7 @@ pub(super) fn render(template: &str, arguments: &[Argument<'_>]) -> String {
                 let is_near = |_: &&str| searched <= SEARCH_BYTES;
                 match Some(special).filter(is_near).and_then(Tag::parse) {
                     Some(tag) if tag.name == "profile" => {
-                        // The content is markup itself: read on from its start.
+                        // The content may contain markup, so continue at its start.
                         let content =
                             if tag.suits_profile() { tag.content } else { "" };
                         source = Cow::Owned([content, tag.rest].concat());
@@ -92,18 +92,18 @@ pub(super) fn render(template: &str, arguments: &[Argument<'_>]) -> String {
     text.trim().to_owned()
 }
 
-/// A tag with what it encloses.
+/// A tag with its content.
 struct Tag<'t> {
     name: &'t str,
-    /// The value of its only attribute, whose name is not looked at.
+    /// The value of its only attribute; the name of the attribute is ignored.
     attribute: Option<&'t str>,
     content: &'t str,
-    /// What follows the closing tag.
+    /// The text after the closing tag.
     rest: &'t str,
 }
 
 impl<'t> Tag<'t> {
-    /// Reads the tag that `text` starts with; none if it is not closed.
+    /// Parses the tag at the start of `text`. Returns `None` if it is not closed.
     fn parse(text: &'t str) -> Option<Self> {
         let (name, after) = split_word(text.strip_prefix('<')?)?;
         let (attribute, inside) = match after.strip_prefix('>') {
@@ -127,23 +127,24 @@ impl<'t> Tag<'t> {
     }
 }
 
-/// Splits off the small letters in front, of which there must be one.
+/// Splits off at least one leading lower-case letter.
 fn split_word(text: &str) -> Option<(&str, &str)> {
     let len = text.bytes().take_while(u8::is_ascii_lowercase).count();
     (len > 0).then(|| text.split_at(len))
 }
 
-/// A place for an argument.
+/// A placeholder for an argument.
 struct Placeholder<'t> {
-    /// Counted from 1.
+    /// The position of the argument, counted from 1.
     number: usize,
     decimals: Option<usize>,
-    /// As it is shown.
+    /// The unit as it is displayed.
     unit: Option<&'t str>,
 }
 
 impl<'t> Placeholder<'t> {
-    /// Reads the placeholder that `text` starts with, and says how long it is.
+    /// Parses the placeholder at the start of `text`. Returns it with its length in
+    /// bytes.
     fn parse(text: &'t str) -> Option<(Self, usize)> {
         let inside = text.strip_prefix('{')?;
         let end =
@@ -168,7 +169,7 @@ impl<'t> Placeholder<'t> {
         Some((Self { number, decimals, unit }, inside.len() + 2))
     }
 
-    /// Appends the argument to `text`; false if there is no such argument.
+    /// Appends the argument to `text`. Returns false if there is no such argument.
     fn fill(&self, arguments: &[Argument<'_>], text: &mut String) -> bool {
         let argument =
             self.number.checked_sub(1).and_then(|index| arguments.get(index));
@@ -185,7 +186,7 @@ impl<'t> Placeholder<'t> {
     }
 }
 
-/// Splits off the digits in front, of which there must be one.
+/// Splits off at least one leading digit.
 fn split_number(text: &str) -> Option<(usize, &str)> {
     let len = text.bytes().take_while(u8::is_ascii_digit).count();
     let (digits, rest) = text.split_at(len);
@@ -193,7 +194,7 @@ fn split_number(text: &str) -> Option<(usize, &str)> {
 }
 
 impl Argument<'_> {
-    /// The value, if it is shown as a number and not by its label.
+    /// Returns the value if it is displayed as a number and not as a label.
     fn number(&self) -> Option<f64> {
         match self.value {
             _ if self.is_label => None,

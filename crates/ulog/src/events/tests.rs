@@ -1,6 +1,6 @@
-//! Hand-made definitions. The expected texts are those of libevents' Python parser
-//! (pyulog 1.3.0, profile `dev`), which was given the same definitions and bytes, but
-//! for the choices listed in the module's documentation.
+//! Tests with handwritten definitions. The expected texts are those of libevents'
+//! Python parser (pyulog 1.3.0, profile `dev`) for the same definitions and bytes,
+//! except for the choices listed in the documentation of the module.
 
 use logtool_core::{ErrorKind, Value};
 
@@ -46,7 +46,7 @@ fn message(event: u32, arguments: &[u8]) -> String {
     catalog.describe(&raw(1 << 24 | event, arguments)).unwrap().message
 }
 
-/// The message of an event whose arguments are a float 2.125, a 300 in 16 bits, and a
+/// Renders an event with three arguments: the float 2.125, the 16-bit number 300, and a
 /// label.
 fn rendered(template: &str) -> String {
     let json = serde_json::json!({ "version": 1, "components": { "0": {
@@ -63,7 +63,7 @@ fn rendered(template: &str) -> String {
 }
 
 #[test]
-fn an_event_has_its_names_levels_and_arguments() {
+fn event_has_names_levels_and_arguments() {
     let catalog = Catalog::from_json(DEFINITIONS.as_bytes()).unwrap();
     assert_eq!(catalog.len(), 6);
     let event = catalog.describe(&raw(0xff00_0001, &[])).unwrap();
@@ -81,7 +81,7 @@ fn an_event_has_its_names_levels_and_arguments() {
 }
 
 #[test]
-fn an_unknown_id_is_not_described() {
+fn unknown_id_is_not_described() {
     let catalog = Catalog::from_json(DEFINITIONS.as_bytes()).unwrap();
     assert_eq!(catalog.describe(&raw(0x01ff_ffff, &[])).unwrap().message, "The last");
     for id in [1, 0x0200_0000, 0x0200_0001, 0x0100_0000, u32::MAX] {
@@ -90,7 +90,7 @@ fn an_unknown_id_is_not_described() {
 }
 
 #[test]
-fn packed_little_endian_numbers_of_every_type() {
+fn packed_numbers_of_every_type_are_decoded() {
     let bytes = [
         0xfd, 0xfd, 0xfe, 0xff, 0xfe, 0xff, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff,
         0xff, 0xcd, 0xcc, 0xcc, 0x3d, 0x00, 0x80,
@@ -101,7 +101,7 @@ fn packed_little_endian_numbers_of_every_type() {
 }
 
 #[test]
-fn floats_look_as_in_python() {
+fn floats_are_formatted_like_python() {
     let float = |value: f32| {
         let mut bytes = vec![0; 14];
         bytes.extend(value.to_le_bytes());
@@ -120,7 +120,7 @@ fn floats_look_as_in_python() {
 }
 
 #[test]
-fn values_and_bits_have_labels() {
+fn enumeration_values_and_bits_have_labels() {
     assert_eq!(message(3, &[0xff, 2, 0x01, 0x80]), "Minus one, Two, First, Last");
     assert_eq!(message(3, &[3, 0xfe, 0, 0]), "(unknown: 3), (unknown: -2),");
     assert_eq!(message(3, &[2, 2, 0x03, 0]), "Two, Two, First, (unknown: 3)");
@@ -148,7 +148,7 @@ fn placeholders_take_decimals_and_units() {
 }
 
 #[test]
-fn what_is_no_placeholder_stays() {
+fn invalid_placeholder_is_unchanged() {
     for text in [
         "{0} {4} {} {x} { 1} {1 } {1.2} {1:.} {1:2} {1km} {-1}",
         "{1",
@@ -162,7 +162,7 @@ fn what_is_no_placeholder_stays() {
 }
 
 #[test]
-fn tags_leave_their_text() {
+fn tags_are_replaced_by_their_text() {
     assert_eq!(rendered("<a>b {1}</a> <a href=\"u\">c\\</a>"), "b {1} c\\");
     assert_eq!(rendered("<param>X_Y</param>: {2}"), "X_Y: 300");
     assert_eq!(rendered("a<b>c</b>d<b x=\"y\">c</b>"), "ad");
@@ -179,7 +179,7 @@ fn tags_leave_their_text() {
 }
 
 #[test]
-fn what_is_no_tag_stays() {
+fn invalid_tag_is_unchanged() {
     for text in [
         "a < b > c",
         "<a>b",
@@ -195,14 +195,14 @@ fn what_is_no_tag_stays() {
 }
 
 #[test]
-fn a_backslash_takes_away_the_meaning_of_what_follows() {
+fn backslash_escapes_next_character() {
     assert_eq!(rendered(r"\{1\} \<a>x\</a> \\ \é \"), r"{1} <a>x</a> \ é");
     assert_eq!(rendered(" \n x \t"), "x");
     assert_eq!(rendered(""), "");
 }
 
 #[test]
-fn long_texts_are_cut() {
+fn long_texts_are_truncated() {
     let len = rendered(&"é".repeat(20_000)).len();
     assert_eq!(len, 4 << 10);
     let json = serde_json::json!({ "version": 1, "components": { "0": {
@@ -219,7 +219,7 @@ fn long_texts_are_cut() {
 }
 
 #[test]
-fn the_labels_of_many_bits_are_cut_too() {
+fn joined_labels_are_truncated() {
     let entries: serde_json::Map<String, serde_json::Value> = (0..64)
         .map(|bit| {
             let label = serde_json::json!({ "description": "d".repeat(1_000) });
@@ -238,7 +238,7 @@ fn the_labels_of_many_bits_are_cut_too() {
 }
 
 #[test]
-fn tags_that_are_never_closed_cost_a_bounded_time() {
+fn unclosed_tags_have_bounded_cost() {
     let start = std::time::Instant::now();
     for open in ["<a>", "<profile name=\"dev\">", "{", "{1"] {
         for _ in 0..100 {
@@ -249,7 +249,7 @@ fn tags_that_are_never_closed_cost_a_bounded_time() {
 }
 
 #[test]
-fn definitions_that_make_no_sense_are_malformed() {
+fn invalid_definitions_are_malformed() {
     for json in
         ["", "{", "[]", "{}", "{\"version\":0}", "{\"version\":1,\"components\":[]}"]
     {
@@ -264,7 +264,7 @@ fn definitions_that_make_no_sense_are_malformed() {
 }
 
 #[test]
-fn definitions_with_any_byte_changed_do_no_harm() {
+fn definitions_with_changed_bytes_do_not_panic() {
     let bytes: Vec<u8> = (0..25).collect();
     for at in 0..DEFINITIONS.len() {
         for change in [0x01, 0x20, 0x80] {

@@ -1,4 +1,4 @@
-//! The types of arguments, and what their values are called.
+//! The types of event arguments, and the labels of their values.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use logtool_core::Value;
 
 use crate::events::cut;
 
-/// The longest text of a definition; what a catalog says beyond is cut. PX4's longest
-/// has 372 bytes.
+/// The maximum length of a text in a definition; longer texts are truncated. PX4's
+/// longest text has 372 bytes.
 pub(super) const TEXT_BYTES: usize = 4 << 10;
 
-/// What the definition of an event says about one of its arguments.
+/// The definition of one argument of an event.
 #[derive(Clone, Debug)]
 pub(super) struct Parameter {
     pub(super) name: String,
-    /// None if nobody defined the type, so that its size is unknown.
+    /// `None` if the type is not defined, so that the size of the argument is unknown.
     pub(super) value_type: Option<Type>,
 }
 
@@ -26,18 +26,18 @@ pub(super) enum Type {
     Enumeration(usize),
 }
 
-/// Names for numbers, or for bits.
+/// Labels of values, or of bits.
 #[derive(Clone, Debug)]
 pub(super) struct Enumeration {
     pub(super) base: BaseType,
     pub(super) is_bitfield: bool,
-    /// Stands between the labels of bits.
+    /// The text between the labels of bits.
     pub(super) separator: String,
-    /// By value; by 2 to the power of the bit's number in a bit field.
+    /// Labels by value; in a bit field, by the value of the bit (a power of 2).
     pub(super) labels: BTreeMap<i128, String>,
 }
 
-/// A type of the wire; all are little-endian and packed.
+/// An encoded type. All values are little-endian and packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BaseType {
     Signed(usize),
@@ -46,7 +46,7 @@ pub(super) enum BaseType {
 }
 
 impl Enumeration {
-    /// What `value` is called; of a bit field, what its bits are.
+    /// Returns the label of `value`; in a bit field, the joined labels of its bits.
     pub(super) fn label(&self, value: &Value) -> String {
         let number = match value {
             Value::Int(value) => i128::from(*value),
@@ -103,7 +103,8 @@ impl BaseType {
         }
     }
 
-    /// Reads one value off the front; none if the bytes are too few.
+    /// Reads one value from the start of `bytes`. Returns it with the remaining bytes,
+    /// or `None` if there are too few bytes.
     pub(super) fn read(self, bytes: &[u8]) -> Option<(Value, &[u8])> {
         let (head, rest) = bytes.split_at_checked(self.size())?;
         let raw =
@@ -120,7 +121,7 @@ impl BaseType {
     }
 }
 
-/// Like Python's `str` of a number: `3`, `3.0`, `0.1`, `1e-07`, `nan`, `inf`.
+/// Formats a number like Python's `str`: `3`, `3.0`, `0.1`, `1e-07`, `nan`, `inf`.
 pub(super) fn number_text(value: &Value) -> String {
     let Value::Float(float) = value else { return value.to_string() };
     if float.is_nan() {

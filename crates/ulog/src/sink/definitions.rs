@@ -1,4 +1,4 @@
-//! What a new log says before its records.
+//! The declarations of a new log, which precede its records.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,110 +8,115 @@ use logtool_core::{
 };
 
 use crate::{
-    header::Head,
-    notes::{FORMAT_NAME, Notes},
-    registry::Declaration,
+    declarations::metadata::FileHeader,
+    format_state::{FORMAT_NAME, FormatState},
     sink::{
-        metadata::Metadata,
+        metadata::MergedMetadata,
         names::{Name, Names, renamed},
-        types::{self, Defined, Types},
+        types::{self, DefinitionAction, Types},
     },
-    utc_offset,
+    time::utc_offset,
+    topics::registry::Declaration,
     wire::kind,
 };
 
-/// What a record of a topic becomes in the file.
+/// How the records of a topic are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Becomes {
-    /// A data message with this id.
+pub(super) enum RecordTarget {
+    /// As data messages with this id.
     Data(u16),
-    /// The message that it is.
-    Itself,
-    /// Nothing: it is made of other records.
-    Nothing,
-    /// An error: it was not asked for.
-    Unwanted,
+    /// As the messages that they are.
+    Message,
+    /// Not at all: the records are derived from others.
+    Omitted,
+    /// The topic is not selected, so its records are an error.
+    Unselected,
 }
 
-/// What a new log says before its records, put together from all extracts.
-pub(super) struct Opening {
-    /// When it starts, in microseconds.
+/// The declarations of a new log, combined from all selections.
+pub(super) struct Declarations {
+    /// The start of logging, in microseconds.
     pub(super) start_micros: u64,
     /// The messages, in their order.
     pub(super) messages: Vec<(u8, Vec<u8>)>,
-    /// How many message ids are given.
+    /// The number of message ids in use.
     pub(super) topics: u16,
-    /// Of each extract, what a record of each topic becomes.
-    pub(super) becomes: Vec<Vec<Becomes>>,
-    /// What people should know.
-    /// Whether a complete copy of a log has information that the log itself does not have.
-    pub(super) has_more: bool,
+    /// For each selection, how the records of each topic are written.
+    pub(super) targets: Vec<Vec<RecordTarget>>,
+    /// Whether a complete copy of a log needs information that the log itself does not
+    /// have.
+    pub(super) adds_information: bool,
+    /// Notes for the user.
     pub(super) remarks: Vec<String>,
 }
 
-/// An opening that is being put together.
-struct Making<'o> {
+/// Combines the declarations of several logs.
+struct DeclarationsBuilder<'o> {
     logs: usize,
     options: &'o WriteOptions,
-    /// What comes before the first topic, and what comes from there on.
+    /// The messages before the first topic, and the messages from there on.
     head: Vec<(u8, Vec<u8>)>,
     tail: Vec<(u8, Vec<u8>)>,
     types: Types,
-    metadata: Metadata,
+    metadata: MergedMetadata,
     ids: HashMap<Name, u16>,
     next_id: u32,
 }
 
-impl Opening {
+impl Declarations {
     pub(super) fn new(
         extracts: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
-        let mut making = Making {
+        let mut builder = DeclarationsBuilder {
             logs: extracts.len(),
             options,
             head: Vec::new(),
             tail: Vec::new(),
             types: Types::default(),
-            metadata: Metadata::default(),
+            metadata: MergedMetadata::default(),
             ids: HashMap::new(),
             next_id: 0,
         };
-        let (mut becomes, mut start) = (Vec::new(), Timestamp::MAX);
+        let (mut targets, mut start) = (Vec::new(), Timestamp::MAX);
         for (from, extract) in extracts.iter().enumerate() {
             if extract.manifest.format != FORMAT_NAME {
-                let what = format!("records of {} in a ULog", extract.manifest.format);
+                let what = format!(
+                    "records of {} cannot be written to a ULog",
+                    extract.manifest.format
+                );
                 return Err(Error::new(ErrorKind::Unsupported, what));
             }
-            let notes: Notes = extract.manifest.decode_state(FORMAT_NAME)?;
-            start = start.min(start_of(extract, &notes.head));
-            becomes.push(making.take(from, extract, &notes)?);
+            let format_state: FormatState =
+                extract.manifest.decode_state(FORMAT_NAME)?;
+            start = start.min(start_of(extract, &format_state.file_header));
+            targets.push(builder.add(from, extract, &format_state)?);
         }
-        let has_more = making.keep_utc(extracts);
-        let mut messages = making.head;
-        messages.append(&mut making.tail);
+        let adds_information = builder.keep_utc(extracts);
+        let mut messages = builder.head;
+        messages.append(&mut builder.tail);
         Ok(Self {
             start_micros: u64::try_from(start.as_nanos() / 1_000).unwrap_or(0),
             messages,
-            topics: u16::try_from(making.next_id).unwrap_or(u16::MAX),
-            becomes,
-            has_more,
-            remarks: making.metadata.remark().into_iter().collect(),
+            topics: u16::try_from(builder.next_id).unwrap_or(u16::MAX),
+            targets,
+            adds_information,
+            remarks: builder.metadata.remark().into_iter().collect(),
         })
     }
 }
 
-/// When the `extract` of a log with this `head` starts: where its cut does, if that is
-/// later than the log.
-fn start_of(extract: &LogSlice<'_>, head: &Head) -> Timestamp {
+/// Returns the start of a selection of a log with this header: the start of the
+/// selected time, if that is later than the start of the log.
+fn start_of(extract: &LogSlice<'_>, head: &FileHeader) -> Timestamp {
     let cut = extract.selection.time.start;
     let log = extract.manifest.time.map_or(head.start, |time| time.start);
     if cut > log { cut } else { head.start }
 }
 
-/// Returns true if `extract` may not contain the source of UTC: the topic, some of its
-/// records, or the old header; or if the source is not in the log, as a start that the user
-/// states.
+/// Returns true if the selection may not contain the source of UTC: the topic, some of
+/// its records, or the header. This is also the case if the source is not in the log,
+/// e.g. if the user specified the start.
 fn loses_utc(extract: &LogSlice<'_>, fit: &ClockFit) -> bool {
     let manifest = extract.manifest;
     let topic = fit.source.strip_suffix(utc_offset::FIELD);
@@ -125,9 +130,10 @@ fn loses_utc(extract: &LogSlice<'_>, fit: &ClockFit) -> bool {
     is_cut || !is_in_head && !is_kept
 }
 
-impl Making<'_> {
-    /// Adds the UTC time of the vehicle's boot, as PX4 writes it, if the first log has it and
-    /// its extract no longer shows it. Returns true if it was added.
+impl DeclarationsBuilder<'_> {
+    /// Adds the UTC time of the vehicle's boot, as PX4 writes it, if it is known for
+    /// the first log and its selection no longer contains the source. Returns true if
+    /// it was added.
     fn keep_utc(&mut self, extracts: &[LogSlice<'_>]) -> bool {
         let Some(extract) = extracts.first() else { return false };
         let clock = &extract.manifest.clock;
@@ -137,26 +143,28 @@ impl Making<'_> {
         let key = format!("uint64_t {}", utc_offset::BOOT_TIME);
         let len = [key.len() as u8];
         let payload = [&len[..], key.as_bytes(), &boot.to_le_bytes()].concat();
-        let is_told = self.head.iter().any(|(kind, told)| {
-            *kind == kind::INFO && told.get(..=key.len()) == payload.get(..=key.len())
+        let is_declared = self.head.iter().any(|(kind, existing)| {
+            *kind == kind::INFO
+                && existing.get(..=key.len()) == payload.get(..=key.len())
         });
-        if !is_told {
+        if !is_declared {
             self.head.push((kind::INFO, payload));
         }
-        !is_told
+        !is_declared
     }
 
-    /// Takes what the log with the index `from` declares; says what its records become.
-    fn take(
+    /// Adds the declarations of the log with the index `from`. Returns how its records
+    /// are written.
+    fn add(
         &mut self,
         from: usize,
         extract: &LogSlice<'_>,
-        notes: &Notes,
-    ) -> Result<Vec<Becomes>> {
-        let needed = self.needed(extract, notes)?;
+        format_state: &FormatState,
+    ) -> Result<Vec<RecordTarget>> {
+        let needed = self.required_types(extract, format_state)?;
         let (mut names, mut texts) = (Names::default(), HashMap::new());
         let mut ids: HashMap<TopicId, u16> = HashMap::new();
-        for declaration in &notes.declarations {
+        for declaration in &format_state.declarations {
             match declaration {
                 Declaration::Format(name, fields) => {
                     texts.insert(name.as_str(), fields.as_str());
@@ -179,14 +187,15 @@ impl Making<'_> {
                     let is_renamed = new.is_some();
                     let own = Name { name: name.clone(), instance: *instance };
                     let name = new.unwrap_or(own);
-                    names.give(&name, *topic, is_renamed)?;
+                    names.assign(&name, *topic, is_renamed)?;
                     ids.insert(*topic, self.subscribe(name)?);
                 }
                 Declaration::Metadata { kind, payload, change } => {
-                    // A change is a record, unless it came before the cut.
+                    // A change is a record, unless it happened before the selected
+                    // time.
                     let start = extract.selection.time.start;
-                    let is_told = change.is_none_or(|(time, _)| time < start);
-                    if is_told && self.metadata.take(from, *kind, payload) {
+                    let is_initial = change.is_none_or(|(time, _)| time < start);
+                    if is_initial && self.metadata.add(from, *kind, payload) {
                         self.head.push((*kind, payload.clone()));
                     }
                 }
@@ -195,45 +204,49 @@ impl Making<'_> {
         let topics = extract.manifest.topics();
         Ok(topics
             .map(|(id, topic)| match topic.origin {
-                TopicOrigin::Derived => Becomes::Nothing,
-                _ if !extract.selection.topics.contains(id) => Becomes::Unwanted,
-                TopicOrigin::BuiltIn => Becomes::Itself,
-                TopicOrigin::Logged => {
-                    ids.get(&id).map_or(Becomes::Nothing, |id| Becomes::Data(*id))
-                }
+                TopicOrigin::Derived => RecordTarget::Omitted,
+                _ if !extract.selection.topics.contains(id) => RecordTarget::Unselected,
+                TopicOrigin::BuiltIn => RecordTarget::Message,
+                TopicOrigin::Logged => ids
+                    .get(&id)
+                    .map_or(RecordTarget::Omitted, |id| RecordTarget::Data(*id)),
             })
             .collect())
     }
 
-    /// The types that the topics need that are wanted; nothing where that is the whole
-    /// log, which then has all that it had.
-    fn needed<'n>(
+    /// Returns the types that the selected topics need, or `None` if the whole log is
+    /// copied with all of its types.
+    fn required_types<'n>(
         &self,
         extract: &LogSlice<'_>,
-        notes: &'n Notes,
+        format_state: &'n FormatState,
     ) -> Result<Option<HashSet<&'n str>>> {
-        let is_wanted = |topic: &TopicId| extract.selection.topics.contains(*topic);
-        let (mut wanted, mut is_whole) = (Vec::new(), self.logs == 1);
-        for declaration in &notes.declarations {
+        let is_selected = |topic: &TopicId| extract.selection.topics.contains(*topic);
+        let (mut selected, mut is_whole) = (Vec::new(), self.logs == 1);
+        for declaration in &format_state.declarations {
             if let Declaration::Subscription { name, topic, .. } = declaration {
                 let is_renamed =
                     renamed(extract.manifest.get(*topic)?, self.options)?.is_some();
-                match is_wanted(topic) {
-                    true => wanted.push((name.as_str(), is_renamed)),
-                    false => is_whole = false,
+                if is_selected(topic) {
+                    selected.push((name.as_str(), is_renamed));
+                } else {
+                    is_whole = false;
                 }
             }
         }
         if is_whole && self.options.rename.is_empty() {
             return Ok(None);
         }
-        // Of a topic that is renamed, the type itself has another name too.
-        let all = wanted.iter().map(|(name, _)| *name);
-        let mut needed = types::needed(&notes.declarations, all);
-        let kept = wanted.iter().filter(|(_, is_renamed)| !is_renamed);
-        let kept = types::needed(&notes.declarations, kept.map(|(name, _)| *name));
-        for (name, _) in wanted.iter().filter(|(_, is_renamed)| *is_renamed) {
-            if !kept.contains(name) {
+        // The type of a renamed topic itself is renamed, too.
+        let all = selected.iter().map(|(name, _)| *name);
+        let mut needed = types::required_types(&format_state.declarations, all);
+        let unrenamed = selected.iter().filter(|(_, is_renamed)| !is_renamed);
+        let unrenamed = types::required_types(
+            &format_state.declarations,
+            unrenamed.map(|(name, _)| *name),
+        );
+        for (name, _) in selected.iter().filter(|(_, is_renamed)| *is_renamed) {
+            if !unrenamed.contains(name) {
                 needed.remove(name);
             }
         }
@@ -243,22 +256,24 @@ impl Making<'_> {
     fn define(&mut self, name: &str, fields: &str, from: usize) -> Result<()> {
         let message = (kind::FORMAT, format!("{name}:{fields}").into_bytes());
         match self.types.define(name, fields, from, self.logs)? {
-            Defined::Known => {}
-            // What is subscribed already keeps the type that it has.
-            Defined::Anew => self.tail.push(message),
-            Defined::New => self.head.push(message),
+            DefinitionAction::Skip => {}
+            // Existing subscriptions keep the previous definition.
+            DefinitionAction::Redefine => self.tail.push(message),
+            DefinitionAction::Add => self.head.push(message),
         }
         Ok(())
     }
 
-    /// The message id of the topic called `name`.
+    /// Returns the message id of the topic `name`.
     fn subscribe(&mut self, name: Name) -> Result<u16> {
-        // Topics of one log that have one name had different types when they began.
+        // In a single log, topics with the same name have different types.
         let is_known = self.logs > 1;
         if let Some(id) = self.ids.get(&name).filter(|_| is_known) {
             return Ok(*id);
         }
-        let too_many = |_| Error::new(ErrorKind::Limit, "a ULog of over 65,535 topics");
+        let too_many = |_| {
+            Error::new(ErrorKind::Limit, "a ULog cannot have more than 65,536 topics")
+        };
         let id = u16::try_from(self.next_id).map_err(too_many)?;
         self.next_id += 1;
         let [low, high] = id.to_le_bytes();

@@ -1,4 +1,4 @@
-//! Informations and parameters of several logs in one.
+//! Merges the information and the parameters of several logs.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -7,37 +7,37 @@ use std::{
 
 use crate::wire::{self, kind};
 
-/// So many names are told of what differs.
-const TOLD: usize = 8;
+/// The maximum number of differing names in a note.
+const MAX_NAMES_SHOWN: usize = 8;
 
-/// What is known so far of informations and parameters.
+/// The information and the parameters so far.
 #[derive(Debug, Default)]
-pub(super) struct Metadata {
+pub(super) struct MergedMetadata {
     known: HashMap<Key, Known>,
     differing: BTreeSet<String>,
 }
 
-/// The kind of a message, which default it tells, and the name.
+/// The message type, the flag for the kind of default, and the name.
 type Key = (u8, u8, String);
 
 #[derive(Debug)]
 struct Known {
-    /// The log that was the first to say it.
+    /// The first log that declares the name.
     from: usize,
-    /// The sums of all that it says.
+    /// The hashes of all payloads.
     payloads: HashSet<u64>,
 }
 
-impl Metadata {
-    /// Takes a message of the log with the index `from`; says whether it is to be
-    /// written: not if another log before had one of its name.
-    pub(super) fn take(&mut self, from: usize, kind: u8, payload: &[u8]) -> bool {
+impl MergedMetadata {
+    /// Adds a message of the log with the index `from`. Returns true if the message
+    /// must be written, i.e. if no earlier log has one with the same name.
+    pub(super) fn add(&mut self, from: usize, kind: u8, payload: &[u8]) -> bool {
         let keyed = match kind {
             kind::INFO | kind::PARAMETER => {
                 wire::keyed(payload).map(|keyed| (0, keyed))
             }
             kind::DEFAULT_PARAMETER => wire::flagged_keyed(payload),
-            // Its first byte only says whether it goes on.
+            // The first byte only declares whether the value is continued.
             _ => wire::flagged_keyed(payload).map(|(_, keyed)| (0, keyed)),
         };
         let Some((which, keyed)) = keyed else { return from == 0 };
@@ -59,16 +59,16 @@ impl Metadata {
         false
     }
 
-    /// What people should know.
+    /// Returns a note about the names that differ between the logs.
     pub(super) fn remark(&self) -> Option<String> {
         let count = self.differing.len();
         let names: Vec<&str> =
-            self.differing.iter().take(TOLD).map(String::as_str).collect();
-        let more = if count > TOLD { ", …" } else { "" };
+            self.differing.iter().take(MAX_NAMES_SHOWN).map(String::as_str).collect();
+        let more = if count > MAX_NAMES_SHOWN { ", …" } else { "" };
         (count > 0).then(|| {
             format!(
-                "the logs differ in {count} of their informations and parameters, and \
-                 those of the first are kept: {}{more}",
+                "the logs differ in {count} values of information or parameters; those \
+                 of the first log are kept: {}{more}",
                 names.join(", ")
             )
         })

@@ -1,13 +1,13 @@
-//! The names that topics have in the new log.
+//! The names of topics in the new log.
 
 use std::collections::HashMap;
 
 use logtool_core::{Error, ErrorKind, Result, Topic, TopicId, WriteOptions};
 
-/// The longest name.
+/// The maximum length of a name, in bytes.
 const MAX_NAME: usize = 255;
 
-/// What a topic is called in the new log.
+/// The name and the instance of a topic in the new log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Name {
     pub(super) name: String,
@@ -20,8 +20,8 @@ pub(super) struct Names {
     taken: HashMap<Name, (TopicId, bool)>,
 }
 
-/// The name that `options` give to `topic`, if they give it one. A number after a dot
-/// is the instance, which else stays.
+/// Returns the new name of `topic` if `options` rename it. A number after a dot is the
+/// instance; without it, the instance is unchanged.
 pub(super) fn renamed(topic: &Topic, options: &WriteOptions) -> Result<Option<Name>> {
     let Some(text) = options.rename.get(&*topic.label()) else { return Ok(None) };
     let own = u8::try_from(topic.instance).unwrap_or(u8::MAX);
@@ -32,8 +32,8 @@ pub(super) fn renamed(topic: &Topic, options: &WriteOptions) -> Result<Option<Na
     let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/');
     if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_fine) {
         let what = format!(
-            "a topic called {text:?}: in a ULog a name is of letters, digits, `_`, `-` \
-             and `/`, and an instance a number up to 255 after a dot"
+            "invalid topic name {text:?}: a ULog topic name consists of letters, digits, \
+             `_`, `-` and `/`, optionally followed by a dot and an instance up to 255"
         );
         return Err(Error::new(ErrorKind::Unsupported, what));
     }
@@ -41,11 +41,11 @@ pub(super) fn renamed(topic: &Topic, options: &WriteOptions) -> Result<Option<Na
 }
 
 impl Names {
-    /// Gives `name` to `topic`.
+    /// Assigns `name` to `topic`.
     ///
     /// # Errors
-    /// `Unsupported` if another has it, and one of them is renamed.
-    pub(super) fn give(
+    /// `Unsupported` if another topic has the name, and one of the two is renamed.
+    pub(super) fn assign(
         &mut self,
         name: &Name,
         topic: TopicId,
@@ -57,8 +57,8 @@ impl Names {
             {
                 let Name { name, instance } = name;
                 let what = format!(
-                    "two topics would be the instance {instance} of {name:?} \
-                     (`{name}.N` names instance N)"
+                    "two topics would be instance {instance} of {name:?} (`{name}.N` \
+                     selects instance N)"
                 );
                 Err(Error::new(ErrorKind::Unsupported, what))
             }

@@ -1,4 +1,4 @@
-//! New logs made of logs that were written for it.
+//! Tests with logs that are written by the tests.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use logtool_core::{
 use super::UlogSink;
 use crate::{
     Level, ParameterValue, UlogLog,
-    notes::{FORMAT_NAME, Notes},
-    registry::Declaration,
+    format_state::{FORMAT_NAME, FormatState},
+    topics::registry::Declaration,
     write::{Subscription, Writer},
 };
 
-/// A log of `pot` (two instances) and `lid`, with a parameter that is changed.
+/// A log of `pot` (two instances) and `lid`, with a parameter that changes.
 fn kitchen(celsius: &str, sys_name: &str, stove: i32) -> UlogLog {
     let mut log = Writer::new(Vec::new(), 1_000_000);
     log.format("pot", &format!("uint64_t timestamp;{celsius} celsius;knob[2] knobs;"))
@@ -50,7 +50,7 @@ fn open(bytes: Vec<u8>) -> UlogLog {
     UlogLog::open(Arc::new(Bytes::from(bytes)), OpenOptions::default()).unwrap()
 }
 
-/// All topics with one of `labels`.
+/// Selects all topics with one of `labels`.
 fn named(log: &UlogLog, labels: &[&str]) -> Selection {
     let topics = log.manifest().topics();
     let wanted = topics.filter(|(_, topic)| labels.contains(&&*topic.label()));
@@ -64,7 +64,7 @@ fn logged(log: &UlogLog) -> Selection {
     Selection { topics: logged.map(|(id, _)| id).collect(), ..Selection::default() }
 }
 
-/// Writes what is wanted of `logs`, one after the other.
+/// Writes the selections of `logs` one after the other.
 fn write(
     logs: &[(&UlogLog, Selection)],
     options: &WriteOptions,
@@ -93,17 +93,17 @@ fn write(
     Ok((log, remarks))
 }
 
-/// The labels of the topics that are logged, each with its number of records.
+/// Returns the labels and the record counts of the logged topics.
 fn topics(log: &UlogLog) -> Vec<(String, u64)> {
     let topics = log.manifest().topics.iter();
     let logged = topics.filter(|topic| topic.origin == TopicOrigin::Logged);
     logged.map(|t| (t.label().into_owned(), t.records.unwrap())).collect()
 }
 
-/// The names of the types that are defined.
+/// Returns the names of the defined types.
 fn formats(log: &UlogLog) -> Vec<String> {
-    let notes: Notes = log.manifest().decode_state(FORMAT_NAME).unwrap();
-    let mut names: Vec<String> = notes
+    let format_state: FormatState = log.manifest().decode_state(FORMAT_NAME).unwrap();
+    let mut names: Vec<String> = format_state
         .declarations
         .into_iter()
         .filter_map(|declaration| match declaration {
@@ -122,37 +122,37 @@ fn rename(from: &str, to: &str) -> WriteOptions {
 }
 
 #[test]
-fn a_log_of_some_topics_declares_only_those() {
+fn log_of_some_topics_declares_only_these() {
     let log = kitchen("float", "home", 1);
     let (new, _) =
         write(&[(&log, named(&log, &["pot.1"]))], &WriteOptions::default()).unwrap();
     assert_eq!(topics(&new), [("pot.1".to_owned(), 4)]);
     assert_eq!(formats(&new), ["knob", "pot"]);
-    assert_eq!(new.header().info, log.header().info);
+    assert_eq!(new.metadata().info, log.metadata().info);
 }
 
 #[test]
-fn a_parameter_that_changed_before_the_cut_has_its_value_at_the_cut() {
+fn parameter_has_its_value_at_the_start_of_the_selection() {
     let log = kitchen("float", "home", 1);
     let time =
         TimeRange { start: Timestamp::from_micros(3_000_000), end: Timestamp::MAX };
     let cut = Selection { time, ..logged(&log) };
     let (new, _) = write(&[(&log, cut)], &WriteOptions::default()).unwrap();
-    let stove = &new.header().parameters["STOVE"];
+    let stove = &new.metadata().parameters["STOVE"];
     assert_eq!(stove.initial, Some(ParameterValue::Int(101)));
     assert_eq!(stove.changes, []);
-    let whole = &log.header().parameters["STOVE"];
+    let whole = &log.metadata().parameters["STOVE"];
     assert_eq!((whole.initial, whole.changes.len()), (Some(ParameterValue::Int(1)), 1));
 }
 
 #[test]
-fn a_renamed_topic_takes_its_type_along() {
+fn type_of_renamed_topic_is_renamed() {
     let log = kitchen("float", "home", 1);
     let (new, _) = write(&[(&log, logged(&log))], &rename("lid", "cover")).unwrap();
     let names: Vec<String> = topics(&new).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["pot", "pot.1", "cover"]);
     assert_eq!(formats(&new), ["cover", "knob", "pot"]);
-    // The instance stays, or is what the name says.
+    // The instance is unchanged, unless the name contains one.
     let (new, _) =
         write(&[(&log, named(&log, &["pot.1"]))], &rename("pot.1", "pan")).unwrap();
     assert_eq!(topics(&new), [("pan.1".to_owned(), 4)]);
@@ -162,7 +162,7 @@ fn a_renamed_topic_takes_its_type_along() {
 }
 
 #[test]
-fn two_topics_of_one_name_are_refused() {
+fn two_topics_with_same_name_are_rejected() {
     let log = kitchen("float", "home", 1);
     for (from, to) in [("pot.1", "pot.0"), ("lid", "pot"), ("lid", "a:b")] {
         let err = write(&[(&log, logged(&log))], &rename(from, to)).err().unwrap();
@@ -171,7 +171,7 @@ fn two_topics_of_one_name_are_refused() {
 }
 
 #[test]
-fn topics_of_one_name_and_type_are_one_in_a_merged_log() {
+fn topics_with_same_name_and_type_are_merged() {
     let (one, other) = (kitchen("float", "home", 1), kitchen("float", "home", 1));
     let logs = [(&one, logged(&one)), (&other, named(&other, &["pot", "lid"]))];
     let (new, remarks) = write(&logs, &WriteOptions::default()).unwrap();
@@ -181,18 +181,21 @@ fn topics_of_one_name_and_type_are_one_in_a_merged_log() {
 }
 
 #[test]
-fn what_the_first_log_says_of_itself_stands() {
+fn metadata_of_first_log_is_kept() {
     let (one, other) = (kitchen("float", "home", 1), kitchen("float", "away", 2));
     let logs = [(&one, logged(&one)), (&other, logged(&other))];
     let (new, remarks) = write(&logs, &WriteOptions::default()).unwrap();
-    assert_eq!(new.header().info, one.header().info);
-    assert_eq!(new.header().parameters["STOVE"].initial, Some(ParameterValue::Int(1)));
+    assert_eq!(new.metadata().info, one.metadata().info);
+    assert_eq!(
+        new.metadata().parameters["STOVE"].initial,
+        Some(ParameterValue::Int(1))
+    );
     assert_eq!(remarks.len(), 1);
     assert!(remarks[0].ends_with("are kept: STOVE, sys_name"), "{remarks:?}");
 }
 
 #[test]
-fn types_that_differ_are_refused_and_named() {
+fn conflicting_types_are_rejected_with_their_names() {
     let (one, other) = (kitchen("float", "home", 1), kitchen("double", "home", 1));
     let logs = [(&one, logged(&one)), (&other, logged(&other))];
     let err = write(&logs, &WriteOptions::default()).err().unwrap();
@@ -200,14 +203,14 @@ fn types_that_differ_are_refused_and_named() {
     for word in ["log 1 and log 2", "\"pot\"", "float celsius", "double celsius"] {
         assert!(text.contains(word), "{text}");
     }
-    // Where only one of them needs the type, there is nothing to refuse.
+    // If only one of the logs needs the type, there is no conflict.
     let logs = [(&one, logged(&one)), (&other, named(&other, &["lid"]))];
     let (new, _) = write(&logs, &WriteOptions::default()).unwrap();
     assert_eq!(topics(&new)[2], ("lid".to_owned(), 8));
 }
 
 #[test]
-fn what_a_ulog_cannot_be_is_refused() {
+fn unsupported_options_are_rejected() {
     let log = kitchen("float", "home", 1);
     let mut packed = WriteOptions::default();
     packed.compression = Some("lz4".to_owned());
@@ -220,7 +223,7 @@ fn what_a_ulog_cannot_be_is_refused() {
 }
 
 #[test]
-fn records_that_were_not_asked_for_are_an_error() {
+fn record_of_unselected_topic_is_error() {
     let log = kitchen("float", "home", 1);
     let extract =
         LogSlice { manifest: log.manifest(), selection: named(&log, &["lid"]) };

@@ -5,70 +5,71 @@ use std::collections::{HashMap, HashSet};
 use logtool_core::{Error, ErrorKind, Result};
 
 use crate::{
-    formats::{array, primitive},
-    registry::Declaration,
+    declarations::formats::{array, primitive},
+    topics::registry::Declaration,
 };
 
-/// The types that are defined so far, and by which log.
+/// The types defined so far, each with the log that defined it.
 #[derive(Debug, Default)]
 pub(super) struct Types {
     defined: HashMap<String, (usize, String)>,
 }
 
-/// What to do about a definition.
+/// How a definition is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Defined {
-    /// It is new: write it.
-    New,
-    /// It is there.
-    Known,
-    /// The same log defines it anew: write it, behind what it had before.
-    Anew,
+pub(super) enum DefinitionAction {
+    /// The type is new: write the definition.
+    Add,
+    /// The definition is already in the log.
+    Skip,
+    /// The same log redefines the type: write the definition after the earlier
+    /// subscriptions.
+    Redefine,
 }
 
 impl Types {
-    /// Takes the definition of `name` that the log with the index `from` has, one of
-    /// `logs`.
+    /// Adds the definition of `name` in the log with the index `from`, one of `logs`
+    /// logs.
     ///
     /// # Errors
-    /// `Unsupported` if another has it otherwise, or if a log that is merged with
-    /// others has it twice.
+    /// `Unsupported` if another log has a different definition, or if a log that is
+    /// merged with others redefines the type.
     pub(super) fn define(
         &mut self,
         name: &str,
         fields: &str,
         from: usize,
         logs: usize,
-    ) -> Result<Defined> {
+    ) -> Result<DefinitionAction> {
         let Some((before, known)) = self.defined.get_mut(name) else {
             self.defined.insert(name.to_owned(), (from, fields.to_owned()));
-            return Ok(Defined::New);
+            return Ok(DefinitionAction::Add);
         };
         if known == fields {
-            return Ok(Defined::Known);
+            return Ok(DefinitionAction::Skip);
         }
         if *before == from && logs == 1 {
             fields.clone_into(known);
-            return Ok(Defined::Anew);
+            return Ok(DefinitionAction::Redefine);
         }
         let what = format!(
             "log {} and log {} define {name:?} differently: {} and {}",
             *before + 1,
             from + 1,
-            short(known, fields),
-            short(fields, known),
+            differing_fields(known, fields),
+            differing_fields(fields, known),
         );
         Err(Error::new(ErrorKind::Unsupported, what))
     }
 }
 
-/// The fields of `text` that `other` does not have, some of them.
-fn short(text: &str, other: &str) -> String {
-    let of = |text: &str| -> Vec<String> {
+/// Returns up to three fields of `text` that `other` does not have.
+fn differing_fields(text: &str, other: &str) -> String {
+    let field_list = |text: &str| -> Vec<String> {
         let fields = text.split(';').map(str::trim).filter(|field| !field.is_empty());
         fields.map(str::to_owned).collect()
     };
-    let (fields, others) = (of(text), of(other));
+    let (fields, others) = (field_list(text), field_list(other));
     let own: Vec<String> = fields
         .into_iter()
         .filter(|field| !others.contains(field))
@@ -76,13 +77,13 @@ fn short(text: &str, other: &str) -> String {
         .map(|field| field.chars().take(40).collect())
         .collect();
     match own.as_slice() {
-        [] => "the same fields in another order, or less".to_owned(),
+        [] => "the same fields in another order, or fewer".to_owned(),
         own => format!("`{}`", own.join("; ")),
     }
 }
 
-/// The types that the topics called `wanted` need, of those that a log declares.
-pub(super) fn needed<'d>(
+/// Returns the types that the topics `wanted` need, among those that a log declares.
+pub(super) fn required_types<'d>(
     declarations: &'d [Declaration],
     wanted: impl Iterator<Item = &'d str>,
 ) -> HashSet<&'d str> {

@@ -1,7 +1,7 @@
-//! Appends to a log that is there, though it may end in the middle of a message.
+//! Appends to an existing log, even if it ends in the middle of a message.
 //!
-//! PX4 does it after a crash: what the crash left behind goes into the log of the
-//! flight that it ended. The flag bits have room for three such sections:
+//! PX4 does this after a crash: the data saved by the crash handler is appended to the
+//! log of the flight. The flag bits have space for three appended sections:
 //!
 //! ```text
 //! 16  u16 size, at least 40   18  'B'
@@ -17,59 +17,59 @@ use crate::{
     write::{Section, Writer},
 };
 
-/// The incompatible flag that says that the offsets count.
+/// The incompatible flag that declares the offsets valid.
 const INCOMPAT_DATA_APPENDED: u8 = 1;
 
-/// Where the payload of the flag bits begins.
+/// The offset of the payload of the flag bits.
 const FLAGS_AT: usize = FILE_HEADER_LEN + HEADER_LEN;
 
-/// How long that payload is at least.
+/// The minimum length of that payload.
 const FLAGS_LEN: usize = 40;
 
-/// Where the incompatible flags begin.
+/// The offset of the incompatible flags.
 const INCOMPAT_AT: u64 = 27;
 
-/// Where the offsets begin.
+/// The offset of the offsets of appended sections.
 const OFFSETS_AT: u64 = 35;
 
 impl<F: Read + Write + Seek> Writer<F> {
-    /// Opens a new section at the end of a log, where only data may follow: records of
-    /// topics that the log has, lines, informations, changes of parameters.
+    /// Starts a new section at the end of a log. It may only contain data: records of
+    /// existing topics, strings, information and parameter changes.
     ///
     /// A `File` must be open for reading and writing, but not in append mode, in which
-    /// the flags could not be changed. The log is whole at all times, even if nothing is
-    /// written after this.
+    /// the flags could not be changed. The log is valid at all times, even if nothing
+    /// is written afterwards.
     ///
     /// # Errors
     ///
-    /// `Unrecognized` if it is no log; `Malformed` if it ends in its flag bits, or has a
-    /// section behind its end; `Unsupported` if it has no flag bits, or unknown
-    /// incompatible ones; `Limit` if all three sections are taken; `Io` if reading or
-    /// writing fails.
+    /// `Unrecognized` if the file is not a log; `Malformed` if it ends within its flag
+    /// bits, or declares a section after its end; `Unsupported` if it has no flag bits,
+    /// or unknown incompatible flags; `Limit` if all three sections are in use; `Io` if
+    /// reading or writing fails.
     pub fn append(mut file: F) -> Result<Self> {
         let end = file.seek(SeekFrom::End(0))?;
         file.seek(SeekFrom::Start(0))?;
         let mut flags = read_flags(&mut file, end)?;
         add_section(&mut flags, end)?;
 
-        // The flags go first, as PX4's hardfault_log has it, and not the data. A log
-        // that ends in the middle of a message would take appended bytes for the rest
-        // of it as long as the flags do not say where it ends, whereas an offset at the
-        // very end of the file is just a section with nothing in it. Of the flags, the
-        // offset goes first: a half-written one does no harm while the bit is not set.
-        // (Where the bit is set already, the offset has to be written at one go, as
-        // disks do within a sector.)
+        // The flags are written before the data, like in PX4's hardfault_log. In a log
+        // that ends in the middle of a message, appended bytes would be read as the
+        // rest of that message until the flags declare its end. An offset at the very
+        // end of the file is just an empty section. The offset is written before the
+        // flag: an incomplete offset is harmless while the flag is not set. (If the
+        // flag is already set, the offset must be written atomically, as disks do
+        // within a sector.)
         file.seek(SeekFrom::Start(OFFSETS_AT))?;
         file.write_all(&flags.appended.map(u64::to_le_bytes).concat())?;
         file.seek(SeekFrom::Start(INCOMPAT_AT))?;
         file.write_all(&flags.incompatible)?;
         file.flush()?;
         file.seek(SeekFrom::End(0))?;
-        Ok(Self::starting(file, Section::Data))
+        Ok(Self::with_section(file, Section::Data))
     }
 }
 
-/// Reads the flags of a log of `end` bytes, from its start.
+/// Reads the flag bits of a log of `end` bytes, from its start.
 fn read_flags(file: &mut impl Read, end: u64) -> Result<FlagBits> {
     let mut head = Vec::new();
     file.take((FLAGS_AT + FLAGS_LEN) as u64).read_to_end(&mut head)?;
@@ -89,27 +89,27 @@ fn read_flags(file: &mut impl Read, end: u64) -> Result<FlagBits> {
         .filter(|_| size >= FLAGS_LEN && end >= (FLAGS_AT + size) as u64);
     payload
         .and_then(wire::flag_bits)
-        .ok_or_else(|| broken("the flag bits are cut").at(16))
+        .ok_or_else(|| broken("the flag bits are truncated").at(16))
 }
 
-/// Enters a section that begins at `end`, where the file ends.
+/// Adds a section that starts at `end`, the length of the file.
 fn add_section(flags: &mut FlagBits, end: u64) -> Result<()> {
     let [first, rest @ ..] = &mut flags.incompatible;
     if *first & !INCOMPAT_DATA_APPENDED != 0 || rest.iter().any(|byte| *byte != 0) {
-        let what = "the log has incompatible flags that nobody knows";
+        let what = "the log has unknown incompatible flags";
         return Err(Error::new(ErrorKind::Unsupported, what).at(INCOMPAT_AT));
     }
     if *first & INCOMPAT_DATA_APPENDED == 0 {
-        // Whatever stands there counts for nothing, and shall not begin to.
+        // The existing offsets are not valid, and must not become valid.
         flags.appended = [0; 3];
     }
     *first |= INCOMPAT_DATA_APPENDED;
 
     if flags.appended.iter().any(|offset| *offset > end) {
-        return Err(broken("a section begins behind the end").at(OFFSETS_AT));
+        return Err(broken("a section starts after the end of the file").at(OFFSETS_AT));
     }
     let Some(free) = flags.appended.iter_mut().find(|offset| **offset == 0) else {
-        let what = "a fourth appended section; a log has room for three";
+        let what = "a log cannot have more than three appended sections";
         return Err(Error::new(ErrorKind::Limit, what).at(OFFSETS_AT));
     };
     *free = end;

@@ -1,89 +1,90 @@
-//! Formats, informations and parameters: the messages `F`, `I`, `M`, `P` and `Q`.
+//! Formats, information and parameters: the messages `F`, `I`, `M`, `P` and `Q`.
 
 use std::io::Write;
 
 use logtool_core::{Error, ErrorKind, Result};
 
 use crate::{
-    header::ParameterValue,
+    declarations::metadata::ParameterValue,
     wire::kind,
-    write::{DefaultOf, Writer, message, misplaced, typed},
+    write::{DefaultScope, Writer, message, misplaced, name_checks},
 };
 
-/// How many bytes of a long value go into one `M` message. PX4 writes parts of about
-/// this length; a damaged message then costs little.
+/// The number of bytes of a long value in one `M` message. PX4 writes parts of about
+/// this length, so that a damaged message loses little.
 const PART_BYTES: usize = 1_024;
 
 impl<W: Write> Writer<W> {
-    /// Defines a type of records, as `"uint64_t timestamp;float[3] x;"`.
+    /// Defines a type of records, e.g. `"uint64_t timestamp;float[3] x;"`.
     ///
-    /// Types that it uses may be defined later. A field called `_padding…` pads.
+    /// Nested types may be defined later. A field called `_padding…` is padding.
     ///
     /// # Errors
     ///
-    /// `Malformed` if a name or a type is none, or the format is defined already;
+    /// `Malformed` if a name or a type is invalid, or the format is already defined;
     /// `Unsupported` if the definitions have ended; `Limit` if the text is too long.
     pub fn format(&mut self, name: &str, fields: &str) -> Result<()> {
         self.check_definitions_last("a format")?;
         let text = format!("{name}:{fields}");
         message::checked_len(kind::FORMAT, &[text.as_bytes()])?;
-        typed::check_format(name, fields)?;
+        name_checks::check_format(name, fields)?;
         if self.formats.contains(name) {
-            let what = format!("the format {name:?} is defined already");
+            let what = format!("the format {name:?} is already defined");
             return Err(Error::new(ErrorKind::Malformed, what));
         }
-        self.put(kind::FORMAT, &[text.as_bytes()])?;
+        self.write_message(kind::FORMAT, &[text.as_bytes()])?;
         self.formats.define(name, fields);
         Ok(())
     }
 
-    /// Says something about the log; `key` is a basic type and a name, as
-    /// `"uint64_t flight_id"` or `"char[3] sys_name"`.
+    /// Writes an information. `key` is a basic type and a name, e.g. `"uint64_t
+    /// flight_id"` or `"char[3] sys_name"`.
     ///
     /// # Errors
     ///
-    /// `Malformed` if the value is not as long as the type says, or the key is none;
-    /// `Limit` if the key is longer than 255 bytes, or the value too long.
+    /// `Malformed` if the value does not have the length of its type, or the key is
+    /// invalid; `Limit` if the key is longer than 255 bytes, or the value is too long.
     pub fn info(&mut self, key: &str, value: &[u8]) -> Result<()> {
-        let (type_name, _) = typed::split(key)?;
-        if typed::basic_len(type_name) != Some(value.len()) {
-            let what = format!("a value of {} bytes for {key:?}", value.len());
+        let (type_name, _) = name_checks::split(key)?;
+        if name_checks::basic_len(type_name) != Some(value.len()) {
+            let what =
+                format!("a value of {} bytes does not match {key:?}", value.len());
             return Err(Error::new(ErrorKind::Malformed, what));
         }
-        self.put_keyed(kind::INFO, None, key, value)
+        self.write_keyed(kind::INFO, None, key, value)
     }
 
-    /// Says something about the log in words.
+    /// Writes an information with a string value.
     ///
     /// # Errors
     ///
-    /// As [`info`](Self::info).
+    /// Like [`info`](Self::info).
     pub fn info_text(&mut self, name: &str, text: &str) -> Result<()> {
         self.info(&format!("char[{}] {name}", text.len()), text.as_bytes())
     }
 
-    /// Says something about the log as a number.
+    /// Writes an information with a `uint32_t` value.
     ///
     /// # Errors
     ///
-    /// As [`info`](Self::info).
+    /// Like [`info`](Self::info).
     pub fn info_u32(&mut self, name: &str, value: u32) -> Result<()> {
         self.info(&format!("uint32_t {name}"), &value.to_le_bytes())
     }
 
-    /// Says something about the log as a signed number.
+    /// Writes an information with an `int32_t` value.
     ///
     /// # Errors
     ///
-    /// As [`info`](Self::info).
+    /// Like [`info`](Self::info).
     pub fn info_i32(&mut self, name: &str, value: i32) -> Result<()> {
         self.info(&format!("int32_t {name}"), &value.to_le_bytes())
     }
 
-    /// Adds a text to the list of those with this name, however long it is.
+    /// Adds a string of any length to the multi information `name`.
     ///
-    /// A long text goes out in parts, none of which ends within a character, since
-    /// there are readers that look at each part on its own.
+    /// A long string is written in parts. It is split between characters, because some
+    /// readers decode each part separately.
     ///
     /// # Errors
     ///
@@ -91,70 +92,75 @@ impl<W: Write> Writer<W> {
     pub fn info_multiple_text(&mut self, name: &str, text: &str) -> Result<()> {
         let is_boundary = |at: &usize| text.is_char_boundary(*at);
         let cut = |at: usize| (0..=at).rev().find(is_boundary).unwrap_or(0);
-        self.put_parts("char", name, text.as_bytes(), cut)
+        self.write_parts("char", name, text.as_bytes(), cut)
     }
 
-    /// Adds bytes that are no text to the list of those with this name, however many.
+    /// Adds bytes of any length to the multi information `name`.
     ///
     /// # Errors
     ///
-    /// As [`info_multiple_text`](Self::info_multiple_text).
+    /// Like [`info_multiple_text`](Self::info_multiple_text).
     pub fn info_multiple_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
-        self.put_parts("uint8_t", name, bytes, |at| at)
+        self.write_parts("uint8_t", name, bytes, |at| at)
     }
 
-    /// Says which value a parameter has when the log starts.
+    /// Writes the initial value of a parameter.
     ///
     /// # Errors
     ///
     /// `Limit` if the name is too long, `Malformed` if it is empty, `Unsupported` if
-    /// the definitions have ended: then see
-    /// [`parameter_change`](Self::parameter_change).
+    /// the definitions have ended; use [`parameter_change`](Self::parameter_change)
+    /// then.
     pub fn parameter(
         &mut self,
         name: &str,
         value: impl Into<ParameterValue>,
     ) -> Result<()> {
         self.check_definitions_last("an initial parameter")?;
-        self.put_parameter(kind::PARAMETER, None, name, value.into())
+        self.write_parameter(kind::PARAMETER, None, name, value.into())
     }
 
-    /// Says which value a parameter would have had, if nobody had set it.
+    /// Writes the default value of a parameter.
     ///
     /// # Errors
     ///
-    /// As [`parameter`](Self::parameter).
+    /// Like [`parameter`](Self::parameter).
     pub fn default_parameter(
         &mut self,
         name: &str,
         value: impl Into<ParameterValue>,
-        of: DefaultOf,
+        of: DefaultScope,
     ) -> Result<()> {
         self.check_definitions_last("a default parameter")?;
-        self.put_parameter(kind::DEFAULT_PARAMETER, Some(of as u8), name, value.into())
+        self.write_parameter(
+            kind::DEFAULT_PARAMETER,
+            Some(of as u8),
+            name,
+            value.into(),
+        )
     }
 
-    /// Says that a parameter has another value from here on.
+    /// Writes a new value of a parameter that changes at this point.
     ///
-    /// A topic or a line has to come before it: to readers the data begins with these,
-    /// and what is before is an initial value.
+    /// It must follow a topic or a string: readers take the values before these as
+    /// initial values.
     ///
     /// # Errors
     ///
     /// `Limit` if the name is too long, `Malformed` if it is empty, `Unsupported` if
-    /// neither a topic nor a line was written yet.
+    /// neither a topic nor a string has been written.
     pub fn parameter_change(
         &mut self,
         name: &str,
         value: impl Into<ParameterValue>,
     ) -> Result<()> {
-        if !self.has_begun {
+        if !self.has_data {
             return Err(misplaced("a change of a parameter"));
         }
-        self.put_parameter(kind::PARAMETER, None, name, value.into())
+        self.write_parameter(kind::PARAMETER, None, name, value.into())
     }
 
-    fn put_parameter(
+    fn write_parameter(
         &mut self,
         kind: u8,
         before: Option<u8>,
@@ -162,13 +168,13 @@ impl<W: Write> Writer<W> {
         value: ParameterValue,
     ) -> Result<()> {
         let key = format!("{} {name}", value.type_name());
-        typed::split(&key)?;
-        self.put_keyed(kind, before, &key, &value.to_le_bytes())
+        name_checks::split(&key)?;
+        self.write_keyed(kind, before, &key, &value.to_le_bytes())
     }
 
-    /// Writes `value` as an array of `element`, cut where `cut` says: at the byte that
-    /// it is given, or a bit before.
-    fn put_parts(
+    /// Writes `value` as an array of `element`, in parts. `cut` adjusts the end of a
+    /// part to an earlier byte if necessary.
+    fn write_parts(
         &mut self,
         element: &str,
         name: &str,
@@ -180,8 +186,13 @@ impl<W: Write> Writer<W> {
             let to = cut(value.len().min(from + PART_BYTES));
             let part = value.get(from..to).unwrap_or_default();
             let key = format!("{element}[{}] {name}", part.len());
-            typed::split(&key)?;
-            self.put_keyed(kind::INFO_MULTIPLE, Some(u8::from(from > 0)), &key, part)?;
+            name_checks::split(&key)?;
+            self.write_keyed(
+                kind::INFO_MULTIPLE,
+                Some(u8::from(from > 0)),
+                &key,
+                part,
+            )?;
             from = to;
             if from == value.len() {
                 return Ok(());
@@ -189,8 +200,8 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Writes a byte if there is one, the key behind its length, and the value.
-    fn put_keyed(
+    /// Writes an optional flag byte, the length of the key, the key, and the value.
+    fn write_keyed(
         &mut self,
         kind: u8,
         before: Option<u8>,
@@ -198,9 +209,12 @@ impl<W: Write> Writer<W> {
         value: &[u8],
     ) -> Result<()> {
         let Ok(key_len) = u8::try_from(key.len()) else {
-            let what = format!("a key of {} bytes: {key:?}", key.len());
+            let what = format!("a key cannot have {} bytes: {key:?}", key.len());
             return Err(Error::new(ErrorKind::Limit, what));
         };
-        self.put(kind, &[before.as_slice(), &[key_len], key.as_bytes(), value])
+        self.write_message(
+            kind,
+            &[before.as_slice(), &[key_len], key.as_bytes(), value],
+        )
     }
 }

@@ -1,17 +1,17 @@
-//! The values of parameters as bytes, and what they can be the default of.
+//! The bytes of parameter values, and the kinds of default values.
 
-use crate::header::ParameterValue;
+use crate::declarations::metadata::ParameterValue;
 
-/// Where a default value is valid; the discriminants are the bits in the file.
+/// The scope of a default value; the discriminants are the bits in the file.
 ///
-/// PX4 writes a default only where it differs from the value that the parameter has.
+/// PX4 writes a default only if it differs from the value of the parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DefaultOf {
-    /// In every vehicle.
+pub enum DefaultScope {
+    /// The default of every vehicle.
     System = 1,
-    /// In this configuration, that of an airframe for one.
+    /// The default of this configuration, e.g. of an airframe.
     Configuration = 2,
-    /// In both.
+    /// Both defaults.
     Both = 3,
 }
 

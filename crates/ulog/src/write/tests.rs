@@ -1,4 +1,4 @@
-//! Tests whose bytes are put together by hand from the specification.
+//! Tests with expected bytes that were assembled by hand from the specification.
 
 mod append;
 
@@ -7,7 +7,7 @@ use crate::level::Level;
 
 const START: u64 = 0x0102_0304_0506_0708;
 
-/// Header and flag bits of a log that starts at [`START`], by the specification.
+/// The header and the flag bits of a log that starts at [`START`].
 fn head(compat: u8) -> Vec<u8> {
     let mut bytes = b"\x55\x4C\x6F\x67\x01\x12\x35\x01".to_vec();
     bytes.extend(b"\x08\x07\x06\x05\x04\x03\x02\x01");
@@ -28,12 +28,12 @@ fn kind_of<T: std::fmt::Debug>(result: Result<T>) -> ErrorKind {
 }
 
 #[test]
-fn an_empty_log_is_a_header_and_flag_bits() {
+fn empty_log_has_header_and_flag_bits() {
     assert_eq!(written(|_| Ok(())), head(0));
 }
 
 #[test]
-fn definitions_are_as_the_specification_draws_them() {
+fn definitions_match_specification() {
     let bytes = written(|log| {
         log.format("a", "uint64_t timestamp;float[3] x;")?;
         log.info_text("sys", "PX4")?;
@@ -53,11 +53,11 @@ fn definitions_are_as_the_specification_draws_them() {
 }
 
 #[test]
-fn a_default_parameter_sets_the_compatible_flag_before_it() {
+fn default_parameter_sets_compatible_flag() {
     let bytes = written(|log| {
-        log.default_parameter("N", 1, DefaultOf::System)?;
-        log.default_parameter("N", 2, DefaultOf::Configuration)?;
-        log.default_parameter("N", 3, DefaultOf::Both)
+        log.default_parameter("N", 1, DefaultScope::System)?;
+        log.default_parameter("N", 2, DefaultScope::Configuration)?;
+        log.default_parameter("N", 3, DefaultScope::Both)
     });
     let mut expected = head(1);
     expected.extend(b"\x0F\x00Q\x01\x09int32_t N\x01\x00\x00\x00");
@@ -67,7 +67,7 @@ fn a_default_parameter_sets_the_compatible_flag_before_it() {
 }
 
 #[test]
-fn data_messages_are_as_the_specification_draws_them() {
+fn data_messages_match_specification() {
     let bytes = written(|log| {
         log.format("t", "uint64_t timestamp;uint8_t v;")?;
         let first = log.subscribe(Subscription::to("t"))?;
@@ -96,7 +96,7 @@ fn data_messages_are_as_the_specification_draws_them() {
 }
 
 #[test]
-fn a_change_of_a_parameter_before_the_data_would_be_its_initial_value() {
+fn parameter_change_before_data_is_rejected() {
     let mut log = Writer::new(Vec::new(), 0);
     log.format("t", "uint8_t v;").unwrap();
     assert_eq!(kind_of(log.parameter_change("N", 7)), ErrorKind::Unsupported);
@@ -107,8 +107,9 @@ fn a_change_of_a_parameter_before_the_data_would_be_its_initial_value() {
 }
 
 #[test]
-fn a_long_text_is_parted_between_characters() {
-    // 1,023 letters, and one of 2 bytes across the end of the first 1,024 bytes.
+fn long_text_is_split_between_characters() {
+    // 1,023 letters, followed by a 2-byte character across the end of the first 1,024
+    // bytes.
     let text = format!("{}\u{e9}!", "x".repeat(1_023));
     let bytes = written(|log| log.info_multiple_text("boot", &text));
     let mut expected = head(0);
@@ -119,7 +120,7 @@ fn a_long_text_is_parted_between_characters() {
 }
 
 #[test]
-fn long_bytes_are_parted_anywhere_and_an_empty_value_is_one_part() {
+fn long_bytes_are_split_anywhere_and_empty_value_is_one_part() {
     let bytes = written(|log| {
         log.info_multiple_bytes("b", &[0xC3; 1_025])?;
         log.info_multiple_bytes("b", &[])
@@ -133,7 +134,7 @@ fn long_bytes_are_parted_anywhere_and_an_empty_value_is_one_part() {
 }
 
 #[test]
-fn marks_come_at_most_twice_a_second() {
+fn sync_messages_are_written_at_most_twice_per_second() {
     let bytes = written(|log| {
         for time in (0..2_000_000).step_by(10_000) {
             log.string(Level::DEBUG, time, "")?;
@@ -145,7 +146,7 @@ fn marks_come_at_most_twice_a_second() {
 }
 
 #[test]
-fn a_record_that_comes_too_soon_is_left_out() {
+fn record_before_minimum_interval_is_skipped() {
     let mut log = Writer::new(Vec::new(), 0);
     log.format("t", "uint8_t v;").unwrap();
     let topic = Subscription::to("t").at_most_every_micros(100);
@@ -156,7 +157,7 @@ fn a_record_that_comes_too_soon_is_left_out() {
 }
 
 #[test]
-fn an_optional_topic_is_announced_with_its_first_record() {
+fn optional_topic_is_subscribed_with_first_record() {
     let bytes = written(|log| {
         log.format("t", "uint8_t v;")?;
         let rare = log.subscribe(Subscription::to("t").optional())?;
@@ -175,7 +176,7 @@ fn an_optional_topic_is_announced_with_its_first_record() {
 }
 
 #[test]
-fn a_payload_may_lack_the_padding_at_its_end_and_nothing_else() {
+fn payload_may_omit_only_trailing_padding() {
     let mut log = Writer::new(Vec::new(), 0);
     // 1 + 3 + 2 × (4 + 1) = 14 bytes, and 2 + 1 of padding.
     log.format(
@@ -196,7 +197,7 @@ fn a_payload_may_lack_the_padding_at_its_end_and_nothing_else() {
 }
 
 #[test]
-fn a_topic_of_unknown_or_endless_types_is_refused() {
+fn topic_of_undefined_or_recursive_type_is_rejected() {
     let mut log = Writer::new(Vec::new(), 0);
     log.format("a", "b x;").unwrap();
     log.format("b", "a[0] x;").unwrap();
@@ -216,7 +217,7 @@ fn a_topic_of_unknown_or_endless_types_is_refused() {
 }
 
 #[test]
-fn types_that_fan_out_are_measured_once_each() {
+fn layout_of_shared_type_is_computed_once() {
     let mut log = Writer::new(Vec::new(), 0);
     for depth in 0..15 {
         let fields = format!("t{}[0] x;", depth + 1).repeat(50);
@@ -227,7 +228,7 @@ fn types_that_fan_out_are_measured_once_each() {
 }
 
 #[test]
-fn a_format_that_is_none_is_refused() {
+fn invalid_format_is_rejected() {
     let mut log = Writer::new(Vec::new(), 0);
     log.format("twice", "uint8_t v;").unwrap();
     for (name, fields) in [
@@ -253,7 +254,7 @@ fn a_format_that_is_none_is_refused() {
 }
 
 #[test]
-fn what_is_too_long_is_an_error_and_nothing_of_it_is_written() {
+fn message_that_is_too_long_is_not_written() {
     let bytes = written(|log| {
         let (key, text) = ("k".repeat(250), "x".repeat(65_536));
         assert_eq!(kind_of(log.info_text(&key, "")), ErrorKind::Limit);
@@ -268,7 +269,7 @@ fn what_is_too_long_is_an_error_and_nothing_of_it_is_written() {
 }
 
 #[test]
-fn what_contradicts_itself_is_an_error() {
+fn inconsistent_values_are_rejected() {
     let mut log = Writer::new(Vec::new(), 0);
     let info = log.info("uint32_t n", &[1, 2, 3]);
     assert_eq!(kind_of(info), ErrorKind::Malformed);
@@ -283,19 +284,19 @@ fn what_contradicts_itself_is_an_error() {
 }
 
 #[test]
-fn definitions_are_refused_once_they_have_ended() {
+fn definition_after_definitions_section_is_rejected() {
     let mut log = Writer::new(Vec::new(), 0);
     log.string(Level::DEBUG, 0, "").unwrap();
     let unsupported = ErrorKind::Unsupported;
     assert_eq!(kind_of(log.format("t", "uint8_t v;")), unsupported);
     assert_eq!(kind_of(log.parameter("N", 1)), unsupported);
-    let default = log.default_parameter("N", 1, DefaultOf::Both);
+    let default = log.default_parameter("N", 1, DefaultScope::Both);
     assert_eq!(kind_of(default), unsupported);
     log.info_text("late", "information").unwrap();
 }
 
 #[test]
-fn raw_messages_go_where_their_kind_belongs() {
+fn raw_messages_are_written_to_their_section() {
     let bytes = written(|log| {
         log.message(b'F', b"t:uint8_t v;")?;
         log.message(b'z', b"?")?;

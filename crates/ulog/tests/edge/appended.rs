@@ -1,4 +1,4 @@
-//! Sections that were appended to a log after a crash.
+//! Sections that were appended after a crash.
 
 use logtool_core::{DamageKind, Value};
 
@@ -19,7 +19,7 @@ pub(crate) const CASES: &[Case] = &[
         edge.has_rows(&[("att", 9 + 6)]);
         loses_the_cut_record(edge);
         has_hardfaults(edge, 3);
-        // The file's own bytes: 9 rows 10 µs apart, then 2 in each section.
+        // The file contains 9 rows at intervals of 10 µs, then 2 rows in each section.
         let times = edge.times("att");
         let logged: Vec<f64> = (0..9).map(|i| f64::from(1000 + 10 * i)).collect();
         assert_eq!(times[..9], logged);
@@ -27,17 +27,18 @@ pub(crate) const CASES: &[Case] = &[
     }),
     ("20_append_offset_past_eof.ulg", |edge| {
         edge.has_rows(&[("att", 10)]);
-        assert!(edge.remarks("appended at byte 1000000000"));
+        assert!(edge.remarks("declared at byte 1000000000"));
     }),
 ];
 
-/// Each section holds one text in the two parts `abc\n` and `def\n`.
+/// Each section contains one string in the two parts `abc\n` and `def\n`.
 fn has_hardfaults(edge: &Edge, count: usize) {
     let text = Value::Text("abc\ndef\n".to_owned());
-    assert_eq!(edge.header().info_multiple["hardfault_plain"], vec![text; count]);
+    assert_eq!(edge.metadata().info_multiple["hardfault_plain"], vec![text; count]);
 }
 
-/// The log ends 7 bytes into the payload of the message at 273; sections begin at 283.
+/// The log ends 7 bytes into the payload of the message at 273; the sections start at
+/// 283.
 fn loses_the_cut_record(edge: &Edge) {
     let damage = edge.damage();
     assert_eq!(damage.len(), 1, "{damage:?}");

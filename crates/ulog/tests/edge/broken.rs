@@ -1,4 +1,4 @@
-//! Made logs of 1000 records that count up, with a broken stretch.
+//! Generated logs of 1000 records with ascending values and a damaged range.
 
 use std::{ops::Range, time::Instant};
 
@@ -15,20 +15,20 @@ pub(crate) const CASES: &[Case] = &[
         let start = Instant::now();
         edge.has_rows(&[]);
         loses(edge, 134..8326);
-        assert!(start.elapsed().as_secs() < 1, "8 kB of zeros are nothing to look for");
+        assert!(start.elapsed().as_secs() < 1, "8 kB of zeros must be skipped quickly");
     }),
     ("62_bitflip_size.ulg", |edge| {
-        // The one record of which the size is wrong.
+        // Only the record with the wrong size is lost.
         has_true_rows(edge, 999);
         loses(edge, 4788..4805);
     }),
     ("64_lost_bytes.ulg", |edge| {
-        // 5 of the 17 bytes of a record are gone.
+        // 5 of the 17 bytes of a record are missing.
         has_true_rows(edge, 999);
         loses(edge, 4788..4800);
     }),
     ("66_random_block.ulg", |edge| {
-        // They lie between two records.
+        // The random bytes are between two records.
         has_true_rows(edge, 1000);
         loses(edge, 4618..5130);
     }),
@@ -39,15 +39,16 @@ pub(crate) const CASES: &[Case] = &[
     }),
 ];
 
-/// Asserts that these bytes, and no others, are told to be lost.
+/// Asserts that exactly these bytes are reported as damage.
 fn loses(edge: &Edge, bytes: Range<u64>) {
     let damage = edge.damage();
     assert_eq!(damage.len(), 1, "{damage:?}");
     assert_eq!((damage[0].kind, &damage[0].bytes), (DamageKind::Garbled, &bytes));
 }
 
-/// Asserts that there are `count` records, each one that was written: 20 rows of 50,
-/// 1000 µs apart; in a row the records are 10 µs apart and count up.
+/// Asserts that there are `count` records, all with the values that were written: 20
+/// rows of 50 records. Rows are 1000 µs apart, records within a row 10 µs, and values
+/// in a row are ascending.
 fn has_true_rows(edge: &Edge, count: usize) {
     edge.has_rows(&[("att", count)]);
     let (times, values) = (edge.times("att"), edge.column("att", "x"));

@@ -1,4 +1,4 @@
-//! An edge case that is open, and ways to look into it.
+//! An open edge case, and functions to inspect it.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -9,26 +9,26 @@ use logtool_core::{
     Block, Columns, Damage, DamageKind, Log as _, OpenOptions, Result, Selection, View,
     conformance,
 };
-use logtool_ulog::{Header, UlogLog};
+use logtool_ulog::{Metadata, UlogLog};
 
-/// A file, and what is expected of it.
+/// A file, and the assertions about it.
 pub(crate) type Case = (&'static str, fn(&Edge));
 
-/// The bytes of an edge case, and what opening it gave.
+/// The bytes of an edge case, and the result of opening it.
 pub(crate) struct Edge {
     pub(crate) bytes: Bytes,
     pub(crate) opened: Result<UlogLog>,
 }
 
-/// A record as it is in the file: its topic's label, where it is, and its bytes.
+/// A record as it is in the file: the label of its topic, its offset, and its bytes.
 pub(crate) type Raw = (String, u64, Bytes);
 
-/// The folder of the edge cases.
+/// Returns the folder of the edge cases, if it exists.
 pub(crate) fn samples() -> Option<PathBuf> {
     conformance::sample_path("ulog/edge")
 }
 
-/// Checks every case of a group, and names the file before it does.
+/// Checks every case of a group, and prints the name of the file before.
 pub(crate) fn check(group: &[Case]) {
     let Some(folder) = samples() else { return };
     for (name, expect) in group {
@@ -49,16 +49,17 @@ impl Edge {
         self.opened.as_ref().expect("it opens")
     }
 
-    pub(crate) fn header(&self) -> &Header {
-        self.log().header()
+    pub(crate) fn metadata(&self) -> &Metadata {
+        self.log().metadata()
     }
 
-    /// What the error says.
+    /// Returns the error message.
     pub(crate) fn refusal(&self) -> String {
         self.opened.as_ref().expect_err("it is refused").to_string()
     }
 
-    /// How many records each logged topic has, read one by one, as the survey counted.
+    /// Returns the number of records of each logged topic, which must agree with the
+    /// manifest.
     pub(crate) fn rows(&self) -> Vec<(String, usize)> {
         let mut rows: BTreeMap<String, usize> = BTreeMap::new();
         for topic in
@@ -72,24 +73,28 @@ impl Edge {
         for topic in
             self.log().manifest().topics.iter().filter(|t| t.encoding == "ulog")
         {
-            assert_eq!(topic.records, Some(rows[&*topic.label()] as u64), "the survey");
+            assert_eq!(
+                topic.records,
+                Some(rows[&*topic.label()] as u64),
+                "the manifest"
+            );
         }
         rows.into_iter().collect()
     }
 
-    /// Asserts that these are the logged topics, with so many records each.
+    /// Asserts that these are the logged topics, with these numbers of records.
     pub(crate) fn has_rows(&self, expected: &[(&str, usize)]) {
         let rows = self.rows();
         let rows: Vec<(&str, usize)> = rows.iter().map(|(l, n)| (&**l, *n)).collect();
         assert_eq!(rows, expected);
     }
 
-    /// Every record of the logged topics, in the order of the file.
+    /// Returns every record of the logged topics, in file order.
     pub(crate) fn records(&self) -> Vec<Raw> {
         self.read().0
     }
 
-    /// All that was found damaged by reading.
+    /// Returns the damage that was reported while reading.
     pub(crate) fn damage(&self) -> Vec<Damage> {
         self.read().1
     }
@@ -113,7 +118,7 @@ impl Edge {
         (records, damage)
     }
 
-    /// Whether the definition of this topic is reported as damage.
+    /// Returns true if the definition of this topic is reported as damage.
     pub(crate) fn has_unusable_definition(&self, label: &str) -> bool {
         let manifest = self.log().manifest();
         manifest.damage.iter().any(|damage| {
@@ -123,12 +128,12 @@ impl Edge {
         })
     }
 
-    /// Whether a remark on the log has this in it.
+    /// Returns true if a note about the log contains this text.
     pub(crate) fn remarks(&self, what: &str) -> bool {
         self.log().manifest().remarks.iter().any(|remark| remark.contains(what))
     }
 
-    /// The table of a topic, a column for each scalar.
+    /// Returns the table of a topic, with one column for each scalar.
     pub(crate) fn table(&self, label: &str) -> RecordBatch {
         let (log, all) = (self.log(), Selection::default());
         let topic = log.manifest().topic(label).unwrap();
@@ -144,25 +149,25 @@ impl Edge {
         decoder.take().unwrap()
     }
 
-    /// Its times, in microseconds.
+    /// Returns the times of a topic, in microseconds.
     pub(crate) fn times(&self, label: &str) -> Vec<f64> {
         numbers(self.table(label).column(0))
     }
 
-    /// A column of it as numbers.
+    /// Returns a column of a topic as numbers.
     pub(crate) fn column(&self, label: &str, column: &str) -> Vec<f64> {
         let table = self.table(label);
         numbers(table.column_by_name(column).expect("the column is there"))
     }
 
-    /// A column of it as texts.
+    /// Returns a column of a topic as strings.
     pub(crate) fn texts(&self, label: &str, column: &str) -> Vec<String> {
         let table = self.table(label);
         let column = table.column_by_name(column).expect("the column is there");
         column.as_string::<i32>().iter().map(|text| text.unwrap().to_owned()).collect()
     }
 
-    /// The sum of all numbers of a topic.
+    /// Returns the sum of all numbers of a topic.
     pub(crate) fn sum(&self, label: &str) -> f64 {
         self.table(label).columns().iter().flat_map(numbers).sum()
     }

@@ -1,4 +1,4 @@
-//! The first bytes of a file: whole, odd, foreign, or cut before anything was logged.
+//! File headers that are complete, unusual, from other formats, or truncated.
 
 use logtool_core::{DamageKind, ErrorKind, Log as _};
 
@@ -15,17 +15,17 @@ pub(crate) const CASES: &[Case] = &[
     }),
     ("02_empty_file.ulg", |edge| {
         is_no_ulog(edge);
-        assert!(edge.refusal().contains("no ULog"));
+        assert!(edge.refusal().contains("not a ULog"));
     }),
     ("03_header_only.ulg", |edge| edge.has_rows(&[])),
     ("04_header_cut.ulg", |edge| {
         is_no_ulog(edge);
-        assert!(edge.refusal().contains("cut inside its header"));
+        assert!(edge.refusal().contains("truncated within its header"));
     }),
     ("05_wrong_magic.ulg", is_no_ulog),
     ("06_version_0_no_B.ulg", |edge| {
         edge.has_rows(&[("att", 5)]);
-        assert_eq!(edge.header().head.version, 0);
+        assert_eq!(edge.metadata().file_header.version, 0);
     }),
     ("07_version_7.ulg", |edge| {
         edge.has_rows(&[("att", 5)]);
@@ -56,7 +56,10 @@ pub(crate) const CASES: &[Case] = &[
     }),
     ("14_compat_unknown.ulg", |edge| {
         edge.has_rows(&[("att", 3)]);
-        assert_eq!(edge.header().head.compatible_flags, [0xfe, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(
+            edge.metadata().file_header.compatible_flags,
+            [0xfe, 0, 0, 0, 0, 0, 0, 0]
+        );
     }),
     ("15_B_longer.ulg", |edge| edge.has_rows(&[("att", 3)])),
     ("59_no_data.ulg", |edge| edge.has_rows(&[("att", 0)])),

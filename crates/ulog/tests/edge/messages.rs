@@ -13,7 +13,7 @@ pub(crate) const CASES: &[Case] = &[
     ("41_unknown_type_in_defs.ulg", |edge| edge.has_rows(&[("att", 2)])),
     ("43_keylen_overrun.ulg", |edge| {
         edge.has_rows(&[("att", 4)]);
-        // The four messages with such keys lie side by side; opening finds them.
+        // The four messages with invalid keys are adjacent; opening reports them.
         let damage = &edge.log().manifest().damage;
         assert_eq!(damage.len(), 1, "{damage:?}");
         assert_eq!((&damage[0].bytes, damage[0].records), (&(177..229), 4));
@@ -24,7 +24,7 @@ pub(crate) const CASES: &[Case] = &[
         let durations = edge.column("dropouts", "duration_ms");
         assert_eq!(durations, [120.0, 65_535.0, 1.0]);
         assert_eq!(durations.iter().sum::<f64>(), 65_656.0);
-        // Of the record before them: the file has it at 1010 µs.
+        // The time of the record before them, which is 1010 µs in the file.
         assert_eq!(edge.times("dropouts"), [1010.0; 3]);
     }),
     ("57_D_too_short.ulg", |edge| {
@@ -48,7 +48,7 @@ pub(crate) const CASES: &[Case] = &[
             ("info", "m"),
             ("debug", "m"),
         ];
-        // A level that is the number 3, not the digit; no text; a tab at the end.
+        // The number 3 instead of the digit, an empty text, and a trailing tab.
         expected.extend([("error", "raw3"), ("info", ""), ("info", "tab\t")]);
         assert_eq!(strings(edge).len(), 11);
         let strings = strings(edge);

@@ -1,4 +1,4 @@
-//! Real logs that were damaged: against the undamaged one that they were made of.
+//! Damaged real logs, compared with the undamaged original.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(crate) const CASES: &[Case] = &[
     }),
 ];
 
-/// The rows of a log of which the 512 bytes from the middle on are zero.
+/// Returns the number of records in a log whose middle 512 bytes are zeroed.
 pub(crate) fn rows_without_a_sector() -> Option<usize> {
     samples()?;
     let original = original();
@@ -38,12 +38,11 @@ fn original() -> Bytes {
     std::fs::read(path).unwrap().into()
 }
 
-/// Asserts that each data message of `original` of which no byte is damaged is
-/// delivered, byte by byte, and that nothing is delivered where none was. Returns how
-/// many records there are.
+/// Asserts that each undamaged data message of `original` is delivered unchanged, and
+/// that no other records are delivered. Returns the number of records.
 fn has_all_outside_the_damage(edge: &Edge, original: &Bytes) -> usize {
     let written = data_messages(original);
-    assert_eq!(written.len(), 14_604, "as the manifest of the samples says");
+    assert_eq!(written.len(), 14_604, "the number in the manifest of the samples");
     let records = edge.records();
     let delivered: BTreeMap<u64, &Bytes> =
         records.iter().map(|(_, offset, payload)| (*offset, payload)).collect();
@@ -64,8 +63,8 @@ fn has_all_outside_the_damage(edge: &Edge, original: &Bytes) -> usize {
     records.len()
 }
 
-/// The data messages of a sound log without appended sections, where they lie: a
-/// message is a size, a type and so many bytes, of which the first two are an id.
+/// Returns the data messages of a valid log without appended sections, by offset: a
+/// message is a size, a type and a payload that starts with a 2-byte id.
 fn data_messages(log: &Bytes) -> BTreeMap<u64, Bytes> {
     let (mut messages, mut at) = (BTreeMap::new(), 16);
     while at < log.len() {

@@ -1,4 +1,4 @@
-//! Padding, nested types, long formats, and the types of fields.
+//! Padding, nested types, long formats, and field types.
 
 use arrow_array::{Array as _, cast::AsArray, types};
 
@@ -34,7 +34,7 @@ pub(crate) const CASES: &[Case] = &[
         assert_eq!(edge.texts("s", "c"), ["Z"]);
         let bits = ["b[0]", "b[1]", "b[2]"].map(|name| edge.column("s", name)[0]);
         assert_eq!(bits, [1.0, 0.0, 1.0]);
-        // The bytes are kept where records are wanted as they are.
+        // Raw records still contain the bytes after the NUL.
         assert!(edge.records()[0].2.windows(9).any(|bytes| bytes == b"hi\0garbag"));
     }),
     ("73_no_fields.ulg", |edge| edge.has_rows(&[("att", 2)])),

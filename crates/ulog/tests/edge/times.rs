@@ -1,4 +1,4 @@
-//! Times: of few bits, none at all, going back.
+//! Times with few bits, without timestamps, and going backwards.
 
 use logtool_core::Log as _;
 
@@ -26,9 +26,9 @@ pub(crate) const CASES: &[Case] = &[
     }),
     ("34_ts_backwards.ulg", |edge| {
         edge.has_rows(&[("att", 4)]);
-        // As they are, in the order of the file…
+        // Times are delivered unchanged, in file order…
         assert_eq!(edge.times("att"), [100.0, 90.0, 0.0, 200.0]);
-        // …and flagged.
+        // …and reported.
         assert!(edge.remarks("older than"));
         let att = &edge.log().manifest().topics[0];
         assert_eq!(att.metadata["older_than_before"], "2");

@@ -1,4 +1,4 @@
-//! Subscriptions: to what there is not, again, late, several of one name.
+//! Subscriptions of missing types, repeated, late, and of several instances.
 
 use logtool_core::DamageKind;
 
@@ -6,7 +6,7 @@ use crate::edge_log::Case;
 
 pub(crate) const CASES: &[Case] = &[
     ("27_cycle.ulg", |edge| {
-        // The other topic is whole; that without an end has its bytes.
+        // The other topic is decoded; the recursive one has only its bytes.
         edge.has_rows(&[("a", 1), ("att", 2)]);
         assert_eq!(edge.column("att", "x"), [0.0, 1.0]);
         assert!(edge.has_unusable_definition("a"));

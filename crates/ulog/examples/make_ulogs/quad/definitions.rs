@@ -1,9 +1,9 @@
-//! What the log says before the flight.
+//! The definitions of the log.
 
 use logtool_core::Result;
 use logtool_ulog::{
     ParameterValue,
-    write::{DefaultOf, Writer},
+    write::{DefaultScope, Writer},
 };
 
 const FORMATS: [(&str, &str); 8] = [
@@ -61,26 +61,26 @@ const FORMATS: [(&str, &str); 8] = [
     ),
 ];
 
-/// A parameter, and the default that it differs from.
-type Parameter = (&'static str, ParameterValue, Option<(ParameterValue, DefaultOf)>);
+/// A parameter, and the default if the value differs from it.
+type Parameter = (&'static str, ParameterValue, Option<(ParameterValue, DefaultScope)>);
 
 const PARAMETERS: [Parameter; 16] = [
-    ("BAT1_CAPACITY", float(5_200.0), Some((float(-1.0), DefaultOf::Both))),
-    ("BAT1_N_CELLS", int(4), Some((int(0), DefaultOf::System))),
-    ("BAT2_N_CELLS", int(4), Some((int(0), DefaultOf::System))),
-    ("CAL_ACC0_ID", int(2_818_058), Some((int(0), DefaultOf::Both))),
+    ("BAT1_CAPACITY", float(5_200.0), Some((float(-1.0), DefaultScope::Both))),
+    ("BAT1_N_CELLS", int(4), Some((int(0), DefaultScope::System))),
+    ("BAT2_N_CELLS", int(4), Some((int(0), DefaultScope::System))),
+    ("CAL_ACC0_ID", int(2_818_058), Some((int(0), DefaultScope::Both))),
     ("COM_DISARM_LAND", float(2.0), None),
     ("EKF2_HGT_REF", int(1), None),
     ("MAV_TYPE", int(2), None),
     ("MC_PITCH_P", float(6.5), None),
-    ("MC_ROLLRATE_P", float(0.18), Some((float(0.15), DefaultOf::System))),
-    ("MC_ROLL_P", float(7.0), Some((float(6.5), DefaultOf::Both))),
-    ("MIS_TAKEOFF_ALT", float(10.0), Some((float(2.5), DefaultOf::Both))),
+    ("MC_ROLLRATE_P", float(0.18), Some((float(0.15), DefaultScope::System))),
+    ("MC_ROLL_P", float(7.0), Some((float(6.5), DefaultScope::Both))),
+    ("MIS_TAKEOFF_ALT", float(10.0), Some((float(2.5), DefaultScope::Both))),
     ("MPC_XY_CRUISE", float(5.0), None),
-    ("NAV_DLL_ACT", int(-1), Some((int(0), DefaultOf::Configuration))),
-    ("SDLOG_UTC_OFFSET", int(120), Some((int(0), DefaultOf::Both))),
-    ("SYS_AUTOSTART", int(4_001), Some((int(0), DefaultOf::System))),
-    ("THR_MDL_FAC", float(0.3), Some((float(0.0), DefaultOf::System))),
+    ("NAV_DLL_ACT", int(-1), Some((int(0), DefaultScope::Configuration))),
+    ("SDLOG_UTC_OFFSET", int(120), Some((int(0), DefaultScope::Both))),
+    ("SYS_AUTOSTART", int(4_001), Some((int(0), DefaultScope::System))),
+    ("THR_MDL_FAC", float(0.3), Some((float(0.0), DefaultScope::System))),
 ];
 
 const BOOT_CONSOLE: &str = "\

@@ -1,17 +1,18 @@
-//! One row of each topic, without the padding at its end.
+//! One row of each topic, without trailing padding.
 
 use crate::files::{flight::Flight, row::Row, smooth::Noise};
 
-/// When the vehicle was switched on: 2024-06-01 10:00:00 UTC, in microseconds.
+/// The boot time: 2024-06-01 10:00:00 UTC, in microseconds.
 const BOOT_UTC_MICROS: u64 = 1_717_236_000_000_000;
 
-/// Where it stands before the flight: degrees, degrees, meters.
+/// The position before the flight: latitude and longitude in degrees, altitude in
+/// meters.
 const HOME: [f64; 3] = [47.397_742, 8.545_594, 488.0];
 const METERS_PER_DEGREE: f64 = 111_194.93;
-/// That of the latitude.
+/// The cosine of the latitude.
 const COSINE: f64 = 0.676_9;
 
-/// States of `nav_state`, as PX4 numbers them.
+/// Values of PX4's `nav_state`.
 const MISSION: u8 = 3;
 const LOITER: u8 = 4;
 const TAKEOFF: u8 = 17;
@@ -37,7 +38,7 @@ pub(super) fn position(time: u64, flight: &Flight) -> Vec<u8> {
     row.bytes(&[1, 1, 1, 1, u8::from(flight.is_flying())]).finish()
 }
 
-/// The receiver knows neither place nor time during the first second.
+/// The receiver has neither a position nor a time in the first second.
 pub(super) fn gps(time: u64, flight: &Flight, noise: &mut Noise) -> Vec<u8> {
     let latency = 90_000 + noise.below(20_000);
     if flight.seconds < 1.0 {
@@ -73,7 +74,7 @@ pub(super) fn status(time: u64, flight: &Flight) -> Vec<u8> {
     row.bytes(&[if is_armed { 2 } else { 1 }, nav_state, 1, 0]).finish()
 }
 
-/// Both batteries are drained evenly, the second one from a lower level.
+/// Both batteries are drained equally; the second one has a lower charge.
 pub(super) fn battery(time: u64, flight: &Flight, id: u8) -> Vec<u8> {
     let current = if flight.is_flying() { 9.5 } else { 0.4 };
     let drained = flight.seconds * 9.5 / 3.6;
@@ -105,7 +106,7 @@ pub(super) fn escs(time: u64, flight: &Flight, noise: &mut Noise) -> Vec<u8> {
             .floats(&[15.9, f64::from(speed) / 1_300.0, 31.0 + flight.seconds / 4.0])
             .u16(0)
             .bytes(&[motor as u8, 0, 101 + motor as u8])
-            // What stands in the padding is whatever was in memory.
+            // The content of padding is arbitrary memory.
             .bytes(&[0xA5; 7]);
     }
     row.finish()

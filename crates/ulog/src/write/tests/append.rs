@@ -1,11 +1,11 @@
-//! Appending, with a crash after every byte that is written.
+//! Tests of appending, with a crash after every written byte.
 
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 
 use super::*;
 
-/// A log of three records of which the last has lost its last byte. Its length does
-/// not fit into one byte, so that an offset can be written by halves.
+/// A log of three records; the last record lacks its last byte. The length of the log
+/// does not fit into one byte, so that an offset can be written incompletely.
 fn cut_log() -> Vec<u8> {
     let mut bytes = written(|log| {
         log.info_text("about", &"x".repeat(300))?;
@@ -20,8 +20,8 @@ fn cut_log() -> Vec<u8> {
     bytes
 }
 
-/// The records of a log, read as the specification says: section by section, each up
-/// to its last whole message.
+/// Reads the records of a log according to the specification: section by section, each
+/// up to its last complete message.
 fn records(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut ends = vec![bytes.len()];
     if bytes[27] & 1 == 1 {
@@ -47,7 +47,7 @@ fn records(bytes: &[u8]) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_section_is_entered_into_the_flag_bits() {
+fn appended_section_is_declared_in_flag_bits() {
     let before = cut_log();
     let mut log = Writer::append(Cursor::new(before.clone())).unwrap();
     log.info_multiple_text("hardfault_plain", "ouch").unwrap();
@@ -66,7 +66,7 @@ fn a_section_is_entered_into_the_flag_bits() {
 }
 
 #[test]
-fn there_is_room_for_three_sections() {
+fn three_sections_can_be_appended() {
     let mut file = Cursor::new(cut_log());
     for value in 11..=13 {
         let mut log = Writer::append(file).unwrap();
@@ -77,11 +77,11 @@ fn there_is_room_for_three_sections() {
     let bytes = file.get_ref().clone();
     assert_eq!(records(&bytes), [[1; 5], [2; 5], [11; 5], [12; 5], [13; 5]]);
     assert_eq!(kind_of(Writer::append(&mut file)), ErrorKind::Limit);
-    assert_eq!(file.into_inner(), bytes, "a refused section changes nothing");
+    assert_eq!(file.into_inner(), bytes, "a rejected section changes nothing");
 }
 
 #[test]
-fn a_crash_after_any_byte_leaves_a_log_without_invented_records() {
+fn crash_after_any_byte_does_not_invent_records() {
     let whole = [vec![1; 5], vec![2; 5], vec![4; 5], vec![5; 5]];
     for budget in 0..150 {
         let mut file = Crashing { file: Cursor::new(cut_log()), budget };
@@ -99,7 +99,7 @@ fn a_crash_after_any_byte_leaves_a_log_without_invented_records() {
 }
 
 #[test]
-fn offsets_that_do_not_count_are_cleared() {
+fn invalid_offsets_are_cleared() {
     let mut bytes = cut_log();
     bytes[43] = 77;
     let bytes = Writer::append(Cursor::new(bytes)).unwrap().finish().unwrap();
@@ -107,7 +107,7 @@ fn offsets_that_do_not_count_are_cleared() {
 }
 
 #[test]
-fn what_cannot_be_appended_to_says_why() {
+fn invalid_log_cannot_be_appended_to() {
     let refused = |bytes: Vec<u8>| kind_of(Writer::append(Cursor::new(bytes)));
     let changed = |at: usize, to: u8| {
         let mut bytes = cut_log();
@@ -122,20 +122,20 @@ fn what_cannot_be_appended_to_says_why() {
     assert_eq!(changed(34, 1), ErrorKind::Unsupported);
     assert_eq!(refused(cut_log()[..58].to_vec()), ErrorKind::Malformed);
     assert_eq!(refused(vec![]), ErrorKind::Unrecognized);
-    let mut behind = cut_log();
-    (behind[27], behind[42]) = (1, 1);
-    assert_eq!(refused(behind), ErrorKind::Malformed);
+    let mut section_after_end = cut_log();
+    (section_after_end[27], section_after_end[42]) = (1, 1);
+    assert_eq!(refused(section_after_end), ErrorKind::Malformed);
 }
 
 #[test]
-fn the_version_of_the_format_is_of_no_matter() {
+fn format_version_is_not_changed() {
     let mut bytes = cut_log();
     bytes[7] = 0;
     let after = Writer::append(Cursor::new(bytes)).unwrap().finish().unwrap();
     assert_eq!(after.into_inner()[7], 0);
 }
 
-/// A file that takes a number of bytes and then no more.
+/// A file that accepts a limited number of bytes.
 #[derive(Debug)]
 struct Crashing {
     file: Cursor<Vec<u8>>,

@@ -1,0 +1,74 @@
+//! The parts of schemas and channels that are needed to check whether they are
+//! consistent.
+
+use crate::wire::{Channel, Schema, op};
+
+/// The declaration of a schema or a channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Declaration {
+    pub(crate) kind: Kind,
+    pub(crate) id: u16,
+    /// The checksum and the length of the known fields, except for those in `kind`. It
+    /// does not depend on the order of metadata or on fields that a later specification
+    /// adds.
+    checksum: (u32, usize),
+}
+
+/// The kind of a declaration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Schema,
+    /// A channel with its topic and its schema id, which is 0 if it has no schema.
+    Channel(String, u16),
+}
+
+impl Declaration {
+    pub(crate) fn from_schema(schema: &Schema) -> Self {
+        let Schema { id, name, encoding, data } = schema;
+        let (mut hasher, mut len) = (crc32fast::Hasher::new(), 0);
+        for field in [name.as_bytes(), encoding.as_bytes(), data] {
+            hasher.update(&(field.len() as u64).to_le_bytes());
+            hasher.update(field);
+            len += field.len();
+        }
+        Self { kind: Kind::Schema, id: *id, checksum: (hasher.finalize(), len) }
+    }
+
+    pub(crate) fn from_channel(channel: &Channel) -> Self {
+        let Channel { id, schema, topic, encoding, metadata } = channel;
+        let fields = format!("{encoding:?} {metadata:?}");
+        Self {
+            kind: Kind::Channel(topic.clone(), *schema),
+            id: *id,
+            checksum: (crc32fast::hash(fields.as_bytes()), fields.len()),
+        }
+    }
+
+    /// Parses the declaration in a record with the opcode `op`.
+    pub(crate) fn parse(op: u8, content: &[u8]) -> Option<Self> {
+        match op {
+            op::SCHEMA => {
+                Schema::parse(content).map(|schema| Self::from_schema(&schema))
+            }
+            _ => Channel::parse(content).map(|channel| Self::from_channel(&channel)),
+        }
+    }
+
+    /// Returns the opcode and the id.
+    pub(crate) fn key(&self) -> (u8, u16) {
+        match self.kind {
+            Kind::Schema => (op::SCHEMA, self.id),
+            Kind::Channel(..) => (op::CHANNEL, self.id),
+        }
+    }
+
+    /// Returns the id of the channel, if this is a channel.
+    pub(crate) fn channel(&self) -> Option<u16> {
+        matches!(self.kind, Kind::Channel(..)).then_some(self.id)
+    }
+
+    /// Returns true if this has the same kind and id as `other`, but is different.
+    pub(crate) fn contradicts(&self, other: &Self) -> bool {
+        self.key() == other.key() && self != other
+    }
+}

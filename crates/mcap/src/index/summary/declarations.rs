@@ -1,0 +1,107 @@
+//! The schemas and channels of a file with a summary.
+
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    ops::Range,
+};
+
+use logtool_core::{OpenOptions, Result, WindowReader};
+
+use crate::{
+    chunk::{self, DecompressedChunk},
+    contents::{self, Item},
+    table::Table,
+    wire::{Channel, ChunkIndex, Schema, op},
+};
+
+/// The schemas and channels found so far.
+///
+/// A summary need not repeat them: the data section declares each before its first
+/// message (MCAP specification, "Summary Section"). They are added to the table only
+/// when all are known, because a channel needs its schema there.
+#[derive(Default)]
+pub(super) struct Declarations {
+    /// The schemas, with the byte ranges of their declarations.
+    schemas: Vec<(Schema, Range<u64>)>,
+    channels: Vec<Channel>,
+    schema_ids: HashSet<u16>,
+    /// The schema of each channel, 0 for none.
+    schema_of_channel: HashMap<u16, u16>,
+}
+
+impl Declarations {
+    /// Adds the schema or the channel in `content`, which is declared at `position`.
+    /// Returns `None` if it is malformed.
+    pub(super) fn add(
+        &mut self,
+        op: u8,
+        content: &[u8],
+        position: Range<u64>,
+    ) -> Option<()> {
+        if op == op::SCHEMA {
+            let schema = Schema::parse(content)?;
+            self.schema_ids.insert(schema.id);
+            self.schemas.push((schema, position));
+        } else {
+            let channel = Channel::parse(content)?;
+            self.schema_of_channel.entry(channel.id).or_insert(channel.schema);
+            self.channels.push(channel);
+        }
+        Some(())
+    }
+
+    /// Returns true if the channel `id` is declared.
+    pub(super) fn has_channel(&self, id: u16) -> bool {
+        self.schema_of_channel.contains_key(&id)
+    }
+
+    /// Returns true if all `used` channels and the schemas of all channels are
+    /// declared. If no channel is known to be used, at least one must be declared.
+    pub(super) fn are_complete(&self, used: &BTreeSet<u16>) -> bool {
+        let has_schema = |id: &u16| *id == 0 || self.schema_ids.contains(id);
+        let has_channels = if used.is_empty() {
+            !self.channels.is_empty()
+        } else {
+            used.iter().all(|id| self.has_channel(*id))
+        };
+        has_channels && self.schema_of_channel.values().all(has_schema)
+    }
+
+    /// Adds the declarations in the chunk of `index`. Returns true if the chunk is
+    /// valid.
+    pub(super) fn read_chunk(
+        &mut self,
+        window: &mut WindowReader<'_>,
+        index: &ChunkIndex,
+        options: OpenOptions,
+    ) -> Result<bool> {
+        if index.len > chunk::max_record_len(options) {
+            return Ok(false);
+        }
+        let bytes = window.peek(index.at, index.len as usize)?;
+        let decompressed =
+            DecompressedChunk::new(&bytes, options.record_bytes as usize);
+        let Some(decompressed) = decompressed.filter(DecompressedChunk::is_sound)
+        else {
+            return Ok(false);
+        };
+        let mut is_sound = true;
+        contents::for_each_record(&decompressed.records, |item| match item {
+            Item::Record(op @ (op::SCHEMA | op::CHANNEL), content, range) => {
+                let position =
+                    decompressed.file_range(index.at..index.at + index.len, &range);
+                is_sound &= self.add(op, content, position).is_some();
+            }
+            Item::Record(..) => {}
+            Item::Damaged(_) => is_sound = false,
+        });
+        Ok(is_sound)
+    }
+
+    /// Adds all declarations to `table`.
+    pub(super) fn declare(self, table: &mut Table) {
+        let schemas = self.schemas.into_iter();
+        schemas.for_each(|(schema, position)| table.schema(schema, position));
+        self.channels.into_iter().for_each(|channel| table.channel(channel));
+    }
+}

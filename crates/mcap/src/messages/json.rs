@@ -1,0 +1,148 @@
+//! Decodes JSON messages to columns according to their schema, or to a text column
+//! without a usable schema.
+
+mod node;
+mod numbers;
+mod range;
+mod read;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+use logtool_core::{Branch, RowSummary, Scalar, Shape, StructShape, TreeReader};
+
+use crate::messages::json::{
+    node::Node,
+    range::Ranges,
+    read::{NamedShape, Reading},
+};
+
+pub(crate) use crate::messages::json::range::IntegerTypes;
+
+/// The message encoding and the schema encoding of JSON.
+pub(crate) const JSON: (&str, &str) = ("json", "jsonschema");
+
+/// The column of messages without a usable schema.
+const TEXT: &str = "json";
+
+/// Reads JSON messages.
+#[derive(Debug)]
+pub(crate) struct JsonReader {
+    shape: StructShape,
+    /// The same shape; `None` if messages are stored as text.
+    named: Option<NamedShape>,
+}
+
+impl JsonReader {
+    /// Creates a reader of messages that `schema` describes.
+    pub(crate) fn new(type_name: &str, schema: &str) -> Self {
+        let schema: Option<Node> = serde_json::from_str(schema).ok();
+        let shape = schema.and_then(|schema| schema::shape(&schema));
+        let shape =
+            shape.filter(|shape| !shape.fields.is_empty() && shape.check().is_ok());
+        let type_name = type_name.to_owned();
+        match shape {
+            Some(shape) => {
+                let named = Some(NamedShape::from_struct(&shape));
+                Self { shape: StructShape { type_name, ..shape }, named }
+            }
+            None => {
+                let fields = vec![(TEXT.to_owned(), Shape::Text)];
+                Self { shape: StructShape { type_name, fields }, named: None }
+            }
+        }
+    }
+
+    /// Uses `types` for integers.
+    pub(crate) fn with_types(mut self, types: &IntegerTypes) -> Self {
+        if self.named.is_some() {
+            range::apply(types, &mut self.shape);
+            self.named = Some(NamedShape::from_struct(&self.shape));
+        }
+        self
+    }
+
+    /// Returns true if the shape has integers, whose range is unknown.
+    pub(crate) fn has_integers(&self) -> bool {
+        self.named.is_some() && self.shape.fields.iter().any(|(_, of)| has_integers(of))
+    }
+
+    pub(crate) fn shape(&self) -> &StructShape {
+        &self.shape
+    }
+
+    /// Reads `payload`, and records the ranges of its integers in `ranges`.
+    fn read_object(
+        &self,
+        payload: &[u8],
+        row: &mut Branch,
+        max_record_len: u64,
+        mut ranges: Option<&mut Ranges>,
+    ) -> Option<RowSummary> {
+        let shape = self.named.as_ref()?;
+        let before = row.len();
+        let reading = Reading::new(max_record_len, ranges.as_deref_mut());
+        reading.read(payload, shape, row).or_else(|| {
+            let quoted = numbers::quote_special_values(payload)?;
+            row.truncate(before);
+            Reading::new(max_record_len, ranges).read(&quoted, shape, row)
+        })
+    }
+}
+
+impl TreeReader for JsonReader {
+    fn read(
+        &mut self,
+        payload: &[u8],
+        row: &mut Branch,
+        max_record_len: u64,
+    ) -> Option<RowSummary> {
+        if self.named.is_none() {
+            row.field(0)?.push(Scalar::Bytes(payload))?;
+            row.close();
+            return Some(RowSummary::default());
+        }
+        self.read_object(payload, row, max_record_len, None)
+    }
+}
+
+/// The maximum number of list elements that are examined for the ranges of integers.
+const MAX_EXAMINED: u64 = 1 << 20;
+
+/// Records the ranges of the integers of messages.
+#[derive(Debug)]
+pub(crate) struct RangeReader {
+    reader: JsonReader,
+    row: Branch,
+    ranges: Ranges,
+}
+
+impl RangeReader {
+    /// Creates a reader of the messages that `reader` reads.
+    pub(crate) fn new(reader: JsonReader) -> Self {
+        let row = Branch::new(&Shape::Struct(reader.shape.clone()));
+        Self { reader, row, ranges: Ranges::default() }
+    }
+
+    /// Records the ranges of the integers of `payload`, as far as it can be read.
+    pub(crate) fn read(&mut self, payload: &[u8]) {
+        let Self { reader, row, ranges } = self;
+        let _ = reader.read_object(payload, row, MAX_EXAMINED, Some(ranges));
+        row.truncate(0);
+    }
+
+    /// Returns the types that hold the integers and differ from the types implied by
+    /// the schema.
+    pub(crate) fn types(&self) -> IntegerTypes {
+        self.ranges.types(&self.reader.shape)
+    }
+}
+
+fn has_integers(shape: &Shape) -> bool {
+    match shape {
+        Shape::I64 | Shape::U64 => true,
+        Shape::Struct(inner) => inner.fields.iter().any(|(_, of)| has_integers(of)),
+        Shape::List(item) => has_integers(item),
+        _ => false,
+    }
+}

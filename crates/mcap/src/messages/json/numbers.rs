@@ -1,0 +1,102 @@
+//! Parses JSON numbers: integers and floats, and the special values NaN and infinity,
+//! which JSON does not define but Python's `json` writes.
+
+/// The names of special values. Python writes them bare, the JSON of protobuf as
+/// strings.
+const NAMES: [(&str, f64); 3] =
+    [("NaN", f64::NAN), ("Infinity", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)];
+
+/// Parses the JSON text `json` as a correctly rounded float: a number, or the name of a
+/// special value, with or without quotation marks.
+pub(super) fn float(json: &str) -> Option<f64> {
+    let unquoted = json.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    match unquoted {
+        Some(text) => special(text),
+        // Rust also parses `inf` and `nan`, which start with a letter.
+        None => json.parse().ok().filter(|_| is_number(json)),
+    }
+}
+
+/// Parses the JSON number `json` as an integer. It may be written as `2.0` or `1e3`.
+pub(super) fn integer(json: &str) -> Option<i128> {
+    if let Ok(value) = json.parse::<i64>() {
+        return Some(value.into());
+    }
+    let (negative, digits) = match json.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, json),
+    };
+    let (mantissa, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let significant = format!("{whole}{fraction}");
+    let significant = significant.trim_start_matches('0');
+    if !is_number(json) || significant.is_empty() {
+        return is_number(json).then_some(0);
+    }
+    let zeros = exponent.parse::<i64>().ok()?.checked_sub(fraction.len() as i64)?;
+    let digits = match usize::try_from(zeros) {
+        // An i128 has at most 39 digits.
+        Ok(zeros) if zeros <= 39 => format!("{significant}{}", "0".repeat(zeros)),
+        Ok(_) => return None,
+        Err(_) => {
+            let kept = significant.trim_end_matches('0');
+            let removed = usize::try_from(zeros.checked_neg()?).ok()?;
+            let len = significant.len().checked_sub(removed)?;
+            (len >= kept.len()).then(|| significant[..len].to_owned())?
+        }
+    };
+    let magnitude: i128 = digits.parse().ok()?;
+    Some(if negative { -magnitude } else { magnitude })
+}
+
+/// Returns true if `json`, which is a valid JSON value, is a number.
+fn is_number(json: &str) -> bool {
+    json.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+}
+
+/// Returns the special value with the name `text`.
+fn special(text: &str) -> Option<f64> {
+    NAMES.iter().find(|(name, _)| *name == text).map(|(_, number)| *number)
+}
+
+/// Returns `json` with the names of special values in quotation marks, or `None` if it
+/// has no special values.
+pub(super) fn quote_special_values(json: &[u8]) -> Option<Vec<u8>> {
+    let mut quoted = Vec::with_capacity(json.len() + 16);
+    let (mut rest, mut is_changed) = (json, false);
+    while let Some((&first, after)) = rest.split_first() {
+        let len = match first {
+            b'"' => text_len(rest),
+            _ if is_of_word(first) => {
+                rest.iter().take_while(|byte| is_of_word(**byte)).count()
+            }
+            _ => rest.len() - after.len(),
+        };
+        let (piece, after) = rest.split_at(len.min(rest.len()));
+        if str::from_utf8(piece).is_ok_and(|word| special(word).is_some()) {
+            quoted.extend([b"\"", piece, b"\""].concat());
+            is_changed = true;
+        } else {
+            quoted.extend(piece);
+        }
+        rest = after;
+    }
+    is_changed.then_some(quoted)
+}
+
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+-.".contains(&byte)
+}
+
+/// Returns the length of the string at the start of `json`, including its quotation
+/// marks.
+fn text_len(json: &[u8]) -> usize {
+    let mut is_escaped = false;
+    let end = json.iter().skip(1).position(|byte| {
+        let is_end = *byte == b'"' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        is_end
+    });
+    end.map_or(json.len(), |end| end + 2)
+}

@@ -1,0 +1,104 @@
+//! The ranges of the integers of a topic, and the columns that can hold them.
+//!
+//! A schema can declare a number of any size as `integer`. Columns are signed 64-bit
+//! integers, unless the first messages of the topic have larger values.
+
+use std::collections::BTreeMap;
+
+use logtool_core::{Shape, StructShape};
+use serde::{Deserialize, Serialize};
+
+/// The indices of the fields that lead to a value; 0 leads to the elements of a list.
+pub(super) type Path = Vec<usize>;
+
+/// The ranges of the integers that do not fit in every type.
+#[derive(Debug, Default)]
+pub(super) struct Ranges(BTreeMap<Path, Range>);
+
+#[derive(Debug, Default)]
+struct Range {
+    lowest: i128,
+    highest: i128,
+}
+
+/// The types of the fields whose integers do not fit in the type that the schema implies.
+pub(crate) type IntegerTypes = Vec<(Path, IntegerType)>;
+
+/// A type that holds the integers of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum IntegerType {
+    /// Signed 64-bit integers.
+    Signed,
+    /// Unsigned 64-bit integers.
+    Unsigned,
+    /// The digits of the message as text.
+    Text,
+}
+
+impl Ranges {
+    /// Extends the range of the field at `path` to `value`.
+    pub(super) fn record(&mut self, path: &Path, value: i128) {
+        if u64::try_from(value).is_ok_and(|value| i64::try_from(value).is_ok()) {
+            return; // fits in every type
+        }
+        match self.0.get_mut(path) {
+            Some(range) => {
+                range.lowest = range.lowest.min(value);
+                range.highest = range.highest.max(value);
+            }
+            None => {
+                let range = Range { lowest: value.min(0), highest: value.max(0) };
+                self.0.insert(path.clone(), range);
+            }
+        }
+    }
+
+    /// Returns the types that hold the ranges, for those fields of `shape` that need
+    /// another type.
+    pub(super) fn types(&self, shape: &StructShape) -> IntegerTypes {
+        let mut shape = shape.clone();
+        let types = self.0.iter().filter_map(|(path, range)| {
+            let Range { lowest, highest } = *range;
+            let fits_now = match find(&mut shape, path)? {
+                Shape::U64 => fits::<u64>(lowest, highest),
+                _ => fits::<i64>(lowest, highest),
+            };
+            let chosen = match (lowest, highest) {
+                (low, high) if fits::<i64>(low, high) => IntegerType::Signed,
+                (low, high) if fits::<u64>(low, high) => IntegerType::Unsigned,
+                _ => IntegerType::Text,
+            };
+            (!fits_now).then(|| (path.clone(), chosen))
+        });
+        types.collect()
+    }
+}
+
+/// Changes the fields of `shape` to `types`.
+pub(super) fn apply(types: &IntegerTypes, shape: &mut StructShape) {
+    for (path, chosen) in types {
+        if let Some(shape @ (Shape::I64 | Shape::U64)) = find(shape, path) {
+            *shape = match chosen {
+                IntegerType::Signed => Shape::I64,
+                IntegerType::Unsigned => Shape::U64,
+                IntegerType::Text => Shape::Text,
+            };
+        }
+    }
+}
+
+fn fits<T: TryFrom<i128>>(low: i128, high: i128) -> bool {
+    T::try_from(low).is_ok() && T::try_from(high).is_ok()
+}
+
+/// Returns the shape of the value at `path` of `shape`.
+fn find<'s>(shape: &'s mut StructShape, path: &[usize]) -> Option<&'s mut Shape> {
+    let (first, rest) = path.split_first()?;
+    let (_, first) = shape.fields.get_mut(*first)?;
+    rest.iter().try_fold(first, |shape, index| match shape {
+        Shape::Struct(inner) => inner.fields.get_mut(*index).map(|(_, shape)| shape),
+        Shape::List(item) => Some(&mut **item),
+        _ => None,
+    })
+}

@@ -1,0 +1,107 @@
+//! Converts a JSON schema to a shape.
+
+use logtool_core::{Shape, StructShape};
+
+use crate::messages::json::node::Node;
+
+/// The maximum depth of a schema.
+const MAX_DEPTH: u32 = 32;
+
+/// The maximum number of nodes that are visited: references can multiply the size of a
+/// schema.
+const MAX_NODES: u32 = 1 << 14;
+
+/// Returns the shape of the objects that `schema` describes, or `None` if it does not
+/// describe objects.
+pub(super) fn shape(schema: &Node) -> Option<StructShape> {
+    let mut reader = SchemaReader { root: schema, visited: 0 };
+    match reader.shape(schema, 0) {
+        Shape::Struct(shape) => Some(shape),
+        _ => None,
+    }
+}
+
+struct SchemaReader<'s> {
+    root: &'s Node,
+    visited: u32,
+}
+
+impl<'s> SchemaReader<'s> {
+    /// Returns the shape of the values that `schema` describes: text if it allows more
+    /// than one type.
+    fn shape(&mut self, schema: &'s Node, depth: u32) -> Shape {
+        self.visited += 1;
+        if depth > MAX_DEPTH || self.visited > MAX_NODES {
+            return Shape::Text;
+        }
+        if let Some(reference) = schema.get("$ref").and_then(Node::as_str) {
+            let pointer = reference.strip_prefix('#').unwrap_or_default();
+            let found = self.root.pointer(pointer);
+            return found.map_or(Shape::Text, |schema| self.shape(schema, depth + 1));
+        }
+        match kind(schema) {
+            Some("boolean") => Shape::Bool,
+            Some("integer") if is_unsigned(schema) => Shape::U64,
+            Some("integer") => Shape::I64,
+            Some("number") => Shape::F64,
+            Some("object") => self.object(schema, depth),
+            Some("array") => match schema.get("items") {
+                Some(items @ Node::Object(_)) => {
+                    Shape::List(Box::new(self.shape(items, depth + 1)))
+                }
+                _ => Shape::Text,
+            },
+            None if schema.get("type").is_none() => match only_alternative(schema) {
+                Some(schema) => self.shape(schema, depth + 1),
+                None => Shape::Text,
+            },
+            _ => Shape::Text,
+        }
+    }
+
+    fn object(&mut self, schema: &'s Node, depth: u32) -> Shape {
+        let Some(Node::Object(properties)) = schema.get("properties") else {
+            return Shape::Text;
+        };
+        let fields = properties.iter();
+        let fields = fields.map(|(name, of)| (name.clone(), self.shape(of, depth + 1)));
+        let fields: Vec<_> = fields.collect();
+        if fields.is_empty() {
+            Shape::Text
+        } else {
+            Shape::Struct(StructShape { type_name: String::new(), fields })
+        }
+    }
+}
+
+/// Returns the only type that `schema` declares, apart from `null`.
+fn kind(schema: &Node) -> Option<&str> {
+    match schema.get("type")? {
+        Node::Text(one) => Some(one),
+        Node::Array(several) => {
+            let mut several = several.iter().filter_map(Node::as_str);
+            let one = several.find(|one| *one != "null")?;
+            several.all(|other| other == "null").then_some(one)
+        }
+        _ => None,
+    }
+}
+
+/// Returns the only alternative of `schema` that is not `null`, if there is only one:
+/// `anyOf [number, null]` is an optional number.
+fn only_alternative(schema: &Node) -> Option<&Node> {
+    let keywords = ["anyOf", "oneOf", "allOf"].into_iter();
+    let lists = keywords.filter_map(|keyword| schema.get(keyword)?.elements());
+    let mut alternatives = lists.flatten().filter(|one| kind(one) != Some("null"));
+    let one = alternatives.next()?;
+    alternatives.next().is_none().then_some(one)
+}
+
+/// Returns true if `schema`, which describes integers, declares that they need 64 bits
+/// without a sign.
+fn is_unsigned(schema: &Node) -> bool {
+    let is_named = schema.get("format").and_then(Node::as_str) == Some("uint64");
+    let is_large = |bound: &Node| matches!(bound, Node::Integer(value) if *value > i64::MAX.into());
+    let mut bounds = ["maximum", "exclusiveMaximum"].into_iter();
+    is_named || bounds.any(|bound| schema.get(bound).is_some_and(is_large))
+}

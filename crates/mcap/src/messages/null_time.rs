@@ -1,0 +1,47 @@
+//! Messages whose time cannot be represented: it is null in columns and reported as
+//! damage.
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use logtool_core::{Damage, DamageKind, Decoder, Result, Run, TimeRange, Timestamp};
+
+/// The reason in the damage of such a message.
+const WHY: &str = "its log time is after 2262-04-11 23:47:16.854775806 UTC";
+
+/// Returns true if records in this time range may have such a time.
+pub(crate) fn may_be_in(time: &TimeRange) -> bool {
+    time.end == Timestamp::MAX
+}
+
+/// A decoder that also reports messages whose time cannot be represented.
+pub(crate) struct NullTimeDecoder(pub(crate) Box<dyn Decoder>);
+
+impl Decoder for NullTimeDecoder {
+    fn schema(&self) -> &SchemaRef {
+        self.0.schema()
+    }
+
+    fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
+        for record in run.records().filter(|record| record.time == Timestamp::MAX) {
+            let misfit = record.undecodable().with_kind(DamageKind::Misfit);
+            misfit.with_reason(WHY).add_to(damage);
+        }
+        self.0.append(run, damage);
+    }
+
+    fn rows(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn is_full(&self) -> bool {
+        self.0.is_full()
+    }
+
+    fn take(&mut self) -> Result<RecordBatch> {
+        self.0.take()
+    }
+
+    fn discard_rows(&mut self) -> Result<()> {
+        self.0.discard_rows()
+    }
+}

@@ -1,0 +1,139 @@
+//! Translates topics of ROS 1 for a file for ROS 2.
+
+use std::collections::BTreeMap;
+
+use logtool_core::{Error, ErrorKind, Result, Topic};
+use logtool_rosmsg::{Transcoder, describe};
+
+use crate::messages::cdr::CDR;
+
+/// The profile of such a file.
+pub(crate) const PROFILE: &str = "ros2";
+
+/// The metadata key with the quality of service that the publisher offers.
+const QOS: &str = "offered_qos_profiles";
+
+/// Reliable and durable, in the form that rosbags-convert 0.11 writes for latched
+/// connections, with the numbers of rosbag2 (metadata version 8).
+const LATCHED: &str = "\
+- avoid_ros_namespace_conventions: false
+  deadline: {nsec: 4294967295, sec: 2147483647}
+  depth: 0
+  durability: 1
+  history: 3
+  lifespan: {nsec: 4294967295, sec: 2147483647}
+  liveliness: 1
+  liveliness_lease_duration: {nsec: 4294967295, sec: 2147483647}
+  reliability: 1";
+
+/// The maximum number of names in a note.
+const MAX_NAMES: usize = 5;
+
+/// The translation of a topic of ROS 1 for ROS 2.
+#[derive(Debug)]
+pub(crate) struct Translation {
+    /// The name of the ROS 2 type.
+    pub(crate) type_name: String,
+    pub(crate) definition: String,
+    pub(crate) transcoder: Transcoder,
+    /// A note for the user.
+    pub(crate) remark: Option<String>,
+}
+
+impl Translation {
+    /// Returns the translation of `topic` to `encoding`, or `None` if its messages are
+    /// not of ROS 1.
+    ///
+    /// # Errors
+    /// `Unsupported` if the encoding is not CDR; `Malformed` if the definition of the
+    /// topic cannot be parsed.
+    pub(crate) fn new(topic: &Topic, encoding: &str) -> Result<Option<Self>> {
+        if encoding != CDR.0 {
+            let what = format!(
+                "messages cannot be translated to {encoding:?}, only to \"cdr\""
+            );
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
+        if topic.encoding != "ros1" {
+            return Ok(None);
+        }
+        let md5sum = topic.metadata.get("md5sum").map_or("*", String::as_str);
+        let translation = describe(&topic.type_name, md5sum, &topic.definition)
+            .and_then(|described| {
+                let is_log = described.definition.is_log();
+                Ok(Self {
+                    type_name: described.definition.ros2_name(),
+                    definition: described.definition.ros2_text()?,
+                    transcoder: if is_log {
+                        Transcoder::of_logs()
+                    } else {
+                        Transcoder::to_ros2(&described.layout)?
+                    },
+                    remark: if is_log {
+                        Some(log_remark(topic))
+                    } else {
+                        remark(topic, &described.definition.ros2_misnamed())
+                    },
+                })
+            });
+        translation.map(Some).map_err(|why| {
+            let (label, because) = (topic.label(), why.what());
+            let what = format!(
+                "the topic {label:?} cannot be translated for ROS 2: {because}"
+            );
+            Error::new(why.kind(), what)
+        })
+    }
+}
+
+/// Returns a note about the fields of log messages that ROS 2 does not have.
+fn log_remark(topic: &Topic) -> String {
+    let label = topic.label();
+    format!(
+        "the topic {label:?}: frame_id and topics are omitted, because rcl_interfaces/msg/Log \
+         does not have them"
+    )
+}
+
+/// Returns a note about names of a topic that ROS 2 does not allow.
+fn remark(topic: &Topic, misnamed: &[String]) -> Option<String> {
+    let (first, rest) = misnamed.split_at_checked(MAX_NAMES).unwrap_or((misnamed, &[]));
+    let more = match rest.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let (label, names) = (topic.label(), first.join(", "));
+    (!first.is_empty()).then(|| {
+        format!(
+            "the topic {label:?}: names that ROS 2 does not allow are kept: {names}{more}"
+        )
+    })
+}
+
+/// Returns the metadata of a channel for ROS 2, from the metadata `words` of a channel
+/// of ROS 1: the publisher, and a quality of service for latched topics.
+pub(crate) fn channel_metadata(
+    words: &BTreeMap<String, String>,
+    is_latched: bool,
+) -> BTreeMap<String, String> {
+    let caller = words.get_key_value("callerid");
+    let mut kept: BTreeMap<String, String> =
+        caller.map(|(key, value)| (key.clone(), value.clone())).into_iter().collect();
+    if is_latched {
+        kept.insert(QOS.to_owned(), LATCHED.to_owned());
+    }
+    kept
+}
+
+/// Returns true if the metadata `words` of a channel declare that its last message is
+/// delivered to late subscribers. rosbag2 writes the durability as a number or as a
+/// word.
+pub(crate) fn is_latched(words: &BTreeMap<String, String>) -> bool {
+    let profiles = words.get(QOS).map_or("", String::as_str);
+    let mut durabilities = profiles.split(['\n', ',', '{', '}']).filter_map(|pair| {
+        let (key, value) = pair.trim().trim_start_matches("- ").split_once(':')?;
+        (key.trim() == "durability").then_some(value.trim())
+    });
+    durabilities
+        .any(|value| matches!(value.trim_matches(['"', '\'']), "1" | "transient_local"))
+}

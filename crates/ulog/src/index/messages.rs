@@ -1,0 +1,178 @@
+//! The part of the index pass that processes messages other than data messages.
+
+use std::ops::Range;
+
+use logtool_core::{Damage, DamageKind, LayoutKind, Primitive, TimeRange};
+
+use crate::{
+    declarations::{formats::DefineResult, metadata::MetadataResult},
+    index::IndexPass,
+    time::utc_offset,
+    topics::registry::{Declaration, SubscribeResult},
+    wire::{self, kind},
+};
+
+/// The maximum number of declarations.
+const MAX_DECLARATIONS: usize = 1 << 20;
+/// The maximum number of notes.
+const MAX_REMARKS: usize = 100;
+
+impl IndexPass {
+    /// Processes a message that is not a data message. Returns true if it is a message.
+    pub(super) fn add_other(
+        &mut self,
+        at: u64,
+        rest: &[u8],
+        kind: u8,
+        payload: &[u8],
+    ) -> bool {
+        let len = wire::HEADER_LEN + payload.len();
+        let result = match kind {
+            kind::FLAG_BITS | kind::UNSUBSCRIPTION => Some(MetadataResult::Accepted),
+            kind::FORMAT => {
+                let bytes = at..at + len as u64;
+                wire::format(payload)
+                    .map(|(name, text)| self.add_format(name, text, bytes))
+            }
+            kind::SUBSCRIPTION => {
+                self.start_data(at);
+                wire::subscription(payload).map(|add_subscription| {
+                    self.add_subscription(at, &add_subscription);
+                    MetadataResult::Accepted
+                })
+            }
+            kind::SYNC | kind::DROPOUT | kind::STRING | kind::TAGGED_STRING => {
+                if matches!(kind, kind::STRING | kind::TAGGED_STRING) {
+                    self.start_data(at);
+                }
+                let streams = &mut self.registry.streams;
+                self.statistics
+                    .built_in(streams, kind, payload)
+                    .map(|()| MetadataResult::Accepted)
+            }
+            kind::INFO
+            | kind::INFO_MULTIPLE
+            | kind::PARAMETER
+            | kind::DEFAULT_PARAMETER => self.add_metadata(at, kind, payload),
+            _ => return self.unknown_messages(at, rest, kind, len),
+        };
+        let lost = match result {
+            Some(MetadataResult::Accepted) => return true,
+            Some(MetadataResult::OverLimit) => DamageKind::OverLimit,
+            Some(MetadataResult::TypeMismatch) | None => DamageKind::Undecodable,
+        };
+        let lost = Damage::new(lost, at..at + len as u64).with_records(1, None);
+        self.lost_record(rest, len, lost).is_some()
+    }
+
+    fn start_data(&mut self, at: u64) {
+        self.data_start.get_or_insert(at);
+    }
+
+    fn add_metadata(
+        &mut self,
+        at: u64,
+        kind: u8,
+        payload: &[u8],
+    ) -> Option<MetadataResult> {
+        let is_change = kind == kind::PARAMETER && self.data_start.is_some();
+        let now = self.registry.streams.now();
+        let change = is_change.then_some((now, at));
+        let result = self.metadata.add(kind, payload, change)?;
+        if is_change && result != MetadataResult::TypeMismatch {
+            self.statistics.built_in.changes += 1;
+            self.statistics
+                .parts
+                .built_in(&TimeRange::from_timestamp(now), |bits| bits.changes = true);
+        }
+        if result == MetadataResult::Accepted {
+            if self.declarations.len() >= MAX_DECLARATIONS {
+                return Some(MetadataResult::OverLimit);
+            }
+            let payload = payload.to_vec();
+            self.declarations.push(Declaration::Metadata { kind, payload, change });
+        }
+        Some(result)
+    }
+
+    fn add_format(
+        &mut self,
+        name: &str,
+        text: &str,
+        bytes: Range<u64>,
+    ) -> MetadataResult {
+        match self.registry.define(name, text) {
+            DefineResult::Unchanged => return MetadataResult::Accepted,
+            DefineResult::TooMany => return MetadataResult::OverLimit,
+            DefineResult::New => {}
+            DefineResult::Redefined => {
+                self.remark(format!("the type {name:?} is redefined"));
+            }
+        }
+        if self.declarations.len() >= MAX_DECLARATIONS {
+            return MetadataResult::OverLimit;
+        }
+        self.formats_at.entry(name.to_owned()).or_insert(bytes);
+        self.declarations.push(Declaration::Format(name.to_owned(), text.to_owned()));
+        MetadataResult::Accepted
+    }
+
+    fn add_subscription(&mut self, at: u64, add_subscription: &wire::Subscription<'_>) {
+        let wire::Subscription { instance, id, name } = *add_subscription;
+        if self.declarations.len() >= MAX_DECLARATIONS {
+            return self.remark(format!("too many subscriptions: {name:?} is ignored"));
+        }
+        let topic = match self.registry.subscribe(id, name, instance) {
+            SubscribeResult::Assigned(topic) => topic,
+            SubscribeResult::Reassigned(topic) => {
+                let what = "is reassigned to";
+                self.remark(format!(
+                    "the message id {id} {what} {name:?} at byte {at}"
+                ));
+                topic
+            }
+            SubscribeResult::TooMany => {
+                return self.remark(format!("too many topics: {name:?} is ignored"));
+            }
+        };
+        self.declarations.push(Declaration::Subscription {
+            offset: at,
+            id,
+            name: name.to_owned(),
+            instance,
+            topic,
+        });
+        for index in self.statistics.stats.len()..self.registry.topics.len() {
+            self.statistics.grow(self.utc_offset(index));
+        }
+    }
+
+    /// Returns the offset of the field with UTC in the records of a topic, if there is
+    /// one.
+    fn utc_offset(&self, index: usize) -> Option<u32> {
+        let declared = &self.registry.topics[index];
+        let fields = &declared.layout.as_ref().ok()?.fields;
+        let field = fields.iter().find(|field| {
+            field.name == utc_offset::FIELD
+                && field.kind == LayoutKind::Primitive(Primitive::U64)
+                && field.count.is_none()
+        });
+        let field =
+            field.filter(|_| utc_offset::TOPICS.contains(&&*declared.type_name));
+        field.map(|field| field.offset)
+    }
+
+    fn unknown_messages(&mut self, at: u64, rest: &[u8], kind: u8, len: usize) -> bool {
+        if !kind.is_ascii_alphabetic() || !self.is_sound_after(rest, len) {
+            return false;
+        }
+        self.unknown_messages.entry(kind).or_insert((0, at)).0 += 1;
+        true
+    }
+
+    pub(super) fn remark(&mut self, remark: String) {
+        if self.remarks.len() < MAX_REMARKS {
+            self.remarks.push(remark);
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Statistics of the messages of a log or of a segment.
+
+use std::collections::BTreeMap;
+
+use logtool_core::{TimeRange, Timestamp};
+
+use crate::{
+    index::parts::Parts,
+    time::{
+        clock::{self, Trust},
+        utc_offset::Observations,
+    },
+    topics::streams::{DataError, Streams, StreamsState},
+    wire::{self, kind},
+};
+
+/// Statistics that are updated message by message.
+pub(super) struct Statistics {
+    pub(super) stats: Vec<TopicStatistics>,
+    pub(super) parts: Parts,
+    pub(super) time: TrustedTimes,
+    /// The time range of the records from before the start of logging.
+    pub(super) before_start: TimeRange,
+    /// Observations of UTC by topic index, with the offset of the field in the records.
+    pub(super) utc: BTreeMap<usize, (u32, Observations)>,
+    pub(super) built_in: BuiltInStatistics,
+    /// The time of the first dropout on the clock of this scan.
+    pub(super) first_dropout: Option<u64>,
+}
+
+/// Statistics of a topic.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TopicStatistics {
+    pub(super) records: u64,
+    pub(super) bytes: u64,
+    pub(super) time: TimeRange,
+    /// The range of the trusted times.
+    pub(super) trusted: TimeRange,
+    /// The number of records that are older than an earlier one.
+    pub(super) late: u64,
+    /// The number of records that are older than the start of logging.
+    pub(super) before_start: u64,
+    /// The number of records with implausible times.
+    pub(super) implausible: u64,
+    /// Whether its records report UTC.
+    reports_utc: bool,
+}
+
+/// Statistics of the built-in topics.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BuiltInStatistics {
+    pub(super) strings: u64,
+    pub(super) changes: u64,
+    pub(super) dropouts: u64,
+    pub(super) dropout_millis: u64,
+    pub(super) dropout_longest: u16,
+    /// The number of sync messages.
+    pub(super) syncs: u64,
+}
+
+/// The range of all trusted times, split at jumps of the clock.
+#[derive(Clone, Debug)]
+pub(super) struct TrustedTimes {
+    /// Since the last jump: the number of jumps before, the range, and the number of
+    /// records.
+    epoch: u32,
+    range: TimeRange,
+    records: u64,
+    /// Ranges and record counts before the last jump.
+    earlier: Vec<(TimeRange, u64)>,
+}
+
+impl Statistics {
+    /// Creates empty statistics for `parts` without records.
+    pub(super) fn new(parts: Parts) -> Self {
+        Self {
+            stats: Vec::new(),
+            parts,
+            time: TrustedTimes::new(),
+            before_start: TimeRange::EMPTY,
+            utc: BTreeMap::new(),
+            built_in: BuiltInStatistics::default(),
+            first_dropout: None,
+        }
+    }
+
+    /// Creates empty statistics of the same topics.
+    pub(super) fn empty_like(&self) -> Self {
+        let stats =
+            self.stats.iter().map(|stats| TopicStatistics::new(stats.reports_utc));
+        let utc = self.utc.iter();
+        let utc = utc
+            .map(|(index, (offset, _))| (*index, (*offset, Observations::default())));
+        let parts = self.parts.empty_like();
+        Self { stats: stats.collect(), utc: utc.collect(), ..Self::new(parts) }
+    }
+
+    /// Adds a topic; `utc_at` is the offset of UTC in its records, if they report it.
+    pub(super) fn grow(&mut self, utc_offset: Option<u32>) {
+        if let Some(offset) = utc_offset {
+            self.utc.insert(self.stats.len(), (offset, Observations::default()));
+        }
+        self.stats.push(TopicStatistics::new(utc_offset.is_some()));
+        self.parts.grow(self.stats.len());
+    }
+
+    /// Counts the message at the start of `rest` if it is one of the frequent types: a
+    /// record, a string, a dropout or a sync message. Returns its length. All other and
+    /// invalid messages return `None` and change nothing.
+    #[inline]
+    pub(super) fn message(
+        &mut self,
+        streams: &mut Streams,
+        rest: &[u8],
+    ) -> Option<usize> {
+        let (size, kind) = wire::header(rest)?;
+        let len = wire::HEADER_LEN + size;
+        let payload = rest.get(wire::HEADER_LEN..len)?;
+        if kind == kind::DATA {
+            let (id, record) = wire::data(payload)?;
+            self.record(streams, id, record).ok()?;
+        } else {
+            self.built_in(streams, kind, payload)?;
+        }
+        Some(len)
+    }
+
+    /// Counts a record of the topic `id`. An invalid record is an error and changes
+    /// nothing.
+    #[inline]
+    pub(super) fn record(
+        &mut self,
+        streams: &mut Streams,
+        id: u16,
+        record: &[u8],
+    ) -> Result<(), DataError> {
+        let data = streams.record(id, record)?;
+        let stats = &mut self.stats[data.stream];
+        stats.records += 1;
+        stats.bytes += record.len() as u64;
+        let time = TimeRange::from_timestamp(data.time);
+        stats.late += u64::from(time.end < stats.time.end);
+        stats.time = stats.time.cover(&time);
+        self.parts.record(data.stream, &time);
+        match data.trust {
+            Trust::Trusted => {
+                stats.trusted = stats.trusted.cover(&time);
+                self.time.accept(streams.clock.epoch, &time);
+            }
+            Trust::BeforeStart => {
+                stats.before_start += 1;
+                self.before_start = self.before_start.cover(&time);
+            }
+            Trust::Implausible => stats.implausible += 1,
+        }
+        if stats.reports_utc {
+            self.utc(data.stream, data.time, record);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn utc(&mut self, stream: usize, time: Timestamp, record: &[u8]) {
+        if let Some((offset, seen)) = self.utc.get_mut(&stream)
+            && let Some(bytes) =
+                record.get(*offset as usize..).and_then(<[u8]>::first_chunk)
+        {
+            seen.observe(u64::from_le_bytes(*bytes), time.as_nanos() as u64 / 1_000);
+        }
+    }
+
+    /// Counts a sync message, a logged string or a dropout. All other and invalid
+    /// messages return `None` and change nothing.
+    pub(super) fn built_in(
+        &mut self,
+        streams: &mut Streams,
+        kind: u8,
+        payload: &[u8],
+    ) -> Option<()> {
+        let stats = &mut self.built_in;
+        match kind {
+            kind::SYNC => stats.syncs += 1, // even if its magic is wrong: it contains no data
+            kind::STRING | kind::TAGGED_STRING => {
+                let string = wire::logged_string(kind, payload)?;
+                let time =
+                    TimeRange::from_timestamp(Timestamp::from_micros(string.time));
+                stats.strings += 1;
+                self.parts.built_in(&time, |bits| bits.strings = true);
+            }
+            kind::DROPOUT => {
+                let millis = wire::dropout(payload)?;
+                stats.dropouts += 1;
+                stats.dropout_millis += u64::from(millis);
+                stats.dropout_longest = stats.dropout_longest.max(millis);
+                if self.first_dropout.is_none() {
+                    self.first_dropout = streams.clock.latest();
+                }
+                let time = TimeRange::from_timestamp(streams.now());
+                self.parts.built_in(&time, |bits| bits.dropouts = true);
+                streams.add_dropout(millis);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Returns true if the statistics in `next` are the same as if this scan had
+    /// continued, provided that the clock is continuous.
+    pub(super) fn is_continued_by(&self, next: &Self) -> bool {
+        let pairs = || self.stats.iter().zip(&next.stats);
+        pairs().all(|(before, after)| before.is_continued_by(after))
+            && next.utc.values().all(|(_, seen)| seen.are_all_stored())
+    }
+
+    /// Adds the statistics of the next segment, in which the clock did not jump and has
+    /// this `epoch`. The states at the starts of parts are corrected with `correct`.
+    pub(super) fn add(
+        &mut self,
+        next: Self,
+        epoch: u32,
+        correct: impl Fn(&mut StreamsState),
+    ) {
+        self.stats.iter_mut().zip(&next.stats).for_each(|(all, more)| all.add(more));
+        self.parts.add(next.parts, correct);
+        self.time.add(epoch, &next.time);
+        self.before_start = self.before_start.cover(&next.before_start);
+        for (stream, (_, seen)) in next.utc {
+            if let Some((_, all)) = self.utc.get_mut(&stream) {
+                all.add(&seen);
+            }
+        }
+        self.built_in.add(&next.built_in);
+        self.first_dropout = self.first_dropout.or(next.first_dropout);
+    }
+}
+
+impl TopicStatistics {
+    fn new(reports_utc: bool) -> Self {
+        let (time, zero) = (TimeRange::EMPTY, 0);
+        Self {
+            records: zero,
+            bytes: zero,
+            time,
+            trusted: time,
+            late: zero,
+            before_start: zero,
+            implausible: zero,
+            reports_utc,
+        }
+    }
+
+    /// Returns true if no record of `next` is older than one of these.
+    fn is_continued_by(&self, next: &Self) -> bool {
+        let first = TimeRange::from_timestamp(next.time.start).end;
+        next.records == 0 || self.records == 0 || first >= self.time.end
+    }
+
+    fn add(&mut self, next: &Self) {
+        self.records += next.records;
+        self.bytes += next.bytes;
+        self.time = self.time.cover(&next.time);
+        self.trusted = self.trusted.cover(&next.trusted);
+        self.late += next.late;
+        self.before_start += next.before_start;
+        self.implausible += next.implausible;
+    }
+}
+
+impl BuiltInStatistics {
+    fn add(&mut self, next: &Self) {
+        self.strings += next.strings;
+        self.changes += next.changes;
+        self.dropouts += next.dropouts;
+        self.dropout_millis += next.dropout_millis;
+        self.dropout_longest = self.dropout_longest.max(next.dropout_longest);
+        self.syncs += next.syncs;
+    }
+}
+
+impl TrustedTimes {
+    fn new() -> Self {
+        Self { epoch: 0, range: TimeRange::EMPTY, records: 0, earlier: Vec::new() }
+    }
+
+    #[inline]
+    fn accept(&mut self, epoch: u32, time: &TimeRange) {
+        if self.epoch != epoch {
+            self.jump(epoch);
+        }
+        self.range = self.range.cover(time);
+        self.records += 1;
+    }
+
+    /// Adds the trusted times of `next`, in which the clock did not jump.
+    fn add(&mut self, epoch: u32, next: &Self) {
+        if next.records == 0 {
+            return;
+        }
+        if self.epoch != epoch {
+            self.jump(epoch);
+        }
+        self.range = self.range.cover(&next.range);
+        self.records += next.records;
+    }
+
+    #[cold]
+    fn jump(&mut self, epoch: u32) {
+        if self.earlier.len() < 1 << 16 {
+            self.earlier.push((self.range, self.records));
+        }
+        (self.epoch, self.range, self.records) = (epoch, TimeRange::EMPTY, 0);
+    }
+
+    /// Returns the range from the first to the last time, without isolated jumps.
+    pub(super) fn range(&self) -> Option<TimeRange> {
+        let mut all = self.earlier.clone();
+        all.push((self.range, self.records));
+        all.retain(|(_, records)| *records > 0);
+        let is_long = |range: &&(TimeRange, u64)| {
+            range.1 >= clock::JUMP_CONFIRMATIONS.into() || all.len() == 1
+        };
+        let long = all.iter().filter(is_long).map(|range| range.0);
+        long.reduce(|all, next| all.cover(&next))
+            .or_else(|| all.first().map(|range| range.0))
+    }
+}

@@ -1,0 +1,142 @@
+//! Reads the labels of enumerations from a folder of PX4 message definitions.
+//!
+//! A ULog does not contain the labels of enumeration values. The `.msg` files of the
+//! firmware that wrote it contain them as constants next to the fields:
+//!
+//! ```text
+//! uint8 nav_state
+//! uint8 NAV_STATE_MANUAL = 0
+//! ```
+//!
+//! The field of a constant follows from naming conventions (PX4 documents the
+//! annotation `[@enum PREFIX]` in its "uORB Documentation Standard"):
+//!
+//! 1. A field annotated with `[@enum PREFIX]` takes the constants that start with
+//!    `PREFIX_`; if several prefixes match, the longest one is used.
+//! 2. Any other constant belongs to the field whose name, in capitals and followed by `_`,
+//!    is the longest prefix of the name of the constant.
+//! 3. Constants that match neither rule and directly follow a field, without an empty line
+//!    between, belong to that field if they have its type and several of them start with
+//!    the same word.
+//! 4. In all cases the field must have an integer type that can hold the value. A constant
+//!    that matches no field is not a label. If two constants of one field have the same
+//!    value, that value has no label.
+
+mod definition;
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use logtool_core::{Error, ErrorKind, Labels, Result};
+
+use crate::labels::msg_dir::definition::Definition;
+
+/// The maximum depth of subfolders.
+const DEPTH: usize = 8;
+
+/// The maximum number of files; PX4 has about 250.
+const FILES: usize = 10_000;
+
+/// The maximum size of a file; PX4's largest has about 30 KiB.
+const FILE_BYTES: u64 = 1 << 20;
+
+/// Reads all `.msg` files of a folder and its subfolders, up to 8 levels deep.
+///
+/// A message has the name of its PX4 topic: the name of the file in snake case
+/// (`VehicleStatus.msg` is `vehicle_status`), and also every name in its `# TOPICS`
+/// lines. If two files describe the same message, a value has a label only if both
+/// files agree.
+///
+/// Hidden folders and links to folders are not read.
+///
+/// # Errors
+///
+/// `Io` if a file or folder cannot be read; `Limit` if there are more than 10,000
+/// files, or a file is larger than 1 MiB.
+pub fn read_msg_dir(path: &Path) -> Result<Labels> {
+    let mut files = Vec::new();
+    find_files(path, DEPTH, &mut files)?;
+    files.sort();
+    let mut merged: BTreeMap<(String, String), Values> = BTreeMap::new();
+    for file in files {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        let definition = Definition::parse(&name, &read_text(&file)?);
+        for (field, constants) in definition.labels() {
+            for topic in &definition.topics {
+                let values =
+                    merged.entry((topic.clone(), field.to_owned())).or_default();
+                for (value, label) in &constants {
+                    values.add(*value, label);
+                }
+            }
+        }
+    }
+    let mut labels = Labels::default();
+    for ((topic, field), values) in merged {
+        for (value, label) in values.0 {
+            if let Some(label) = label {
+                labels.insert(&topic, &field, value, label);
+            }
+        }
+    }
+    Ok(labels)
+}
+
+/// The labels of values; `None` if two constants with different names have the same
+/// value.
+#[derive(Default)]
+struct Values(BTreeMap<i64, Option<String>>);
+
+impl Values {
+    fn add(&mut self, value: i64, label: &str) {
+        let known = self.0.entry(value).or_insert_with(|| Some(label.to_owned()));
+        if known.as_deref() != Some(label) {
+            *known = None;
+        }
+    }
+}
+
+fn find_files(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
+    let failed = |err| reading(folder, err);
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let path = entry.path();
+        if entry.file_type().map_err(failed)?.is_dir() {
+            let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            if depth > 0 && !hidden {
+                find_files(&path, depth - 1, files)?;
+            }
+        } else if path.extension() == Some(OsStr::new("msg")) && path.is_file() {
+            files.push(path);
+            if files.len() > FILES {
+                let what = format!("more than {FILES} message definitions");
+                return Err(Error::new(ErrorKind::Limit, what));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn read_text(path: &Path) -> Result<String> {
+    let failed = |err| reading(path, err);
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > FILE_BYTES {
+        let what = format!("{} has more than {FILE_BYTES} bytes", path.display());
+        return Err(Error::new(ErrorKind::Limit, what));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn reading(path: &Path, err: io::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("reading {}", path.display())).from_source(err)
+}
+
+#[cfg(test)]
+mod tests;

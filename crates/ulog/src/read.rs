@@ -1,0 +1,5 @@
+//! Opening logs and reading parts.
+
+pub(crate) mod cursor;
+pub(crate) mod file_start;
+pub(crate) mod open_log;

@@ -1,0 +1,153 @@
+//! Reads the header, the flag bits and the section boundaries at the start of a ULog.
+
+use std::ops::Range;
+
+use logtool_core::{
+    Damage, DamageKind, Error, ErrorKind, OpenOptions, Result, Source, Timestamp,
+};
+
+use crate::{
+    declarations::metadata::FileHeader,
+    topics::resync,
+    wire::{self, FixedHeader, kind},
+};
+
+/// The only known incompatible flag: sections of data were appended.
+const DATA_APPENDED: u8 = 1;
+/// The newest known version of the format.
+const NEWEST_VERSION: u8 = 1;
+
+/// The header of a file, and the sections that contain its messages.
+pub(crate) struct FileStart {
+    pub(crate) file_header: FileHeader,
+    pub(crate) sections: Vec<Range<u64>>,
+    /// The damage to report if the header is lost.
+    pub(crate) lost: Option<Damage>,
+}
+
+/// Reads the start of the file. A log whose header is lost is recognized by its chain
+/// of messages.
+pub(crate) fn read(source: &dyn Source, options: OpenOptions) -> Result<FileStart> {
+    let head =
+        source.read_at(0..(wire::FILE_HEADER_LEN + wire::MAX_MESSAGE_LEN) as u64)?;
+    if head.starts_with(wire::ENCRYPTED_MAGIC) {
+        return Err(Error::new(ErrorKind::Unsupported, encrypted(&head)).at(0));
+    }
+    let (file_header, start) = match wire::file_header(&head) {
+        Some(file_header) => (file_header, wire::FILE_HEADER_LEN),
+        None => match resync::without_header(&head) {
+            Some(start) => (FixedHeader { version: 0, start: 0 }, start),
+            None if options.is_format_given => {
+                let start = wire::FILE_HEADER_LEN.min(head.len());
+                (FixedHeader { version: 0, start: 0 }, start)
+            }
+            None => {
+                let what = if head.starts_with(&wire::MAGIC) {
+                    "a ULog that is truncated within its header of 16 bytes"
+                } else {
+                    "not a ULog: it does not start with the bytes 55 4c 6f 67 01 12 35"
+                };
+                return Err(Error::new(ErrorKind::Unrecognized, what).at(0));
+            }
+        },
+    };
+    let lost = wire::file_header(&head).is_none().then(|| {
+        let lost = Damage::new(DamageKind::Garbled, 0..start as u64);
+        lost.with_reason("the header is lost, including the start of logging")
+    });
+    // Offsets in the flag bits are relative to the header.
+    let missing = (wire::FILE_HEADER_LEN - start) as u64;
+    let mut header = FileHeader {
+        version: file_header.version,
+        start: Timestamp::from_micros(file_header.start),
+        ..FileHeader::default()
+    };
+    let flags = head.get(start..).and_then(|rest| {
+        let (size, kind) = wire::header(rest)?;
+        let payload = rest.get(wire::HEADER_LEN..wire::HEADER_LEN + size)?;
+        (kind == kind::FLAG_BITS).then(|| wire::flag_bits(payload))?
+    });
+    let mut appended = Vec::new();
+    if let Some(flags) = flags {
+        header.compatible_flags = flags.compatible;
+        header.incompatible_flags = flags.incompatible;
+        refuse_unknown(&flags.incompatible, options)?;
+        if flags.incompatible[0] & DATA_APPENDED != 0 {
+            appended = flags.appended.into_iter().filter(|at| *at != 0).collect();
+            appended.sort_unstable();
+            header.appended = appended.clone();
+        }
+    }
+    let start = start as u64;
+    let mut sections = Vec::new();
+    let mut from = start;
+    let appended = appended.into_iter().map(|at| at.saturating_sub(missing));
+    for at in appended.filter(|at| *at > start && *at < source.len()) {
+        sections.push(from..at);
+        from = at;
+    }
+    sections.push(from..source.len());
+    sections.retain(|section| !section.is_empty());
+    Ok(FileStart { file_header: header, sections, lost })
+}
+
+/// Returns the error message for the encrypted log that starts with `head`. The file
+/// starts with a magic of 7 bytes, the version, a time, the algorithm (`u8`) and the
+/// index of the key (`u8`). The lengths of the wrapped session key and of the nonce
+/// follow (`u16` each), then both of these (PX4 User Guide, "Log Encryption").
+fn encrypted(head: &[u8]) -> String {
+    let key = head.get(16..22).map_or(String::new(), |head| {
+        let bits = 8 * u32::from(u16::from_le_bytes([head[2], head[3]]));
+        format!(
+            " Its session key is wrapped with the public RSA key number {} of the vehicle \
+             ({bits} bits).",
+            head[1]
+        )
+    });
+    format!(
+        "an encrypted ULog (.ulge, XChaCha20), which logtool does not decrypt.{key} Decrypt it \
+         first: PX4's Tools/decrypt_ulog.py does so with the private key of the vehicle's owner"
+    )
+}
+
+/// Returns notes about anomalies of the header.
+pub(crate) fn remarks(header: &FileHeader, len: u64) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if header.version > NEWEST_VERSION {
+        let version = header.version;
+        remarks.push(format!(
+            "version {version} of ULog is newer than any known version; it is read as version 1"
+        ));
+    }
+    let outside = |at: &&u64| **at >= len || **at <= wire::FILE_HEADER_LEN as u64;
+    for at in header.appended.iter().filter(outside) {
+        remarks.push(format!(
+            "an appended section is declared at byte {at}, outside the log"
+        ));
+    }
+    for (byte, bits) in header.compatible_flags.iter().enumerate() {
+        let known = u8::from(byte == 0); // default parameters
+        if bits & !known != 0 {
+            remarks.push(format!(
+                "unknown compatible flags are ignored: byte {byte}, {bits:#010b}"
+            ));
+        }
+    }
+    remarks
+}
+
+fn refuse_unknown(flags: &[u8; 8], options: OpenOptions) -> Result<()> {
+    for (byte, bits) in flags.iter().enumerate() {
+        let unknown = bits & if byte == 0 { !DATA_APPENDED } else { !0 };
+        if unknown != 0 && !options.force {
+            let bit = unknown.trailing_zeros();
+            let what = format!(
+                "the log can be read only by programs that know its incompatible flag bit \
+                 {bit} of byte {byte}"
+            );
+            let error = Error::new(ErrorKind::IncompatibleFlag, what);
+            return Err(error.at(16 + 3 + 8 + byte as u64));
+        }
+    }
+    Ok(())
+}

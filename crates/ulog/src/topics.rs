@@ -1,0 +1,5 @@
+//! Topics, and the assignment of data messages to them.
+
+pub(crate) mod registry;
+pub(crate) mod resync;
+pub(crate) mod streams;
