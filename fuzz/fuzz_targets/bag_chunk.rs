@@ -10,7 +10,7 @@ use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 use logtool_core::{Log as _, OpenOptions, Selection};
 use logtool_fuzz::bag::{laws, make, make::Packing, types::TYPES};
-use logtool_rosbag::{RosbagLog, RosbagOptions, Survey};
+use logtool_rosbag::{OpenMode, RosbagLog, RosbagOptions};
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -82,11 +82,11 @@ fn read(chunk: &[u8], messages: &[Message]) -> (usize, usize) {
     let chunk = make::Chunk { record: chunk.to_vec(), messages: messages.to_vec() };
     let bag = Bytes::from(make::indexed(&connections, &[chunk]));
     let mut found = Vec::new();
-    for survey in [Survey::Index, Survey::Scan, Survey::Full] {
+    for mode in [OpenMode::Index, OpenMode::Scan, OpenMode::Full] {
         let mut open = OpenOptions::default();
         // A low limit, which is enough for all valid chunks.
         open.record_bytes = 4 << 20;
-        let options = RosbagOptions::from(open).with_survey(survey);
+        let options = RosbagOptions::from(open).with_mode(mode);
         let log = RosbagLog::open(Arc::new(bag.clone()), options).expect("it opens");
         let all = Selection::default();
         let (records, _) = laws::read(&log, &log.manifest().plan(&all, u64::MAX), &all);

@@ -90,8 +90,8 @@ pub(crate) fn missing_definition(topic: &Topic) -> Option<(String, &'static str)
         _ if !is_empty => return None,
         ("ros1", "ros1msg" | "") => {
             let definition = match topic.metadata.get("md5sum").map(String::as_str) {
-                None | Some("*") => Definition::common(&topic.type_name)?,
-                Some(md5sum) => Definition::known(&topic.type_name, md5sum)?,
+                None | Some("*") => Definition::by_name(&topic.type_name)?,
+                Some(md5sum) => Definition::by_md5sum(&topic.type_name, md5sum)?,
             };
             (definition.text(), "ros1msg")
         }

@@ -1,86 +1,86 @@
-//! What messages look like, as the compiler of protocol buffers tells it: a
-//! `FileDescriptorSet` (`google/protobuf/descriptor.proto`).
+//! The types of messages, as written by the compiler of protocol buffers: a `FileDescriptorSet`
+//! (`google/protobuf/descriptor.proto`).
 
+mod proto_text;
 mod read;
-mod text;
 mod write;
 
-/// Files of types, each before those that import it.
+/// A set of files with types; each file comes before those that import it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileSet {
     /// The files.
     pub files: Vec<File>,
 }
 
-/// A file of types.
+/// A file with types.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct File {
-    /// Its name, as `google/protobuf/timestamp.proto`.
+    /// The name, e.g. `google/protobuf/timestamp.proto`.
     pub name: String,
-    /// What the names of its types begin with.
+    /// The package: the prefix of the names of its types.
     pub package: String,
-    /// The names of the files whose types it uses.
+    /// The names of the imported files.
     pub imports: Vec<String>,
-    /// Its types.
+    /// The message types.
     pub messages: Vec<Message>,
-    /// Its enumerations.
+    /// The enumerations.
     pub enums: Vec<Enum>,
-    /// `proto3`, or nothing, which is `proto2`, or else an edition's.
+    /// The syntax: `proto3`, an empty string for `proto2`, or the name of an edition.
     pub syntax: String,
 }
 
-/// A type.
+/// A message type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message {
-    /// Its name, without what it is in.
+    /// The name, without the enclosing type.
     pub name: String,
-    /// Its fields.
+    /// The fields.
     pub fields: Vec<Field>,
-    /// The types that are named in it.
+    /// The nested types.
     pub messages: Vec<Message>,
-    /// The enumerations that are named in it.
+    /// The nested enumerations.
     pub enums: Vec<Enum>,
-    /// The names of its oneofs.
+    /// The names of the oneofs.
     pub oneofs: Vec<String>,
-    /// Whether it is a pair of a map.
+    /// Whether it is the entry type of a map.
     pub is_map_entry: bool,
 }
 
 /// A field of a [`Message`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Field {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its number.
+    /// The number.
     pub number: u32,
-    /// Its type: [`kind`], by number.
+    /// The number of the type, see [`kind`].
     pub kind: u32,
-    /// The full name of a type that is a message or an enumeration, as `.foxglove.Log`.
+    /// The full name of a message or enumeration type, e.g. `.foxglove.Log`.
     pub type_name: String,
-    /// Whether there are any number of it.
+    /// Whether it is `repeated`.
     pub is_repeated: bool,
-    /// Whether it has to be told, even where it is 0 (`optional`, or `required`).
+    /// Whether it has presence: it is `optional` or `required`, so that 0 and absence differ.
     pub is_optional: bool,
-    /// The oneof that it is of.
+    /// The index of the oneof that it belongs to.
     pub oneof: Option<u32>,
-    /// Whether no message is without it (`required`, of proto2).
+    /// Whether it is `required` (proto2).
     pub is_required: bool,
-    /// What it is where it is not told, if that is said (of proto2).
+    /// The declared default value (proto2).
     pub default: Option<String>,
-    /// Whether numbers lie one behind the other, if that is said.
+    /// Whether repeated numbers are packed, if this is declared.
     pub is_packed: Option<bool>,
 }
 
 /// An enumeration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Enum {
-    /// Its name, without what it is in.
+    /// The name, without the enclosing type.
     pub name: String,
-    /// Its values: their names and numbers.
+    /// The names and numbers of the values.
     pub values: Vec<(String, i32)>,
 }
 
-/// The types of fields (`FieldDescriptorProto.Type`).
+/// The numbers of field types (`FieldDescriptorProto.Type`).
 #[allow(missing_docs)] // they say it themselves
 pub mod kind {
     pub const DOUBLE: u32 = 1;
@@ -103,23 +103,23 @@ pub mod kind {
     pub const SINT64: u32 = 18;
 }
 
-/// The syntax that is written.
+/// The syntax of files that are written.
 pub(crate) const PROTO3: &str = "proto3";
 
 impl Field {
-    /// A field that is told once, and not where it is 0.
+    /// Creates a singular field without presence.
     pub fn new(name: &str, number: u32, kind: u32) -> Self {
         Self { name: name.to_owned(), number, kind, ..Self::default() }
     }
 
-    /// The same, being of the message or enumeration with the full name `type_name`.
+    /// Sets the full name of the message or enumeration type.
     #[must_use]
     pub fn of_type(mut self, type_name: &str) -> Self {
         type_name.clone_into(&mut self.type_name);
         self
     }
 
-    /// The same, any number of them.
+    /// Makes the field `repeated`.
     #[must_use]
     pub fn repeated(mut self) -> Self {
         self.is_repeated = true;

@@ -1,19 +1,19 @@
-//! Payloads that lie as a [`Layout`] says, as messages of protocol buffers.
+//! Converting payloads of a [`Layout`] to messages of protocol buffers.
 //!
 //! | in the layout | in the message |
 //! |---|---|
 //! | `i8` `i16` `i32` | `int32` |
 //! | `u8` `u16` `u32` | `uint32` |
 //! | `i64`, `u64`, `f32`, `f64`, bool | `int64`, `uint64`, `float`, `double`, `bool` |
-//! | characters of a fixed number, a text | `string`, bytes that are no UTF-8 as U+FFFD |
+//! | characters of a fixed number, a string | `string`, invalid UTF-8 as U+FFFD |
 //! | bytes of any number | `bytes` |
-//! | an array, a list | `repeated`, packed where it is of numbers |
-//! | a type of its own | a message |
-//! | a moment, a time between moments | `google.protobuf.Timestamp`, `Duration` |
-//! | padding | nothing |
+//! | an array, a list | `repeated`, packed for numbers |
+//! | a nested type | a message |
+//! | a timestamp, a duration | `google.protobuf.Timestamp`, `Duration` |
+//! | padding | dropped |
 //!
-//! Fields are numbered as they come. What is 0 or empty is not written, as in all of
-//! `proto3`: readers have it all the same.
+//! Fields are numbered in order. As in all of `proto3`, zero and empty values are not written:
+//! they are the defaults of readers.
 
 mod program;
 mod run;
@@ -30,18 +30,18 @@ use crate::{
     layout::{program::Program, types::Types},
 };
 
-/// A type of messages, and how payloads of a layout become such.
+/// A message type, and the conversion of payloads of a layout to its messages.
 #[derive(Clone)]
 pub struct LayoutMessages {
-    /// The full name of the type, as `px4.vehicle_attitude`.
+    /// The full name of the type, e.g. `px4.vehicle_attitude`.
     pub type_name: String,
-    /// What it looks like.
+    /// The files that define the type.
     pub files: FileSet,
     program: Arc<Program>,
 }
 
 impl LayoutMessages {
-    /// Messages of payloads that lie as `layout` says; their type is of `package`.
+    /// Creates the type for payloads of `layout`, in `package`.
     ///
     /// ```
     /// use logtool_core::{FieldRole, Layout, LayoutField, LayoutKind, Primitive};
@@ -60,8 +60,8 @@ impl LayoutMessages {
     /// ```
     ///
     /// # Errors
-    /// `Unsupported` for lists of lists, and of what has no bytes; `Limit` if the type is
-    /// made of too many parts.
+    /// `Unsupported` for lists of lists, and of types without bytes; `Limit` if the type has too
+    /// many parts.
     pub fn new(layout: &Layout, package: &str) -> Result<Self> {
         let mut types = Types::new(package);
         let program = Program::compile(layout, &mut types)?;
@@ -69,8 +69,8 @@ impl LayoutMessages {
         Ok(Self { type_name, files: types.finish(program.type_name()), program })
     }
 
-    /// Adds the message that `payload` becomes to `out`. Nothing is added, and the answer
-    /// is no, if it is not what the layout says.
+    /// Appends the message for `payload` to `out`. Returns `false`, and appends nothing, if the
+    /// payload does not match the layout.
     #[must_use]
     pub fn put(&self, payload: &[u8], out: &mut Vec<u8>) -> bool {
         let before = out.len();

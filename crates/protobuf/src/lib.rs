@@ -1,15 +1,15 @@
-//! Protocol buffers: what messages look like, by their descriptors, and messages by that.
+//! Protocol buffers: descriptors of message types, and encoding and decoding of messages.
 //!
-//! [`LayoutMessages`] makes messages of payloads of which the layout is known, and a type
-//! for them; [`MessageReader`] makes columns of messages; [`FileSet`] is types as bytes.
+//! [`LayoutMessages`] converts payloads of a known layout to messages, with a type for them;
+//! [`MessageReader`] decodes messages to columns; [`FileSet`] is a set of type definitions.
 //! [`FoxgloveLog`], [`LocationFix`], [`FrameTransform`], [`PointCloud`], [`CompressedImage`] and
-//! [`PixelImage`] are messages that programs know by name.
+//! [`PixelImage`] are messages that programs recognize by name.
 
 // In reading order: each module uses only those above it.
 mod wire;
 
 mod descriptor;
-mod known;
+mod well_known;
 
 mod layout;
 mod message;
@@ -17,16 +17,16 @@ mod rows;
 
 pub use crate::{
     descriptor::{Enum, Field, File, FileSet, Message, kind},
-    known::{
-        CompressedImage, FoxgloveLog, FrameTransform, LocationFix, LogLevel,
-        PackedField, PixelImage, PointCloud,
-    },
     layout::LayoutMessages,
     message::{MessageReader, labels},
     rows::RowMessages,
+    well_known::{
+        CompressedImage, FoxgloveLog, FrameTransform, LocationFix, LogLevel,
+        PackedField, PixelImage, PointCloud,
+    },
 };
 
-/// The example of the README is tested.
+/// Tests the example of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,17 +1,17 @@
-//! Messages as columns, by the descriptors of their type.
+//! Decoding messages to columns, by the descriptors of their type.
 //!
 //! | in the message | as a column |
 //! |---|---|
-//! | a number, `bool`, `string`, `bytes` | the same, 0 or empty where it is not told; null if it is `optional`, or of a oneof |
+//! | a number, `bool`, `string`, `bytes` | the same; if absent, 0 or empty, or null with presence (`optional` or in a oneof) |
 //! | an enumeration | its number; names are labels |
-//! | a message | a struct, null where it is not told |
+//! | a message | a struct, null if absent |
 //! | `repeated`, packed or not | a list |
 //! | `map` | a list of structs `key`, `value` |
-//! | `google.protobuf.Timestamp`, `Duration` | a time, null where it is not told |
+//! | `google.protobuf.Timestamp`, `Duration` | a time, null if absent |
 //!
-//! Unknown fields are legal. They are counted as surplus bytes of the message and left out.
-//! Trailing bytes that cannot be a field are surplus too, if a field was read before them. A
-//! known field that is cut makes the message undecodable.
+//! Unknown fields are legal. They are counted as trailing bytes of the message and dropped.
+//! Trailing bytes that cannot be a field are counted too, if a field was read before them. A known
+//! field that is truncated makes the message undecodable.
 
 mod labels;
 mod read;
@@ -27,7 +27,7 @@ use crate::{descriptor::FileSet, message::types::Type};
 
 pub use self::labels::labels;
 
-/// Reads messages of a type.
+/// Decodes messages of a type.
 #[derive(Clone)]
 pub struct MessageReader {
     shape: StructShape,
@@ -35,19 +35,17 @@ pub struct MessageReader {
 }
 
 impl MessageReader {
-    /// A reader of messages of the type with the full name `type_name`, which is in
-    /// `files`.
+    /// Creates a reader for messages of the type with the full name `type_name` in `files`.
     ///
     /// # Errors
-    /// `NoSuch` if that type, or one that it has, is not there; `Unsupported` if it is one
-    /// that columns cannot be made of: one that contains itself, for one; `Limit` if it has
-    /// too many fields.
+    /// `NoSuch` if this type, or the type of a field, does not exist; `Unsupported` if it cannot
+    /// be mapped to columns, e.g. because it contains itself; `Limit` if it has too many fields.
     pub fn new(files: &FileSet, type_name: &str) -> Result<Self> {
         let (shape, root) = types::resolve(files, type_name)?;
         Ok(Self { shape, root })
     }
 
-    /// What the messages look like.
+    /// Returns the structure of the rows.
     pub fn shape(&self) -> &StructShape {
         &self.shape
     }
@@ -60,12 +58,12 @@ impl TreeReader for MessageReader {
         row: &mut Branch,
         most: u64,
     ) -> Option<RowSummary> {
-        let mut reading = read::Reading { most, added: 0, surplus: 0 };
-        reading.root(&self.root, payload, row)?;
-        if reading.added <= most {
+        let mut decoder = read::RowDecoder { most, added: 0, surplus: 0 };
+        decoder.root(&self.root, payload, row)?;
+        if decoder.added <= most {
             read::close(&self.root, row)?;
         }
-        Some(RowSummary { items: reading.added, misfits: 0, surplus: reading.surplus })
+        Some(RowSummary { items: decoder.added, misfits: 0, surplus: decoder.surplus })
     }
 }
 

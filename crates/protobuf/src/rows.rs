@@ -1,8 +1,7 @@
-//! Rows of tables as messages of protocol buffers, for what is no payload of a known
-//! shape: a field for each column, by its name.
+//! Converting rows of tables to messages of protocol buffers, with a field for each column by its
+//! name. It is used for records that are not payloads of a known layout.
 //!
-//! A time is a whole number, in the unit that its column tells. A value that is null is
-//! not told.
+//! A time is an integer in the unit of its column. A null value is not written.
 
 use std::sync::Arc;
 
@@ -22,22 +21,22 @@ use crate::{
     wire::{FIXED32, FIXED64, key_of, put_bytes, put_number, put_varint},
 };
 
-/// A type of messages, and how rows of a table become such.
+/// A message type, and the conversion of table rows to its messages.
 #[derive(Clone, Debug)]
 pub struct RowMessages {
     /// The full name of the type.
     pub type_name: String,
-    /// What it looks like.
+    /// The files that define the type.
     pub files: FileSet,
-    /// By how much the nanoseconds of each column, if it is of times, are divided.
+    /// The divisor of the nanoseconds of each column with times.
     divisors: Arc<[i64]>,
 }
 
 impl RowMessages {
-    /// Messages of the type `name` of `package`, of rows that have the columns `schema`.
+    /// Creates the message type `name` in `package` for rows with the columns `schema`.
     ///
     /// # Errors
-    /// `Unsupported` if a column is not of numbers, texts, bytes or times.
+    /// `Unsupported` if a column has a type other than numbers, strings, bytes or times.
     pub fn new(schema: &Schema, package: &str, name: &str) -> Result<Self> {
         let (mut names, mut fields, mut oneofs) =
             (UniqueNames::default(), vec![], vec![]);
@@ -45,11 +44,11 @@ impl RowMessages {
         for (number, column) in (1..).zip(schema.fields()) {
             let kind = kind_of(column.data_type()).ok_or_else(|| {
                 let (name, data_type) = (column.name(), column.data_type());
-                let what = format!("the column {name:?} is of {data_type}");
+                let what = format!("the type {data_type} of the column {name:?}");
                 Error::new(ErrorKind::Unsupported, what)
             })?;
             let mut field = Field::new(&names.make_unique(column.name()), number, kind);
-            // An optional field is, to those who do not know them, one of a oneof.
+            // An optional field belongs to a synthetic oneof.
             field.is_optional = true;
             field.oneof = Some(oneofs.len() as u32);
             oneofs.push(format!("_{}", field.name));
@@ -75,7 +74,7 @@ impl RowMessages {
         })
     }
 
-    /// Adds to `out` what the row `row` of `batch` becomes.
+    /// Appends the message for row `row` of `batch` to `out`.
     pub fn put(&self, batch: &RecordBatch, row: usize, out: &mut Vec<u8>) {
         let columns = (1..).zip(batch.columns()).zip(&*self.divisors);
         for ((number, column), divisor) in columns {
@@ -154,9 +153,9 @@ mod tests {
 
     use super::*;
 
-    /// By hand, after the documentation of the encoding.
+    /// Made by hand after the documentation of the encoding.
     #[test]
-    fn a_row_is_told_but_for_what_is_null() {
+    fn row_has_a_field_for_each_value_that_is_not_null() {
         let schema = Arc::new(Schema::new(vec![
             time_field("timestamp", "us"),
             Column::new("n", DataType::Int32, true),
@@ -177,9 +176,9 @@ mod tests {
         assert_eq!(out, b"\x08\x06\x1a\x02hi");
     }
 
-    /// By hand, as above: an int32 that is negative has ten bytes.
+    /// Made by hand, as above: a negative int32 has ten bytes.
     #[test]
-    fn small_numbers_and_bytes_are_told_too() {
+    fn small_numbers_and_bytes_are_written() {
         let schema = Arc::new(Schema::new(vec![
             Column::new("a", DataType::Int16, true),
             Column::new("b", DataType::UInt8, true),

@@ -10,7 +10,7 @@
 
 use logtool_core::ByteReader;
 
-/// The most that the number of a field may be.
+/// The maximum number of a field.
 pub(crate) const MAX_NUMBER: u32 = (1 << 29) - 1;
 
 /// Wire types.
@@ -19,25 +19,25 @@ pub(crate) const FIXED64: u32 = 1;
 pub(crate) const SIZED: u32 = 2;
 pub(crate) const FIXED32: u32 = 5;
 
-/// What is at a field.
+/// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wire<'b> {
     Varint(u64),
     Fixed64(u64),
     Sized(&'b [u8]),
     Fixed32(u32),
-    /// A group, which nobody has written for long; it is passed over.
+    /// A group, which is obsolete; it is skipped.
     Group,
 }
 
-/// Cuts the next varint.
+/// Reads a varint.
 #[inline]
 pub(crate) fn varint(cut: &mut ByteReader<'_>) -> Option<u64> {
     let (mut value, mut shift) = (0_u64, 0);
     loop {
         let byte = cut.u8()?;
         let bits = u64::from(byte & 0x7f);
-        // The tenth byte has room for one bit; readers drop the others.
+        // The tenth byte has one significant bit; readers ignore the others.
         value |= bits << shift;
         if byte < 0x80 {
             return Some(value);
@@ -49,7 +49,7 @@ pub(crate) fn varint(cut: &mut ByteReader<'_>) -> Option<u64> {
     }
 }
 
-/// Cuts the next field: its number, and what it is.
+/// Reads a field: its number, and its value.
 #[inline]
 pub(crate) fn field<'b>(cut: &mut ByteReader<'b>) -> Option<(u32, Wire<'b>)> {
     let (number, wire) = key(cut)?;
@@ -63,7 +63,7 @@ pub(crate) fn field<'b>(cut: &mut ByteReader<'b>) -> Option<(u32, Wire<'b>)> {
     Some((number, value))
 }
 
-/// Returns the number of the field that `bytes` begin with, whether or not its value is whole.
+/// Returns the number of the field at the start of `bytes`, even if its value is incomplete.
 pub(crate) fn field_number(bytes: &[u8]) -> Option<u32> {
     let (number, wire) = key(&mut ByteReader::new(bytes))?;
     matches!(wire, VARINT | FIXED64 | SIZED | FIXED32).then_some(number)
@@ -84,13 +84,13 @@ fn value<'b>(cut: &mut ByteReader<'b>, wire: u32) -> Option<Wire<'b>> {
     })
 }
 
-/// Cuts a length, and as many bytes.
+/// Reads a length, and as many bytes.
 fn sized<'b>(cut: &mut ByteReader<'b>) -> Option<&'b [u8]> {
     let len = varint(cut)?;
     cut.bytes(usize::try_from(len).ok()?)
 }
 
-/// Goes behind the end of the group with the number `number`.
+/// Skips to the end of the group with the number `number`.
 fn pass_group(cut: &mut ByteReader<'_>, number: u32) -> Option<()> {
     let mut open = vec![number];
     while let Some(inner) = open.last() {
@@ -103,7 +103,7 @@ fn pass_group(cut: &mut ByteReader<'_>, number: u32) -> Option<()> {
     Some(())
 }
 
-/// Adds a varint to `out`.
+/// Appends a varint to `out`.
 #[inline]
 pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
@@ -113,25 +113,25 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// The key of a field.
+/// Returns the key of a field.
 pub(crate) fn key_of(number: u32, wire: u32) -> u64 {
     u64::from(number) << 3 | u64::from(wire)
 }
 
-/// Adds a field that is a varint.
+/// Appends a varint field.
 pub(crate) fn put_number(out: &mut Vec<u8>, number: u32, value: u64) {
     put_varint(out, key_of(number, VARINT));
     put_varint(out, value);
 }
 
-/// Adds a field that is text or bytes.
+/// Appends a string or bytes field.
 pub(crate) fn put_bytes(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
     put_varint(out, key_of(number, SIZED));
     put_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// Adds a field that is as long as what `fill` writes.
+/// Appends a field with the contents that `fill` writes, preceded by their length.
 pub(crate) fn put_sized(
     out: &mut Vec<u8>,
     number: u32,
@@ -144,7 +144,7 @@ pub(crate) fn put_sized(
     end_sized(out, start);
 }
 
-/// Puts the length of what follows the byte at `start`, which was left for it, there.
+/// Inserts the length of the contents after `start`, where a byte was reserved for it.
 #[inline]
 pub(crate) fn end_sized(out: &mut Vec<u8>, start: usize) {
     let len = out.len() - start - 1;
@@ -165,7 +165,7 @@ mod tests {
 
     /// The examples of the documentation.
     #[test]
-    fn numbers_and_texts_are_as_in_the_documentation() {
+    fn numbers_and_strings_have_the_documented_encoding() {
         let mut cut = ByteReader::new(b"\x08\x96\x01\x12\x07testing");
         assert_eq!(field(&mut cut), Some((1, Wire::Varint(150))));
         assert_eq!(field(&mut cut), Some((2, Wire::Sized(b"testing"))));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_of_several_bytes_moves_what_it_counts() {
+    fn length_of_several_bytes_moves_the_contents() {
         let mut out = Vec::new();
         put_sized(&mut out, 1, |out| out.extend_from_slice(&[7; 300]));
         assert_eq!(out[..4], [0x0a, 0xac, 0x02, 7]);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_is_passed_over_with_those_in_it() {
+    fn groups_are_skipped_with_nested_ones() {
         let bytes = [0x0b, 0x13, 0x08, 5, 0x14, 0x0c, 0x10, 1];
         let mut cut = ByteReader::new(&bytes);
         assert_eq!(field(&mut cut), Some((1, Wire::Group)));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_not_believed() {
+    fn lengths_are_not_trusted() {
         let long = [0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0];
         assert_eq!(field(&mut ByteReader::new(&long)), None);
         assert_eq!(varint(&mut ByteReader::new(&[0x80; 11])), None);

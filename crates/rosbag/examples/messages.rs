@@ -1,4 +1,4 @@
-//! Lists the messages of a bag: time, connection, topic, and their bytes.
+//! Lists the messages of a bag: time, connection, topic, and payload.
 //!
 //! ```text
 //! cargo run --release -p logtool-rosbag --example messages -- drive.bag
@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let source = Arc::new(FileSource::new(File::open(path)?)?);
     let log = RosbagLog::open(source, RosbagOptions::default())?;
     let connections: Vec<_> = log.connections().collect();
-    // What the bag holds; not what is made of it, as the points of point clouds.
+    // Without derived topics, e.g. the points of point clouds.
     let logged =
         Selection { topics: log.manifest().logged_topics(), ..Default::default() };
     let mut block = Block::default();

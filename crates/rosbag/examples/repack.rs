@@ -1,4 +1,4 @@
-//! Writes a bag anew, packed otherwise: every message, each of its own connection.
+//! Rewrites a bag with another compression; every message keeps its own connection.
 //!
 //! ```text
 //! cargo run --release -p logtool-rosbag --example repack -- drive.bag small.bag bz2

@@ -1,4 +1,4 @@
-//! What all readers of a bag share, and how a chunk is opened.
+//! The state that all readers of a bag share, and decompression of its chunks.
 
 use std::{
     ops::Range,
@@ -10,81 +10,81 @@ use logtool_core::{Damage, DamageKind, OpenOptions, Result, Source};
 
 use crate::{
     chunk::{Compression, Unpacked},
-    encryption::Lock,
-    head::Head,
+    compression_stats::shortened,
+    encryption::Encryption,
+    head::FileHeader,
     index::{self, IndexedChunk},
     options::RosbagOptions,
-    packing::shortened,
-    toplevel::ChunkHead,
-    walk::{Plain, Progress, Stretch, Visitor, walk},
+    record_scanner::{Progress, RecordVisitor, Segment, WindowScan, scan_records},
+    toplevel::ChunkHeader,
 };
 
-/// What all readers of a bag share.
+/// The state that all readers of a bag share.
 #[derive(Clone)]
 pub(crate) struct Bag {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) options: OpenOptions,
-    pub(crate) lock: Lock,
-    pub(crate) head: Arc<Head>,
-    /// What the index tells of the chunks, once somebody asked.
-    told: Arc<OnceLock<Vec<IndexedChunk>>>,
+    pub(crate) encryption: Encryption,
+    pub(crate) head: Arc<FileHeader>,
+    /// The chunks that the index lists; read on first use.
+    listed_chunks: Arc<OnceLock<Vec<IndexedChunk>>>,
 }
 
-/// A chunk, and how much of it is there.
+/// A chunk, and how much of it the file contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub(crate) at: u64,
-    pub(crate) head: ChunkHead,
-    /// Its packed bytes, as far as the file has them.
+    pub(crate) head: ChunkHeader,
+    /// Its compressed bytes, as far as the file contains them.
     pub(crate) data: Range<u64>,
-    /// Whether the file has not all of them.
+    /// Whether the file ends before the chunk does.
     pub(crate) is_cut: bool,
-    /// Whether it says to have more of them, or less.
+    /// Whether the length in its header is not the true length.
     pub(crate) is_wrong: bool,
 }
 
 /// The content of a chunk.
 pub(crate) enum Content {
-    /// It lies open in the file.
-    Plain(Plain),
-    /// It is unpacked.
+    /// It is not compressed and lies in the file.
+    Plain(WindowScan),
+    /// It is decompressed.
     Unpacked(Bytes, Unpacked),
-    /// It cannot be had: this is all of it.
+    /// It cannot be read: all of it is lost.
     Lost(Damage),
 }
 
 impl Bag {
-    /// The bag in `source`, which begins with `head`.
+    /// Creates the shared state of the bag in `source`, which starts with `head`.
     pub(crate) fn new(
         source: Arc<dyn Source>,
-        head: Head,
+        head: FileHeader,
         options: &RosbagOptions,
     ) -> Self {
-        let lock = Lock::new(&head.encryptor, &head.user, options.key);
-        let (head, told) = (Arc::new(head), Arc::default());
-        Self { source, options: options.open, lock, head, told }
+        let encryption = Encryption::new(&head.encryptor, &head.user, options.key);
+        let (head, listed_chunks) = (Arc::new(head), Arc::default());
+        Self { source, options: options.open, encryption, head, listed_chunks }
     }
 
-    /// What the index tells of the chunks, in the order of the file: of those that are
-    /// lost, too. It is read when that is first asked.
-    pub(crate) fn told(&self) -> Result<&[IndexedChunk]> {
-        if let Some(told) = self.told.get() {
-            return Ok(told);
+    /// Returns the chunks that the index lists, in the order of the file, including lost
+    /// chunks. The index is read on the first call.
+    pub(crate) fn listed_chunks(&self) -> Result<&[IndexedChunk]> {
+        if let Some(listed_chunks) = self.listed_chunks.get() {
+            return Ok(listed_chunks);
         }
-        let told = index::chunks(&self.source, &self.head, &self.lock)?;
-        Ok(self.told.get_or_init(|| told))
+        let listed_chunks = index::chunks(&self.source, &self.head, &self.encryption)?;
+        Ok(self.listed_chunks.get_or_init(|| listed_chunks))
     }
 
-    /// What the index tells of the chunk at `at`, if it tells of one.
-    pub(crate) fn told_of(&self, at: u64) -> Result<Option<&IndexedChunk>> {
-        let told = self.told()?;
-        let place = told.binary_search_by_key(&at, |chunk| chunk.at).ok();
-        Ok(place.and_then(|place| told.get(place)))
+    /// Returns the index entry of the chunk at `at`, or `None` if the index does not list it.
+    pub(crate) fn listed_chunk(&self, at: u64) -> Result<Option<&IndexedChunk>> {
+        let listed_chunks = self.listed_chunks()?;
+        let place = listed_chunks.binary_search_by_key(&at, |chunk| chunk.at).ok();
+        Ok(place.and_then(|place| listed_chunks.get(place)))
     }
 
-    /// The content of `chunk`, unpacked into `buffer`.
+    /// Returns the content of `chunk`, decompressed into `buffer` if it is compressed.
     pub(crate) fn open(&self, chunk: &Chunk, buffer: BytesMut) -> Result<Content> {
-        self.lock.check()?;
+        self.encryption.check()?;
         let lost = |kind| Content::Lost(Damage::new(kind, 0..u64::MAX));
         let compression = match &chunk.head.compression {
             Ok(compression) => *compression,
@@ -96,9 +96,9 @@ impl Bag {
         if chunk.is_cut && chunk.data.is_empty() {
             return Ok(lost(DamageKind::Truncated));
         }
-        let is_open = matches!(self.lock, Lock::Open);
+        let is_open = matches!(self.encryption, Encryption::None);
         if compression == Compression::None && is_open {
-            return Ok(Content::Plain(Plain {
+            return Ok(Content::Plain(WindowScan {
                 bytes: chunk.data.clone(),
                 is_cut: chunk.is_cut,
                 is_outside: false,
@@ -110,10 +110,11 @@ impl Bag {
             return Ok(lost(DamageKind::OverLimit));
         }
         let mut packed = self.source.read_at(chunk.data.clone())?;
-        if let Lock::Key(key) = &self.lock {
-            let text = match chunk.is_cut {
-                true => key.decrypt_cut(&packed),
-                false => key.decrypt(&packed),
+        if let Encryption::Key(key) = &self.encryption {
+            let text = if chunk.is_cut {
+                key.decrypt_cut(&packed)
+            } else {
+                key.decrypt(&packed)
             };
             match text {
                 Some(text) => packed = text.freeze(),
@@ -127,22 +128,22 @@ impl Bag {
     }
 }
 
-/// Why nothing can be read of a chunk that is packed with `name`.
+/// Returns the reason why a chunk that is compressed with `name` cannot be read.
 fn unknown(name: &str) -> String {
     let name = shortened(name);
     format!("the chunk is compressed with {name:?}, which logtool does not know")
 }
 
 impl Chunk {
-    /// Walks over the content `bytes` of the chunk, unpacked `how`. Damage is counted
-    /// from the start of the content.
-    pub(crate) fn walk<V: Visitor>(
+    /// Scans the content `bytes` of the chunk, which was decompressed with the result `how`.
+    /// Positions of damage count from the start of the content.
+    pub(crate) fn scan_records<V: RecordVisitor>(
         &self,
         bytes: &[u8],
         how: Unpacked,
         visitor: &mut V,
     ) {
-        // What was not yet told when its recorder was ended, or is there.
+        // A chunk that was not finished declares a length of 0, and is complete too.
         let is_all = self.head.declared as usize <= bytes.len();
         let cut = match how {
             Unpacked::Whole | Unpacked::Doubtful => None,
@@ -155,7 +156,7 @@ impl Chunk {
             Unpacked::Cut | Unpacked::Broken => Some(DamageKind::Garbled),
             Unpacked::OverLimit => Some(DamageKind::OverLimit),
         };
-        let stretch = Stretch {
+        let segment = Segment {
             base: 0,
             left: bytes.len() as u64,
             end: DamageKind::Garbled,
@@ -165,15 +166,15 @@ impl Chunk {
             limit: u64::MAX,
             is_v1: false,
         };
-        let Progress { used, .. } = walk(bytes, &stretch, visitor);
+        let Progress { used, .. } = scan_records(bytes, &segment, visitor);
         if let Some(kind) = cut {
             visitor.damage(Damage::new(kind, used..u64::MAX));
         }
-        // Where the file ends, no checksum is to be expected.
+        // No checksum is expected where the file ends.
         let is_doubtful = match how {
             Unpacked::Doubtful => true,
             Unpacked::Ended => is_all && !self.is_cut,
-            // Bzip2 has a checksum for each block, LZ4 one behind the last.
+            // Bzip2 has a checksum for each block, LZ4 one after the last block.
             Unpacked::Broken => {
                 self.head.compression == Ok(Compression::Lz4) && !bytes.is_empty()
             }
@@ -182,8 +183,7 @@ impl Chunk {
         if is_doubtful {
             let mut doubtful = Damage::new(DamageKind::Doubtful, u64::MAX..u64::MAX);
             if how == Unpacked::Broken {
-                doubtful =
-                    doubtful.with_reason("the checksum lies behind what is broken");
+                doubtful = doubtful.with_reason("the checksum lies after the damage");
             }
             visitor.damage(doubtful);
         }

@@ -1,11 +1,11 @@
-//! What is wrong with a bag, or odd, that only its format knows: its index against its
-//! chunks, its counts, its connections and definitions.
+//! Checks of a bag that only its format can make: its index against its chunks, its counts, its
+//! connections and definitions.
 
 mod chunk;
+mod chunk_checker;
 mod codes;
 mod definitions;
 mod index;
-mod inside;
 mod layout;
 mod messages;
 
@@ -13,53 +13,58 @@ use std::sync::Arc;
 
 use logtool_core::{Finding, Findings, Result};
 
-pub(crate) use self::{codes::CODES, inside::Inside};
 use crate::{
     bag::Bag,
     check::{codes as code, layout::Layout},
-    encryption::Lock,
-    head::Head,
-    table::Table,
+    connection_table::ConnectionTable,
+    encryption::Encryption,
+    head::FileHeader,
 };
 
-/// What there is to be looked at.
-pub(crate) struct Checked {
+pub(crate) use self::{chunk_checker::ChunkChecker, codes::CODES};
+
+/// The bag that is checked.
+pub(crate) struct CheckedBag {
     pub(crate) bag: Bag,
-    pub(crate) table: Arc<Table>,
+    pub(crate) table: Arc<ConnectionTable>,
 }
 
-/// Looks at the head, and at every record outside chunks. What is in the chunks, if
-/// there are some that can be looked into, is left to be looked at.
-pub(crate) fn check(log: Checked, findings: &mut Findings) -> Result<Option<Inside>> {
+/// Checks the header and every record outside chunks. Returns the checker for the contents of
+/// the chunks, if there are chunks that can be read.
+pub(crate) fn check(
+    log: CheckedBag,
+    findings: &mut Findings,
+) -> Result<Option<ChunkChecker>> {
     head(&log, findings);
     definitions::check(&log, findings);
     if log.bag.head.is_v1() {
-        return Ok(None); // it has neither chunks nor an index at its end
+        return Ok(None); // it has neither chunks nor an index at the end
     }
     let layout = Layout::read(&log, findings)?;
     index::check(&log, &layout, findings);
-    match log.bag.lock {
-        Lock::Open => {}
-        Lock::Key(_) => {
-            let what = "its chunks were looked into, and its index was not";
+    match log.bag.encryption {
+        Encryption::None => {}
+        Encryption::Key(_) => {
+            let what = "its chunks were checked, but not its index";
             findings.add(Finding::new(&code::ENCRYPTED, what));
         }
-        Lock::Shut(..) => {
-            let what = "its chunks were not looked into";
+        Encryption::Locked(..) => {
+            let what = "its chunks were not checked";
             findings.add(Finding::new(&code::ENCRYPTED, what));
             return Ok(None);
         }
     }
-    Ok(Some(Inside::new(log, layout)))
+    Ok(Some(ChunkChecker::new(log, layout)))
 }
 
-/// What the first line and the header say.
-fn head(log: &Checked, findings: &mut Findings) {
-    let Head { version, has_header, .. } = &*log.bag.head;
+/// Checks the first line and the header.
+fn head(log: &CheckedBag, findings: &mut Findings) {
+    let FileHeader { version, has_header, .. } = &*log.bag.head;
     match version {
-        None => {
-            findings.add(Finding::new(&code::LINE_MISSING, "the file begins otherwise"))
-        }
+        None => findings.add(Finding::new(
+            &code::LINE_MISSING,
+            "the file does not begin with the first line of a bag",
+        )),
         Some((2, 0)) => {}
         Some((major, minor)) => {
             let what = format!("this is version {major}.{minor}");
@@ -68,7 +73,7 @@ fn head(log: &Checked, findings: &mut Findings) {
     }
     if !has_header {
         let at = log.bag.head.records_at;
-        let what = "no bag header is where it should be";
+        let what = "there is no bag header after the first line";
         findings.add(Finding::new(&code::HEADER_MISSING, what).at(at..at));
     }
 }

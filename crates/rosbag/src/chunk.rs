@@ -1,33 +1,33 @@
-//! Unpacking chunks.
+//! Decompressing chunks.
 //!
-//! The size that a chunk declares is a hint for the first allocation and nothing more:
-//! what is unpacked is what the compressed bytes hold, up to a limit.
+//! The declared size of a chunk is only a hint for the first allocation. The result is the
+//! content of the compressed bytes, up to a limit.
 
 mod bz2;
 
 use bytes::BytesMut;
 use logtool_lz4::{self as lz4, Output};
 
-use crate::walk::may_be_header;
+use crate::record_scanner::may_be_header;
 
 pub(crate) use logtool_lz4::Unpacked;
 
-/// How a chunk is packed.
+/// The compression of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Compression {
-    /// Not at all.
+    /// Not compressed.
     None,
-    /// With bzip2.
+    /// Bzip2.
     Bz2,
-    /// With LZ4.
+    /// LZ4 frames.
     Lz4,
 }
 
-/// No first allocation is longer than this, whatever a chunk declares.
+/// The maximum size of the first allocation, whatever a chunk declares.
 const FIRST: usize = 4 << 20;
 
 impl Compression {
-    /// The compression that is called `name`.
+    /// Returns the compression with this `name`.
     pub(crate) fn of(name: &[u8]) -> Option<Self> {
         match name {
             b"none" => Some(Self::None),
@@ -37,7 +37,7 @@ impl Compression {
         }
     }
 
-    /// Whether what is so packed may begin as `bytes` do.
+    /// Returns whether data of this compression can begin with `bytes`.
     pub(crate) fn may_be(self, bytes: &[u8]) -> bool {
         match self {
             Self::None => may_be_header(bytes),
@@ -46,7 +46,7 @@ impl Compression {
         }
     }
 
-    /// How `bytes` are packed that begin as nothing else does.
+    /// Returns the compression whose unambiguous start is at the start of `bytes`.
     pub(crate) fn begins(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [b'B', b'Z', b'h', b'1'..=b'9', rest @ ..] => {
@@ -59,7 +59,7 @@ impl Compression {
         }
     }
 
-    /// Unpacks `packed` into `buffer`, of which the old content is lost.
+    /// Decompresses `packed` into `buffer`, whose old content is overwritten.
     pub(crate) fn unpack(
         self,
         packed: &[u8],
@@ -70,7 +70,7 @@ impl Compression {
         self.unpack_of(packed, declared, limit, false, buffer)
     }
 
-    /// The same, of what `is_cut` off by the end of the file, perhaps.
+    /// Like [`unpack`](Self::unpack); `is_cut` states that the file ends within the data.
     pub(crate) fn unpack_of(
         self,
         packed: &[u8],

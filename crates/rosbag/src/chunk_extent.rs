@@ -1,4 +1,4 @@
-//! How far a chunk goes, where its length may be wrong.
+//! The extent of a chunk whose declared length may be wrong.
 
 use std::ops::Range;
 
@@ -8,31 +8,31 @@ use logtool_core::Result;
 use crate::{
     bag::{Bag, Chunk, Content},
     chunk::{Compression, Unpacked},
-    encryption::Lock,
+    encryption::Encryption,
     messages::Messages,
-    toplevel::{ChunkHead, Tops},
-    walk::Plain,
+    record_scanner::WindowScan,
+    toplevel::{ChunkHeader, TopLevelReader},
 };
 
 impl Bag {
-    /// `chunk`, up to where its index data begin, if it says to be shorter or longer than
-    /// that: no record is behind what it says. They are looked for before the next of `bounds`.
+    /// Returns `chunk` with its data ended where its index data begin, if no record follows at
+    /// its declared end. The index data are searched before the next of `bounds`.
     pub(crate) fn up_to_index(
         &self,
-        tops: &mut Tops,
+        toplevel: &mut TopLevelReader,
         bounds: &[u64],
         chunk: Chunk,
     ) -> Result<Chunk> {
         let Range { start, end } = chunk.data;
         let after = bounds.partition_point(|bound| *bound <= chunk.at);
         let bound = bounds.get(after).copied().unwrap_or(end);
-        if chunk.is_cut || end >= bound || tops.goes_on(end, bound)? {
+        if chunk.is_cut || end >= bound || toplevel.goes_on(end, bound)? {
             return Ok(chunk);
         }
         let other =
             |end: u64| Chunk { data: start..end, is_wrong: true, ..chunk.clone() };
         match chunk.head.compression {
-            Ok(Compression::None) if matches!(self.lock, Lock::Open) => {
+            Ok(Compression::None) if matches!(self.encryption, Encryption::None) => {
                 let end = self.end_of_messages(start..bound)?;
                 Ok(end.map_or(chunk.clone(), other))
             }
@@ -50,24 +50,24 @@ impl Bag {
                 if is_whole {
                     return Ok(chunk);
                 }
-                if let Some(at) = tops.find_index(start..end)?
-                    && tops.is_index_beyond(at, end)?
+                if let Some(at) = toplevel.find_index(start..end)?
+                    && toplevel.is_index_beyond(at, end)?
                 {
                     return Ok(other(at));
                 }
-                let longer = other(tops.find_between(end..bound)?.unwrap_or(bound));
+                let longer = other(toplevel.find_between(end..bound)?.unwrap_or(bound));
                 Ok(if content(&longer)?.0 >= len { longer } else { chunk })
             }
             _ => Ok(chunk),
         }
     }
 
-    /// Where the messages that begin `range` end, and records that lie between chunks begin;
-    /// or its end, if nothing else than messages is in it.
+    /// Returns the end of the messages at the start of `range`, where records between chunks
+    /// begin, or the end of `range` if it contains only messages.
     fn end_of_messages(&self, range: Range<u64>) -> Result<Option<u64>> {
         let end = range.end;
         let mut plain =
-            Plain { bytes: range, is_cut: false, is_outside: true, is_v1: false };
+            WindowScan { bytes: range, is_cut: false, is_outside: true, is_v1: false };
         let mut messages = Messages::default();
         while plain.read(&*self.source, self.options, &mut messages)? {}
         let at = plain.bytes.start;
@@ -75,28 +75,28 @@ impl Bag {
     }
 }
 
-/// How many places inside a chunk are looked at, where others are said to begin.
+/// The maximum number of listed positions inside a chunk that are examined.
 const LOOKS: usize = 256;
 
-/// What there is of the chunk at `at` of which the data are said to be `data`. What may
-/// come next begins at one of `bounds`, the last of which is the end: where the length is
-/// wrong, the chunk ends before that, where its index begins.
+/// Returns the extent of the chunk at `at` with the declared `data`. The next chunk can begin
+/// at one of `bounds`, the last of which is the end of the file. If the length is wrong, the
+/// chunk ends before that, where its index data begin.
 pub(crate) fn extent(
-    tops: &mut Tops,
+    toplevel: &mut TopLevelReader,
     bounds: &[u64],
     len: u64,
     at: u64,
-    head: ChunkHead,
+    head: ChunkHeader,
     data: Range<u64>,
 ) -> Result<Chunk> {
     let after = bounds.partition_point(|bound| *bound <= at);
     let inside = bounds.iter().skip(after).take_while(|bound| **bound < data.end);
     for bound in inside.take(LOOKS) {
-        if tops.chunk(*bound)?.is_some() {
-            return up_to(tops, *bound, at, head, data);
+        if toplevel.chunk(*bound)?.is_some() {
+            return up_to(toplevel, *bound, at, head, data);
         }
     }
-    if is_unfinished(tops, &head, &data)? {
+    if is_unfinished(toplevel, &head, &data)? {
         let end = bounds.get(after).copied().unwrap_or(len);
         return Ok(Chunk {
             at,
@@ -108,33 +108,32 @@ pub(crate) fn extent(
     }
     let end = bounds.last().copied().unwrap_or(len);
     if end < data.end && end < len && end > at {
-        return up_to(tops, end, at, head, data);
+        return up_to(toplevel, end, at, head, data);
     }
     let is_cut = data.end > len;
     let data = data.start.min(len)..data.end.min(len);
     Ok(Chunk { at, head, data, is_cut, is_wrong: false })
 }
 
-/// The chunk at `at`, which says that its data are `data`, and has no more of them than
-/// there are before `end`.
+/// Returns the chunk at `at` with its declared `data` shortened to what lies before `end`.
 fn up_to(
-    tops: &Tops,
+    toplevel: &TopLevelReader,
     end: u64,
     at: u64,
-    head: ChunkHead,
+    head: ChunkHeader,
     data: Range<u64>,
 ) -> Result<Chunk> {
     let start = data.start.min(end);
-    let end = tops.find_index(start..end)?.unwrap_or(end);
+    let end = toplevel.find_index(start..end)?.unwrap_or(end);
     Ok(Chunk { at, head, data: start..end, is_cut: false, is_wrong: true })
 }
 
-/// Whether a recorder was killed while it wrote the chunk, of which the lengths are
-/// zero until it is done: its packed bytes follow all the same. (If they are not
-/// packed, so do messages, which need no chunk to be found.)
+/// Returns whether a recorder was killed while it wrote the chunk. Its lengths are still zero
+/// then, although its compressed bytes follow. (In an uncompressed chunk, messages follow,
+/// which are found without the chunk.)
 pub(crate) fn is_unfinished(
-    tops: &mut Tops,
-    head: &ChunkHead,
+    toplevel: &mut TopLevelReader,
+    head: &ChunkHeader,
     data: &Range<u64>,
 ) -> Result<bool> {
     let Ok(compression @ (Compression::Bz2 | Compression::Lz4)) = head.compression
@@ -142,5 +141,5 @@ pub(crate) fn is_unfinished(
         return Ok(false);
     };
     let is_empty = data.is_empty() && head.declared == 0;
-    Ok(is_empty && compression.may_be(&tops.bytes(data.start, 8)?))
+    Ok(is_empty && compression.may_be(&toplevel.bytes(data.start, 8)?))
 }

@@ -1,4 +1,4 @@
-//! Connections: who recorded what, on which topic.
+//! Connections: the publishers of the recorded messages.
 
 use std::collections::BTreeMap;
 
@@ -9,38 +9,38 @@ use crate::wire::Fields;
 
 /// A stream of messages as the recorder saw it: one publisher on one topic.
 ///
-/// Several connections may share a topic, and even a topic and a type: a bag has one
-/// for every node that published. Texts that are not UTF-8 are read as Latin-1; the
-/// bytes as they are in the file are in [`header`](Self::header).
+/// Several connections may share a topic, and even a topic and a type: a bag has one for every
+/// node that published. Strings that are not UTF-8 are read as Latin-1; the original bytes
+/// are in [`header`](Self::header).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Connection {
-    /// The number by which messages name it; not always unique in a damaged bag.
+    /// The id by which messages refer to it; not always unique in a damaged bag.
     pub id: u32,
-    /// The topic that its messages are recorded under.
+    /// The topic under which its messages are recorded.
     pub topic: String,
-    /// The type of its messages, as `sensor_msgs/Imu`.
+    /// The type of its messages, e.g. `sensor_msgs/Imu`.
     pub type_name: String,
-    /// The MD5 sum of the definition, in hexadecimal digits; `*` where none was known.
+    /// The MD5 sum of the definition, in hexadecimal digits, or `*` if it was not known.
     pub md5sum: String,
-    /// The definition of the type and of those that it is made of.
+    /// The definition of the type and of the types of its fields.
     pub definition: String,
-    /// The node that published, if it is told.
+    /// The name of the node that published, if it is recorded.
     pub caller: Option<String>,
-    /// Whether its last message is for those too who come later; the text as it is,
-    /// which is `1` or `0` in most bags.
+    /// Whether late subscribers get its last message: the string in the bag, which is `1` or
+    /// `0` in most bags.
     pub latching: Option<String>,
-    /// The topic that it was published on, where the record has another: it was
-    /// renamed, or has no leading slash.
+    /// The topic on which it was published, if the record has another name: it was renamed, or
+    /// has no leading slash.
     pub original_topic: Option<String>,
-    /// What else it says of itself, that ROS does not: its fields that are texts, each once.
+    /// Fields that ROS does not define, if they are UTF-8, each once.
     pub others: BTreeMap<String, String>,
-    /// How many fields there are beside, which no other format can keep.
+    /// The number of other fields that no other format can keep.
     pub(crate) unkept: u64,
-    raw: Raw,
+    raw: RawConnection,
 }
 
-/// What people are told under names of ours, which no other field can have.
+/// The metadata keys that this crate uses itself, which no other field can have.
 pub(crate) const FACTS: [&str; 8] = [
     "id",
     "topic",
@@ -52,9 +52,9 @@ pub(crate) const FACTS: [&str; 8] = [
     "fields_unkept",
 ];
 
-/// A connection as it is in the file, which says it all.
+/// A connection exactly as it is in the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Raw {
+pub(crate) struct RawConnection {
     id: u32,
     #[serde(with = "logtool_core::hex")]
     topic: Vec<u8>,
@@ -62,13 +62,13 @@ pub(crate) struct Raw {
     header: Vec<u8>,
 }
 
-impl Raw {
-    /// The connection `id` on `topic`, of which the record's data are `header`.
+impl RawConnection {
+    /// Creates the connection `id` on `topic` from the data of its record.
     pub(crate) fn new(id: u32, topic: &[u8], header: &[u8]) -> Self {
         Self { id, topic: topic.to_vec(), header: header.to_vec() }
     }
 
-    /// The same, saying one thing more of itself.
+    /// Adds a field to its header.
     #[must_use]
     pub(crate) fn with(mut self, name: &[u8], value: &[u8]) -> Self {
         self.header.extend(((name.len() + 1 + value.len()) as u32).to_le_bytes());
@@ -80,7 +80,7 @@ impl Raw {
 }
 
 impl Connection {
-    pub(crate) fn new(raw: Raw) -> Self {
+    pub(crate) fn new(raw: RawConnection) -> Self {
         let mut connection = Self {
             id: raw.id,
             topic: decode_text(&raw.topic).into_owned(),
@@ -92,19 +92,19 @@ impl Connection {
             original_topic: None,
             others: BTreeMap::new(),
             unkept: 0,
-            raw: Raw { id: raw.id, topic: vec![], header: vec![] },
+            raw: RawConnection { id: raw.id, topic: vec![], header: vec![] },
         };
         for (name, value) in Fields::new(&raw.header) {
-            let told = || decode_text(value).into_owned();
+            let string = || decode_text(value).into_owned();
             match name {
-                b"type" => connection.type_name = told(),
-                b"md5sum" => connection.md5sum = told(),
-                b"message_definition" => connection.definition = told(),
-                b"callerid" => connection.caller = Some(told()),
-                b"latching" => connection.latching = Some(told()),
+                b"type" => connection.type_name = string(),
+                b"md5sum" => connection.md5sum = string(),
+                b"message_definition" => connection.definition = string(),
+                b"callerid" => connection.caller = Some(string()),
+                b"latching" => connection.latching = Some(string()),
                 b"topic" => {
                     connection.original_topic =
-                        Some(told()).filter(|topic| *topic != connection.topic);
+                        Some(string()).filter(|topic| *topic != connection.topic);
                 }
                 _ => connection.add(name, value),
             }
@@ -113,7 +113,7 @@ impl Connection {
         connection
     }
 
-    /// Takes note of a field that ROS does not have.
+    /// Records a field that ROS does not define.
     fn add(&mut self, name: &[u8], value: &[u8]) {
         let pair = str::from_utf8(name).ok().zip(str::from_utf8(value).ok());
         match pair.filter(|(name, _)| !FACTS.contains(name)) {
@@ -124,39 +124,39 @@ impl Connection {
         }
     }
 
-    /// Its fields as they are in the file, each `length u32 | name=value`.
+    /// Returns its fields as they are in the file, each `length u32 | name=value`.
     pub fn header(&self) -> &[u8] {
         &self.raw.header
     }
 
-    /// The bytes of the name of its topic.
+    /// Returns the bytes of its topic name.
     pub fn topic_bytes(&self) -> &[u8] {
         &self.raw.topic
     }
 
-    /// Whether its last message is for those too who subscribe later.
+    /// Returns whether late subscribers get its last message.
     pub fn is_latching(&self) -> bool {
         self.latching.as_deref().is_some_and(is_true)
     }
 
-    /// What it says of that, if it says so by a word, which not every reader reads.
+    /// Returns the value of `latching` if it is a word, which some readers do not accept.
     pub(crate) fn latching_word(&self) -> Option<&str> {
         let latching = self.latching.as_deref()?;
         (!latching.is_empty() && latching.parse::<i64>().is_err()).then_some(latching)
     }
 
-    pub(crate) fn raw(&self) -> &Raw {
+    pub(crate) fn raw(&self) -> &RawConnection {
         &self.raw
     }
 
-    /// Whether this is said to be another connection of the same records: those of one
-    /// topic and type can be decoded alike.
+    /// Returns whether `other` has the same topic, type and MD5 sum, so that the messages of
+    /// both are decoded alike.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         (&self.raw.topic, &self.type_name, &self.md5sum)
             == (&other.raw.topic, &other.type_name, &other.md5sum)
     }
 
-    /// What people want to know of it.
+    /// Returns its metadata.
     pub(crate) fn facts(&self) -> BTreeMap<String, Value> {
         let text = |text: &str| Value::Text(text.to_owned());
         let mut facts = vec![
@@ -183,7 +183,7 @@ impl Connection {
     }
 }
 
-/// `1` is what ROS writes; others write words.
+/// Returns whether a latching value is true: ROS writes `1`, other writers write words.
 fn is_true(text: &str) -> bool {
     let is_word = |word: &str| text.eq_ignore_ascii_case(word);
     text.parse::<i64>().is_ok_and(|number| number != 0)

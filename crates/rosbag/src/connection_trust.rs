@@ -1,27 +1,27 @@
-//! Which of several copies of a connection is to be believed.
+//! Choosing between several copies of a connection.
 //!
-//! A bag tells of a connection twice: in the chunk with its first message, and in the
-//! index. Where bytes were changed, one of the two is still as it was recorded.
+//! A bag declares a connection twice: in the chunk with its first message, and in the index.
+//! If bytes were changed, one of the two copies is still as it was recorded.
 
 use crate::{connection::Connection, wire::Fields};
 
-/// How far what a connection says of itself can be believed.
+/// How far the header of a connection can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Trust {
-    /// It is not made of fields, or lacks one that readers need.
+    /// It does not consist of fields, or lacks a required field.
     Broken,
-    /// Its texts are not UTF-8, or the definition does not have its MD5 sum: some
-    /// writers make such.
+    /// Its strings are not UTF-8, or the definition does not have the declared MD5 sum: some
+    /// writers produce such headers.
     Doubtful,
     /// Nothing speaks against it.
     Sound,
 }
 
-/// The fields that readers need.
+/// The required fields.
 const NEEDED: [&[u8]; 3] = [b"type", b"md5sum", b"message_definition"];
 
 impl Trust {
-    /// How far `connection` can be believed.
+    /// Returns how far the header of `connection` can be trusted.
     pub(crate) fn of(connection: &Connection) -> Self {
         let mut fields = Fields::new(connection.header());
         let (mut found, mut is_text) = ([false; NEEDED.len()], true);
@@ -45,16 +45,16 @@ impl Trust {
     }
 }
 
-/// Whether the header of `connection` breaks off in the middle of a field.
-pub(crate) fn is_torn(connection: &Connection) -> bool {
+/// Returns whether the header of `connection` ends in the middle of a field.
+pub(crate) fn is_truncated(connection: &Connection) -> bool {
     let mut fields = Fields::new(connection.header());
     fields.by_ref().for_each(drop);
     fields.is_broken()
 }
 
-/// Whether `worse` is a spoiled copy of `better`: less to be believed, and of the same
-/// topic, and type or MD5 sum if it tells them.
-pub(crate) fn is_spoiled(worse: &Connection, better: &Connection) -> bool {
+/// Returns whether `worse` is a corrupted copy of `better`: it has a lower [`Trust`], the same
+/// topic, and the same type or MD5 sum if it declares them.
+pub(crate) fn is_corrupted_copy(worse: &Connection, better: &Connection) -> bool {
     if worse.topic_bytes() != better.topic_bytes() || worse.header() == better.header()
     {
         return false;
@@ -64,15 +64,15 @@ pub(crate) fn is_spoiled(worse: &Connection, better: &Connection) -> bool {
     (trust == Trust::Broken || is_alike) && trust < Trust::of(better)
 }
 
-/// Whether `worse` is a copy of `better` under a wrong name: what both say of themselves
-/// is the same, and names the topic of `better`.
+/// Returns whether `worse` is a copy of `better` under a wrong name: both headers are equal,
+/// and name the topic of `better`.
 pub(crate) fn is_misnamed(worse: &Connection, better: &Connection) -> bool {
     worse.header() == better.header()
         && worse.topic_bytes() != better.topic_bytes()
         && inner_topic(better) == Some(better.topic_bytes())
 }
 
-/// The topic that `connection` itself says to be of, if it is of another.
+/// Returns the topic in the header of `connection` if it differs from its recorded topic.
 pub(crate) fn other_topic(connection: &Connection) -> Option<&[u8]> {
     fn root(topic: &[u8]) -> &[u8] {
         topic.strip_prefix(b"/").unwrap_or(topic)
@@ -81,7 +81,7 @@ pub(crate) fn other_topic(connection: &Connection) -> Option<&[u8]> {
     (root(inner) != root(connection.topic_bytes())).then_some(inner)
 }
 
-/// The topic that `connection` itself says to be of.
+/// Returns the topic in the header of `connection`.
 fn inner_topic(connection: &Connection) -> Option<&[u8]> {
     let mut fields = Fields::new(connection.header());
     fields.find(|(name, _)| *name == b"topic").map(|(_, value)| value)

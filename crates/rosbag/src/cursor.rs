@@ -10,71 +10,72 @@ use logtool_rosmsg::Derived;
 
 use crate::{
     bag::Bag,
-    check::Inside,
-    connection::{Connection, Raw},
-    connection_trust::is_spoiled,
-    table::Table,
-    traverse::Traverse,
-    walk::{Pace, Visitor},
+    check::ChunkChecker,
+    connection::{Connection, RawConnection},
+    connection_table::ConnectionTable,
+    connection_trust::is_corrupted_copy,
+    part_scanner::PartScanner,
+    record_scanner::{ReadSize, RecordVisitor},
 };
 
-/// What it takes to read parts of a bag.
+/// The state that is shared by all readers of the parts of a bag.
 #[derive(Clone)]
-pub(crate) struct Parts {
+pub(crate) struct PartReader {
     pub(crate) bag: Bag,
-    pub(crate) table: Arc<Table>,
+    pub(crate) table: Arc<ConnectionTable>,
     pub(crate) derived: Arc<Derived>,
-    /// The starts of all parts, and the end of the last.
+    /// The start of each part, and the end of the last.
     pub(crate) bounds: Arc<[u64]>,
-    /// What looks into every chunk that is opened, if something does.
-    pub(crate) inside: Option<Arc<Inside>>,
+    /// Checks every chunk that is opened, if set.
+    pub(crate) checker: Option<Arc<ChunkChecker>>,
 }
 
 /// Reads one part of a bag. The stream of a record is the index of its connection in
 /// [`RosbagLog::connections`](crate::RosbagLog::connections).
 pub(crate) struct RosbagCursor {
-    traverse: Traverse,
-    reader: Reader,
+    scanner: PartScanner,
+    reader: RecordSelector,
 }
 
-/// What goes from record to record.
-struct Reader {
-    table: Arc<Table>,
+/// Selects records and resolves their connections.
+struct RecordSelector {
+    table: Arc<ConnectionTable>,
     selection: Selection,
-    /// What is derived of topics, if some of that is wanted.
+    /// The derived topics, if some of them are selected.
     derived: Option<Arc<Derived>>,
-    /// The starts of all parts, and the end of the last.
+    /// The start of each part, and the end of the last.
     bounds: Arc<[u64]>,
-    /// Where the chunk begins that is being read.
+    /// The start of the current chunk.
     chunk_at: u64,
-    /// What was found out of connections in this chunk, at the number's place.
+    /// A cache of the connections that were resolved in this chunk, indexed by their ids.
     recent: Box<[Recent; RECENT]>,
-    /// Connections that the chunk declares otherwise than the table.
+    /// Connections that the chunk declares differently from the table.
     declared: Vec<(u32, Option<u32>)>,
 }
 
-/// How many connections are at hand without searching.
+/// The number of connections in the cache.
 const RECENT: usize = 64;
 
-/// A number, and the entry and topic that it stands for.
+/// A connection id, and its entry and topic.
 type Recent = Option<(u32, u32, TopicId)>;
 
-impl Parts {
-    /// A reader of what `selection` wants of `part`.
+impl PartReader {
+    /// Returns a cursor for the records of `part` in `selection`.
     pub(crate) fn read(
         &self,
         part: Range<u64>,
         selection: &Selection,
     ) -> Result<RosbagCursor> {
-        let Self { bag, table, derived, bounds, inside } = self.clone();
-        bag.lock.check()?;
+        let Self { bag, table, derived, bounds, checker } = self.clone();
+        bag.encryption.check()?;
         let chunk_at = part.start;
         let unsupported_content = selection.topics != TopicSet::All
             && !selection.topics.has_all(table.topics());
-        let pace = if unsupported_content { Pace::NEAR } else { Pace::default() };
-        let traverse = Traverse::new(bag, bounds.clone(), part, pace, inside)?;
+        let read_size =
+            if unsupported_content { ReadSize::NEAR } else { ReadSize::default() };
+        let scanner = PartScanner::new(bag, bounds.clone(), part, read_size, checker)?;
         let is_wanted = derived.is_wanted(&selection.topics);
-        let reader = Reader {
+        let reader = RecordSelector {
             table,
             selection: selection.clone(),
             derived: Some(derived).filter(|_| is_wanted),
@@ -83,23 +84,23 @@ impl Parts {
             recent: Box::new([None; RECENT]),
             declared: Vec::new(),
         };
-        Ok(RosbagCursor { traverse, reader })
+        Ok(RosbagCursor { scanner, reader })
     }
 }
 
 impl Cursor for RosbagCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
-        self.traverse.step(&mut Filling { reader: &mut self.reader, block })
+        self.scanner.step(&mut BlockFiller { reader: &mut self.reader, block })
     }
 }
 
-/// Puts what a walk comes to into a block.
-struct Filling<'f> {
-    reader: &'f mut Reader,
+/// Adds scanned records to a block.
+struct BlockFiller<'f> {
+    reader: &'f mut RecordSelector,
     block: &'f mut Block,
 }
 
-impl Visitor for Filling<'_> {
+impl RecordVisitor for BlockFiller<'_> {
     fn enter(&mut self, at: u64) {
         self.reader.enter(at);
     }
@@ -113,7 +114,7 @@ impl Visitor for Filling<'_> {
     }
 
     fn buffer(&mut self) -> BytesMut {
-        // What the block had before, to be written over if nobody else has it.
+        // The former bytes of the block are reused if nothing else refers to them.
         let bytes = self.block.bytes().clone();
         self.block.reset(Bytes::new(), 0);
         bytes.try_into_mut().unwrap_or_default()
@@ -137,7 +138,7 @@ impl Visitor for Filling<'_> {
         self.reader.derived.is_none() && !self.reader.selection.wants(topic, time)
     }
 
-    fn connection(&mut self, raw: Raw) {
+    fn connection(&mut self, raw: RawConnection) {
         if let Some(why) = self.reader.declare(raw) {
             let at = self.reader.chunk_at;
             let bounds = &self.reader.bounds;
@@ -160,15 +161,15 @@ impl Visitor for Filling<'_> {
     }
 }
 
-impl Reader {
-    /// A chunk begins at `at`.
+impl RecordSelector {
+    /// Starts a chunk at `at`.
     fn enter(&mut self, at: u64) {
         self.chunk_at = at;
         self.recent.fill(None);
         self.declared.clear();
     }
 
-    /// What the number `id` stands for here.
+    /// Returns the entry and the topic of the connection `id` at the current position.
     #[inline]
     fn find(&mut self, id: u32) -> Option<(u32, TopicId)> {
         match self.recent[id as usize % RECENT] {
@@ -189,15 +190,15 @@ impl Reader {
         Some((entry, topic))
     }
 
-    /// The chunk declares a connection: if that is not what the table has for its
-    /// number, it counts from here to the end of the chunk. One that the table has only
-    /// under another name is taken for that, and the answer says so.
-    fn declare(&mut self, raw: Raw) -> Option<String> {
+    /// Applies the declaration of a connection in a chunk. If it differs from the table, it is
+    /// valid from here to the end of the chunk. If the table has the same connection under
+    /// another name only, the table is used, and the result describes the contradiction.
+    fn declare(&mut self, raw: RawConnection) -> Option<String> {
         let connection = Connection::new(raw);
         let entry = self.table.lookup(connection.id, self.chunk_at);
         let known = entry.and_then(|entry| self.table.entries.get(entry as usize));
         let is_copy = |known: &Connection| {
-            known.is_like(&connection) || is_spoiled(&connection, known)
+            known.is_like(&connection) || is_corrupted_copy(&connection, known)
         };
         if known.is_some_and(|known| is_copy(&known.connection)) {
             return None;
@@ -209,7 +210,7 @@ impl Reader {
         {
             let told = &known.topic;
             return Some(format!(
-                "it calls the connection {id} {told:?}, and this chunk {topic:?}"
+                "it names the connection {id} {told:?}, and this chunk names it {topic:?}"
             ));
         }
         self.declared.push((*id, like));
@@ -221,7 +222,7 @@ impl Reader {
 impl fmt::Debug for RosbagCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RosbagCursor")
-            .field("traverse", &self.traverse)
+            .field("scanner", &self.scanner)
             .finish_non_exhaustive()
     }
 }

@@ -1,13 +1,12 @@
-//! Topics that are made of the messages of others, as `logtool_rosmsg` does, by what
-//! connections say of their messages.
+//! Topics that `logtool_rosmsg` derives from the messages of other topics.
 
 use logtool_core::TopicId;
 use logtool_rosmsg::{Derivation, Derived};
 
-use crate::{connection::Connection, schema, table::Table};
+use crate::{connection::Connection, connection_table::ConnectionTable, schema};
 
-/// What is derived of the topics of `table`, which is finished.
-pub(crate) fn derived_of(table: &Table) -> Derived {
+/// Returns the derived topics of `table`, which must be finished.
+pub(crate) fn derived_topics(table: &ConnectionTable) -> Derived {
     let topics = (0..table.topics() as u32).map(TopicId);
     Derived::new(
         topics.map(|topic| {
@@ -16,7 +15,7 @@ pub(crate) fn derived_of(table: &Table) -> Derived {
     )
 }
 
-/// What is derived of the records of `connections`, which share a type.
+/// Returns the derivation for the records of `connections`, which share a type.
 fn derivation<'c>(
     mut connections: impl Iterator<Item = &'c Connection> + Clone,
 ) -> Option<Derivation> {

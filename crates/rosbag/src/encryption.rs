@@ -1,10 +1,9 @@
-//! Bags that are encrypted, as ROS's own plugin does it.
+//! Bags that are encrypted by the plugin of ROS.
 //!
-//! The plugin `rosbag/AesCbcEncryptor` encrypts every chunk, and every connection of
-//! the index, with AES-128 in CBC mode; each begins with its own initialisation vector
-//! of 16 bytes and is padded as PKCS 7 says. The key is in the bag's header, itself
-//! encrypted with GPG, which is not done here: `gpg --decrypt` gives it. (Read in
-//! rosbag_storage's `aes_encryptor.cpp`.)
+//! The plugin `rosbag/AesCbcEncryptor` encrypts every chunk, and every connection of the index,
+//! with AES-128 in CBC mode. Each begins with its own initialization vector of 16 bytes, and is
+//! padded by PKCS 7. The key is in the bag header, encrypted with GPG. This crate does not
+//! decrypt it; `gpg --decrypt` does. (Source: `aes_encryptor.cpp` of rosbag_storage.)
 
 use std::fmt;
 
@@ -18,18 +17,17 @@ use aes::{
 use bytes::BytesMut;
 use logtool_core::{Error, ErrorKind, Result};
 
-/// The plugin that is understood.
+/// The supported plugin.
 const AES: &[u8] = b"rosbag/AesCbcEncryptor";
-/// The plugin that does nothing.
+/// The plugin that does not encrypt.
 const NONE: &[u8] = b"rosbag/NoEncryptor";
 
-/// A key that chunks are decrypted with: what is left when GPG has decrypted the
-/// `encrypted_key` of a bag's header.
+/// The key for decrypting chunks: the decrypted form of `encrypted_key` in the bag header.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Key([u8; 16]);
 
 impl Key {
-    /// The key of these bytes.
+    /// Creates a key from its bytes.
     pub const fn new(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
@@ -39,10 +37,10 @@ impl Key {
         &self.0
     }
 
-    /// The key of these hexadecimal digits.
+    /// Creates a key from its hexadecimal digits.
     ///
     /// # Errors
-    /// `Malformed` where they are not 32 such digits.
+    /// `Malformed` if these are not 32 hexadecimal digits.
     pub fn from_hex(digits: &str) -> Result<Self> {
         let digit = |digit: &u8| char::from(*digit).to_digit(16);
         let byte =
@@ -52,17 +50,16 @@ impl Key {
         let key = bytes.filter(|_| rest.is_empty());
         let key = key.and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
         key.map(Self).ok_or_else(|| {
-            Error::new(ErrorKind::Malformed, "a key that is not 32 hexadecimal digits")
+            Error::new(ErrorKind::Malformed, "the key is not 32 hexadecimal digits")
         })
     }
 
-    /// What `bytes` say, without vector and padding; nothing where this is not the key.
+    /// Decrypts `bytes` without vector and padding, or returns `None` if the key is wrong.
     pub(crate) fn decrypt(&self, bytes: &[u8]) -> Option<BytesMut> {
         self.text_of::<Pkcs7>(bytes)
     }
 
-    /// What the first of some encrypted bytes say, as far as there are whole blocks of
-    /// them.
+    /// Decrypts the first whole blocks of encrypted bytes that are cut off.
     pub(crate) fn decrypt_cut(&self, bytes: &[u8]) -> Option<BytesMut> {
         let (blocks, _) = bytes.as_chunks::<16>();
         self.text_of::<NoPadding>(blocks.as_flattened())
@@ -78,54 +75,54 @@ impl Key {
     }
 }
 
-/// Not the key itself, so that it stays out of logs.
+/// Does not show the key, so that it stays out of logs.
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(..)")
     }
 }
 
-/// What of a bag is encrypted, and whether that can be undone.
+/// Whether a bag is encrypted, and whether it can be decrypted.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum Lock {
-    /// Nothing is.
+pub(crate) enum Encryption {
+    /// The bag is not encrypted.
     #[default]
-    Open,
-    /// Chunks and the connections of the index are.
+    None,
+    /// Chunks and the connections of the index are encrypted with this key.
     Key(Key),
-    /// So they are, and this is why they cannot be read.
-    Shut(ErrorKind, String),
+    /// They are encrypted, and cannot be decrypted for this reason.
+    Locked(ErrorKind, String),
 }
 
-impl Lock {
-    /// The lock of a bag that was encrypted by the plugin `encryptor` for `user`.
+impl Encryption {
+    /// Returns the lock of a bag that the plugin `encryptor` encrypted for `user`.
     pub(crate) fn new(encryptor: &str, user: &str, key: Option<Key>) -> Self {
         let encryptor = encryptor.trim_end_matches('\0');
         match (encryptor.as_bytes(), key) {
-            (b"" | NONE, _) => Self::Open,
+            (b"" | NONE, _) => Self::None,
             (AES, Some(key)) => Self::Key(key),
             (AES, None) => {
-                let whose = if user.is_empty() { "somebody" } else { user };
+                let whose = if user.is_empty() { "an unnamed user" } else { user };
                 let what = format!(
-                    "the bag is encrypted for {whose:?} (AES): its key is needed, which \
-                     gpg can decrypt from the bag's header"
+                    "the bag is encrypted for {whose:?} (AES): reading it requires its key, \
+                     which gpg can decrypt from the bag header"
                 );
-                Self::Shut(ErrorKind::NeedsKey, what)
+                Self::Locked(ErrorKind::NeedsKey, what)
             }
             _ => {
                 let what = format!(
-                    "the bag is encrypted by the plugin {encryptor:?}, which is not known"
+                    "the bag is encrypted by the unsupported plugin {encryptor:?}"
                 );
-                Self::Shut(ErrorKind::Unsupported, what)
+                Self::Locked(ErrorKind::Unsupported, what)
             }
         }
     }
 
-    /// An error where nothing can be read.
+    /// Returns an error if the bag cannot be decrypted.
     pub(crate) fn check(&self) -> Result<()> {
         match self {
-            Self::Shut(kind, why) => Err(Error::new(*kind, why.clone())),
-            Self::Open | Self::Key(_) => Ok(()),
+            Self::Locked(kind, why) => Err(Error::new(*kind, why.clone())),
+            Self::None | Self::Key(_) => Ok(()),
         }
     }
 }

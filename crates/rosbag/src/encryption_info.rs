@@ -1,4 +1,4 @@
-//! The encryption of a bag, as its metadata state it.
+//! The encryption of a bag in its metadata.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Bags as one of the formats.
+//! The bag format as a [`Format`] of the toolkit.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use logtool_core::{
 
 use crate::{
     check::CODES,
+    format_state::FORMAT_NAME,
     log::RosbagLog,
-    notes::FORMAT_NAME,
     sink::{self, BagSink},
     wire,
 };
 
-/// The format of ROS 1's bags.
+/// The ROS 1 bag format.
 pub const FORMAT: Rosbag = Rosbag;
 
-/// See [`FORMAT`].
+/// The type of [`FORMAT`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Rosbag;
@@ -30,11 +30,13 @@ impl Format for Rosbag {
 
     fn probe(&self, name: &str, head: &[u8]) -> MatchConfidence {
         let is_named = name.ends_with(".bag") || name.ends_with(".bag.active");
-        match head.starts_with(wire::MAGIC) || head.starts_with(wire::RECORD_MAGIC) {
-            true => MatchConfidence::Certain,
-            // Its first bytes may be lost, or it may stand for a bag.
-            false if is_named && !head.is_empty() => MatchConfidence::Perhaps,
-            false => MatchConfidence::No,
+        if head.starts_with(wire::MAGIC) || head.starts_with(wire::RECORD_MAGIC) {
+            MatchConfidence::Certain
+        } else if is_named && !head.is_empty() {
+            // The first bytes may be lost, or the file may be a pointer to a bag.
+            MatchConfidence::Perhaps
+        } else {
+            MatchConfidence::No
         }
     }
 
@@ -69,9 +71,10 @@ impl Format for Rosbag {
     }
 
     fn unsupported_content(&self, extract: &LogSlice<'_>) -> Vec<UnsupportedContent> {
-        match extract.manifest.format == FORMAT_NAME {
-            true => Vec::new(),
-            false => sink::unsupported_content(extract.manifest).into_iter().collect(),
+        if extract.manifest.format == FORMAT_NAME {
+            Vec::new()
+        } else {
+            sink::unsupported_content(extract.manifest).into_iter().collect()
         }
     }
 }

@@ -6,65 +6,65 @@ use logtool_core::{Error, ErrorKind, OpenOptions, Result, Source, decode_text};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    toplevel::Tops,
-    wire::{self, Framed, Header},
+    toplevel::TopLevelReader,
+    wire::{self, FrameMatch, Header},
 };
 
-/// How Git LFS's pointers begin, which stand for files that were not fetched.
+/// The start of Git LFS pointers, which stand for files that were not fetched.
 const LFS_POINTER: &[u8] = b"version https://git-lfs";
 
-/// No chunk is shorter, so that fewer zeros at the end of a bag are in place of none.
+/// The minimum length of a chunk: fewer zeros at the end of a bag replace no chunk.
 pub(crate) const LEAST_CHUNK: u64 = 64;
 
-/// What a bag says before its first record.
+/// The first line and the header of a bag.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Head {
-    /// The version, as 2 and 0; nothing where the first line is missing.
+pub(crate) struct FileHeader {
+    /// The version, e.g. `(2, 0)`, or `None` if the first line is missing.
     pub(crate) version: Option<(u32, u32)>,
-    /// Where the records begin.
+    /// The position of the first record.
     pub(crate) records_at: u64,
-    /// Whether there is a header that can be read.
+    /// Whether the header is readable.
     pub(crate) has_header: bool,
-    /// Where the index begins; 0 where there is none.
+    /// The position of the index, or 0 if there is no index.
     pub(crate) index_at: u64,
-    /// How many connections and chunk infos the index has.
+    /// The declared numbers of connections and chunk infos in the index.
     pub(crate) connections: u32,
     pub(crate) chunks: u32,
-    /// The plugin that encrypted the bag, for whom, and the key that gpg can decrypt.
+    /// The plugin that encrypted the bag, the user for whom, and the key, encrypted by GPG.
     pub(crate) encryptor: String,
     pub(crate) user: String,
     pub(crate) encrypted_key: String,
 }
 
-impl Head {
-    /// Whether messages are as in version 1.2.
+impl FileHeader {
+    /// Returns whether messages have the form of version 1.2.
     pub(crate) fn is_v1(&self) -> bool {
         self.version.is_some_and(|(major, _)| major == 1)
     }
 
-    /// Whether `zeros` at the end of a file of `len` bytes are in place of what was recorded: a
-    /// bag that was not closed ends with a record, and no header counts what it should have.
+    /// Returns whether `zeros` at the end of a file of `len` bytes replace recorded data: a bag
+    /// that was not closed ends with a record, and its header declares no counts.
     pub(crate) fn is_cut_off(&self, zeros: &Range<u64>, len: u64) -> bool {
         self.index_at == 0 && zeros.end == len && zeros.end - zeros.start >= LEAST_CHUNK
     }
 
-    /// Reads the head of the bag in `source`; adds to `remarks` what is odd.
+    /// Reads the first line and the header of the bag in `source`; adds anomalies to `remarks`.
     pub(crate) fn read(
         source: &Arc<dyn Source>,
         options: OpenOptions,
         remarks: &mut Vec<String>,
     ) -> Result<Self> {
-        let mut tops = Tops::new(source.clone());
-        let first = tops.bytes(0, 4096)?;
+        let mut toplevel = TopLevelReader::new(source.clone());
+        let first = toplevel.bytes(0, 4096)?;
         let mut head = Self::default();
         match wire::version(&first) {
             None => check_other(&first)?,
             Some(line) => {
                 let after = first.get(line.line_len - 1);
                 if !line.ends_well && after == Some(&b'\r') {
-                    let what = "the ends of lines were changed, as a transfer in text \
-                                mode does, and with them bytes all over the bag: it has \
-                                to be fetched again, in binary mode";
+                    let what = "the line endings were changed, as by a transfer in text mode, \
+                                and with them bytes all over the bag: transfer it again in \
+                                binary mode";
                     return Err(Error::new(ErrorKind::Malformed, what)
                         .at(line.line_len as u64 - 1));
                 }
@@ -73,7 +73,7 @@ impl Head {
             }
         }
         head.check_version(options, remarks)?;
-        head.read_header(&mut tops, remarks)?;
+        head.read_header(&mut toplevel, remarks)?;
         Ok(head)
     }
 
@@ -104,15 +104,15 @@ impl Head {
 
     fn read_header(
         &mut self,
-        tops: &mut Tops,
+        toplevel: &mut TopLevelReader,
         remarks: &mut Vec<String>,
     ) -> Result<()> {
         let at = self.records_at;
-        let mut bytes = tops.bytes(at, 4096)?;
-        if let Framed::Partial(need) = wire::frame(&bytes) {
-            bytes = tops.bytes(at, need as u64)?;
+        let mut bytes = toplevel.bytes(at, 4096)?;
+        if let FrameMatch::Partial(need) = wire::frame(&bytes) {
+            bytes = toplevel.bytes(at, need as u64)?;
         }
-        let Framed::Whole(frame) = wire::frame(&bytes) else {
+        let FrameMatch::Whole(frame) = wire::frame(&bytes) else {
             remarks.push("the header of the bag cannot be read".to_owned());
             return Ok(());
         };
@@ -129,23 +129,22 @@ impl Head {
         self.encryptor = decode_text(header.encryptor).into_owned();
         self.user = decode_text(header.user).into_owned();
         self.encrypted_key = decode_text(header.encrypted_key).into_owned();
-        // What follows is padding, as far as its length can be true.
+        // The rest is padding, if its declared length is possible.
         self.records_at = match at + frame.len() {
-            end if end <= tops.len() => end,
-            _ => (at + frame.data_start() as u64).min(tops.len()),
+            end if end <= toplevel.len() => end,
+            _ => (at + frame.data_start() as u64).min(toplevel.len()),
         };
         Ok(())
     }
 }
 
-/// What a file that does not begin as a bag may be, if that can be told.
+/// Returns an error if a file that does not begin like a bag has a recognizable content.
 fn check_other(first: &[u8]) -> Result<()> {
     if first.is_empty() {
-        return Err(Error::new(ErrorKind::Unrecognized, "it is empty"));
+        return Err(Error::new(ErrorKind::Unrecognized, "the file is empty"));
     }
     if first.starts_with(LFS_POINTER) {
-        let what = "this is a Git LFS pointer, not the bag itself, which `git lfs pull` \
-                    fetches";
+        let what = "this is a Git LFS pointer; fetch the bag with `git lfs pull`";
         return Err(Error::new(ErrorKind::Unrecognized, what).at(0));
     }
     Ok(())

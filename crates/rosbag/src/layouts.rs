@@ -57,8 +57,8 @@ impl Layouts {
         Self { numbers }
     }
 
-    /// Returns the number of the layout of `connection` among those of its type: 0 if there
-    /// is one, or if its definition cannot be relied on.
+    /// Returns the index of the layout of `connection` among those of its type: 0 if there is
+    /// only one, or if its definition cannot be relied on.
     pub(crate) fn number(&self, connection: &Connection) -> usize {
         if self.numbers.is_empty() {
             return 0;

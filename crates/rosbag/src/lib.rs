@@ -1,7 +1,7 @@
-//! ROS 1's bags, read, also where they are broken, and written.
+//! Reading ROS 1 bags, also damaged ones, and writing them.
 //!
 //! ```text
-//! file      #ROSBAG V2.0\n | bag header | chunks, each with its index | index section
+//! file      #ROSBAG V2.0\n | bag header | chunks, each with its index data | index
 //! record    header length u32 | fields | data length u32 | data           little-endian
 //! field     length u32 | name=value
 //!
@@ -17,9 +17,9 @@
 //!
 //! time      seconds u32 | nanoseconds u32, from 1970
 //! ```
-//! (ROS wiki, "Bags/Format/2.0".) After each chunk comes an index data record for every
-//! connection that has messages in it; the index section has all connections again, and
-//! a chunk info for every chunk.
+//! (ROS wiki, "Bags/Format/2.0".) Each chunk is followed by an index data record for every
+//! connection with messages in it. The index at the end repeats all connections, and has a chunk
+//! info for every chunk.
 //!
 //! # Example
 //!
@@ -51,21 +51,21 @@ mod options;
 
 mod v1;
 
+mod connection_table;
 mod layouts;
-mod table;
+mod record_scanner;
 mod toplevel;
-mod walk;
 
-mod defined;
+mod v1_definitions;
 
+mod compression_stats;
 mod head;
-mod packing;
+mod index_entries;
 
 mod index;
 
 mod bag;
 mod chunk_extent;
-mod entries;
 mod loss;
 mod messages;
 mod open_chunk;
@@ -75,18 +75,18 @@ mod schema;
 mod derived;
 
 mod connection_trust;
-mod traverse;
+mod part_scanner;
 
 mod cursor;
+mod part_content;
 mod part_messages;
-mod probe;
 
 mod overview;
 mod scan;
 
-mod notes;
+mod format_state;
 
-mod survey;
+mod manifest_builder;
 
 mod check;
 
@@ -105,14 +105,14 @@ pub use crate::{
     encryption_info::EncryptionInfo,
     format::{FORMAT, Rosbag},
     log::RosbagLog,
-    options::{RosbagOptions, Survey},
-    survey::topics::RAW_REMARK,
+    manifest_builder::topics::RAW_REMARK,
+    options::{OpenMode, RosbagOptions},
     write::{
         ConnectionHandle, Writer, header::ConnectionHeader, options::WriterOptions,
     },
 };
 
-/// Its example is tested.
+/// Tests the example of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

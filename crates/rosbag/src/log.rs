@@ -1,4 +1,4 @@
-//! A bag that is open.
+//! An open bag.
 
 use std::{
     collections::BTreeMap,
@@ -14,108 +14,107 @@ use logtool_rosmsg::Described;
 
 use crate::{
     bag::Bag,
-    check::{Checked, Inside, check},
+    check::{CheckedBag, ChunkChecker, check},
     connection::Connection,
-    cursor::Parts,
-    derived::derived_of,
-    notes::{FORMAT_NAME, Notes},
+    connection_table::ConnectionTable,
+    cursor::PartReader,
+    derived::derived_topics,
+    format_state::{FORMAT_NAME, FormatState},
+    manifest_builder::build_manifest,
     options::RosbagOptions,
     overview, schema,
-    survey::survey,
-    table::Table,
 };
 
-/// A bag that is open: a [`Log`], and what only bags have.
+/// An open bag: a [`Log`] with access to its connections.
 pub struct RosbagLog {
     manifest: Arc<Manifest>,
-    parts: Parts,
-    /// What the records of each topic look like; found out when first needed.
+    parts: PartReader,
+    /// How the records of each topic are described; computed on first use.
     described: Vec<OnceLock<Result<Described>>>,
-    /// The topics of which there are too many columns.
+    /// The topics with too many columns.
     too_wide: TopicSet,
-    /// Why nothing can be read, if no chunk can be unpacked.
+    /// The reason why nothing can be read, if no chunk can be decompressed.
     unreadable: Option<String>,
 }
 
-/// Looks into the chunks of a bag as they are read.
+/// Checks the content of the chunks of a bag while they are read.
 struct BagInspection {
-    parts: Parts,
-    inside: Arc<Inside>,
+    parts: PartReader,
+    checker: Arc<ChunkChecker>,
 }
 
 impl RosbagLog {
-    /// Opens a bag. Of a bag with a sound index only that is read.
+    /// Opens a bag. If the index is sound, only the index is read.
     ///
     /// # Errors
-    /// `Unrecognized` if it is no bag, `Malformed` if it is one that was transferred as
-    /// text, `Unsupported` if it is of a version that is not known, `Io` if it cannot be
-    /// read.
+    /// `Unrecognized` if this is not a bag, `Malformed` if the bag was transferred as text,
+    /// `Unsupported` if its version is not supported, `Io` if it cannot be read.
     pub fn open(source: Arc<dyn Source>, options: RosbagOptions) -> Result<Self> {
-        let (manifest, notes) = survey(&source, options)?;
+        let (manifest, notes) = build_manifest(&source, options)?;
         Ok(Self::new(source, Arc::new(manifest), notes, options))
     }
 
-    /// Opens a bag of which the manifest is known, reading nothing.
+    /// Opens a bag with a known manifest, without reading anything.
     ///
     /// # Errors
-    /// `Malformed` if the manifest is none of a bag.
+    /// `Malformed` if the manifest is not from a bag.
     pub fn open_with_manifest(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
         options: RosbagOptions,
     ) -> Result<Self> {
-        let notes: Notes = manifest.decode_state(FORMAT_NAME)?;
+        let notes: FormatState = manifest.decode_state(FORMAT_NAME)?;
         Ok(Self::new(source, manifest, notes, options))
     }
 
     fn new(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
-        notes: Notes,
+        notes: FormatState,
         options: RosbagOptions,
     ) -> Self {
-        let Notes { head, connections, too_wide, unreadable } = notes;
-        let table = Table::restore(connections);
+        let FormatState { head, connections, too_wide, unreadable } = notes;
+        let table = ConnectionTable::restore(connections);
         let cells = std::iter::repeat_with(OnceLock::new);
         let described = cells.take(table.topics()).collect();
-        let derived = Arc::new(derived_of(&table));
+        let derived = Arc::new(derived_topics(&table));
         let bag = Bag::new(source, head, &options);
         let starts = manifest.parts.iter().map(|part| part.bytes.start);
         let end = manifest.parts.last().map(|part| part.bytes.end);
         let bounds = starts.chain(end).collect();
         let table = Arc::new(table);
-        let parts = Parts { bag, table, derived, bounds, inside: None };
+        let parts = PartReader { bag, table, derived, bounds, checker: None };
         Self { manifest, parts, described, too_wide, unreadable }
     }
 
-    /// All connections, in the order in which the bag tells of them: the
-    /// [stream](logtool_core::Record::stream) of a record is an index into them.
+    /// Returns all connections in the order in which the bag declares them. The
+    /// [stream](logtool_core::Record::stream) of a record is an index into this sequence.
     pub fn connections(&self) -> impl Iterator<Item = &Connection> {
         self.parts.table.entries.iter().map(|entry| &entry.connection)
     }
 
-    /// The connections of `topic`, by their numbers.
+    /// Returns the connections of `topic` in the order of their ids.
     pub fn connections_of(&self, topic: TopicId) -> impl Iterator<Item = &Connection> {
         self.parts.table.of_topic(topic).map(|entry| &entry.connection)
     }
 
-    /// What the records of `topic` look like, if there is such a topic and that is known.
+    /// Returns the description of the records of `topic`, or `None` if there is no such topic
+    /// or its definition cannot be used.
     pub fn description(&self, topic: TopicId) -> Option<&Described> {
         self.described(topic)?.as_ref().ok()
     }
 
     fn described(&self, topic: TopicId) -> Option<&Result<Described>> {
         let cell = self.described.get(topic.index())?;
-        Some(cell.get_or_init(|| match self.too_wide.contains(topic) {
-            true => Err(Error::new(ErrorKind::Limit, "too many columns")),
-            false => {
-                let told = schema::of_topic(self.connections_of(topic));
-                told.map(|(_, described)| described)
+        Some(cell.get_or_init(|| {
+            if self.too_wide.contains(topic) {
+                return Err(Error::new(ErrorKind::Limit, "too many columns"));
             }
+            schema::of_topic(self.connections_of(topic)).map(|(_, described)| described)
         }))
     }
 
-    /// The version of the format, as `(2, 0)`; nothing where the first line is broken.
+    /// Returns the version of the format, e.g. `(2, 0)`, or `None` if the first line is damaged.
     pub fn version(&self) -> Option<(u32, u32)> {
         self.parts.bag.head.version
     }
@@ -140,7 +139,7 @@ impl Log for RosbagLog {
         match self.described(topic) {
             Some(described) => schema::decoder(described, columns),
             None => {
-                let what = format!("the bag has no topic number {}", topic.0);
+                let what = format!("the bag has no topic with the index {}", topic.0);
                 Err(Error::new(ErrorKind::NoSuch, what))
             }
         }
@@ -156,12 +155,12 @@ impl Log for RosbagLog {
     }
 
     fn inspect(&self, findings: &mut Findings) -> Result<Option<Box<dyn Inspection>>> {
-        let Parts { bag, table, .. } = self.parts.clone();
-        let checked = Checked { bag, table };
-        let Some(inside) = check(checked, findings)? else { return Ok(None) };
-        let inside = Arc::new(inside);
-        let parts = Parts { inside: Some(inside.clone()), ..self.parts.clone() };
-        Ok(Some(Box::new(BagInspection { parts, inside })))
+        let PartReader { bag, table, .. } = self.parts.clone();
+        let checked = CheckedBag { bag, table };
+        let Some(checker) = check(checked, findings)? else { return Ok(None) };
+        let checker = Arc::new(checker);
+        let parts = PartReader { checker: Some(checker.clone()), ..self.parts.clone() };
+        Ok(Some(Box::new(BagInspection { parts, checker })))
     }
 
     fn times(
@@ -187,7 +186,7 @@ impl Inspection for BagInspection {
     }
 
     fn finish(self: Box<Self>, findings: &mut Findings) -> Result<()> {
-        let found = self.inside.finish()?;
+        let found = self.checker.finish()?;
         found.iter().for_each(|finding| findings.add(finding.clone()));
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! Saying where damage lies, and which messages are lost there.
+//! Locating damage in the file, and determining the messages that are lost there.
 //!
-//! A chunk is followed by an index of its messages. Where the chunk is broken, that
-//! tells which messages were in the broken bytes: of which topics, how many, and when.
+//! A chunk is followed by index data of its messages. If the chunk is broken, they show which
+//! messages were in the broken bytes: of which topics, how many, and when.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -10,49 +10,49 @@ use logtool_core::{Damage, TimeRange, Timestamp, TopicId};
 
 use crate::{
     bag::Bag,
-    connection::Raw,
-    entries::{Lost, MAX_INDEX, add, each_entry},
+    connection::RawConnection,
+    index_entries::{LostMessages, MAX_INDEX, add, each_entry},
     messages::Messages,
-    open_chunk::Last,
-    toplevel::Tops,
-    walk::Visitor,
+    open_chunk::OpenChunk,
+    record_scanner::RecordVisitor,
+    toplevel::TopLevelReader,
 };
 
-/// What a visitor is led through.
+/// The context of the bytes that are scanned.
 #[derive(Debug)]
-pub(crate) enum Within {
-    /// What lies between chunks.
+pub(crate) enum DamageContext {
+    /// Bytes between chunks.
     Outside,
-    /// A chunk that lies open in the file, in these bytes of it.
+    /// A chunk that is not compressed, at this range of the file.
     Plain(Range<u64>),
-    /// A chunk that is unpacked.
-    Unpacked(Packed),
-    /// A chunk that is lost.
-    Gone(Gone),
+    /// A decompressed chunk.
+    Unpacked(CompressedChunk),
+    /// A lost chunk.
+    Lost(LostChunk),
 }
 
-/// A chunk that is unpacked.
+/// A decompressed chunk.
 #[derive(Debug)]
-pub(crate) struct Packed {
-    /// Where it lies in the file.
+pub(crate) struct CompressedChunk {
+    /// Its byte range in the file.
     pub(crate) bytes: Range<u64>,
-    /// How many bytes its content is, or says to be; 0 where nobody says.
+    /// The declared or actual length of its content, or 0 if it is not known.
     pub(crate) content: u64,
 }
 
-/// A chunk that is lost, or its head.
+/// A chunk that is lost, or that lost its header.
 #[derive(Debug)]
-pub(crate) struct Gone {
-    /// Where it lay in the file.
+pub(crate) struct LostChunk {
+    /// Its byte range in the file.
     pub(crate) bytes: Range<u64>,
-    /// Where its index data begin.
+    /// The start of its index data.
     pub(crate) index_at: u64,
-    /// Its messages that are read all the same; nothing if none of it are left.
+    /// Its messages that can still be read, or `None` if all are lost.
     pub(crate) left: Option<Messages>,
 }
 
-impl Packed {
-    /// How many of its bytes `range` of its content is, as its share.
+impl CompressedChunk {
+    /// Returns the part of its compressed bytes that corresponds to `range` of its content.
     fn share(&self, range: &Range<u64>) -> u64 {
         let all = self.bytes.end.saturating_sub(self.bytes.start);
         share(
@@ -63,28 +63,32 @@ impl Packed {
     }
 }
 
-/// How many of `all` bytes a part is that has `part` of their `content` bytes, when they
-/// are unpacked.
+/// Returns the part of `all` compressed bytes that corresponds to `part` of `content`
+/// decompressed bytes.
 pub(crate) fn share(all: u64, part: u64, content: u64) -> u64 {
     let share =
         (u128::from(all) * u128::from(part)).div_ceil(u128::from(content.max(1)));
     if content == 0 { all } else { u64::try_from(share).unwrap_or(all).min(all) }
 }
 
-/// Tells a visitor of damage in terms of the file.
-pub(crate) struct Locating<'l, V> {
+/// Passes damage to a visitor in terms of positions in the file.
+pub(crate) struct DamageLocator<'l, V> {
     pub(crate) visitor: &'l mut V,
     pub(crate) bag: &'l Bag,
-    pub(crate) tops: &'l mut Tops,
-    pub(crate) within: &'l mut Within,
-    /// The chunk that it is led through, if it is there.
-    pub(crate) chunk: Option<&'l mut Last>,
+    pub(crate) toplevel: &'l mut TopLevelReader,
+    pub(crate) within: &'l mut DamageContext,
+    /// The chunk that is scanned, if it could be opened.
+    pub(crate) chunk: Option<&'l mut OpenChunk>,
 }
 
-impl<V: Visitor> Locating<'_, V> {
-    /// Tells of `damage`, a connection at a time if it is known what is `lost` of each.
-    pub(crate) fn tell(&mut self, damage: Damage, lost: &BTreeMap<u32, Lost>) {
-        for (connection, Lost { records, time }) in lost {
+impl<V: RecordVisitor> DamageLocator<'_, V> {
+    /// Reports `damage`, separately for each connection if its `lost` messages are known.
+    pub(crate) fn report(
+        &mut self,
+        damage: Damage,
+        lost: &BTreeMap<u32, LostMessages>,
+    ) {
+        for (connection, LostMessages { records, time }) in lost {
             let topic = self.visitor.topic(*connection);
             let mut damage = damage.clone().with_records(*records, topic);
             damage.time = Some(*time).filter(|time| *time != TimeRange::ALL);
@@ -95,25 +99,30 @@ impl<V: Visitor> Locating<'_, V> {
         }
     }
 
-    /// Tells of `damage` to a chunk in `range` of its content.
-    fn tell_of(&mut self, damage: Damage, range: &Range<u64>) {
+    /// Reports `damage` in `range` of the content of the chunk.
+    fn report_in(&mut self, damage: Damage, range: &Range<u64>) {
         let chunk = self.chunk.as_mut().filter(|_| damage.kind.is_loss());
-        let lost = chunk.and_then(|chunk| chunk.lost(self.bag, self.tops, range).ok());
-        // Without an index, the damage is all that can be told.
+        let lost =
+            chunk.and_then(|chunk| chunk.lost(self.bag, self.toplevel, range).ok());
+        // Without index data, only the damage itself is known.
         let (lost, is_all) = lost.unwrap_or_default();
-        self.tell(damage.clone(), &lost);
+        self.report(damage.clone(), &lost);
         if !is_all && !lost.is_empty() {
             self.visitor.damage(damage.with_lost_bytes(0));
         }
     }
 }
 
-impl Gone {
-    /// What is lost of it, as its index data tell. What has none is told as the index at the
-    /// end of the bag has it, if nothing of the chunk is left.
-    fn lost(&mut self, bag: &Bag, tops: &mut Tops) -> BTreeMap<u32, Lost> {
+impl LostChunk {
+    /// Returns its lost messages by its index data. For connections without index data, the
+    /// chunk info is used if nothing of the chunk is left.
+    fn lost(
+        &mut self,
+        bag: &Bag,
+        toplevel: &mut TopLevelReader,
+    ) -> BTreeMap<u32, LostMessages> {
         let (mut lost, mut room) = (BTreeMap::new(), MAX_INDEX);
-        each_entry(tops, self.index_at, &mut room, |connection, time, _| {
+        each_entry(toplevel, self.index_at, &mut room, |connection, time, _| {
             let left = self.left.as_mut();
             if !left
                 .is_some_and(|left| left.is_overfull() || left.take(connection, time))
@@ -122,10 +131,10 @@ impl Gone {
             }
         });
         if self.left.is_none()
-            && let Ok(Some(told)) = bag.told_of(self.bytes.start)
+            && let Ok(Some(told)) = bag.listed_chunk(self.bytes.start)
         {
             for (connection, records) in told.counts.iter().filter(|told| told.1 > 0) {
-                let all = Lost { records: (*records).into(), time: told.time };
+                let all = LostMessages { records: (*records).into(), time: told.time };
                 lost.entry(*connection).or_insert(all);
             }
         }
@@ -133,35 +142,37 @@ impl Gone {
     }
 }
 
-impl<V: Visitor> Visitor for Locating<'_, V> {
+impl<V: RecordVisitor> RecordVisitor for DamageLocator<'_, V> {
     fn damage(&mut self, damage: Damage) {
         let range = damage.bytes.clone();
         let is_loss = damage.kind.is_loss();
         match self.within {
-            Within::Outside => self.visitor.damage(damage),
-            Within::Plain(_) if damage.records > 0 => self.visitor.damage(damage),
-            Within::Plain(data) => {
-                let range = range.start - data.start..range.end - data.start;
-                self.tell_of(damage, &range);
+            DamageContext::Outside => self.visitor.damage(damage),
+            DamageContext::Plain(_) if damage.records > 0 => {
+                self.visitor.damage(damage)
             }
-            Within::Unpacked(packed) => {
-                let mut damage = damage.at(packed.bytes.clone());
+            DamageContext::Plain(data) => {
+                let range = range.start - data.start..range.end - data.start;
+                self.report_in(damage, &range);
+            }
+            DamageContext::Unpacked(chunk_bytes) => {
+                let mut damage = damage.at(chunk_bytes.bytes.clone());
                 if is_loss {
-                    damage = damage.with_lost_bytes(packed.share(&range));
+                    damage = damage.with_lost_bytes(chunk_bytes.share(&range));
                 }
                 match damage.records {
-                    0 => self.tell_of(damage, &range),
+                    0 => self.report_in(damage, &range),
                     _ => self.visitor.damage(damage),
                 }
             }
-            Within::Gone(gone) if !is_loss => {
-                self.visitor.damage(damage.at(gone.bytes.clone()));
+            DamageContext::Lost(lost_chunk) if !is_loss => {
+                self.visitor.damage(damage.at(lost_chunk.bytes.clone()));
             }
-            Within::Gone(gone) => {
-                let lost = gone.lost(self.bag, self.tops);
-                let len = gone.bytes.end.saturating_sub(gone.bytes.start);
-                let damage = damage.at(gone.bytes.clone()).with_lost_bytes(len);
-                self.tell(damage, &lost);
+            DamageContext::Lost(lost_chunk) => {
+                let lost = lost_chunk.lost(self.bag, self.toplevel);
+                let len = lost_chunk.bytes.end.saturating_sub(lost_chunk.bytes.start);
+                let damage = damage.at(lost_chunk.bytes.clone()).with_lost_bytes(len);
+                self.report(damage, &lost);
             }
         }
     }
@@ -191,7 +202,7 @@ impl<V: Visitor> Visitor for Locating<'_, V> {
         self.visitor.passes(id, time)
     }
 
-    fn connection(&mut self, raw: Raw) {
+    fn connection(&mut self, raw: RawConnection) {
         self.visitor.connection(raw);
     }
 

@@ -1,5 +1,5 @@
-//! The messages of a chunk, looked at once more where something is broken: by them it is known
-//! which index data are its, and which messages that these tell of are lost.
+//! The messages of a chunk, which are read again where something is broken: they show which
+//! index data belong to the chunk, and which of the listed messages are lost.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -9,60 +9,64 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use logtool_core::{Damage, TimeRange, Timestamp, TopicId};
 
-use crate::{connection::Raw, walk::Visitor};
+use crate::{connection::RawConnection, record_scanner::RecordVisitor};
 
-/// No more messages are told one from another.
-const MOST: usize = 1 << 20;
+/// The maximum number of messages that are tracked individually.
+const MAX_TRACKED: usize = 1 << 20;
 
-/// The messages of a chunk, or of a stretch outside chunks.
+/// The messages of a chunk, or messages outside chunks.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
-    pub(crate) of_each: BTreeMap<u32, Of>,
-    /// Where something is lost, from the base of what is walked over.
+    pub(crate) by_connection: BTreeMap<u32, ConnectionMessages>,
+    /// The broken ranges, counted from the base of the scanned bytes.
     pub(crate) broken: Vec<Range<u64>>,
-    /// Records that are told as lost one by one.
+    /// Records that are reported as lost individually.
     pub(crate) records: Vec<Range<u64>>,
-    /// How many there are of each connection and time.
-    given: HashMap<(u32, Timestamp), u32>,
+    /// The number of messages by connection and time.
+    by_time: HashMap<(u32, Timestamp), u32>,
     is_overfull: bool,
 }
 
 /// The messages of a connection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Of {
+pub(crate) struct ConnectionMessages {
     pub(crate) records: u64,
     pub(crate) time: TimeRange,
-    /// When the last of them in the file happened.
+    /// The time of the last of them in the file.
     pub(crate) last: Timestamp,
 }
 
 impl Messages {
-    /// Whether there may be more.
+    /// Returns whether there may be more messages.
     pub(crate) fn is_broken(&self) -> bool {
         !self.broken.is_empty() || !self.records.is_empty()
     }
 
-    /// Takes one of `connection` and `time` out, if there is one.
+    /// Removes one message of `connection` and `time`; returns whether there was one.
     pub(crate) fn take(&mut self, connection: u32, time: Timestamp) -> bool {
-        let left = self.given.get_mut(&(connection, time)).filter(|left| **left > 0);
+        let left = self.by_time.get_mut(&(connection, time)).filter(|left| **left > 0);
         left.map(|left| *left -= 1).is_some()
     }
 
-    /// Whether there are so many that not each is known.
+    /// Returns whether there are too many messages to track each.
     pub(crate) fn is_overfull(&self) -> bool {
         self.is_overfull
     }
 }
 
-impl Visitor for Messages {
+impl RecordVisitor for Messages {
     fn message(&mut self, id: u32, time: Timestamp, _: Range<usize>) -> bool {
         let just = TimeRange::from_timestamp(time);
-        let new = Of { records: 0, time: just, last: time };
-        let of = self.of_each.entry(id).or_insert(new);
-        *of = Of { records: of.records + 1, time: of.time.cover(&just), last: time };
-        self.is_overfull |= self.given.len() == MOST;
+        let new = ConnectionMessages { records: 0, time: just, last: time };
+        let of = self.by_connection.entry(id).or_insert(new);
+        *of = ConnectionMessages {
+            records: of.records + 1,
+            time: of.time.cover(&just),
+            last: time,
+        };
+        self.is_overfull |= self.by_time.len() == MAX_TRACKED;
         if !self.is_overfull {
-            *self.given.entry((id, time)).or_default() += 1;
+            *self.by_time.entry((id, time)).or_default() += 1;
         }
         true
     }
@@ -93,5 +97,5 @@ impl Visitor for Messages {
 
     fn unpacked(&mut self, _: Bytes, _: u64) {}
 
-    fn connection(&mut self, _: Raw) {}
+    fn connection(&mut self, _: RawConnection) {}
 }

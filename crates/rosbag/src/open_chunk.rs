@@ -1,4 +1,4 @@
-//! The chunk that was opened last: by its messages it is known which index data belong to it.
+//! The last chunk that was opened, which determines the index data that belong to it.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -10,50 +10,50 @@ use logtool_core::{Damage, DamageKind, Result, TimeRange, Timestamp};
 
 use crate::{
     bag::{Bag, Chunk, Content},
-    entries::{Lost, MAX_INDEX, add, each_entry},
+    index_entries::{LostMessages, MAX_INDEX, add, each_entry},
     messages::Messages,
-    toplevel::Tops,
-    walk::Visitor as _,
+    record_scanner::RecordVisitor as _,
+    toplevel::TopLevelReader,
     wire,
 };
 
-/// A chunk that was opened, and the index data behind it, as far as they were seen.
+/// A chunk that was opened, and the index data after it that were found so far.
 #[derive(Debug)]
-pub(crate) struct Last {
+pub(crate) struct OpenChunk {
     chunk: Chunk,
-    /// The connections that have index data behind it.
+    /// The connections that have index data after it.
     indexed: BTreeSet<u32>,
-    /// Its messages, once that was asked.
-    known: Option<Known>,
-    /// What is lost of it, once that was asked.
+    /// Its messages; read on first use.
+    known: Option<KnownMessages>,
+    /// Its losses; determined on first use.
     losses: Option<Losses>,
 }
 
-/// The messages of a chunk, and what is to be known of all together: damage asks for that
-/// many times.
+/// The messages of a chunk, with summaries that are needed for many damaged ranges.
 #[derive(Debug)]
-struct Known {
+struct KnownMessages {
     messages: Messages,
-    /// How long their index data are.
+    /// The total length of their index data.
     index_len: u64,
-    /// When the last of each connection happened.
+    /// The time of the last message of each connection.
     lasts: HashSet<Timestamp>,
 }
 
-/// Where messages are lost of which the bytes are not there at all.
-const NOWHERE: Range<u64> = u64::MAX..u64::MAX;
+/// The range of messages whose bytes are missing completely.
+const NO_BYTES: Range<u64> = u64::MAX..u64::MAX;
 
-impl Last {
+impl OpenChunk {
     pub(crate) fn new(chunk: Chunk) -> Self {
         Self { chunk, indexed: BTreeSet::new(), known: None, losses: None }
     }
 
-    /// Index data of `connection` were seen.
+    /// Records that there are index data of `connection`.
     pub(crate) fn see(&mut self, connection: u32) {
         self.indexed.insert(connection);
     }
 
-    /// Whether index data of `connection` with these `entries`, which come next, are its.
+    /// Returns whether index data of `connection` with these `entries`, which come next, belong
+    /// to this chunk.
     pub(crate) fn has(
         &mut self,
         bag: &Bag,
@@ -63,32 +63,32 @@ impl Last {
         if self.indexed.contains(&connection) {
             return Ok(false);
         }
-        let Known { messages, .. } = self.known(bag)?;
-        let told = (entries.len() / 12) as u64;
+        let KnownMessages { messages, .. } = self.known(bag)?;
+        let listed = (entries.len() / 12) as u64;
         let times = wire::index_entries(entries)
             .map(|(time, _)| TimeRange::from_timestamp(time));
         let time = times.reduce(|all, next| all.cover(&next));
-        let of_it = messages.of_each.get(&connection);
+        let of_it = messages.by_connection.get(&connection);
         let is_it = time.is_some_and(|time| {
-            of_it.is_some_and(|of| (of.records, of.time) == (told, time))
+            of_it.is_some_and(|of| (of.records, of.time) == (listed, time))
         });
         Ok(messages.is_broken() || is_it)
     }
 
-    /// Where its index data end, if its messages are all known.
+    /// Returns the expected end of its index data, or `None` if not all messages are known.
     pub(crate) fn index_end(&mut self, bag: &Bag) -> Result<Option<u64>> {
         let start = self.chunk.data.end;
         let known = self.known(bag)?;
         Ok(Some(start + known.index_len).filter(|_| !known.messages.is_broken()))
     }
 
-    /// Whether the last entry of index data of it may be one of this `time`.
+    /// Returns whether its index data may end with an entry of this `time`.
     pub(crate) fn ends_with(&mut self, bag: &Bag, time: Timestamp) -> Result<bool> {
         Ok(self.known(bag)?.lasts.contains(&time))
     }
 
-    /// Whether index data of `connection` with `count` entries, which begin with these
-    /// `entries`, are its.
+    /// Returns whether index data of `connection` with `count` entries, which begin with these
+    /// `entries`, belong to this chunk.
     pub(crate) fn begins(
         &mut self,
         bag: &Bag,
@@ -96,107 +96,115 @@ impl Last {
         count: u32,
         entries: &[u8],
     ) -> Result<bool> {
-        let Known { messages, .. } = self.known(bag)?;
-        let Some(of) = messages.of_each.get(&connection) else { return Ok(false) };
+        let KnownMessages { messages, .. } = self.known(bag)?;
+        let Some(of) = messages.by_connection.get(&connection) else {
+            return Ok(false);
+        };
         let mut times = wire::index_entries(entries).map(|(time, _)| time);
         Ok(of.records == u64::from(count) && times.all(|time| of.time.contains(time)))
     }
 
-    /// Which of its messages are lost in `range` of its content, as its index data tell, and
-    /// whether these are there of all connections.
+    /// Returns which messages are lost in `range` of the content, by its index data, and
+    /// whether there are index data of all connections.
     pub(crate) fn lost(
         &mut self,
         bag: &Bag,
-        tops: &mut Tops,
+        toplevel: &mut TopLevelReader,
         range: &Range<u64>,
-    ) -> Result<(BTreeMap<u32, Lost>, bool)> {
+    ) -> Result<(BTreeMap<u32, LostMessages>, bool)> {
         let losses = match self.losses.take() {
             Some(losses) => losses,
-            None => losses(tops, &self.chunk, read(bag, &self.chunk)?),
+            None => losses(toplevel, &self.chunk, read(bag, &self.chunk)?),
         };
         let losses = self.losses.insert(losses);
-        let of_each = &losses.of_each;
-        let at = of_each.partition_point(|(stretch, _)| stretch.start < range.start);
-        let of_range = of_each.get(at).filter(|(stretch, _)| stretch == range);
+        let by_range = &losses.by_range;
+        let at = by_range.partition_point(|(segment, _)| segment.start < range.start);
+        let of_range = by_range.get(at).filter(|(segment, _)| segment == range);
         let lost = of_range.map(|(_, lost)| lost.clone()).unwrap_or_default();
         Ok((lost, losses.is_all))
     }
 
-    /// Which of its messages are missing, though nothing of it is broken: where it is not as
-    /// long as it says, its index data may tell of more.
+    /// Returns the messages that are missing although nothing in the chunk is broken: if its
+    /// length is wrong, its index data may list more messages.
     pub(crate) fn shortened(
         &mut self,
         bag: &Bag,
-        tops: &mut Tops,
-    ) -> Result<Option<(Damage, BTreeMap<u32, Lost>)>> {
+        toplevel: &mut TopLevelReader,
+    ) -> Result<Option<(Damage, BTreeMap<u32, LostMessages>)>> {
         if !self.chunk.is_wrong {
             return Ok(None);
         }
-        let (lost, _) = self.lost(bag, tops, &NOWHERE)?;
+        let (lost, _) = self.lost(bag, toplevel, &NO_BYTES)?;
         let bytes = self.chunk.at..self.chunk.data.end;
         let damage = Damage::new(DamageKind::Garbled, bytes).with_lost_bytes(0);
-        let damage = damage.with_reason("it is shorter than it says");
+        let damage = damage.with_reason("it is shorter than it declares");
         Ok(Some((damage, lost)).filter(|(_, lost)| !lost.is_empty()))
     }
 
-    /// Its messages. The chunk is opened again for that, as only who meets broken index data
-    /// asks.
-    fn known(&mut self, bag: &Bag) -> Result<&Known> {
+    /// Returns its messages. The chunk is opened again for this, which is needed only for
+    /// broken index data.
+    fn known(&mut self, bag: &Bag) -> Result<&KnownMessages> {
         let known = match self.known.take() {
             Some(known) => known,
-            None => Known::of(read(bag, &self.chunk)?),
+            None => KnownMessages::of(read(bag, &self.chunk)?),
         };
         Ok(self.known.insert(known))
     }
 }
 
-impl Known {
+impl KnownMessages {
     fn of(messages: Messages) -> Self {
-        let all = messages.of_each.values();
+        let all = messages.by_connection.values();
         let index_len = all.clone().map(|of| wire::INDEX_HEAD + 12 * of.records).sum();
         let lasts = all.map(|of| of.last).collect();
         Self { messages, index_len, lasts }
     }
 }
 
-/// What is lost of a chunk.
+/// The losses of a chunk.
 #[derive(Debug)]
 struct Losses {
-    /// In each of its broken stretches, which are counted from the start of its content.
-    of_each: Vec<(Range<u64>, BTreeMap<u32, Lost>)>,
-    /// Whether its index data tell of all connections that have messages in it.
+    /// By broken range of the content.
+    by_range: Vec<(Range<u64>, BTreeMap<u32, LostMessages>)>,
+    /// Whether there are index data of all connections with messages in the chunk.
     is_all: bool,
 }
 
-/// Which messages that its index data tell of are not among the `messages` of `chunk`. Each
-/// counts where it should lie, or, as all may be shifted, in the stretch behind that.
-fn losses(tops: &mut Tops, chunk: &Chunk, mut messages: Messages) -> Losses {
-    let stretches = std::mem::take(&mut messages.broken).into_iter();
-    let mut losses: Vec<_> = stretches.map(|range| (range, BTreeMap::new())).collect();
+/// Returns the messages that the index data list and that are not among the `messages` of
+/// `chunk`. Each is assigned to the broken range at its declared offset or, because the content
+/// may be shifted, to the next broken range.
+fn losses(
+    toplevel: &mut TopLevelReader,
+    chunk: &Chunk,
+    mut messages: Messages,
+) -> Losses {
+    let segments = std::mem::take(&mut messages.broken).into_iter();
+    let mut losses: Vec<_> = segments.map(|range| (range, BTreeMap::new())).collect();
     if losses.is_empty() {
-        losses.push((NOWHERE, BTreeMap::new()));
+        losses.push((NO_BYTES, BTreeMap::new()));
     }
-    let mut untold: BTreeSet<u32> = messages.of_each.keys().copied().collect();
+    let mut unlisted: BTreeSet<u32> = messages.by_connection.keys().copied().collect();
     let is_overfull = messages.is_overfull();
     let mut room = MAX_INDEX;
-    each_entry(tops, chunk.data.end, &mut room, |connection, time, offset| {
+    each_entry(toplevel, chunk.data.end, &mut room, |connection, time, offset| {
         let offset = u64::from(offset);
         let place = losses.partition_point(|(range, _)| range.end <= offset);
         let place = place.min(losses.len() - 1);
         let Some((range, lost)) = losses.get_mut(place) else { return };
-        untold.remove(&connection);
+        unlisted.remove(&connection);
         let is_lost = match is_overfull {
             true => range.contains(&offset),
             false => !messages.take(connection, time),
         };
         let records = &messages.records;
-        let told = records.partition_point(|range| range.end <= offset);
-        let is_told = records.get(told).is_some_and(|range| range.contains(&offset));
-        if is_lost && !is_told {
+        let position = records.partition_point(|range| range.end <= offset);
+        let is_reported =
+            records.get(position).is_some_and(|range| range.contains(&offset));
+        if is_lost && !is_reported {
             add(lost, connection, time);
         }
     });
-    Losses { of_each: losses, is_all: untold.is_empty() }
+    Losses { by_range: losses, is_all: unlisted.is_empty() }
 }
 
 fn read(bag: &Bag, chunk: &Chunk) -> Result<Messages> {
@@ -209,7 +217,7 @@ fn read(bag: &Bag, chunk: &Chunk) -> Result<Messages> {
                 *range = range.start - start..range.end - start;
             }
         }
-        Content::Unpacked(bytes, how) => chunk.walk(&bytes, how, &mut messages),
+        Content::Unpacked(bytes, how) => chunk.scan_records(&bytes, how, &mut messages),
         Content::Lost(damage) => messages.damage(damage),
     }
     Ok(messages)

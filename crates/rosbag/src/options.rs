@@ -1,55 +1,54 @@
-//! How a bag is opened, beyond what is asked of all formats.
+//! Options for opening a bag.
 
 use logtool_core::OpenOptions;
 
 use crate::encryption::Key;
 
-/// How a bag is opened, beyond what is asked of all formats.
+/// Options for opening a bag.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct RosbagOptions {
-    /// What is asked of all formats.
+    /// The options of all formats.
     pub open: OpenOptions,
     /// The key of an encrypted bag.
     pub key: Option<Key>,
-    /// How the bag is looked through.
-    pub survey: Survey,
+    /// How the contents of the bag are found.
+    pub mode: OpenMode,
 }
 
-/// How a bag is looked through when it is opened.
+/// How the contents of a bag are found when it is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Survey {
-    /// The index is believed, if it can be; a bag that is no longer than 128 KiB is
-    /// read through.
+pub enum OpenMode {
+    /// The index is used if it is consistent; a bag of up to 128 KiB is read completely.
     #[default]
     Auto,
-    /// The index is believed, if it can be.
+    /// The index is used if it is consistent.
     Index,
-    /// The index is not looked at; the chunks are found by going from one to the next.
+    /// The index is not used; the chunks are found by going from one to the next.
     Scan,
-    /// Everything is read once: all counts are exact, and all damage is found.
+    /// The whole bag is read once: all counts are exact, and all damage is found.
     Full,
 }
 
 impl RosbagOptions {
-    /// The same, with the general `options`.
+    /// Sets the general `options`.
     #[must_use]
     pub const fn with_open(mut self, options: OpenOptions) -> Self {
         self.open = options;
         self
     }
 
-    /// The same, with the key of an encrypted bag.
+    /// Sets the key of an encrypted bag.
     #[must_use]
     pub const fn with_key(mut self, key: Key) -> Self {
         self.key = Some(key);
         self
     }
 
-    /// The same, looking through the bag as `survey` says.
+    /// Sets how the contents of the bag are found.
     #[must_use]
-    pub const fn with_survey(mut self, survey: Survey) -> Self {
-        self.survey = survey;
+    pub const fn with_mode(mut self, mode: OpenMode) -> Self {
+        self.mode = mode;
         self
     }
 }

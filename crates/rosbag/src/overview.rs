@@ -1,4 +1,4 @@
-//! What chunks and their indices tell without being unpacked.
+//! Statistics of chunks and their index data, without decompression.
 
 use std::collections::BTreeMap;
 
@@ -6,22 +6,23 @@ use logtool_core::{Part, Result, Timestamp, TopicId, Value};
 
 use crate::{
     bag::Bag,
-    packing::Packing,
-    table::Table,
-    toplevel::{Top, TopKind, Tops},
+    compression_stats::CompressionStats,
+    connection_table::ConnectionTable,
+    toplevel::{TopLevelKind, TopLevelReader, TopLevelRecord},
     wire,
 };
 
-/// Adds the times of all messages of the chunk that is `part`, if its index tells them.
+/// Adds the times of all messages of the chunk `part` to `times`; returns `false`, without
+/// changes, if its index data do not have them.
 pub(crate) fn times(
     bag: &Bag,
-    table: &Table,
+    table: &ConnectionTable,
     part: &Part,
     times: &mut Vec<(TopicId, Timestamp)>,
 ) -> Result<bool> {
     let before = times.len();
-    let mut tops = Tops::new(bag.source.clone());
-    let is_told = index_times(&mut tops, table, part, times)?;
+    let mut toplevel = TopLevelReader::new(bag.source.clone());
+    let is_told = index_times(&mut toplevel, table, part, times)?;
     if !is_told {
         times.truncate(before);
     }
@@ -29,29 +30,32 @@ pub(crate) fn times(
 }
 
 fn index_times(
-    tops: &mut Tops,
-    table: &Table,
+    toplevel: &mut TopLevelReader,
+    table: &ConnectionTable,
     part: &Part,
     times: &mut Vec<(TopicId, Timestamp)>,
 ) -> Result<bool> {
     let (start, end) = (part.bytes.start, part.bytes.end);
-    let Some((_, data)) = tops.chunk(start)? else { return Ok(false) };
+    let Some((_, data)) = toplevel.chunk(start)? else { return Ok(false) };
     let mut at = data.end;
     let mut has_index = false;
     while at < end {
-        let Some(Top { kind, data }) = tops.look(at)? else { return Ok(false) };
+        let Some(TopLevelRecord { kind, data }) = toplevel.record_at(at)? else {
+            return Ok(false);
+        };
         match kind {
-            TopKind::Index { connection, count, version: 1 } => {
+            TopLevelKind::Index { connection, count, version: 1 } => {
                 let topic = table.lookup(connection, start);
                 let topic = topic.and_then(|entry| table.topic(entry));
-                let entries = tops.data(&data)?.unwrap_or_default();
+                let entries = toplevel.data(&data)?.unwrap_or_default();
                 let is_whole = entries.len() as u64 == u64::from(count) * 12;
                 let Some(topic) = topic.filter(|_| is_whole) else { return Ok(false) };
-                let told = wire::index_entries(&entries).map(|(time, _)| (topic, time));
-                times.extend(told);
+                let listed =
+                    wire::index_entries(&entries).map(|(time, _)| (topic, time));
+                times.extend(listed);
                 has_index = true;
             }
-            TopKind::Padding | TopKind::Other => {}
+            TopLevelKind::Padding | TopLevelKind::Other => {}
             _ => return Ok(false),
         }
         at = data.end;
@@ -59,13 +63,13 @@ fn index_times(
     Ok(has_index)
 }
 
-/// How the chunks that begin `parts` are packed: a read for each.
+/// Returns the compression statistics of the chunks of `parts`, with one read for each.
 pub(crate) fn layout(bag: &Bag, parts: &[Part]) -> Result<BTreeMap<String, Value>> {
-    let mut tops = Tops::new(bag.source.clone());
-    let (mut packing, mut sizes) = (Packing::default(), Vec::new());
+    let mut toplevel = TopLevelReader::new(bag.source.clone());
+    let (mut packing, mut sizes) = (CompressionStats::default(), Vec::new());
     for part in parts {
-        if let Some((head, data)) = tops.chunk(part.bytes.start)? {
-            let len = data.end.min(tops.len()).saturating_sub(data.start);
+        if let Some((head, data)) = toplevel.chunk(part.bytes.start)? {
+            let len = data.end.min(toplevel.len()).saturating_sub(data.start);
             sizes.push((len, u64::from(head.declared)));
             packing.add(&head, len);
         }
@@ -78,7 +82,7 @@ pub(crate) fn layout(bag: &Bag, parts: &[Part]) -> Result<BTreeMap<String, Value
     ]))
 }
 
-/// The least, the middle and the greatest of `numbers`.
+/// Returns the minimum, the median and the maximum of `numbers`.
 fn spread(mut numbers: Vec<u64>) -> Value {
     numbers.sort_unstable();
     let facts = [

@@ -1,33 +1,33 @@
-//! What is known of the messages of a part: as an index tells it, or as they are.
+//! The known messages of a part: from an index, or from reading the part.
 
 use logtool_core::TimeRange;
 
 use crate::{
     loss::share,
-    probe::{Content, Count},
+    part_content::{Content, Count},
 };
 
-/// How many bytes a message is beside its payload, as every writer makes it: two lengths,
-/// and the fields `conn`, `op` and `time`.
+/// The bytes of a message without its payload, as every writer makes them: two lengths, and
+/// the fields `conn`, `op` and `time`.
 const MESSAGE_HEAD: u64 = 4 + 13 + 8 + 17 + 4;
 
-/// What is known of the messages of a part.
+/// The known messages of a part.
 #[derive(Clone, Debug)]
-pub(crate) enum Told {
-    /// Connections and how many messages each has, and nothing more: all that is kept
-    /// of each of the many chunks of a long bag.
+pub(crate) enum PartMessages {
+    /// The number of messages of each connection, and no more: this is all that is kept for
+    /// each of the many chunks of a long bag.
     Counts(Vec<(u32, u32)>),
-    /// All of it.
+    /// The counts, times and damage that were found by reading the part.
     Content(Content),
 }
 
-impl Told {
-    /// Whether some of the part was seen to be damaged.
+impl PartMessages {
+    /// Returns whether damage was found in the part.
     pub(crate) fn is_damaged(&self) -> bool {
         matches!(self, Self::Content(content) if content.damage.iter().any(|damage| damage.kind.is_loss()))
     }
 
-    /// How many of the `all` bytes of the part are messages of which `count` is known.
+    /// Returns how many of the `all` bytes of the part belong to the messages of `count`.
     pub(crate) fn share_of(&self, count: &Count, all: u64) -> u64 {
         let payloads = count.bytes.unwrap_or(0);
         let part = payloads.saturating_add(count.records.saturating_mul(MESSAGE_HEAD));
@@ -39,7 +39,7 @@ impl Told {
         }
     }
 
-    /// What is known of the messages of each connection that has some.
+    /// Returns the counts of each connection with messages.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (u32, Count)> {
         let (few, all) = match self {
             Self::Counts(counts) => (counts.as_slice(), None),
@@ -52,7 +52,7 @@ impl Told {
         few.chain(all.map(|(id, count)| (*id, *count)))
     }
 
-    /// The time of all messages, where it is known.
+    /// Returns the time range of all messages, or `None` if it is not known.
     pub(crate) fn time(&self) -> Option<TimeRange> {
         let mut counts = self.counts();
         counts

@@ -1,4 +1,4 @@
-//! The records that chunks are made of: connections and messages.
+//! The records in chunks: connections and messages.
 
 #![deny(clippy::indexing_slicing)]
 
@@ -7,70 +7,76 @@ use std::ops::Range;
 use logtool_core::Timestamp;
 
 use crate::{
-    connection::Raw,
-    wire::{self, Framed, Header},
+    connection::RawConnection,
+    wire::{self, FrameMatch, Header},
 };
 
-/// What was found at the start of some bytes.
+/// The record at the start of some bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Found<'b> {
+pub(crate) enum ParsedRecord<'b> {
     Message {
         connection: u32,
         time: Timestamp,
-        /// Where its data are, from the start of the record.
+        /// The range of its data, from the start of the record.
         payload: Range<usize>,
     },
     Connection {
-        raw: Raw,
+        raw: RawConnection,
         len: usize,
     },
-    /// Another record, which is passed over.
+    /// Another record, which is skipped.
     Other {
         header: Header<'b>,
         len: u64,
     },
-    /// The first bytes of a record that is at least this long.
+    /// The first bytes of a record of at least this length.
     Partial {
         need: u64,
     },
-    /// No record.
-    Nothing,
+    /// Not a valid record.
+    Invalid,
 }
 
-/// What is at the start of `bytes`.
+/// Parses the record at the start of `bytes`.
 #[inline]
-pub(crate) fn find(bytes: &[u8]) -> Found<'_> {
+pub(crate) fn parse(bytes: &[u8]) -> ParsedRecord<'_> {
     if let Some((connection, time, frame)) = wire::usual_message(bytes) {
         let payload = frame.data_start()..frame.data_start() + frame.data_len as usize;
-        return match payload.end <= bytes.len() {
-            true => Found::Message { connection, time, payload },
-            false => Found::Partial { need: frame.len() },
+        return if payload.end <= bytes.len() {
+            ParsedRecord::Message { connection, time, payload }
+        } else {
+            ParsedRecord::Partial { need: frame.len() }
         };
     }
-    find_any(bytes)
+    parse_any(bytes)
 }
 
-/// The same, where the record is not as usual.
+/// Like [`parse`], for records in an unusual form.
 #[cold]
-fn find_any(bytes: &[u8]) -> Found<'_> {
+fn parse_any(bytes: &[u8]) -> ParsedRecord<'_> {
     let frame = match wire::frame(bytes) {
-        Framed::Whole(frame) => frame,
-        Framed::Partial(need) => return Found::Partial { need: need as u64 },
-        Framed::No => return Found::Nothing,
+        FrameMatch::Whole(frame) => frame,
+        FrameMatch::Partial(need) => {
+            return ParsedRecord::Partial { need: need as u64 };
+        }
+        FrameMatch::No => return ParsedRecord::Invalid,
     };
     let data = frame.data_start()..frame.data_start() + frame.data_len as usize;
     match wire::header(wire::fields(bytes, frame)) {
-        None => Found::Nothing,
+        None => ParsedRecord::Invalid,
         Some(Header::Message { connection, time }) if data.end <= bytes.len() => {
-            Found::Message { connection, time, payload: data }
+            ParsedRecord::Message { connection, time, payload: data }
         }
         Some(Header::Connection { id, topic }) if data.end <= bytes.len() => {
             let header = bytes.get(data.clone()).unwrap_or_default();
-            Found::Connection { raw: Raw::new(id, topic, header), len: data.end }
+            ParsedRecord::Connection {
+                raw: RawConnection::new(id, topic, header),
+                len: data.end,
+            }
         }
         Some(Header::Message { .. } | Header::Connection { .. }) => {
-            Found::Partial { need: frame.len() }
+            ParsedRecord::Partial { need: frame.len() }
         }
-        Some(header) => Found::Other { header, len: frame.len() },
+        Some(header) => ParsedRecord::Other { header, len: frame.len() },
     }
 }

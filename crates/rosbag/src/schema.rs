@@ -1,4 +1,4 @@
-//! What the records of a topic look like, as its connections define it.
+//! The schema of a topic, as its connections define it.
 
 use std::collections::HashSet;
 
@@ -9,9 +9,9 @@ use logtool_rosmsg::{Described, define};
 
 use crate::connection::Connection;
 
-/// What the records of the `connections`, which share a topic and a type, look like, and
-/// the text that says so: that of the first with the MD5 sum that all of them tell, or else
-/// of the first that says anything.
+/// Returns the definition of the records of the `connections`, which share a topic and a
+/// type, and their description: the first definition that has the declared MD5 sum, or else
+/// the first that can be used.
 pub(crate) fn of_topic<'c>(
     connections: impl Iterator<Item = &'c Connection>,
 ) -> Result<(&'c str, Described)> {
@@ -20,19 +20,19 @@ pub(crate) fn of_topic<'c>(
         if !tried.insert(definition.as_str()) {
             continue;
         }
-        let told = define(type_name, md5sum, definition);
-        let told = told.map(|described| (definition.as_str(), described));
-        match told {
-            Ok((_, Described { oddity: None, .. })) => return told,
-            Ok(_) if !matches!(best, Some(Ok(_))) => best = Some(told),
-            _ => best = best.or(Some(told)),
+        let described = define(type_name, md5sum, definition);
+        let described = described.map(|described| (definition.as_str(), described));
+        match described {
+            Ok((_, Described { oddity: None, .. })) => return described,
+            Ok(_) if !matches!(best, Some(Ok(_))) => best = Some(described),
+            _ => best = best.or(Some(described)),
         }
     }
     let none = || Error::new(ErrorKind::NoSuch, "a topic without connections");
     best.unwrap_or_else(|| Err(none()))
 }
 
-/// A decoder of the `columns` of such records.
+/// Returns a decoder of the `columns` of such records.
 pub(crate) fn decoder(
     described: &Result<Described>,
     columns: &Columns,

@@ -1,11 +1,11 @@
-//! Writing a bag that holds extracts of others: their messages as they are, none lost,
-//! each still of its own connection.
+//! Writing a bag from selections of other logs: the messages are unchanged and complete, and
+//! each keeps its own connection.
 
+mod connection_ids;
 mod copy;
-mod foreign;
-mod numbers;
+mod other_formats;
 
-pub(crate) use self::foreign::unsupported_content;
+pub(crate) use self::other_formats::unsupported_content;
 
 use std::collections::BTreeSet;
 
@@ -17,62 +17,62 @@ use logtool_core::{
 use crate::{
     chunk::Compression,
     connection::Connection,
-    encryption::Lock,
-    notes::{FORMAT_NAME, Notes},
-    sink::{copy::Whole, numbers::Wanted},
-    table::{Entry, Table},
+    connection_table::{ConnectionTable, Entry},
+    encryption::Encryption,
+    format_state::{FORMAT_NAME, FormatState},
+    sink::{connection_ids::SelectedConnection, copy::ChunkCopier},
     write::{
-        ConnectionHandle, Copied, Writer, header::renamed, options::WriterOptions,
-        repaired_header::written,
+        ConnectionHandle, CopiedChunk, Writer, header::renamed, options::WriterOptions,
+        repaired_header::repaired,
     },
 };
 
-/// So many connections that were changed are told one by one.
+/// The maximum number of changed connections that are listed individually.
 const CHANGES: usize = 8;
 
-/// Writes messages of the topics of some extracts.
+/// Writes messages of several selections.
 pub(crate) struct BagSink<'w> {
     writer: Writer<Box<dyn Output + 'w>>,
-    extracts: Vec<Taken>,
-    /// The compression that was asked for.
+    extracts: Vec<SelectedLog>,
+    /// The requested compression.
     compression: Option<Compression>,
-    /// Whether messages come at other times than their own.
+    /// Whether messages are written at other times than their own.
     is_retimed: bool,
-    /// Whether every chunk is looked into before it is copied.
+    /// Whether the content of every chunk is checked before it is copied.
     looks_inside: bool,
 }
 
-/// An extract of which messages are taken.
-struct Taken {
-    table: Table,
+/// A selection of which messages are written.
+struct SelectedLog {
+    table: ConnectionTable,
     selection: Selection,
-    /// What each connection becomes, if it is wanted.
-    becomes: Vec<Option<ConnectionHandle>>,
-    /// Topics that are made of others.
+    /// The new handle of each connection, if it is selected.
+    new_handles: Vec<Option<ConnectionHandle>>,
+    /// Derived topics.
     derived: BTreeSet<TopicId>,
-    /// The starts and ends of its parts.
+    /// The start and the end of each of its parts.
     parts: Vec<[u64; 2]>,
-    /// How many bytes at the start of payloads are no part of the message, by topic.
+    /// The length of the header before the message in payloads, by topic.
     envelopes: Vec<u32>,
     /// Whether it is a bag.
     is_bag: bool,
-    /// Whether it is of version 1.2, of which connections have no numbers.
+    /// Whether its version is 1.2, in which connections have no ids.
     is_v1: bool,
     is_encrypted: bool,
-    /// How most of its chunks are packed, if that is known.
-    packing: Option<Compression>,
-    /// Whether no connection is left out.
+    /// The compression of most of its chunks, if it is known.
+    compression_of_chunks: Option<Compression>,
+    /// Whether all connections are selected.
     wants_all_topics: bool,
-    /// The topics of connections that are not written as they are, and what was changed.
+    /// Descriptions of the connections that are not written unchanged.
     changed: Vec<String>,
 }
 
 impl<'w> BagSink<'w> {
-    /// Starts a bag in `out` that holds `extracts`.
+    /// Starts a bag in `out` with these `extracts`.
     ///
     /// # Errors
-    /// `Unsupported` if one is of another format, or for an unknown compression;
-    /// `NoSuch` if no topic has a name that is to be changed.
+    /// `Unsupported` if the encoding of a topic is not that of ROS 1, or the compression is
+    /// unknown; `NoSuch` if a topic that should be renamed does not exist.
     pub(crate) fn new(
         out: Box<dyn Output + 'w>,
         extracts: &[LogSlice<'_>],
@@ -81,26 +81,26 @@ impl<'w> BagSink<'w> {
         let compression = options.compression.as_deref().map(named).transpose()?;
         check_names(extracts, options)?;
         let own = extracts.first().and_then(|extract| usual(extract.manifest));
-        let packing = compression.or(own).unwrap_or(Compression::None);
+        let compression_of_chunks = compression.or(own).unwrap_or(Compression::None);
         let opened: Vec<_> =
-            extracts.iter().map(Taken::open).collect::<Result<Vec<_>>>()?;
+            extracts.iter().map(SelectedLog::open).collect::<Result<Vec<_>>>()?;
         let wanted = extracts
             .iter()
             .zip(&opened)
-            .map(|(extract, taken)| wanted(extract, taken, options));
-        let wanted: Vec<Vec<Option<Wanted>>> = wanted.collect();
+            .map(|(extract, selected)| wanted(extract, selected, options));
+        let wanted: Vec<Vec<Option<SelectedConnection>>> = wanted.collect();
         let (is_retimed, is_careful) = (options.retimed, options.careful);
         let looks_inside = is_careful || options.verified || wanted.len() > 1;
-        let options = WriterOptions::default().with_compression(packing);
+        let options = WriterOptions::default().with_compression(compression_of_chunks);
         let mut writer = Writer::new(out, options)?;
-        let becomes = numbers::assign(&mut writer, wanted)?;
+        let new_handles = connection_ids::assign(&mut writer, wanted)?;
         let extracts = opened
             .into_iter()
-            .zip(becomes)
-            .map(|(mut taken, becomes)| {
-                taken.becomes = becomes;
-                taken.note_changes(is_careful);
-                taken
+            .zip(new_handles)
+            .map(|(mut selected, new_handles)| {
+                selected.new_handles = new_handles;
+                selected.note_changes(is_careful);
+                selected
             })
             .collect();
         Ok(Self { writer, extracts, compression, is_retimed, looks_inside })
@@ -114,13 +114,13 @@ impl BagSink<'_> {
         from: usize,
         part: &Part,
         source: &dyn Source,
-    ) -> Result<Option<Vec<Copied>>> {
-        let taken = self.extracts.get(from).ok_or_else(|| no_extract(from))?;
-        let whole = Whole {
-            taken,
+    ) -> Result<Option<Vec<CopiedChunk>>> {
+        let selected = self.extracts.get(from).ok_or_else(|| no_extract(from))?;
+        let whole = ChunkCopier {
+            selected,
             writer: &self.writer,
             compression: self.compression,
-            looks_inside: self.looks_inside || !taken.wants_all_topics,
+            looks_inside: self.looks_inside || !selected.wants_all_topics,
             source,
         };
         whole.chunks(part)
@@ -129,25 +129,30 @@ impl BagSink<'_> {
 
 impl RecordSink for BagSink<'_> {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
-        let taken = self.extracts.get(from).ok_or_else(|| no_extract(from))?;
+        let selected = self.extracts.get(from).ok_or_else(|| no_extract(from))?;
         let stream = record.stream as usize;
-        let is_of_topic = taken.table.topic(record.stream) == Some(record.topic);
-        match taken.becomes.get(stream).copied().flatten().filter(|_| is_of_topic) {
+        let is_of_topic = selected.table.topic(record.stream) == Some(record.topic);
+        match selected
+            .new_handles
+            .get(stream)
+            .copied()
+            .flatten()
+            .filter(|_| is_of_topic)
+        {
             Some(connection) => {
-                let envelope = taken.envelopes.get(record.topic.index());
+                let envelope = selected.envelopes.get(record.topic.index());
                 let envelope = envelope.copied().unwrap_or(0) as usize;
                 let message = record.payload.get(envelope..).ok_or_else(|| {
-                    let what = "a message shorter than its envelope";
+                    let what = "a message is shorter than its header";
                     Error::new(ErrorKind::Malformed, what).at(record.offset)
                 })?;
                 self.writer.write(connection, record.time, message)
             }
-            None if taken.derived.contains(&record.topic) => Ok(()),
+            None if selected.derived.contains(&record.topic) => Ok(()),
             None => {
                 let topic = record.topic.0;
                 let what = format!(
-                    "no connection number {stream} of the topic number {topic} was \
-                     asked for"
+                    "the connection {stream} of the topic {topic} is not selected"
                 );
                 Err(Error::new(ErrorKind::NoSuch, what))
             }
@@ -155,12 +160,17 @@ impl RecordSink for BagSink<'_> {
     }
 
     fn copies_parts(&self, from: usize) -> bool {
-        let is_as_asked = |taken: &&Taken| match (self.compression, taken.packing) {
-            (Some(asked), Some(packing)) => asked == packing,
+        let is_as_asked = |selected: &&SelectedLog| match (
+            self.compression,
+            selected.compression_of_chunks,
+        ) {
+            (Some(asked), Some(compression_of_chunks)) => {
+                asked == compression_of_chunks
+            }
             _ => true,
         };
-        let taken = self.extracts.get(from).filter(is_as_asked);
-        !self.is_retimed && taken.is_some_and(Taken::has_chunks)
+        let selected = self.extracts.get(from).filter(is_as_asked);
+        !self.is_retimed && selected.is_some_and(SelectedLog::has_chunks)
     }
 
     fn copy_part_verbatim(
@@ -172,7 +182,7 @@ impl RecordSink for BagSink<'_> {
         if from < self.extracts.len() && !self.copies_parts(from) {
             return Ok(None);
         }
-        // A chunk may need connections of chunks that are left out.
+        // A chunk may need connections that were declared in chunks that are not copied.
         self.writer.declare_all();
         let Some(chunks) = self.chunks(from, part, source)? else {
             self.writer.declare_all_with_next();
@@ -188,15 +198,14 @@ impl RecordSink for BagSink<'_> {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let changed = || self.extracts.iter().flat_map(|taken| &taken.changed);
+        let changed = || self.extracts.iter().flat_map(|selected| &selected.changed);
         let mut remarks: Vec<String> = changed().take(CHANGES).cloned().collect();
         let more = changed().count() - remarks.len();
         if more > 0 {
-            remarks.push(format!("so {more} more connections were changed"));
+            remarks.push(format!("{more} more connections were changed"));
         }
-        if self.extracts.iter().any(|taken| taken.is_encrypted) {
-            remarks
-                .push("what was encrypted is not encrypted in the new bag".to_owned());
+        if self.extracts.iter().any(|selected| selected.is_encrypted) {
+            remarks.push("the input is encrypted, and the new bag is not".to_owned());
         }
         remarks
     }
@@ -206,87 +215,88 @@ impl RecordSink for BagSink<'_> {
     }
 }
 
-impl Taken {
+impl SelectedLog {
     fn open(extract: &LogSlice<'_>) -> Result<Self> {
         let LogSlice { manifest, selection } = extract;
         let envelopes = manifest.topics.iter().map(|topic| topic.envelope).collect();
         if manifest.format != FORMAT_NAME {
             return Ok(Self {
-                table: foreign::connections(manifest, selection)?,
+                table: other_formats::connections(manifest, selection)?,
                 selection: selection.clone(),
-                becomes: Vec::new(),
+                new_handles: Vec::new(),
                 derived: BTreeSet::new(),
                 parts: Vec::new(),
                 envelopes,
                 is_bag: false,
                 is_v1: false,
                 is_encrypted: false,
-                packing: None,
+                compression_of_chunks: None,
                 wants_all_topics: true,
                 changed: Vec::new(),
             });
         }
-        let Notes { head, connections, .. } = manifest.decode_state(FORMAT_NAME)?;
+        let FormatState { head, connections, .. } =
+            manifest.decode_state(FORMAT_NAME)?;
         let topics = manifest.topics();
         let derived = topics.filter(|(_, topic)| topic.origin == TopicOrigin::Derived);
         let derived = derived.map(|(id, _)| id).collect();
         let parts = manifest.parts.iter();
-        let lock = Lock::new(&head.encryptor, &head.user, None);
-        let table = Table::restore(connections);
+        let encryption = Encryption::new(&head.encryptor, &head.user, None);
+        let table = ConnectionTable::restore(connections);
         let wants = |entry: &Entry| selection.topics.contains(entry.topic);
         Ok(Self {
             wants_all_topics: table.entries.iter().all(wants),
             table,
             selection: selection.clone(),
-            becomes: Vec::new(),
+            new_handles: Vec::new(),
             derived,
             parts: parts.map(|part| [part.bytes.start, part.bytes.end]).collect(),
             envelopes,
             is_bag: true,
             is_v1: head.is_v1(),
-            is_encrypted: !matches!(lock, Lock::Open),
-            packing: usual(manifest),
+            is_encrypted: !matches!(encryption, Encryption::None),
+            compression_of_chunks: usual(manifest),
             changed: Vec::new(),
         })
     }
 
-    /// Notes which connections are not written as they are.
+    /// Records which connections are not written unchanged.
     fn note_changes(&mut self, is_careful: bool) {
-        let entries = self.table.entries.iter().zip(&self.becomes);
+        let entries = self.table.entries.iter().zip(&self.new_handles);
         for (Entry { connection, .. }, _) in entries.filter(|(_, new)| new.is_some()) {
             let Connection { id, topic, .. } = connection;
-            for change in written(connection, is_careful).changes {
+            for change in repaired(connection, is_careful).changes {
                 self.changed
                     .push(format!("the connection {id}, of {topic:?}, {change}"));
             }
         }
     }
 
-    /// Whether its chunks are as they are in the bags that are written.
+    /// Returns whether its chunks have the form of chunks in new bags.
     fn has_chunks(&self) -> bool {
         self.is_bag && !self.is_v1 && !self.is_encrypted
     }
 }
 
-/// What becomes of each connection of `extract`.
+/// Returns the new form of each connection of `extract`, if it is selected.
 fn wanted(
     extract: &LogSlice<'_>,
-    taken: &Taken,
+    selected: &SelectedLog,
     options: &WriteOptions,
-) -> Vec<Option<Wanted>> {
+) -> Vec<Option<SelectedConnection>> {
     let LogSlice { manifest, selection } = extract;
-    let entries = taken.table.entries.iter();
+    let entries = selected.table.entries.iter();
     let wanted = entries.map(|entry| {
         let Entry { connection, topic, .. } = entry;
         let label = manifest.get(*topic).ok()?.label();
         let named = options.rename.get(&*label).map(String::as_bytes);
-        // Who repairs a bag wants one that every reader reads.
+        // A repaired bag should be readable by every reader.
         let utf8 = Some(connection.topic.as_bytes()).filter(|_| options.careful);
         let name = named.or(utf8.filter(|name| *name != connection.topic_bytes()));
-        let header = written(connection, options.careful).header;
-        // Version 1.2 has no numbers: those of its connections are made up.
-        let id = (!taken.is_v1).then_some(connection.id);
-        selection.topics.contains(*topic).then(|| Wanted {
+        let header = repaired(connection, options.careful).header;
+        // Version 1.2 has no connection ids; ours are hash values.
+        let id = (!selected.is_v1).then_some(connection.id);
+        selection.topics.contains(*topic).then(|| SelectedConnection {
             id,
             topic: name.unwrap_or(connection.topic_bytes()).to_vec(),
             header: match name {
@@ -298,32 +308,32 @@ fn wanted(
     wanted.collect()
 }
 
-/// Checks that there is a topic for every new name, and that it is a name.
+/// Checks that there is a topic for every renaming, and that new names are not empty.
 fn check_names(extracts: &[LogSlice<'_>], options: &WriteOptions) -> Result<()> {
     for (label, name) in &options.rename {
         let has = |extract: &LogSlice<'_>| extract.manifest.topic(label).is_ok();
         if !extracts.iter().any(has) {
-            let what = format!("no topic {label:?}, which is to be called {name:?}");
+            let what = format!("there is no topic {label:?} to rename to {name:?}");
             return Err(Error::new(ErrorKind::NoSuch, what));
         }
         if name.is_empty() {
-            let what = format!("the topic {label:?} without a name");
+            let what = format!("the new name of the topic {label:?} is empty");
             return Err(Error::new(ErrorKind::Unsupported, what));
         }
     }
     Ok(())
 }
 
-/// The compression that is called `name`.
+/// Returns the compression with this `name`.
 fn named(name: &str) -> Result<Compression> {
     Compression::of(name.as_bytes()).ok_or_else(|| {
         let what =
-            format!("a bag that is packed with {name:?}: \"none\", \"bz2\" or \"lz4\"");
+            format!("the compression {name:?} is not \"none\", \"bz2\" or \"lz4\"");
         Error::new(ErrorKind::Unsupported, what)
     })
 }
 
-/// How most chunks of a bag are packed that were looked at.
+/// Returns the compression of most inspected chunks of a bag.
 fn usual(manifest: &Manifest) -> Option<Compression> {
     let Some(Value::Map(facts)) = manifest.metadata.get("chunks") else { return None };
     let Some(Value::Map(kinds)) = facts.get("by_compression") else { return None };
@@ -336,5 +346,8 @@ fn usual(manifest: &Manifest) -> Option<Compression> {
 }
 
 fn no_extract(from: usize) -> Error {
-    Error::new(ErrorKind::NoSuch, format!("no extract number {from} was asked for"))
+    Error::new(
+        ErrorKind::NoSuch,
+        format!("there is no selection with the index {from}"),
+    )
 }

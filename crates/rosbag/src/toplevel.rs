@@ -1,4 +1,4 @@
-//! The records of a bag that are not in a chunk.
+//! The records of a bag that lie outside chunks.
 
 #![deny(clippy::indexing_slicing)]
 
@@ -12,35 +12,36 @@ use logtool_core::{DamageKind, Result, Source, decode_text};
 
 use crate::{
     chunk::Compression,
-    walk::may_be_header,
-    wire::{self, ChunkInfo, Framed, Header},
+    record_scanner::may_be_header,
+    wire::{self, ChunkInfo, FrameMatch, Header},
 };
 
-/// How much is read at once where one record follows on another, and of the first.
+/// The bytes that are read at once if records follow each other, and for the first record.
 const WINDOW: u64 = 16 << 10;
 const NEAR: u64 = 4 << 10;
-/// How much is looked at for a header, at first.
+/// The bytes that are read at first for a header.
 const HEAD: u64 = 512;
-/// How much is looked at for the next record after a broken one, and how much of that
-/// is looked at again.
+/// The bytes that are searched at once for the next record after a broken one, and how many
+/// of them the next search covers again.
 const SEARCH: u64 = 1 << 20;
 const OVERLAP: u64 = 64 << 10;
-/// No longer data of a connection, or of an index, are read.
+/// The maximum length of the data of a connection or of index data.
 const MAX_DATA: u64 = 64 << 20;
-/// No more zero bytes than this between records are padding. (Recorders have left 49.)
+/// The maximum number of zero bytes that are padding between records. (Recorders have written
+/// 49.)
 const PADDING: usize = 4096;
 
-/// A record outside chunks, and where it ends.
+/// A record outside chunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Top {
-    pub(crate) kind: TopKind,
-    /// Where its data lie, which may be beyond the end of the file.
+pub(crate) struct TopLevelRecord {
+    pub(crate) kind: TopLevelKind,
+    /// The byte range of its data, which may extend beyond the end of the file.
     pub(crate) data: Range<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum TopKind {
-    Chunk(ChunkHead),
+pub(crate) enum TopLevelKind {
+    Chunk(ChunkHeader),
     Index {
         connection: u32,
         count: u32,
@@ -57,9 +58,9 @@ pub(crate) enum TopKind {
     Other,
 }
 
-impl TopKind {
-    /// How damage to a record of this kind is told, if that needs nothing but its bytes:
-    /// those of an index hold no message.
+impl TopLevelKind {
+    /// Returns the kind of damage to a record of this kind, if it does not depend on its
+    /// contents: index records contain no message.
     pub(crate) fn damage(&self) -> Option<DamageKind> {
         match self {
             Self::Chunk(_) | Self::Message | Self::Padding => None,
@@ -71,33 +72,33 @@ impl TopKind {
     }
 }
 
-/// What a chunk says of itself.
+/// The header of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ChunkHead {
-    /// How it is packed, or the name of that where it is not known.
+pub(crate) struct ChunkHeader {
+    /// The compression, or its name if it is not supported.
     pub(crate) compression: std::result::Result<Compression, String>,
-    /// How many bytes it says to be when unpacked.
+    /// The declared number of bytes after decompression.
     pub(crate) declared: u32,
 }
 
-/// Looks at the records outside chunks, reading a little ahead.
-pub(crate) struct Tops {
+/// Reads the records outside chunks, with a little read-ahead.
+pub(crate) struct TopLevelReader {
     source: Arc<dyn Source>,
     start: u64,
     bytes: Bytes,
 }
 
-impl Tops {
+impl TopLevelReader {
     pub(crate) fn new(source: Arc<dyn Source>) -> Self {
         Self { source, start: 0, bytes: Bytes::new() }
     }
 
-    /// How long the file is.
+    /// Returns the length of the file.
     pub(crate) fn len(&self) -> u64 {
         self.source.len()
     }
 
-    /// The bytes from `at` on: at least `need` of them, if the file has them.
+    /// Returns the bytes from `at` on: at least `need` of them, if the file has them.
     pub(crate) fn bytes(&mut self, at: u64, need: u64) -> Result<Bytes> {
         let end = self.start + self.bytes.len() as u64;
         let need = need.min(self.source.len().saturating_sub(at));
@@ -116,26 +117,27 @@ impl Tops {
         Ok(self.bytes.slice(skip.min(self.bytes.len())..))
     }
 
-    /// Lets go what lies before `at`, skipped data too: somebody may have mapped them.
+    /// Releases the bytes before `at`, also skipped data, because the source may have mapped
+    /// them.
     fn pass(&mut self, at: u64) {
         if !mem::take(&mut self.bytes).is_empty() {
             self.source.release(self.start..at.max(self.start));
         }
     }
 
-    /// The record at `at`, if there is one.
-    pub(crate) fn look(&mut self, at: u64) -> Result<Option<Top>> {
+    /// Returns the record at `at`, or `None` if there is no valid record.
+    pub(crate) fn record_at(&mut self, at: u64) -> Result<Option<TopLevelRecord>> {
         let mut bytes = self.bytes(at, HEAD)?;
         let frame = match wire::frame(&bytes) {
-            Framed::Partial(need) => {
+            FrameMatch::Partial(need) => {
                 bytes = self.bytes(at, need as u64)?;
                 wire::frame(&bytes)
             }
             framed => framed,
         };
         let frame = match frame {
-            Framed::Whole(frame) => frame,
-            Framed::Partial(_) | Framed::No => {
+            FrameMatch::Whole(frame) => frame,
+            FrameMatch::Partial(_) | FrameMatch::No => {
                 return match Compression::begins(&bytes) {
                     Some(compression) => self.headless(at, compression).map(Some),
                     None => Ok(padding(&bytes, at)),
@@ -149,10 +151,10 @@ impl Tops {
             Some(Header::Chunk { compression, size }) => {
                 let name = || decode_text(compression).into_owned();
                 let compression = Compression::of(compression).ok_or_else(name);
-                TopKind::Chunk(ChunkHead { compression, declared: size })
+                TopLevelKind::Chunk(ChunkHeader { compression, declared: size })
             }
             Some(Header::Index { connection, count, version }) => {
-                // Recorders before ROS 1.1.15 wrote wrong lengths and right counts.
+                // Recorders before ROS 1.1.15 wrote wrong lengths but correct counts.
                 let counted = start + 12 * u64::from(count);
                 if counted != data.end
                     && !self.is_record(data.end)?
@@ -160,29 +162,29 @@ impl Tops {
                 {
                     data.end = counted;
                 }
-                TopKind::Index { connection, count, version }
+                TopLevelKind::Index { connection, count, version }
             }
-            Some(Header::ChunkInfo(info)) => TopKind::ChunkInfo(info),
+            Some(Header::ChunkInfo(info)) => TopLevelKind::ChunkInfo(info),
             Some(Header::Connection { id, topic }) => {
                 let topic = topic.to_vec();
-                TopKind::Connection { id, topic }
+                TopLevelKind::Connection { id, topic }
             }
-            Some(Header::Message { .. }) => TopKind::Message,
-            Some(Header::Bag(_) | Header::Other(_)) => TopKind::Other,
+            Some(Header::Message { .. }) => TopLevelKind::Message,
+            Some(Header::Bag(_) | Header::Other(_)) => TopLevelKind::Other,
         };
-        Ok(Some(Top { kind, data }))
+        Ok(Some(TopLevelRecord { kind, data }))
     }
 
-    /// The packed bytes at `at`, of a chunk of which the head is broken: they go on to
-    /// the next record, which is most likely their index.
-    fn headless(&self, at: u64, compression: Compression) -> Result<Top> {
+    /// Returns the chunk without a readable header whose compressed bytes begin at `at`. It
+    /// extends to the next record, which is most likely its index data.
+    fn headless(&self, at: u64, compression: Compression) -> Result<TopLevelRecord> {
         let len = self.len();
         let end = self.find_plain(at + 1..len)?.unwrap_or(len);
-        let head = ChunkHead { compression: Ok(compression), declared: 0 };
-        Ok(Top { kind: TopKind::Chunk(head), data: at..end })
+        let head = ChunkHeader { compression: Ok(compression), declared: 0 };
+        Ok(TopLevelRecord { kind: TopLevelKind::Chunk(head), data: at..end })
     }
 
-    /// The bytes of `range` of a record, if there are so many, and not far too many.
+    /// Returns the bytes of `range`, or `None` if the file is too short or the range too long.
     pub(crate) fn data(&mut self, range: &Range<u64>) -> Result<Option<Bytes>> {
         let len = range.end - range.start;
         if range.end > self.source.len() || len > MAX_DATA {
@@ -192,35 +194,40 @@ impl Tops {
         Ok((bytes.len() as u64 >= len).then(|| bytes.slice(..len as usize)))
     }
 
-    /// Whether a chunk begins at `at`.
-    pub(crate) fn chunk(&mut self, at: u64) -> Result<Option<(ChunkHead, Range<u64>)>> {
-        Ok(match self.look(at)? {
-            Some(Top { kind: TopKind::Chunk(head), data }) => Some((head, data)),
+    /// Returns the header and the data range of the chunk at `at`, if a chunk begins there.
+    pub(crate) fn chunk(
+        &mut self,
+        at: u64,
+    ) -> Result<Option<(ChunkHeader, Range<u64>)>> {
+        Ok(match self.record_at(at)? {
+            Some(TopLevelRecord { kind: TopLevelKind::Chunk(head), data }) => {
+                Some((head, data))
+            }
             _ => None,
         })
     }
 
-    /// Whether at `at`, or behind zeros there, is a record, or `end`.
+    /// Returns whether a record begins at `at` or after padding at `at`, or `end` is reached.
     pub(crate) fn goes_on(&mut self, at: u64, end: u64) -> Result<bool> {
-        Ok(match self.look(at)? {
-            Some(Top { kind: TopKind::Padding, data }) => {
+        Ok(match self.record_at(at)? {
+            Some(TopLevelRecord { kind: TopLevelKind::Padding, data }) => {
                 data.end >= end || self.is_record(data.end)?
             }
             top => top.is_some(),
         })
     }
 
-    /// Where the next record is, if the one of that `kind` that has these `data` is not as
-    /// long as it says: none follows them, or it counts otherwise, but one begins before
-    /// they end, or before `end`.
+    /// Returns the position of the next record if the length of a record of this `kind` with
+    /// these `data` is wrong: no record follows the data, or the declared count does not match,
+    /// but a record begins before their end or before `end`.
     pub(crate) fn record_in(
         &mut self,
-        kind: &TopKind,
+        kind: &TopLevelKind,
         data: &Range<u64>,
         end: u64,
     ) -> Result<Option<u64>> {
         let is_counted = match kind {
-            TopKind::Index { count, .. } => {
+            TopLevelKind::Index { count, .. } => {
                 data.end - data.start == 12 * u64::from(*count)
             }
             _ => true,
@@ -233,11 +240,13 @@ impl Tops {
         self.find_record(data.start..data.end.min(end))
     }
 
-    /// Whether index data lie from `at` on, one record behind the other, to beyond `end`.
+    /// Returns whether consecutive index data extend from `at` to beyond `end`.
     pub(crate) fn is_index_beyond(&mut self, mut at: u64, end: u64) -> Result<bool> {
         while at < end {
-            match self.look(at)? {
-                Some(Top { kind: TopKind::Index { .. }, data }) => at = data.end,
+            match self.record_at(at)? {
+                Some(TopLevelRecord { kind: TopLevelKind::Index { .. }, data }) => {
+                    at = data.end
+                }
                 _ => return Ok(false),
             }
         }
@@ -248,26 +257,26 @@ impl Tops {
         Ok(is_record(&self.bytes(at, HEAD)?))
     }
 
-    /// Where in `range` there is a record again that only lies between chunks: a
-    /// chunk, or one of an index; or what is packed in a chunk.
+    /// Returns the first position in `range` of a record that only lies between chunks (a
+    /// chunk, index data or a chunk info), or of compressed content.
     pub(crate) fn find(&self, range: Range<u64>) -> Result<Option<u64>> {
         let next = self.find_between(range.clone())?;
         self.or_packed(range, next)
     }
 
-    /// The same, but for what is packed.
+    /// Like [`find`](Self::find), without compressed content.
     pub(crate) fn find_between(&self, range: Range<u64>) -> Result<Option<u64>> {
         self.find_any(range, |header, _| Ok(is_between_chunks(header)))
     }
 
-    /// The same, or a message or a connection, if another record follows it: where the
-    /// head of a chunk is broken, what it holds is there all the same.
+    /// Like [`find`](Self::find), and also finds a message or a connection that another record
+    /// follows: the content of a chunk with a broken header can still be read.
     pub(crate) fn find_record(&self, range: Range<u64>) -> Result<Option<u64>> {
         let next = self.find_plain(range.clone())?;
         self.or_packed(range, next)
     }
 
-    /// The same, but for what is packed.
+    /// Like [`find_record`](Self::find_record), without compressed content.
     fn find_plain(&self, range: Range<u64>) -> Result<Option<u64>> {
         self.find_any(range, |header, end| match header {
             Header::Message { .. } | Header::Connection { .. } => self.is_followed(end),
@@ -275,7 +284,7 @@ impl Tops {
         })
     }
 
-    /// Where in `range` something packed begins before `next`; else `next`.
+    /// Returns the first position of compressed content in `range` before `next`, else `next`.
     fn or_packed(&self, range: Range<u64>, next: Option<u64>) -> Result<Option<u64>> {
         let before = range.start..next.unwrap_or(range.end);
         let packed =
@@ -283,18 +292,18 @@ impl Tops {
         Ok(packed.or(next))
     }
 
-    /// Where in `range` there is a record of an index.
+    /// Returns the first position of index data in `range`.
     pub(crate) fn find_index(&self, range: Range<u64>) -> Result<Option<u64>> {
         self.find_any(range, |header, _| Ok(matches!(header, Header::Index { .. })))
     }
 
-    /// Where in `range` the next chunk begins.
+    /// Returns the first position of a chunk in `range`.
     pub(crate) fn find_chunk(&self, range: Range<u64>) -> Result<Option<u64>> {
         self.find_any(range, |header, _| Ok(is_known_chunk(header)))
     }
 
-    /// Where in `range` a record begins of which `is_wanted` wants the header; it is
-    /// told where the record ends, too.
+    /// Returns the first position in `range` of a record whose header is accepted by
+    /// `is_wanted`, which also gets the end of the record.
     fn find_any(
         &self,
         range: Range<u64>,
@@ -302,7 +311,7 @@ impl Tops {
     ) -> Result<Option<u64>> {
         self.search(range, |bytes, at| {
             if may_be_header(bytes)
-                && let Framed::Whole(frame) = wire::frame(bytes)
+                && let FrameMatch::Whole(frame) = wire::frame(bytes)
                 && let Some(header) = wire::header(wire::fields(bytes, frame))
             {
                 return is_wanted(&header, at + frame.len());
@@ -311,8 +320,8 @@ impl Tops {
         })
     }
 
-    /// The first place in `range` that `is_wanted` wants, which is given the bytes from
-    /// there on.
+    /// Returns the first position in `range` that is accepted by `is_wanted`, which gets the
+    /// bytes from there on.
     fn search(
         &self,
         range: Range<u64>,
@@ -337,7 +346,7 @@ impl Tops {
         Ok(None)
     }
 
-    /// Whether a record, or nothing more, is at `at`, where another ends.
+    /// Returns whether a record or the end of the file follows at `at`.
     fn is_followed(&self, at: u64) -> Result<bool> {
         if at >= self.len() {
             return Ok(at == self.len());
@@ -346,17 +355,19 @@ impl Tops {
     }
 }
 
-/// Zero bytes at the start of `bytes`, if there are some, and not too many.
-fn padding(bytes: &[u8], at: u64) -> Option<Top> {
+/// Returns the zero bytes at the start of `bytes` as padding, if their number is plausible.
+fn padding(bytes: &[u8], at: u64) -> Option<TopLevelRecord> {
     let len = bytes.iter().take_while(|byte| **byte == 0).count();
     let data = at..at + len as u64;
-    (1..=PADDING).contains(&len).then_some(Top { kind: TopKind::Padding, data })
+    (1..=PADDING)
+        .contains(&len)
+        .then_some(TopLevelRecord { kind: TopLevelKind::Padding, data })
 }
 
-/// Whether a record begins at the start of `bytes`.
+/// Returns whether a record begins at the start of `bytes`.
 fn is_record(bytes: &[u8]) -> bool {
     match wire::frame(bytes) {
-        Framed::Whole(frame) => wire::header(wire::fields(bytes, frame)).is_some(),
+        FrameMatch::Whole(frame) => wire::header(wire::fields(bytes, frame)).is_some(),
         _ => false,
     }
 }
@@ -373,14 +384,16 @@ fn is_known_chunk(header: &Header<'_>) -> bool {
     }
 }
 
-impl Drop for Tops {
+impl Drop for TopLevelReader {
     fn drop(&mut self) {
         self.pass(self.start + self.bytes.len() as u64);
     }
 }
 
-impl fmt::Debug for Tops {
+impl fmt::Debug for TopLevelReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tops").field("start", &self.start).finish_non_exhaustive()
+        f.debug_struct("TopLevelReader")
+            .field("start", &self.start)
+            .finish_non_exhaustive()
     }
 }

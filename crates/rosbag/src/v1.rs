@@ -8,24 +8,24 @@
 //!  3  file header  index_pos u64                             spaces
 //!  4  index data   ver u32 = 0, topic, count                 count × (time | file offset u64)
 //! ```
-//! (ROS wiki, "Bags/Format/1.2".) There are no chunks, and no connections: each message
-//! says what is told of its connection in version 2.0, but for the definition. Here they
-//! have a number that is made of that.
+//! (ROS wiki, "Bags/Format/1.2".) There are no chunks and no connections: each message contains
+//! everything that a connection of version 2.0 declares, except the definition. This crate
+//! derives a connection id from it.
 
 #![deny(clippy::indexing_slicing)]
 
 use logtool_core::Timestamp;
 
 use crate::{
-    connection::Raw,
-    record::Found,
-    wire::{self, Fields, Framed, Header, time_from, u32_of},
+    connection::RawConnection,
+    record::ParsedRecord,
+    wire::{self, Fields, FrameMatch, Header, time_from, u32_of},
 };
 
 const DEFINITION: u8 = 1;
 const MESSAGE: u8 = 2;
 
-/// What the header of a record says.
+/// The header of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum V1Header<'b> {
     Definition(Stream<'b>, &'b [u8]),
@@ -33,7 +33,7 @@ pub(crate) enum V1Header<'b> {
     Other(u8),
 }
 
-/// What makes messages those of one connection.
+/// The properties that the messages of one connection share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stream<'b> {
     topic: &'b [u8],
@@ -43,32 +43,34 @@ pub(crate) struct Stream<'b> {
     latching: &'b [u8],
 }
 
-/// What is at the start of `bytes`.
-pub(crate) fn find(bytes: &[u8]) -> Found<'_> {
+/// Parses the record at the start of `bytes`.
+pub(crate) fn parse(bytes: &[u8]) -> ParsedRecord<'_> {
     let frame = match wire::frame(bytes) {
-        Framed::Whole(frame) => frame,
-        Framed::Partial(need) => return Found::Partial { need: need as u64 },
-        Framed::No => return Found::Nothing,
+        FrameMatch::Whole(frame) => frame,
+        FrameMatch::Partial(need) => {
+            return ParsedRecord::Partial { need: need as u64 };
+        }
+        FrameMatch::No => return ParsedRecord::Invalid,
     };
     let payload = frame.data_start()..frame.data_start() + frame.data_len as usize;
     match header(wire::fields(bytes, frame)) {
-        None => Found::Nothing,
+        None => ParsedRecord::Invalid,
         Some(V1Header::Message(stream, time)) if payload.end <= bytes.len() => {
-            Found::Message { connection: stream.number(), time, payload }
+            ParsedRecord::Message { connection: stream.number(), time, payload }
         }
-        Some(V1Header::Message(..)) => Found::Partial { need: frame.len() },
-        // It has no data: a length of some is wrong.
+        Some(V1Header::Message(..)) => ParsedRecord::Partial { need: frame.len() },
+        // It has no data: another length is wrong.
         Some(V1Header::Definition(stream, text)) => {
             let raw = stream.connection().with(b"message_definition", text);
-            Found::Connection { raw, len: frame.data_start() }
+            ParsedRecord::Connection { raw, len: frame.data_start() }
         }
         Some(V1Header::Other(op)) => {
-            Found::Other { header: Header::Other(op), len: frame.len() }
+            ParsedRecord::Other { header: Header::Other(op), len: frame.len() }
         }
     }
 }
 
-/// What the header that is made of `fields` says.
+/// Parses a record header.
 pub(crate) fn header(mut fields: Fields<'_>) -> Option<V1Header<'_>> {
     let (mut stream, mut definition) = (Stream::default(), None);
     let (mut op, mut secs, mut nanos) = (None, None, None);
@@ -99,9 +101,9 @@ pub(crate) fn header(mut fields: Fields<'_>) -> Option<V1Header<'_>> {
     })
 }
 
-/// The connection that the message at the start of `bytes` declares, if there is one.
-pub(crate) fn declared(bytes: &[u8]) -> Option<Raw> {
-    let Framed::Whole(frame) = wire::frame(bytes) else { return None };
+/// Returns the connection that the message at the start of `bytes` declares, if any.
+pub(crate) fn declared(bytes: &[u8]) -> Option<RawConnection> {
+    let FrameMatch::Whole(frame) = wire::frame(bytes) else { return None };
     match header(wire::fields(bytes, frame))? {
         V1Header::Message(stream, _) => Some(stream.connection()),
         V1Header::Definition(..) | V1Header::Other(_) => None,
@@ -109,7 +111,7 @@ pub(crate) fn declared(bytes: &[u8]) -> Option<Raw> {
 }
 
 impl Stream<'_> {
-    /// The number of the stream: FNV-1a of all that it is.
+    /// Returns the connection id: FNV-1a of all properties.
     fn number(&self) -> u32 {
         let Self { topic, type_name, md5sum, caller, latching } = self;
         let texts = [topic, type_name, md5sum, caller, latching];
@@ -119,7 +121,7 @@ impl Stream<'_> {
         })
     }
 
-    /// Whether its texts are of a topic, a type and an MD5 sum.
+    /// Returns whether its strings are plausible as topic, type and MD5 sum.
     pub(crate) fn is_plausible(&self) -> bool {
         let is_sum =
             self.md5sum.len() == 32 && self.md5sum.iter().all(u8::is_ascii_hexdigit);
@@ -128,10 +130,10 @@ impl Stream<'_> {
             && (is_sum || self.md5sum == b"*")
     }
 
-    /// The connection that version 2.0 would have for it, but for the definition.
-    fn connection(&self) -> Raw {
+    /// Returns the equivalent connection of version 2.0, without its definition.
+    fn connection(&self) -> RawConnection {
         let Self { topic, type_name, md5sum, caller, latching } = *self;
-        let raw = Raw::new(self.number(), topic, &[]);
+        let raw = RawConnection::new(self.number(), topic, &[]);
         let raw = raw.with(b"topic", topic).with(b"type", type_name);
         let told = [(&b"callerid"[..], caller), (b"latching", latching)];
         let told = told.into_iter().filter(|(_, value)| !value.is_empty());

@@ -1,26 +1,26 @@
-//! The bytes of a bag, and nothing but the bytes: no file, no memory of before.
+//! Parsing the bytes of a bag, without I/O and without state.
 //!
-//! Everything here is a function from bytes to values. The names and numbers are those
-//! of the ROS wiki, "Bags/Format/2.0"; where writers differ from it, what they do was
-//! read in the C++ library `rosbag_storage`.
+//! Each function maps bytes to values. The names and numbers are those of the ROS wiki,
+//! "Bags/Format/2.0"; where writers differ from it, the source is the C++ library
+//! `rosbag_storage`.
 
 #![deny(clippy::indexing_slicing)]
 
 use logtool_core::{ByteReader, TimeRange, Timestamp};
 
-/// What a bag's first line begins with.
+/// The start of the first line of a bag.
 pub(crate) const MAGIC: &[u8] = b"#ROSBAG V";
-/// What the first line of a bag of version 1 begins with, before ROS 1.0.
+/// The start of the first line of a bag of version 1, before ROS 1.0.
 pub(crate) const RECORD_MAGIC: &[u8] = b"#ROSRECORD V";
-/// The longest first line.
+/// The maximum length of the first line.
 pub(crate) const MAX_LINE: usize = 32;
-/// The longest header of a record that is not taken for garbage. (In version 1.2 the
-/// text of a definition is in one.)
+/// The maximum length of a record header; longer ones are invalid. (In version 1.2, a header
+/// contains the definition.)
 pub(crate) const MAX_HEADER: usize = 1 << 20;
-/// The shortest: one field that says what it is.
+/// The minimum length of a record header: one field with the operation code.
 const MIN_HEADER: usize = 8;
 
-/// What a record is, in version 2.0.
+/// The operation codes of version 2.0.
 pub(crate) mod op {
     pub(crate) const MESSAGE: u8 = 2;
     pub(crate) const BAG_HEADER: u8 = 3;
@@ -30,38 +30,38 @@ pub(crate) mod op {
     pub(crate) const CONNECTION: u8 = 7;
 }
 
-/// The version that a bag's first line tells.
+/// The version in the first line of a bag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
     pub(crate) major: u32,
     pub(crate) minor: u32,
-    /// How long the line is, its end included.
+    /// The length of the line, including its end.
     pub(crate) line_len: usize,
-    /// Whether it ends as lines of a bag do. If not, somebody changed the ends.
+    /// Whether it ends with a line feed. If not, a transfer changed the line endings.
     pub(crate) ends_well: bool,
 }
 
-/// Where a record's parts are, counted from its start.
+/// The positions of the parts of a record, counted from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     /// The length of its fields, which begin 4 bytes after its start.
     pub(crate) fields_len: usize,
-    /// The length of its data, which end it.
+    /// The length of its data, which are the last part.
     pub(crate) data_len: u32,
 }
 
-/// What may stand at the start of some bytes.
+/// The result of looking for a record at the start of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Framed {
+pub(crate) enum FrameMatch {
     /// A record.
     Whole(Frame),
-    /// The first bytes of one; this many are needed to see its frame.
+    /// The first bytes of a record; this many are needed to determine its frame.
     Partial(usize),
-    /// No record: its header cannot be that long.
+    /// Not a record: the length of the header is impossible.
     No,
 }
 
-/// What the header of a record says.
+/// The header of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Header<'b> {
     Bag(BagHeader<'b>),
@@ -83,44 +83,44 @@ pub(crate) enum Header<'b> {
         version: u32,
     },
     ChunkInfo(ChunkInfo),
-    /// A record of a kind that no version knows.
+    /// A record of an unknown kind.
     Other(u8),
 }
 
 /// The first record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BagHeader<'b> {
-    /// Where the connections and chunk infos begin; 0 while the bag is being written.
+    /// The position of the connections and chunk infos; 0 while the bag is being written.
     pub(crate) index_at: u64,
     pub(crate) connections: u32,
     pub(crate) chunks: u32,
-    /// The plugin that encrypted the bag; empty where none did.
+    /// The plugin that encrypted the bag, or an empty string.
     pub(crate) encryptor: &'b [u8],
-    /// For whom the key is encrypted.
+    /// The user for whom the key is encrypted.
     pub(crate) user: &'b [u8],
-    /// The key that the chunks are encrypted with, itself encrypted.
+    /// The key of the chunks, itself encrypted.
     pub(crate) encrypted_key: &'b [u8],
 }
 
-/// What the index at the end says of a chunk.
+/// The chunk info record of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkInfo {
     pub(crate) version: u32,
     pub(crate) chunk_at: u64,
     pub(crate) first: Timestamp,
     pub(crate) last: Timestamp,
-    /// How many connections have messages in the chunk.
+    /// The number of connections with messages in the chunk.
     pub(crate) count: u32,
 }
 
 impl Frame {
-    /// Where the data begin.
+    /// Returns the start of the data.
     #[inline]
     pub(crate) fn data_start(self) -> usize {
         8 + self.fields_len
     }
 
-    /// How long the whole record is.
+    /// Returns the length of the whole record.
     #[inline]
     pub(crate) fn len(self) -> u64 {
         self.data_start() as u64 + u64::from(self.data_len)
@@ -128,7 +128,7 @@ impl Frame {
 }
 
 impl ChunkInfo {
-    /// The times of the chunk, if what is said of them can be true.
+    /// Returns the time range of the chunk, or `None` if the times are impossible.
     pub(crate) fn time(&self) -> Option<TimeRange> {
         let range = TimeRange::from_timestamp(self.first)
             .cover(&TimeRange::from_timestamp(self.last));
@@ -136,7 +136,7 @@ impl ChunkInfo {
     }
 }
 
-/// The first line of a file that begins with `head`, if it is one of a bag.
+/// Parses the first line of a bag at the start of `head`.
 pub(crate) fn version(head: &[u8]) -> Option<Version> {
     let digits =
         head.strip_prefix(MAGIC).or_else(|| head.strip_prefix(RECORD_MAGIC))?;
@@ -153,23 +153,23 @@ pub(crate) fn version(head: &[u8]) -> Option<Version> {
     })
 }
 
-/// The frame of the record at the start of `bytes`.
+/// Determines the frame of the record at the start of `bytes`.
 #[inline]
-pub(crate) fn frame(bytes: &[u8]) -> Framed {
+pub(crate) fn frame(bytes: &[u8]) -> FrameMatch {
     let mut cut = ByteReader::new(bytes);
     let Some(fields_len) = cut.u32().map(|len| len as usize) else {
-        return Framed::Partial(4);
+        return FrameMatch::Partial(4);
     };
     if !(MIN_HEADER..=MAX_HEADER).contains(&fields_len) {
-        return Framed::No;
+        return FrameMatch::No;
     }
     match cut.bytes(fields_len).and_then(|_| cut.u32()) {
-        Some(data_len) => Framed::Whole(Frame { fields_len, data_len }),
-        None => Framed::Partial(8 + fields_len),
+        Some(data_len) => FrameMatch::Whole(Frame { fields_len, data_len }),
+        None => FrameMatch::Partial(8 + fields_len),
     }
 }
 
-/// The fields of the record at the start of `bytes`, of which this is the frame.
+/// Returns the fields of the record at the start of `bytes`, which has this frame.
 pub(crate) fn fields(bytes: &[u8], frame: Frame) -> Fields<'_> {
     let fields = bytes.get(4..4 + frame.fields_len).unwrap_or_default();
     Fields { cut: ByteReader::new(fields), is_broken: false }
@@ -187,7 +187,7 @@ impl<'b> Fields<'b> {
         Self { cut: ByteReader::new(bytes), is_broken: false }
     }
 
-    /// Whether what was read is not made of fields after all.
+    /// Returns whether the bytes did not consist of fields.
     pub(crate) fn is_broken(self) -> bool {
         self.is_broken
     }
@@ -214,9 +214,9 @@ impl<'b> Iterator for Fields<'b> {
     }
 }
 
-/// All fields that records of version 2.0 have.
+/// All fields of records of version 2.0.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known<'b> {
+struct RecordFields<'b> {
     op: Option<u8>,
     connection: Option<u32>,
     count: Option<u32>,
@@ -232,21 +232,18 @@ struct Known<'b> {
     has_index_at: bool,
 }
 
-/// What the header that is made of `fields` says, in any order; nothing where it is
-/// broken, or lacks what a record of its kind has.
+/// Parses the header that consists of `fields`, in any order. Returns `None` if it is broken or
+/// lacks a field that records of its kind have.
 pub(crate) fn header(mut fields: Fields<'_>) -> Option<Header<'_>> {
-    let mut known = Known::default();
+    let mut known = RecordFields::default();
     for (name, value) in fields.by_ref() {
-        known.take(name, value);
+        known.set(name, value);
     }
-    match fields.is_broken() {
-        true => None,
-        false => known.header(),
-    }
+    if fields.is_broken() { None } else { known.header() }
 }
 
-impl<'b> Known<'b> {
-    fn take(&mut self, name: &[u8], value: &'b [u8]) {
+impl<'b> RecordFields<'b> {
+    fn set(&mut self, name: &[u8], value: &'b [u8]) {
         match name {
             b"op" => self.op = value.first().copied().filter(|_| value.len() == 1),
             b"conn" => self.connection = u32_of(value),
@@ -299,7 +296,7 @@ impl<'b> Known<'b> {
             op::CONNECTION => {
                 Header::Connection { id: self.connection?, topic: self.topic? }
             }
-            // Nothing new has all that a chunk or a message has: its kind is broken.
+            // A record with all fields of a chunk or a message is one with a broken code.
             _ if self.compression.is_some() && self.size.is_some() => return None,
             _ if self.connection.is_some() && self.time.is_some() => return None,
             other => Header::Other(other),
@@ -307,9 +304,8 @@ impl<'b> Known<'b> {
     }
 }
 
-/// The connection, the time and the frame of the message at the start of `bytes`, if
-/// its header is the one that nearly all writers write; else [`frame`] and [`header`]
-/// have to look.
+/// Parses the header of the message at the start of `bytes` if it has the form that nearly all
+/// writers use: its connection, time and frame. Otherwise use [`frame`] and [`header`].
 #[inline]
 pub(crate) fn usual_message(bytes: &[u8]) -> Option<(u32, Timestamp, Frame)> {
     let mut cut = ByteReader::new(bytes.first_chunk::<46>()?);
@@ -321,11 +317,11 @@ pub(crate) fn usual_message(bytes: &[u8]) -> Option<(u32, Timestamp, Frame)> {
     is_usual.then_some((connection, time, frame))
 }
 
-/// How long a record of index data is beside its entries: two lengths, and the fields `op`,
+/// The length of an index data record without its entries: two lengths, and the fields `op`,
 /// `ver`, `conn` and `count`.
 pub(crate) const INDEX_HEAD: u64 = 4 + 8 + 12 + 13 + 14 + 4;
 
-/// The entries of an index record: times and offsets into the unpacked chunk.
+/// Parses the entries of index data: times, and offsets into the decompressed chunk.
 pub(crate) fn index_entries(data: &[u8]) -> impl Iterator<Item = (Timestamp, u32)> {
     let (entries, _) = data.as_chunks::<12>();
     entries.iter().filter_map(|entry| {
@@ -334,7 +330,7 @@ pub(crate) fn index_entries(data: &[u8]) -> impl Iterator<Item = (Timestamp, u32
     })
 }
 
-/// The entries of a chunk info: connections and how many messages each has.
+/// Parses the entries of a chunk info: connections, and the number of messages of each.
 pub(crate) fn chunk_counts(data: &[u8]) -> impl Iterator<Item = (u32, u32)> {
     let (entries, _) = data.as_chunks::<8>();
     entries.iter().filter_map(|entry| {
@@ -343,7 +339,7 @@ pub(crate) fn chunk_counts(data: &[u8]) -> impl Iterator<Item = (u32, u32)> {
     })
 }
 
-/// A time as ROS has it. (More than 10^9 nanoseconds carry over.)
+/// Converts a ROS time. (More than 10^9 nanoseconds carry over.)
 pub(crate) fn time_from(secs: u32, nanos: u32) -> Timestamp {
     Timestamp::from_nanos(i64::from(secs) * 1_000_000_000 + i64::from(nanos))
 }

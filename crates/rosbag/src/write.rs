@@ -1,18 +1,18 @@
-//! Writes bags as ROS does, and appends to them.
+//! Writing bags as ROS does, and appending to them.
 //!
 //! ```text
 //! #ROSBAG V2.0\n | bag header, without an index yet
-//! chunk | index data     as soon as it is packed: nothing is ever written back into
-//! chunk | index data     what lies before
+//! chunk | index data     written as soon as it is compressed;
+//! chunk | index data     earlier bytes are never changed
 //! connections | chunk infos
-//! bag header             once more, telling where those begin
+//! bag header             once more, with the position of the index
 //! ```
-//! So whatever stops the writing, the chunks that were written are there and whole, and
-//! all readers that read bags without an index, and `rosbag reindex`, find them.
+//! If writing stops early, all chunks so far are complete, and all readers that can read bags
+//! without an index, and `rosbag reindex`, find them.
 
 mod append;
+pub(crate) mod chunk_builder;
 mod encode;
-pub(crate) mod filling;
 mod head;
 pub(crate) mod header;
 pub(crate) mod options;
@@ -29,9 +29,9 @@ use logtool_core::{
 use crate::{
     chunk::Compression,
     write::{
+        chunk_builder::{ChunkBuilder, ChunkIndex, FullChunk, Summary},
         encode::IndexOrder,
-        filling::{Filling, Full, Summary, Told},
-        head::BagHead,
+        head::EditableHeader,
         header::{ConnectionHeader, check},
         options::WriterOptions,
         stamp::Stamp,
@@ -40,18 +40,17 @@ use crate::{
 
 /// The first line of a bag.
 const LINE: &[u8] = b"#ROSBAG V2.0\n";
-/// A chunk is ended before it gets longer than this, if it has messages: ROS reads no
-/// longer ones.
+/// The maximum length of a chunk with more than one message: ROS cannot read longer ones.
 const MAX_CHUNK: u64 = i32::MAX as u64;
-/// A chunk that is longer gets no connections but those of its messages.
+/// The length of a chunk above which only connections of its own messages are added.
 const MAX_DECLARED: usize = 16 << 20;
 
 /// Writes a bag, message by message.
 ///
-/// Chunks are packed by the current rayon pool, a few at a time, and go out in order,
-/// each followed by its index, and flushed. A writer that is dropped before it is
-/// [finished](Self::finish) leaves a bag without an index that ends with the last chunk
-/// that went out, as a recorder that was killed does.
+/// Chunks are compressed by the current rayon pool, a few at a time, and written in order, each
+/// followed by its index data and a flush. A writer that is dropped before it is
+/// [finished](Self::finish) leaves a bag without an index that ends with the last complete
+/// chunk, like a killed recorder.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -72,21 +71,21 @@ const MAX_DECLARED: usize = 16 << 20;
 /// ```
 #[derive(Debug)]
 pub struct Writer<W> {
-    place: OutputWriter<W>,
+    output: OutputWriter<W>,
     options: WriterOptions,
-    head: BagHead,
-    connections: Vec<Written>,
-    /// The connections' places in that list, by their ids.
+    head: EditableHeader,
+    connections: Vec<NewConnection>,
+    /// Indices into `connections` by connection id.
     by_id: HashMap<u32, usize>,
-    filling: Filling,
-    queue: TaskQueue<Result<Packed>>,
-    /// Buffers of chunks that are out.
+    chunk_builder: ChunkBuilder,
+    queue: TaskQueue<Result<CompressedChunk>>,
+    /// Buffers of written chunks, for reuse.
     spare: Vec<Vec<u8>>,
     chunks: Vec<ChunkInfo>,
     index_order: IndexOrder,
-    /// Whether the next message comes with all connections that no chunk has.
+    /// Whether all undeclared connections are declared with the next message.
     declares_all: bool,
-    /// All connections with lower numbers in the list are in a chunk.
+    /// The number of leading `connections` that are declared in a chunk.
     first_undeclared: usize,
 }
 
@@ -98,34 +97,34 @@ pub struct ConnectionHandle {
 }
 
 impl ConnectionHandle {
-    /// The number by which messages of the bag name the connection.
+    /// Returns the id by which messages of the bag refer to the connection.
     pub fn id(self) -> u32 {
         self.id
     }
 }
 
-/// A connection that is written.
+/// A connection of the new bag.
 #[derive(Debug)]
-struct Written {
+struct NewConnection {
     id: u32,
     topic: Vec<u8>,
     header: Vec<u8>,
-    /// Whether a chunk has it already.
+    /// Whether a chunk already declares it.
     is_declared: bool,
 }
 
-/// A chunk that is packed.
+/// A compressed chunk.
 #[derive(Debug)]
-struct Packed {
+struct CompressedChunk {
     bytes: Vec<u8>,
-    /// A buffer that is free.
+    /// A free buffer.
     free: Vec<u8>,
-    /// How long it was before.
+    /// The size before compression.
     size: usize,
-    told: Told,
+    chunk_index: ChunkIndex,
 }
 
-/// A chunk that is written.
+/// A written chunk.
 #[derive(Debug)]
 struct ChunkInfo {
     at: u64,
@@ -138,24 +137,28 @@ impl<W: Output> Writer<W> {
     /// # Errors
     /// `Io` if writing fails.
     pub fn new(out: W, options: WriterOptions) -> Result<Self> {
-        let (head, bytes) = BagHead::new(LINE.len() as u64);
+        let (head, bytes) = EditableHeader::new(LINE.len() as u64);
         let head = head.ok_or_else(|| {
-            Error::new(ErrorKind::Malformed, "a bag header that cannot be read")
+            Error::new(ErrorKind::Malformed, "the new bag header cannot be read")
         })?;
         let mut writer = Self::starting(OutputWriter::new(out, 0), options, head);
-        writer.place.put(&[LINE, &bytes].concat())?;
-        writer.place.flush()?;
+        writer.output.put(&[LINE, &bytes].concat())?;
+        writer.output.flush()?;
         Ok(writer)
     }
 
-    fn starting(place: OutputWriter<W>, options: WriterOptions, head: BagHead) -> Self {
+    fn starting(
+        output: OutputWriter<W>,
+        options: WriterOptions,
+        head: EditableHeader,
+    ) -> Self {
         Self {
-            place,
+            output,
             options,
             head,
             connections: Vec::new(),
             by_id: HashMap::new(),
-            filling: Filling::default(),
+            chunk_builder: ChunkBuilder::default(),
             queue: TaskQueue::new(),
             spare: Vec::new(),
             chunks: Vec::new(),
@@ -165,11 +168,11 @@ impl<W: Output> Writer<W> {
         }
     }
 
-    /// Adds a connection, which gets the next number.
+    /// Adds a connection with the next id.
     ///
     /// # Errors
-    /// `Limit` if readers will not take so long a name or definition, and what
-    /// [`ConnectionHeader::md5sum`] says.
+    /// `Limit` if the name or the definition is too long for readers, and the errors of
+    /// [`ConnectionHeader::md5sum`].
     pub fn connect(&mut self, header: &ConnectionHeader) -> Result<ConnectionHandle> {
         let fields = header.to_bytes()?;
         let mut id = self.connections.len() as u32;
@@ -179,13 +182,13 @@ impl<W: Output> Writer<W> {
         self.connect_raw(id, header.topic().as_bytes(), &fields)
     }
 
-    /// Adds a connection with the number `id` of which the `header` is as a bag has it,
-    /// each field as `length u32 | name=value`; it is kept byte for byte. That of
+    /// Adds a connection with this `id`. The `header` has the form of a bag, each field as
+    /// `length u32 | name=value`, and is kept byte for byte. The header of a connection of
     /// another bag is [`Connection::header`](crate::Connection::header).
     ///
     /// # Errors
-    /// `Unsupported` if another connection has that number, `Limit` if readers will not
-    /// take so long a name or definition.
+    /// `Unsupported` if another connection has this id, `Limit` if the name or the definition
+    /// is too long for readers.
     pub fn connect_raw(
         &mut self,
         id: u32,
@@ -194,22 +197,22 @@ impl<W: Output> Writer<W> {
     ) -> Result<ConnectionHandle> {
         check(topic, header)?;
         if self.by_id.contains_key(&id) {
-            let what = format!("two connections with the number {id} in one bag");
+            let what = format!("two connections of one bag have the id {id}");
             return Err(Error::new(ErrorKind::Unsupported, what));
         }
         let number = self.connections.len();
         let (topic, header) = (topic.to_vec(), header.to_vec());
-        self.connections.push(Written { id, topic, header, is_declared: false });
+        self.connections.push(NewConnection { id, topic, header, is_declared: false });
         self.by_id.insert(id, number);
         Ok(ConnectionHandle { id, number })
     }
 
-    /// Writes a message of `connection`, which is one of this writer, at `time`.
+    /// Writes a message of `connection`, which belongs to this writer, at `time`.
     ///
     /// # Errors
-    /// `Limit` if a bag cannot have the time, or so long a message; then the bag is as
-    /// it was. `Io` if writing fails; then nothing more is written. `NoSuch` if there
-    /// is no such connection.
+    /// `Limit` if a bag cannot store the time or a message of this length; the bag is unchanged
+    /// then. `Io` if writing fails; nothing more can be written then. `NoSuch` if there is no
+    /// such connection.
     pub fn write(
         &mut self,
         connection: ConnectionHandle,
@@ -220,35 +223,36 @@ impl<W: Output> Writer<W> {
         let ConnectionHandle { id, number } = connection;
         let Some(declared) = self.connections.get(number).filter(|has| has.id == id)
         else {
-            let what = format!("a connection {id} that is none of this bag");
+            let what = format!("the bag has no connection {id}");
             return Err(Error::new(ErrorKind::NoSuch, what));
         };
-        let header = match declared.is_declared {
-            true => 0,
-            false => 64 + declared.topic.len() + declared.header.len(),
+        let header = if declared.is_declared {
+            0
+        } else {
+            64 + declared.topic.len() + declared.header.len()
         };
         let more = header as u64 + encode::MESSAGE_HEAD + payload.len() as u64;
-        let len = self.filling.len() as u64;
-        if len + more > MAX_CHUNK && self.filling.has_messages() {
+        let len = self.chunk_builder.len() as u64;
+        if len + more > MAX_CHUNK && self.chunk_builder.has_messages() {
             self.end_chunk()?;
         }
-        if self.filling.len() as u64 + more > u64::from(u32::MAX) {
-            let what = format!("a message of {} bytes", payload.len());
+        if self.chunk_builder.len() as u64 + more > u64::from(u32::MAX) {
+            let what = format!("a message of {} bytes is too long", payload.len());
             return Err(Error::new(ErrorKind::Limit, what));
         }
         self.declare(number);
-        self.filling.message(id, number, stamp, payload);
+        self.chunk_builder.message(id, number, stamp, payload);
         if self.declares_all {
             self.declare_rest();
         }
-        match self.filling.len() > self.options.chunk_bytes as usize {
-            true => self.end_chunk(),
-            false => Ok(()),
+        if self.chunk_builder.len() > self.options.chunk_bytes as usize {
+            self.end_chunk()?;
         }
+        Ok(())
     }
 
-    /// Ends the chunk that is being filled, if it has messages, packs all that is not
-    /// yet packed, and sends it out: all messages so far are safe then.
+    /// Ends the current chunk, if it has messages, compresses all pending chunks, and writes
+    /// them: all messages so far are in the output then.
     ///
     /// # Errors
     /// `Io` if writing fails.
@@ -260,41 +264,41 @@ impl<W: Output> Writer<W> {
         Ok(())
     }
 
-    /// Writes the index, and gives the output back.
+    /// Writes the index, and returns the output.
     ///
     /// # Errors
     /// `Io` if writing fails.
     pub fn finish(mut self) -> Result<W> {
         self.flush()?;
-        let index_at = self.place.at();
+        let index_at = self.output.at();
         let mut bytes = Vec::new();
-        for Written { id, topic, header, .. } in &self.connections {
+        for NewConnection { id, topic, header, .. } in &self.connections {
             encode::connection(&mut bytes, *id, topic, header);
         }
         for ChunkInfo { at, summary: Summary { times, counts } } in &self.chunks {
             encode::chunk_info(&mut bytes, *at, *times, counts);
         }
-        self.place.put(&bytes)?;
+        self.output.put(&bytes)?;
         let (connections, chunks) = (self.connections.len(), self.chunks.len());
         self.head.set(index_at, connections as u32, chunks as u32);
-        self.place.finish(self.head.at, &self.head.fields)
+        self.output.finish(self.head.at, &self.head.fields)
     }
 
-    /// Puts a connection into the chunk that is being filled, unless one has it.
+    /// Declares a connection in the current chunk, unless it is already declared.
     fn declare(&mut self, number: usize) {
         let connection = self.connections.get_mut(number);
-        if let Some(Written { id, topic, header, is_declared }) = connection
+        if let Some(NewConnection { id, topic, header, is_declared }) = connection
             && !*is_declared
         {
-            self.filling.connection(*id, topic, header);
+            self.chunk_builder.connection(*id, topic, header);
             *is_declared = true;
         }
     }
 
-    /// Puts the connections that no chunk has into the chunk that is being filled.
+    /// Declares the undeclared connections in the current chunk.
     fn declare_rest(&mut self) {
         while self.first_undeclared < self.connections.len()
-            && self.filling.len() <= MAX_DECLARED
+            && self.chunk_builder.len() <= MAX_DECLARED
         {
             self.declare(self.first_undeclared);
             self.first_undeclared += 1;
@@ -304,21 +308,21 @@ impl<W: Output> Writer<W> {
 
     fn end_chunk(&mut self) -> Result<()> {
         let room = self.spare.pop().unwrap_or_default();
-        let Some(full) = self.filling.take(self.index_order, room) else {
+        let Some(full) = self.chunk_builder.take(self.index_order, room) else {
             return Ok(());
         };
         if self.options.compression == Compression::None {
-            let Full { bytes, told } = full;
+            let FullChunk { bytes, chunk_index } = full;
             let (size, free) = (bytes.len(), Vec::new());
-            return self.put_chunk(Packed { bytes, free, size, told });
+            return self.put_chunk(CompressedChunk { bytes, free, size, chunk_index });
         }
         let compression = self.options.compression;
         let room = self.spare.pop().unwrap_or_default();
         self.queue.push(move || {
-            let Full { bytes, told } = full;
+            let FullChunk { bytes, chunk_index } = full;
             let size = bytes.len();
             let (bytes, free) = compression.pack(bytes, room)?;
-            Ok(Packed { bytes, free, size, told })
+            Ok(CompressedChunk { bytes, free, size, chunk_index })
         });
         while let Some(packed) = self.queue.next() {
             self.put_chunk(packed?)?;
@@ -326,26 +330,26 @@ impl<W: Output> Writer<W> {
         Ok(())
     }
 
-    fn put_chunk(&mut self, packed: Packed) -> Result<()> {
-        let Packed { mut bytes, free, size, told } = packed;
-        let too_long = |_| Error::new(ErrorKind::Limit, "a chunk of 4 GiB or more");
+    fn put_chunk(&mut self, packed: CompressedChunk) -> Result<()> {
+        let CompressedChunk { mut bytes, free, size, chunk_index } = packed;
+        let too_long = |_| Error::new(ErrorKind::Limit, "a chunk has 4 GiB or more");
         let size = u32::try_from(size).map_err(too_long)?;
         let packed_len = u32::try_from(bytes.len()).map_err(too_long)?;
         let name = self.options.compression.name();
-        let at = self.place.at();
-        self.place.put(&encode::chunk_head(name, size, packed_len))?;
-        self.place.write_owned(&mut bytes)?;
-        self.place.put(&told.index)?;
-        self.place.flush()?;
-        self.use_again(bytes);
-        self.use_again(free);
-        self.chunks.push(ChunkInfo { at, summary: told.summary });
+        let at = self.output.at();
+        self.output.put(&encode::chunk_head(name, size, packed_len))?;
+        self.output.write_owned(&mut bytes)?;
+        self.output.put(&chunk_index.index)?;
+        self.output.flush()?;
+        self.recycle(bytes);
+        self.recycle(free);
+        self.chunks.push(ChunkInfo { at, summary: chunk_index.summary });
         Ok(())
     }
 
-    /// Keeps a buffer for the next chunks, unless it is far longer than they are. There are no
-    /// more than the chunks under way have.
-    fn use_again(&mut self, mut buffer: Vec<u8>) {
+    /// Keeps a buffer for the next chunks, unless it is far longer than they are. There are at
+    /// most as many as there are chunks in progress.
+    fn recycle(&mut self, mut buffer: Vec<u8>) {
         let room = 1..=4 * self.options.chunk_bytes as usize;
         if room.contains(&buffer.capacity()) {
             buffer.clear();
@@ -354,63 +358,67 @@ impl<W: Output> Writer<W> {
     }
 }
 
-/// A chunk of another bag, to be copied as it is.
+/// A chunk of another bag that is copied unchanged.
 #[derive(Debug)]
-pub(crate) struct Copied {
-    /// Where its record is.
+pub(crate) struct CopiedChunk {
+    /// The byte range of its record.
     pub(crate) chunk: Range<u64>,
     pub(crate) index: CopiedIndex,
     pub(crate) summary: Summary,
-    /// The ids of the connections that it has.
+    /// The ids of the connections that it declares.
     pub(crate) declares: Vec<u32>,
 }
 
-/// The index data of a chunk that is copied.
+/// The index data of a copied chunk.
 #[derive(Debug)]
 pub(crate) enum CopiedIndex {
-    /// Those that it has, which lie here.
+    /// Its own index data, at this byte range.
     There(Range<u64>),
-    /// New ones.
+    /// New index data.
     Made(Vec<u8>),
 }
 
 impl<W: Output> Writer<W> {
-    /// The connection with the number `id`: its topic and its header.
+    /// Returns the topic and the header of the connection `id`.
     pub(crate) fn connection(&self, id: u32) -> Option<(&[u8], &[u8])> {
         let written = self.connections.get(*self.by_id.get(&id)?)?;
         Some((&written.topic, &written.header))
     }
 
-    /// Whether a chunk has the connection `id`.
+    /// Returns whether a chunk declares the connection `id`.
     pub(crate) fn is_declared(&self, id: u32) -> bool {
         let written = self.by_id.get(&id).and_then(|at| self.connections.get(*at));
         written.is_some_and(|connection| connection.is_declared)
     }
 
-    /// Puts all connections that no chunk has into the chunk that is being filled, if it has
-    /// messages: chunks of another bag that are copied behind it may need them.
+    /// Declares all undeclared connections in the current chunk, if it has messages: copied
+    /// chunks after it may need them.
     pub(crate) fn declare_all(&mut self) {
-        if self.filling.has_messages() {
+        if self.chunk_builder.has_messages() {
             self.declare_rest();
         }
     }
 
-    /// Lets the next message come with all connections that no chunk has.
+    /// Lets the next message declare all undeclared connections.
     pub(crate) fn declare_all_with_next(&mut self) {
         self.declares_all = true;
     }
 
-    /// Copies a chunk of `source`, after all that was written before.
-    pub(crate) fn copy(&mut self, source: &dyn Source, copied: Copied) -> Result<()> {
+    /// Copies a chunk of `source`, after all pending chunks.
+    pub(crate) fn copy(
+        &mut self,
+        source: &dyn Source,
+        copied: CopiedChunk,
+    ) -> Result<()> {
         self.flush()?;
-        let Copied { chunk, index, summary, declares } = copied;
-        let at = self.place.at();
-        self.place.put_from(source, chunk)?;
+        let CopiedChunk { chunk, index, summary, declares } = copied;
+        let at = self.output.at();
+        self.output.put_from(source, chunk)?;
         match index {
-            CopiedIndex::There(index) => self.place.put_from(source, index)?,
-            CopiedIndex::Made(index) => self.place.put(&index)?,
+            CopiedIndex::There(index) => self.output.put_from(source, index)?,
+            CopiedIndex::Made(index) => self.output.put(&index)?,
         }
-        self.place.flush()?;
+        self.output.flush()?;
         self.chunks.push(ChunkInfo { at, summary });
         for id in declares {
             let written =

@@ -1,4 +1,4 @@
-//! A finished bag is gone on with; one that is not sound is left alone.
+//! Appending to finished bags, and refusing to append to unsound ones.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -11,7 +11,7 @@ use std::{
 use bytes::Bytes;
 use logtool_core::{Block, ErrorKind, Log as _, Selection, Timestamp, conformance};
 use logtool_rosbag::{
-    Compression, ConnectionHeader, RosbagLog, RosbagOptions, Survey, Writer,
+    Compression, ConnectionHeader, OpenMode, RosbagLog, RosbagOptions, Writer,
     WriterOptions,
 };
 
@@ -19,15 +19,15 @@ fn sample(name: &str) -> Option<Bytes> {
     conformance::sample(&format!("rosbag/{name}"))
 }
 
-fn open(bytes: &[u8], survey: Survey) -> RosbagLog {
-    let options = RosbagOptions::default().with_survey(survey);
+fn open(bytes: &[u8], mode: OpenMode) -> RosbagLog {
+    let options = RosbagOptions::default().with_mode(mode);
     RosbagLog::open(Arc::new(Bytes::copy_from_slice(bytes)), options).unwrap()
 }
 
 /// A message: the topic and the header of its connection, its time, its payload.
 type Message = (String, Vec<u8>, Timestamp, Vec<u8>);
 
-/// All messages of a bag, in the order of the file.
+/// Returns all messages of a bag in the order of the file.
 fn read(log: &RosbagLog) -> Vec<Message> {
     let connections: Vec<_> = log.connections().collect();
     let (all, mut block, mut messages) =
@@ -48,7 +48,7 @@ fn read(log: &RosbagLog) -> Vec<Message> {
     messages
 }
 
-/// A file with these bytes, and its path.
+/// Creates a file with these bytes; returns its path.
 fn file(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("some.bag");
@@ -75,40 +75,40 @@ fn add(bag: &mut Writer<File>) -> Vec<Timestamp> {
 }
 
 #[test]
-fn a_bag_is_gone_on_with() {
+fn append_keeps_existing_chunks_and_connections() {
     for name in ["ok_none.bag", "ok_lz4.bag", "hdr_unpadded.bag", "hdr_4096_total.bag"]
     {
         let Some(before) = sample(&format!("edge/{name}")) else { return };
-        let old = read(&open(&before, Survey::Index));
+        let old = read(&open(&before, OpenMode::Index));
         let (_folder, path) = file(&before);
         let mut bag = append(&path, Compression::Bz2).unwrap();
         let times = add(&mut bag);
         bag.finish().unwrap();
 
         let after = fs::read(&path).unwrap();
-        for survey in [Survey::Index, Survey::Scan, Survey::Full] {
-            let log = open(&after, survey);
-            assert_eq!(log.manifest().damage, [], "{name} {survey:?}");
+        for mode in [OpenMode::Index, OpenMode::Scan, OpenMode::Full] {
+            let log = open(&after, mode);
+            assert_eq!(log.manifest().damage, [], "{name} {mode:?}");
             let messages = read(&log);
-            assert!(messages.starts_with(&old), "{name} {survey:?}");
+            assert!(messages.starts_with(&old), "{name} {mode:?}");
             let new = messages[old.len()..].iter();
             assert!(new.clone().all(|message| message.0 == "/added"), "{name}");
             assert!(new.map(|message| message.2).eq(times.iter().copied()), "{name}");
         }
-        let log = open(&after, Survey::Index);
+        let log = open(&after, OpenMode::Index);
         assert_eq!(log.manifest().remarks, Vec::<String>::new(), "{name}");
         let ids: Vec<u32> = log.connections().map(|connection| connection.id).collect();
-        let old_log = open(&before, Survey::Index);
+        let old_log = open(&before, OpenMode::Index);
         let old_ids = old_log.connections().map(|connection| connection.id);
         assert!(old_ids.eq(ids[..ids.len() - 1].iter().copied()), "{name}: {ids:?}");
-        // The chunks are where they were, byte for byte.
+        // The chunks keep their positions and bytes.
         let chunks = old_log.manifest().parts[0].bytes.start as usize
             ..old_log.manifest().parts.last().unwrap().bytes.end as usize;
         assert!(before[chunks.clone()] == after[chunks], "{name}");
     }
 }
 
-/// The names of the fields of each index data record of a bag.
+/// Returns the names of the fields of each index data record of a bag.
 fn index_fields(bytes: &[u8]) -> Vec<Vec<String>> {
     let len = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
     let (mut at, mut found) = (13, vec![]);
@@ -129,8 +129,8 @@ fn index_fields(bytes: &[u8]) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn the_fields_of_index_data_stay_in_the_order_of_the_bag() {
-    // By ROS's C++ writer, and by its Python writer.
+fn append_keeps_the_field_order_of_index_data() {
+    // Written by the C++ writer of ROS, and by its Python writer.
     for name in ["example.bag", "example-bz2.bag"] {
         let Some(before) = sample(name) else { return };
         let order = index_fields(&before).swap_remove(0);
@@ -145,15 +145,15 @@ fn the_fields_of_index_data_stay_in_the_order_of_the_bag() {
 }
 
 #[test]
-fn a_bag_without_messages_is_gone_on_with() {
+fn append_works_for_a_bag_without_messages() {
     for name in ["no-messages.bag", "edge/conn_without_msgs.bag"] {
         let Some(before) = sample(name) else { return };
-        let old = read(&open(&before, Survey::Index)).len();
+        let old = read(&open(&before, OpenMode::Index)).len();
         let (_folder, path) = file(&before);
         let mut bag = append(&path, Compression::None).unwrap();
         add(&mut bag);
         bag.finish().unwrap();
-        let log = open(&fs::read(&path).unwrap(), Survey::Full);
+        let log = open(&fs::read(&path).unwrap(), OpenMode::Full);
         assert_eq!(
             (read(&log).len(), &log.manifest().damage[..]),
             (old + 100, &[][..])
@@ -162,12 +162,12 @@ fn a_bag_without_messages_is_gone_on_with() {
 }
 
 #[test]
-fn appending_that_was_killed_leaves_a_bag_without_an_index() {
+fn killed_append_leaves_a_bag_without_an_index() {
     let Some(before) = sample("edge/ok_lz4.bag") else { return };
-    let old = read(&open(&before, Survey::Index));
+    let old = read(&open(&before, OpenMode::Index));
     let (_folder, path) = file(&before);
     drop(append(&path, Compression::Lz4).unwrap());
-    assert_eq!(read(&open(&fs::read(&path).unwrap(), Survey::Auto)), old);
+    assert_eq!(read(&open(&fs::read(&path).unwrap(), OpenMode::Auto)), old);
 
     let (_folder, path) = file(&before);
     let mut bag = append(&path, Compression::Lz4).unwrap();
@@ -176,7 +176,7 @@ fn appending_that_was_killed_leaves_a_bag_without_an_index() {
     drop(bag);
     let after = fs::read(&path).unwrap();
     for len in (before.len()..after.len()).step_by(41).chain([after.len()]) {
-        let messages = read(&open(&after[..len], Survey::Auto));
+        let messages = read(&open(&after[..len], OpenMode::Auto));
         assert!(messages.starts_with(&old), "cut to {len}");
         if len == after.len() {
             assert_eq!(messages.len(), old.len() + 100);
@@ -185,12 +185,12 @@ fn appending_that_was_killed_leaves_a_bag_without_an_index() {
 }
 
 #[test]
-fn a_connection_that_only_the_index_has_is_not_lost_with_it() {
-    // As the recorder of Hydro left them after a split: see ros_comm.
+fn connection_only_in_the_index_survives_a_killed_append() {
+    // The recorder of Hydro left such bags after a split: see ros_comm.
     let Some(before) = sample("edge/ok_none.bag") else { return };
-    let log = open(&before, Survey::Index);
+    let log = open(&before, OpenMode::Index);
     let old = read(&log);
-    // A chunk's connection becomes a record of a kind that nobody knows.
+    // The connection in the chunk becomes a record of an unknown kind.
     let mut before = before.to_vec();
     let chunks = log.manifest().parts[0].bytes.start as usize
         ..log.manifest().parts.last().unwrap().bytes.end as usize;
@@ -200,20 +200,20 @@ fn a_connection_that_only_the_index_has_is_not_lost_with_it() {
         .collect();
     assert!(!connections.is_empty());
     connections.iter().for_each(|at| before[*at] = 0x42);
-    assert_eq!(read(&open(&before, Survey::Index)), old);
-    assert_eq!(read(&open(&before, Survey::Scan)), old);
+    assert_eq!(read(&open(&before, OpenMode::Index)), old);
+    assert_eq!(read(&open(&before, OpenMode::Scan)), old);
 
     let (_folder, path) = file(&before);
     let mut bag = append(&path, Compression::None).unwrap();
     add(&mut bag);
     bag.flush().unwrap();
     drop(bag);
-    let messages = read(&open(&fs::read(&path).unwrap(), Survey::Auto));
+    let messages = read(&open(&fs::read(&path).unwrap(), OpenMode::Auto));
     assert!(messages.starts_with(&old) && messages.len() == old.len() + 100);
 }
 
 #[test]
-fn a_bag_that_is_not_sound_is_left_alone() {
+fn unsound_bag_is_not_changed() {
     let unsound = [
         ("unindexed.bag", ErrorKind::Malformed),
         ("index_pos_beyond_eof.bag", ErrorKind::Malformed),
@@ -233,7 +233,7 @@ fn a_bag_that_is_not_sound_is_left_alone() {
         let err = append(&path, Compression::None).map(drop).expect_err(name);
         assert_eq!(err.kind(), kind, "{name}: {err}");
         if kind == ErrorKind::Malformed {
-            assert!(err.to_string().contains("repaired first"), "{name}: {err}");
+            assert!(err.to_string().contains("repairing it first"), "{name}: {err}");
         }
         assert!(fs::read(&path).unwrap() == before, "{name}");
     }

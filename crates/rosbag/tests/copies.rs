@@ -1,4 +1,4 @@
-//! Connections of which one copy is spoiled, and bags that were longer.
+//! Connections with a corrupted copy, and bags that were longer.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -10,12 +10,13 @@ use logtool_core::{
     Selection, Timestamp, WriteOptions,
 };
 use logtool_rosbag::{
-    ConnectionHeader, FORMAT, RosbagLog, RosbagOptions, Survey, Writer, WriterOptions,
+    ConnectionHeader, FORMAT, OpenMode, RosbagLog, RosbagOptions, Writer, WriterOptions,
 };
 
-const SURVEYS: [Survey; 4] = [Survey::Auto, Survey::Index, Survey::Scan, Survey::Full];
+const MODES: [OpenMode; 4] =
+    [OpenMode::Auto, OpenMode::Index, OpenMode::Scan, OpenMode::Full];
 
-/// A bag with three messages in one chunk that is not packed.
+/// Returns a bag with three messages in one uncompressed chunk.
 fn bag() -> Vec<u8> {
     let mut bag =
         Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
@@ -28,7 +29,7 @@ fn bag() -> Vec<u8> {
     bag.finish().unwrap().into_inner()
 }
 
-/// Where `what` is: in the chunk, and in the index.
+/// Returns the positions of `what`: in the chunk, and in the index.
 fn places(bytes: &[u8], what: &[u8]) -> [usize; 2] {
     let places = bytes.windows(what.len()).enumerate();
     let places = places.filter(|(_, window)| *window == what);
@@ -36,12 +37,12 @@ fn places(bytes: &[u8], what: &[u8]) -> [usize; 2] {
     places.try_into().unwrap()
 }
 
-fn open(bytes: &[u8], survey: Survey) -> RosbagLog {
-    let options = RosbagOptions::default().with_survey(survey);
+fn open(bytes: &[u8], mode: OpenMode) -> RosbagLog {
+    let options = RosbagOptions::default().with_mode(mode);
     RosbagLog::open(Arc::new(Bytes::copy_from_slice(bytes)), options).unwrap()
 }
 
-/// What is found, by its code.
+/// Returns the number of findings by their code.
 fn found(log: &RosbagLog) -> BTreeMap<&'static str, u64> {
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
@@ -52,12 +53,12 @@ fn found(log: &RosbagLog) -> BTreeMap<&'static str, u64> {
     codes
 }
 
-/// The header of the only connection of a new bag with all of `log`.
+/// Returns the header of the only connection after rewriting all of `log`.
 fn rewritten(log: &RosbagLog) -> Vec<u8> {
     rewritten_with(log, &WriteOptions::default()).0
 }
 
-/// The same, and what the writer remarks.
+/// Like [`rewritten`], with `options`; also returns the remarks of the writer.
 fn rewritten_with(log: &RosbagLog, options: &WriteOptions) -> (Vec<u8>, Vec<String>) {
     let mut out = Cursor::new(Vec::new());
     let extract =
@@ -65,12 +66,12 @@ fn rewritten_with(log: &RosbagLog, options: &WriteOptions) -> (Vec<u8>, Vec<Stri
     let sink = FORMAT.writer(Box::new(&mut out), &[extract], options).unwrap();
     let remarks = sink.remarks();
     sink.finish().unwrap();
-    let log = open(&out.into_inner(), Survey::Full);
+    let log = open(&out.into_inner(), OpenMode::Full);
     let mut connections = log.connections();
     (connections.next().unwrap().header().to_vec(), remarks)
 }
 
-/// How many records are read, and the damage that is met.
+/// Returns the number of records, and the damage in the parts.
 fn read(log: &RosbagLog) -> (usize, Vec<Damage>) {
     let (mut block, mut records, mut damage) = (Block::default(), 0, Vec::new());
     for part in &log.manifest().parts {
@@ -84,10 +85,10 @@ fn read(log: &RosbagLog) -> (usize, Vec<Damage>) {
 }
 
 #[test]
-fn a_spoiled_connection_yields_to_its_sound_copy() {
+fn sound_copy_replaces_a_corrupted_connection() {
     let sound = bag();
     let header =
-        open(&sound, Survey::Full).connections().next().unwrap().header().to_vec();
+        open(&sound, OpenMode::Full).connections().next().unwrap().header().to_vec();
     let spoilings: [(&[u8], usize, u8); 4] = [
         (b"\x09\0\0\0latching=", 1, 0x80), // a length
         (b"string data\n", 0, 0xff),       // no UTF-8
@@ -102,10 +103,10 @@ fn a_spoiled_connection_yields_to_its_sound_copy() {
         for (copy, place) in places(&sound, what).into_iter().enumerate() {
             let mut bytes = sound.clone();
             bytes[place + offset] = byte;
-            for survey in SURVEYS {
-                let log = open(&bytes, survey);
+            for mode in MODES {
+                let log = open(&bytes, mode);
                 let headers: Vec<_> = log.connections().map(|c| c.header()).collect();
-                assert_eq!(headers, [&header[..]], "{what:?} {copy} {survey:?}");
+                assert_eq!(headers, [&header[..]], "{what:?} {copy} {mode:?}");
                 assert_eq!(rewritten(&log), header);
                 let damage = log.manifest().damage.iter().map(|damage| damage.kind);
                 let damage: Vec<_> = damage.collect();
@@ -119,35 +120,37 @@ fn a_spoiled_connection_yields_to_its_sound_copy() {
 }
 
 #[test]
-fn a_connection_that_cannot_be_read_is_found() {
+fn unreadable_connection_is_a_finding() {
     let sound = bag();
-    assert!(!found(&open(&sound, Survey::Auto)).contains_key("bag.connection.broken"));
+    assert!(
+        !found(&open(&sound, OpenMode::Auto)).contains_key("bag.connection.broken")
+    );
     for place in places(&sound, b"\x0a\0\0\0latching=") {
         let mut bytes = sound.clone();
         bytes[place + 1] = 0x80;
-        let codes = found(&open(&bytes, Survey::Auto));
+        let codes = found(&open(&bytes, OpenMode::Auto));
         assert_eq!(codes.get("bag.connection.broken"), Some(&1));
     }
 }
 
 #[test]
-fn a_connection_without_a_sound_copy_is_written_so_that_it_can_be_read() {
+fn connection_without_a_sound_copy_is_written_in_readable_form() {
     let mut bytes = bag();
     for place in places(&bytes, b"message_definition=") {
         bytes[place - 3] = 0x80;
     }
-    let log = open(&bytes, Survey::Auto);
+    let log = open(&bytes, OpenMode::Auto);
     let kinds: Vec<_> =
         log.manifest().damage.iter().map(|damage| damage.kind).collect();
     assert_eq!(kinds, [DamageKind::Garbled]);
-    // By hand: what is before the broken length, and the other fields that readers need.
+    // Made by hand: the fields before the broken length, and the other required fields.
     let want = b"\x0a\0\0\0latching=0\x27\0\0\0md5sum=992ce8a1687cec8c8bd883ec73ca41d1\
                  \x13\0\0\0message_definition=\x0e\0\0\0topic=/chatter\x06\0\0\0type=*";
     assert_eq!(rewritten(&log), want);
 }
 
 #[test]
-fn a_bag_that_ends_before_its_index_was_longer() {
+fn bag_that_ends_before_its_index_reports_truncation() {
     let sound = bag();
     let [_, in_index] = places(&sound, b"string data\n");
     let index_at = u64::from_le_bytes({
@@ -155,11 +158,11 @@ fn a_bag_that_ends_before_its_index_was_longer() {
         sound[place..place + 8].try_into().unwrap()
     });
     assert!((in_index as u64) > index_at);
-    // One byte of the index data of the chunk is missing, or all.
+    // One byte of the index data of the chunk is missing, or all of them.
     let chunk = sound.windows(17).position(|w| w == b"compression=none\x04").unwrap();
     for len in [index_at as usize - 1, index_at as usize - 30] {
         assert!(len > chunk);
-        let log = open(&sound[..len], Survey::Auto);
+        let log = open(&sound[..len], OpenMode::Auto);
         let lost = log.manifest().damage.iter();
         let lost: Vec<_> = lost
             .filter(|damage| damage.kind == DamageKind::Truncated)
@@ -170,70 +173,70 @@ fn a_bag_that_ends_before_its_index_was_longer() {
             "{lost:?}"
         );
     }
-    // Here the whole index is there, and only its place is wrong.
+    // The index is complete, and only its position in the header is wrong.
     let mut bytes = sound;
     let place = bytes.windows(10).position(|w| w == b"index_pos=").unwrap() + 10;
     bytes[place + 3] = 1;
-    assert_eq!(open(&bytes, Survey::Auto).manifest().damage, []);
+    assert_eq!(open(&bytes, OpenMode::Auto).manifest().damage, []);
 }
 
 #[test]
-fn an_unknown_record_in_a_chunk_is_found() {
+fn unknown_record_in_a_chunk_is_a_finding() {
     let Some(path) =
         logtool_core::conformance::sample_path("rosbag/edge/unknown_op_in_chunk.bag")
     else {
         return;
     };
-    let log = open(&std::fs::read(path).unwrap(), Survey::Auto);
+    let log = open(&std::fs::read(path).unwrap(), OpenMode::Auto);
     assert!(found(&log).contains_key("bag.record.unknown"));
 }
 
 #[test]
-fn a_wrong_name_in_the_index_loses_nothing_and_is_told() {
+fn wrong_topic_in_the_index_loses_no_messages_and_is_reported() {
     let sound = bag();
     let name = b"topic=/chatter";
     let places: Vec<usize> = (0..sound.len() - name.len())
         .filter(|at| sound[*at..].starts_with(name))
         .collect();
-    // In the chunk the record, then what the connection says; in the index the same.
+    // In the chunk: the record, then its header; in the index: the same.
     let [_, _, record, own] = places[..] else { panic!("{places:?}") };
     for wrong in [&[record][..], &[record, own], &[own]] {
         let mut bytes = sound.clone();
         wrong.iter().for_each(|at| bytes[at + 8] = b'x');
-        for survey in SURVEYS {
-            let log = open(&bytes, survey);
+        for mode in MODES {
+            let log = open(&bytes, mode);
             let (records, damage) = read(&log);
-            assert_eq!(records, 3, "{wrong:?} {survey:?}");
+            assert_eq!(records, 3, "{wrong:?} {mode:?}");
             assert!(damage.iter().all(|damage| !damage.kind.is_loss()));
             let names: Vec<_> = log.manifest().topics.iter().map(|t| &t.name).collect();
             let is_told = !damage.is_empty() || !log.manifest().remarks.is_empty();
-            assert!(is_told || names == ["/chatter"], "{wrong:?} {survey:?} {names:?}");
+            assert!(is_told || names == ["/chatter"], "{wrong:?} {mode:?} {names:?}");
             let codes = found(&log);
             assert!(codes.contains_key("bag.connection.differs"), "{codes:?}");
         }
     }
     let mut bytes = sound;
     bytes[record + 8] = b'x';
-    let log = open(&bytes, Survey::Full);
+    let log = open(&bytes, OpenMode::Full);
     let names: Vec<_> = log.manifest().topics.iter().map(|t| t.name.as_str()).collect();
-    assert_eq!(names, ["/chatter"]); // as the connection says itself, twice
-    let (_, damage) = read(&open(&bytes, Survey::Index));
+    assert_eq!(names, ["/chatter"]); // the name in both headers
+    let (_, damage) = read(&open(&bytes, OpenMode::Index));
     let why = damage[0].why.as_deref().unwrap();
     assert_eq!(
         why,
-        r#"it calls the connection 0 "/cxatter", and this chunk "/chatter""#
+        r#"it names the connection 0 "/cxatter", and this chunk names it "/chatter""#
     );
 }
 
 #[test]
-fn a_torn_connection_that_only_a_chunk_has_lies_there() {
+fn truncated_connection_is_located_in_its_chunk() {
     let mut bytes = bag();
     let [in_chunk, in_index] = places(&bytes, b"message_definition=");
     bytes[in_chunk - 3] = 0x80;
     let chunk = bytes.windows(10).position(|w| w == b"chunk_pos=").unwrap() + 10;
     let chunk = u64::from_le_bytes(bytes[chunk..chunk + 8].try_into().unwrap());
     bytes.truncate(in_index - 200);
-    let log = open(&bytes, Survey::Scan);
+    let log = open(&bytes, OpenMode::Scan);
     let mut damage = log.manifest().damage.iter();
     let torn = damage.find(|damage| damage.why.is_some()).unwrap();
     assert_eq!((torn.kind, torn.bytes.start), (DamageKind::Garbled, chunk));
@@ -241,17 +244,17 @@ fn a_torn_connection_that_only_a_chunk_has_lies_there() {
 }
 
 #[test]
-fn an_unknown_compression_is_named_and_what_else_there_is_is_read() {
+fn unknown_compression_is_named_and_other_chunks_are_read() {
     let mut bytes = bag();
     let at = bytes.windows(16).position(|w| w == b"compression=none").unwrap();
     bytes[at + 12..at + 16].copy_from_slice(b"zstd");
-    let log = open(&bytes, Survey::Auto);
+    let log = open(&bytes, OpenMode::Auto);
     let part = &log.manifest().parts[0];
     let refused = log.read(part, &Selection::default()).err().unwrap();
     assert_eq!(refused.kind(), ErrorKind::Unsupported);
     assert!(refused.to_string().contains(r#"compressed with "zstd""#), "{refused}");
 
-    // Of ok_none.bag, the second of four chunks of 25 messages each.
+    // The second of four chunks of ok_none.bag, with 25 messages each.
     let Some(path) = logtool_core::conformance::sample_path("rosbag/edge/ok_none.bag")
     else {
         return;
@@ -260,7 +263,7 @@ fn an_unknown_compression_is_named_and_what_else_there_is_is_read() {
     let name =
         bytes[6353..].windows(16).position(|w| w == b"compression=none").unwrap();
     bytes[6353 + name + 12..][..4].copy_from_slice(b"zstd");
-    let log = open(&bytes, Survey::Auto);
+    let log = open(&bytes, OpenMode::Auto);
     let (records, damage) = read(&log);
     assert_eq!(records, 75);
     assert!(!damage.is_empty());
@@ -277,7 +280,7 @@ fn a_repaired_bag_has_its_texts_in_utf8() {
     for place in places(&bytes, b"string data\n") {
         bytes[place + 11] = 0xb0; // a degree sign in Latin-1
     }
-    let log = open(&bytes, Survey::Auto);
+    let log = open(&bytes, OpenMode::Auto);
     let mut options = WriteOptions::default();
     let (header, remarks) = rewritten_with(&log, &options);
     assert!(remarks.is_empty());
@@ -289,35 +292,35 @@ fn a_repaired_bag_has_its_texts_in_utf8() {
 }
 
 #[test]
-fn messages_lost_out_of_a_packed_chunk_are_their_share_of_its_bytes() {
+fn lost_messages_of_a_compressed_chunk_count_as_a_share_of_its_bytes() {
     let Some(path) =
         logtool_core::conformance::sample_path("rosbag/edge/missing_conn.bag")
     else {
         return;
     };
-    // 10 messages of 10 bytes, of the connection 99 of which nobody tells; what stands
-    // before each is 46 bytes.
-    let log = open(&std::fs::read(path).unwrap(), Survey::Auto);
+    // 10 messages of 10 bytes of the undeclared connection 99; the header before each has
+    // 46 bytes.
+    let log = open(&std::fs::read(path).unwrap(), OpenMode::Auto);
     let [lost] = &log.manifest().damage[..] else { panic!() };
     assert_eq!((lost.records, lost.lost_bytes), (10, 10 * (46 + 10)));
 }
 
 #[test]
-fn a_topic_that_only_the_index_calls_so_is_told_without_reading_chunks() {
+fn wrong_topic_in_the_index_is_reported_without_reading_chunks() {
     let Some(path) =
         logtool_core::conformance::sample_path("rosbag/imu_tools-ardrone_imu.bag")
     else {
         return;
     };
     let mut bytes = std::fs::read(path).unwrap();
-    // What stands twice in the connection in the index: before it, and in it.
+    // The topic occurs twice in the connection in the index: before its header, and in it.
     let topic = b"topic=/ardrone/imu";
     let at = bytes.windows(10).position(|w| w == b"index_pos=").unwrap() + 10;
     let index = u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
     let name = bytes[index..].windows(topic.len()).position(|w| w == topic).unwrap();
     bytes[index + name + 8] = b'X';
-    let log = open(&bytes, Survey::Index);
-    let told = "the connection 0 is of \"/aXdrone/imu\", and says itself that it is of \
+    let log = open(&bytes, OpenMode::Index);
+    let told = "the connection 0 has the topic \"/aXdrone/imu\", but its header names \
                 \"/ardrone/imu\"";
     let remarks = &log.manifest().remarks;
     assert!(remarks.iter().any(|remark| remark.starts_with(told)), "{remarks:?}");

@@ -1,4 +1,4 @@
-//! What it costs to open and to select: as few bytes as the index allows.
+//! The cost of opening and selecting: as few bytes are read as the index allows.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -17,18 +17,18 @@ use logtool_core::{
     conformance,
 };
 use logtool_rosbag::{
-    Compression, ConnectionHeader, RosbagLog, RosbagOptions, Survey, Writer,
+    Compression, ConnectionHeader, OpenMode, RosbagLog, RosbagOptions, Writer,
     WriterOptions,
 };
 
-/// So much is read at once only of chunks.
+/// The size above which a read is one of a chunk.
 const LONG: usize = 20_000;
 
-/// Counts what is read.
+/// A source that counts the bytes that are read.
 struct Counting {
     bytes: Bytes,
     read: AtomicU64,
-    /// What is read at once, if it is long.
+    /// The long reads.
     long: Mutex<Vec<Range<u64>>>,
 }
 
@@ -70,7 +70,7 @@ fn read(
 }
 
 #[test]
-fn opening_reads_the_index_and_a_little_of_some_chunks() {
+fn opening_reads_the_index_and_the_headers_of_some_chunks() {
     // 10 chunks of about 140 kB each.
     let Some(source) = sample("robot_localization-test1.bag") else { return };
     let log = RosbagLog::open(source.clone(), RosbagOptions::default()).unwrap();
@@ -84,7 +84,7 @@ fn opening_reads_the_index_and_a_little_of_some_chunks() {
 }
 
 #[test]
-fn checking_reads_what_is_packed_once() {
+fn checking_reads_compressed_chunks_once() {
     for name in ["example-bz2.bag", "example-lz4.bag"] {
         let Some(source) = sample(name) else { continue };
         let log = RosbagLog::open(source.clone(), RosbagOptions::default()).unwrap();
@@ -99,7 +99,7 @@ fn checking_reads_what_is_packed_once() {
 }
 
 #[test]
-fn a_selection_reads_only_the_chunks_that_may_have_some_of_it() {
+fn selection_reads_only_chunks_that_may_match() {
     let Some(source) = sample("robot_localization-test1.bag") else { return };
     let log = RosbagLog::open(source.clone(), RosbagOptions::default()).unwrap();
     let (_, whole) = read(&source, &log, &Selection::default());
@@ -113,8 +113,8 @@ fn a_selection_reads_only_the_chunks_that_may_have_some_of_it() {
     assert_eq!((records, none), (0, 0));
 }
 
-/// A bag that is not packed: in each chunk a picture of 900 kB, a scan of 300 kB, and some short
-/// messages before, between and behind them.
+/// Returns an uncompressed bag: in each chunk an image of 900 kB, a scan of 300 kB, and some
+/// short messages before, between and after them.
 fn long_and_short(chunks: u32) -> Vec<u8> {
     let options = WriterOptions::default()
         .with_compression(Compression::None)
@@ -135,12 +135,12 @@ fn long_and_short(chunks: u32) -> Vec<u8> {
 }
 
 #[test]
-fn what_nobody_wants_of_what_is_not_packed_is_not_read() {
-    for survey in [Survey::Index, Survey::Full] {
+fn unselected_uncompressed_messages_are_not_read() {
+    for mode in [OpenMode::Index, OpenMode::Full] {
         let (read_bytes, long) = (AtomicU64::new(0), Mutex::default());
         let bytes = Bytes::from(long_and_short(8));
         let source = Arc::new(Counting { bytes, read: read_bytes, long });
-        let options = RosbagOptions::default().with_survey(survey);
+        let options = RosbagOptions::default().with_mode(mode);
         let log = RosbagLog::open(source.clone(), options).unwrap();
         let of = |name: &str| {
             let topics = log.manifest().topics();

@@ -1,4 +1,4 @@
-//! Points and packets are topics beside those that they are made of.
+//! Points and packets are topics in addition to the topics that they are derived from.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -10,22 +10,22 @@ use logtool_core::{
     TopicSet, check, conformance,
 };
 use logtool_rosbag::{
-    Compression, ConnectionHeader, RosbagLog, RosbagOptions, Survey, Writer,
+    Compression, ConnectionHeader, OpenMode, RosbagLog, RosbagOptions, Writer,
     WriterOptions,
 };
 
-/// The repository's `rover.bag`; `testdata/README.md` says what it holds.
+/// The repository's `rover.bag`, which `testdata/README.md` describes.
 fn rover() -> Bytes {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/rover.bag");
     std::fs::read(path).unwrap().into()
 }
 
-fn open(bytes: &Bytes, survey: Survey) -> RosbagLog {
-    let options = RosbagOptions::default().with_survey(survey);
+fn open(bytes: &Bytes, mode: OpenMode) -> RosbagLog {
+    let options = RosbagOptions::default().with_mode(mode);
     RosbagLog::open(Arc::new(bytes.clone()), options).unwrap()
 }
 
-/// How many records `topics` have.
+/// Returns the number of records of `topics`.
 fn count(log: &RosbagLog, topics: TopicSet) -> usize {
     let selection = Selection { topics, ..Selection::default() };
     let (mut block, mut records) = (Block::default(), 0);
@@ -38,7 +38,7 @@ fn count(log: &RosbagLog, topics: TopicSet) -> usize {
     records
 }
 
-/// The columns of `topic`, and how many rows it has.
+/// Returns the columns of `topic`, and the number of its rows.
 fn table(log: &RosbagLog, topic: TopicId) -> (String, usize) {
     let selection = Selection { topics: [topic].into_iter().collect(), ..all() };
     let mut decoder = log.decoder(topic, &Columns::default()).unwrap();
@@ -60,10 +60,10 @@ fn all() -> Selection {
 }
 
 #[test]
-fn reading_all_but_what_is_derived_gives_every_message_once() {
+fn reading_logged_topics_returns_every_message_once() {
     let bytes = rover();
-    for survey in [Survey::Index, Survey::Scan, Survey::Full] {
-        let log = open(&bytes, survey);
+    for mode in [OpenMode::Index, OpenMode::Scan, OpenMode::Full] {
+        let log = open(&bytes, mode);
         let topics = log.manifest().topics();
         let is_derived = |origin| origin == TopicOrigin::Derived;
         let (derived, logged): (Vec<_>, Vec<_>) =
@@ -71,7 +71,7 @@ fn reading_all_but_what_is_derived_gives_every_message_once() {
         let mut names: Vec<&str> =
             derived.iter().map(|(_, t)| t.name.as_str()).collect();
         names.sort_unstable();
-        assert_eq!(names, ["/points/points", "/scan/points"], "{survey:?}");
+        assert_eq!(names, ["/points/points", "/scan/points"], "{mode:?}");
         assert_eq!(count(&log, logged.iter().map(|(id, _)| *id).collect()), 491);
         assert_eq!(count(&log, derived.iter().map(|(id, _)| *id).collect()), 70);
         assert_eq!(count(&log, TopicSet::All), 561);
@@ -81,11 +81,11 @@ fn reading_all_but_what_is_derived_gives_every_message_once() {
 #[test]
 fn points_have_the_columns_of_their_messages_also_in_a_resumed_log() {
     let bytes = rover();
-    let log = open(&bytes, Survey::Index);
+    let log = open(&bytes, OpenMode::Index);
     let points = log.manifest().topic("/points/points").unwrap();
     let names = "time stamp index x y z intensity ring";
     assert_eq!(table(&log, points), (names.to_owned(), 20 * 24));
-    // The manifest, which is made of the index alone, has those that all points have.
+    // The manifest comes from the index alone, and has the columns common to all points.
     let known = &log.manifest().topics[points.index()].schema;
     assert_eq!(known.fields().len(), 3);
 
@@ -97,7 +97,7 @@ fn points_have_the_columns_of_their_messages_also_in_a_resumed_log() {
     assert_eq!(table(&again, points), (names.to_owned(), 20 * 24));
 }
 
-/// A cloud of so many points with these fields, all of them `float32` and zero.
+/// Returns a cloud of zero points with these fields, all of them `float32`.
 fn cloud(fields: &[&str], points: usize) -> Vec<u8> {
     let mut message = [&[0; 12][..], &1_u32.to_le_bytes(), b"f"].concat();
     let number = |message: &mut Vec<u8>, number: usize| {
@@ -119,12 +119,11 @@ fn cloud(fields: &[&str], points: usize) -> Vec<u8> {
     message
 }
 
-/// A bag of so many clouds of so many points, of which the one with the number `late` has a
-/// field more.
+/// Returns a bag of point clouds; the cloud with the index `late` has an additional field.
 fn with_late_field(clouds: usize, points: usize, late: usize) -> RosbagLog {
     let options = WriterOptions::default().with_chunk_bytes(10_000);
     let mut bag = Writer::new(std::io::Cursor::new(Vec::new()), options).unwrap();
-    let definition = logtool_rosmsg::Definition::common("sensor_msgs/PointCloud2");
+    let definition = logtool_rosmsg::Definition::by_name("sensor_msgs/PointCloud2");
     let text = definition.unwrap().text();
     let header = ConnectionHeader::new("/points", "sensor_msgs/PointCloud2", &text);
     let connection = bag.connect(&header).unwrap();
@@ -134,12 +133,12 @@ fn with_late_field(clouds: usize, points: usize, late: usize) -> RosbagLog {
         let time = Timestamp::from_nanos(1_000_000_000 + number as i64);
         bag.write(connection, time, &cloud(fields, points)).unwrap();
     }
-    open(&bag.finish().unwrap().into_inner().into(), Survey::Index)
+    open(&bag.finish().unwrap().into_inner().into(), OpenMode::Index)
 }
 
 #[test]
-fn all_clouds_of_a_short_bag_are_looked_at() {
-    // 99 clouds of a point in a chunk.
+fn all_clouds_of_a_short_bag_are_inspected() {
+    // 99 clouds with one point each in one chunk.
     let log = with_late_field(250, 1, 195);
     assert!(log.manifest().parts.len() <= 8);
     let points = log.manifest().topic("/points/points").unwrap();
@@ -148,8 +147,9 @@ fn all_clouds_of_a_short_bag_are_looked_at() {
 }
 
 #[test]
-fn a_field_that_is_no_column_is_no_fault_of_its_bag() {
-    // 40 chunks of a cloud: at eight places, of which none is the fifth, four are looked at.
+fn field_without_a_column_is_not_a_fault_of_the_bag() {
+    // 40 chunks of a cloud each: four clouds are inspected at each of eight positions, not the
+    // fifth.
     let log = with_late_field(40, 1000, 4);
     assert_eq!(log.manifest().parts.len(), 40);
     let findings = check(&log, &|_| {}).unwrap();
@@ -160,7 +160,7 @@ fn a_field_that_is_no_column_is_no_fault_of_its_bag() {
 
 #[test]
 fn clouds_of_several_publishers_have_the_fields_of_all_as_columns() {
-    let definition = logtool_rosmsg::Definition::common("sensor_msgs/PointCloud2");
+    let definition = logtool_rosmsg::Definition::by_name("sensor_msgs/PointCloud2");
     let text = definition.unwrap().text();
     for compression in [Compression::None, Compression::Lz4] {
         let options = WriterOptions::default()
@@ -172,7 +172,7 @@ fn clouds_of_several_publishers_have_the_fields_of_all_as_columns() {
                 ConnectionHeader::new("/points", "sensor_msgs/PointCloud2", &text);
             bag.connect(&header.with_caller(caller)).unwrap()
         });
-        // 200 chunks of a cloud each, the last 40 of both publishers by turns.
+        // 200 chunks of one cloud each; the last 40 alternate between both publishers.
         for number in 0..200 {
             let (connection, fields): (_, &[&str]) =
                 match number > 160 && number % 2 == 1 {
@@ -183,7 +183,7 @@ fn clouds_of_several_publishers_have_the_fields_of_all_as_columns() {
             bag.write(connection, time, &cloud(fields, 1000)).unwrap();
         }
         let bytes: Bytes = bag.finish().unwrap().into_inner().into();
-        let log = open(&bytes, Survey::Index);
+        let log = open(&bytes, OpenMode::Index);
         assert!(log.manifest().parts.len() >= 200);
         let points = log.manifest().topic("/points/points").unwrap();
         let names = "time stamp index x y z intensity";
@@ -199,16 +199,16 @@ fn sample(name: &str) -> Option<Bytes> {
 fn packets_of_a_scan_are_records_of_1206_bytes() {
     let name = "synthetic-velodynescan-compressedimage.bag";
     let Some(bytes) = sample(name) else { return };
-    let log = open(&bytes, Survey::Index);
+    let log = open(&bytes, OpenMode::Index);
     let packets = log.manifest().topic("/velodyne_packets/packets").unwrap();
     let topic = log.manifest().get(packets).unwrap();
     assert_eq!((topic.encoding.as_str(), topic.records), ("velodyne", None));
-    // 10 scans of 76 packets, as the Python package rosbags 0.11 reads it.
+    // The Python package rosbags 0.11 reads 10 scans of 76 packets.
     assert_eq!(table(&log, packets), ("time payload".to_owned(), 760));
 }
 
 #[test]
-fn real_clouds_and_scans_have_as_many_points_as_numpy_finds() {
+fn real_clouds_and_scans_have_as_many_points_as_in_numpy() {
     let rows = [
         ("bag-reader-java-PointCloud2.bag", "/pointcloud2/points", 124_914),
         ("embag-test.bag", "/luminar_pointcloud/points", 180_822),
@@ -217,7 +217,7 @@ fn real_clouds_and_scans_have_as_many_points_as_numpy_finds() {
     ];
     for (bag, topic, rows) in rows {
         let Some(bytes) = sample(bag) else { return };
-        let log = open(&bytes, Survey::Index);
+        let log = open(&bytes, OpenMode::Index);
         let topic = log.manifest().topic(topic).unwrap();
         assert_eq!(table(&log, topic).1, rows, "{bag}");
     }

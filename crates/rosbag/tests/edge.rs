@@ -1,8 +1,7 @@
-//! Bags with every oddity that was found or thought of give as many messages as can be
-//! had from them.
+//! Anomalous bags of all kinds, real and constructed, return as many messages as possible.
 //!
-//! `edge/EXPECT.tsv` says how many that are; it was written by hand beside the
-//! generator of the bags, and knows nothing of this crate.
+//! `edge/EXPECT.tsv` has the expected numbers. It was written by hand together with the
+//! generator of the bags, independently of this crate.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // helpers outside #[test]
 
@@ -12,14 +11,14 @@ use bytes::Bytes;
 use logtool_core::{
     Block, Damage, DamageKind, ErrorKind, Log as _, Result, Selection, conformance,
 };
-use logtool_rosbag::{Key, RosbagLog, RosbagOptions, Survey};
+use logtool_rosbag::{Key, OpenMode, RosbagLog, RosbagOptions};
 
-/// The folder of the bags.
+/// Returns the folder of the bags.
 fn folder() -> Option<PathBuf> {
     conformance::sample_path("rosbag/edge")
 }
 
-/// What reading a bag gave.
+/// The result of reading a bag.
 struct Read {
     records: u64,
     damage: Vec<Damage>,
@@ -40,9 +39,10 @@ fn read(bytes: &Bytes, options: RosbagOptions) -> Result<Read> {
     Ok(Read { records, damage, log })
 }
 
-const SURVEYS: [Survey; 4] = [Survey::Auto, Survey::Index, Survey::Scan, Survey::Full];
+const MODES: [OpenMode; 4] =
+    [OpenMode::Auto, OpenMode::Index, OpenMode::Scan, OpenMode::Full];
 
-/// Bags that are not opened, or not read, and why.
+/// Bags that cannot be opened or read, and the reason.
 const REFUSED: [(&str, ErrorKind, &str); 4] = [
     ("comp_unknown_zstd.bag", ErrorKind::Unsupported, "compressed with \"zstd\""),
     ("crlf_magic.bag", ErrorKind::Malformed, "text mode"),
@@ -50,7 +50,7 @@ const REFUSED: [(&str, ErrorKind, &str); 4] = [
     ("encrypted_unknown.bag", ErrorKind::Unsupported, "acme/Rot13"),
 ];
 
-/// Bags of which more can be had than the table says, how much, and why.
+/// Bags of which more can be read than the table states, how much, and why.
 const MORE: [(&str, u64, &str); 3] = [
     ("data_len_huge.bag", 100, "only its length is wrong: its messages are there; 75"),
     ("active_unterminated_bz2.bag", 100, "the last chunk lacks only its checksum; 75+"),
@@ -62,7 +62,7 @@ const MORE: [(&str, u64, &str); 3] = [
 ];
 
 #[test]
-fn every_bag_gives_what_can_be_had() {
+fn every_edge_case_returns_all_readable_messages() {
     let Some(folder) = folder() else { return };
     let table = std::fs::read_to_string(folder.join("EXPECT.tsv")).unwrap();
     let mut failures = Vec::new();
@@ -74,18 +74,18 @@ fn every_bag_gives_what_can_be_had() {
         let more = MORE.iter().find(|more| more.0 == name);
         let count = more.map_or(count, |more| more.1.max(count));
         let bytes = Bytes::from(std::fs::read(folder.join(name)).unwrap());
-        // Unpacking 300 MB takes its time: once is enough.
+        // Decompressing 300 MB takes long, so it is done once.
         let is_bomb = name == "bz2_bomb.bag";
-        for survey in SURVEYS.into_iter().take(if is_bomb { 1 } else { 4 }) {
-            let mut options = RosbagOptions::default().with_survey(survey);
+        for mode in MODES.into_iter().take(if is_bomb { 1 } else { 4 }) {
+            let mut options = RosbagOptions::default().with_mode(mode);
             if is_bomb {
-                // Its one message is 300 MB: who wants it has to allow for that.
+                // Its only message has 300 MB, which the options must allow.
                 options.open.record_bytes = 512 << 20;
             }
             match read(&bytes, options) {
                 Ok(read) if read.records == count => {}
                 Ok(read) => failures.push(format!(
-                    "{name}: {} instead of {count} ({survey:?}); {:?} {:?}",
+                    "{name}: {} instead of {count} ({mode:?}); {:?} {:?}",
                     read.records,
                     read.damage,
                     read.log.manifest().remarks
@@ -96,7 +96,7 @@ fn every_bag_gives_what_can_be_had() {
                         err.kind() == *kind && err.to_string().contains(why)
                     });
                     if !is_right {
-                        failures.push(format!("{name}: {err} ({survey:?})"));
+                        failures.push(format!("{name}: {err} ({mode:?})"));
                     }
                 }
             }
@@ -105,25 +105,25 @@ fn every_bag_gives_what_can_be_had() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// A bag of the folder.
+/// Returns a bag of the folder.
 fn bytes_of(name: &str) -> Option<Vec<u8>> {
     Some(std::fs::read(folder()?.join(name)).unwrap())
 }
 
-/// Reads one bag of the folder, without allowing for anything.
-fn read_one(name: &str, survey: Survey) -> Option<Read> {
+/// Reads a bag of the folder with default options.
+fn read_one(name: &str, mode: OpenMode) -> Option<Read> {
     let bytes = Bytes::from(bytes_of(name)?);
-    Some(read(&bytes, RosbagOptions::default().with_survey(survey)).unwrap())
+    Some(read(&bytes, RosbagOptions::default().with_mode(mode)).unwrap())
 }
 
 #[test]
-fn a_lost_chunk_is_told_by_topic_number_and_time() {
-    // By bagdump: chunk 2 is bytes 6353..7792, its 20 messages of /chatter are from
-    // 0.26 to 0.49 s, its 5 of /num from 0.25 to 0.45 s after 1,700,000,000 s.
+fn lost_chunk_is_reported_by_topic_count_and_time() {
+    // By bagdump: chunk 2 is bytes 6353..7792; its 20 messages of /chatter range from 0.26 to
+    // 0.49 s, its 5 messages of /num from 0.25 to 0.45 s after 1,700,000,000 s.
     let Some(mut bytes) = bytes_of("ok_none.bag") else { return };
     bytes[6353..7792].fill(0xff);
-    for survey in [Survey::Index, Survey::Scan] {
-        let options = RosbagOptions::default().with_survey(survey);
+    for mode in [OpenMode::Index, OpenMode::Scan] {
+        let options = RosbagOptions::default().with_mode(mode);
         let Read { records, damage, log } =
             read(&Bytes::from(bytes.clone()), options).unwrap();
         assert_eq!(records, 75);
@@ -142,18 +142,18 @@ fn a_lost_chunk_is_told_by_topic_number_and_time() {
         let start = 1_700_000_000_000;
         let chatter = ("/chatter", 20, (start + 260, start + 490));
         let num = ("/num", 5, (start + 250, start + 450));
-        assert_eq!(seen, [chatter, num], "{survey:?}");
+        assert_eq!(seen, [chatter, num], "{mode:?}");
     }
 }
 
 #[test]
-fn a_lost_message_is_located() {
+fn lost_message_is_located() {
     let Some(Read { damage, log, .. }) =
-        read_one("corrupt_chunk2_none.bag", Survey::Index)
+        read_one("corrupt_chunk2_none.bag", OpenMode::Index)
     else {
         return;
     };
-    // The message that begins at 2661 of the chunk's content, by its index: "msg 37".
+    // By its index data, the message "msg 37" begins at 2661 of the content of the chunk.
     let [damage] = &damage[..] else { panic!("{damage:?}") };
     assert_eq!((damage.kind, damage.records), (DamageKind::Garbled, 1));
     assert_eq!(damage.bytes, 7068..7124);
@@ -161,8 +161,8 @@ fn a_lost_message_is_located() {
 }
 
 #[test]
-fn a_bomb_is_over_the_limit() {
-    let Some(Read { records, damage, .. }) = read_one("bz2_bomb.bag", Survey::Index)
+fn decompression_bomb_is_over_the_limit() {
+    let Some(Read { records, damage, .. }) = read_one("bz2_bomb.bag", OpenMode::Index)
     else {
         return;
     };
@@ -172,17 +172,17 @@ fn a_bomb_is_over_the_limit() {
 }
 
 #[test]
-fn an_encrypted_bag_is_read_with_its_key_and_only_then() {
+fn encrypted_bag_is_read_only_with_its_key() {
     let Some(folder) = folder() else { return };
-    // What `gpg --decrypt` makes of the keys in the bags' headers.
+    // The keys in the bag headers, decrypted with `gpg --decrypt`.
     let keys = [
         ("encrypted_aes_none.bag", "7d1784eeedd07da1d93e9de8a0d8e708"),
         ("encrypted_aes_lz4.bag", "38a894d77a7826af128b2503adda6c3d"),
     ];
     for (name, key) in keys {
         let bytes = Bytes::from(std::fs::read(folder.join(name)).unwrap());
-        for survey in SURVEYS {
-            let options = RosbagOptions::default().with_survey(survey);
+        for mode in MODES {
+            let options = RosbagOptions::default().with_mode(mode);
             let shut = RosbagLog::open(Arc::new(bytes.clone()), options).unwrap();
             let time = shut.manifest().time.unwrap();
             assert_eq!(time.start.as_nanos(), 1_700_000_000_000_000_000);
@@ -193,37 +193,34 @@ fn an_encrypted_bag_is_read_with_its_key_and_only_then() {
             let key = Key::from_hex(key).unwrap();
             let Read { records, damage, log } =
                 read(&bytes, options.with_key(key)).unwrap();
-            assert_eq!((records, damage), (20, vec![]), "{name} {survey:?}");
+            assert_eq!((records, damage), (20, vec![]), "{name} {mode:?}");
             assert_eq!(log.manifest().topics[0].type_name, "std_msgs/String");
 
             let wrong = Key::new([0; 16]);
             let why = read(&bytes, options.with_key(wrong)).err().unwrap();
-            assert!(
-                why.to_string().contains("key is wrong"),
-                "{name} {survey:?}: {why}"
-            );
+            assert!(why.to_string().contains("key is wrong"), "{name} {mode:?}: {why}");
         }
     }
 }
 
 #[test]
-fn what_is_behind_a_broken_head_of_a_real_chunk_is_read() {
+fn messages_after_a_broken_chunk_header_of_a_real_bag_are_read() {
     let Some(path) = conformance::sample_path("rosbag/example.bag") else { return };
     let mut bytes = std::fs::read(path).unwrap();
     bytes[4117..4157].fill(0); // of the head of the first chunk
-    for survey in SURVEYS {
-        let options = RosbagOptions::default().with_survey(survey);
+    for mode in MODES {
+        let options = RosbagOptions::default().with_mode(mode);
         let read = read(&Bytes::from(bytes.clone()), options).unwrap();
-        // As MANIFEST.tsv says of the whole bag.
-        assert_eq!(read.records, 8647, "{survey:?}");
-        // What is before the first record is in no part.
+        // The number of messages of the whole bag in MANIFEST.tsv.
+        assert_eq!(read.records, 8647, "{mode:?}");
+        // Bytes before the first record belong to no part.
         let mut damage = read.log.manifest().damage.iter().chain(&read.damage);
-        assert!(damage.any(|damage| damage.bytes.end == 4166), "{survey:?}");
+        assert!(damage.any(|damage| damage.bytes.end == 4166), "{mode:?}");
     }
 }
 
 #[test]
-fn of_a_chunk_that_is_cut_off_in_a_block_the_beginning_is_read() {
+fn chunk_truncated_within_a_block_is_read_up_to_its_end() {
     let Some(path) = conformance::sample_path("rosbag/example-lz4.bag") else { return };
     let bytes = Bytes::from(std::fs::read(path).unwrap());
     let cut = read(&bytes.slice(..150_000), RosbagOptions::default()).unwrap();
@@ -231,8 +228,8 @@ fn of_a_chunk_that_is_cut_off_in_a_block_the_beginning_is_read() {
     assert!(cut.damage.iter().any(|damage| damage.kind == DamageKind::Truncated));
 }
 
-/// By a parser of records in Python: where the head of the second of four chunks, its
-/// data, and what follows them are. All four have 25 messages.
+/// The positions of the header of the second of four chunks, its data, and the next record, by
+/// a record parser in Python. Each chunk has 25 messages.
 const SECOND: [(&str, usize, usize, usize); 3] = [
     ("ok_none.bag", 6353, 6402, 7792),
     ("ok_bz2.bag", 5151, 5199, 5536),
@@ -240,15 +237,15 @@ const SECOND: [(&str, usize, usize, usize); 3] = [
 ];
 
 #[test]
-fn a_chunk_of_which_the_head_says_that_it_is_something_else_is_damage_and_read() {
+fn chunk_with_the_header_of_another_record_is_damage_and_is_read() {
     for (name, at, data, _) in SECOND {
         let Some(mut bytes) = bytes_of(name) else { return };
         let op = bytes[at..data].windows(3).position(|three| three == b"op=").unwrap();
         bytes[at + op + 3] = 0x77;
-        for survey in SURVEYS {
-            let options = RosbagOptions::default().with_survey(survey);
+        for mode in MODES {
+            let options = RosbagOptions::default().with_mode(mode);
             let read = read(&Bytes::from(bytes.clone()), options).unwrap();
-            assert_eq!(read.records, 100, "{name} {survey:?}");
+            assert_eq!(read.records, 100, "{name} {mode:?}");
             let [damage] = &read.damage[..] else { panic!("{:?}", read.damage) };
             assert_eq!(damage.bytes.start, at as u64, "{name}");
         }
@@ -256,15 +253,15 @@ fn a_chunk_of_which_the_head_says_that_it_is_something_else_is_damage_and_read()
 }
 
 #[test]
-fn a_packed_chunk_is_read_though_its_head_is_broken() {
+fn compressed_chunk_with_a_broken_header_is_read() {
     for (name, at, data, _) in SECOND {
         for byte in [0, 0xff] {
             let Some(mut bytes) = bytes_of(name) else { return };
             bytes[at..data - 8].fill(byte);
-            for survey in SURVEYS {
-                let options = RosbagOptions::default().with_survey(survey);
+            for mode in MODES {
+                let options = RosbagOptions::default().with_mode(mode);
                 let read = read(&Bytes::from(bytes.clone()), options).unwrap();
-                assert_eq!(read.records, 100, "{name} {survey:?}");
+                assert_eq!(read.records, 100, "{name} {mode:?}");
                 let [damage] = &read.damage[..] else { panic!("{:?}", read.damage) };
                 assert_eq!(damage.kind, DamageKind::Garbled);
                 assert_eq!(damage.bytes, at as u64..data as u64, "{name}");
@@ -274,32 +271,32 @@ fn a_packed_chunk_is_read_though_its_head_is_broken() {
 }
 
 #[test]
-fn a_chunk_that_says_to_be_longer_is_read_to_its_end_and_not_beyond() {
+fn chunk_with_too_long_a_length_is_read_exactly_to_its_end() {
     for (name, _, data, end) in SECOND {
         for more in [100, 500, u32::MAX - 10_000] {
             let Some(mut bytes) = bytes_of(name) else { return };
             let len = (end - data) as u32 + more;
             bytes[data - 4..data].copy_from_slice(&len.to_le_bytes());
-            for survey in SURVEYS {
-                let options = RosbagOptions::default().with_survey(survey);
+            for mode in MODES {
+                let options = RosbagOptions::default().with_mode(mode);
                 let read = read(&Bytes::from(bytes.clone()), options).unwrap();
-                assert_eq!(read.records, 100, "{name} {more} {survey:?}");
+                assert_eq!(read.records, 100, "{name} {more} {mode:?}");
             }
         }
     }
 }
 
 #[test]
-fn a_chunk_that_says_to_be_shorter_is_read_to_its_end() {
+fn chunk_with_too_short_a_length_is_read_to_its_end() {
     for (name, _, data, end) in SECOND {
         for less in [1, 100, (end - data) / 2, end - data - 8] {
             let Some(mut bytes) = bytes_of(name) else { return };
             let len = (end - data - less) as u32;
             bytes[data - 4..data].copy_from_slice(&len.to_le_bytes());
-            for survey in SURVEYS {
-                let options = RosbagOptions::default().with_survey(survey);
+            for mode in MODES {
+                let options = RosbagOptions::default().with_mode(mode);
                 let read = read(&Bytes::from(bytes.clone()), options).unwrap();
-                assert_eq!(read.records, 100, "{name} {less} {survey:?}");
+                assert_eq!(read.records, 100, "{name} {less} {mode:?}");
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Bags that hold extracts of others: every message of its own connection, chunks as
-//! they are where that can be.
+//! Writing bags from selections of others: every message keeps its own connection, and chunks
+//! are copied unchanged where possible.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -16,20 +16,20 @@ use logtool_core::{
     RecordSink, Result, Selection, TimeRange, Timestamp, TopicOrigin, TopicSet,
     WriteOptions, conformance,
 };
-use logtool_rosbag::{FORMAT, RosbagLog, RosbagOptions, Survey};
+use logtool_rosbag::{FORMAT, OpenMode, RosbagLog, RosbagOptions};
 
-/// Those of these names.
+/// Returns the samples with these names.
 fn some(folder: &str, names: &[&str]) -> Vec<(String, RosbagLog)> {
     let some = conformance::samples(folder, &["bag"])
         .filter(|(name, _)| names.contains(&name.as_str()));
-    some.map(|(name, bytes)| (name, open(bytes, Survey::Auto).unwrap())).collect()
+    some.map(|(name, bytes)| (name, open(bytes, OpenMode::Auto).unwrap())).collect()
 }
 
-fn open(bytes: Bytes, survey: Survey) -> Result<RosbagLog> {
-    RosbagLog::open(Arc::new(bytes), RosbagOptions::default().with_survey(survey))
+fn open(bytes: Bytes, mode: OpenMode) -> Result<RosbagLog> {
+    RosbagLog::open(Arc::new(bytes), RosbagOptions::default().with_mode(mode))
 }
 
-/// All that is not made of other records.
+/// Selects all topics that are not derived.
 fn logged(manifest: &Manifest) -> Selection {
     let topics = manifest.topics().filter(|(_, t)| t.origin == TopicOrigin::Logged);
     let topics = topics.map(|(id, _)| id).collect();
@@ -39,7 +39,7 @@ fn logged(manifest: &Manifest) -> Selection {
 /// A message: the header of its connection, its time, its payload.
 type Message = (Vec<u8>, Timestamp, Vec<u8>);
 
-/// The wanted messages of a bag, in the order of the file.
+/// Returns the selected messages of a bag, in the order of the file.
 fn read(log: &RosbagLog, selection: &Selection) -> Vec<Message> {
     let headers: Vec<&[u8]> = log.connections().map(|c| c.header()).collect();
     let (mut block, mut messages) = (Block::default(), vec![]);
@@ -55,7 +55,7 @@ fn read(log: &RosbagLog, selection: &Selection) -> Vec<Message> {
     messages
 }
 
-/// The connections of a bag: numbers, topics, headers.
+/// Returns the connections of a bag: ids, topics, headers.
 fn connections(log: &RosbagLog) -> Vec<(u32, Vec<u8>, Vec<u8>)> {
     let whole = log.connections();
     whole.map(|c| (c.id, c.topic_bytes().to_vec(), c.header().to_vec())).collect()
@@ -67,7 +67,7 @@ fn options(compression: Option<&str>) -> WriteOptions {
     options
 }
 
-/// Starts a bag that holds `selection` of `log`.
+/// Starts a bag with `selection` of `log`.
 fn sink<'o>(
     out: &'o mut Cursor<Vec<u8>>,
     log: &RosbagLog,
@@ -78,7 +78,7 @@ fn sink<'o>(
     FORMAT.writer(Box::new(out), &[extract], options).unwrap()
 }
 
-/// Writes the records of `part` one by one.
+/// Writes the records of `part` individually.
 fn write(
     sink: &mut dyn RecordSink,
     from: usize,
@@ -93,8 +93,8 @@ fn write(
     }
 }
 
-/// The bag that holds `selection` of `log`, by copying what can be and is not known to
-/// be damaged, and how many messages were copied.
+/// Returns a bag with `selection` of `log`, made by copying undamaged parts where possible, and
+/// the number of copied messages.
 fn extract(
     log: &RosbagLog,
     selection: &Selection,
@@ -120,7 +120,7 @@ fn extract(
     (out.into_inner().into(), copied)
 }
 
-/// Sound bags that ROS wrote, of several chunks and all compressions.
+/// Sound bags that ROS wrote, with several chunks and all compressions.
 const OF_ROS: [&str; 6] = [
     "example.bag",
     "example-bz2.bag",
@@ -130,7 +130,7 @@ const OF_ROS: [&str; 6] = [
     "embag-test.bag",
 ];
 
-/// How long the record is at the start of `bytes`.
+/// Returns the length of the record at the start of `bytes`.
 fn chunk_len(bytes: &[u8]) -> usize {
     let len = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
     let head = 4 + len(0) as usize;
@@ -138,7 +138,7 @@ fn chunk_len(bytes: &[u8]) -> usize {
 }
 
 #[test]
-fn whole_chunks_are_copied_byte_for_byte() {
+fn completely_selected_chunks_are_copied_byte_for_byte() {
     for (name, log) in some("rosbag", &OF_ROS) {
         let all = logged(log.manifest());
         let (bytes, copied) = extract(&log, &all, &options(None));
@@ -150,13 +150,13 @@ fn whole_chunks_are_copied_byte_for_byte() {
         let mut at = 4117;
         for part in &log.manifest().parts {
             let part = &whole[part.bytes.start as usize..part.bytes.end as usize];
-            // ROS's Python writer orders the fields of index data otherwise.
+            // The Python writer of ROS uses another order of the fields of index data.
             let is_of_cpp = ["example.bag", "embag-test.bag"].contains(&name.as_str());
             let len = if is_of_cpp { part.len() } else { chunk_len(part) };
             assert!(bytes[at..at + len] == part[..len], "{name}");
             at += part.len();
         }
-        let again = open(bytes, Survey::Full).unwrap();
+        let again = open(bytes, OpenMode::Full).unwrap();
         assert_eq!(again.manifest().damage, [], "{name}");
         assert!(read(&again, &logged(again.manifest())) == read(&log, &all), "{name}");
         assert_eq!(connections(&again), connections(&log), "{name}");
@@ -164,7 +164,7 @@ fn whole_chunks_are_copied_byte_for_byte() {
 }
 
 #[test]
-fn a_part_of_several_chunks_is_copied_and_none_that_is_not_made_of_chunks() {
+fn part_of_several_chunks_is_copied_and_part_without_chunks_is_not() {
     for (name, log) in some("rosbag", &["robot_localization-test1.bag"]) {
         let all = logged(log.manifest());
         let mut out = Cursor::new(vec![]);
@@ -197,14 +197,14 @@ fn a_part_of_several_chunks_is_copied_and_none_that_is_not_made_of_chunks() {
             ErrorKind::NoSuch
         );
         sink.finish().unwrap();
-        let again = open(out.into_inner().into(), Survey::Full).unwrap();
+        let again = open(out.into_inner().into(), OpenMode::Full).unwrap();
         assert_eq!(again.manifest().damage, [], "{name}");
         assert!(read(&again, &all) == read(&log, &all), "{name}");
     }
 }
 
 #[test]
-fn what_is_not_wholly_wanted_or_not_as_asked_is_not_copied() {
+fn chunk_that_is_partly_selected_or_compressed_differently_is_not_copied() {
     for (name, log) in some("rosbag/edge", &["ok_none.bag", "ok_bz2.bag", "ok_lz4.bag"])
     {
         let all = logged(log.manifest());
@@ -233,7 +233,7 @@ fn what_is_not_wholly_wanted_or_not_as_asked_is_not_copied() {
             (&one, &options(None), true),
         ] {
             let (bytes, copied) = extract(&log, selection, options);
-            let again = open(bytes, Survey::Full).unwrap();
+            let again = open(bytes, OpenMode::Full).unwrap();
             let (new, old) =
                 (read(&again, &logged(again.manifest())), read(&log, selection));
             let payloads = |messages: &[Message]| -> Vec<_> {
@@ -246,34 +246,34 @@ fn what_is_not_wholly_wanted_or_not_as_asked_is_not_copied() {
             assert!(payloads(&new) == payloads(&old), "{name}");
         }
         let (bytes, copied) = extract(&log, &late, &options(None));
-        let again = open(bytes, Survey::Full).unwrap();
+        let again = open(bytes, OpenMode::Full).unwrap();
         let (new, old) = (read(&again, &logged(again.manifest())), read(&log, &late));
         assert!(new == old && copied < new.len() as u64, "{name}: {copied}");
     }
 }
 
 #[test]
-fn a_frame_that_ros_cannot_read_is_packed_anew() {
+fn frame_that_ros_cannot_read_is_recompressed() {
     for (name, log) in some("rosbag/edge", &["lz4_linked_contentsize.bag"]) {
         let (bytes, copied) = extract(&log, &logged(log.manifest()), &options(None));
         assert_eq!(copied, 0, "{name}");
         let magic = b"\x04\x22\x4d\x18";
         let frames: Vec<&[u8]> =
             bytes.windows(7).filter(|b| b.starts_with(magic)).collect();
-        // As Python's lz4.frame begins a frame of the profile of roslz4.
+        // The start of a frame with the profile of roslz4, by lz4.frame in Python.
         assert!(!frames.is_empty());
         assert!(frames.iter().all(|frame| *frame == b"\x04\x22\x4d\x18\x64\x40\xa7"));
     }
 }
 
-/// That unpacks to so much that it takes too long.
+/// A bag that decompresses to too much for this test.
 const BOMB: &str = "bz2_bomb.bag";
 
 #[test]
-fn whatever_is_wrong_with_a_bag_what_is_read_of_it_is_written_and_sound() {
+fn readable_messages_of_every_damaged_bag_are_written_to_a_sound_bag() {
     for (name, bytes) in conformance::samples("rosbag/edge", &["bag"]) {
-        for survey in [Survey::Index, Survey::Full] {
-            let Ok(log) = open(bytes.clone(), survey) else { continue };
+        for mode in [OpenMode::Index, OpenMode::Full] {
+            let Ok(log) = open(bytes.clone(), mode) else { continue };
             let all = logged(log.manifest());
             let is_shut = log
                 .read(
@@ -285,11 +285,11 @@ fn whatever_is_wrong_with_a_bag_what_is_read_of_it_is_written_and_sound() {
                 continue;
             }
             let (bytes, copied) = extract(&log, &all, &options(None));
-            let again = open(bytes, Survey::Full).unwrap();
-            // What the index does not tell is copied as it is.
-            let is_known = survey == Survey::Full;
+            let again = open(bytes, OpenMode::Full).unwrap();
+            // Contents that the index does not list are copied unchanged.
+            let is_known = mode == OpenMode::Full;
             let damage = &again.manifest().damage;
-            // A type that a bag does not define cannot be added.
+            // A type without a definition in the bag cannot be added.
             let is_unusable = name == "def_missing_dep.bag"
                 && damage.iter().all(|one| one.kind == DamageKind::Definition);
             let is_mended = damage.is_empty() || is_unusable;
@@ -297,7 +297,7 @@ fn whatever_is_wrong_with_a_bag_what_is_read_of_it_is_written_and_sound() {
             let (new, old) =
                 (read(&again, &logged(again.manifest())), read(&log, &all));
             assert!(!is_known || copied <= new.len() as u64, "{name}");
-            assert!(new == old, "{name} {survey:?}: {} of {}", new.len(), old.len());
+            assert!(new == old, "{name} {mode:?}: {} of {}", new.len(), old.len());
         }
     }
 }
@@ -318,14 +318,14 @@ fn connections_stay_one_to_one() {
     for (name, log) in some("rosbag/edge", &names) {
         let all = logged(log.manifest());
         let (bytes, _) = extract(&log, &all, &options(Some("lz4")));
-        let again = open(bytes, Survey::Auto).unwrap();
+        let again = open(bytes, OpenMode::Auto).unwrap();
         assert_eq!(connections(&again), connections(&log), "{name}");
         for (id, _) in
             log.manifest().topics().filter(|(id, _)| all.topics.contains(*id))
         {
             let one = Selection { topics: [id].into_iter().collect(), ..all.clone() };
             let (bytes, _) = extract(&log, &one, &options(None));
-            let again = open(bytes, Survey::Auto).unwrap();
+            let again = open(bytes, OpenMode::Auto).unwrap();
             let of_topic = log.connections_of(id).map(|c| (c.id, c.header().to_vec()));
             let new = again.connections().map(|c| (c.id, c.header().to_vec()));
             assert!(new.eq(of_topic), "{name} {id:?}");

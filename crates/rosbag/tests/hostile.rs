@@ -1,4 +1,4 @@
-//! Bytes that somebody changed on purpose: reading ends, soon, and does not panic.
+//! Maliciously changed bags: reading ends soon, and does not panic.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -9,13 +9,13 @@ use logtool_core::{
     Block, Columns, ErrorKind, Log as _, OpenOptions, Selection, Topic, TopicId,
     conformance,
 };
-use logtool_rosbag::{RosbagLog, RosbagOptions, Survey};
+use logtool_rosbag::{OpenMode, RosbagLog, RosbagOptions};
 
 fn sample(name: &str) -> Option<Bytes> {
     conformance::sample(&format!("rosbag/{name}"))
 }
 
-/// Numbers that look random, the same every time (xorshift64).
+/// A deterministic generator of pseudorandom numbers (xorshift64).
 struct Random(u64);
 
 impl Random {
@@ -27,19 +27,19 @@ impl Random {
     }
 }
 
-/// Lengths and numbers that break what believes them.
+/// Lengths and numbers that break code which trusts them.
 const NUMBERS: [u32; 8] = [0, 1, 0x7fff_ffff, 0x8000_0000, u32::MAX, 4117, 38, 1 << 20];
 
-/// Opens and reads; how much came of it does not matter.
-fn read(bytes: Bytes, survey: Survey) {
+/// Opens and reads a bag; the number of records does not matter.
+fn read(bytes: Bytes, mode: OpenMode) {
     let mut open = OpenOptions::default();
     open.record_bytes = 1 << 20;
-    let options = RosbagOptions::from(open).with_survey(survey);
+    let options = RosbagOptions::from(open).with_mode(mode);
     let Ok(log) = RosbagLog::open(Arc::new(bytes), options) else { return };
     let (all, mut block) = (Selection::default(), Block::default());
     for part in log.manifest().plan(&all, 4096) {
         let mut cursor = match log.read(&part, &all) {
-            // It may say now that it is packed as nobody knows.
+            // The change may have produced an unknown compression.
             Err(err)
                 if [ErrorKind::Unsupported, ErrorKind::NeedsKey]
                     .contains(&err.kind()) =>
@@ -52,7 +52,7 @@ fn read(bytes: Bytes, survey: Survey) {
     }
 }
 
-fn attack(name: &str, rounds: usize, survey: Survey) {
+fn attack(name: &str, rounds: usize, mode: OpenMode) {
     let Some(bytes) = sample(name) else { return };
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for _ in 0..rounds {
@@ -80,17 +80,17 @@ fn attack(name: &str, rounds: usize, survey: Survey) {
                 break;
             }
         }
-        read(bytes.into(), survey);
+        read(bytes.into(), mode);
     }
 }
 
 #[test]
-fn garbled_bags_end() {
+fn garbled_edge_cases_end() {
     let names =
         ["ok_none", "ok_bz2", "ok_lz4", "lz4_linked_contentsize", "v12_indexed"];
     for name in names {
-        for survey in [Survey::Index, Survey::Scan, Survey::Full] {
-            attack(&format!("edge/{name}.bag"), 300, survey);
+        for mode in [OpenMode::Index, OpenMode::Scan, OpenMode::Full] {
+            attack(&format!("edge/{name}.bag"), 300, mode);
         }
     }
 }
@@ -100,13 +100,13 @@ fn garbled_real_bags_end() {
     for name in
         ["plotjuggler-out.bag", "only-a-cube.bag", "rosbag2_bag_v2-test_bag.bag"]
     {
-        attack(name, 200, Survey::Index);
+        attack(name, 200, OpenMode::Index);
     }
 }
 
 #[test]
-fn a_bag_of_nothing_but_headers_takes_no_longer_than_others() {
-    // Chunk headers that each claim all that follows.
+fn bag_of_chunk_headers_costs_no_more_than_others() {
+    // Chunk headers that each claim all following bytes.
     let mut bytes = b"#ROSBAG V2.0\n".to_vec();
     let fields =
         b"\x09\0\0\0size=\x01\0\0\0\x10\0\0\0compression=none\x04\0\0\0op=\x05";
@@ -115,8 +115,8 @@ fn a_bag_of_nothing_but_headers_takes_no_longer_than_others() {
         bytes.extend(fields);
         bytes.extend(u32::MAX.to_le_bytes());
     }
-    read(bytes.clone().into(), Survey::Index);
-    // The same, with as many connections as fit.
+    read(bytes.clone().into(), OpenMode::Index);
+    // The same with the maximum number of connections.
     let mut bytes = b"#ROSBAG V2.0\n".to_vec();
     for id in 0..20_000_u32 {
         let mut fields = b"\x09\0\0\0conn=".to_vec();
@@ -128,12 +128,12 @@ fn a_bag_of_nothing_but_headers_takes_no_longer_than_others() {
         bytes.extend((data.len() as u32).to_le_bytes());
         bytes.extend(data);
     }
-    read(bytes.into(), Survey::Scan);
+    read(bytes.into(), OpenMode::Scan);
 }
 
 #[test]
-fn thousands_of_short_definitions_of_many_columns_are_opened_soon() {
-    // Each is two kilobytes, and 65,536 columns: 2 × 2 × … of a byte.
+fn thousands_of_definitions_with_many_columns_open_soon() {
+    // Each has two kilobytes, and 65,536 columns: 2 × 2 × … bytes.
     let mut bytes = b"#ROSBAG V2.0\n".to_vec();
     let field = |name: &str, value: &[u8]| {
         let len = (name.len() + 1 + value.len()) as u32;
@@ -164,14 +164,14 @@ fn thousands_of_short_definitions_of_many_columns_are_opened_soon() {
             bytes.extend(part);
         }
     }
-    let options = RosbagOptions::default().with_survey(Survey::Scan);
+    let options = RosbagOptions::default().with_mode(OpenMode::Scan);
     let log = RosbagLog::open(Arc::new(Bytes::from(bytes)), options).unwrap();
     let manifest = log.manifest();
     assert_eq!(manifest.topics.len(), 2_000);
     let columns = |topic: &Topic| topic.schema.flattened_fields().len();
     let all: usize = manifest.topics.iter().map(columns).sum();
     assert!((1 << 19..1 << 21).contains(&all), "{all} columns");
-    // Those for which there was no room have their bytes, and say why.
+    // Topics beyond the column budget have only raw bytes, and a reason.
     let is_raw = |topic: &&Topic| columns(topic) == 2;
     let raw = manifest.topics.iter().filter(is_raw).count();
     let told =

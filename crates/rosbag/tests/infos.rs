@@ -1,5 +1,5 @@
-//! Chunk infos that are missing, or lie, in bags that are too long to be read through when they
-//! are opened: what they plan may not lose messages without a word.
+//! Missing or wrong chunk infos, in bags that are too long to be read completely when they are
+//! opened: planning by them must not lose messages silently.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -15,7 +15,7 @@ use logtool_rosbag::{
 
 const SECOND: i64 = 1_000_000_000;
 
-/// A bag of `chunks` chunks of a second each, with 10 messages of 1 kB of `/a` and one of `/b`.
+/// Returns a bag of `chunks` chunks of a second each, with 10 messages of 1 kB of `/a` and one of `/b`.
 fn bag(chunks: i64) -> Vec<u8> {
     let options = WriterOptions::default().with_chunk_bytes(10_500);
     let mut bag = Writer::new(Cursor::new(Vec::new()), options).unwrap();
@@ -32,7 +32,7 @@ fn bag(chunks: i64) -> Vec<u8> {
     bag.finish().unwrap().into_inner()
 }
 
-/// Where the chunk info of the chunk number `number` lies in the bag `bytes`.
+/// Returns the byte range of the chunk info with the index `number` in the bag `bytes`.
 fn info(bytes: &[u8], number: usize) -> Range<usize> {
     let long =
         |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
@@ -51,7 +51,7 @@ fn info(bytes: &[u8], number: usize) -> Range<usize> {
     }
 }
 
-/// The same bag without the chunk info of that number, and a header that agrees with it.
+/// Returns the bag without the chunk info with the index `number`, and with a matching header.
 fn without_info(mut bytes: Vec<u8>, number: usize, chunks: u32) -> Vec<u8> {
     let place =
         bytes.windows(12).position(|name| name == b"chunk_count=").unwrap() + 12;
@@ -62,7 +62,7 @@ fn without_info(mut bytes: Vec<u8>, number: usize, chunks: u32) -> Vec<u8> {
     bytes
 }
 
-/// The same bag, of which that chunk info ends before most of its messages.
+/// Returns the bag with a chunk info that ends before most of its messages.
 fn with_early_end(mut bytes: Vec<u8>, number: usize) -> Vec<u8> {
     let info = info(&bytes, number);
     let end =
@@ -72,7 +72,7 @@ fn with_early_end(mut bytes: Vec<u8>, number: usize) -> Vec<u8> {
     bytes
 }
 
-/// The same bag, of which that chunk info does not tell of `/b`.
+/// Returns the bag with a chunk info that does not list `/b`.
 fn without_topic(mut bytes: Vec<u8>, number: usize) -> Vec<u8> {
     let info = info(&bytes, number);
     let count =
@@ -81,14 +81,14 @@ fn without_topic(mut bytes: Vec<u8>, number: usize) -> Vec<u8> {
     let len = info.end - 20;
     assert_eq!(bytes[len..len + 4], 16_u32.to_le_bytes());
     bytes[len] = 8;
-    // The messages of connection 1 are 10 a chunk, and those of connection 0 are kept.
+    // Connection 1 has 10 messages in each chunk; the entry of connection 0 is kept.
     let entries = bytes[info.end - 16..info.end].to_vec();
     let kept = entries.chunks(8).find(|entry| entry[4] == 10).unwrap().to_vec();
     bytes.splice(info.end - 16..info.end, kept);
     bytes
 }
 
-/// How many messages there are of `topic` in the seconds `secs`, and what is told.
+/// Returns the number of messages of `topic` in the seconds `secs`, the damage and the remarks.
 fn read(
     bytes: &[u8],
     topic: Option<&str>,
@@ -119,7 +119,7 @@ fn read(
 }
 
 #[test]
-fn a_chunk_that_no_chunk_info_names_is_seen_behind_the_one_before_it() {
+fn chunk_without_chunk_info_is_found_after_the_chunk_before_it() {
     for number in [0, 7, 13] {
         let bytes = without_info(bag(14), number, 14);
         assert!(bytes.len() > 128 << 10);
@@ -133,21 +133,20 @@ fn a_chunk_that_no_chunk_info_names_is_seen_behind_the_one_before_it() {
 }
 
 #[test]
-fn in_a_long_bag_it_is_told_where_the_chunk_before_it_is_read_and_found_by_who_compares()
- {
-    // Of 100 chunks, 16 are looked at when the bag is opened: every sixth or seventh.
+fn unlisted_chunk_of_a_long_bag_is_reported_by_cursors_and_found_by_comparison() {
+    // Of 100 chunks, 16 are inspected when the bag is opened: every sixth or seventh.
     let bytes = without_info(bag(100), 52, 100);
     let (records, damage, remarks) = read(&bytes, None, 0..999, false);
     assert_eq!((records, remarks), (1_100, vec![]));
     assert_eq!(damage.len(), 1);
     assert_eq!(damage[0].kind, DamageKind::Index);
-    assert!(damage[0].why.as_deref().unwrap().contains("does not tell of this chunk"));
+    assert!(damage[0].why.as_deref().unwrap().contains("does not list this chunk"));
     let (records, damage, remarks) = read(&bytes, None, 53..54, true);
     assert_eq!((records, damage, remarks.len()), (11, vec![], 1));
 }
 
 #[test]
-fn a_chunk_info_that_contradicts_the_index_data_is_not_believed_by_who_compares() {
+fn chunk_info_that_contradicts_its_index_data_is_found_by_comparison() {
     let early = with_early_end(bag(100), 52);
     let other = without_topic(bag(100), 52);
     for (bytes, topic) in [(&early, "/a"), (&other, "/b")] {
@@ -156,22 +155,22 @@ fn a_chunk_info_that_contradicts_the_index_data_is_not_believed_by_who_compares(
         let (records, _, remarks) = read(bytes, Some(topic), 53..54, true);
         assert_eq!((records, remarks.len()), (each, 1), "{remarks:?}");
     }
-    // A sound one is as it was.
+    // A sound bag is not affected.
     let (records, damage, remarks) = read(&bag(100), None, 0..999, true);
     assert_eq!((records, damage, remarks), (1_100, vec![], vec![]));
 }
 
 #[test]
-fn where_the_header_counts_more_chunks_each_is_compared() {
+fn every_chunk_is_compared_if_the_header_counts_more_chunks() {
     let mut bytes = without_info(bag(100), 52, 100);
     let place =
         bytes.windows(12).position(|name| name == b"chunk_count=").unwrap() + 12;
     bytes[place..place + 4].copy_from_slice(&100_u32.to_le_bytes());
     let (records, damage, remarks) = read(&bytes, None, 53..54, false);
-    assert_eq!((records, damage, remarks.len()), (11, vec![], 2));
+    assert_eq!((records, damage, remarks.len()), (11, vec![], 1));
 }
 
-/// Moves the place that a chunk info tells to `of`.
+/// Changes the position in a chunk info with `of`.
 fn tell_of(bytes: &mut [u8], number: usize, of: impl Fn(u64) -> u64) {
     let info = info(bytes, number);
     let name = bytes[info.clone()].windows(10).position(|name| name == b"chunk_pos=");
@@ -181,7 +180,7 @@ fn tell_of(bytes: &mut [u8], number: usize, of: impl Fn(u64) -> u64) {
 }
 
 #[test]
-fn several_wrong_places_in_one_chunk_double_nothing() {
+fn several_wrong_positions_in_one_chunk_duplicate_nothing() {
     // A chunk with its index data takes a little more than 11 kB.
     for places in [[2000, 4000], [40, 9000], [5000, 5001]] {
         for first in [49, 50] {
@@ -196,21 +195,21 @@ fn several_wrong_places_in_one_chunk_double_nothing() {
 }
 
 #[test]
-fn a_chunk_that_is_told_of_at_a_wrong_place_is_given_once() {
+fn chunk_with_a_wrong_position_in_the_index_is_read_once() {
     for more in [1, 8, 4096] {
         let mut bytes = bag(100);
         tell_of(&mut bytes, 50, |at| at + more);
         let (records, damage, _) = read(&bytes, None, 0..999, false);
         assert_eq!((records, damage.len()), (1_100, 1), "{more}: {damage:?}");
         assert_eq!(damage[0].kind, DamageKind::Index);
-        // Who selects the times that it tells of the chunk has all of it.
+        // A selection of the time range in the chunk info returns all of the chunk.
         assert_eq!(read(&bytes, None, 51..52, false).0, 11, "{more}");
         assert_eq!(read(&bytes, None, 50..51, false).0, 11, "{more}");
     }
 }
 
 #[test]
-fn chunk_infos_that_tell_no_time_hide_no_message_from_who_selects_one() {
+fn chunk_infos_without_times_hide_no_message_from_time_selections() {
     for of_all in [false, true] {
         let mut bytes = bag(100);
         for number in if of_all { 0..100 } else { 50..51 } {

@@ -9,17 +9,17 @@ use logtool_core::{
     Block, Format, Log, Manifest, MatchConfidence, OpenOptions, Result, Selection,
     Source, conformance,
 };
-use logtool_rosbag::{FORMAT, RosbagLog, RosbagOptions, Survey};
+use logtool_rosbag::{FORMAT, OpenMode, RosbagLog, RosbagOptions};
 
-/// The bags in `folder`.
+/// Returns the bags in `folder`.
 fn samples(folder: &str) -> impl Iterator<Item = (String, Bytes)> {
     conformance::samples(folder, &["bag", "active"])
 }
 
-/// Bags, looked through in one way.
-struct Surveyed(Survey);
+/// The bag format with a fixed way of opening.
+struct FixedMode(OpenMode);
 
-impl Format for Surveyed {
+impl Format for FixedMode {
     fn name(&self) -> &'static str {
         FORMAT.name()
     }
@@ -33,7 +33,7 @@ impl Format for Surveyed {
         source: Arc<dyn Source>,
         options: OpenOptions,
     ) -> Result<Box<dyn Log>> {
-        let options = RosbagOptions::from(options).with_survey(self.0);
+        let options = RosbagOptions::from(options).with_mode(self.0);
         Ok(Box::new(RosbagLog::open(source, options)?))
     }
 
@@ -47,9 +47,9 @@ impl Format for Surveyed {
     }
 }
 
-/// Whether a bag opens and can be read, has records, and is sound.
+/// Returns whether a bag can be opened and read, has records, and is sound.
 fn is_sound(bytes: &Bytes) -> Option<bool> {
-    let options = RosbagOptions::default().with_survey(Survey::Full);
+    let options = RosbagOptions::default().with_mode(OpenMode::Full);
     let log = RosbagLog::open(Arc::new(bytes.clone()), options).ok()?;
     let (all, mut block, mut records) = (Selection::default(), Block::default(), 0);
     for part in log.manifest().plan(&all, u64::MAX) {
@@ -61,35 +61,35 @@ fn is_sound(bytes: &Bytes) -> Option<bool> {
     Some(log.manifest().damage.is_empty() && records > 0)
 }
 
-/// Edge cases that unpack to so much that reading them often takes too long.
+/// Edge cases that decompress to too much to be read repeatedly.
 const BOMBS: [&str; 1] = ["bz2_bomb.bag"];
 
-/// Each edge case that is opened `survey`ed keeps the laws that damaged logs keep.
-fn check_edge_cases(survey: Survey) {
+/// Checks that each edge case, opened with `mode`, keeps the laws of damaged logs.
+fn check_edge_cases(mode: OpenMode) {
     for (name, bytes) in samples("rosbag/edge") {
         if !BOMBS.contains(&name.as_str()) && is_sound(&bytes).is_some() {
             eprintln!("{name}");
-            conformance::check_damaged(&Surveyed(survey), bytes);
+            conformance::check_damaged(&FixedMode(mode), bytes);
         }
     }
 }
 
 #[test]
 fn every_edge_case_that_opens_keeps_the_laws() {
-    check_edge_cases(Survey::Auto);
+    check_edge_cases(OpenMode::Auto);
 }
 
 #[test]
 fn every_edge_case_keeps_the_laws_by_its_index() {
-    check_edge_cases(Survey::Index);
+    check_edge_cases(OpenMode::Index);
 }
 
 #[test]
 fn every_edge_case_keeps_the_laws_without_its_index() {
-    check_edge_cases(Survey::Scan);
+    check_edge_cases(OpenMode::Scan);
 }
 
-/// Sound bags of all sorts, which are cut and garbled at many places.
+/// Sound bags of all kinds, which are cut and garbled at many positions.
 const SOUND: [&str; 10] = [
     "empty_chunk.bag",
     "hdr_unpadded.bag",
@@ -103,29 +103,29 @@ const SOUND: [&str; 10] = [
     "v12_indexed.bag",
 ];
 
-fn check_sound(survey: Survey) {
+fn check_sound(mode: OpenMode) {
     for (name, bytes) in samples("rosbag/edge") {
         if SOUND.contains(&name.as_str()) {
             eprintln!("{name}");
             assert_eq!(is_sound(&bytes), Some(true), "{name}");
-            conformance::check(&Surveyed(survey), bytes);
+            conformance::check(&FixedMode(mode), bytes);
         }
     }
 }
 
 #[test]
 fn sound_bags_keep_all_laws() {
-    check_sound(Survey::Auto);
+    check_sound(OpenMode::Auto);
 }
 
 #[test]
 fn sound_bags_keep_all_laws_by_their_index() {
-    check_sound(Survey::Index);
+    check_sound(OpenMode::Index);
 }
 
 #[test]
 fn sound_bags_keep_all_laws_without_their_index() {
-    check_sound(Survey::Scan);
+    check_sound(OpenMode::Scan);
 }
 
 #[test]

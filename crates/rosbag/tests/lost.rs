@@ -1,8 +1,9 @@
-//! What is lost is told, and no more is lost than is broken.
+//! Losses are reported, and no more is lost than is broken.
 //!
-//! `testdata/rover.bag` has 491 messages in six chunks, packed as LZ4. Where its records
-//! are was found out with a walker of 5 lines in Python, and what its chunks hold by their
-//! index data; the number of messages that unpack, with an LZ4 decoder in Python.
+//! `testdata/rover.bag` has 491 messages in six chunks, compressed with LZ4. The positions of
+//! its records come from a record parser of 5 lines in Python, the contents of its chunks from
+//! their index data, and the number of messages that can be decompressed from an LZ4 decoder
+//! in Python.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -18,13 +19,14 @@ use logtool_core::{
     Block, Damage, DamageKind, Log as _, Selection, Timestamp, conformance,
 };
 use logtool_rosbag::{
-    Compression, ConnectionHeader, FORMAT, Key, RosbagLog, RosbagOptions, Survey,
+    Compression, ConnectionHeader, FORMAT, Key, OpenMode, RosbagLog, RosbagOptions,
     Writer, WriterOptions,
 };
 
-const SURVEYS: [Survey; 4] = [Survey::Auto, Survey::Index, Survey::Scan, Survey::Full];
+const MODES: [OpenMode; 4] =
+    [OpenMode::Auto, OpenMode::Index, OpenMode::Scan, OpenMode::Full];
 
-/// What reading a bag gave: the damage that the survey tells of, and that of its parts.
+/// The result of reading a bag: the damage in the manifest, and that of its parts.
 struct Read {
     records: u64,
     told: Vec<Damage>,
@@ -32,7 +34,7 @@ struct Read {
 }
 
 impl Read {
-    /// How many records are told to be lost, by those who read or by the survey.
+    /// Returns the number of lost records that the parts or the manifest report.
     fn lost(&self) -> u64 {
         let sum = |damage: &[Damage]| damage.iter().map(|one| one.records).sum();
         u64::max(sum(&self.told), sum(&self.damage))
@@ -46,7 +48,7 @@ impl Read {
 fn read(bytes: &[u8], options: RosbagOptions) -> Read {
     let source = Arc::new(Bytes::copy_from_slice(bytes));
     let log = RosbagLog::open(source, options).unwrap();
-    // Points are rows beside the messages that they are from.
+    // Points are rows in addition to the messages that they are derived from.
     let topics = log.manifest().logged_topics();
     let (all, mut block) =
         (Selection { topics, ..Selection::default() }, Block::default());
@@ -61,8 +63,8 @@ fn read(bytes: &[u8], options: RosbagOptions) -> Read {
     Read { records, told: log.manifest().damage.clone(), damage }
 }
 
-fn read_as(bytes: &[u8], survey: Survey) -> Read {
-    read(bytes, RosbagOptions::default().with_survey(survey))
+fn read_as(bytes: &[u8], mode: OpenMode) -> Read {
+    read(bytes, RosbagOptions::default().with_mode(mode))
 }
 
 fn rover() -> Vec<u8> {
@@ -70,7 +72,7 @@ fn rover() -> Vec<u8> {
     std::fs::read(folder.join("rover.bag")).unwrap()
 }
 
-/// The same, without the place of its index: as if it was never closed.
+/// Returns the bag without the position of its index, as if it was never closed.
 fn unclosed(mut bytes: Vec<u8>) -> Vec<u8> {
     let at = bytes.windows(10).position(|name| name == b"index_pos=").unwrap() + 10;
     bytes[at..at + 8].fill(0);
@@ -91,15 +93,15 @@ fn lost_chunks_keep_the_laws() {
     }
 }
 
-/// The last chunk, its index data, and how many messages of it each topic has.
+/// The last chunk with its index data, and the number of its messages of each topic.
 const LAST: Range<usize> = 50293..52370;
 const OF_LAST: [u64; 4] = [12, 2, 2, 2 + 2];
-/// The same of the third: more than could be padding.
+/// The third chunk, which is longer than padding can be, and the number of its messages.
 const THIRD: Range<usize> = 22488..31608;
 const OF_THIRD: [u64; 7] = [51, 10, 10, 4, 2, 2, 10 + 10];
 
 #[test]
-fn a_chunk_that_became_zeros_is_told_by_topic_number_and_time() {
+fn zeroed_chunk_is_reported_by_topic_count_and_time() {
     let sound = rover();
     let log =
         RosbagLog::open(Arc::new(Bytes::from(sound.clone())), RosbagOptions::default());
@@ -111,10 +113,10 @@ fn a_chunk_that_became_zeros_is_told_by_topic_number_and_time() {
         for start in [gone.start, gone.start - 20] {
             let mut bytes = sound.clone();
             bytes[start..gone.end].fill(0);
-            for survey in SURVEYS {
-                let read = read_as(&bytes, survey);
+            for mode in MODES {
+                let read = read_as(&bytes, mode);
                 let all: u64 = counts.iter().sum();
-                assert_eq!((read.records, read.lost()), (491 - all, all), "{survey:?}");
+                assert_eq!((read.records, read.lost()), (491 - all, all), "{mode:?}");
                 let lost = read.damage.iter().filter(|damage| damage.records > 0);
                 let mut seen: Vec<u64> = Vec::new();
                 for damage in lost {
@@ -128,26 +130,26 @@ fn a_chunk_that_became_zeros_is_told_by_topic_number_and_time() {
                 seen.sort_unstable();
                 let mut counts = counts.to_vec();
                 counts.sort_unstable();
-                assert_eq!(seen, counts, "{survey:?}");
+                assert_eq!(seen, counts, "{mode:?}");
             }
         }
     }
 }
 
 #[test]
-fn of_a_lost_chunk_index_data_that_are_left_and_the_index_tell_together() {
-    // The chunk and the index data of its first connection, and of no other.
+fn lost_chunk_is_reported_by_remaining_index_data_and_the_index_together() {
+    // Only the index data of the first connection are left.
     let mut bytes = rover();
     bytes[LAST.start..52000].fill(0xff);
-    for survey in SURVEYS {
-        let read = read_as(&bytes, survey);
-        assert_eq!((read.records, read.lost()), (471, 20), "{survey:?}");
+    for mode in MODES {
+        let read = read_as(&bytes, mode);
+        assert_eq!((read.records, read.lost()), (471, 20), "{mode:?}");
     }
 }
 
 #[test]
-fn zeros_in_place_of_chunks_that_nobody_looked_at_are_told() {
-    // Of 40 chunks, 10 messages each, the 18th: a long bag's chunks are not all looked at.
+fn zeroed_chunks_that_were_not_inspected_are_reported() {
+    // 40 chunks of one message each: not all chunks of a long bag are inspected.
     let options =
         WriterOptions::default().with_compression(Compression::Lz4).with_chunk_bytes(1);
     let mut writer = Writer::new(std::io::Cursor::new(Vec::new()), options).unwrap();
@@ -165,25 +167,25 @@ fn zeros_in_place_of_chunks_that_nobody_looked_at_are_told() {
     for part in &parts {
         let mut bytes = sound.clone();
         bytes[part.bytes.start as usize..part.bytes.end as usize].fill(0);
-        for survey in SURVEYS {
-            let read = read_as(&bytes, survey);
-            assert_eq!((read.records, read.lost()), (39, 1), "{survey:?} {part:?}");
+        for mode in MODES {
+            let read = read_as(&bytes, mode);
+            assert_eq!((read.records, read.lost()), (39, 1), "{mode:?} {part:?}");
         }
     }
 }
 
 #[test]
-fn zeros_in_place_of_a_chunk_and_the_index_are_told_as_the_header_counts_the_chunks() {
-    // By a walker in Python: the last of four chunks begins there; 25 messages are in each.
+fn zeroed_chunk_and_index_are_reported_by_the_chunk_count_in_the_header() {
+    // By a record parser in Python: the start of the last of four chunks of 25 messages each.
     for (name, at) in [("ok_lz4.bag", 6842), ("ok_bz2.bag", 6734)] {
         let Some(bytes) = conformance::sample(&format!("rosbag/edge/{name}")) else {
             return;
         };
         let mut bytes = bytes.to_vec();
         bytes[at..].fill(0);
-        for survey in SURVEYS {
-            let read = read_as(&bytes, survey);
-            assert!(read.records == 75 && read.is_loss_told(), "{name} {survey:?}");
+        for mode in MODES {
+            let read = read_as(&bytes, mode);
+            assert!(read.records == 75 && read.is_loss_told(), "{name} {mode:?}");
         }
         // The index alone.
         let mut bytes =
@@ -192,22 +194,22 @@ fn zeros_in_place_of_a_chunk_and_the_index_are_told_as_the_header_counts_the_chu
         let index =
             bytes[..index].windows(4).rposition(|op| op == b"op=\x04").unwrap() + 80;
         bytes[index..].fill(0);
-        for survey in SURVEYS {
-            let read = read_as(&bytes, survey);
-            assert!(read.records == 100 && !read.is_loss_told(), "{name} {survey:?}");
+        for mode in MODES {
+            let read = read_as(&bytes, mode);
+            assert!(read.records == 100 && !read.is_loss_told(), "{name} {mode:?}");
         }
     }
 }
 
 #[test]
-fn zeros_between_records_are_padding_where_nothing_was() {
+fn zeros_between_records_are_padding() {
     for at in [12193, 13576, 22488, 52370] {
         let mut bytes = rover();
         bytes.splice(at..at, [0; 49]);
-        for survey in SURVEYS {
+        for mode in MODES {
             for bytes in [&bytes, &unclosed(bytes.clone())] {
-                let read = read_as(bytes, survey);
-                assert!(read.records == 491 && !read.is_loss_told(), "{at} {survey:?}");
+                let read = read_as(bytes, mode);
+                assert!(read.records == 491 && !read.is_loss_told(), "{at} {mode:?}");
             }
         }
     }
@@ -215,12 +217,12 @@ fn zeros_between_records_are_padding_where_nothing_was() {
 
 #[test]
 fn a_block_of_lz4_is_read_up_to_where_it_is_broken() {
-    // Of the 33,329 bytes of the chunk, 33,170 unpack: 99 of its 100 messages.
+    // Of the 33,329 bytes of the chunk, 33,170 decompress: 99 of its 100 messages.
     let mut bytes = rover();
     bytes[48539..48542].fill(0);
-    for survey in SURVEYS {
-        let read = read_as(&bytes, survey);
-        assert_eq!((read.records, read.lost()), (490, 1), "{survey:?}");
+    for mode in MODES {
+        let read = read_as(&bytes, mode);
+        assert_eq!((read.records, read.lost()), (490, 1), "{mode:?}");
         let kinds: Vec<DamageKind> = read.damage.iter().map(|one| one.kind).collect();
         assert_eq!(kinds, [DamageKind::Garbled, DamageKind::Doubtful]);
         assert!(read.damage[0].topic.is_some());
@@ -228,9 +230,9 @@ fn a_block_of_lz4_is_read_up_to_where_it_is_broken() {
 }
 
 #[test]
-fn a_chunk_that_the_file_cuts_off_between_two_messages_is_told() {
-    // By a walker in Python: the data of the last of four chunks, which is not packed, begin
-    // at 10100; records end at the other places.
+fn chunk_truncated_between_two_messages_is_reported() {
+    // By a record parser in Python: the data of the last of four chunks, which is not
+    // compressed, begin at 10100; records end at the other positions.
     let name = "rosbag/edge/unindexed.bag";
     let Some(bytes) = conformance::sample(name) else { return };
     for end in [10100, 10154, 10210, 10710, 11434] {
@@ -240,8 +242,8 @@ fn a_chunk_that_the_file_cuts_off_between_two_messages_is_told() {
 }
 
 #[test]
-fn an_encrypted_chunk_is_read_up_to_where_the_file_ends() {
-    // As of the bag that is not encrypted: 20 messages in a chunk, bytes 4117..5526.
+fn truncated_encrypted_chunk_is_read_up_to_its_end() {
+    // By the unencrypted bag: 20 messages in a chunk, bytes 4117..5526.
     let name = "rosbag/edge/encrypted_aes_none.bag";
     let Some(bytes) = conformance::sample(name) else { return };
     let key = Key::from_hex("7d1784eeedd07da1d93e9de8a0d8e708").unwrap();

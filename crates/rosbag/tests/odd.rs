@@ -1,4 +1,4 @@
-//! Bags as no recorder should write them, and some did, made here byte by byte.
+//! Anomalous bags as some recorders wrote them, made here byte by byte.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -7,13 +7,13 @@ use std::sync::Arc;
 use arrow_schema::DataType;
 use bytes::Bytes;
 use logtool_core::{Block, DamageKind, Findings, Log as _, Selection, TopicId};
-use logtool_rosbag::{RosbagLog, RosbagOptions, Survey};
+use logtool_rosbag::{OpenMode, RosbagLog, RosbagOptions};
 
 /// Writes a bag, record by record.
 #[derive(Default)]
 struct Writer {
     bytes: Vec<u8>,
-    /// Where each chunk is, and how many messages of connection 0 it has.
+    /// The position of each chunk, and the number of its messages of connection 0.
     chunks: Vec<(u64, u32)>,
 }
 
@@ -32,7 +32,7 @@ fn connection(id: u32, topic: &str, type_name: &str, text: &str) -> Vec<u8> {
     summed(id, topic, type_name, "*", text)
 }
 
-/// A connection that tells an MD5 sum.
+/// Returns a connection with an MD5 sum.
 fn summed(id: u32, topic: &str, type_name: &str, sum: &str, text: &str) -> Vec<u8> {
     let data = [
         field("md5sum", sum.as_bytes()),
@@ -52,7 +52,7 @@ fn chatter() -> Vec<u8> {
     connection(0, "/chatter", "std_msgs/String", "string data")
 }
 
-/// Messages of connection 0 in the seconds `secs`.
+/// Returns messages of connection 0 in the seconds `secs`.
 fn messages(secs: std::ops::Range<u32>) -> Vec<u8> {
     let message = |sec: u32| {
         let time = [sec.to_le_bytes(), [0; 4]].concat();
@@ -84,7 +84,7 @@ impl Writer {
         }
     }
 
-    /// A chunk of `records`, of which `count` are messages, without index data.
+    /// Adds a chunk of `records` with `count` messages, without index data.
     fn chunk(mut self, records: &[u8], count: u32) -> Self {
         self.chunks.push((self.bytes.len() as u64, count));
         let fields = [
@@ -101,7 +101,7 @@ impl Writer {
         self
     }
 
-    /// The index: `connections`, and what it takes of chunk infos.
+    /// Adds the index with `connections` and the necessary chunk infos.
     fn finish(mut self, connections: &[Vec<u8>]) -> Vec<u8> {
         self.header(self.bytes.len() as u64, connections.len() as u32);
         self.bytes.extend(connections.concat());
@@ -122,12 +122,13 @@ impl Writer {
     }
 }
 
-const SURVEYS: [Survey; 4] = [Survey::Auto, Survey::Index, Survey::Scan, Survey::Full];
+const MODES: [OpenMode; 4] =
+    [OpenMode::Auto, OpenMode::Index, OpenMode::Scan, OpenMode::Full];
 
-/// What each way of opening reads: how many messages of each topic.
+/// Returns the number of messages of each topic, for each way of opening.
 fn read(bytes: &[u8]) -> Vec<Vec<(String, usize)>> {
-    let read = |survey| {
-        let options = RosbagOptions::default().with_survey(survey);
+    let read = |mode| {
+        let options = RosbagOptions::default().with_mode(mode);
         let source = Arc::new(Bytes::copy_from_slice(bytes));
         let log = RosbagLog::open(source, options).unwrap();
         let mut counts = vec![0; log.manifest().topics.len()];
@@ -145,10 +146,10 @@ fn read(bytes: &[u8]) -> Vec<Vec<(String, usize)>> {
         let topics = log.manifest().topics.iter();
         topics.map(|topic| topic.label().into_owned()).zip(counts).collect()
     };
-    SURVEYS.map(read).to_vec()
+    MODES.map(read).to_vec()
 }
 
-/// The same, where all ways read so many of one topic.
+/// Checks that all ways of opening read this number of messages of one topic.
 fn assert_chatter(bytes: &[u8], count: usize) {
     let want = vec![("/chatter".to_owned(), count)];
     assert_eq!(read(bytes), [want.clone(), want.clone(), want.clone(), want]);
@@ -170,19 +171,19 @@ fn messages_between_chunks_are_read() {
 }
 
 #[test]
-fn a_connection_that_is_only_in_the_index_is_enough() {
+fn connection_only_in_the_index_suffices() {
     let bag = Writer::new().chunk(&messages(0..5), 5).chunk(&messages(5..9), 4);
     assert_chatter(&bag.finish(&[chatter()]), 9);
 }
 
 #[test]
-fn a_connection_that_is_told_twice_is_one() {
+fn connection_declared_twice_is_one() {
     let bag = Writer::new().chunk(&[chatter(), chatter(), messages(0..5)].concat(), 5);
     assert_chatter(&bag.finish(&[chatter(), chatter()]), 5);
 }
 
 #[test]
-fn a_number_that_is_given_to_another_counts_from_there() {
+fn reused_connection_id_is_valid_from_its_declaration_on() {
     let other = connection(0, "/other", "std_msgs/String", "string data");
     let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
     let bag = bag.chunk(&[other, messages(5..8)].concat(), 3);
@@ -193,7 +194,7 @@ fn a_number_that_is_given_to_another_counts_from_there() {
 }
 
 #[test]
-fn a_chunk_that_no_index_tells_of_is_found() {
+fn chunk_that_the_index_does_not_list_is_found() {
     let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
     let mut bag = bag.chunk(&messages(5..9), 4);
     let told = bag.chunks.pop().unwrap();
@@ -202,18 +203,18 @@ fn a_chunk_that_no_index_tells_of_is_found() {
 }
 
 #[test]
-fn a_few_zero_bytes_between_records_are_no_damage() {
+fn few_zero_bytes_between_records_are_no_damage() {
     let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
     let bag = bag.plain(&[0; 49]).chunk(&messages(5..9), 4).plain(&[0; 3]);
     let bytes = bag.finish(&[chatter()]);
     assert_chatter(&bytes, 9);
-    let options = RosbagOptions::default().with_survey(Survey::Full);
+    let options = RosbagOptions::default().with_mode(OpenMode::Full);
     let log = RosbagLog::open(Arc::new(Bytes::from(bytes)), options).unwrap();
     assert_eq!(log.manifest().damage, []);
 }
 
 #[test]
-fn a_bag_without_its_first_bytes_is_read() {
+fn bag_without_its_first_bytes_is_read() {
     let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
     let mut bytes = bag.finish(&[chatter()]);
     bytes[..40].fill(0);
@@ -232,7 +233,7 @@ fn two_definitions_of_one_topic_are_two_topics() {
 }
 
 #[test]
-fn of_two_definitions_of_one_topic_that_with_the_told_sum_counts() {
+fn definition_with_the_declared_sum_is_preferred() {
     // By md5sum(1).
     let sum = "4eec2979cc688371cc0e7f01aea37ad1"; // int8 a
     let right = "int8 a # a comment";
@@ -252,7 +253,7 @@ fn of_two_definitions_of_one_topic_that_with_the_told_sum_counts() {
 }
 
 #[test]
-fn without_a_sum_other_definitions_are_other_types() {
+fn different_definitions_without_a_sum_are_different_types() {
     let declared = [(0, "int8 a"), (1, "int16 a")]
         .map(|(id, text)| connection(id, "/a", "a/A", text));
     let bag = Writer::new().chunk(&declared.concat(), 0).finish(&declared);
@@ -264,7 +265,7 @@ fn without_a_sum_other_definitions_are_other_types() {
 }
 
 #[test]
-fn nanoseconds_of_a_second_or_more_are_found_and_the_times_are_kept() {
+fn nanoseconds_over_a_second_are_a_finding_and_times_are_kept() {
     let message = |nanos: u32| {
         let time = [5_u32.to_le_bytes(), nanos.to_le_bytes()].concat();
         let fields = [field("conn", &[0; 4]), field("op", &[2]), field("time", &time)];
@@ -280,12 +281,12 @@ fn nanoseconds_of_a_second_or_more_are_found_and_the_times_are_kept() {
     let mut found =
         findings.iter().filter(|one| one.code.name == "bag.message.nanoseconds");
     assert_eq!(found.next().map(|finding| finding.count), Some(2));
-    // 5 s + 4.294967295 s, as ROS carries it over.
+    // 5 s + 4.294967295 s; ROS carries the excess over too.
     assert_eq!(log.manifest().time.unwrap().end.as_nanos() - 1, 9_294_967_295);
 }
 
 #[test]
-fn a_list_of_a_type_without_fields_is_in_no_column_and_remarked_on() {
+fn list_of_a_type_without_fields_has_no_column_and_a_remark() {
     let line = "=".repeat(80);
     let text =
         format!("B b\nint8 v\n{line}\nMSG: a/B\nE[] e\nE one\n{line}\nMSG: a/E\n");
@@ -304,7 +305,7 @@ fn a_list_of_a_type_without_fields_is_in_no_column_and_remarked_on() {
 }
 
 #[test]
-fn a_bag_of_nothing_but_its_first_line_is_told_as_cut() {
+fn bag_with_only_its_first_line_is_truncated() {
     for line in ["#ROSBAG V2.0\n", "#ROSBAG V1.2\n"] {
         let source = Arc::new(Bytes::from(line));
         let log = RosbagLog::open(source, RosbagOptions::default()).unwrap();
@@ -312,7 +313,7 @@ fn a_bag_of_nothing_but_its_first_line_is_told_as_cut() {
         let told: Vec<_> = damage.map(|one| (one.kind, one.bytes.clone())).collect();
         assert_eq!(told, [(DamageKind::Truncated, 13..13)]);
     }
-    // With a header that has counted nothing, nothing is lost.
+    // If the header declares empty counts, nothing is lost.
     let log = RosbagLog::open(
         Arc::new(Bytes::from(Writer::new().bytes)),
         RosbagOptions::default(),
@@ -321,7 +322,7 @@ fn a_bag_of_nothing_but_its_first_line_is_told_as_cut() {
 }
 
 #[test]
-fn what_is_no_bag_is_said_not_to_be_one() {
+fn file_that_is_not_a_bag_is_refused_with_a_reason() {
     for bytes in [&b"PK\x03\x04 this is something else"[..], b"", &[0; 5000]] {
         let source = Arc::new(Bytes::copy_from_slice(bytes));
         let err = RosbagLog::open(source, RosbagOptions::default()).unwrap_err();
@@ -330,7 +331,7 @@ fn what_is_no_bag_is_said_not_to_be_one() {
 }
 
 #[test]
-fn a_chunk_of_which_the_head_is_broken_gives_its_messages() {
+fn messages_of_a_chunk_with_a_broken_header_are_read() {
     for byte in [0, 0xff] {
         let bag = Writer::new().chunk(&[chatter(), messages(0..5)].concat(), 5);
         let bag = bag.chunk(&messages(5..9), 4);
@@ -347,7 +348,7 @@ fn a_chunk_of_which_the_head_is_broken_gives_its_messages() {
             assert_chatter(&broken(indexed.clone(), chunk), 9);
             let bytes = broken(unindexed.clone(), chunk);
             assert_chatter(&bytes, 9);
-            let options = RosbagOptions::default().with_survey(Survey::Full);
+            let options = RosbagOptions::default().with_mode(OpenMode::Full);
             let log = RosbagLog::open(Arc::new(Bytes::from(bytes)), options).unwrap();
             let damage = &log.manifest().damage;
             assert!(damage.iter().any(|d| d.lost_bytes > 0), "{damage:?}");

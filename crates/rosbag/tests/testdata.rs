@@ -1,4 +1,4 @@
-//! The bags in `testdata/` are the ones that the generator writes.
+//! The bags in `testdata/` are the output of the generator.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -9,14 +9,14 @@ use std::{fs, path::Path, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{Block, Damage, DamageKind, Log as _, Selection, conformance};
-use logtool_rosbag::{FORMAT, RosbagLog, RosbagOptions, Survey};
+use logtool_rosbag::{FORMAT, OpenMode, RosbagLog, RosbagOptions};
 
 #[test]
-fn the_generator_writes_what_lies_in_testdata() {
+fn generator_writes_the_files_in_testdata() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
     for (name, bytes) in files::all().unwrap() {
         let stored = fs::read(folder.join(name)).unwrap();
-        // Not `assert_eq`: it would print both.
+        // Not `assert_eq`, which would print both files.
         assert!(
             stored == bytes,
             "{name} differs; cargo run -p logtool-rosbag --example make_bags"
@@ -25,15 +25,15 @@ fn the_generator_writes_what_lies_in_testdata() {
 }
 
 #[test]
-fn the_bags_are_small() {
+fn bags_in_testdata_are_small() {
     let sizes = files::all().unwrap().into_iter().map(|(_, bytes)| bytes.len());
     let sizes: Vec<usize> = sizes.collect();
     assert!(sizes.iter().all(|size| *size < 100_000), "{sizes:?}");
 }
 
-/// How many messages of its own the bag has, and what is damaged.
-fn read(bytes: &Bytes, survey: Survey) -> (usize, Vec<Damage>) {
-    let options = RosbagOptions::default().with_survey(survey);
+/// Returns the number of logged messages of a bag, and its damage.
+fn read(bytes: &Bytes, mode: OpenMode) -> (usize, Vec<Damage>) {
+    let options = RosbagOptions::default().with_mode(mode);
     let log = RosbagLog::open(Arc::new(bytes.clone()), options).unwrap();
     let own = log.manifest().topics().filter(|(_, topic)| topic.encoding == "ros1");
     let selection = Selection {
@@ -57,21 +57,21 @@ fn read(bytes: &Bytes, survey: Survey) -> (usize, Vec<Damage>) {
 #[test]
 fn damage_to_index_data_loses_no_message() {
     let (_, mut rover) = files::all().unwrap().pop().unwrap();
-    // By a parser of records in Python: the fourth chunk is followed by index data, of
-    // which those of connection 0 end at 30,647, and those of connection 1 at 30,822.
+    // By a record parser in Python: after the fourth chunk, the index data of connection 0 end
+    // at 30,647, and those of connection 1 at 30,822.
     rover[30_208..30_720].fill(0);
     let rover = Bytes::from(rover);
-    for survey in [Survey::Index, Survey::Scan, Survey::Full] {
-        let (records, damage) = read(&rover, survey);
-        assert_eq!(records, 491, "{survey:?}");
-        let [damage] = &damage[..] else { panic!("{survey:?}: {damage:?}") };
+    for mode in [OpenMode::Index, OpenMode::Scan, OpenMode::Full] {
+        let (records, damage) = read(&rover, mode);
+        assert_eq!(records, 491, "{mode:?}");
+        let [damage] = &damage[..] else { panic!("{mode:?}: {damage:?}") };
         assert_eq!((damage.kind, damage.records), (DamageKind::Index, 0));
         assert_eq!((damage.bytes.end, damage.lost_bytes), (30_822, 0));
     }
 }
 
 #[test]
-fn every_bad_bag_keeps_the_laws() {
+fn every_damaged_bag_keeps_the_laws() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/bad");
     let mut checked = 0;
     for entry in fs::read_dir(folder).unwrap() {

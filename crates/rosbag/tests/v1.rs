@@ -1,4 +1,4 @@
-//! Bags of version 1.2, made here byte by byte as the ROS wiki says ("Bags/Format/1.2").
+//! Bags of version 1.2, made here byte by byte from the ROS wiki ("Bags/Format/1.2").
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -38,7 +38,7 @@ fn definition(topic: &str, (name, sum): Type, text: &str) -> Vec<u8> {
     record(&fields, b"")
 }
 
-/// A message of second `sec`, of the publisher `who`: its name, and whether it latches.
+/// Returns a message in the second `sec` of the publisher `who`: its name, and whether it latches.
 fn message(
     topic: &str,
     (name, sum): Type,
@@ -71,10 +71,10 @@ fn open(bytes: Vec<u8>) -> RosbagLog {
     RosbagLog::open(Arc::new(Bytes::from(bytes)), RosbagOptions::default()).unwrap()
 }
 
-/// Of a record the label of its topic, the caller, and the payload.
+/// A record: the label of its topic, the caller, and the payload.
 type Seen = (String, Option<String>, Vec<u8>);
 
-/// All records, and what cursors tell.
+/// Returns all records, and the damage that cursors report.
 fn read(log: &RosbagLog) -> (Vec<Seen>, Vec<Damage>) {
     let (mut records, mut damage) = (Vec::new(), Vec::new());
     let (all, mut block) = (Selection::default(), Block::default());
@@ -94,7 +94,7 @@ fn read(log: &RosbagLog) -> (Vec<Seen>, Vec<Damage>) {
 }
 
 #[test]
-fn messages_without_a_definition_are_read_and_doubted_by_topic() {
+fn messages_without_a_definition_are_read_as_doubtful() {
     let log = open(bag(&[
         message("/known", UINT8, 1, None, &[7]),
         message("/other", OWN, 2, None, &[8]),
@@ -123,7 +123,7 @@ fn messages_without_a_definition_are_read_and_doubted_by_topic() {
 }
 
 #[test]
-fn a_broken_definition_loses_no_message() {
+fn broken_definition_loses_no_message() {
     let first = definition("/a", STRING, "string data\n");
     let text =
         |text: &str| [&(text.len() as u32).to_le_bytes(), text.as_bytes()].concat();
@@ -145,7 +145,7 @@ fn a_broken_definition_loses_no_message() {
 }
 
 #[test]
-fn publishers_and_latching_are_kept_also_in_a_copy() {
+fn publishers_and_latching_are_kept_in_a_copy() {
     let log = open(bag(&[
         definition("/a", UINT8, "uint8 data"),
         message("/a", UINT8, 1, Some(("/one", "1")), &[1]),

@@ -1,5 +1,5 @@
-//! Bags are written as ROS writes them, and are there up to the last chunk whenever the
-//! writing stops.
+//! Bags are written as in ROS, and contain everything up to the last chunk whenever writing
+//! stops.
 
 #![allow(clippy::unwrap_used)] // clippy sees helpers outside #[test] as no test
 
@@ -11,8 +11,8 @@ use std::{
 use bytes::Bytes;
 use logtool_core::{Block, ErrorKind, Log as _, Output, Selection, Timestamp};
 use logtool_rosbag::{
-    Compression, ConnectionHandle, ConnectionHeader, RosbagLog, RosbagOptions, Survey,
-    Writer, WriterOptions,
+    Compression, ConnectionHandle, ConnectionHeader, OpenMode, RosbagLog,
+    RosbagOptions, Writer, WriterOptions,
 };
 
 const PACKINGS: [Compression; 3] =
@@ -40,9 +40,9 @@ fn chatter() -> ConnectionHeader {
 /// A message: its connection, its time, its payload.
 type Message = (u32, Timestamp, Vec<u8>);
 
-/// All messages of a bag, in the order of the file.
-fn read(bytes: &[u8], survey: Survey) -> Vec<Message> {
-    let options = RosbagOptions::default().with_survey(survey);
+/// Returns all messages of a bag, in the order of the file.
+fn read(bytes: &[u8], mode: OpenMode) -> Vec<Message> {
+    let options = RosbagOptions::default().with_mode(mode);
     let log =
         RosbagLog::open(Arc::new(Bytes::copy_from_slice(bytes)), options).unwrap();
     let connections: Vec<u32> = log.connections().map(|c| c.id).collect();
@@ -60,7 +60,7 @@ fn read(bytes: &[u8], survey: Survey) -> Vec<Message> {
     messages
 }
 
-/// Messages of two connections, of up to 300 bytes each that can be packed.
+/// Returns messages of two connections, of up to 300 compressible bytes each.
 fn messages(count: usize) -> Vec<(usize, Timestamp, Vec<u8>)> {
     let message = |n: usize| {
         let payload = (0..n % 301).map(|i| (n / 7 + i / 11) as u8).collect();
@@ -73,7 +73,7 @@ fn small_chunks(compression: Compression) -> WriterOptions {
     WriterOptions::default().with_compression(compression).with_chunk_bytes(2_000)
 }
 
-/// Writes `messages` of two new connections into `bag`.
+/// Writes `messages` of two new connections to `bag`.
 fn fill<W: Output>(
     bag: &mut Writer<W>,
     messages: &[(usize, Timestamp, Vec<u8>)],
@@ -92,15 +92,15 @@ fn connect_two<W: Output>(bag: &mut Writer<W>) -> [ConnectionHandle; 2] {
 }
 
 #[test]
-fn a_bag_is_as_ros_writes_it_byte_by_byte() {
+fn bag_has_the_bytes_that_ros_writes() {
     let mut bag = Writer::new(Cursor::new(vec![]), WriterOptions::default()).unwrap();
     let chatter = bag.connect(&chatter().with_caller("/talker").latched()).unwrap();
     bag.write(chatter, secs(3), b"\x02\0\0\0hi").unwrap();
     bag.write(chatter, Timestamp::from_nanos(2_000_000_007), b"").unwrap();
     let bytes = bag.finish().unwrap().into_inner();
 
-    // The layout of the ROS wiki, "Bags/Format/2.0", with the fields of each record in
-    // the order in which rosbag_storage writes them, which is that of their names.
+    // The layout of the ROS wiki, "Bags/Format/2.0", with the fields of each record in the
+    // alphabetical order of rosbag_storage.
     let data = [
         field("callerid", b"/talker"),
         field("latching", b"1"),
@@ -161,15 +161,15 @@ fn a_bag_is_as_ros_writes_it_byte_by_byte() {
 }
 
 #[test]
-fn what_is_written_is_read_again_however_it_is_packed() {
+fn written_messages_are_read_back_with_every_compression() {
     let messages = messages(2_000);
     for compression in PACKINGS {
         let mut bag =
             Writer::new(Cursor::new(vec![]), small_chunks(compression)).unwrap();
         let want = fill(&mut bag, &messages);
         let bytes = bag.finish().unwrap().into_inner();
-        for survey in [Survey::Index, Survey::Scan, Survey::Full] {
-            assert!(read(&bytes, survey) == want, "{compression:?} {survey:?}");
+        for mode in [OpenMode::Index, OpenMode::Scan, OpenMode::Full] {
+            assert!(read(&bytes, mode) == want, "{compression:?} {mode:?}");
         }
         let source = Arc::new(Bytes::from(bytes));
         let log = RosbagLog::open(source, RosbagOptions::default()).unwrap();
@@ -186,12 +186,12 @@ fn what_is_written_is_read_again_however_it_is_packed() {
     }
 }
 
-/// An output that is looked at while it is written.
+/// An output that records what is written.
 #[derive(Clone, Debug, Default)]
 struct Watched {
-    /// What was written, as it was after each write.
+    /// The contents after each write.
     file: Arc<Mutex<Cursor<Vec<u8>>>>,
-    /// How long the file was at each flush; what it had when it was written over.
+    /// The length of the file at each flush; the contents before it was overwritten.
     flushed: Arc<Mutex<Vec<usize>>>,
     before: Arc<Mutex<Option<Vec<u8>>>>,
 }
@@ -220,14 +220,14 @@ impl Seek for Watched {
 }
 
 #[test]
-fn a_bag_whose_writer_was_killed_is_read_up_to_the_last_whole_chunk() {
+fn bag_of_a_killed_writer_is_read_up_to_the_last_complete_chunk() {
     let messages = messages(600);
     for compression in PACKINGS {
         let out = Watched::default();
         let mut bag = Writer::new(out.clone(), small_chunks(compression)).unwrap();
         let want = fill(&mut bag, &messages);
         bag.finish().unwrap();
-        // All that was there before anything was written over.
+        // Everything that was written before an overwrite.
         let bytes = out.before.lock().unwrap().take().unwrap();
         let whole = out.file.lock().unwrap().get_ref().clone();
         let flushed = out.flushed.lock().unwrap().clone();
@@ -236,26 +236,26 @@ fn a_bag_whose_writer_was_killed_is_read_up_to_the_last_whole_chunk() {
         let log = RosbagLog::open(source, RosbagOptions::default()).unwrap();
         let parts = log.manifest().parts.iter().map(|part| part.bytes.end as usize);
         let ends: Vec<usize> = parts.collect();
-        // A chunk is sent on as soon as it is whole.
+        // Every complete chunk is flushed at once.
         assert!(ends.iter().all(|end| flushed.contains(end)), "{ends:?} {flushed:?}");
 
-        // What is in chunks that are whole is there.
-        let count = |end: &usize| read(&bytes[..*end], Survey::Scan).len();
+        // All messages of complete chunks can be read.
+        let count = |end: &usize| read(&bytes[..*end], OpenMode::Scan).len();
         let counts: Vec<usize> = ends.iter().map(count).collect();
         assert!(counts.windows(2).all(|pair| pair[0] < pair[1]), "{counts:?}");
         for len in (4117..bytes.len()).step_by(997).chain(ends.iter().copied()) {
-            let found = read(&bytes[..len], Survey::Auto);
+            let found = read(&bytes[..len], OpenMode::Auto);
             assert!(want.starts_with(&found), "cut to {len}");
             let chunks = ends.partition_point(|end| *end <= len);
             let least = chunks.checked_sub(1).map_or(0, |last| counts[last]);
             assert!(found.len() >= least, "cut to {len}: {} of {least}", found.len());
         }
-        assert_eq!(read(&bytes, Survey::Auto), want);
+        assert_eq!(read(&bytes, OpenMode::Auto), want);
     }
 }
 
 #[test]
-fn chunks_are_packed_on_a_pool_of_one_thread_too() {
+fn chunks_are_compressed_on_a_pool_of_one_thread() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let messages = messages(1_000);
     let write = || {
@@ -265,8 +265,8 @@ fn chunks_are_packed_on_a_pool_of_one_thread_too() {
         (bag.finish().unwrap().into_inner(), want)
     };
     let (inside, want) = pool.install(write);
-    assert!(read(&inside, Survey::Full) == want);
-    // However many work on it, it is the same.
+    assert!(read(&inside, OpenMode::Full) == want);
+    // The result does not depend on the number of threads.
     assert!(write().0 == inside);
 }
 
@@ -288,7 +288,7 @@ fn many_writers_share_a_pool() {
 }
 
 #[test]
-fn what_a_bag_cannot_hold_is_refused_and_leaves_it_as_it_was() {
+fn unsupported_times_and_lengths_are_refused_without_changes() {
     let mut bag = Writer::new(Cursor::new(vec![]), WriterOptions::default()).unwrap();
     let handle = bag.connect(&chatter()).unwrap();
     bag.write(handle, secs(1), b"one").unwrap();
@@ -308,11 +308,11 @@ fn what_a_bag_cannot_hold_is_refused_and_leaves_it_as_it_was() {
     assert!(bag.connect(&unknown).is_err());
     let bytes = bag.finish().unwrap().into_inner();
     let want = [(0, secs(1), b"one".to_vec()), (0, last, b"two".to_vec())];
-    assert_eq!(read(&bytes, Survey::Full), want);
+    assert_eq!(read(&bytes, OpenMode::Full), want);
 }
 
 #[test]
-fn a_bag_without_messages_is_a_bag() {
+fn bag_without_messages_is_valid() {
     let mut bag = Writer::new(Cursor::new(vec![]), WriterOptions::default()).unwrap();
     connect_two(&mut bag);
     let bytes = bag.finish().unwrap().into_inner();
@@ -321,10 +321,10 @@ fn a_bag_without_messages_is_a_bag() {
     assert_eq!(log.connections().count(), 2);
     assert_eq!((&log.manifest().remarks, &log.manifest().damage), (&vec![], &vec![]));
     let empty = Writer::new(Cursor::new(vec![]), WriterOptions::default()).unwrap();
-    assert_eq!(read(&empty.finish().unwrap().into_inner(), Survey::Auto), []);
+    assert_eq!(read(&empty.finish().unwrap().into_inner(), OpenMode::Auto), []);
 }
 
-/// An output that is full at some time.
+/// An output that becomes full.
 struct Full(Cursor<Vec<u8>>, usize);
 
 impl Write for Full {
@@ -350,7 +350,7 @@ impl Seek for Full {
 }
 
 #[test]
-fn where_writing_fails_nothing_more_is_written() {
+fn nothing_is_written_after_a_failed_write() {
     let out = Full(Cursor::new(vec![]), 10_000);
     let mut bag = Writer::new(out, small_chunks(Compression::None)).unwrap();
     let handle = bag.connect(&chatter()).unwrap();

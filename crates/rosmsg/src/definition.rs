@@ -1,4 +1,4 @@
-//! Definitions of messages, as bags have them, and what they say.
+//! Message definitions as they are stored in bags.
 //!
 //! ```text
 //! # a comment
@@ -11,10 +11,9 @@
 //! MSG: geometry_msgs/Vector3
 //! float64 x
 //! ```
-//! (ROS wiki, "msg".) ROS itself insists on 80 `=`, on `\n` and on blanks; bags have
-//! less of them, `\r\n` and tabs too. Hexadecimal constants and the bounds of ROS 2
-//! (`int32[<=3]`, `string<=10`) occur; a bound changes nothing in how a message is
-//! written.
+//! (ROS wiki, "msg".) ROS requires 80 `=`, `\n` and blanks; some bags have fewer `=`, `\r\n` or
+//! tabs. Hexadecimal constants and the bounds of ROS 2 (`int32[<=3]`, `string<=10`) occur; a bound
+//! does not change the encoding of a message.
 //!
 //! | type | in a message | column |
 //! |---|---|---|
@@ -26,7 +25,7 @@
 //! | `T[]` | `u32` count, elements | list |
 //! | `uint8[]`, `char[]` | `u32` length, bytes | bytes |
 
-mod known;
+mod builtin_definitions;
 mod labels;
 mod layout;
 mod line;
@@ -45,7 +44,7 @@ use crate::definition::{
     scope::Scope,
 };
 
-/// The definition of a type of messages, and of the types that it is made of.
+/// The definition of a message type, and of the types of its fields.
 ///
 /// ```
 /// use logtool_rosmsg::Definition;
@@ -64,7 +63,7 @@ pub struct Definition {
     types: Vec<MessageType>,
 }
 
-/// One type.
+/// A message type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct MessageType {
     name: String,
@@ -72,113 +71,112 @@ struct MessageType {
     constants: Vec<Constant>,
 }
 
-/// What a connection says of its messages, and what is known of them.
+/// The definition of the messages of a connection, and their layout.
 #[derive(Clone, Debug)]
 pub struct Described {
-    /// The definition that fits best.
+    /// The best available definition.
     pub definition: Definition,
-    /// What records look like.
+    /// The layout of the records.
     pub layout: Arc<Layout>,
-    /// What is odd about it, as: the MD5 sum is another one.
+    /// An anomaly of the definition, e.g. a wrong MD5 sum.
     pub oddity: Option<String>,
 }
 
 impl Definition {
-    /// Parses the definition of `type_name`, as a connection has it.
+    /// Parses the definition of `type_name` in the form of a connection.
     ///
     /// # Errors
     ///
-    /// `Malformed`, with the line, where a line cannot be understood or a type is
-    /// defined twice, differently; `Limit` if the text is longer than 4 MiB.
-    /// Types that are missing are noticed when they are needed.
+    /// `Malformed`, with the line, if a line cannot be parsed or a type has two different
+    /// definitions; `Limit` if the text is longer than 4 MiB. Missing types are reported when
+    /// they are needed.
     pub fn parse(type_name: &str, text: &str) -> Result<Self> {
         Ok(Self { types: text::parse(type_name, text, line::parse)? })
     }
 
-    /// Parses a definition that is of ROS 2, as rosbag2 has it (`ros2msg`): its times are
-    /// as those of ROS 1, its bytes have no sign, and defaults of fields are left out.
+    /// Parses a definition of ROS 2, in the form of rosbag2 (`ros2msg`): its times become those
+    /// of ROS 1, its bytes are unsigned, and defaults of fields are ignored.
     ///
     /// # Errors
     ///
-    /// As of [`parse`](Self::parse).
+    /// The errors of [`parse`](Self::parse).
     pub fn parse_ros2(type_name: &str, text: &str) -> Result<Self> {
         let mut types = text::parse(type_name, text, line::parse_ros2)?;
-        ros2::understand(&mut types);
+        ros2::to_ros1_types(&mut types);
         ros2::keep_signs(&mut types);
         Ok(Self { types })
     }
 
-    /// The definition as ROS 1 has it of what ROS 2 defines (`ros2msg`) by `text`: with the
-    /// common type of ROS 1 where that has the same name and fields.
+    /// Converts the ROS 2 definition `text` (`ros2msg`) to ROS 1. If ROS 1 has a common type with
+    /// the same name and fields, its definition is returned.
     ///
-    /// Its messages in CDR become those of ROS 1 by a
-    /// [`Transcoder::of_ros1`](crate::Transcoder::of_ros1), unless it
-    /// [has fields](Self::has_added_fields) that ROS 1 lacks.
+    /// A [`Transcoder::of_ros1`](crate::Transcoder::of_ros1) converts the messages, unless the
+    /// type [has fields](Self::has_added_fields) that ROS 1 lacks.
     ///
     /// # Errors
     ///
-    /// As of [`parse`](Self::parse) and [`layout`](Self::layout); `Unsupported` where there
+    /// The errors of [`parse`](Self::parse) and [`layout`](Self::layout); `Unsupported` if there
     /// is a `wstring`.
     pub fn ros1_from_ros2(type_name: &str, text: &str) -> Result<Self> {
         let mut types = text::parse(type_name, text, line::parse_ros2)?;
-        ros2::understand(&mut types);
+        ros2::to_ros1_types(&mut types);
         ros2::rename_ids(&mut types);
         ros2::remove_added_fields(&mut types);
         if let Some(time) = types.first().and_then(ros2::ros1_time) {
-            return known::by_name(time)
+            return builtin_definitions::by_name(time)
                 .ok_or_else(|| malformed("no messages of times"));
         }
         let own = Self { types: ros1::rewrite(&types)? };
         let layout = own.layout()?;
         if own.name() == ros2::LOG.1 && layout == Self::ros2_log()?.layout()? {
-            return known::by_name(ros2::LOG.0)
+            return builtin_definitions::by_name(ros2::LOG.0)
                 .ok_or_else(|| malformed("no log messages"));
         }
         let is_same = |common: &Self| common.layout().is_ok_and(|of| of == layout);
-        Ok(known::by_name(own.name()).filter(is_same).unwrap_or(own))
+        Ok(builtin_definitions::by_name(own.name()).filter(is_same).unwrap_or(own))
     }
 
-    /// Returns whether the definition `text` of ROS 2 has the fields that
-    /// [`ros1_from_ros2`](Self::ros1_from_ros2) leaves out. Its messages are then those of a
-    /// [`Transcoder::to_ros2`](crate::Transcoder::to_ros2).
+    /// Returns whether the ROS 2 definition `text` has fields that
+    /// [`ros1_from_ros2`](Self::ros1_from_ros2) drops. A
+    /// [`Transcoder::to_ros2`](crate::Transcoder::to_ros2) converts such messages.
     ///
     /// # Errors
     ///
-    /// As of [`parse`](Self::parse).
+    /// The errors of [`parse`](Self::parse).
     pub fn has_added_fields(type_name: &str, text: &str) -> Result<bool> {
         let types = text::parse(type_name, text, line::parse_ros2)?;
         Ok(ros2::with_added_fields(&types).is_some())
     }
 
-    /// `rcl_interfaces/Log` with the times of ROS 1.
+    /// Returns the definition of `rcl_interfaces/Log` with the times of ROS 1.
     fn ros2_log() -> Result<Self> {
         let mut types = text::parse(ros2::LOG.1, ros2::LOG_TEXT, line::parse_ros2)?;
-        ros2::understand(&mut types);
+        ros2::to_ros1_types(&mut types);
         Ok(Self { types: ros1::rewrite(&types)? })
     }
 
-    /// What the type is called, as `sensor_msgs/Imu`.
+    /// Returns the name of the type, e.g. `sensor_msgs/Imu`.
     pub fn name(&self) -> &str {
         self.types.first().map_or("", |of| &of.name)
     }
 
-    /// What ROS 2 calls the type, as `sensor_msgs/msg/Imu`.
+    /// Returns the name of the type in ROS 2, e.g. `sensor_msgs/msg/Imu`.
     pub fn ros2_name(&self) -> String {
         ros2::name(if self.is_log() { ros2::LOG.1 } else { self.name() })
     }
 
-    /// Whether it is `rosgraph_msgs/Log` as ROS 1 defines it, which has other fields and
+    /// Returns whether this is the `rosgraph_msgs/Log` of ROS 1, which has other fields and
     /// levels in ROS 2.
     pub fn is_log(&self) -> bool {
-        let common = || known::by_name(ros2::LOG.0)?.layout().ok();
+        let common = || builtin_definitions::by_name(ros2::LOG.0)?.layout().ok();
         self.name() == ros2::LOG.0 && self.layout().ok() == common()
     }
 
-    /// The definition as ROS 2 has it (`ros2msg`), of what was parsed as one of ROS 1.
+    /// Returns the ROS 2 form (`ros2msg`) of a definition that was parsed as one of ROS 1.
     ///
     /// # Errors
     ///
-    /// `Malformed` where a type is missing, or contains itself.
+    /// `Malformed` if a type is missing, or contains itself.
     pub fn ros2_text(&self) -> Result<String> {
         if self.is_log() {
             return Ok(ros2::LOG_TEXT.to_owned());
@@ -186,118 +184,119 @@ impl Definition {
         ros2::text(&self.types)
     }
 
-    /// The definition of a common type by its MD5 sum, in case a bag has none: of the
-    /// packages `std_msgs`, `geometry_msgs`, `sensor_msgs`, `nav_msgs`, `tf2_msgs`,
-    /// `diagnostic_msgs`, `visualization_msgs`, `rosgraph_msgs`, `actionlib_msgs` and
-    /// `velodyne_msgs`.
-    pub fn known(type_name: &str, md5sum: &str) -> Option<Self> {
-        known::by_md5(type_name, md5sum)
+    /// Returns the definition of a common type by its MD5 sum, for bags without definitions.
+    /// The common types are those of the packages `std_msgs`, `geometry_msgs`, `sensor_msgs`,
+    /// `nav_msgs`, `tf2_msgs`, `diagnostic_msgs`, `visualization_msgs`, `rosgraph_msgs`,
+    /// `actionlib_msgs` and `velodyne_msgs`.
+    pub fn by_md5sum(type_name: &str, md5sum: &str) -> Option<Self> {
+        builtin_definitions::by_md5sum(type_name, md5sum)
     }
 
-    /// The definition of a common type by its name: of one of these packages.
-    pub fn common(type_name: &str) -> Option<Self> {
-        known::by_name(type_name)
+    /// Returns the definition of a common type by its name; see [`by_md5sum`](Self::by_md5sum).
+    pub fn by_name(type_name: &str) -> Option<Self> {
+        builtin_definitions::by_name(type_name)
     }
 
-    /// Returns the definition that ROS 2 has of the common type `type_name`, as text
-    /// (`ros2msg`), for files with an empty one.
+    /// Returns the ROS 2 definition (`ros2msg`) of the common type `type_name`, for files with
+    /// an empty definition.
     pub fn common_ros2_text(type_name: &str) -> Option<String> {
-        let definition = known::by_name(&type_name.replacen("/msg/", "/", 1))?;
+        let definition =
+            builtin_definitions::by_name(&type_name.replacen("/msg/", "/", 1))?;
         (!definition.is_log()).then(|| definition.ros2_text().ok())?
     }
 
-    /// What records of the type look like.
+    /// Returns the layout of records of the type.
     ///
     /// # Errors
     ///
-    /// `Malformed` where a type is missing, or contains itself; `Limit` where one is
-    /// larger than [`MAX_LAYOUT_BYTES`](logtool_core::MAX_LAYOUT_BYTES).
+    /// `Malformed` if a type is missing, or contains itself; `Limit` if one is larger than
+    /// [`MAX_LAYOUT_BYTES`](logtool_core::MAX_LAYOUT_BYTES).
     pub fn layout(&self) -> Result<Arc<Layout>> {
         layout::compile(&Scope::new(&self.types))
     }
 
-    /// The MD5 sum of the type as ROS computes it, in hexadecimal digits.
+    /// Returns the MD5 sum of the type as computed by ROS, in hexadecimal digits.
     ///
     /// # Errors
     ///
-    /// As of [`layout`](Self::layout).
+    /// The errors of [`layout`](Self::layout).
     pub fn md5sum(&self) -> Result<String> {
         md5::sum(&Scope::new(&self.types))
     }
 
-    /// What the values of fields are called, by the constants next to them.
+    /// Returns the names of field values, from the constants of the types.
     pub fn labels(&self) -> Labels {
         labels::of(&self.types)
     }
 
-    /// The text again, without comments: with separators as ROS writes them.
+    /// Returns the text of the definition without comments, with the separators of ROS.
     pub fn text(&self) -> String {
         text::write(&self.types)
     }
 
-    /// Names in that definition that ROS 2 itself does not allow, as `a/B.camelCase`: it
-    /// wants fields in lower case, constants in upper case, and types to begin with a
-    /// capital. Not everybody who reads such definitions does.
+    /// Returns the names in the definition that ROS 2 does not allow, e.g. `a/B.camelCase`: it
+    /// requires lower case for fields, upper case for constants, and a capital at the start of
+    /// types. Not every reader of such definitions checks this.
     pub fn ros2_misnamed(&self) -> Vec<String> {
         ros2::names::misnamed(&self.types)
     }
 
-    /// Whether there is neither a field nor a constant.
+    /// Returns whether there are neither fields nor constants.
     pub fn is_empty(&self) -> bool {
         self.types.first().is_none_or(|t| t.fields.is_empty() && t.constants.is_empty())
     }
 }
 
-/// The layout of the records of `type_name`, of which `text` is the definition.
+/// Returns the layout of the records of `type_name`, which `text` defines.
 ///
 /// # Errors
 ///
-/// As of [`Definition::parse`] and [`Definition::layout`].
+/// The errors of [`Definition::parse`] and [`Definition::layout`].
 pub fn compile(type_name: &str, text: &str) -> Result<Arc<Layout>> {
     Definition::parse(type_name, text)?.layout()
 }
 
-/// The MD5 sum, as ROS computes it, of `type_name`, of which `text` is the definition.
+/// Returns the MD5 sum of `type_name`, which `text` defines, as computed by ROS.
 ///
 /// # Errors
 ///
-/// As of [`Definition::parse`] and [`Definition::md5sum`].
+/// The errors of [`Definition::parse`] and [`Definition::md5sum`].
 pub fn md5sum(type_name: &str, text: &str) -> Result<String> {
     Definition::parse(type_name, text)?.md5sum()
 }
 
-/// Finds out what the records of a connection look like, from its `type_name`, its
-/// `md5sum` and the `text` of its definition.
+/// Determines the layout of the records of a connection from its `type_name`, its `md5sum` and the
+/// `text` of its definition.
 ///
-/// The text is followed if it has that MD5 sum, and otherwise too unless the sum is
-/// that of a common type: writers are known that store no text, or another one. Where
-/// there is no sum either (`*`), a common type is found by its name.
+/// The text is used if it has the MD5 sum. Otherwise it is used too, unless the sum is that of a
+/// common type: some writers store no text or another one. If there is no sum either (`*`), a
+/// common type is looked up by its name.
 ///
 /// # Errors
 ///
-/// Why nothing can be said of the records but their bytes.
+/// The reason why the records can be read as raw bytes only.
 pub fn describe(type_name: &str, md5sum: &str, text: &str) -> Result<Described> {
     let described = define(type_name, md5sum, text)?;
     LayoutDecoder::new(&described.layout, &Columns::default())?;
     Ok(described)
 }
 
-/// The same as [`describe`], but that the records may have more columns than a table is
-/// given: that takes long to find out.
+/// Like [`describe`], but does not check whether the records have too many columns for a table,
+/// which takes long.
 ///
 /// # Errors
 ///
-/// As of [`describe`].
+/// The errors of [`describe`].
 pub fn define(type_name: &str, md5sum: &str, text: &str) -> Result<Described> {
     let is_sum = md5sum.len() == 32 && md5sum.bytes().all(|b| b.is_ascii_hexdigit());
     let parsed = Definition::parse(type_name, text).and_then(|definition| {
         let (sum, layout) = (definition.md5sum()?, definition.layout()?);
         Ok((definition, sum, layout))
     });
-    let instead = |why: String| -> Option<Described> {
+    let fallback = |why: String| -> Option<Described> {
         let definition = match is_sum {
-            true => Definition::known(type_name, md5sum)?,
-            false => known::by_name(type_name)?,
+            true => Definition::by_md5sum(type_name, md5sum)?,
+            false => builtin_definitions::by_name(type_name)?,
         };
         let layout = definition.layout().ok()?;
         Some(Described { definition, layout, oddity: Some(why) })
@@ -307,17 +306,17 @@ pub fn define(type_name: &str, md5sum: &str, text: &str) -> Result<Described> {
             Ok(Described { definition, layout, oddity: None })
         }
         Ok((definition, _, _)) if definition.is_empty() => {
-            instead("the definition is empty; that of the common type is used".into())
+            fallback("the definition is empty; that of the common type is used".into())
                 .ok_or_else(|| malformed("the definition is empty"))
         }
         Ok((definition, sum, layout)) => {
             let why = format!("the definition has the MD5 sum {sum}, not {md5sum}");
             let common =
-                is_sum.then(|| instead(format!("{why}; the common type is used")));
+                is_sum.then(|| fallback(format!("{why}; the common type is used")));
             let oddity = is_sum.then_some(why);
             Ok(common.flatten().unwrap_or(Described { definition, layout, oddity }))
         }
-        Err(err) => instead(format!("{err}; the common type is used")).ok_or(err),
+        Err(err) => fallback(format!("{err}; the common type is used")).ok_or(err),
     }
 }
 

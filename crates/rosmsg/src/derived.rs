@@ -1,33 +1,32 @@
-//! Topics that are made of the messages of others: points and packets.
+//! Topics that are derived from the messages of others: points and packets.
 //!
-//! A topic of clouds or scans has beside it a topic of their points, called as it is
-//! with `/points` behind, and a topic of `velodyne_msgs/VelodyneScan` one of its packets,
-//! called with `/packets` behind. (Should the log have a topic of that name itself, the
-//! derived one is the next instance.) Their ids come after those of all topics that the
-//! log has. A topic is taken for one of clouds if its type has the name *and* the fields
-//! of the real one.
+//! A topic of clouds or scans has a derived topic of their points, whose name ends in `/points`,
+//! and a topic of `velodyne_msgs/VelodyneScan` has one of its packets, whose name ends in
+//! `/packets`. (If the log has a logged topic with that name, the derived one is the next
+//! instance.) The ids of derived topics follow those of all logged topics. A topic is treated as
+//! one of clouds if its type has the name *and* the fields of the real type.
 //!
-//! **Points.** A record is the whole message; its rows are the points: the time of the
-//! record, the `stamp` of the header, the `index` of the point in its message, and where
-//! points lie in rows (a height above 1) the `row` and `column`, then what the message
-//! has of each point. Points that are nowhere, NaN, are rows as all others.
+//! **Points.** A record is the whole message. Its rows are the points: the time of the record, the
+//! `stamp` of the header, the `index` of the point in its message, the `row` and `column` if the
+//! points are organized in rows (a height above 1), then the fields of each point. Points without
+//! a position (NaN) are rows like all others.
 //!
-//! What fields a `PointCloud2` has, only its messages say, and opening a log reads none.
-//! So the columns of a topic are those of all its messages that are looked at when a decoder
-//! is first asked for: the first ones, and some all over the log (until then the manifest names
-//! the columns that all points have). A message that lacks some of them has nulls there. A
-//! field of one that was not looked at and has others, or that lies outside of its points, is
-//! in no column and is told; the other fields are. The topic itself has all of them as they are.
+//! The fields of a `PointCloud2` are declared in its messages only, and opening a log reads none.
+//! So the columns of a topic are those of all messages that are inspected when a decoder is first
+//! requested: the first ones, and some all over the log. (Until then the manifest has the columns
+//! that all points have.) A message that lacks some of them has nulls there. A field that no
+//! inspected message has, or that lies outside the points, has no column and is reported as
+//! damage; the other fields are read. The topic of the messages has all fields.
 //!
-//! **Packets.** A record is the 1206 bytes of a packet. Its time is the packet's stamp if
-//! that lies within a [second](NEAR) of the time of its message, as when the clocks of
-//! lidar, driver and recorder agree, and otherwise the time of the message: parts of the
-//! log are found by their times without reading them, so a packet cannot lie anywhere.
-//! (The topic itself has all stamps.) A message that is no whole number of packets is
-//! one record, which is damage when it is decoded.
+//! **Packets.** A record is the 1206 bytes of a packet. Its time is the stamp of the packet if it
+//! lies within a [second](NEAR) of the time of its message, i.e. if the clocks of lidar, driver and
+//! recorder agree; otherwise it is the time of the message. The reason is that parts of the log are
+//! selected by their times without reading them, so the time of a packet must be near that of its
+//! message. (The topic of the messages has all stamps.) A message that is not a whole number of
+//! packets is one record, which is reported as damage when it is decoded.
 
+mod column_inspection;
 mod kind;
-mod look;
 mod packet_decoder;
 mod point_decoder;
 mod values;
@@ -44,52 +43,55 @@ use logtool_core::{
 };
 
 use crate::{
-    cut::Encoding,
-    derived::{kind::What, packet_decoder::PacketDecoder, point_decoder::PointDecoder},
+    derived::{
+        kind::DerivedKind, packet_decoder::PacketDecoder, point_decoder::PointDecoder,
+    },
+    field_reader::Encoding,
     points::Shape,
     sensor::packets,
 };
 
 pub use self::kind::Derivation;
 
-/// How far the stamp of a packet may be from the time of its message, in nanoseconds:
-/// lidars turn 5 times a second or faster, and a message is a turn.
+/// The maximum difference between the stamp of a packet and the time of its message, in
+/// nanoseconds: lidars rotate 5 times a second or faster, and a message is one rotation.
 pub(crate) const NEAR: i64 = 1_000_000_000;
 
-/// All topics of a log that are derived of others.
+/// All derived topics of a log.
 #[derive(Debug, Default)]
 pub struct Derived {
-    /// How many topics are not derived.
+    /// The number of logged topics.
     logged: usize,
-    list: Vec<One>,
-    /// For each topic that is not derived, the place in the list of what is derived of it.
+    list: Vec<DerivedTopic>,
+    /// For each logged topic, the index of its derived topic.
     places: Vec<Option<u32>>,
 }
 
-/// A topic that is derived.
+/// A derived topic.
 #[derive(Debug)]
-struct One {
+struct DerivedTopic {
     parent: TopicId,
     derivation: Derivation,
-    /// The columns of points; found out when first needed.
+    /// The columns of points; determined on first use.
     shape: OnceLock<Arc<Shape>>,
 }
 
 impl Derived {
-    /// What is derived of each topic that a log has itself.
+    /// Creates the derived topics from the derivation of each logged topic.
     pub fn new(of_each: impl IntoIterator<Item = Option<Derivation>>) -> Self {
         let mut derived = Self::default();
         for (parent, derivation) in (0..).map(TopicId).zip(of_each) {
             derived.logged += 1;
             derived.places.push(derivation.map(|_| derived.list.len() as u32));
             let shape = OnceLock::new();
-            let one = derivation.map(|derivation| One { parent, derivation, shape });
+            let one =
+                derivation.map(|derivation| DerivedTopic { parent, derivation, shape });
             derived.list.extend(one);
         }
         derived
     }
 
-    /// The topics that are derived of the `topics` that a log has itself, in their order.
+    /// Returns the derived topics, in order; `topics` are the logged topics.
     ///
     /// # Errors
     /// None that a file could cause.
@@ -100,7 +102,7 @@ impl Derived {
         }
         let mut next: HashMap<String, u32> = HashMap::new();
         let mut made = Vec::new();
-        for One { parent, derivation, .. } in &self.list {
+        for DerivedTopic { parent, derivation, .. } in &self.list {
             let Some(parent) = topics.get(parent.index()) else { continue };
             let name = format!("{}{}", parent.name, derivation.suffix());
             let logged = instances.get(name.as_str()).copied().unwrap_or(0);
@@ -111,24 +113,24 @@ impl Derived {
         Ok(made)
     }
 
-    /// Whether `topics` has one that is derived.
+    /// Returns whether `topics` contains a derived topic.
     pub fn is_wanted(&self, topics: &TopicSet) -> bool {
         self.iter().any(|(id, _)| topics.contains(id))
     }
 
-    /// Each topic that is derived, and that which it is derived of.
+    /// Returns each derived topic with the topic that it is derived from.
     pub fn pairs(&self) -> impl Iterator<Item = (TopicId, TopicId)> {
         self.iter().map(|(id, one)| (id, one.parent))
     }
 
-    /// The topic that is derived of `parent`.
+    /// Returns the topic that is derived from `parent`.
     pub fn child(&self, parent: TopicId) -> Option<TopicId> {
         let place = (*self.places.get(parent.index())?)?;
         Some(TopicId(self.logged as u32 + place))
     }
 
-    /// Widens the times of those `parts` that hold packets, so that they hold those too
-    /// of which the stamps are a little outside.
+    /// Widens the times of the `parts` that contain packets, so that they include packets with
+    /// stamps a little outside.
     pub fn make_room(&self, parts: &mut [Part]) {
         let packets = self.packets();
         for part in parts.iter_mut().filter(|part| part.topics.overlaps(&packets)) {
@@ -136,7 +138,7 @@ impl Derived {
         }
     }
 
-    /// The times of `parts`, without the [room](Self::make_room) that was made.
+    /// Returns the times of `parts` before [`make_room`](Self::make_room) widened them.
     pub fn times_without_room(&self, parts: &[Part]) -> Vec<TimeRange> {
         let packets = self.packets();
         let time = |part: &Part| {
@@ -147,8 +149,9 @@ impl Derived {
         parts.iter().map(time).collect()
     }
 
-    /// Adds to `block` what is derived of the message of `stream` of the topic `parent` that
-    /// lies at `payload` of its bytes, without an envelope, as far as `selection` wants it.
+    /// Adds the records that are derived from a message to `block`, as far as `selection` contains
+    /// them. The message belongs to `stream` of the topic `parent`, and lies at `payload` in the
+    /// bytes of the block, without a per-record header.
     pub fn derive(
         &self,
         block: &mut Block,
@@ -163,10 +166,10 @@ impl Derived {
             return;
         };
         match one.derivation.what {
-            What::Points(_) if selection.wants(id, time) => {
+            DerivedKind::Points(_) if selection.wants(id, time) => {
                 block.push_from_stream(id, stream, time, payload);
             }
-            What::Packets if selection.topics.contains(id) => {
+            DerivedKind::Packets if selection.topics.contains(id) => {
                 let (bytes, start) = (block.bytes().clone(), payload.start);
                 let message = bytes.get(payload).unwrap_or_default();
                 packets_of(message, one.derivation.encoding, time, |time, packet| {
@@ -180,7 +183,7 @@ impl Derived {
         }
     }
 
-    /// A decoder of the `columns` of the topic `id` of `log`, if it is derived.
+    /// Returns a decoder of the `columns` of the topic `id` of `log`, if it is a derived topic.
     pub fn decoder(
         &self,
         log: &dyn Log,
@@ -189,8 +192,10 @@ impl Derived {
     ) -> Option<Result<Box<dyn Decoder>>> {
         let one = self.get(id)?;
         Some(match one.derivation.what {
-            What::Packets => PacketDecoder::new(columns).map(|one| Box::new(one) as _),
-            What::Points(source) => one.shape(log, id).and_then(|shape| {
+            DerivedKind::Packets => {
+                PacketDecoder::new(columns).map(|one| Box::new(one) as _)
+            }
+            DerivedKind::Points(source) => one.shape(log, id).and_then(|shape| {
                 let encoding = one.derivation.encoding;
                 let decoder = PointDecoder::new(source, encoding, shape, columns)?;
                 Ok(Box::new(decoder) as _)
@@ -198,38 +203,41 @@ impl Derived {
         })
     }
 
-    /// Each topic that is derived.
-    fn iter(&self) -> impl Iterator<Item = (TopicId, &One)> {
+    /// Returns each derived topic.
+    fn iter(&self) -> impl Iterator<Item = (TopicId, &DerivedTopic)> {
         (self.logged as u32..).map(TopicId).zip(&self.list)
     }
 
-    fn get(&self, id: TopicId) -> Option<&One> {
+    fn get(&self, id: TopicId) -> Option<&DerivedTopic> {
         self.list.get(id.index().checked_sub(self.logged)?)
     }
 
-    /// The topics of packets.
+    /// Returns the topics of packets.
     fn packets(&self) -> TopicSet {
-        let are_packets =
-            |(id, one): (_, &One)| (one.derivation.what == What::Packets).then_some(id);
+        let are_packets = |(id, one): (_, &DerivedTopic)| {
+            (one.derivation.what == DerivedKind::Packets).then_some(id)
+        };
         self.iter().filter_map(are_packets).collect()
     }
 }
 
-impl One {
-    /// The columns of the points of this topic, which is `id` of `log`.
+impl DerivedTopic {
+    /// Returns the columns of the points of this topic, which is `id` of `log`.
     fn shape(&self, log: &dyn Log, id: TopicId) -> Result<Arc<Shape>> {
         if let Some(shape) = self.shape.get() {
             return Ok(shape.clone());
         }
         let shape = match self.derivation.shape() {
             Some(shape) => shape,
-            None => look::shape(self.derivation, log, id)?.unwrap_or_default(),
+            None => {
+                column_inspection::shape(self.derivation, log, id)?.unwrap_or_default()
+            }
         };
         Ok(self.shape.get_or_init(|| Arc::new(shape)).clone())
     }
 }
 
-/// The topic of what is derived of `parent`.
+/// Returns the topic that is derived from `parent`.
 fn topic(
     parent: &Topic,
     derivation: Derivation,
@@ -245,14 +253,14 @@ fn topic(
         latched: Vec::new(),
         envelope: 0,
         descriptor: Vec::new(),
-        // What lies before each message is no part of what is made of it.
+        // Derived records do not have the header before each message.
         bytes: parent.bytes.filter(|_| parent.envelope == 0),
         ..parent.clone()
     };
-    if derivation.what == What::Packets {
+    if derivation.what == DerivedKind::Packets {
         topic.encoding = "velodyne".to_owned();
         (topic.type_name, topic.definition) = (String::new(), String::new());
-        // How many packets a message has is not known.
+        // The number of packets in a message is not known.
         topic.records = topic.records.filter(|records| *records == 0);
         topic.bytes = topic.bytes.filter(|bytes| *bytes == 0);
         topic.time = None;
@@ -260,7 +268,7 @@ fn topic(
     Ok(topic)
 }
 
-/// `time`, with room of so many nanoseconds before and after it.
+/// Returns `time` widened by `nanos` nanoseconds on both sides.
 fn widened(time: TimeRange, nanos: i64) -> TimeRange {
     let moved = |time: Timestamp, by: i64| {
         Timestamp::from_nanos(time.as_nanos().saturating_add(by))
@@ -268,8 +276,8 @@ fn widened(time: TimeRange, nanos: i64) -> TimeRange {
     TimeRange { start: moved(time.start, -nanos), end: moved(time.end, nanos) }
 }
 
-/// The packets of the scan in `payload`, which was recorded at `time`: when each
-/// happened, and where in the payload it lies.
+/// Returns the time of each packet of the scan in `payload`, which was recorded at `time`, and the
+/// range of the packet in the payload.
 fn packets_of(
     payload: &[u8],
     encoding: Encoding,

@@ -1,5 +1,5 @@
-//! Images, as messages of `sensor_msgs`, and those of Foxglove's protocol buffers, hold them:
-//! bytes to pixels, without I/O.
+//! Images in messages of `sensor_msgs` and of Foxglove's protocol buffers: bytes to pixels,
+//! without I/O.
 //!
 //! ```text
 //! Image             Header | uint32 height | uint32 width | string encoding
@@ -10,7 +10,7 @@
 mod bayer;
 mod depth;
 mod file;
-mod packed;
+mod interleaved;
 mod raw;
 mod rows;
 mod yuv;
@@ -23,8 +23,8 @@ use logtool_core::{
 use logtool_protobuf::{CompressedImage, PixelImage};
 
 use crate::{
-    cut::{Encoding, FieldCut, Header},
-    packed::MAX_UNPACKED,
+    field_reader::{Encoding, FieldReader, Header},
+    message_compression::MAX_UNPACKED,
     sensor::json::JsonImage,
 };
 
@@ -34,7 +34,7 @@ pub use self::{
     rows::PixelColor,
 };
 
-/// The types of messages that are images.
+/// The message types that contain images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageType {
     /// `sensor_msgs/Image`, `foxglove.RawImage`: pixels.
@@ -43,36 +43,36 @@ pub enum ImageType {
     Compressed(Encoding),
 }
 
-/// A message that is an image.
+/// A message with an image.
 #[derive(Clone, Debug)]
 pub struct ImageMessage<'m> {
-    /// When it was taken, as the header says.
+    /// The time in the header.
     pub stamp: Timestamp,
     /// The frame of the camera.
     pub frame_id: Cow<'m, str>,
-    /// How it is encoded, as the message says: `rgb8`, or `bgr8; jpeg compressed bgr8`.
+    /// The encoding in the message: e.g. `rgb8`, or `bgr8; jpeg compressed bgr8`.
     pub encoding: Cow<'m, str>,
     /// The image itself.
     pub content: ImageContent<'m>,
-    /// How many bytes of the message are behind its last field.
+    /// The number of bytes after the last field of the message.
     pub surplus: usize,
 }
 
-/// What an image is.
+/// The content of an image.
 #[derive(Clone, Debug)]
 pub enum ImageContent<'m> {
     /// Pixels.
     Raw(RawImage<'m>),
     /// A file.
     File(ImageFile<'m>),
-    /// Nothing: no pixels, or a file without bytes, as of a camera that is off.
+    /// No pixels, or a file without bytes, e.g. of a camera that is switched off.
     Nothing,
 }
 
 impl ImageType {
-    /// The type of the images of `topic`, if its records are images.
+    /// Returns the image type of `topic`, or `None` if its records are not images.
     pub fn of(topic: &Topic) -> Option<Self> {
-        let encoding = Encoding::named(&topic.encoding)?;
+        let encoding = Encoding::from_name(&topic.encoding)?;
         match (encoding, topic.type_name.as_str()) {
             (Encoding::Ros1, "sensor_msgs/Image")
             | (Encoding::Cdr, "sensor_msgs/msg/Image") => Some(Self::Raw(encoding)),
@@ -88,22 +88,25 @@ impl ImageType {
         }
     }
 
-    /// Returns the message in `payload`, unpacked if it is packed.
+    /// Returns the message in `payload`, decompressed if it is compressed.
     ///
     /// # Errors
-    /// `Limit` if it is too long; `Malformed` if it cannot be unpacked.
+    /// `Limit` if it is too long; `Malformed` if it cannot be decompressed.
     pub fn unpacked(self, payload: &[u8]) -> Result<Cow<'_, [u8]>> {
         let (Self::Raw(encoding) | Self::Compressed(encoding)) = self;
         encoding.unpacked(payload, MAX_UNPACKED).map_err(|kind| match kind {
-            DamageKind::OverLimit => Error::new(ErrorKind::Limit, "it is too long"),
-            _ => Error::new(ErrorKind::Malformed, "it cannot be unpacked"),
+            DamageKind::OverLimit => {
+                Error::new(ErrorKind::Limit, "the image is too long")
+            }
+            _ => Error::new(ErrorKind::Malformed, "the image cannot be decompressed"),
         })
     }
 
-    /// The image that `payload`, without its topic's [envelope](Topic::envelope), is.
+    /// Parses the image in `payload`, without the [per-record header](Topic::envelope) of its
+    /// topic.
     ///
     /// # Errors
-    /// `Malformed` if it is none.
+    /// `Malformed` if it is not an image.
     pub fn parse(self, payload: &[u8]) -> Result<ImageMessage<'_>> {
         let message = match self {
             Self::Raw(Encoding::Protobuf) => foxglove_raw(payload),
@@ -112,12 +115,12 @@ impl ImageType {
             Self::Raw(encoding) => raw(payload, encoding),
             Self::Compressed(encoding) => compressed(payload, encoding),
         };
-        message.ok_or_else(|| Error::new(ErrorKind::Malformed, "this is no image"))
+        message.ok_or_else(|| Error::new(ErrorKind::Malformed, "this is not an image"))
     }
 }
 
 fn raw(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
-    let mut cut = FieldCut::new(payload, encoding)?;
+    let mut cut = FieldReader::new(payload, encoding)?;
     let header = cut.header()?;
     let (height, width) = (cut.u32()?, cut.u32()?);
     let name = decode_text(cut.text()?);
@@ -129,7 +132,7 @@ fn raw(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
 }
 
 fn compressed(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
-    let mut cut = FieldCut::new(payload, encoding)?;
+    let mut cut = FieldReader::new(payload, encoding)?;
     let header = cut.header()?;
     let format = decode_text(cut.text()?);
     let data = cut.numbers(1)?;
@@ -137,7 +140,7 @@ fn compressed(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
     Some(message(header, format, content, cut.surplus()))
 }
 
-/// The image that `payload` is as Foxglove's own type.
+/// Parses an image of Foxglove's own type.
 fn foxglove_raw(payload: &[u8]) -> Option<ImageMessage<'_>> {
     let told = PixelImage::parse(payload)?;
     let PixelImage { width, height, step, data, .. } = told;
@@ -148,7 +151,7 @@ fn foxglove_raw(payload: &[u8]) -> Option<ImageMessage<'_>> {
     Some(message(header, name, pixels(image), 0))
 }
 
-/// The file that `payload` is as Foxglove's own type.
+/// Parses an image file of Foxglove's own type.
 fn foxglove_compressed(payload: &[u8]) -> Option<ImageMessage<'_>> {
     let told = CompressedImage::parse(payload)?;
     let header = Header { stamp: told.nanos, frame: told.frame_id };
@@ -157,7 +160,7 @@ fn foxglove_compressed(payload: &[u8]) -> Option<ImageMessage<'_>> {
     Some(message(header, format, content, 0))
 }
 
-/// The same in JSON.
+/// Parses an image file of Foxglove's own type in JSON.
 fn json_compressed(payload: &[u8]) -> Option<ImageMessage<'_>> {
     let JsonImage { nanos, frame_id, format, data } = JsonImage::parse(payload)?;
     let content = file(&format, Cow::Owned(data));

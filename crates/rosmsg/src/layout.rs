@@ -1,15 +1,14 @@
-//! Payloads that lie as a [`Layout`] says, as messages of ROS 1 of a type that is made
-//! for them.
+//! Converting payloads of a [`Layout`] to messages of ROS 1, whose type is made for them.
 //!
 //! | in the layout | in the message |
 //! |---|---|
-//! | numbers, a truth | the same, `bool` being 0 or 1 |
-//! | characters of a fixed number | `string`: up to the first NUL; as Latin-1 if it is no UTF-8 |
-//! | an array, also of a type of its own | an array of the same length |
-//! | padding, and what has no bytes | nothing |
+//! | numbers, a bool | the same, `bool` being 0 or 1 |
+//! | characters of a fixed number | `string`: up to the first NUL; as Latin-1 if it is not UTF-8 |
+//! | an array, also of a nested type | an array of the same length |
+//! | padding, and fields without bytes | dropped |
 //!
-//! Both lay fields one behind the other, little-endian, so that most of a payload is
-//! copied as it is.
+//! In both, fields follow each other in little-endian order, so that most of a payload is copied
+//! unchanged.
 
 mod program;
 mod run;
@@ -22,18 +21,18 @@ use logtool_core::{Layout, MessageBuffer, Result, Run, Translate};
 
 use crate::{definition::Definition, layout::program::Program};
 
-/// A type of messages, and how payloads of a layout become such.
+/// A message type, and the conversion of payloads of a layout to its messages.
 #[derive(Clone)]
 pub struct LayoutMessages {
-    /// The name of the type, as `ulog/VehicleAttitude`.
+    /// The name of the type, e.g. `ulog/VehicleAttitude`.
     pub type_name: String,
-    /// What it looks like.
+    /// The definition of the type.
     pub definition: Definition,
     program: Arc<Program>,
 }
 
 impl LayoutMessages {
-    /// Messages of payloads that lie as `layout` says; their types are of `package`.
+    /// Creates the type for payloads of `layout`; nested types belong to `package` too.
     ///
     /// ```
     /// use logtool_core::{FieldRole, Layout, LayoutField, LayoutKind, Primitive};
@@ -53,16 +52,15 @@ impl LayoutMessages {
     /// ```
     ///
     /// # Errors
-    /// `Unsupported` for layouts of no fixed size; `Limit` if the type is made of too many
-    /// parts.
+    /// `Unsupported` for layouts without a fixed size; `Limit` if the type has too many parts.
     pub fn new(layout: &Layout, package: &str) -> Result<Self> {
         let made = program::compile(layout, package)?;
         let definition = Definition::parse(&made.type_name, &made.text)?;
         Ok(Self { type_name: made.type_name, definition, program: made.program })
     }
 
-    /// Adds the message that `payload` becomes to `out`. Nothing is added, and the answer
-    /// is no, if it is not what the layout says.
+    /// Appends the message for `payload` to `out`. Returns `false`, and appends nothing, if the
+    /// payload does not match the layout.
     #[must_use]
     pub fn put(&self, payload: &[u8], out: &mut Vec<u8>) -> bool {
         let before = out.len();

@@ -1,22 +1,21 @@
-//! Definitions of ROS messages, wherever they are found: in bags, in MCAP files.
+//! Message definitions of ROS, e.g. from bags and MCAP files.
 //!
-//! A [`Definition`] says what the fields of a type are, and how its messages lie in
-//! memory, as a [`Layout`](logtool_core::Layout) of which columns are made. A
-//! [`Transcoder`] translates messages between the encodings of ROS 1 and of ROS 2, and a
-//! [`MessageWriter`] makes some of ROS 1, as [`LayoutMessages`] does of the payloads of
-//! other formats. Messages of sensors become images ([`ImageType`]) and tables of points and
-//! packets ([`Derived`]), in either encoding.
+//! A [`Definition`] declares the fields of a type. Its [`Layout`](logtool_core::Layout) describes
+//! the encoding of messages, from which columns are decoded. A [`Transcoder`] translates messages
+//! between the encodings of ROS 1 and ROS 2, a [`MessageWriter`] writes messages of ROS 1, and
+//! [`LayoutMessages`] converts payloads of other formats to them. Messages of sensors become images
+//! ([`ImageType`]) and tables of points and packets ([`Derived`]), in either encoding.
 
 // In reading order: each module uses only those above it.
-mod cut;
-mod packed;
+mod field_reader;
+mod message_compression;
 
 mod definition;
 mod names;
 
 mod layout;
+mod message_writer;
 mod transcode;
-mod write;
 
 mod points;
 mod sensor;
@@ -26,20 +25,20 @@ mod image;
 mod derived;
 
 pub use crate::{
-    cut::Encoding,
     definition::{Definition, Described, compile, define, describe, md5sum},
     derived::{Derivation, Derived},
+    field_reader::Encoding,
     image::{
         ImageContent, ImageFile, ImageMessage, ImageType, PixelColor, Pixels, RawImage,
     },
     layout::LayoutMessages,
+    message_compression::MAX_UNPACKED,
+    message_writer::MessageWriter,
     names::type_name,
-    packed::MAX_UNPACKED,
     transcode::{CdrRemainder, Transcoder},
-    write::MessageWriter,
 };
 
-/// The example of the README is tested.
+/// Tests the example of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,6 +1,6 @@
 //! Names of types.
 
-/// `name` as types are called.
+/// Converts `name` to the form of type names.
 ///
 /// ```
 /// assert_eq!(logtool_rosmsg::type_name("vehicle_attitude"), "VehicleAttitude");

@@ -1,11 +1,11 @@
-//! Points, as a message has them: columns from the first line.
+//! Points of a message, stored by column.
 //!
-//! A message is looked at once, which finds for each column where its values lie, and
-//! that all of them do lie in the message; they are then gathered column by column.
+//! A message is inspected once: this finds the values of each column, and checks that all of them
+//! lie in the message. Then the values are gathered column by column.
 
 mod fields;
 mod grid;
-mod joined;
+mod merged_columns;
 
 use logtool_core::Primitive;
 
@@ -14,20 +14,20 @@ pub(crate) use self::{
     grid::{Grid, Strided},
 };
 
-/// The columns that the points of a topic have, beside those of all points.
+/// The columns of the points of a topic, in addition to those that all points have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) columns: Vec<Column>,
-    /// Whether points lie in rows and columns, as the pixels of a depth camera.
+    /// Whether points are organized in rows and columns, like the pixels of a depth camera.
     pub(crate) has_rows: bool,
 }
 
-/// A column of values, one or several for each point.
+/// A column of values, with one or several for each point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Column {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// How many values each point has: 1 or more.
+    /// The number of values of each point: 1 or more.
     pub(crate) count: u32,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Column {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Number(Primitive),
-    /// A moment in nanoseconds since 1970.
+    /// A time in nanoseconds since 1970.
     Time,
 }
 
@@ -44,54 +44,54 @@ pub(crate) enum Kind {
 pub(crate) struct Points<'b> {
     /// The stamp of the message's header, in nanoseconds since 1970.
     pub(crate) stamp: i64,
-    /// How many points there are.
+    /// The number of points.
     pub(crate) count: usize,
-    /// How many more the message says that it has.
+    /// The number of declared points that are missing.
     pub(crate) missing: usize,
-    /// How many of them make a row.
+    /// The number of points in a row.
     pub(crate) width: u32,
     /// The values of each column of the shape.
     pub(crate) columns: Vec<Fill<'b>>,
-    pub(crate) untold: Untold,
-    /// How many bytes are behind its last field.
+    pub(crate) untold: MissingColumn,
+    /// The number of bytes after the last field of the message.
     pub(crate) surplus: usize,
 }
 
-/// What a message has that is in no column, and why.
+/// A field of a message without a column, and the reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Untold {
-    /// As it cannot be.
+pub(crate) struct MissingColumn {
+    /// The field is impossible.
     pub(crate) odd: Option<String>,
-    /// As there is no such column.
+    /// There is no such column.
     pub(crate) late: Option<String>,
 }
 
 /// The values of a column.
 #[derive(Clone, Debug)]
 pub(crate) enum Fill<'b> {
-    /// The message has none.
+    /// The message has no values.
     Nothing,
-    /// In the bytes of the message, of all points or of the first ones.
+    /// Values in the bytes of the message, of all points or of the first ones.
     Strided(Strided<'b>),
-    /// The same, as numbers of a narrower type than those of the column.
+    /// Values in the bytes of the message, with a narrower type than the column.
     Narrow(Strided<'b>, Primitive),
-    /// Computed, one for each point.
+    /// Computed values, one for each point.
     Floats(Vec<Option<f32>>),
-    /// Computed, one for each point, in nanoseconds since 1970.
+    /// Computed times, one for each point, in nanoseconds since 1970.
     Times(Vec<i64>),
 }
 
-/// The most columns: those of a message are looked for one by one.
+/// The maximum number of columns; the search for those of a message is linear.
 pub(crate) const MAX_COLUMNS: usize = 512;
 
-/// The most values that a point has. (PCL's longest descriptor has 1980.)
+/// The maximum number of values of a point. (The longest descriptor of PCL has 1980.)
 const MAX_VALUES: u32 = 4096;
 
-/// The most bytes that the names of the columns have together.
+/// The maximum total length of the column names, in bytes.
 const MAX_NAMES: usize = 64 << 10;
 
 impl Shape {
-    /// A shape of `columns`, unless these are more than any sensor has.
+    /// Creates a shape with `columns`, or returns `None` if there are more than any sensor has.
     pub(crate) fn new(columns: Vec<Column>, has_rows: bool) -> Option<Self> {
         let add = |sum: u32, column: &Column| {
             sum.checked_add(column.count).filter(|sum| *sum <= MAX_VALUES)

@@ -1,6 +1,6 @@
-//! Messages of ROS 1 as ROS 2 has them, and those of ROS 2 as a layout has them.
+//! Translating messages between ROS 1 and ROS 2.
 //!
-//! ROS 1 lays fields one behind the other. CDR (OMG DDS-XTypes 1.3, 7.4.3; in ROS 2 the
+//! In ROS 1, fields follow each other without gaps. CDR (OMG DDS-XTypes 1.3, 7.4.3; ROS 2 uses the
 //! plain encoding of version 1, XCDR1) has
 //!
 //! ```text
@@ -11,15 +11,15 @@
 //! | | ROS 1 | CDR |
 //! |---|---|---|
 //! | number | little-endian | aligned to its size; either byte order |
-//! | text | `u32` length, bytes | `u32` length with the NUL, bytes, NUL |
+//! | string | `u32` length, bytes | `u32` length with the NUL, bytes, NUL |
 //! | list | `u32` count, elements | the same |
 //! | array | elements | the same |
 //! | time, duration | 4 bytes, 4 bytes | `int32 sec`, `uint32 nanosec` |
-//! | type without fields | nothing | one byte, 0 |
-//! | `seq` of a `std_msgs/Header` | `u32` | is not there |
+//! | type without fields | no bytes | one byte, 0 |
+//! | `seq` of a `std_msgs/Header` | `u32` | dropped |
 //!
-//! Which numbers they are does not matter, only how long they are, but for times: ROS 2
-//! counts seconds with a sign, and nanoseconds without one up to a second.
+//! Only the size of numbers matters, not their type, except for times: in ROS 2, seconds are
+//! signed, and nanoseconds are unsigned and less than a second.
 
 mod from_cdr;
 mod program;
@@ -33,7 +33,7 @@ use logtool_core::{Layout, Result};
 
 use crate::transcode::program::Program;
 
-/// The encapsulation of what is written: plain CDR, little-endian.
+/// The encapsulation that is written: plain CDR, little-endian.
 const CDR_LE: [u8; 4] = [0, 1, 0, 0];
 
 /// Translates messages of one type from the encoding of ROS 1 to CDR, and back.
@@ -61,42 +61,42 @@ impl Transcoder {
         Ok(Self { program, beyond: AtomicU64::new(0) })
     }
 
-    /// For messages that ROS 1 lays out as `layout` says: in CDR, headers have no `seq`,
-    /// and coming from there it is 0.
+    /// Creates a transcoder for messages with this `layout` in ROS 1: in CDR, headers have no
+    /// `seq`, which is 0 when converted from CDR.
     ///
     /// # Errors
-    /// `Limit` if the type is made of more than a million parts.
+    /// `Limit` if the type has more than a million parts.
     pub fn of_ros1(layout: &Layout) -> Result<Self> {
         Self::new(layout, true, false)
     }
 
-    /// Translates as [`of_ros1`](Self::of_ros1) does, with the fields that ROS 2 adds to
+    /// Like [`of_ros1`](Self::of_ros1), with the fields that ROS 2 adds to
     /// `visualization_msgs/Marker`
-    /// ([`Definition::ros2_text`](crate::Definition::ros2_text)). They are empty in CDR, and
-    /// surplus coming from CDR.
+    /// ([`Definition::ros2_text`](crate::Definition::ros2_text)). They are empty in CDR; coming
+    /// from CDR, they count as trailing bytes.
     ///
     /// # Errors
-    /// `Limit` if the type is made of more than a million parts.
+    /// `Limit` if the type has more than a million parts.
     pub fn to_ros2(layout: &Layout) -> Result<Self> {
         Self::new(layout, true, true)
     }
 
-    /// For `rosgraph_msgs/Log` of ROS 1 and `rcl_interfaces/Log` in CDR, which has no
-    /// `frame_id` and no `topics`, and levels from 10 to 50.
+    /// Creates a transcoder between `rosgraph_msgs/Log` of ROS 1 and `rcl_interfaces/Log` in CDR,
+    /// which has no `frame_id` and no `topics`, and levels from 10 to 50.
     pub fn of_logs() -> Self {
         Self { program: Program::of_logs(), beyond: AtomicU64::new(0) }
     }
 
-    /// For messages that have the same fields in CDR as in `layout`.
+    /// Creates a transcoder for messages with the same fields in CDR as in `layout`.
     ///
     /// # Errors
-    /// `Limit` if the type is made of more than a million parts.
+    /// `Limit` if the type has more than a million parts.
     pub fn of_ros2(layout: &Layout) -> Result<Self> {
         Self::new(layout, false, false)
     }
 
-    /// Adds to `out` the message as CDR, little-endian, with its encapsulation. Nothing
-    /// is added, and the answer is no, if `payload` is not what the layout says.
+    /// Appends the message as little-endian CDR, with its encapsulation, to `out`. Returns
+    /// `false`, and appends nothing, if `payload` does not match the layout.
     #[must_use]
     pub fn to_cdr(&self, payload: &[u8], out: &mut Vec<u8>) -> bool {
         let before = out.len();
@@ -109,17 +109,17 @@ impl Transcoder {
         fits.is_some()
     }
 
-    /// How many times it met, on the way to CDR, that are later than 2^31 s (2038) and so no
-    /// number of ROS 2. They keep their bits, which ROS 2 reads as before 1970.
+    /// Returns the number of times, on the way to CDR, after 2^31 s (2038), which ROS 2 cannot
+    /// represent. They keep their bits, which ROS 2 reads as times before 1970.
     pub fn beyond(&self) -> u64 {
         self.beyond.load(Ordering::Relaxed)
     }
 
-    /// Adds to `out` the message that `payload` is in CDR as the layout has it: of either
-    /// byte order, of version 1 (XCDR1) or of version 2 without parameters (PLAIN_CDR2).
-    /// Nothing is added, and nothing the answer, if it is not that message.
+    /// Appends the message in `payload`, in CDR, in the form of the layout to `out`. Both byte
+    /// orders, version 1 (XCDR1), and version 2 without parameters (PLAIN_CDR2) are accepted.
+    /// Returns `None`, and appends nothing, if the payload does not match.
     ///
-    /// Bytes after the last field are left out, as they are of messages of ROS 1.
+    /// Bytes after the last field are dropped, as for messages of ROS 1.
     pub fn from_cdr(&self, payload: &[u8], out: &mut Vec<u8>) -> Option<CdrRemainder> {
         let before = out.len();
         let fits = from_cdr::run(&self.program, payload, out);
@@ -130,7 +130,7 @@ impl Transcoder {
     }
 }
 
-/// The contents of a message in CDR that ROS 1 reads otherwise, or that no field has.
+/// The contents of a message in CDR that ROS 1 interprets differently or lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CdrRemainder {
     /// The number of times before 1970, and of durations with nanoseconds of more than 2 s.
@@ -141,11 +141,11 @@ pub struct CdrRemainder {
     pub surplus: usize,
 }
 
-/// How many bytes a message of `len` bytes may become: alignment at most doubles it, but
-/// for types without fields, which are there in CDR only.
+/// Returns the maximum length of the result for a message of `len` bytes: alignment at most
+/// doubles it, except for types without fields, which have bytes in CDR only.
 fn most_bytes(len: usize) -> usize {
     len.saturating_mul(2).saturating_add(MAX_EMPTY)
 }
 
-/// How many values of types without fields a message has at most.
+/// The maximum number of values of types without fields in a message.
 const MAX_EMPTY: usize = 1 << 20;

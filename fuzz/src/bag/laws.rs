@@ -8,7 +8,7 @@ use logtool_core::{
     OpenOptions, Part, Result, Selection, Source, Timestamp, TopicId, TopicOrigin,
     View, conformance,
 };
-use logtool_rosbag::{FORMAT, RosbagLog, RosbagOptions, Survey};
+use logtool_rosbag::{FORMAT, OpenMode, RosbagLog, RosbagOptions};
 
 /// An owned record, for comparisons.
 pub type Owned = (TopicId, u32, Timestamp, Vec<u8>);
@@ -18,17 +18,17 @@ const SHORT: usize = 2_048;
 /// The maximum record length, which is low so that decompression takes little time.
 const LONGEST: u32 = 1 << 18;
 
-/// Opens bags with one kind of survey, and with little memory.
-struct Surveyed(Survey);
+/// Opens bags in one mode, and with little memory.
+struct FixedMode(OpenMode);
 
-impl Surveyed {
+impl FixedMode {
     fn options(&self, mut open: OpenOptions) -> RosbagOptions {
         open.record_bytes = open.record_bytes.min(LONGEST);
-        RosbagOptions::from(open).with_survey(self.0)
+        RosbagOptions::from(open).with_mode(self.0)
     }
 }
 
-impl Format for Surveyed {
+impl Format for FixedMode {
     fn name(&self) -> &'static str {
         FORMAT.name()
     }
@@ -59,8 +59,8 @@ impl Format for Surveyed {
 /// Opens `file`, reads and decodes all of it, and panics if a law is violated.
 pub fn check(file: &[u8]) {
     let file = Bytes::copy_from_slice(file);
-    let surveys = [Survey::Auto, Survey::Index, Survey::Scan, Survey::Full];
-    let format = Surveyed(surveys[file.len() % 4]);
+    let modes = [OpenMode::Auto, OpenMode::Index, OpenMode::Scan, OpenMode::Full];
+    let format = FixedMode(modes[file.len() % 4]);
     let mut open = OpenOptions::default();
     open.block_bytes = [1 << 20, 4_099, 64, 257][file.len() / 4 % 4];
     let options = format.options(open);
@@ -79,7 +79,7 @@ pub fn check(file: &[u8]) {
     // An index may be wrong, and its contents are only trusted if the reader asked for that. If an id
     // is used by several connections, messages of a chunk may be counted for the wrong one.
     let is_exact =
-        matches!(format.0, Survey::Auto | Survey::Full) && !is_disputed(&log);
+        matches!(format.0, OpenMode::Auto | OpenMode::Full) && !is_disputed(&log);
     if is_exact {
         check_parts(&log, &all);
     }

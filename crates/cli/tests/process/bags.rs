@@ -229,7 +229,7 @@ fn health_tells_how_chunks_lie() {
 fn the_key_of_an_encrypted_bag_is_read_from_a_file() {
     let Some(bag) = sample("rosbag/edge/encrypted_aes_lz4.bag") else { return };
     let folder = Folder::new();
-    folder.run(&["cat", &bag]).ended(1, &["its key is needed", "--key"]);
+    folder.run(&["cat", &bag]).ended(1, &["requires its key", "--key"]);
     // What `gpg --decrypt` makes of the key in the bag's header.
     folder.write("key", b"38a894d77a7826af128b2503adda6c3d\n");
     let run = folder.run(&["cat", "--key", "key", &bag]).succeeded();
@@ -295,7 +295,7 @@ fn an_unknown_compression_is_one_error_and_one_line_for_each_topic() {
     // 100 messages in four chunks, all of them "zstd", as EXPECT.tsv says: a clear error.
     let Some(bag) = sample("rosbag/edge/comp_unknown_zstd.bag") else { return };
     let folder = Folder::new();
-    let why = "compressed with \"zstd\", which is not known";
+    let why = "compressed with \"zstd\", which is not supported";
     for args in [
         &["cat"][..],
         &["convert", "-o", "tables"],

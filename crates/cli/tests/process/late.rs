@@ -35,7 +35,7 @@ fn a_field_that_is_no_column_is_told_and_is_no_damage() {
     // 40 chunks of a cloud, of which the fifth is not looked at.
     let options = WriterOptions::default().with_chunk_bytes(10_000);
     let mut bag = Writer::new(Cursor::new(Vec::new()), options).unwrap();
-    let text = logtool_rosmsg::Definition::common("sensor_msgs/PointCloud2");
+    let text = logtool_rosmsg::Definition::by_name("sensor_msgs/PointCloud2");
     let header = ConnectionHeader::new(
         "/points",
         "sensor_msgs/PointCloud2",

@@ -293,7 +293,7 @@ fn a_log_of_which_nothing_can_be_read_is_named() {
     let Some(other) = sample("rosbag/edge/comp_unknown_zstd.bag") else { return };
     let folder = Folder::new();
     let args = ["merge", &testdata("rover.bag"), &other, "-o", "new.bag"];
-    let why = "compressed with \"zstd\", which is not known";
+    let why = "compressed with \"zstd\", which is not supported";
     folder.run(&args).ended(1, &["error:", "comp_unknown_zstd.bag: ", why]);
     assert!(folder.list(".").is_empty());
 }

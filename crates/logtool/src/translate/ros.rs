@@ -24,7 +24,7 @@ pub(super) use self::{
 /// Returns the topic of messages of the common type `type_name` for `topic`, with `more`
 /// appended to its name.
 pub(super) fn common(topic: &Topic, more: &str, type_name: &str) -> Result<Topic> {
-    let definition = Definition::common(type_name).context("a type of ROS")?;
+    let definition = Definition::by_name(type_name).context("a type of ROS")?;
     let mut topic_info = made(topic, type_name, &definition)?;
     topic_info.name.push_str(more);
     topic_info.records = None;

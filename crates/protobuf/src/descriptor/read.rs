@@ -1,4 +1,4 @@
-//! Descriptors from bytes, which may be any.
+//! Parsing descriptors from untrusted bytes.
 
 use logtool_core::{ByteReader, Error, ErrorKind, Result};
 
@@ -7,21 +7,23 @@ use crate::{
     wire::{self, MAX_NUMBER, Wire},
 };
 
-/// Descriptors in memory are many times what they are as bytes.
+/// The maximum size of descriptors, which need many times more in memory.
 const MAX_BYTES: usize = 4 << 20;
 
-/// Types are no deeper in each other.
+/// The maximum nesting depth of types.
 const MAX_DEPTH: u32 = 32;
 
 impl FileSet {
-    /// Reads a set.
+    /// Parses a set.
     ///
     /// # Errors
-    /// `Malformed` if `bytes` are none, `Limit` if they are more than 4 MiB.
+    /// `Malformed` if `bytes` are not a set, `Limit` if they are more than 4 MiB.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let odd = || Error::new(ErrorKind::Malformed, "no descriptors of protobuf");
+        let odd = || {
+            Error::new(ErrorKind::Malformed, "the schema is not a FileDescriptorSet")
+        };
         if bytes.len() > MAX_BYTES {
-            return Err(Error::new(ErrorKind::Limit, "descriptors of over 4 MiB"));
+            return Err(Error::new(ErrorKind::Limit, "the descriptors exceed 4 MiB"));
         }
         let mut set = Self::default();
         each(bytes, |number, wire| {
@@ -52,19 +54,19 @@ impl File {
             }
             Some(())
         })?;
-        // Only proto3 has fields of which it is not told whether they are there.
+        // Only proto3 has fields without presence.
         if file.syntax != PROTO3 {
-            file.messages.iter_mut().for_each(told_always);
+            file.messages.iter_mut().for_each(set_presence);
         }
         Some(file)
     }
 }
 
-/// All fields of proto2, and of editions if nothing else is said, are known to be there, or not.
-fn told_always(message: &mut Message) {
+/// Marks all fields as having presence: those of proto2, and by default those of editions.
+fn set_presence(message: &mut Message) {
     let fields = message.fields.iter_mut();
     fields.for_each(|field| field.is_optional = !field.is_repeated);
-    message.messages.iter_mut().for_each(told_always);
+    message.messages.iter_mut().for_each(set_presence);
 }
 
 impl Message {
@@ -162,7 +164,7 @@ impl Enum {
     }
 }
 
-/// Goes through the fields of a message to its end.
+/// Calls a function with each field of a message.
 fn each<'b>(
     bytes: &'b [u8],
     mut take: impl FnMut(u32, Wire<'b>) -> Option<()>,

@@ -1,4 +1,4 @@
-//! Descriptors as bytes.
+//! Encoding descriptors.
 
 use crate::{
     descriptor::{Enum, Field, File, FileSet, Message},
@@ -6,7 +6,7 @@ use crate::{
 };
 
 impl FileSet {
-    /// The bytes of the set.
+    /// Encodes the set.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for file in &self.files {

@@ -1,4 +1,4 @@
-//! What a message is made of, as a list of steps, made together with its type.
+//! The conversion of a payload as a list of steps, compiled together with its message type.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -13,75 +13,75 @@ use crate::{
     wire::{FIXED32, FIXED64, SIZED, VARINT, key_of},
 };
 
-/// So many fields are looked at.
+/// The maximum number of fields in all types together.
 const MAX_FIELDS: usize = 1 << 18;
 
-/// The steps that make a message of a payload.
+/// The steps that convert a payload to a message.
 #[derive(Debug)]
 pub(super) struct Program {
     type_name: String,
     pub(super) steps: Vec<Step>,
-    /// Whether a payload may end before, or go on after, what is behind the last field.
+    /// Whether a payload may end before padding after the last field, or continue after it.
     pub(super) is_open: bool,
 }
 
-/// A field of a payload, and where it goes.
+/// A field of a payload, and its field in the message.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
-    /// The key of the field of the message.
+    /// The key of the field in the message.
     pub(super) key: u64,
-    pub(super) take: Take,
+    pub(super) take: FieldType,
     pub(super) times: Times,
 }
 
-/// What a field of a payload is.
+/// The type of a field of a payload.
 #[derive(Clone, Debug)]
-pub(super) enum Take {
-    /// So many bytes that go nowhere.
-    Nothing(usize),
+pub(super) enum FieldType {
+    /// This number of bytes is skipped.
+    Padding(usize),
     Number(Primitive),
-    /// Characters of a fixed number.
+    /// A fixed number of characters.
     Chars(usize),
     Text,
     Bytes,
-    /// Seconds and nanoseconds; whether both have a sign.
+    /// Seconds and nanoseconds; whether both are signed.
     Time {
         is_signed: bool,
     },
     Message(Arc<Program>),
 }
 
-/// How often a field is there.
+/// The number of repetitions of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Times {
     Once,
     Fixed(u32),
-    /// As often as the `u32` before it says.
+    /// The value of the preceding `u32`.
     Listed,
 }
 
-/// What is being made.
-struct Making<'t> {
+/// The state of the compilation.
+struct Compiler<'t> {
     types: &'t mut Types,
-    /// Types that are made, by where they are in memory: they are shared.
+    /// Compiled types by their addresses: they are shared.
     made: HashMap<*const Layout, Arc<Program>>,
     fields: usize,
 }
 
 impl Program {
-    /// The program for `layout`, of which the types go to `types`.
+    /// Compiles the program for `layout`, and adds its types to `types`.
     pub(super) fn compile(layout: &Layout, types: &mut Types) -> Result<Arc<Self>> {
-        Making { types, made: HashMap::new(), fields: 0 }.message(layout, true)
+        Compiler { types, made: HashMap::new(), fields: 0 }.message(layout, true)
     }
 
-    /// The name of the message's type.
+    /// Returns the name of the message type.
     pub(super) fn type_name(&self) -> &str {
         &self.type_name
     }
 }
 
-// Layouts are at most 64 deep in each other, so that these may call each other.
-impl Making<'_> {
+// Layouts are nested at most 64 levels deep, so that these functions may be recursive.
+impl Compiler<'_> {
     fn message(&mut self, layout: &Layout, is_root: bool) -> Result<Arc<Program>> {
         if let Some(made) = self.made.get(&std::ptr::from_ref(layout)) {
             return Ok(made.clone());
@@ -92,8 +92,7 @@ impl Making<'_> {
         for field in &layout.fields {
             self.fields += 1;
             if self.fields > MAX_FIELDS {
-                let what =
-                    format!("the type {:?} is made of too many parts", layout.name);
+                let what = format!("the type {:?} has too many parts", layout.name);
                 return Err(Error::new(ErrorKind::Limit, what));
             }
             let is_shown = field.role != FieldRole::Hidden && field.has_columns();
@@ -122,7 +121,7 @@ impl Making<'_> {
     ) -> Result<(Step, Field)> {
         let (element, times) = match (&field.kind, field.count) {
             (LayoutKind::Primitive(Primitive::Char), count) => {
-                let take = Take::Chars(count.unwrap_or(1) as usize);
+                let take = FieldType::Chars(count.unwrap_or(1) as usize);
                 let step =
                     Step { key: key_of(number, SIZED), take, times: Times::Once };
                 return Ok((step, Field::new("", number, kind::STRING)));
@@ -135,30 +134,30 @@ impl Making<'_> {
             LayoutKind::Primitive(one) => {
                 let (kind, wire) = of_primitive(*one);
                 let wire = if times == Times::Once { wire } else { SIZED };
-                (Take::Number(*one), Field::new("", number, kind), wire)
+                (FieldType::Number(*one), Field::new("", number, kind), wire)
             }
             LayoutKind::Text => {
-                (Take::Text, Field::new("", number, kind::STRING), SIZED)
+                (FieldType::Text, Field::new("", number, kind::STRING), SIZED)
             }
             LayoutKind::Bytes => {
-                (Take::Bytes, Field::new("", number, kind::BYTES), SIZED)
+                (FieldType::Bytes, Field::new("", number, kind::BYTES), SIZED)
             }
             LayoutKind::Stamp | LayoutKind::SignedStamp => {
                 let made = Field::new("", number, kind::MESSAGE);
                 let made = made.of_type(self.types.timestamp());
                 let is_signed = *element == LayoutKind::SignedStamp;
-                (Take::Time { is_signed }, made, SIZED)
+                (FieldType::Time { is_signed }, made, SIZED)
             }
             LayoutKind::Span => {
                 let made = Field::new("", number, kind::MESSAGE);
                 let made = made.of_type(self.types.duration());
-                (Take::Time { is_signed: true }, made, SIZED)
+                (FieldType::Time { is_signed: true }, made, SIZED)
             }
             LayoutKind::Nested(inner) => {
                 let program = self.message(inner, false)?;
                 let name = format!(".{}", self.types.full_name(&program.type_name));
                 let made = Field::new("", number, kind::MESSAGE).of_type(&name);
-                (Take::Message(program), made, SIZED)
+                (FieldType::Message(program), made, SIZED)
             }
             LayoutKind::List(_) => return Err(unsupported(layout, field)),
         };
@@ -167,33 +166,33 @@ impl Making<'_> {
     }
 }
 
-/// The number of the field with the index `index`: some are reserved.
+/// Returns the number of the field with the index `index`, skipping reserved numbers.
 fn number(index: usize) -> u32 {
     const RESERVED: u32 = 19_000;
     let number = index as u32 + 1;
     if number < RESERVED { number } else { number + 1_000 }
 }
 
-/// What passes over a field that is not shown.
+/// Returns the step that skips a hidden field.
 fn hidden(layout: &Layout, field: &LayoutField) -> Result<Option<Step>> {
     if field.count == Some(0) {
         return Ok(None);
     }
     let size = field.size().filter(|_| field.is_fixed());
     let size = size.ok_or_else(|| unsupported(layout, field))? as usize;
-    let take = Take::Nothing(size);
+    let take = FieldType::Padding(size);
     Ok((size > 0).then_some(Step { key: 0, take, times: Times::Once }))
 }
 
 fn unsupported(layout: &Layout, field: &LayoutField) -> Error {
     let what = format!(
-        "the field {:?} of {:?} is nothing that protocol buffers know",
+        "the field {:?} of {:?} has a type that protocol buffers lack",
         field.name, layout.name
     );
     Error::new(ErrorKind::Unsupported, what)
 }
 
-/// The type of the field that a number becomes, and how it is written.
+/// Returns the field type for a number, and its wire type.
 fn of_primitive(one: Primitive) -> (u32, u32) {
     match one {
         Primitive::I8 | Primitive::I16 | Primitive::I32 => (kind::INT32, VARINT),

@@ -1,28 +1,28 @@
-//! Making messages, step by step.
+//! Executing the steps of a conversion.
 
 use logtool_core::{ByteReader, Primitive};
 
 use crate::{
-    layout::program::{Program, Step, Take, Times},
+    layout::program::{FieldType, Program, Step, Times},
     wire::{end_sized, put_number, put_varint},
 };
 
-/// Adds the message of `payload` to `out`.
+/// Appends the message for `payload` to `out`.
 pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let mut input = ByteReader::new(payload);
     steps(program, &mut input, out)?;
     (program.is_open || input.rest().is_empty()).then_some(())
 }
 
-/// Programs are as deep in each other as layouts are: 64 at most.
+/// Executes the steps of a program; programs are nested as deep as layouts, at most 64 levels.
 fn steps(
     program: &Program,
     input: &mut ByteReader<'_>,
     out: &mut Vec<u8>,
 ) -> Option<()> {
     for (index, step) in program.steps.iter().enumerate() {
-        if let Take::Nothing(size) = step.take {
-            // The padding at the end of a payload may be missing.
+        if let FieldType::Padding(size) = step.take {
+            // Padding at the end of a payload may be missing.
             let is_last = program.is_open && index + 1 == program.steps.len();
             let size = if is_last { size.min(input.rest().len()) } else { size };
             input.bytes(size)?;
@@ -37,53 +37,53 @@ fn steps(
             Times::Listed => input.u32()?,
         };
         match &step.take {
-            Take::Number(one) => packed(step.key, *one, count, input, out)?,
-            // Each takes a byte at least, and so there are no more than bytes.
+            FieldType::Number(one) => packed(step.key, *one, count, input, out)?,
+            // Each repetition takes at least a byte, so there are no more than bytes.
             _ => (0..count).try_for_each(|_| each(step, input, out).ok_or(())).ok()?,
         }
     }
     Some(())
 }
 
-/// Writes a field that is there once, if it is not what it is anyway.
+/// Writes a singular field, unless it has the default value.
 #[inline]
 fn once(step: &Step, input: &mut ByteReader<'_>, out: &mut Vec<u8>) -> Option<()> {
     match &step.take {
-        Take::Number(one) => {
+        FieldType::Number(one) => {
             let bytes = input.bytes(one.size() as usize)?;
             if bytes.iter().any(|byte| *byte != 0) {
                 put_varint(out, step.key);
                 number(*one, bytes, out);
             }
         }
-        Take::Chars(len) => {
+        FieldType::Chars(len) => {
             let bytes = input.bytes(*len)?;
             let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(*len);
             text_unless_empty(step.key, bytes.get(..end)?, out);
         }
-        Take::Text => {
+        FieldType::Text => {
             let bytes = sized(input)?;
             text_unless_empty(step.key, bytes, out);
         }
-        Take::Bytes => {
+        FieldType::Bytes => {
             let bytes = sized(input)?;
             if !bytes.is_empty() {
                 raw(step.key, bytes, out);
             }
         }
-        Take::Nothing(_) | Take::Time { .. } | Take::Message(_) => {
+        FieldType::Padding(_) | FieldType::Time { .. } | FieldType::Message(_) => {
             each(step, input, out)?;
         }
     }
     Some(())
 }
 
-/// Writes one of several, whatever it is.
+/// Writes an element of a repeated field, with any value.
 fn each(step: &Step, input: &mut ByteReader<'_>, out: &mut Vec<u8>) -> Option<()> {
     match &step.take {
-        Take::Text => text(step.key, sized(input)?, out),
-        Take::Bytes => raw(step.key, sized(input)?, out),
-        Take::Time { is_signed } => {
+        FieldType::Text => text(step.key, sized(input)?, out),
+        FieldType::Bytes => raw(step.key, sized(input)?, out),
+        FieldType::Time { is_signed } => {
             let (seconds, nanos) = (input.u32()?, input.u32()?);
             put_varint(out, step.key);
             let start = out.len();
@@ -91,19 +91,21 @@ fn each(step: &Step, input: &mut ByteReader<'_>, out: &mut Vec<u8>) -> Option<()
             time(*is_signed, seconds, nanos, out);
             end_sized(out, start);
         }
-        Take::Message(program) => {
+        FieldType::Message(program) => {
             put_varint(out, step.key);
             let start = out.len();
             out.push(0);
             steps(program, input, out)?;
             end_sized(out, start);
         }
-        Take::Nothing(_) | Take::Number(_) | Take::Chars(_) => return None,
+        FieldType::Padding(_) | FieldType::Number(_) | FieldType::Chars(_) => {
+            return None;
+        }
     }
     Some(())
 }
 
-/// Writes numbers of one field, if there are some.
+/// Writes a packed field of numbers, if there are some.
 fn packed(
     key: u64,
     one: Primitive,
@@ -128,7 +130,7 @@ fn packed(
     Some(())
 }
 
-/// Writes the number that `bytes` are, which are as many as it has.
+/// Writes the number in `bytes`, which have its size.
 #[inline]
 fn number(one: Primitive, bytes: &[u8], out: &mut Vec<u8>) {
     macro_rules! signed {

@@ -20,9 +20,9 @@ fn layout(name: &str, fields: Vec<LayoutField>) -> Layout {
     Layout::packed(name.to_owned(), fields).unwrap()
 }
 
-/// By hand, after the documentation of the encoding.
+/// Made by hand after the documentation of the encoding.
 #[test]
-fn a_message_is_as_the_encoding_says() {
+fn message_has_the_documented_encoding() {
     let inner = layout("inner", vec![number("deep", Primitive::U8, None)]);
     let layout = layout(
         "outer",
@@ -60,7 +60,7 @@ fn a_message_is_as_the_encoding_says() {
 }
 
 #[test]
-fn types_that_are_nested_are_told_before_who_has_them() {
+fn nested_types_are_declared_before_their_users() {
     let inner = Arc::new(layout("inner", vec![number("x", Primitive::F64, None)]));
     let fields = vec![
         field("one", LayoutKind::Nested(inner.clone()), None),
@@ -86,13 +86,13 @@ fn types_that_are_nested_are_told_before_who_has_them() {
 }
 
 #[test]
-fn descriptors_are_read_as_they_were_written() {
+fn written_descriptors_are_parsed_back() {
     let files = crate::FoxgloveLog::files();
     assert_eq!(FileSet::parse(&files.to_bytes()).unwrap(), files);
 }
 
 #[test]
-fn payloads_that_are_too_short_or_too_long_become_nothing() {
+fn payloads_that_are_too_short_or_too_long_are_rejected() {
     let fields = || {
         vec![
             number("x", Primitive::U16, None),

@@ -1,4 +1,4 @@
-//! The types that layouts become, and the files that they are in.
+//! The message types that are made from layouts, and their files.
 
 use std::collections::HashMap;
 
@@ -6,16 +6,16 @@ use logtool_core::UniqueNames;
 
 use crate::{
     descriptor::{File, FileSet, Message, PROTO3},
-    known,
+    well_known,
 };
 
-/// Types that are being made.
+/// The message types so far.
 #[derive(Debug)]
 pub(super) struct Types {
     package: String,
     names: UniqueNames,
     messages: Vec<Message>,
-    /// The files of others that are used.
+    /// The used files of well-known types.
     imports: HashMap<&'static str, fn() -> File>,
 }
 
@@ -25,12 +25,12 @@ impl Types {
         Self { package: package.to_owned(), names, messages, imports: HashMap::new() }
     }
 
-    /// A name for a type that is called `name`.
+    /// Returns a unique name for a type like `name`.
     pub(super) fn name(&mut self, name: &str) -> String {
         self.names.make_unique(name)
     }
 
-    /// The name of the type `name`, with its package.
+    /// Returns the name of the type `name` with its package.
     pub(super) fn full_name(&self, name: &str) -> String {
         format!("{}.{name}", self.package)
     }
@@ -39,19 +39,19 @@ impl Types {
         self.messages.push(message);
     }
 
-    /// The full name of the type of moments.
+    /// Returns the full name of the `Timestamp` type, and adds its file.
     pub(super) fn timestamp(&mut self) -> &'static str {
-        self.imports.insert(known::TIMESTAMP_FILE, known::timestamp_file);
-        known::TIMESTAMP
+        self.imports.insert(well_known::TIMESTAMP_FILE, well_known::timestamp_file);
+        well_known::TIMESTAMP
     }
 
-    /// The full name of the type of times between moments.
+    /// Returns the full name of the `Duration` type, and adds its file.
     pub(super) fn duration(&mut self) -> &'static str {
-        self.imports.insert(known::DURATION_FILE, known::duration_file);
-        known::DURATION
+        self.imports.insert(well_known::DURATION_FILE, well_known::duration_file);
+        well_known::DURATION
     }
 
-    /// The file of all types, and before it those that it uses; `root` names it.
+    /// Returns the file of all types, after the files that it uses; `root` names it.
     pub(super) fn finish(self, root: &str) -> FileSet {
         let mut imports: Vec<_> = self.imports.into_iter().collect();
         imports.sort_by_key(|(name, _)| *name);

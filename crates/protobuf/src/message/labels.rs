@@ -1,4 +1,4 @@
-//! The names of the values of enumerations.
+//! Names of enumeration values.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,8 @@ use logtool_core::Labels;
 
 use crate::descriptor::{Enum, FileSet, Message, kind};
 
-/// What the values of fields are called that are of enumerations, by the full names of the
-/// types of `files`.
+/// Returns the names of the values of fields with an enumeration type, by the full names of the
+/// types in `files`.
 pub fn labels(files: &FileSet) -> Labels {
     let (mut enums, mut labels) = (HashMap::new(), Labels::default());
     for file in &files.files {
@@ -15,36 +15,43 @@ pub fn labels(files: &FileSet) -> Labels {
             true => String::new(),
             false => format!(".{}", file.package),
         };
-        note(&start, &file.enums, &file.messages, &mut enums);
+        collect_enums(&start, &file.enums, &file.messages, &mut enums);
     }
     for file in &files.files {
-        file.messages.iter().for_each(|m| tell(&file.package, m, &enums, &mut labels));
+        file.messages
+            .iter()
+            .for_each(|m| add_labels(&file.package, m, &enums, &mut labels));
     }
     labels
 }
 
 type Enums<'f> = HashMap<String, &'f Enum>;
 
-// Both go as deep as descriptors are read.
-fn note<'f>(start: &str, enums: &'f [Enum], inner: &'f [Message], all: &mut Enums<'f>) {
+// Both functions recurse as deep as descriptors are parsed.
+fn collect_enums<'f>(
+    start: &str,
+    enums: &'f [Enum],
+    inner: &'f [Message],
+    all: &mut Enums<'f>,
+) {
     all.extend(enums.iter().map(|one| (format!("{start}.{}", one.name), one)));
     for message in inner {
         let start = format!("{start}.{}", message.name);
-        note(&start, &message.enums, &message.messages, all);
+        collect_enums(&start, &message.enums, &message.messages, all);
     }
 }
 
-fn tell(start: &str, message: &Message, enums: &Enums<'_>, labels: &mut Labels) {
+fn add_labels(start: &str, message: &Message, enums: &Enums<'_>, labels: &mut Labels) {
     let name = match start.is_empty() {
         true => message.name.clone(),
         false => format!("{start}.{}", message.name),
     };
     for field in message.fields.iter().filter(|field| field.kind == kind::ENUM) {
         let Some(one) = enums.get(&field.type_name) else { continue };
-        // Of several names of a value, the first is meant.
+        // If a value has several names, the first is used.
         for (label, value) in one.values.iter().rev() {
             labels.insert(&name, &field.name, i64::from(*value), label.clone());
         }
     }
-    message.messages.iter().for_each(|inner| tell(&name, inner, enums, labels));
+    message.messages.iter().for_each(|inner| add_labels(&name, inner, enums, labels));
 }

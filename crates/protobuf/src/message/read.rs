@@ -1,26 +1,26 @@
-//! Reading a message into a row.
+//! Decoding a message into a row.
 
 use logtool_core::{Branch, ByteReader, Scalar};
 
 use crate::{
     descriptor::kind,
-    message::types::{Take, Type, TypeField},
+    message::types::{FieldKind, Type, TypeField},
     wire::{self, Wire},
 };
 
-/// A message that is being read.
-pub(super) struct Reading {
-    /// So many values may be added as elements of lists, and so many are.
+/// The state of decoding a message.
+pub(super) struct RowDecoder {
+    /// The maximum number of list elements, and the number so far.
     pub(super) most: u64,
     pub(super) added: u64,
-    /// The number of bytes that are in no field of a type.
+    /// The number of bytes that belong to no field of a type.
     pub(super) surplus: usize,
 }
 
-// Messages are read no deeper than types are in each other.
-impl Reading {
-    /// Puts the fields of a whole record into `row`, which stays open. Bytes at its end that
-    /// are no field are surplus.
+// Messages are decoded at most as deep as types are nested.
+impl RowDecoder {
+    /// Adds the fields of a whole record to `row`, which stays open. Bytes at its end that are
+    /// not a field are trailing bytes.
     pub(super) fn root(
         &mut self,
         of: &Type,
@@ -37,13 +37,13 @@ impl Reading {
         Some(())
     }
 
-    /// Puts the fields of `bytes` into `row`, which stays open.
+    /// Adds the fields of `bytes` to `row`, which stays open.
     fn message(&mut self, of: &Type, bytes: &[u8], row: &mut Branch) -> Option<()> {
         self.fields(of, bytes, row)?.is_empty().then_some(())
     }
 
-    /// Puts the fields of `bytes` into `row`, which stays open; returns the rest, which begins
-    /// with no field.
+    /// Adds the fields of `bytes` to `row`, which stays open; returns the rest, which does not
+    /// begin with a field.
     fn fields<'b>(
         &mut self,
         of: &Type,
@@ -59,7 +59,7 @@ impl Reading {
                 return Some(before);
             };
             let len = before.len() - cut.rest().len();
-            // Fields mostly come in the order of their numbers.
+            // Fields are mostly in the order of their numbers.
             let is_it =
                 |at: usize| of.fields.get(at).is_some_and(|f| f.number == number);
             let at = match [last, last + 1].into_iter().find(|at| is_it(*at)) {
@@ -78,7 +78,7 @@ impl Reading {
         Some(&[])
     }
 
-    /// Puts a value into its field; returns false if the wire type does not match the field.
+    /// Adds a value to its field; returns false if the wire type does not match the field.
     fn field(
         &mut self,
         field: &TypeField,
@@ -94,14 +94,14 @@ impl Reading {
         }
         let branch = row.field(field.index)?;
         match (&field.take, wire) {
-            (Take::Scalar(one), wire) if field.is_repeated => {
+            (FieldKind::Scalar(one), wire) if field.is_repeated => {
                 return self.elements(*one, wire, branch, field);
             }
-            (Take::Scalar(one), wire) => match scalar(*one, wire) {
+            (FieldKind::Scalar(one), wire) => match scalar(*one, wire) {
                 Some(value) => branch.set(at, value)?,
                 None => return Some(false),
             },
-            (Take::Time, Wire::Sized(bytes)) => {
+            (FieldKind::Time, Wire::Sized(bytes)) => {
                 let nanos = nanos(bytes)?;
                 if field.is_repeated {
                     self.added += field.width;
@@ -114,13 +114,13 @@ impl Reading {
                     branch.set(at, Scalar::Int(nanos))?;
                 }
             }
-            (Take::Message(inner), Wire::Sized(bytes)) if field.is_repeated => {
+            (FieldKind::Message(inner), Wire::Sized(bytes)) if field.is_repeated => {
                 self.added += field.width;
                 let item = branch.item()?;
                 self.message(inner, bytes, item)?;
                 close(inner, item)?;
             }
-            (Take::Message(inner), Wire::Sized(bytes)) => {
+            (FieldKind::Message(inner), Wire::Sized(bytes)) => {
                 self.message(inner, bytes, branch)?;
             }
             _ => return Some(false),
@@ -128,8 +128,8 @@ impl Reading {
         Some(true)
     }
 
-    /// Adds the scalars that `wire` is to a list: one, or several that are packed; returns
-    /// false if the wire type does not match the field.
+    /// Adds the scalars in `wire` to a list: one, or several packed ones; returns false if the wire
+    /// type does not match the field.
     fn elements(
         &mut self,
         one: u32,
@@ -168,7 +168,7 @@ impl Reading {
     }
 }
 
-/// Closes a row of the type `of`: what is not told and has a default gets it.
+/// Closes a row of the type `of`: absent fields get their defaults.
 pub(super) fn close(of: &Type, row: &mut Branch) -> Option<()> {
     let at = row.len();
     for field in &of.fields {
@@ -178,8 +178,10 @@ pub(super) fn close(of: &Type, row: &mut Branch) -> Option<()> {
         }
         match &field.take {
             _ if field.is_repeated => branch.open(),
-            Take::Scalar(one) if field.has_default => branch.push(default(*one))?,
-            Take::Message(inner) if branch.is_open() => close(inner, branch)?,
+            FieldKind::Scalar(one) if field.has_default => {
+                branch.push(default(*one))?
+            }
+            FieldKind::Message(inner) if branch.is_open() => close(inner, branch)?,
             _ => {}
         }
     }
@@ -187,7 +189,7 @@ pub(super) fn close(of: &Type, row: &mut Branch) -> Option<()> {
     Some(())
 }
 
-/// What `wire` is as a scalar of the kind `one`; nothing if it is written as another.
+/// Converts `wire` to a scalar of the kind `one`, or returns `None` for another wire type.
 #[inline]
 fn scalar<'b>(one: u32, wire: Wire<'b>) -> Option<Scalar<'b>> {
     Some(match (one, wire) {
@@ -228,7 +230,7 @@ fn default(one: u32) -> Scalar<'static> {
     }
 }
 
-/// The nanoseconds that a `Timestamp` or a `Duration` is, if 64 bits hold them.
+/// Returns the nanoseconds of a `Timestamp` or a `Duration`, if 64 bits can store them.
 fn nanos(bytes: &[u8]) -> Option<Option<i64>> {
     let (mut cut, mut seconds, mut nanos) = (ByteReader::new(bytes), 0_i64, 0_i32);
     while !cut.rest().is_empty() {

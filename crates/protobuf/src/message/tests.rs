@@ -4,7 +4,7 @@ use logtool_core::{Branch, ErrorKind, Shape};
 use super::*;
 use crate::{
     descriptor::{Field, File, Message, kind},
-    known::{TIMESTAMP, timestamp_file},
+    well_known::{TIMESTAMP, timestamp_file},
 };
 
 fn files(messages: Vec<Message>) -> FileSet {
@@ -17,7 +17,7 @@ fn message(name: &str, fields: Vec<Field>) -> Message {
     Message { name: name.to_owned(), fields, ..Message::default() }
 }
 
-/// A type of all that there is: `p.All`.
+/// Returns the type `p.All` with all kinds of fields.
 fn all() -> FileSet {
     let mut optional = Field::new("maybe", 5, kind::UINT32);
     (optional.is_optional, optional.oneof) = (true, Some(0));
@@ -43,7 +43,7 @@ fn all() -> FileSet {
     ])
 }
 
-/// The rows that `payloads` are, and how many bytes are in no field.
+/// Returns the rows of `payloads`, and the number of bytes in no field.
 fn read(files: &FileSet, payloads: &[&[u8]]) -> (Option<RecordBatch>, usize) {
     let mut surplus = 0;
     let mut reader = MessageReader::new(files, "p.All").unwrap();
@@ -58,9 +58,9 @@ fn read(files: &FileSet, payloads: &[&[u8]]) -> (Option<RecordBatch>, usize) {
     (Some(array.as_struct().into()), surplus)
 }
 
-/// By hand, after the documentation of the encoding.
+/// Made by hand after the documentation of the encoding.
 #[test]
-fn every_sort_of_field_is_a_column() {
+fn every_kind_of_field_becomes_a_column() {
     let told = [
         &b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"[..], // n: -1
         b"\x12\x03\x01\xac\x02\x10\x05", // list: packed 1, 300, then 5
@@ -96,7 +96,7 @@ fn every_sort_of_field_is_a_column() {
 }
 
 #[test]
-fn a_message_that_is_told_twice_is_joined() {
+fn message_that_occurs_twice_is_merged() {
     let (batch, _) = read(&all(), &[b"\x1a\x02\x08\x03\x1a\x00"]);
     let batch = batch.unwrap();
     let x = batch["in"].as_struct().column(0).as_primitive::<Int32Type>().clone();
@@ -104,7 +104,7 @@ fn a_message_that_is_told_twice_is_joined() {
 }
 
 #[test]
-fn broken_messages_are_none() {
+fn broken_messages_are_rejected() {
     for payload in
         [&b"\x08"[..], b"\x12\x05\x01", b"\x1a\x02\x08\x80", b"\x00", b"\x0f"]
     {
@@ -112,9 +112,9 @@ fn broken_messages_are_none() {
     }
 }
 
-/// By hand, after the documentation of the encoding: `n` is 7, then unknown bytes.
+/// Made by hand after the documentation of the encoding: `n` is 7, then unknown bytes.
 #[test]
-fn bytes_in_no_field_are_surplus_and_the_fields_are_read() {
+fn bytes_in_no_field_are_counted_and_the_fields_are_read() {
     for (rest, surplus) in [
         (&b"\x78\x01"[..], 2),                  // field 15, a varint
         (b"\x7a\x02hi\x7d\x01\x02\x03\x04", 9), // field 15, as text and as 4 bytes
@@ -135,7 +135,7 @@ fn bytes_in_no_field_are_surplus_and_the_fields_are_read() {
 }
 
 #[test]
-fn a_field_of_the_type_that_is_cut_is_no_surplus() {
+fn truncated_known_field_is_an_error() {
     for rest in [&b"\x12\x05\x01"[..], b"\x28", b"\x22\x01", b"\x32\xff\xff\xff\x0fa"] {
         let payload = [b"\x08\x07", rest].concat();
         assert!(read(&all(), &[&payload]).0.is_none(), "{rest:?}");
@@ -143,7 +143,7 @@ fn a_field_of_the_type_that_is_cut_is_no_surplus() {
 }
 
 #[test]
-fn a_type_that_contains_itself_is_refused() {
+fn recursive_type_is_refused() {
     let own = Field::new("own", 1, kind::MESSAGE).of_type(".p.All");
     let err = MessageReader::new(&files(vec![message("All", vec![own])]), "p.All");
     let err = err.unwrap_err();
@@ -152,7 +152,7 @@ fn a_type_that_contains_itself_is_refused() {
 }
 
 #[test]
-fn types_that_contain_others_twice_and_so_on_are_refused() {
+fn exponentially_growing_types_are_refused() {
     let twice = |n: u32| {
         let of = format!(".p.T{}", n + 1);
         let field = |number| {

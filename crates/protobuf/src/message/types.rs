@@ -1,4 +1,4 @@
-//! From descriptors to what it takes to read messages: every type found by its name.
+//! Resolving descriptors to the tables for decoding messages.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -6,13 +6,13 @@ use logtool_core::{Error, ErrorKind, MAX_SHAPE_FIELDS, Result, Shape, StructShap
 
 use crate::{
     descriptor::{Field, FileSet, Message, kind},
-    known::{DURATION, TIMESTAMP},
+    well_known::{DURATION, TIMESTAMP},
 };
 
-/// Types are no deeper in each other.
+/// The maximum nesting depth of types.
 const MAX_DEPTH: usize = 48;
 
-/// A type of messages.
+/// A message type.
 #[derive(Debug)]
 pub(super) struct Type {
     /// The fields, in the order of their numbers.
@@ -35,22 +35,22 @@ impl Type {
 #[derive(Debug)]
 pub(super) struct TypeField {
     pub(super) number: u32,
-    /// Where it is in the shape.
+    /// The index of the field in the shape.
     pub(super) index: usize,
-    pub(super) take: Take,
+    pub(super) take: FieldKind,
     pub(super) is_repeated: bool,
-    /// Whether it is 0 where it is not told.
+    /// Whether an absent value is 0 or empty instead of null.
     pub(super) has_default: bool,
-    /// The fields, by where they are, that are not told if this one is.
+    /// The indices of the other fields of its oneof, which this field clears.
     pub(super) others: Vec<usize>,
-    /// How many values one of it is.
+    /// The number of values that one element adds.
     pub(super) width: u64,
 }
 
-/// What a field is.
+/// The type of a field.
 #[derive(Debug)]
-pub(super) enum Take {
-    /// One of the [kinds](kind) that are no message.
+pub(super) enum FieldKind {
+    /// One of the [kinds](kind) other than messages.
     Scalar(u32),
     /// Seconds and nanoseconds.
     Time,
@@ -60,21 +60,21 @@ pub(super) enum Take {
 /// The messages of a set by their full names.
 struct Names<'f> {
     messages: HashMap<String, &'f Message>,
-    /// How many fields were looked at.
+    /// The number of fields that were resolved.
     fields: usize,
 }
 
-/// The type `name` of `files`, and its shape.
+/// Resolves the type `name` of `files`, and its shape.
 pub(super) fn resolve(files: &FileSet, name: &str) -> Result<(StructShape, Arc<Type>)> {
     let mut names = Names { messages: HashMap::new(), fields: 0 };
     for file in &files.files {
         let start = dotted(&file.package);
-        file.messages.iter().for_each(|message| names.note(&start, message));
+        file.messages.iter().for_each(|message| names.collect_names(&start, message));
     }
     names.resolve(&dotted(name), &mut Vec::new())
 }
 
-/// `.name`; nothing of nothing.
+/// Returns `.name`, or an empty string for an empty name.
 fn dotted(name: &str) -> String {
     match name.is_empty() || name.starts_with('.') {
         true => name.to_owned(),
@@ -82,11 +82,11 @@ fn dotted(name: &str) -> String {
     }
 }
 
-// Both go as deep as descriptors are in each other, or types may be.
+// Both functions recurse as deep as descriptors or types are nested.
 impl<'f> Names<'f> {
-    fn note(&mut self, start: &str, message: &'f Message) {
+    fn collect_names(&mut self, start: &str, message: &'f Message) {
         let name = format!("{start}.{}", message.name);
-        message.messages.iter().for_each(|inner| self.note(&name, inner));
+        message.messages.iter().for_each(|inner| self.collect_names(&name, inner));
         self.messages.insert(name, message);
     }
 
@@ -100,7 +100,8 @@ impl<'f> Names<'f> {
             return Err(unsupported(format!("the type {shown:?} contains itself")));
         }
         if around.len() >= MAX_DEPTH {
-            let what = format!("the type {shown:?} is over {MAX_DEPTH} deep in others");
+            let what =
+                format!("the type {shown:?} is nested over {MAX_DEPTH} levels deep");
             return Err(Error::new(ErrorKind::Limit, what));
         }
         let Some(message) = self.messages.get(name).copied() else {
@@ -118,7 +119,7 @@ impl<'f> Names<'f> {
             }
             let (shape, take) = self.field(field, around)?;
             let width = shape.width() as u64;
-            let is_scalar = matches!(take, Take::Scalar(_));
+            let is_scalar = matches!(take, FieldKind::Scalar(_));
             let shape =
                 if field.is_repeated { Shape::List(Box::new(shape)) } else { shape };
             shapes.push((field.name.clone(), shape));
@@ -142,16 +143,16 @@ impl<'f> Names<'f> {
         &mut self,
         field: &Field,
         around: &mut Vec<String>,
-    ) -> Result<(Shape, Take)> {
+    ) -> Result<(Shape, FieldKind)> {
         let shape = match field.kind {
             kind::MESSAGE => {
                 let name = dotted(&field.type_name);
                 return Ok(match name.as_str() {
-                    TIMESTAMP => (Shape::Time, Take::Time),
-                    DURATION => (Shape::Span, Take::Time),
+                    TIMESTAMP => (Shape::Time, FieldKind::Time),
+                    DURATION => (Shape::Span, FieldKind::Time),
                     name => {
                         let (shape, inner) = self.resolve(name, around)?;
-                        (Shape::Struct(shape), Take::Message(inner))
+                        (Shape::Struct(shape), FieldKind::Message(inner))
                     }
                 });
             }
@@ -169,11 +170,11 @@ impl<'f> Names<'f> {
                 return Err(unsupported(what));
             }
         };
-        Ok((shape, Take::Scalar(field.kind)))
+        Ok((shape, FieldKind::Scalar(field.kind)))
     }
 }
 
-/// The other fields of the oneof of the field with the index `index`.
+/// Returns the other fields of the oneof of the field with the index `index`.
 fn others(message: &Message, index: usize) -> Vec<usize> {
     let oneof = message.fields.get(index).and_then(|field| field.oneof);
     let same = |field: &Field| field.oneof == oneof;

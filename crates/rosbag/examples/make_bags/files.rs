@@ -1,4 +1,4 @@
-//! What is in `testdata/`: see the README there.
+//! The contents of `testdata/`; see the README there.
 
 mod broken;
 mod message;
@@ -6,10 +6,10 @@ mod rover;
 
 use logtool_core::Result;
 
-/// A sector in the middle of the fourth chunk.
+/// The position of a sector in the middle of the fourth chunk.
 const IN_A_CHUNK: usize = 26_112;
 
-/// All bags, by the names of their files.
+/// Returns all bags with their file names.
 pub(crate) fn all() -> Result<Vec<(&'static str, Vec<u8>)>> {
     let rover = rover::bag()?;
     Ok(vec![

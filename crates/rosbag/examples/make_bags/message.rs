@@ -1,16 +1,16 @@
-//! Messages as ROS serialises them: fields one after the other, little-endian; a text or
-//! a list after its length as `u32`. (ROS wiki, "msg", "Field Types".)
+//! Messages in the serialization of ROS: consecutive fields, little-endian; strings and lists
+//! follow their length as `u32`. (ROS wiki, "msg", "Field Types".)
 
-/// A message that is being put together.
+/// A message that is being built.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Message(pub(crate) Vec<u8>);
 
-/// A moment, in nanoseconds since 1970.
+/// A time in nanoseconds since 1970.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment(pub(crate) i64);
 
 impl Message {
-    /// A message that begins with a `std_msgs/Header`.
+    /// Starts a message with a `std_msgs/Header`.
     pub(crate) fn stamped(number: u32, at: Moment, frame: &str) -> Self {
         Self::default().u32(number).time(at).text(frame)
     }
@@ -35,7 +35,7 @@ impl Message {
         values.iter().fold(self, |message, value| message.bytes(&value.to_le_bytes()))
     }
 
-    /// Seconds and nanoseconds.
+    /// Appends seconds and nanoseconds.
     pub(crate) fn time(self, Moment(nanos): Moment) -> Self {
         self.u32((nanos / 1_000_000_000) as u32).u32((nanos % 1_000_000_000) as u32)
     }
@@ -44,12 +44,12 @@ impl Message {
         self.list(text.as_bytes())
     }
 
-    /// A list of bytes.
+    /// Appends a list of bytes.
     pub(crate) fn list(self, bytes: &[u8]) -> Self {
         self.u32(bytes.len() as u32).bytes(bytes)
     }
 
-    /// Bytes as they are.
+    /// Appends bytes without a length.
     pub(crate) fn bytes(mut self, bytes: &[u8]) -> Self {
         self.0.extend_from_slice(bytes);
         self

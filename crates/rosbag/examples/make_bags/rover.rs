@@ -1,4 +1,4 @@
-//! A rover that drives a circle of 5 m in 10 s, and what it records.
+//! A rover that drives a circle of 5 m radius in 10 s, and its recording.
 
 use std::{f64::consts::TAU, io::Cursor};
 
@@ -12,13 +12,13 @@ use super::message::{Message, Moment};
 
 /// 2024-06-01 10:00:00 UTC.
 const START: i64 = 1_717_236_000_000_000_000;
-/// The recorder notes a message so much later than the sensor stamped it.
+/// The delay between the stamp of the sensor and the time of the recorder, in nanoseconds.
 const LATENCY: i64 = 2_345_678;
-/// A hundredth of a second, the beat of it all.
+/// A hundredth of a second in nanoseconds: the interval of the simulation.
 const BEAT: i64 = 10_000_000;
 const BEATS: i64 = 1_000;
 
-/// The whole drive, packed as lz4.
+/// Returns the bag of the whole drive, compressed with LZ4.
 pub(crate) fn bag() -> Result<Vec<u8>> {
     let options = WriterOptions::default()
         .with_compression(Compression::Lz4)
@@ -28,8 +28,8 @@ pub(crate) fn bag() -> Result<Vec<u8>> {
     Ok(drive.bag.finish()?.into_inner())
 }
 
-/// What is left of it if the recorder was killed after 4 s: no index, and of the last
-/// chunk all but its end.
+/// Returns the bag of a recorder that was killed after 4 s: it has no index, and the end of the
+/// last chunk is missing.
 pub(crate) fn killed() -> Result<Vec<u8>> {
     let mut file = Cursor::new(Vec::new());
     let options = WriterOptions::default().with_chunk_bytes(16 << 10);
@@ -89,7 +89,7 @@ impl<W: Output> Drive<W> {
         })
     }
 
-    /// What happens in one hundredth of a second.
+    /// Simulates one hundredth of a second.
     fn beat(&mut self, beat: i64) -> Result<()> {
         let at = Moment(START + beat * BEAT);
         let turn = beat as f64 / BEATS as f64 * TAU;
@@ -122,7 +122,7 @@ impl<W: Output> Drive<W> {
     }
 }
 
-/// A turn about the vertical, as a quaternion.
+/// Returns a rotation about the vertical axis as a quaternion.
 fn heading(turn: f64) -> [f64; 4] {
     [0.0, 0.0, (turn / 2.0).sin(), (turn / 2.0).cos()]
 }
@@ -150,7 +150,7 @@ fn fix(number: u32, at: Moment, turn: f64) -> Message {
         .u8(2)
 }
 
-/// A square room, seen from inside; the beam that looks at the door returns nothing.
+/// A scan of a square room from inside; the beam through the door returns nothing.
 fn scan(number: u32, at: Moment, turn: f64) -> Message {
     let beams = 36;
     let step = TAU / f64::from(beams);
@@ -194,7 +194,7 @@ fn points(number: u32, at: Moment, turn: f64) -> Message {
     cloud.u8(0).u32(step).u32(step * count).list(&data.0).u8(1)
 }
 
-/// A picture of 32 × 24 in colour, in which a stripe moves.
+/// A color image of 32 × 24 pixels with a moving stripe.
 fn image(number: u32, at: Moment) -> Message {
     let (width, height) = (32, 24);
     let pixel = |x: u32| if x / 4 == number % 8 { [255, 160, 0] } else { [20, 40, 80] };
@@ -208,7 +208,7 @@ fn image(number: u32, at: Moment) -> Message {
         .list(&row.repeat(height as usize))
 }
 
-/// The battery gets low on the way.
+/// Diagnostics of a battery that gets low during the drive.
 fn diagnostics(number: u32, at: Moment) -> Message {
     let (level, text) = if number < 7 { (0, "good") } else { (1, "low") };
     Message::stamped(number, at, "")

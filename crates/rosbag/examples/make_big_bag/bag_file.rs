@@ -1,7 +1,8 @@
-//! Bags, written by hand: so that what is measured has not written what it reads.
+//! Writing bags independently of the library, so that the measured code does not read its own
+//! output.
 //!
-//! As ROS's recorder writes them: connections in front of their first message, chunks of
-//! 768 KiB, LZ4 frames of independent blocks of 1 MiB with a checksum of the content.
+//! The form is that of the ROS recorder: connections before their first message, chunks of
+//! 768 KiB, LZ4 frames of independent blocks of 1 MiB with a content checksum.
 
 use std::{
     collections::BTreeMap,
@@ -13,10 +14,10 @@ use std::{
 
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 
-/// A chunk is written when it is longer.
+/// The size at which a chunk is written.
 const CHUNK: usize = 768 << 10;
 
-/// Nanoseconds since 1970, as bags have them.
+/// Encodes nanoseconds since 1970 in the form of bags.
 fn time(nanos: u64) -> Vec<u8> {
     let (seconds, nanos) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
     [(seconds as u32).to_le_bytes(), (nanos as u32).to_le_bytes()].concat()
@@ -38,7 +39,7 @@ fn record(out: &mut Vec<u8>, fields: &[(&str, &[u8])], data: &[u8]) {
     out.extend(data);
 }
 
-/// How chunks are packed.
+/// The compression of chunks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Packing {
     None,
@@ -47,7 +48,7 @@ pub(crate) enum Packing {
 }
 
 impl Packing {
-    /// The packing that is called `name`.
+    /// Returns the compression with this `name`.
     pub(crate) fn of(name: &str) -> Option<Self> {
         [Self::None, Self::Lz4, Self::Bz2]
             .into_iter()
@@ -91,7 +92,7 @@ pub(crate) struct BagFile {
     packing: Packing,
     connections: Vec<Connection>,
     content: Vec<u8>,
-    /// Of each connection, the times and offsets of its messages in this chunk.
+    /// The times and offsets of the messages of each connection in this chunk.
     index: BTreeMap<u32, Vec<(u64, u32)>>,
     infos: Vec<u8>,
     chunks: u32,
@@ -161,7 +162,7 @@ impl BagFile {
         if self.content.len() > CHUNK { self.end_chunk() } else { Ok(()) }
     }
 
-    /// Writes the index; returns how long the bag is.
+    /// Writes the index; returns the length of the bag.
     pub(crate) fn finish(mut self) -> io::Result<u64> {
         self.end_chunk()?;
         let index_at = self.at;
@@ -244,7 +245,7 @@ impl Connection {
     }
 }
 
-/// The first line and the bag header, padded as ROS does it.
+/// Returns the first line and the bag header, padded as in ROS.
 fn head(index_at: u64, connections: u32, chunks: u32) -> Vec<u8> {
     let (connections, chunks) = (connections.to_le_bytes(), chunks.to_le_bytes());
     let fields = [

@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Somebody who sends: the topic, the type, how often a second, and when first.
+/// The publishers: topic, type, messages per second, and offset of the first message.
 const DRIVE: [(&str, &str, u64, u64); 7] = [
     ("/imu/data", "sensor_msgs/Imu", 200, 1),
     ("/gps/fix", "sensor_msgs/NavSatFix", 5, 2),
@@ -59,7 +59,7 @@ fn drive(bag: &mut BagFile, seconds: u64) -> Result<(), Box<dyn Error>> {
     let mut payload = Vec::new();
     for (after, number, seq) in due {
         let received = START + after;
-        // What is told was measured 1.5 ms before.
+        // The measurement was 1.5 ms before its reception.
         let nanos = received - 1_500_000;
         payload.clear();
         match number {

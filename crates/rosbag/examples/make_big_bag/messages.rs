@@ -1,8 +1,8 @@
-//! Messages of a road vehicle that drives nowhere: the same bytes every time.
+//! Messages of a stationary road vehicle; the bytes are deterministic.
 
 use std::f64::consts::TAU;
 
-/// Numbers that look random, the same every time (xorshift64).
+/// A deterministic generator of pseudorandom numbers (xorshift64).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -13,7 +13,7 @@ impl Random {
         self.0
     }
 
-    /// About as far from 0 as a sensor's noise, at most 1.
+    /// Returns noise similar to that of a sensor, between -1 and 1.
     pub(crate) fn noise(&mut self) -> f64 {
         let one = |bits: u64| (bits & 0xffff) as f64 / 65_535.0;
         let bits = self.bits();
@@ -28,7 +28,7 @@ const VECTOR: &str =
 const QUATERNION: &str =
     "===\nMSG: geometry_msgs/Quaternion\nfloat64 x\nfloat64 y\nfloat64 z\nfloat64 w\n";
 
-/// The types, by their names. The separators are as ROS wants them: see [`definition`].
+/// The types by name. Separators are shortened; see [`definition`].
 const TYPES: [(&str, &str, &[&str]); 8] = [
     (
         "sensor_msgs/Imu",
@@ -94,7 +94,7 @@ const TYPES: [(&str, &str, &[&str]); 8] = [
     ),
 ];
 
-/// The whole definition of a type, if it is one of those above.
+/// Returns the complete definition of one of the types above.
 pub(crate) fn definition(name: &str) -> Option<String> {
     let (_, text, others) = TYPES.iter().find(|of_type| of_type.0 == name)?;
     let others = others.concat().replace("===\n", &format!("{}\n", "=".repeat(80)));
@@ -118,7 +118,7 @@ fn floats(out: &mut Vec<u8>, values: &[f64]) {
     out.extend(values.iter().flat_map(|value| value.to_le_bytes()));
 }
 
-/// A diagonal of a covariance of nine numbers.
+/// Appends a diagonal covariance matrix of nine numbers.
 fn diagonal(out: &mut Vec<u8>, value: f64) {
     floats(out, &[value, 0.0, 0.0, 0.0, value, 0.0, 0.0, 0.0, value]);
 }
@@ -163,7 +163,7 @@ pub(crate) fn tf(
     }
 }
 
-/// 28,800 points of 22 bytes, as a lidar of 16 rings has them: to 2 mm.
+/// A cloud of 28,800 points of 22 bytes, as from a lidar with 16 rings, rounded to 2 mm.
 pub(crate) fn cloud(out: &mut Vec<u8>, seq: u32, nanos: u64, random: &mut Random) {
     const POINTS: u32 = 28_800;
     header(out, seq, nanos, "velodyne");
@@ -213,7 +213,7 @@ pub(crate) fn cloud(out: &mut Vec<u8>, seq: u32, nanos: u64, random: &mut Random
     out.push(1);
 }
 
-/// 640 × 480 pixels of a byte.
+/// An image of 640 × 480 pixels of one byte.
 pub(crate) fn image(out: &mut Vec<u8>, seq: u32, nanos: u64, random: &mut Random) {
     header(out, seq, nanos, "camera");
     for number in [480_u32, 640] {

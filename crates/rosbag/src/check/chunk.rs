@@ -1,4 +1,4 @@
-//! A chunk against what it says, and what both indices say of it.
+//! Comparing a chunk with its header, its index data and its chunk info.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,45 +13,46 @@ use logtool_core::{
 use crate::{
     bag::Content,
     check::{
-        Checked, codes as code,
-        index::Told,
-        layout::{ChunkSeen, IndexSeen, Layout},
+        CheckedBag, codes as code,
+        index::IndexEntry,
+        layout::{ChunkRecord, IndexRecord, Layout},
         messages::{Messages, over_a_second},
     },
     chunk::Unpacked,
     connection::Connection,
-    wire::{self, Fields, Framed, Header},
+    wire::{self, Fields, FrameMatch, Header},
 };
 
-/// No longer index is looked at.
+/// The maximum size of index data that are checked.
 const MAX_INDEX: u64 = 64 << 20;
 
-/// What is to be known of a chunk that was looked into.
+/// The results of checking a chunk.
 #[derive(Debug, Default)]
-pub(super) struct Looked {
-    /// What is wrong with it by itself.
+pub(super) struct ChunkResults {
+    /// The findings that do not depend on other chunks.
     findings: Findings,
-    /// The connections that it declares.
+    /// The ids of the connections that it declares.
     declared: Vec<u32>,
-    /// How many messages there are of each connection, and of time 0.
+    /// The number of messages of each connection.
     counts: Vec<(u32, u64)>,
+    /// The number of messages at time 0.
     at_zero: u64,
-    /// How many messages have a second or more as nanoseconds, up to where it is broken.
+    /// The number of messages whose nanoseconds are a second or more, up to the first damage.
     over_a_second: u64,
 }
 
-/// Looks at `seen`, which was opened and holds `content`; it is of a bag with this
-/// `layout`, of which the index at the end says `told` of it.
-pub(super) fn look(
-    log: &Checked,
-    seen: &ChunkSeen,
+/// Checks the chunk `seen` with this `content`; `layout` is that of the bag, and `entry` is the
+/// entry of the chunk in the index.
+pub(super) fn check(
+    log: &CheckedBag,
+    seen: &ChunkRecord,
     content: &Content,
     layout: &Layout,
-    told: Told<'_>,
-) -> Result<Looked> {
-    let mut looked = Looked::default();
+    entry: IndexEntry<'_>,
+) -> Result<ChunkResults> {
+    let mut looked = ChunkResults::default();
     if let Err(name) = &seen.chunk.head.compression {
-        let what = format!("it is packed with {name:?}");
+        let what = format!("it is compressed with {name:?}");
         looked
             .findings
             .add(Finding::new(&code::CHUNK_PACKING, what).at(bytes_of(seen)));
@@ -59,12 +60,12 @@ pub(super) fn look(
     }
     let Some((bytes, how)) = opened(log, content)? else { return Ok(looked) };
     let mut messages = Messages::default();
-    seen.chunk.walk(&bytes, how, &mut messages);
+    seen.chunk.scan_records(&bytes, how, &mut messages);
     size(seen, &bytes, how, &mut looked.findings);
     let over_a_second = over_a_second(&bytes);
-    let chunk = Looking { log, seen, bytes, messages };
+    let chunk = ChunkCheck { log, seen, bytes, messages };
     if !chunk.messages.is_damaged && !seen.chunk.is_cut {
-        chunk.told(told, &mut looked.findings);
+        chunk.compare_chunk_info(entry, &mut looked.findings);
         chunk.indices(&mut looked.findings)?;
     }
     let Messages { counts, declared, at_zero, broken, others, .. } = chunk.messages;
@@ -82,7 +83,7 @@ pub(super) fn look(
         }
     }
     if others > 0 {
-        let what = "records of an unknown kind, in a chunk, were passed over";
+        let what = "a chunk has records of an unknown kind, which were skipped";
         let finding = Finding::new(&code::RECORD_UNKNOWN, what);
         looked.findings.add(finding.at(bytes_of(seen)).times(others));
     }
@@ -93,42 +94,43 @@ pub(super) fn look(
     Ok(looked)
 }
 
-/// What the index, which has the connection as `told`, says otherwise than a chunk.
-fn difference(told: &Connection, real: &Connection) -> Option<String> {
+/// Describes how the connection `declared` of the index differs from the connection `real` of a
+/// chunk.
+fn difference(declared: &Connection, real: &Connection) -> Option<String> {
     let id = real.id;
     let facts = [
-        ("topic", &told.topic, &real.topic),
-        ("type", &told.type_name, &real.type_name),
-        ("MD5 sum", &told.md5sum, &real.md5sum),
+        ("topic", &declared.topic, &real.topic),
+        ("type", &declared.type_name, &real.type_name),
+        ("MD5 sum", &declared.md5sum, &real.md5sum),
     ];
-    if let Some((name, told, real)) = facts.iter().find(|(_, told, real)| told != real)
+    if let Some((name, declared, real)) =
+        facts.iter().find(|(_, declared, real)| declared != real)
     {
         return Some(format!(
-            "the {name} of connection {id} is {told:?} in the index, and {real:?} in a \
-             chunk"
+            "the {name} of connection {id} is {declared:?} in the index, but {real:?} in a chunk"
         ));
     }
-    if told.definition != real.definition {
-        return Some(format!("the definition of connection {id} is another one"));
+    if declared.definition != real.definition {
+        return Some(format!("the definitions of connection {id} differ"));
     }
     let fields = |connection: &Connection| -> BTreeMap<Vec<u8>, Vec<u8>> {
         let fields = Fields::new(connection.header());
         fields.map(|(name, value)| (name.to_vec(), value.to_vec())).collect()
     };
-    let (told, real) = (fields(told), fields(real));
-    let mut names = told.keys().chain(real.keys());
-    let name = names.find(|name| told.get(*name) != real.get(*name))?;
+    let (declared, real) = (fields(declared), fields(real));
+    let mut names = declared.keys().chain(real.keys());
+    let name = names.find(|name| declared.get(*name) != real.get(*name))?;
     let name = decode_text(name);
-    Some(format!("the field {name:?} of connection {id} is another one"))
+    Some(format!("the values of the field {name:?} of connection {id} differ"))
 }
 
-/// Where `seen` lies.
-fn bytes_of(seen: &ChunkSeen) -> Range<u64> {
+/// Returns the byte range of a chunk.
+fn bytes_of(seen: &ChunkRecord) -> Range<u64> {
     seen.chunk.at..seen.chunk.data.end
 }
 
-/// What the chunk holds, unpacked; nothing where that is too much.
-fn opened(log: &Checked, content: &Content) -> Result<Option<(Bytes, Unpacked)>> {
+/// Returns the decompressed content of the chunk, or `None` if it is lost or too long.
+fn opened(log: &CheckedBag, content: &Content) -> Result<Option<(Bytes, Unpacked)>> {
     Ok(match content {
         Content::Plain(plain) => {
             let limit = u64::from(log.bag.options.record_bytes);
@@ -143,17 +145,17 @@ fn opened(log: &Checked, content: &Content) -> Result<Option<(Bytes, Unpacked)>>
     })
 }
 
-/// Adds what is wrong with the size and the checksum.
-fn size(seen: &ChunkSeen, bytes: &Bytes, how: Unpacked, findings: &mut Findings) {
+/// Checks the size and the checksum.
+fn size(seen: &ChunkRecord, bytes: &Bytes, how: Unpacked, findings: &mut Findings) {
     let whole =
         matches!(how, Unpacked::Whole | Unpacked::Doubtful) && !seen.chunk.is_cut;
-    let (told, real) = (u64::from(seen.chunk.head.declared), bytes.len() as u64);
-    if whole && told != real {
-        let what = format!("it says {told} bytes, and has {real}");
+    let (declared, real) = (u64::from(seen.chunk.head.declared), bytes.len() as u64);
+    if whole && declared != real {
+        let what = format!("it declares {declared} bytes, and has {real}");
         findings.add(Finding::new(&code::CHUNK_SIZE, what).at(bytes_of(seen)));
     }
     let what = match how {
-        Unpacked::Doubtful => Some("the checksum does not fit what was unpacked"),
+        Unpacked::Doubtful => Some("the checksum does not match the decompressed data"),
         Unpacked::Ended if !seen.chunk.is_cut => Some("the checksum is missing"),
         _ => None,
     };
@@ -162,15 +164,15 @@ fn size(seen: &ChunkSeen, bytes: &Bytes, how: Unpacked, findings: &mut Findings)
     }
 }
 
-/// A chunk that is being looked into.
-struct Looking<'l> {
-    log: &'l Checked,
-    seen: &'l ChunkSeen,
+/// A chunk that is being checked.
+struct ChunkCheck<'l> {
+    log: &'l CheckedBag,
+    seen: &'l ChunkRecord,
     bytes: Bytes,
     messages: Messages,
 }
 
-impl Looking<'_> {
+impl ChunkCheck<'_> {
     fn topic(&self, connection: u32) -> Option<TopicId> {
         topic(self.log, self.seen, connection)
     }
@@ -179,13 +181,13 @@ impl Looking<'_> {
         Finding::new(code, what).at(bytes_of(self.seen)).of(self.topic(connection))
     }
 
-    /// The index at the end of the bag.
-    fn told(&self, told: Told<'_>, findings: &mut Findings) {
-        let info = match told {
-            Told::Info(info) => info,
-            Told::NoIndex => return,
-            Told::Nothing => {
-                let what = "the index does not tell of it";
+    /// Compares the chunk with its chunk info.
+    fn compare_chunk_info(&self, entry: IndexEntry<'_>, findings: &mut Findings) {
+        let info = match entry {
+            IndexEntry::Info(info) => info,
+            IndexEntry::NoIndex => return,
+            IndexEntry::Unlisted => {
+                let what = "the index does not list it";
                 let finding = Finding::new(&code::CHUNK_INFO_MISSING, what);
                 findings.add(finding.at(bytes_of(self.seen)));
                 return;
@@ -198,11 +200,11 @@ impl Looking<'_> {
         let ids: BTreeSet<u32> =
             counts.keys().chain(self.messages.counts.keys()).copied().collect();
         for id in ids {
-            let told = counts.get(&id).copied().unwrap_or(0);
+            let declared = counts.get(&id).copied().unwrap_or(0);
             let has = self.messages.counts.get(&id).map_or(0, |(count, _)| *count);
-            if told != has {
+            if declared != has {
                 let what = format!(
-                    "the index says {told} messages of connection {id}, and the chunk \
+                    "the index declares {declared} messages of connection {id}, and the chunk \
                      has {has}"
                 );
                 let finding = self.finding(&code::CHUNK_INFO_COUNT, id, what);
@@ -216,21 +218,21 @@ impl Looking<'_> {
                 && info.info.last.as_nanos() >= real.end.as_nanos() - 1
         };
         if let Some(real) = real.filter(|real| !is_told(*real)) {
-            let what = "it has messages before or after the times that the index says";
+            let what = "it has messages outside the time range in the index";
             let finding = Finding::new(&code::CHUNK_INFO_TIME, what).during(real);
             findings.add(finding.at(info.at..info.at));
         }
     }
 
-    /// The indices behind the chunk.
+    /// Checks the index data after the chunk.
     fn indices(&self, findings: &mut Findings) -> Result<()> {
         let mut indexed: BTreeMap<u32, u64> = BTreeMap::new();
         let mut is_counted = true;
         for index in &self.seen.indices {
-            let IndexSeen { at, connection, count, version, data } = index;
+            let IndexRecord { at, connection, count, version, data } = index;
             let bytes = *at..data.end;
             if *version != 1 {
-                let what = format!("it is of version {version}");
+                let what = format!("its version is {version}");
                 let finding =
                     self.finding(&code::INDEX_DATA_VERSION, *connection, what);
                 findings.add(finding.at(bytes));
@@ -240,7 +242,7 @@ impl Looking<'_> {
             let header_len = self.data_len(index)?;
             if header_len != Some(u64::from(*count) * 12) {
                 let what = format!(
-                    "it says {count} entries of 12 bytes, and {} bytes",
+                    "it declares {count} entries of 12 bytes, and {} bytes",
                     header_len.unwrap_or(0)
                 );
                 let finding = self.finding(&code::INDEX_DATA_LENGTH, *connection, what);
@@ -256,8 +258,8 @@ impl Looking<'_> {
                 there += 1;
                 if !self.is_message(*connection, time, offset) {
                     let what = format!(
-                        "of connection {connection}, no message of that time begins at \
-                         byte {offset} of the chunk"
+                        "connection {connection} has no message of that time at byte \
+                         {offset} of the chunk"
                     );
                     let finding =
                         self.finding(&code::INDEX_DATA_OFFSET, *connection, what);
@@ -271,18 +273,18 @@ impl Looking<'_> {
             *indexed.entry(*connection).or_default() += there;
         }
         if self.seen.indices.is_empty() && self.log.bag.head.index_at == 0 {
-            return Ok(()); // the recorder writes them when the chunk is done
+            return Ok(()); // the recorder writes index data when a chunk is complete
         }
         for (id, (has, _)) in &self.messages.counts {
             match indexed.get(id) {
                 None if is_counted => {
                     let what =
-                        format!("{has} messages of connection {id} have no index");
+                        format!("{has} messages of connection {id} have no index data");
                     findings.add(self.finding(&code::INDEX_DATA_MISSING, *id, what));
                 }
-                Some(told) if told != has => {
+                Some(declared) if declared != has => {
                     let what = format!(
-                        "the index has {told} messages of connection {id}, and the \
+                        "the index data have {declared} messages of connection {id}, and the \
                          chunk has {has}"
                     );
                     findings.add(self.finding(&code::INDEX_DATA_COUNT, *id, what));
@@ -293,20 +295,20 @@ impl Looking<'_> {
         Ok(())
     }
 
-    /// How long the data of an index are, as its record says.
-    fn data_len(&self, index: &IndexSeen) -> Result<Option<u64>> {
+    /// Returns the length of index data as declared by their record.
+    fn data_len(&self, index: &IndexRecord) -> Result<Option<u64>> {
         let bytes = self.log.bag.source.read_at(index.at..index.data.start)?;
         Ok(match wire::frame(&bytes) {
-            Framed::Whole(frame) => Some(u64::from(frame.data_len)),
-            Framed::Partial(_) | Framed::No => None,
+            FrameMatch::Whole(frame) => Some(u64::from(frame.data_len)),
+            FrameMatch::Partial(_) | FrameMatch::No => None,
         })
     }
 
-    /// Whether a message of `connection` at `time` begins at `offset` of the content,
-    /// or one of its declarations, which C++ points to.
+    /// Returns whether a message of `connection` at `time` begins at `offset` of the content, or
+    /// a declaration of the connection, to which the C++ writer points.
     fn is_message(&self, connection: u32, time: Timestamp, offset: u32) -> bool {
         let rest = self.bytes.get(offset as usize..).unwrap_or_default();
-        let Framed::Whole(frame) = wire::frame(rest) else { return false };
+        let FrameMatch::Whole(frame) = wire::frame(rest) else { return false };
         match wire::header(wire::fields(rest, frame)) {
             Some(Header::Message { connection: id, time: at }) => {
                 id == connection && at == time
@@ -317,15 +319,14 @@ impl Looking<'_> {
     }
 }
 
-impl Looked {
-    /// Adds what is wrong with `seen`, which this is of, to `findings`. The connections
-    /// that it declares go to `declared`, where those of the chunks before it are:
-    /// recorders declare a connection once.
-    pub(super) fn tell(
+impl ChunkResults {
+    /// Adds the results for `seen` to `findings`. `declared` collects the connections that were
+    /// declared up to this chunk: recorders declare each connection once.
+    pub(super) fn report(
         self,
-        log: &Checked,
+        log: &CheckedBag,
         layout: &Layout,
-        seen: &ChunkSeen,
+        seen: &ChunkRecord,
         declared: &mut BTreeSet<u32>,
         findings: &mut Findings,
     ) {
@@ -343,16 +344,16 @@ impl Looked {
                 (true, true) if is_indexed => continue,
                 (true, true) => &code::CONNECTION_IN_CHUNKS_ONLY,
             };
-            let what = format!("{count} messages are of connection {id}");
+            let what = format!("{count} messages belong to connection {id}");
             let finding = Finding::new(code, what).at(bytes_of(seen));
             findings.add(finding.of(topic(log, seen, *id)));
         }
         for (times, code, what) in [
-            (self.at_zero, &code::MESSAGE_TIME_ZERO, "messages are of time 0"),
+            (self.at_zero, &code::MESSAGE_TIME_ZERO, "messages have the time 0"),
             (
                 self.over_a_second,
                 &code::MESSAGE_NANOSECONDS,
-                "messages have a second or more as nanoseconds",
+                "the nanoseconds of message times are a second or more",
             ),
         ] {
             if times > 0 {
@@ -363,7 +364,7 @@ impl Looked {
     }
 }
 
-/// The topic of the messages of `connection` in `seen`.
-fn topic(log: &Checked, seen: &ChunkSeen, connection: u32) -> Option<TopicId> {
+/// Returns the topic of the messages of `connection` in `seen`.
+fn topic(log: &CheckedBag, seen: &ChunkRecord, connection: u32) -> Option<TopicId> {
     log.table.topic(log.table.lookup(connection, seen.chunk.at)?)
 }

@@ -1,24 +1,24 @@
-//! What connections say of their types.
+//! Checks of the types and definitions of connections.
 
 use logtool_core::{ColumnBudget, Finding, Findings, decode_text};
 use logtool_rosmsg::define;
 
 use crate::{
-    check::{Checked, codes as code},
+    check::{CheckedBag, codes as code},
     connection::Connection,
-    table::Entry,
+    connection_table::Entry,
     wire::Fields,
 };
 
-/// Adds what is wrong with the definitions and numbers of connections.
-pub(super) fn check(log: &Checked, findings: &mut Findings) {
+/// Checks the definitions and ids of connections.
+pub(super) fn check(log: &CheckedBag, findings: &mut Findings) {
     let mut room = ColumnBudget::default();
     let mut last: Option<(&str, &str, &str)> = None;
     for Entry { connection, since, topic, .. } in &log.table.entries {
         if *since > 0 {
             let (id, name) = (connection.id, &connection.topic);
             let what = format!(
-                "from byte {since} on, the number {id} is a connection of {name:?}"
+                "from byte {since} on, the id {id} belongs to a connection of {name:?}"
             );
             findings
                 .add(Finding::new(&code::CONNECTION_REUSED, what).at(*since..*since));
@@ -30,7 +30,7 @@ pub(super) fn check(log: &Checked, findings: &mut Findings) {
         }
         if let Some(latching) = connection.latching_word() {
             let id = connection.id;
-            let what = format!("the connection {id} says {latching:?}");
+            let what = format!("the connection {id} has the value {latching:?}");
             findings.add(Finding::new(&code::CONNECTION_LATCHING, what).of(*topic));
         }
         let told = (
@@ -38,7 +38,7 @@ pub(super) fn check(log: &Checked, findings: &mut Findings) {
             connection.md5sum.as_str(),
             connection.definition.as_str(),
         );
-        // Neighbours are often of one type.
+        // Consecutive connections often have the same type.
         if last.replace(told) == Some(told) {
             continue;
         }
@@ -58,7 +58,7 @@ pub(super) fn check(log: &Checked, findings: &mut Findings) {
     }
 }
 
-/// The first field of `connection` that is no UTF-8, if one is not.
+/// Returns the name of the first field of `connection` that is not UTF-8.
 fn not_utf8(connection: &Connection) -> Option<String> {
     let mut fields = Fields::new(connection.header());
     let found = fields.find(|(_, value)| str::from_utf8(value).is_err());

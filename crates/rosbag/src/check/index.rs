@@ -1,4 +1,4 @@
-//! The index at the end of a bag against what is there.
+//! Comparing the index at the end of a bag with the chunks.
 
 use std::collections::HashMap;
 
@@ -6,26 +6,26 @@ use logtool_core::{Finding, Findings};
 
 use crate::{
     check::{
-        Checked, codes as code,
-        layout::{InfoSeen, Layout},
+        CheckedBag, codes as code,
+        layout::{InfoRecord, Layout},
     },
-    encryption::Lock,
+    encryption::Encryption,
 };
 
-/// The chunk infos by the chunks that they tell of.
+/// The chunk infos by the positions of their chunks.
 pub(super) struct Infos {
-    /// Indices into those of the layout.
+    /// Indices into the chunk infos of the layout.
     by_chunk: HashMap<u64, usize>,
-    /// Whether there is an index that has to tell of every chunk.
+    /// Whether there is an index that should list every chunk.
     is_there: bool,
 }
 
-/// What the index says of a chunk.
+/// The entry of a chunk in the index.
 #[derive(Clone, Copy)]
-pub(super) enum Told<'l> {
-    Info(&'l InfoSeen),
-    /// It does not tell of it, and should.
-    Nothing,
+pub(super) enum IndexEntry<'l> {
+    Info(&'l InfoRecord),
+    /// The index should list the chunk, but does not.
+    Unlisted,
     /// There is no index.
     NoIndex,
 }
@@ -40,30 +40,30 @@ impl Infos {
         }
     }
 
-    /// What the index says of the chunk at `at`; these are the infos of `layout`.
-    pub(super) fn of<'l>(&self, at: u64, layout: &'l Layout) -> Told<'l> {
+    /// Returns the entry of the chunk at `at`; these are the infos of `layout`.
+    pub(super) fn of<'l>(&self, at: u64, layout: &'l Layout) -> IndexEntry<'l> {
         let info = self.by_chunk.get(&at).and_then(|index| layout.infos.get(*index));
         match info {
-            Some(info) => Told::Info(info),
-            None if self.is_there => Told::Nothing,
-            None => Told::NoIndex,
+            Some(info) => IndexEntry::Info(info),
+            None if self.is_there => IndexEntry::Unlisted,
+            None => IndexEntry::NoIndex,
         }
     }
 }
 
-/// Adds what is wrong with the place and the counts of the index.
-pub(super) fn check(log: &Checked, layout: &Layout, findings: &mut Findings) {
+/// Checks the position and the counts of the index.
+pub(super) fn check(log: &CheckedBag, layout: &Layout, findings: &mut Findings) {
     let (head, len) = (&log.bag.head, log.bag.source.len());
     if !head.has_header {
         return;
     }
     let header = 13..head.records_at;
     if head.index_at == 0 {
-        let what = "the header says that there is no index yet";
+        let what = "the header declares that there is no index yet";
         findings.add(Finding::new(&code::UNFINISHED, what).at(header));
         return;
     }
-    if !matches!(log.bag.lock, Lock::Open) {
+    if !matches!(log.bag.encryption, Encryption::None) {
         return; // the connections of the index are encrypted
     }
     let is_empty_bag = head.connections == 0 && head.chunks == 0;
@@ -71,7 +71,7 @@ pub(super) fn check(log: &Checked, layout: &Layout, findings: &mut Findings) {
         None if is_empty_bag && head.index_at == len => return,
         None => {
             let what =
-                format!("it should be at byte {}, and is nowhere", head.index_at);
+                format!("it should be at byte {}, and was not found", head.index_at);
             let code =
                 if head.index_at > len { &code::INDEX_PLACE } else { &code::INDEX_CUT };
             findings.add(Finding::new(code, what).at(header));
@@ -103,19 +103,19 @@ pub(super) fn check(log: &Checked, layout: &Layout, findings: &mut Findings) {
     for (code, name, told, found) in counts {
         if told != found {
             let what =
-                format!("the header says {told} {name}, and the index has {found}");
+                format!("the header declares {told} {name}, and the index has {found}");
             findings.add(Finding::new(code, what).at(header.clone()));
         }
     }
     places(layout, findings);
 }
 
-/// Adds chunk infos that tell of no chunk.
+/// Adds findings for chunk infos without a chunk.
 fn places(layout: &Layout, findings: &mut Findings) {
     for seen in &layout.infos {
         let place = seen.info.chunk_at;
         if layout.chunks.binary_search_by_key(&place, |seen| seen.chunk.at).is_err() {
-            let what = format!("no chunk is at byte {place}");
+            let what = format!("there is no chunk at byte {place}");
             let finding = Finding::new(&code::CHUNK_INFO_PLACE, what);
             findings.add(finding.at(seen.at..seen.at));
         }

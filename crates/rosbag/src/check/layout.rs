@@ -1,4 +1,4 @@
-//! The records of a bag outside its chunks, one after the other.
+//! The records of a bag outside its chunks, in the order of the file.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -6,43 +6,43 @@ use logtool_core::{Finding, Findings, Result};
 
 use crate::{
     bag::Chunk,
-    check::{Checked, codes as code},
+    check::{CheckedBag, codes as code},
     chunk_extent::is_unfinished,
-    connection::{Connection, Raw},
+    connection::{Connection, RawConnection},
     connection_trust::Trust,
-    encryption::Lock,
-    toplevel::{ChunkHead, Top, TopKind, Tops},
+    encryption::Encryption,
+    toplevel::{ChunkHeader, TopLevelKind, TopLevelReader, TopLevelRecord},
     wire,
 };
 
 /// The records of a bag outside its chunks.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
-    pub(super) chunks: Vec<ChunkSeen>,
-    pub(super) infos: Vec<InfoSeen>,
-    /// The connections of the index, by their numbers.
+    pub(super) chunks: Vec<ChunkRecord>,
+    pub(super) infos: Vec<InfoRecord>,
+    /// The connections of the index, by their ids.
     pub(super) connections: BTreeMap<u32, Connection>,
-    /// How many connections it has.
+    /// The number of connections in the index.
     pub(super) declared: u64,
-    /// Whether the index breaks off.
+    /// Whether the index is truncated.
     pub(super) is_cut: bool,
-    /// Where the first record of the index is.
+    /// The position of the first record of the index.
     pub(super) index_at: Option<u64>,
-    /// Where what can be read ends.
+    /// The end of the records that can be read.
     pub(super) end: u64,
 }
 
-/// A chunk, and the index behind it.
+/// A chunk and its index data.
 #[derive(Debug)]
-pub(super) struct ChunkSeen {
-    /// The file, or what comes next, may cut it.
+pub(super) struct ChunkRecord {
+    /// The chunk, as far as the file and the next record leave it.
     pub(super) chunk: Chunk,
-    pub(super) indices: Vec<IndexSeen>,
+    pub(super) indices: Vec<IndexRecord>,
 }
 
-/// The index of the messages that one connection has in a chunk.
+/// The index data of one connection in a chunk.
 #[derive(Debug)]
-pub(super) struct IndexSeen {
+pub(super) struct IndexRecord {
     pub(super) at: u64,
     pub(super) connection: u32,
     pub(super) count: u32,
@@ -50,39 +50,46 @@ pub(super) struct IndexSeen {
     pub(super) data: Range<u64>,
 }
 
-/// What the index says of a chunk.
+/// A chunk info.
 #[derive(Debug)]
-pub(super) struct InfoSeen {
+pub(super) struct InfoRecord {
     pub(super) at: u64,
     pub(super) info: wire::ChunkInfo,
     pub(super) counts: Vec<(u32, u32)>,
 }
 
 impl Layout {
-    /// Goes from record to record.
-    pub(super) fn read(log: &Checked, findings: &mut Findings) -> Result<Self> {
-        let mut tops = Tops::new(log.bag.source.clone());
+    /// Reads the records of the bag.
+    pub(super) fn read(log: &CheckedBag, findings: &mut Findings) -> Result<Self> {
+        let mut toplevel = TopLevelReader::new(log.bag.source.clone());
         let mut layout = Self::default();
-        let (mut at, len) = (log.bag.head.records_at, tops.len());
+        let (mut at, len) = (log.bag.head.records_at, toplevel.len());
         // The index of an encrypted bag is encrypted too.
-        let is_sealed = !matches!(log.bag.lock, Lock::Open);
-        let end = match is_sealed && log.bag.head.index_at > at {
-            true => log.bag.head.index_at.min(len),
-            false => len,
+        let is_sealed = !matches!(log.bag.encryption, Encryption::None);
+        let end = if is_sealed && log.bag.head.index_at > at {
+            log.bag.head.index_at.min(len)
+        } else {
+            len
         };
         while at < end {
             let is_behind = layout.index_at.is_some() && layout.is_complete(log);
-            let Some(Top { kind, data }) = tops.look(at)?.filter(|top| {
-                !is_behind || !matches!(top.kind, TopKind::Padding | TopKind::Other)
-            }) else {
+            let Some(TopLevelRecord { kind, data }) =
+                toplevel.record_at(at)?.filter(|top| {
+                    !is_behind
+                        || !matches!(
+                            top.kind,
+                            TopLevelKind::Padding | TopLevelKind::Other
+                        )
+                })
+            else {
                 if is_behind {
-                    break; // what comes behind the index
+                    break; // the rest lies after the index
                 }
                 layout.is_cut |= layout.index_at.is_some();
-                at = tops.find(at + 1..end)?.unwrap_or(end);
+                at = toplevel.find(at + 1..end)?.unwrap_or(end);
                 continue;
             };
-            let next = layout.take(log, &mut tops, at, kind, data, findings)?;
+            let next = layout.take(log, &mut toplevel, at, kind, data, findings)?;
             at = next.max(at + 1);
         }
         layout.end = at;
@@ -93,34 +100,34 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Whether the index has all that the header says.
-    fn is_complete(&self, log: &Checked) -> bool {
+    /// Returns whether the index has all records that the bag header declares.
+    fn is_complete(&self, log: &CheckedBag) -> bool {
         self.infos.len() as u64 >= u64::from(log.bag.head.chunks)
             && self.declared >= u64::from(log.bag.head.connections)
     }
 
-    /// Takes the record at `at`; says where the next is.
+    /// Adds the record at `at`; returns the position of the next record.
     fn take(
         &mut self,
-        log: &Checked,
-        tops: &mut Tops,
+        log: &CheckedBag,
+        toplevel: &mut TopLevelReader,
         at: u64,
-        kind: TopKind,
+        kind: TopLevelKind,
         data: Range<u64>,
         findings: &mut Findings,
     ) -> Result<u64> {
-        let len = tops.len();
+        let len = toplevel.len();
         if kind.damage().is_some()
-            && let Some(next) = tops.record_in(&kind, &data, len)?
+            && let Some(next) = toplevel.record_in(&kind, &data, len)?
         {
-            return Ok(next); // who reads it tells
+            return Ok(next); // cursors report this damage
         }
         match kind {
-            TopKind::Chunk(head) => {
-                return self.chunk(log, tops, at, head, data, findings);
+            TopLevelKind::Chunk(head) => {
+                return self.chunk(log, toplevel, at, head, data, findings);
             }
-            TopKind::Message => {
-                let what = "messages are in no chunk";
+            TopLevelKind::Message => {
+                let what = "messages lie outside chunks";
                 let bytes = at..data.end;
                 findings.add(Finding::new(&code::MESSAGE_OUTSIDE, what).at(bytes));
             }
@@ -128,22 +135,23 @@ impl Layout {
                 self.is_cut = true;
                 return Ok(len);
             }
-            TopKind::Index { connection, count, version } => {
+            TopLevelKind::Index { connection, count, version } => {
                 let index =
-                    IndexSeen { at, connection, count, version, data: data.clone() };
+                    IndexRecord { at, connection, count, version, data: data.clone() };
                 if let Some(chunk) = self.chunks.last_mut() {
                     chunk.indices.push(index);
                 }
             }
-            TopKind::ChunkInfo(info) => {
+            TopLevelKind::ChunkInfo(info) => {
                 self.index_at.get_or_insert(at);
-                let bytes = tops.data(&data)?.unwrap_or_default();
+                let bytes = toplevel.data(&data)?.unwrap_or_default();
                 let counts = wire::chunk_counts(&bytes).collect();
-                self.infos.push(InfoSeen { at, info, counts });
+                self.infos.push(InfoRecord { at, info, counts });
             }
-            TopKind::Connection { id, topic } => {
-                let header = tops.data(&data)?.unwrap_or_default();
-                let connection = Connection::new(Raw::new(id, &topic, &header));
+            TopLevelKind::Connection { id, topic } => {
+                let header = toplevel.data(&data)?.unwrap_or_default();
+                let connection =
+                    Connection::new(RawConnection::new(id, &topic, &header));
                 if Trust::of(&connection) == Trust::Broken {
                     let what = format!("connection {id}, outside chunks");
                     let bytes = at..data.end;
@@ -154,13 +162,13 @@ impl Layout {
                 self.declared += 1;
                 self.connections.entry(id).or_insert(connection);
             }
-            TopKind::Padding => {
+            TopLevelKind::Padding => {
                 let what = format!("{} zero bytes", data.end - at);
                 let bytes = at..data.end;
                 findings.add(Finding::new(&code::ZEROS, what).at(bytes));
             }
-            TopKind::Other => {
-                let what = "a record of an unknown kind was passed over";
+            TopLevelKind::Other => {
+                let what = "a record of an unknown kind was skipped";
                 let bytes = at..data.end;
                 findings.add(Finding::new(&code::RECORD_UNKNOWN, what).at(bytes));
             }
@@ -170,20 +178,20 @@ impl Layout {
 
     fn chunk(
         &mut self,
-        log: &Checked,
-        tops: &mut Tops,
+        log: &CheckedBag,
+        toplevel: &mut TopLevelReader,
         at: u64,
-        head: ChunkHead,
+        head: ChunkHeader,
         mut data: Range<u64>,
         findings: &mut Findings,
     ) -> Result<u64> {
-        let len = tops.len();
+        let len = toplevel.len();
         let is_empty = data.is_empty() && head.declared == 0;
-        let is_unfinished = is_unfinished(tops, &head, &data)?
+        let is_unfinished = is_unfinished(toplevel, &head, &data)?
             || is_empty
                 && matches!(
-                    tops.look(data.end)?,
-                    Some(Top { kind: TopKind::Message, .. })
+                    toplevel.record_at(data.end)?,
+                    Some(TopLevelRecord { kind: TopLevelKind::Message, .. })
                 );
         let mut is_cut = data.end > len;
         if is_unfinished {
@@ -192,26 +200,27 @@ impl Layout {
             findings.add(Finding::new(&code::CHUNK_UNFINISHED, what).at(bytes));
             is_cut = true;
             data.end = len;
-        } else if is_cut || data.end < len && !tops.goes_on(data.end, len)? {
-            // Its length is wrong if its index, or another chunk, follows before its end,
-            // or its data go on behind it.
+        } else if is_cut || data.end < len && !toplevel.goes_on(data.end, len)? {
+            // The length is wrong if index data or another chunk begins before its end, or if
+            // the data continue after it.
             let until = data.end.min(len);
             let start = data.start.min(until);
-            let (told, next) = (data.end - data.start, tops.find_chunk(start..until)?);
-            let before = tops.find_index(start..next.unwrap_or(until))?.or(next);
+            let (told, next) =
+                (data.end - data.start, toplevel.find_chunk(start..until)?);
+            let before = toplevel.find_index(start..next.unwrap_or(until))?.or(next);
             let end = match before {
                 Some(end) => end,
                 None if is_cut => data.end,
                 None => {
-                    let next = tops.find_chunk(data.end..len)?.unwrap_or(len);
+                    let next = toplevel.find_chunk(data.end..len)?.unwrap_or(len);
                     let (head, data) = (head.clone(), data.clone());
                     let chunk = Chunk { at, head, data, is_cut, is_wrong: false };
-                    log.bag.up_to_index(tops, &[next], chunk)?.data.end
+                    log.bag.up_to_index(toplevel, &[next], chunk)?.data.end
                 }
             };
             if end != data.end {
                 let real = end - start;
-                let what = format!("it says {told} bytes, and has {real}");
+                let what = format!("it declares {told} bytes, and has {real}");
                 findings.add(Finding::new(&code::CHUNK_LENGTH, what).at(at..end));
                 is_cut |= end < data.end;
                 data.end = end;
@@ -222,7 +231,7 @@ impl Layout {
         let next = data.end;
         let indices = Vec::new();
         let chunk = Chunk { at, head, data, is_cut, is_wrong: false };
-        self.chunks.push(ChunkSeen { chunk, indices });
+        self.chunks.push(ChunkRecord { chunk, indices });
         Ok(next)
     }
 }

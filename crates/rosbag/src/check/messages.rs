@@ -1,4 +1,4 @@
-//! The messages of a chunk, counted.
+//! Counts of the messages of a chunk.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -6,34 +6,34 @@ use bytes::{Bytes, BytesMut};
 use logtool_core::{Damage, TimeRange, Timestamp, TopicId};
 
 use crate::{
-    connection::{Connection, Raw},
+    connection::{Connection, RawConnection},
     connection_trust::Trust,
-    walk::Visitor,
-    wire::{self, Framed},
+    record_scanner::RecordVisitor,
+    wire::{self, FrameMatch},
 };
 
-/// What a chunk holds.
+/// The contents of a chunk.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
-    /// How many messages there are of each connection, and when.
+    /// The number of messages of each connection, and their time range.
     pub(super) counts: BTreeMap<u32, (u64, TimeRange)>,
     /// The connections that it declares.
     pub(super) declared: Vec<Connection>,
-    /// Those of them that cannot be read.
+    /// The ids of the declared connections that cannot be read.
     pub(super) broken: Vec<u32>,
-    /// How many records are of a kind that no version knows.
+    /// The number of records of an unknown kind.
     pub(super) others: u64,
-    /// How many messages are of time 0.
+    /// The number of messages at time 0.
     pub(super) at_zero: u64,
-    /// Whether something in it cannot be read.
+    /// Whether a part of it cannot be read.
     pub(super) is_damaged: bool,
 }
 
-/// How many of the messages that `bytes` begin with have a second or more as the nanoseconds
-/// of their time, which is carried over where times are read.
+/// Returns the number of messages at the start of `bytes` whose nanoseconds are a second or
+/// more. (Readers of times carry them over.)
 pub(super) fn over_a_second(bytes: &[u8]) -> u64 {
     let (mut rest, mut count) = (bytes, 0);
-    while let Framed::Whole(frame) = wire::frame(rest) {
+    while let FrameMatch::Whole(frame) = wire::frame(rest) {
         let mut fields = wire::fields(rest, frame);
         let time = fields.find(|(name, _)| *name == b"time");
         let nanos = time.and_then(|(_, time)| wire::u32_of(time.get(4..)?));
@@ -44,7 +44,7 @@ pub(super) fn over_a_second(bytes: &[u8]) -> u64 {
     count
 }
 
-impl Visitor for Messages {
+impl RecordVisitor for Messages {
     fn enter(&mut self, _: u64) {}
 
     fn window(&mut self, _: Bytes, _: u64) {}
@@ -63,7 +63,7 @@ impl Visitor for Messages {
         true
     }
 
-    fn connection(&mut self, raw: Raw) {
+    fn connection(&mut self, raw: RawConnection) {
         let connection = Connection::new(raw);
         if Trust::of(&connection) == Trust::Broken {
             self.broken.push(connection.id);

@@ -7,24 +7,24 @@ mod blocks;
 use bzip2::{Decompress, Status};
 use logtool_lz4::{Output, Unpacked};
 
-/// How much room is made at a time.
+/// The bytes that are reserved in the output at a time.
 const ROOM: usize = 256 << 10;
 
-/// The end of a stream is no longer: a mark of 6 bytes and a checksum of 4, which begin
-/// at any bit.
+/// The maximum length of the end of a stream: a mark of 6 bytes and a checksum of 4 bytes,
+/// which begin at any bit.
 const TAIL: usize = 11;
 
-/// What every block begins with, the first one right behind the head of the stream.
+/// The mark at the start of every block; the first block follows the stream header directly.
 pub(super) const BLOCK: &[u8] = b"\x31\x41\x59\x26\x53\x59";
 
-/// Unpacks all streams of `packed`.
+/// Decompresses all streams of `packed`.
 pub(super) fn unpack(mut packed: &[u8], limit: usize, out: &mut Output) -> Unpacked {
     loop {
         let start = out.len();
         let (how, used) = stream(packed, limit, out);
         if how == Unpacked::Broken {
-            // Bytes are given out before the checksum of their block is verified, and it is
-            // not known where a block ends in them.
+            // The decoder returns bytes before it verifies the checksum of their block, and
+            // does not show where the block begins in them.
             out.truncate(start);
             blocks::unpack_sound(packed, limit, out);
         }
@@ -35,10 +35,10 @@ pub(super) fn unpack(mut packed: &[u8], limit: usize, out: &mut Output) -> Unpac
     }
 }
 
-/// Unpacks one stream; also says how long it is.
+/// Decompresses one stream; also returns its length.
 fn stream(packed: &[u8], limit: usize, out: &mut Output) -> (Unpacked, usize) {
     let mut state = Decompress::new(false);
-    // The last bytes apart: if a block is whole only with them, no other follows it.
+    // The tail is fed separately: if a block is complete only with it, no other block follows.
     let mut end = packed.len().saturating_sub(TAIL);
     let mut before_tail = None;
     loop {

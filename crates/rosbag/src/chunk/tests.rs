@@ -1,4 +1,4 @@
-//! What was packed by others is unpacked here. The packed bytes were made with Python's
+//! Decompression of data from other encoders. The compressed bytes were made with Python's
 //! `lz4.frame` 4.4.5 and `bz2`.
 
 use std::io::Write as _;
@@ -8,8 +8,8 @@ use logtool_core::hex::Hex;
 
 use super::*;
 
-/// 160 bytes: independent blocks of 1 MiB, a content checksum, no content size; this is
-/// the profile of ROS.
+/// 160 bytes: independent blocks of 1 MiB, a content checksum, no content size (the profile of
+/// ROS).
 const LZ4: &str = "04224d186440a70e0000004f61626364040084506461626364000000000756cc43";
 /// The same 160 bytes: linked blocks, block checksums, a content size.
 const LZ4_LINKED: &str = "04224d187840a0000000000000005d0e0000004f616263640400845064616263\
@@ -33,7 +33,7 @@ fn unpack(
 }
 
 #[test]
-fn frames_of_all_kinds_are_unpacked() {
+fn lz4_frames_of_all_kinds_are_decompressed() {
     for frame in [LZ4, LZ4_LINKED] {
         let (out, how) = unpack(Compression::Lz4, &bytes(frame), 1 << 20);
         assert_eq!(
@@ -44,7 +44,7 @@ fn frames_of_all_kinds_are_unpacked() {
 }
 
 #[test]
-fn frames_one_after_the_other_are_one_content() {
+fn consecutive_lz4_frames_are_concatenated() {
     let skipped = [&[0x5f, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"xyz"].concat();
     let packed = [bytes(LZ4), skipped, bytes(LZ4_LINKED)].concat();
     let (out, how) = unpack(Compression::Lz4, &packed, 1 << 20);
@@ -52,13 +52,13 @@ fn frames_one_after_the_other_are_one_content() {
 }
 
 #[test]
-fn streams_one_after_the_other_are_one_content() {
+fn consecutive_bz2_streams_are_concatenated() {
     let (out, how) = unpack(Compression::Bz2, &bytes(BZ2).repeat(3), 1 << 20);
     assert_eq!((out.as_ref(), how), (b"abcd".repeat(30).as_slice(), Unpacked::Whole));
 }
 
 #[test]
-fn a_wrong_checksum_keeps_the_content_of_a_frame() {
+fn lz4_frame_with_wrong_checksum_is_doubtful() {
     for (frame, at) in [(LZ4, 32), (LZ4_LINKED, 33)] {
         let mut packed = bytes(frame);
         packed[at] ^= 1;
@@ -68,7 +68,7 @@ fn a_wrong_checksum_keeps_the_content_of_a_frame() {
 }
 
 #[test]
-fn a_wrong_checksum_loses_the_content_of_a_stream() {
+fn bz2_block_with_wrong_checksum_is_lost() {
     let mut packed = bytes(BZ2);
     packed[10] ^= 1; // of the block
     let (out, how) = unpack(Compression::Bz2, &packed, 1 << 20);
@@ -76,7 +76,7 @@ fn a_wrong_checksum_loses_the_content_of_a_stream() {
 }
 
 #[test]
-fn the_blocks_before_a_damaged_block_are_unpacked() {
+fn bz2_blocks_before_a_damaged_block_are_decompressed() {
     // Level 1: blocks of 100,000 bytes less 19, where no byte follows itself four times.
     const BLOCK: usize = 100_000 - 19;
     let step = |i: u64| (i * i % 1009 % 128 + i % 2 * 128) as u8;
@@ -96,7 +96,7 @@ fn the_blocks_before_a_damaged_block_are_unpacked() {
         assert_eq!((out.len(), how), (blocks * BLOCK, Unpacked::Broken), "byte {at}");
         assert!(content.starts_with(&out));
     }
-    // The blocks of a stream behind a whole one, and no more than allowed.
+    // A stream after a complete one, and the limit.
     let mut two = [&packed[..], &packed].concat();
     two[packed.len() + packed.len() / 2] ^= 1;
     let (out, how) = unpack(Compression::Bz2, &two, 1 << 20);
@@ -106,9 +106,9 @@ fn the_blocks_before_a_damaged_block_are_unpacked() {
 }
 
 #[test]
-fn wherever_packed_bytes_are_cut_what_is_unpacked_is_a_beginning() {
+fn truncated_data_decompress_to_a_prefix() {
     let whole = b"abcd".repeat(40);
-    // How many bytes it holds, and those of the header of a frame.
+    // The decompressed length, and the length of the frame header.
     let kinds = [
         (Compression::Lz4, LZ4, 160, 7),
         (Compression::Lz4, LZ4_LINKED, 160, 15),
@@ -119,7 +119,7 @@ fn wherever_packed_bytes_are_cut_what_is_unpacked_is_a_beginning() {
         for len in 1..packed.len() {
             let (out, how) = unpack(compression, &packed[..len], 1 << 20);
             assert!(whole.starts_with(&out), "cut to {len}");
-            // Not even the length of the first block is there.
+            // Here, the length of the first block is incomplete.
             let is_empty = (header..header + 4).contains(&len);
             let is_all = out.len() == all || is_empty;
             let want = if is_all { Unpacked::Ended } else { Unpacked::Cut };
@@ -129,7 +129,7 @@ fn wherever_packed_bytes_are_cut_what_is_unpacked_is_a_beginning() {
 }
 
 #[test]
-fn no_more_is_unpacked_than_allowed() {
+fn decompression_stops_at_the_limit() {
     for (compression, packed) in [(Compression::Lz4, LZ4), (Compression::Bz2, BZ2)] {
         let (out, how) = unpack(compression, &bytes(packed), 39);
         assert_eq!((out.len(), how), (39, Unpacked::OverLimit));
@@ -139,7 +139,7 @@ fn no_more_is_unpacked_than_allowed() {
 }
 
 #[test]
-fn a_declared_size_is_not_believed() {
+fn declared_size_does_not_determine_the_allocation() {
     let packed = bytes(LZ4);
     let (out, how) =
         Compression::Lz4.unpack(&packed, u32::MAX, 1 << 20, BytesMut::new());
@@ -156,8 +156,8 @@ fn garbage_is_broken() {
 }
 
 #[test]
-fn of_a_broken_block_what_comes_before_is_unpacked() {
-    // Four literals, and a match that begins nowhere: 0 bytes back.
+fn lz4_block_is_decompressed_up_to_its_damage() {
+    // Four literals, and a match with the invalid distance 0.
     for (frame, offset) in [(LZ4, 16), (LZ4_LINKED, 24)] {
         let mut packed = bytes(frame);
         assert_eq!(packed[offset..offset + 2], [4, 0]);
@@ -168,7 +168,7 @@ fn of_a_broken_block_what_comes_before_is_unpacked() {
 }
 
 #[test]
-fn of_a_block_that_the_file_cuts_off_the_beginning_is_unpacked() {
+fn truncated_lz4_block_is_decompressed_up_to_its_end() {
     let whole = b"abcd".repeat(40);
     for (frame, header) in [(LZ4, 7), (LZ4_LINKED, 15)] {
         let packed = bytes(frame);
@@ -176,7 +176,7 @@ fn of_a_block_that_the_file_cuts_off_the_beginning_is_unpacked() {
             let (packed, room) = (&packed[..len], BytesMut::new());
             Compression::Lz4.unpack_of(packed, 0, 1 << 20, true, room)
         };
-        // A token, four literals, where the match is, and two bytes of how long it is:
+        // A token, four literals, the match distance, and two bytes of the match length:
         // 4 + 15 + 132.
         for (of_block, want) in [(0, 0), (1, 0), (3, 2), (5, 4), (7, 4), (8, 155)] {
             let (out, how) = cut_to(header + 4 + of_block);

@@ -1,9 +1,9 @@
-//! Chunks that can be copied as they are.
+//! Chunks that can be copied unchanged.
 //!
-//! That is so if all that is in them is wanted, and would be written with the same
-//! numbers of connections, by the same names. What the index of a chunk says is
-//! believed if it does not contradict itself, and if nothing hangs on it; else the
-//! chunk is looked into.
+//! This is possible if all messages of a chunk are selected, and would be written with the same
+//! connection ids and the same topic names. The index data of a chunk are trusted if they are
+//! consistent and the chunk need not be inspected for other reasons; otherwise the content is
+//! inspected.
 
 use std::{collections::BTreeSet, ops::Range};
 
@@ -13,28 +13,29 @@ use logtool_core::{OpenOptions, Output, Part, Result, Source};
 use crate::{
     chunk::{Compression, Unpacked},
     connection::Connection,
-    record::{self, Found},
-    sink::Taken,
-    wire::{self, Framed, Header},
+    record::{self, ParsedRecord},
+    sink::SelectedLog,
+    wire::{self, FrameMatch, Header},
     write::{
-        Copied, CopiedIndex, Writer,
-        filling::{Told, told},
+        CopiedChunk, CopiedIndex, Writer,
+        chunk_builder::{ChunkIndex, index_messages},
         stamp::Stamp,
     },
 };
 
-/// How much is read to see the head of a chunk.
+/// The bytes that are read for the header of a chunk.
 const HEAD: u64 = 4096;
-/// No longer index of a chunk is looked at, nor are more made for one part.
+/// The maximum size of the index data of a chunk that are inspected, and of new index data for
+/// one part.
 const MAX_INDEX: u64 = 64 << 20;
 
-/// What is to be known of an extract to copy chunks of it.
-pub(super) struct Whole<'s, 'w> {
-    pub(super) taken: &'s Taken,
+/// The inputs for copying chunks of a selection.
+pub(super) struct ChunkCopier<'s, 'w> {
+    pub(super) selected: &'s SelectedLog,
     pub(super) writer: &'s Writer<Box<dyn Output + 'w>>,
-    /// The compression that was asked for.
+    /// The requested compression.
     pub(super) compression: Option<Compression>,
-    /// Whether something hangs on what the index of a chunk says.
+    /// Whether the content of each chunk must be inspected.
     pub(super) looks_inside: bool,
     pub(super) source: &'s dyn Source,
 }
@@ -42,31 +43,31 @@ pub(super) struct Whole<'s, 'w> {
 /// The connection, the time and the offset of a message in a chunk.
 type Message = (u32, Stamp, u32);
 
-/// The index of a chunk.
-struct Listed {
+/// The index data of a chunk.
+struct ChunkIndexData {
     bytes: Bytes,
-    /// The messages that it tells of, unless there are none, or it cannot be true.
+    /// The listed messages, or `None` if there are none or the index data are inconsistent.
     messages: Option<Vec<Message>>,
 }
 
-/// A chunk that is looked at.
-struct Seen {
-    /// Where it begins.
+/// A chunk that may be copied.
+struct SourceChunk {
+    /// Its position.
     at: u64,
     compression: Compression,
-    /// How long it says to be when unpacked.
+    /// Its declared decompressed size.
     size: u32,
-    /// Its packed bytes.
+    /// Its compressed bytes.
     data: Range<u64>,
 }
 
-impl Whole<'_, '_> {
-    /// The chunks of `part`, if that is made of nothing else and all can be copied.
-    pub(super) fn chunks(&self, part: &Part) -> Result<Option<Vec<Copied>>> {
-        if !self.taken.has_chunks() {
+impl ChunkCopier<'_, '_> {
+    /// Returns the chunks of `part` if it consists of chunks only and all can be copied.
+    pub(super) fn chunks(&self, part: &Part) -> Result<Option<Vec<CopiedChunk>>> {
+        if !self.selected.has_chunks() {
             return Ok(None);
         }
-        let (parts, Range { start, end }) = (&self.taken.parts, part.bytes.clone());
+        let (parts, Range { start, end }) = (&self.selected.parts, part.bytes.clone());
         let first = parts.partition_point(|[other, _]| *other < start);
         let (mut chunks, mut at, mut made) = (Vec::new(), start, 0);
         let mut declared = BTreeSet::new();
@@ -74,9 +75,10 @@ impl Whole<'_, '_> {
             if at >= end {
                 break;
             }
-            let chunk = match *start == at && *stop <= end {
-                true => self.chunk(at..*stop, &declared)?,
-                false => None,
+            let chunk = if *start == at && *stop <= end {
+                self.chunk(at..*stop, &declared)?
+            } else {
+                None
             };
             let Some(chunk) = chunk else { return Ok(None) };
             if let CopiedIndex::Made(bytes) = &chunk.index {
@@ -92,15 +94,15 @@ impl Whole<'_, '_> {
         Ok(Some(chunks).filter(|chunks| at == end && !chunks.is_empty()))
     }
 
-    /// The chunk that is all of `tile`, if it can be copied where the connections
-    /// `declared` are in a chunk already.
+    /// Returns the chunk that occupies all of `draft` if it can be copied after chunks that
+    /// declare the connections `declared`.
     fn chunk(
         &self,
-        tile: Range<u64>,
+        draft: Range<u64>,
         declared: &BTreeSet<u32>,
-    ) -> Result<Option<Copied>> {
-        let Some(seen) = self.look(&tile)? else { return Ok(None) };
-        let Some(listed) = self.listed(&seen, tile.end)? else { return Ok(None) };
+    ) -> Result<Option<CopiedChunk>> {
+        let Some(seen) = self.find_chunk(&draft)? else { return Ok(None) };
+        let Some(listed) = self.listed(&seen, draft.end)? else { return Ok(None) };
         let is_declared =
             |id: u32| self.writer.is_declared(id) || declared.contains(&id);
         let believes = |(id, ..): &Message| is_declared(*id);
@@ -117,36 +119,45 @@ impl Whole<'_, '_> {
         if !self.wants(&messages, seen.at) {
             return Ok(None);
         }
-        let Some(Told { index, summary }) = told(&messages) else { return Ok(None) };
-        // What ROS wrote is that already.
-        let index = match listed.bytes == index {
-            true => CopiedIndex::There(seen.data.end..tile.end),
-            false => CopiedIndex::Made(index),
+        let Some(ChunkIndex { index, summary }) = index_messages(&messages) else {
+            return Ok(None);
         };
-        Ok(Some(Copied { chunk: tile.start..seen.data.end, index, summary, declares }))
+        // Index data that ROS wrote have the same form, and are copied.
+        let index = if listed.bytes == index {
+            CopiedIndex::There(seen.data.end..draft.end)
+        } else {
+            CopiedIndex::Made(index)
+        };
+        Ok(Some(CopiedChunk {
+            chunk: draft.start..seen.data.end,
+            index,
+            summary,
+            declares,
+        }))
     }
 
-    /// The chunk that begins `tile`, if there is one that may be copied.
-    fn look(&self, tile: &Range<u64>) -> Result<Option<Seen>> {
-        let head = self.source.read_at(tile.start..tile.end.min(tile.start + HEAD))?;
-        let Framed::Whole(frame) = wire::frame(&head) else { return Ok(None) };
+    /// Returns the chunk at the start of `draft`, if there is one that may be copied.
+    fn find_chunk(&self, draft: &Range<u64>) -> Result<Option<SourceChunk>> {
+        let head =
+            self.source.read_at(draft.start..draft.end.min(draft.start + HEAD))?;
+        let FrameMatch::Whole(frame) = wire::frame(&head) else { return Ok(None) };
         let Some(Header::Chunk { compression, size }) =
             wire::header(wire::fields(&head, frame))
         else {
             return Ok(None);
         };
         let Some(compression) = Compression::of(compression) else { return Ok(None) };
-        let start = tile.start + frame.data_start() as u64;
+        let start = draft.start + frame.data_start() as u64;
         let data = start..start + u64::from(frame.data_len);
         let packed = head.get(frame.data_start()..).unwrap_or_default();
         let is_as_asked = self.compression.is_none_or(|asked| asked == compression);
-        let is_whole = !data.is_empty() && data.end <= tile.end;
-        let seen = Seen { at: tile.start, compression, size, data };
+        let is_whole = !data.is_empty() && data.end <= draft.end;
+        let seen = SourceChunk { at: draft.start, compression, size, data };
         Ok((is_as_asked && is_whole && compression.is_of_ros(packed)).then_some(seen))
     }
 
-    /// What follows the chunk, up to `end`, if that is an index.
-    fn listed(&self, seen: &Seen, end: u64) -> Result<Option<Listed>> {
+    /// Returns the index data between the chunk and `end`, if there is nothing else.
+    fn listed(&self, seen: &SourceChunk, end: u64) -> Result<Option<ChunkIndexData>> {
         let start = seen.data.end;
         if end - start > MAX_INDEX {
             return Ok(None);
@@ -156,7 +167,7 @@ impl Whole<'_, '_> {
         let mut ids = BTreeSet::new();
         // Zero bytes are padding.
         while rest.iter().any(|byte| *byte != 0) {
-            let Framed::Whole(frame) = wire::frame(rest) else { return Ok(None) };
+            let FrameMatch::Whole(frame) = wire::frame(rest) else { return Ok(None) };
             let Some(Header::Index { connection, count, version }) =
                 wire::header(wire::fields(rest, frame))
             else {
@@ -180,15 +191,15 @@ impl Whole<'_, '_> {
             rest = after;
         }
         is_wrong |= messages.is_empty();
-        Ok(Some(Listed { bytes, messages: (!is_wrong).then_some(messages) }))
+        Ok(Some(ChunkIndexData { bytes, messages: (!is_wrong).then_some(messages) }))
     }
 
-    /// Looks into a chunk: the messages that are in it, and which connections. Nothing
-    /// comes back where it is broken, or has a connection that is none of the new bag's
-    /// as it is, or lacks one that the new bag does not have by then.
+    /// Inspects the content of a chunk: returns its messages and its declared connections.
+    /// Returns `None` if it is broken, has a connection that the new bag does not have
+    /// unchanged, or uses one that is not declared in the new bag by then.
     fn inside(
         &self,
-        seen: &Seen,
+        seen: &SourceChunk,
         declared: &BTreeSet<u32>,
     ) -> Result<Option<(Vec<Message>, Vec<u32>)>> {
         let Some(content) = self.unpack(seen)? else { return Ok(None) };
@@ -197,8 +208,8 @@ impl Whole<'_, '_> {
         let mut rest = &content[..];
         while !rest.is_empty() {
             let offset = (content.len() - rest.len()) as u32;
-            let len = match record::find(rest) {
-                Found::Message { connection: id, time, payload } => {
+            let len = match record::parse(rest) {
+                ParsedRecord::Message { connection: id, time, payload } => {
                     let is_known = known.contains(&id)
                         || self.writer.is_declared(id) && known.insert(id);
                     let (true, Ok(stamp)) = (is_known, Stamp::new(time)) else {
@@ -207,7 +218,7 @@ impl Whole<'_, '_> {
                     messages.push((id, stamp, offset));
                     payload.end
                 }
-                Found::Connection { raw, len } => {
+                ParsedRecord::Connection { raw, len } => {
                     let connection = Connection::new(raw);
                     if !self.is_same(&connection) {
                         return Ok(None);
@@ -216,7 +227,9 @@ impl Whole<'_, '_> {
                     declares.push(connection.id);
                     len
                 }
-                Found::Other { .. } | Found::Partial { .. } | Found::Nothing => {
+                ParsedRecord::Other { .. }
+                | ParsedRecord::Partial { .. }
+                | ParsedRecord::Invalid => {
                     return Ok(None);
                 }
             };
@@ -225,9 +238,9 @@ impl Whole<'_, '_> {
         Ok(Some((messages, declares)))
     }
 
-    /// The content of a chunk, if all of it is there, and is as long as it is said to be.
-    fn unpack(&self, seen: &Seen) -> Result<Option<Bytes>> {
-        let Seen { compression, size, data, .. } = seen;
+    /// Returns the content of a chunk if it is complete and has its declared size.
+    fn unpack(&self, seen: &SourceChunk) -> Result<Option<Bytes>> {
+        let SourceChunk { compression, size, data, .. } = seen;
         let limit = OpenOptions::default().record_bytes;
         if *size > limit || data.end - data.start > u64::from(limit) {
             return Ok(None);
@@ -250,26 +263,26 @@ impl Whole<'_, '_> {
         Ok(is_whole.then_some(content))
     }
 
-    /// Whether all `messages` of the chunk at `at` are wanted, each of the connection
-    /// that has its number in the new bag too.
+    /// Returns whether all `messages` of the chunk at `at` are selected, and each belongs to the
+    /// connection that has its id in the new bag too.
     fn wants(&self, messages: &[Message], at: u64) -> bool {
         let ids: BTreeSet<u32> = messages.iter().map(|(id, ..)| *id).collect();
-        let table = &self.taken.table;
+        let table = &self.selected.table;
         let is_same = |id: &u32| {
             let index = table.lookup(*id, at).map(|entry| entry as usize);
             let entry = index.and_then(|index| table.entries.get(index));
-            let becomes =
-                index.and_then(|index| self.taken.becomes.get(index)).copied();
-            let handle = becomes.flatten();
+            let new_handles =
+                index.and_then(|index| self.selected.new_handles.get(index)).copied();
+            let handle = new_handles.flatten();
             handle.is_some_and(|handle| handle.id() == *id)
                 && entry.is_some_and(|entry| self.is_same(&entry.connection))
         };
-        let range = self.taken.selection.time;
+        let range = self.selected.selection.time;
         ids.iter().all(is_same)
             && messages.iter().all(|(_, stamp, _)| range.contains(stamp.time()))
     }
 
-    /// Whether the new bag has `connection` as it is.
+    /// Returns whether the new bag has `connection` unchanged.
     fn is_same(&self, connection: &Connection) -> bool {
         let same = (connection.topic_bytes(), connection.header());
         self.writer.connection(connection.id) == Some(same)

@@ -2,7 +2,7 @@ use std::{io, sync::Mutex};
 
 use super::*;
 
-/// Zeros, and which of them were mapped, and let go.
+/// Zeros that record which of their ranges were mapped and released.
 #[derive(Default)]
 struct Zeros {
     mapped: Mutex<Vec<Range<u64>>>,
@@ -30,13 +30,13 @@ impl Source for Zeros {
 }
 
 #[test]
-fn what_lies_behind_is_let_go_also_the_chunks_that_nobody_looked_into() {
+fn reader_releases_passed_and_skipped_bytes() {
     let zeros = Arc::new(Zeros::default());
-    let mut tops = Tops::new(zeros.clone());
+    let mut toplevel = TopLevelReader::new(zeros.clone());
     for at in [4_117, 4_200, 5_000_000, 100] {
-        tops.bytes(at, HEAD).unwrap();
+        toplevel.bytes(at, HEAD).unwrap();
     }
-    drop(tops);
+    drop(toplevel);
     let released = zeros.released.lock().unwrap().clone();
     let released: Vec<_> =
         released.into_iter().filter(|range| !range.is_empty()).collect();
@@ -44,14 +44,14 @@ fn what_lies_behind_is_let_go_also_the_chunks_that_nobody_looked_into() {
 }
 
 #[test]
-fn no_pages_are_mapped_for_heads() {
+fn reading_headers_maps_no_pages() {
     let zeros = Arc::new(Zeros::default());
-    let mut tops = Tops::new(zeros.clone());
+    let mut toplevel = TopLevelReader::new(zeros.clone());
     for at in [0, 600_000, 604_000, 1_200_000] {
-        assert!(tops.bytes(at, HEAD).unwrap().len() as u64 >= HEAD);
+        assert!(toplevel.bytes(at, HEAD).unwrap().len() as u64 >= HEAD);
     }
     assert!(zeros.mapped.lock().unwrap().is_empty());
     let long = 2_000_000..2_000_000 + (1 << 20);
-    tops.data(&long).unwrap().unwrap();
+    toplevel.data(&long).unwrap().unwrap();
     assert_eq!(*zeros.mapped.lock().unwrap(), [long]);
 }

@@ -1,8 +1,8 @@
-//! Records made by hand, as the wiki says.
+//! Parsing of hand-made records that follow the wiki.
 
 use super::*;
 
-/// A field.
+/// Encodes a field.
 fn field(name: &str, value: &[u8]) -> Vec<u8> {
     let mut bytes = (name.len() as u32 + 1 + value.len() as u32).to_le_bytes().to_vec();
     bytes.extend([name.as_bytes(), b"=", value].concat());
@@ -16,12 +16,12 @@ fn record(fields: &[Vec<u8>], data: &[u8]) -> Vec<u8> {
 }
 
 fn read(bytes: &[u8]) -> Option<Header<'_>> {
-    let Framed::Whole(frame) = frame(bytes) else { return None };
+    let FrameMatch::Whole(frame) = frame(bytes) else { return None };
     header(fields(bytes, frame))
 }
 
 #[test]
-fn the_first_line_tells_the_version_and_how_it_ends() {
+fn first_line_states_version_and_line_ending() {
     let version_2 = Version { major: 2, minor: 0, line_len: 13, ends_well: true };
     assert_eq!(version(b"#ROSBAG V2.0\nE\0\0\0"), Some(version_2));
     let damaged = Version { ends_well: false, ..version_2 };
@@ -33,7 +33,7 @@ fn the_first_line_tells_the_version_and_how_it_ends() {
 }
 
 #[test]
-fn fields_come_in_any_order_and_unknown_ones_are_passed_over() {
+fn fields_are_read_in_any_order_and_unknown_fields_are_skipped() {
     let fields = [
         field("time", &[1, 0, 0, 0, 5, 0, 0, 0]),
         field("x", b"a=b\0=c"),
@@ -47,14 +47,14 @@ fn fields_come_in_any_order_and_unknown_ones_are_passed_over() {
 }
 
 #[test]
-fn a_usual_message_is_the_same_read_both_ways() {
+fn fast_path_and_general_parser_agree_on_messages() {
     let fields = [
         field("conn", &[7, 0, 0, 0]),
         field("op", &[2]),
         field("time", &[255, 255, 255, 255, 255, 201, 154, 59]),
     ];
     let bytes = record(&fields, b"data");
-    let Framed::Whole(frame) = frame(&bytes) else { panic!("{bytes:?}") };
+    let FrameMatch::Whole(frame) = frame(&bytes) else { panic!("{bytes:?}") };
     let Some(Header::Message { connection, time }) = read(&bytes) else {
         panic!("{bytes:?}")
     };
@@ -66,7 +66,7 @@ fn a_usual_message_is_the_same_read_both_ways() {
 }
 
 #[test]
-fn a_header_that_lacks_what_its_kind_has_is_none() {
+fn header_without_a_required_field_is_rejected() {
     assert_eq!(read(&record(&[field("op", &[2])], b"")), None);
     assert_eq!(read(&record(&[field("op", &[5]), field("size", &[1])], b"")), None);
     let other = [field("op", &[0x42])];
@@ -74,22 +74,22 @@ fn a_header_that_lacks_what_its_kind_has_is_none() {
 }
 
 #[test]
-fn a_field_that_goes_beyond_its_header_breaks_it() {
+fn field_longer_than_its_header_is_rejected() {
     let mut bytes = record(&[field("op", &[0x42]), field("more", b"1")], b"");
     bytes[12] += 1; // the length of the second field
     assert_eq!(read(&bytes), None);
 }
 
 #[test]
-fn a_header_of_impossible_length_is_no_record() {
-    assert_eq!(frame(&[0xff; 64]), Framed::No);
-    assert_eq!(frame(&[0; 64]), Framed::No);
-    assert_eq!(frame(&[9, 0, 0, 0, 1]), Framed::Partial(17));
-    assert_eq!(frame(&[9, 0]), Framed::Partial(4));
+fn header_of_impossible_length_is_not_a_record() {
+    assert_eq!(frame(&[0xff; 64]), FrameMatch::No);
+    assert_eq!(frame(&[0; 64]), FrameMatch::No);
+    assert_eq!(frame(&[9, 0, 0, 0, 1]), FrameMatch::Partial(17));
+    assert_eq!(frame(&[9, 0]), FrameMatch::Partial(4));
 }
 
 #[test]
-fn chunk_infos_with_impossible_times_have_none() {
+fn chunk_info_with_end_before_start_has_no_time() {
     let at = |secs: i64| Timestamp::from_nanos(secs * 1_000_000_000);
     let info =
         ChunkInfo { version: 1, chunk_at: 0, first: at(5), last: at(4), count: 0 };

@@ -1,4 +1,4 @@
-//! Going on with a bag that is finished.
+//! Appending to a finished bag.
 
 use std::{
     collections::BTreeMap,
@@ -14,32 +14,32 @@ use logtool_core::{
 
 use crate::{
     connection::Connection,
-    encryption::Lock,
-    head::Head,
+    encryption::Encryption,
+    head::FileHeader,
     index::{self, Index, IndexedChunk},
-    toplevel::{Top, TopKind, Tops},
-    wire::{self, Framed},
+    toplevel::{TopLevelKind, TopLevelReader, TopLevelRecord},
+    wire::{self, FrameMatch},
     write::{
         ChunkInfo, Writer,
+        chunk_builder::Summary,
         encode::{self, IndexOrder},
-        filling::Summary,
-        head::BagHead,
+        head::EditableHeader,
         options::WriterOptions,
         stamp::Stamp,
     },
 };
 
 impl Writer<File> {
-    /// Goes on with the finished bag in `file`, which is open for reading and writing.
+    /// Starts appending to the finished bag in `file`, which is open for reading and writing.
     ///
-    /// Its connections and chunks stay as they are; connections that are added are
-    /// others. As ROS does, the index is cut off, to be written again by
-    /// [`finish`](Self::finish): until then the bag has none.
+    /// Its connections and chunks are unchanged; added connections get new ids. As in ROS, the
+    /// index is truncated and written again by [`finish`](Self::finish): until then, the bag has
+    /// no index.
     ///
     /// # Errors
-    /// `Unsupported` if the bag is of another version or encrypted, `Malformed` if its
-    /// index is missing or wrong: such a bag is to be repaired first. In these cases it
-    /// is not touched. `Io` if reading or writing fails.
+    /// `Unsupported` if the bag has another version or is encrypted, `Malformed` if its index is
+    /// missing or wrong: repair such a bag first. In these cases the bag is not changed. `Io` if
+    /// reading or writing fails.
     pub fn append(mut file: File, options: WriterOptions) -> Result<Self> {
         let source: Arc<dyn Source> = Arc::new(FileSource::new(file.try_clone()?)?);
         let Finished { mut head, index_at, index, index_order } =
@@ -48,7 +48,7 @@ impl Writer<File> {
         head.set(0, 0, 0);
         file.seek(SeekFrom::Start(head.at))?;
         file.write_all(&head.fields)?;
-        // Its index is still there if this is not done.
+        // If this fails, the index still exists.
         file.sync_data()?;
         file.set_len(index_at)?;
         file.seek(SeekFrom::End(0))?;
@@ -61,11 +61,11 @@ impl Writer<File> {
             if writer.connection(connection.id).is_none() {
                 let (topic, header) = (connection.topic_bytes(), connection.header());
                 let handle = writer.connect_raw(connection.id, topic, header)?;
-                // Perhaps only the index had it.
+                // The connection may be declared in the index only.
                 writer.declare(handle.number);
             }
         }
-        for IndexedChunk { at, time, counts, .. } in index.chunks {
+        for IndexedChunk { at, time, counts } in index.chunks {
             let summary = Summary { times: stamps(&time)?, counts };
             writer.chunks.push(ChunkInfo { at, summary });
         }
@@ -73,48 +73,48 @@ impl Writer<File> {
     }
 }
 
-/// A bag that is finished and sound, as far as its index tells.
+/// A finished bag with a sound index.
 struct Finished {
-    head: BagHead,
+    head: EditableHeader,
     index_at: u64,
     index: Index,
-    /// The order of the fields of index data, where there are any.
+    /// The order of the fields of index data, if there are any.
     index_order: Option<IndexOrder>,
 }
 
 impl Finished {
     fn read(source: &Arc<dyn Source>) -> Result<Self> {
         let mut remarks = Vec::new();
-        let head = Head::read(source, OpenOptions::default(), &mut remarks)?;
+        let head = FileHeader::read(source, OpenOptions::default(), &mut remarks)?;
         let unsupported = |what| Err(Error::new(ErrorKind::Unsupported, what));
         if head.is_v1() {
             return unsupported(
-                "appending to a bag of version 1.2: it is to be written anew first, as \
-                 repairing does",
+                "cannot append to a bag of version 1.2: repair it first, which writes version \
+                 2.0",
             );
         }
-        let lock = Lock::new(&head.encryptor, &head.user, None);
-        if !matches!(lock, Lock::Open) {
-            return unsupported("appending to an encrypted bag");
+        let encryption = Encryption::new(&head.encryptor, &head.user, None);
+        if !matches!(encryption, Encryption::None) {
+            return unsupported("cannot append to an encrypted bag");
         }
         if let Some(remark) = remarks.first() {
             return Err(unsound(remark));
         }
-        let index = index::read(source, &head, &lock, false)?;
+        let index = index::read(source, &head, &encryption, false)?;
         let index = index.map_err(|why| unsound(&why))?;
         if let Some(remark) = index.remarks.first() {
             return Err(unsound(remark));
         }
-        let mut tops = Tops::new(source.clone());
+        let mut toplevel = TopLevelReader::new(source.clone());
         check_connections(&index)?;
         check_times(&index)?;
-        let index_order = check_end(&mut tops, &head, &index)?;
-        let bag_head = find_head(&mut tops, &head)?;
+        let index_order = check_end(&mut toplevel, &head, &index)?;
+        let bag_head = find_head(&mut toplevel, &head)?;
         Ok(Self { head: bag_head, index_at: head.index_at, index, index_order })
     }
 }
 
-/// That of every number there is one connection, and of all that have messages.
+/// Checks that connection ids are unique, and that every connection with messages is listed.
 fn check_connections(index: &Index) -> Result<()> {
     let mut by_id = BTreeMap::new();
     for connection in
@@ -123,63 +123,64 @@ fn check_connections(index: &Index) -> Result<()> {
         let id = connection.id;
         let other = by_id.insert(id, connection);
         if other.is_some_and(|other| by_id.get(&id) != Some(&other)) {
-            return Err(unsound(&format!(
-                "it has two connections with the number {id}"
-            )));
+            return Err(unsound(&format!("two connections have the id {id}")));
         }
     }
     let mut counts = index.chunks.iter().flat_map(|chunk| &chunk.counts);
     match counts.find(|(id, _)| !by_id.contains_key(id)) {
         Some((id, _)) => {
-            Err(unsound(&format!("it has no connection with the number {id}")))
+            Err(unsound(&format!("there is no connection with the id {id}")))
         }
         None => Ok(()),
     }
 }
 
-/// That the times of chunks can be true.
+/// Checks that the times of chunks are possible.
 fn check_times(index: &Index) -> Result<()> {
     for IndexedChunk { at, time, .. } in &index.chunks {
         if stamps(time).is_err() {
             return Err(unsound(&format!(
-                "of the chunk at byte {at} it tells no time"
+                "the chunk info of the chunk at byte {at} has no valid time"
             )));
         }
     }
     Ok(())
 }
 
-/// That nothing but its own index lies between the last chunk and the index. Says in
-/// which order the fields of that are.
+/// Checks that only index data lie between the last chunk and the index. Returns the order of
+/// their fields.
 fn check_end(
-    tops: &mut Tops,
-    head: &Head,
+    toplevel: &mut TopLevelReader,
+    head: &FileHeader,
     index: &Index,
 ) -> Result<Option<IndexOrder>> {
     let mut at = index.chunks.last().map_or(head.records_at, |last| last.at);
     let (mut is_first, mut order) = (!index.chunks.is_empty(), None);
     while at < head.index_at {
-        match tops.look(at)? {
-            Some(Top { kind: TopKind::Chunk(_), data }) if is_first => at = data.end,
-            Some(Top { kind: TopKind::Index { .. }, data }) => {
-                order = order_of(&tops.bytes(at, data.start - at)?);
+        match toplevel.record_at(at)? {
+            Some(TopLevelRecord { kind: TopLevelKind::Chunk(_), data }) if is_first => {
+                at = data.end
+            }
+            Some(TopLevelRecord { kind: TopLevelKind::Index { .. }, data }) => {
+                order = order_of(&toplevel.bytes(at, data.start - at)?);
                 at = data.end;
             }
-            Some(Top { kind: TopKind::Padding, data }) => at = data.end,
+            Some(TopLevelRecord { kind: TopLevelKind::Padding, data }) => at = data.end,
             _ => break,
         }
         is_first = false;
     }
-    match at == head.index_at {
-        true => Ok(order),
-        false => Err(unsound(&format!("it does not tell of what is at byte {at}"))),
+    if at == head.index_at {
+        Ok(order)
+    } else {
+        Err(unsound(&format!("the index does not list the data at byte {at}")))
     }
 }
 
-/// The order of the fields of the index data at the start of `bytes`, if it has those
-/// fields that all have.
+/// Returns the order of the fields of the index data at the start of `bytes`, if they have
+/// exactly the known fields.
 fn order_of(bytes: &[u8]) -> Option<IndexOrder> {
-    let Framed::Whole(frame) = wire::frame(bytes) else { return None };
+    let FrameMatch::Whole(frame) = wire::frame(bytes) else { return None };
     let known = |name: &[u8]| {
         encode::INDEX_ORDER.into_iter().find(|known| known.as_bytes() == name)
     };
@@ -189,21 +190,24 @@ fn order_of(bytes: &[u8]) -> Option<IndexOrder> {
     encode::INDEX_ORDER.iter().all(|name| order.contains(name)).then_some(order)
 }
 
-fn find_head(tops: &mut Tops, head: &Head) -> Result<BagHead> {
-    let first = tops.bytes(0, head.records_at)?;
+fn find_head(
+    toplevel: &mut TopLevelReader,
+    head: &FileHeader,
+) -> Result<EditableHeader> {
+    let first = toplevel.bytes(0, head.records_at)?;
     let line = wire::version(&first).map_or(0, |line| line.line_len);
     let bytes = first.get(line..).unwrap_or_default();
-    BagHead::find(bytes, line as u64)
+    EditableHeader::find(bytes, line as u64)
         .ok_or_else(|| unsound("the header of the bag lacks a field"))
 }
 
-/// The first and the last time in `range`.
+/// Returns the first and the last time in `range`.
 fn stamps(range: &TimeRange) -> Result<[Stamp; 2]> {
     let last = Timestamp::from_nanos(range.end.as_nanos().saturating_sub(1));
     Ok([Stamp::new(range.start)?, Stamp::new(last)?])
 }
 
 fn unsound(why: &str) -> Error {
-    let what = format!("appending to a bag that is to be repaired first: {why}");
+    let what = format!("cannot append to this bag without repairing it first: {why}");
     Error::new(ErrorKind::Malformed, what)
 }

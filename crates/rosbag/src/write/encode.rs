@@ -1,17 +1,17 @@
-//! Records, put into bytes: fields in the order of their names, as ROS has them.
+//! Encoding of records, with fields in alphabetical order as in ROS.
 
 use crate::{wire::op, write::stamp::Stamp};
 
-/// How long the fields of a bag's header and its padding are together, in ROS.
+/// The total length of the fields and the padding of a bag header in ROS.
 const BAG_HEADER: usize = 4096;
 
-/// Appends a record that has `fields` and `data`.
+/// Appends a record with these `fields` and `data`.
 pub(crate) fn record(out: &mut Vec<u8>, fields: &[(&str, &[u8])], data: &[u8]) {
     head(out, fields, data.len() as u32);
     out.extend_from_slice(data);
 }
 
-/// Appends all of a record but its data, which are `data_len` bytes long.
+/// Appends a record without its data, which have `data_len` bytes.
 pub(crate) fn head(out: &mut Vec<u8>, fields: &[(&str, &[u8])], data_len: u32) {
     let lens = fields.iter().map(|(name, value)| 5 + name.len() + value.len());
     out.extend((lens.sum::<usize>() as u32).to_le_bytes());
@@ -27,7 +27,7 @@ pub(crate) fn field(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-/// The header of a bag that is not finished, padded as ROS does.
+/// Returns the header of an unfinished bag, padded as in ROS.
 pub(crate) fn bag_header() -> Vec<u8> {
     let fields: [(&str, &[u8]); 4] = [
         ("chunk_count", &[0; 4]),
@@ -60,10 +60,10 @@ pub(crate) fn message(out: &mut Vec<u8>, id: u32, stamp: Stamp, payload: &[u8]) 
     record(out, &fields, payload);
 }
 
-/// How much longer a message is than its payload.
+/// The length of a message record without its payload.
 pub(crate) const MESSAGE_HEAD: u64 = 46;
 
-/// The head of a chunk of `size` bytes, packed to `packed_len` bytes.
+/// Returns the header of a chunk of `size` bytes, compressed to `packed_len` bytes.
 pub(crate) fn chunk_head(compression: &str, size: u32, packed_len: u32) -> Vec<u8> {
     let fields: [(&str, &[u8]); 3] = [
         ("compression", compression.as_bytes()),
@@ -75,18 +75,18 @@ pub(crate) fn chunk_head(compression: &str, size: u32, packed_len: u32) -> Vec<u
     bytes
 }
 
-/// The fields of index data, in the order in which a bag has them.
+/// The fields of index data, in the order of a bag.
 ///
-/// The order means nothing, but the Python package `rosbags` looks at it once a bag: so
-/// it is to be one and the same in all of a bag, which ROS's Python writer orders
-/// otherwise than its C++ writer.
+/// The order has no meaning, but the Python package `rosbags` determines it only once for a bag.
+/// So it must be the same in a whole bag. The Python writer of ROS uses another order than the
+/// C++ writer.
 pub(crate) type IndexOrder = [&'static str; 4];
 
-/// The order of ROS's C++ writer.
+/// The order of the C++ writer of ROS.
 pub(crate) const INDEX_ORDER: IndexOrder = ["conn", "count", "op", "ver"];
 
-/// Appends the index of the messages of a connection in a chunk: their times, and where
-/// in the unpacked chunk they begin.
+/// Appends the index data of a connection in a chunk: the times of its messages, and their
+/// offsets in the decompressed chunk.
 pub(crate) fn index(
     out: &mut Vec<u8>,
     order: IndexOrder,
@@ -111,8 +111,8 @@ pub(crate) fn index(
     }
 }
 
-/// Appends what the index of the bag says of the chunk at `at`: from when to when it
-/// is, and how many messages of each connection it has.
+/// Appends the chunk info of the chunk at `at`: its first and last time, and the number of
+/// messages of each connection.
 pub(crate) fn chunk_info(
     out: &mut Vec<u8>,
     at: u64,

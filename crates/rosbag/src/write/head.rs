@@ -1,16 +1,16 @@
-//! The header of a bag that is being written: first and last of all.
+//! The header of a bag that is being written, which is written first and again at the end.
 
 use std::ops::Range;
 
 use crate::{
-    wire::{self, Fields, Framed, Header},
+    wire::{self, Fields, FrameMatch, Header},
     write::encode,
 };
 
-/// The fields of the header of a bag, and where those are that change.
+/// The fields of a bag header, and the positions of the values that change.
 #[derive(Debug)]
-pub(crate) struct BagHead {
-    /// Where the fields begin in the file.
+pub(crate) struct EditableHeader {
+    /// The position of the fields in the file.
     pub(crate) at: u64,
     pub(crate) fields: Vec<u8>,
     index_at: Range<usize>,
@@ -18,18 +18,18 @@ pub(crate) struct BagHead {
     chunks: Range<usize>,
 }
 
-impl BagHead {
-    /// That of the record at the start of `bytes`, which are at `at` of the file;
-    /// nothing where it lacks a field that has to be set.
+impl EditableHeader {
+    /// Parses the record at the start of `bytes`, which are at the position `at` of the file.
+    /// Returns `None` if it lacks a field that must be set.
     pub(crate) fn find(bytes: &[u8], at: u64) -> Option<Self> {
-        let Framed::Whole(frame) = wire::frame(bytes) else { return None };
+        let FrameMatch::Whole(frame) = wire::frame(bytes) else { return None };
         let Some(Header::Bag(_)) = wire::header(wire::fields(bytes, frame)) else {
             return None;
         };
         let fields = bytes.get(4..4 + frame.fields_len)?.to_vec();
         let find = |wanted: &[u8], len: usize| {
             let mut end = 0;
-            // The last of its name counts, for readers too.
+            // If a name occurs twice, readers use the last field.
             let ends = Fields::new(&fields).map(|(name, value)| {
                 end += 5 + name.len() + value.len();
                 (name, value, end)
@@ -43,13 +43,13 @@ impl BagHead {
         Some(Self { at: at + 4, fields, index_at, connections, chunks })
     }
 
-    /// That of a new bag, which is at `at` of the file, and its bytes.
+    /// Creates the header of a new bag, at the position `at` of the file, with its bytes.
     pub(crate) fn new(at: u64) -> (Option<Self>, Vec<u8>) {
         let bytes = encode::bag_header();
         (Self::find(&bytes, at), bytes)
     }
 
-    /// Says where the index is, and how much there is in it.
+    /// Sets the position of the index, and the number of its records.
     pub(crate) fn set(&mut self, index_at: u64, connections: u32, chunks: u32) {
         let mut put = |range: &Range<usize>, bytes: &[u8]| {
             if let Some(value) = self.fields.get_mut(range.clone()) {
@@ -67,8 +67,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_header_of_a_new_bag_is_4096_bytes_beside_its_lengths() {
-        let (head, bytes) = BagHead::new(13);
+    fn new_bag_header_is_padded_to_4096_bytes() {
+        let (head, bytes) = EditableHeader::new(13);
         assert_eq!(bytes.len(), 4 + 4096 + 4);
         assert_eq!(bytes[..4], 69_u32.to_le_bytes());
         assert_eq!(bytes[4 + 69..][..4], 4027_u32.to_le_bytes());
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_of_another_order_is_changed_where_its_fields_are() {
+    fn fields_in_another_order_are_changed_in_place() {
         let fields: [(&str, &[u8]); 5] = [
             ("op", b"\x03"),
             ("index_pos", &[9; 8]),
@@ -93,7 +93,7 @@ mod tests {
         ];
         let mut bytes = Vec::new();
         encode::record(&mut bytes, &fields, b"");
-        let mut head = BagHead::find(&bytes, 13).unwrap();
+        let mut head = EditableHeader::find(&bytes, 13).unwrap();
         head.set(1, 2, 3);
         let mut want = Vec::new();
         let fields: [(&str, &[u8]); 5] = [

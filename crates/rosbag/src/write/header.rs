@@ -1,4 +1,4 @@
-//! What a connection says of itself.
+//! The header of a new connection.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,7 @@ use logtool_core::{ByteReader, Error, ErrorKind, Result};
 
 use crate::write::encode;
 
-/// What a new connection says of itself: on which topic it publishes what, and who it
-/// is.
+/// The header of a new connection: its topic, its type, and its publisher.
 ///
 /// ```
 /// use logtool_rosbag::ConnectionHeader;
@@ -15,7 +14,7 @@ use crate::write::encode;
 /// let header = ConnectionHeader::new("/chatter", "std_msgs/String", "string data\n")
 ///     .with_caller("/talker")
 ///     .latched();
-/// // As `rosmsg md5 std_msgs/String` says.
+/// // The value of `rosmsg md5 std_msgs/String`.
 /// assert_eq!(header.md5sum()?, "992ce8a1687cec8c8bd883ec73ca41d1");
 /// # Ok::<(), logtool_core::Error>(())
 /// ```
@@ -27,14 +26,14 @@ pub struct ConnectionHeader {
     md5sum: Option<String>,
     caller: Option<String>,
     latching: Option<String>,
-    /// Fields that ROS does not have.
+    /// Fields that ROS does not define.
     others: Vec<(String, String)>,
 }
 
 impl ConnectionHeader {
-    /// A connection on `topic`, the messages of which are of the type `type_name` as
-    /// `definition` has it: that type, and after lines of 80 `=` and `MSG: package/Type`
-    /// each of those that it is made of.
+    /// Creates the header of a connection on `topic` whose messages have the type `type_name`.
+    /// `definition` is the text of that type, followed by the types of its fields, each after
+    /// a line of 80 `=` and a line `MSG: package/Type`.
     pub fn new(topic: &str, type_name: &str, definition: &str) -> Self {
         Self {
             topic: topic.to_owned(),
@@ -47,52 +46,51 @@ impl ConnectionHeader {
         }
     }
 
-    /// The same, published by the node `caller`.
+    /// Sets the name of the publishing node.
     #[must_use]
     pub fn with_caller(mut self, caller: &str) -> Self {
         self.caller = Some(caller.to_owned());
         self
     }
 
-    /// The same, with this MD5 sum instead of the one that is computed from the
-    /// definition.
+    /// Sets the MD5 sum, instead of computing it from the definition.
     #[must_use]
     pub fn with_md5sum(mut self, md5sum: &str) -> Self {
         self.md5sum = Some(md5sum.to_owned());
         self
     }
 
-    /// The same, its last message being also for those who subscribe later.
+    /// Declares that late subscribers get the last message.
     #[must_use]
     pub fn latched(mut self) -> Self {
         self.latching = Some("1".to_owned());
         self
     }
 
-    /// The same with this text of whether it latches, or none: as another header has it.
+    /// Sets the string for latching from another header, or removes it.
     #[must_use]
     pub(crate) fn saying_of_latching(mut self, text: Option<&str>) -> Self {
         self.latching = text.map(str::to_owned);
         self
     }
 
-    /// The same with a field that ROS does not have.
+    /// Adds a field that ROS does not define.
     #[must_use]
     pub(crate) fn saying(mut self, name: &str, value: &str) -> Self {
         self.others.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Its topic.
+    /// Returns the topic.
     pub fn topic(&self) -> &str {
         &self.topic
     }
 
-    /// Its MD5 sum.
+    /// Returns the MD5 sum.
     ///
     /// # Errors
-    /// `Malformed` or `Unsupported` if none is told, and the definition is such that
-    /// none can be computed.
+    /// `Malformed` or `Unsupported` if no sum is set, and none can be computed from the
+    /// definition.
     pub fn md5sum(&self) -> Result<String> {
         match &self.md5sum {
             Some(md5sum) => Ok(md5sum.clone()),
@@ -100,10 +98,10 @@ impl ConnectionHeader {
         }
     }
 
-    /// Its fields as a bag has them.
+    /// Encodes the fields in the form of a bag.
     pub(crate) fn to_bytes(&self) -> Result<Vec<u8>> {
         let md5sum = self.md5sum()?;
-        // In the order of their names, as ROS has them.
+        // In alphabetical order, as in ROS.
         let mut fields = BTreeMap::from([
             ("md5sum", &*md5sum),
             ("message_definition", &*self.definition),
@@ -121,24 +119,24 @@ impl ConnectionHeader {
     }
 }
 
-/// The longest name of a topic, and the longest header, that bags are given: what
-/// readers, ours for one, take for true.
+/// The maximum length of a topic name and of a header in new bags: readers, including ours,
+/// treat longer ones as invalid.
 const MAX_TOPIC: usize = 1 << 19;
 const MAX_HEADER: usize = 64 << 20;
 
-/// Checks that readers will take a connection on `topic` with these fields.
+/// Checks that readers accept a connection on `topic` with these fields.
 pub(crate) fn check(topic: &[u8], header: &[u8]) -> Result<()> {
     let what = match (topic.len(), header.len()) {
-        (0, _) => "a connection without a topic",
-        (MAX_TOPIC.., _) => "a topic with a name of half a MiB or more",
-        (_, MAX_HEADER..) => "a connection with a definition of 64 MiB or more",
+        (0, _) => "the topic of a connection is empty",
+        (MAX_TOPIC.., _) => "a topic name has half a MiB or more",
+        (_, MAX_HEADER..) => "the definition of a connection has 64 MiB or more",
         _ => return Ok(()),
     };
     Err(Error::new(ErrorKind::Limit, what))
 }
 
-/// The fields `header` of a connection, with another `topic`: if they have one, it is
-/// put into its place, and all else is kept as it is.
+/// Returns the fields `header` of a connection with another `topic`, if they have one. All
+/// other bytes are unchanged.
 pub(crate) fn renamed(header: &[u8], topic: &[u8]) -> Vec<u8> {
     let (mut cut, mut renamed) =
         (ByteReader::new(header), Vec::with_capacity(header.len()));
@@ -165,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fields_are_those_of_ros() {
+    fn fields_have_the_form_of_ros() {
         let header = ConnectionHeader::new("/t", "a/B", "int8 x").with_md5sum("0f");
         let want = b"\x0a\0\0\0latching=0\x09\0\0\0md5sum=0f\x19\0\0\0\
                      message_definition=int8 x\x08\0\0\0topic=/t\x08\0\0\0type=a/B";
@@ -175,11 +173,11 @@ mod tests {
     }
 
     #[test]
-    fn only_the_topic_is_renamed() {
+    fn renaming_changes_only_the_topic_field() {
         let header = b"\x07\0\0\0topic=x\x09\0\0\0mytopic=y\x08\0\0\0\xff=topic=";
         let want = b"\x0a\0\0\0topic=long\x09\0\0\0mytopic=y\x08\0\0\0\xff=topic=";
         assert_eq!(renamed(header, b"long"), want);
-        // What is no field is kept.
+        // Bytes that are not a field are kept.
         assert_eq!(renamed(b"\x09\0\0\0topic=x", b"y"), b"\x09\0\0\0topic=x");
         assert_eq!(renamed(b"\x07\0\0\0topic=x\0", b"y"), b"\x07\0\0\0topic=y\0");
         assert_eq!(renamed(b"", b"y"), b"");

@@ -1,30 +1,30 @@
-//! How a bag is written.
+//! Options for writing a bag.
 
 use crate::chunk::Compression;
 
-/// The length that chunks have unless told otherwise, which is that of ROS.
+/// The default length of chunks, which is that of ROS.
 const CHUNK: u32 = 768 << 10;
 
-/// How a bag is written.
+/// Options for writing a bag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WriterOptions {
-    /// How chunks are packed; not at all if nothing is said.
+    /// The compression of chunks; the default is `None`.
     pub compression: Compression,
-    /// A chunk that is longer than so many bytes, before it is packed, is ended.
+    /// The size before compression at which a chunk is ended, in bytes.
     pub chunk_bytes: u32,
 }
 
 impl WriterOptions {
-    /// The same, with chunks that are packed like this.
+    /// Sets the compression of chunks.
     #[must_use]
     pub const fn with_compression(mut self, compression: Compression) -> Self {
         self.compression = compression;
         self
     }
 
-    /// The same, with chunks that are ended when they are longer than this. One that
-    /// is 2 GiB or longer cannot be read by ROS itself.
+    /// Sets the size before compression at which a chunk is ended. ROS cannot read chunks of
+    /// 2 GiB or more.
     #[must_use]
     pub const fn with_chunk_bytes(mut self, chunk_bytes: u32) -> Self {
         self.chunk_bytes = chunk_bytes;

@@ -1,13 +1,13 @@
-//! Packing chunks, so that ROS can unpack them.
+//! Compressing chunks so that ROS can decompress them.
 //!
 //! ```text
 //! bz2   one stream of level 9
 //! lz4   one frame: magic 04 22 4d 18 | flags 64 | block size 40 | header checksum |
 //!       blocks | 0 u32 | content checksum u32
 //! ```
-//! ROS's own reader of LZ4 frames, roslz4, takes no others: independent blocks (its
-//! writer makes them of 1 MiB, its reader takes all lengths), a content checksum, no content size, no checksums of
-//! blocks, no dictionary.
+//! The LZ4 reader of ROS, roslz4, requires this form: independent blocks (its writer makes
+//! blocks of 1 MiB, its reader accepts all lengths), a content checksum, no content size, no
+//! block checksums, no dictionary.
 
 use std::io::Write as _;
 
@@ -20,15 +20,15 @@ use crate::chunk::Compression;
 const LZ4_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 /// Version 1, independent blocks, a content checksum.
 const LZ4_FLAGS: u8 = 0x64;
-/// Of which the length of blocks is set here: 4 is 64 KiB, the shortest. Of a damaged block,
-/// most readers lose all.
+/// The block size descriptor: 4 is 64 KiB, the smallest. Most readers lose the whole of a
+/// damaged block.
 const LZ4_SIZES: u8 = 0x40;
 const LZ4_BLOCK: usize = 64 << 10;
-/// Said of a block that is as it was.
+/// The flag of a block that is not compressed.
 const LZ4_UNPACKED: u32 = 1 << 31;
 
 impl Compression {
-    /// Packs `bytes` into `room`, which is empty; gives that, and a buffer that is free.
+    /// Compresses `bytes` into `room`, an empty buffer; returns the result and a free buffer.
     pub(crate) fn pack(
         self,
         bytes: Vec<u8>,
@@ -41,8 +41,8 @@ impl Compression {
         })
     }
 
-    /// Whether ROS can unpack what begins with `packed`, which others packed: not all
-    /// LZ4 frames.
+    /// Returns whether ROS can decompress data that begin with `packed` and come from other
+    /// writers: it cannot read all LZ4 frames.
     pub(crate) fn is_of_ros(self, packed: &[u8]) -> bool {
         match (self, packed) {
             (Self::None, _) => true,
@@ -60,7 +60,7 @@ impl Compression {
 
 fn bz2(bytes: &[u8], mut room: Vec<u8>) -> Result<Vec<u8>> {
     let odd =
-        |err| Error::new(ErrorKind::Io, "packing a chunk failed").from_source(err);
+        |err| Error::new(ErrorKind::Io, "compressing a chunk failed").from_source(err);
     room.reserve(bytes.len() / 2);
     let mut stream = BzEncoder::new(room, bzip2::Compression::best());
     stream.write_all(bytes).map_err(odd)?;
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use crate::chunk::Unpacked;
 
-    /// Bytes that cannot be packed.
+    /// Returns incompressible bytes.
     fn noise(len: usize) -> Vec<u8> {
         let next = |state: &mut u64| {
             *state ^= *state << 13;
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_has_the_profile_that_roslz4_takes() {
+    fn lz4_frame_has_the_profile_of_roslz4() {
         // The header and its checksum as Python's lz4.frame 4.4.5 writes them for
         // block_size=4, block_linked=False, content_checksum=True, store_size=False;
         // the content checksum, of "abcd" 40 times, is from there too.
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_packed_is_kept_as_it_is_in_blocks_of_64_kib() {
+    fn incompressible_data_are_stored_in_blocks_of_64_kib() {
         let bytes = noise((64 << 10) + 5);
         let frame = lz4(&bytes, Vec::new());
         assert_eq!(frame[7..11], 0x8001_0000_u32.to_le_bytes());
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_is_unpacked_again() {
+    fn compressed_data_decompress_to_the_same_bytes() {
         let long = [b"long and long ".repeat(100_000), noise(10_000)].concat();
         for bytes in [vec![0], b"abc".to_vec(), noise(300_000), long] {
             for compression in [Compression::None, Compression::Bz2, Compression::Lz4] {
@@ -141,13 +141,13 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_of_level_9() {
+    fn bz2_stream_has_level_9() {
         let (packed, _) = Compression::Bz2.pack(vec![7; 10], Vec::new()).unwrap();
         assert!(packed.starts_with(b"BZh9"));
     }
 
     #[test]
-    fn frames_that_roslz4_does_not_take_are_known() {
+    fn frames_that_roslz4_rejects_are_recognized() {
         let head = |flags, sizes| [0x04, 0x22, 0x4d, 0x18, flags, sizes, 0];
         for (flags, sizes, is_taken) in [
             (0x64, 0x40, true),

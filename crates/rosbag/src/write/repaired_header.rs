@@ -1,4 +1,4 @@
-//! What is written of a connection that not every reader reads as it is.
+//! Connection headers in a form that every reader accepts.
 
 use std::collections::BTreeSet;
 
@@ -8,21 +8,24 @@ use crate::{
     connection::Connection, connection_trust::Trust, wire::Fields, write::encode,
 };
 
-/// The fields of a connection as they are written.
+/// The fields of a connection in the form in which they are written.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Written {
+pub(crate) struct RepairedHeader {
     pub(crate) header: Vec<u8>,
-    /// What is otherwise than in the log, and why.
+    /// The changes to the original header, and their reasons.
     pub(crate) changes: Vec<String>,
 }
 
-/// The fields of `connection` as they are, if readers can read them; else those that are
-/// whole, and the others that readers need. For who is careful also as every reader reads
-/// them: in UTF-8 (what is not is taken for Latin-1, as in [`Connection`]), and latching by a
-/// number.
-pub(crate) fn written(connection: &Connection, is_careful: bool) -> Written {
+/// Returns the fields of `connection` unchanged if readers can read them; otherwise the
+/// complete fields, and defaults for missing required ones. If `is_careful`, they are also
+/// converted so that every reader accepts them: to UTF-8 (other strings are read as Latin-1,
+/// as in [`Connection`]), and latching as a number.
+pub(crate) fn repaired(connection: &Connection, is_careful: bool) -> RepairedHeader {
     if !is_careful && Trust::of(connection) != Trust::Broken {
-        return Written { header: connection.header().to_vec(), changes: Vec::new() };
+        return RepairedHeader {
+            header: connection.header().to_vec(),
+            changes: Vec::new(),
+        };
     }
     let (mut header, mut changes, mut names) =
         (Vec::new(), Vec::new(), BTreeSet::new());
@@ -41,8 +44,7 @@ pub(crate) fn written(connection: &Connection, is_careful: bool) -> Written {
         names.insert(name);
     }
     if fields.is_broken() {
-        changes
-            .push("breaks off within a field, of which nothing is written".to_owned());
+        changes.push("is truncated within a field, which is dropped".to_owned());
     }
     let needed: [(&[u8], &[u8]); 4] = [
         (b"md5sum", b"*"),
@@ -50,9 +52,9 @@ pub(crate) fn written(connection: &Connection, is_careful: bool) -> Written {
         (b"topic", connection.topic_bytes()),
         (b"type", b"*"),
     ];
-    // Readers do without the topic, which they have from the record.
+    // Readers do not need the topic, which the record has too.
     if needed.iter().any(|(name, _)| *name != b"topic" && !names.contains(name)) {
-        let what = "lacks fields, and has none or \"*\" in their place in the new bag";
+        let what = "lacks fields, which are empty or \"*\" in the new bag";
         changes.push(what.to_owned());
     }
     if Trust::of(connection) == Trust::Broken {
@@ -64,21 +66,21 @@ pub(crate) fn written(connection: &Connection, is_careful: bool) -> Written {
     }
     if let Some(word) = word {
         changes.push(format!(
-            "latches by the word {word:?}, now by a number, so that every reader reads it"
+            "declares latching by the word {word:?}, now by a number for compatibility"
         ));
     }
     if is_careful && !is_text {
-        let what = "has texts that are not UTF-8, taken for Latin-1, so that every reader \
-                    reads it";
+        let what = "has strings that are not UTF-8; they were converted from Latin-1 for \
+                    compatibility";
         changes.push(what.to_owned());
     }
-    Written { header, changes }
+    RepairedHeader { header, changes }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::connection::Raw;
+    use crate::connection::RawConnection;
 
     fn field(name: &str, value: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -86,32 +88,33 @@ mod tests {
         bytes
     }
 
-    /// A header with all that readers need, and `more`.
+    /// Returns a header with all required fields, and `more`.
     fn whole(more: &[Vec<u8>]) -> Vec<u8> {
         let needed = [field("md5sum", b"*"), field("message_definition", b"")];
         [&needed, &[field("type", b"*")][..], more].concat().concat()
     }
 
     fn mended(header: &[u8], is_careful: bool) -> (Vec<u8>, String) {
-        let connection = Connection::new(Raw::new(0, b"/t", header));
-        let Written { header, changes } = written(&connection, is_careful);
+        let connection = Connection::new(RawConnection::new(0, b"/t", header));
+        let RepairedHeader { header, changes } = repaired(&connection, is_careful);
         (header, changes.join("; "))
     }
 
     #[test]
-    fn what_not_every_reader_reads_becomes_what_each_does_and_all_else_stays() {
+    fn careful_headers_are_converted_for_every_reader() {
         let latin = whole(&[field("callerid", b"\xb0C"), field("b", b"x")]);
         let utf8 = whole(&[field("callerid", "°C".as_bytes()), field("b", b"x")]);
         assert_eq!(mended(&latin, false), (latin.clone(), String::new()));
         let (header, why) = mended(&latin, true);
         assert_eq!(header, utf8);
-        assert!(why.starts_with("has texts that are not UTF-8"), "{why}");
+        assert!(why.starts_with("has strings that are not UTF-8"), "{why}");
         assert_eq!(mended(&utf8, true), (utf8.clone(), String::new()));
         for (word, number) in [("True", "1"), ("no", "0")] {
             let of = |value: &str| whole(&[field("latching", value.as_bytes())]);
             let (header, why) = mended(&of(word), true);
             assert_eq!(header, of(number));
-            assert!(why.starts_with(&format!("latches by the word {word:?}")), "{why}");
+            let start = format!("declares latching by the word {word:?}");
+            assert!(why.starts_with(&start), "{why}");
             assert_eq!(mended(&of(number), true), (of(number), String::new()));
         }
         let empty = whole(&[field("latching", b"")]);
@@ -124,12 +127,15 @@ mod tests {
             let torn = [whole(&[]), b"\x09\0\0\0lat".to_vec()].concat();
             let (header, why) = mended(&torn, is_careful);
             assert_eq!(header, whole(&[field("topic", b"/t")]));
-            assert_eq!(why, "breaks off within a field, of which nothing is written");
+            assert_eq!(why, "is truncated within a field, which is dropped");
             let (_, why) = mended(&field("type", b"a/B"), is_careful);
             assert!(why.starts_with("lacks fields") && !why.contains(';'), "{why}");
         }
         let both = whole(&[field("latching", b"true"), field("callerid", b"\xb0")]);
         let (_, why) = mended(&both, true);
-        assert!(why.contains("latches by") && why.contains("not UTF-8"), "{why}");
+        assert!(
+            why.contains("declares latching") && why.contains("not UTF-8"),
+            "{why}"
+        );
     }
 }

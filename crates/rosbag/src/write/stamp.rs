@@ -1,4 +1,4 @@
-//! Times, as bags have them.
+//! Times in the form of bags.
 
 use logtool_core::{Error, ErrorKind, Result, Timestamp};
 
@@ -12,16 +12,16 @@ pub(crate) struct Stamp {
 const NANOS: i64 = 1_000_000_000;
 
 impl Stamp {
-    /// The stamp of `time`.
+    /// Converts `time`.
     ///
     /// # Errors
-    /// `Limit` where it is before 1970, or in 2106 or later.
+    /// `Limit` if it is before 1970, or in 2106 or later.
     pub(crate) fn new(time: Timestamp) -> Result<Self> {
         let nanos = time.as_nanos();
         let beyond = |_| {
             let what = format!(
-                "the time {nanos} ns does not fit into a bag, of which the times are \
-                 from 0 to 4294967295.999999999 s"
+                "the time {nanos} ns does not fit into a bag, whose times range from 0 to \
+                 4294967295.999999999 s"
             );
             Error::new(ErrorKind::Limit, what)
         };
@@ -29,12 +29,12 @@ impl Stamp {
         Ok(Self { secs, nanos: nanos.rem_euclid(NANOS) as u32 })
     }
 
-    /// The time that it is.
+    /// Returns the timestamp.
     pub(crate) fn time(self) -> Timestamp {
         Timestamp::from_nanos(i64::from(self.secs) * NANOS + i64::from(self.nanos))
     }
 
-    /// Its bytes.
+    /// Encodes the time.
     pub(crate) fn to_bytes(self) -> [u8; 8] {
         let mut bytes = [0; 8];
         let (secs, nanos) = bytes.split_at_mut(4);
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_that_does_not_fit_is_named_and_never_wrapped() {
+    fn times_out_of_range_are_rejected_by_name() {
         let bytes = |nanos| {
             Stamp::new(Timestamp::from_nanos(nanos)).map(|stamp| stamp.to_bytes())
         };

@@ -1,4 +1,4 @@
-//! Bags that are cut: chunks behind the cut are copied, whatever connections they need.
+//! Time selections of bags: chunks after the start are copied, whatever connections they need.
 
 use std::io::Cursor;
 
@@ -8,14 +8,14 @@ use logtool_core::{
     Timestamp, WriteOptions, copy,
 };
 use logtool_rosbag::{
-    Compression, ConnectionHeader, FORMAT, RosbagLog, Survey, Writer, WriterOptions,
+    Compression, ConnectionHeader, FORMAT, OpenMode, RosbagLog, Writer, WriterOptions,
 };
 
 use crate::{logged, open, read};
 
-/// Chunks of 10 messages of `/a`, one a second. The connection `/rare`, and those of
-/// `/late/0` to `/late/2`, have a message in the first chunk, and each one more in a chunk
-/// of its own.
+/// Returns chunks of 10 messages of `/a`, one a second. The connection `/rare` and the
+/// connections `/late/0` to `/late/2` have a message in the first chunk, and each has another
+/// one in a chunk of its own.
 fn bag(compression: Compression) -> RosbagLog {
     let options = WriterOptions::default().with_compression(compression);
     let mut bag = Writer::new(Cursor::new(Vec::new()), options).unwrap();
@@ -39,10 +39,10 @@ fn bag(compression: Compression) -> RosbagLog {
         }
     }
     let bytes = bag.finish().unwrap().into_inner();
-    open(Bytes::from(bytes), Survey::Auto).unwrap()
+    open(Bytes::from(bytes), OpenMode::Auto).unwrap()
 }
 
-/// The bag that holds `selection` of `log`, and what was copied into it.
+/// Returns the bag with `selection` of `log`, and the report of the copy.
 fn cut(
     log: &RosbagLog,
     selection: &Selection,
@@ -56,7 +56,7 @@ fn cut(
     let job = CopyJob { log, from, selection, verify, drops_doubtful: false, progress };
     let copied = copy(&job, None, &mut *sink).unwrap();
     sink.finish().unwrap();
-    (open(out.into_inner().into(), Survey::Full).unwrap(), copied)
+    (open(out.into_inner().into(), OpenMode::Full).unwrap(), copied)
 }
 
 fn from_second(log: &RosbagLog, second: i64) -> Selection {
@@ -66,11 +66,11 @@ fn from_second(log: &RosbagLog, second: i64) -> Selection {
 }
 
 #[test]
-fn chunks_behind_a_cut_are_copied() {
+fn chunks_after_a_time_cut_are_copied() {
     for compression in [Compression::None, Compression::Lz4, Compression::Bz2] {
         let log = bag(compression);
         assert_eq!(log.manifest().parts.len(), 10);
-        // Within a chunk; there the new chunk tells of the connections of all others.
+        // Within a chunk: the new first chunk declares all connections.
         for (second, verify) in [(15, false), (15, true), (35, false), (95, false)] {
             let wanted = from_second(&log, second);
             let (new, copied) = cut(&log, &wanted, verify);
@@ -80,7 +80,7 @@ fn chunks_behind_a_cut_are_copied() {
             let rest = copied.records - in_cut_chunk;
             assert_eq!(copied.in_parts, rest, "{compression:?} {second} {verify}");
         }
-        // Where a chunk begins: that chunk is written anew, and tells of the connections.
+        // At the start of a chunk: that chunk is rewritten, and declares the connections.
         for second in [10, 40] {
             let wanted = from_second(&log, second);
             let (new, copied) = cut(&log, &wanted, false);
@@ -92,7 +92,7 @@ fn chunks_behind_a_cut_are_copied() {
 }
 
 #[test]
-fn a_bag_that_is_wanted_as_a_whole_is_copied_as_a_whole() {
+fn complete_bag_is_copied_completely() {
     let log = bag(Compression::Lz4);
     let all = logged(log.manifest());
     let (new, copied) = cut(&log, &all, false);

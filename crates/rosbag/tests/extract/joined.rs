@@ -1,4 +1,4 @@
-//! Bags that hold several others, and what is said where none can be made.
+//! Merging several bags, and errors for impossible outputs.
 
 use std::io::Cursor;
 
@@ -7,12 +7,12 @@ use logtool_core::{
     WriteOptions,
 };
 use logtool_rosbag::{
-    ConnectionHeader, FORMAT, RosbagLog, Survey, Writer, WriterOptions,
+    ConnectionHeader, FORMAT, OpenMode, RosbagLog, Writer, WriterOptions,
 };
 
 use crate::{connections, logged, open, options, read, sink, some, write};
 
-/// A bag with a message of each of these connections: their numbers, topics, callers.
+/// Returns a bag with a message of each of these connections: ids, topics, callers.
 fn bag(connections: &[(u32, &str, &str)], sec: i64) -> RosbagLog {
     let mut bag = Writer::new(Cursor::new(vec![]), WriterOptions::default()).unwrap();
     for (id, topic, caller) in connections {
@@ -26,7 +26,7 @@ fn bag(connections: &[(u32, &str, &str)], sec: i64) -> RosbagLog {
         )
         .unwrap();
     }
-    open(bag.finish().unwrap().into_inner().into(), Survey::Auto).unwrap()
+    open(bag.finish().unwrap().into_inner().into(), OpenMode::Auto).unwrap()
 }
 
 fn header(topic: &str, caller: &str) -> Vec<u8> {
@@ -44,7 +44,7 @@ fn header(topic: &str, caller: &str) -> Vec<u8> {
     fields.map(field).concat()
 }
 
-/// All of `logs`, one after the other.
+/// Merges all of `logs`, one after the other.
 fn merge(logs: &[&RosbagLog], options: &WriteOptions) -> (RosbagLog, Vec<bool>) {
     let mut out = Cursor::new(vec![]);
     let extract = |log: &&RosbagLog| (log.manifest().clone(), logged(log.manifest()));
@@ -71,10 +71,10 @@ fn merge(logs: &[&RosbagLog], options: &WriteOptions) -> (RosbagLog, Vec<bool>) 
         }
     }
     sink.finish().unwrap();
-    (open(out.into_inner().into(), Survey::Full).unwrap(), copied)
+    (open(out.into_inner().into(), OpenMode::Full).unwrap(), copied)
 }
 
-/// The numbers and callers of the connections, and of those of the messages.
+/// Returns the ids and callers of the connections, and those of the messages.
 fn numbered(log: &RosbagLog) -> (Vec<(u32, String)>, Vec<Vec<u8>>) {
     let numbers =
         log.connections().map(|c| (c.id, c.caller.clone().unwrap())).collect();
@@ -83,21 +83,21 @@ fn numbered(log: &RosbagLog) -> (Vec<(u32, String)>, Vec<Vec<u8>>) {
 }
 
 #[test]
-fn extracts_are_joined_without_a_clash() {
+fn merged_connections_have_unique_ids() {
     let first = bag(&[(0, "/a", "/n"), (1, "/a", "/n"), (2, "/b", "/m")], 1);
     let second =
         bag(&[(0, "/b", "/m"), (1, "/a", "/n"), (2, "/c", "/o"), (9, "/d", "/p")], 2);
     let (joint, copied) = merge(&[&first, &second], &options(None));
     assert_eq!(joint.manifest().damage, []);
     let (numbers, headers) = numbered(&joint);
-    // Equal connections of the two are one; of the rest each keeps its number, or gets
-    // one that nobody has.
+    // Equal connections of the two bags become one; each other connection keeps its id, or
+    // gets an unused one.
     let want = [(0, "/n"), (1, "/n"), (2, "/m"), (3, "/o"), (9, "/p")];
     assert_eq!(numbers, want.map(|(id, caller)| (id, caller.to_owned())));
     let (_, mut all) = numbered(&first);
     all.extend(numbered(&second).1);
     assert_eq!(headers, all);
-    // The numbers of the second have changed.
+    // The second bag uses other ids.
     assert_eq!(copied, [true, false]);
 
     let third = bag(&[(0, "/a", "/n"), (7, "/e", "/q")], 3);
@@ -107,7 +107,7 @@ fn extracts_are_joined_without_a_clash() {
 }
 
 #[test]
-fn a_topic_is_renamed_in_both_places() {
+fn renaming_changes_the_topic_in_record_and_header() {
     let log = bag(&[(0, "/a", "/n"), (1, "/a/b", "/n"), (2, "/b", "/m")], 1);
     let mut options = options(None);
     options.rename.insert("/a".to_owned(), "/longer/name".to_owned());
@@ -127,7 +127,7 @@ fn a_topic_is_renamed_in_both_places() {
 }
 
 #[test]
-fn records_between_copied_chunks_stay_where_they_are() {
+fn records_between_copied_chunks_keep_their_position() {
     let logs = [1, 2, 3].map(|sec| bag(&[(0, "/a", "/n")], sec));
     let extract = |log| LogSlice {
         manifest: RosbagLog::manifest(log),
@@ -145,7 +145,7 @@ fn records_between_copied_chunks_stay_where_they_are() {
     );
     write(&mut *sink, 2, &logs[2], &part(&logs[2]), &extracts[2].selection);
     sink.finish().unwrap();
-    let joint = open(out.into_inner().into(), Survey::Full).unwrap();
+    let joint = open(out.into_inner().into(), OpenMode::Full).unwrap();
     let times = read(&joint, &logged(joint.manifest())).into_iter();
     let times: Vec<i64> =
         times.map(|message| message.1.as_nanos() / 1_000_000_000).collect();
@@ -154,7 +154,7 @@ fn records_between_copied_chunks_stay_where_they_are() {
 }
 
 #[test]
-fn what_was_not_asked_for_is_no_record() {
+fn unselected_record_is_refused() {
     let log = bag(&[(0, "/a", "/n"), (1, "/b", "/m")], 1);
     let mut out = Cursor::new(vec![]);
     let topics = [log.manifest().topic("/a").unwrap()].into_iter().collect();
@@ -173,7 +173,7 @@ fn what_was_not_asked_for_is_no_record() {
 }
 
 #[test]
-fn what_a_new_bag_cannot_hold_is_said() {
+fn contents_that_a_bag_cannot_store_are_reported() {
     let names = ["encrypted_aes_none.bag", "ok_none.bag"];
     for (name, log) in some("rosbag/edge", &names) {
         let mut out = Cursor::new(vec![]);
@@ -184,7 +184,7 @@ fn what_a_new_bag_cannot_hold_is_said() {
 }
 
 #[test]
-fn what_a_bag_cannot_be_made_of_is_said() {
+fn inputs_that_cannot_become_a_bag_are_refused() {
     let log = bag(&[(0, "/a", "/n")], 1);
     let mut other = Manifest { format: "ulog".to_owned(), ..log.manifest().clone() };
     "ulog".clone_into(&mut other.topics[0].encoding);

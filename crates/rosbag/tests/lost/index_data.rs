@@ -1,21 +1,21 @@
-//! Index data that are broken: no message is lost with them, unless a chunk is.
+//! Broken index data: no message is lost with them, unless a chunk is lost too.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use logtool_core::{Log as _, Timestamp, conformance};
 use logtool_rosbag::{
-    Compression, ConnectionHeader, RosbagLog, RosbagOptions, Survey, Writer,
+    Compression, ConnectionHeader, OpenMode, RosbagLog, RosbagOptions, Writer,
     WriterOptions,
 };
 
-use super::{SURVEYS, read_as, rover, unclosed};
+use super::{MODES, read_as, rover, unclosed};
 
-/// Index data of the first chunk and of one in the middle, the first and the last: where
-/// the record is, its `count`, and the length of its data.
+/// Index data of the first chunk and of a middle chunk, the first and the last record of each:
+/// the position of the record, with the length of its data.
 const INDEX_DATA: [(usize, u32); 4] =
     [(12193, 432), (13437, 84), (30647, 120), (50106, 132)];
-/// How long the fields of index data are.
+/// The length of the fields of index data.
 const FIELDS: usize = 47;
 
 #[test]
@@ -40,28 +40,28 @@ fn index_data_of_a_wrong_length_hide_no_chunk() {
             let mut bytes = rover();
             bytes[count..count + 4].copy_from_slice(&u32::to_le_bytes(counted));
             bytes[data..data + 4].copy_from_slice(&u32::to_le_bytes(long));
-            for (survey, bytes) in SURVEYS.into_iter().flat_map(|survey| {
-                [(survey, bytes.clone()), (survey, unclosed(bytes.clone()))]
+            for (mode, bytes) in MODES.into_iter().flat_map(|mode| {
+                [(mode, bytes.clone()), (mode, unclosed(bytes.clone()))]
             }) {
-                let read = read_as(&bytes, survey);
-                assert_eq!(read.records, 491, "{at} {counted} {long} {survey:?}");
-                assert!(!read.is_loss_told(), "{at} {counted} {long} {survey:?}");
+                let read = read_as(&bytes, mode);
+                assert_eq!(read.records, 491, "{at} {counted} {long} {mode:?}");
+                assert!(!read.is_loss_told(), "{at} {counted} {long} {mode:?}");
             }
         }
     }
 }
 
 #[test]
-fn bytes_that_came_into_index_data_hide_no_chunk() {
+fn bytes_inserted_into_index_data_hide_no_chunk() {
     for (at, _) in INDEX_DATA {
         for inside in [4, 30, 44, 60] {
             for more in [1, 3, 3000] {
                 let mut bytes = rover();
                 let new = (0..more).map(|number| (number * 89 + 5) as u8);
                 bytes.splice(at + inside..at + inside, new);
-                for survey in SURVEYS {
-                    let records = read_as(&bytes, survey).records;
-                    assert_eq!(records, 491, "{at} {inside} {more} {survey:?}");
+                for mode in MODES {
+                    let records = read_as(&bytes, mode).records;
+                    assert_eq!(records, 491, "{at} {inside} {more} {mode:?}");
                 }
             }
         }
@@ -69,9 +69,9 @@ fn bytes_that_came_into_index_data_hide_no_chunk() {
 }
 
 #[test]
-fn a_chunk_that_is_broken_together_with_the_index_data_before_it_is_told() {
-    // By their index data, the second and the fourth chunk have 99 messages each. What is
-    // broken begins in the last lengths of index data, and ends in the chunk behind them.
+fn chunk_broken_together_with_the_index_data_before_it_is_reported() {
+    // By their index data, the second and the fourth chunk have 99 messages each. The broken
+    // bytes begin in the last lengths of index data, and end in the next chunk.
     let mut noisy = rover();
     let noise =
         (0..3000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8);
@@ -79,10 +79,10 @@ fn a_chunk_that_is_broken_together_with_the_index_data_before_it_is_told() {
     let mut shorter = rover();
     shorter.drain(12242..15242);
     for bytes in [&noisy, &shorter] {
-        for survey in SURVEYS {
+        for mode in MODES {
             for bytes in [bytes, &unclosed(bytes.clone())] {
-                let read = read_as(bytes, survey);
-                assert_eq!((read.records, read.lost()), (392, 99), "{survey:?}");
+                let read = read_as(bytes, mode);
+                assert_eq!((read.records, read.lost()), (392, 99), "{mode:?}");
                 let mut lost = read.damage.iter().filter(|damage| damage.records > 0);
                 assert!(lost.all(|damage| damage.topic.is_some()));
             }
@@ -91,11 +91,11 @@ fn a_chunk_that_is_broken_together_with_the_index_data_before_it_is_told() {
 }
 
 #[test]
-fn a_chunk_that_is_lost_from_within_the_index_data_before_it_is_told() {
+fn chunk_lost_from_within_the_index_data_before_it_is_reported() {
     let noise = |at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8;
-    // The third chunk has 99 messages, 51 of them of connection 0. Behind the index data of that
-    // connection of the second, all is broken up to where those of the third end: what comes next
-    // might be the second's, but has the times of the third.
+    // The third chunk has 99 messages, 51 of them of connection 0. All bytes are broken from the
+    // end of the index data of connection 0 of the second chunk to the end of those of the third
+    // chunk: the next record might belong to the second chunk, but has times of the third.
     let mut without_first = rover();
     (21515..30647).for_each(|at| without_first[at] = noise(at as u32));
     // From the length of the last index data of the second chunk to the fourth chunk.
@@ -103,19 +103,19 @@ fn a_chunk_that_is_lost_from_within_the_index_data_before_it_is_told() {
     (22364..31608).for_each(|at| without_any[at] = noise(at as u32));
     without_any[22364..22368].copy_from_slice(&[0, 0, 0, 12]);
     for (bytes, least) in [(&without_first, 48), (&without_any, 0)] {
-        for survey in SURVEYS {
-            let read = read_as(&unclosed(bytes.clone()), survey);
-            assert_eq!((read.records, read.lost()), (392, least), "{survey:?}");
-            assert!(read.is_loss_told(), "{survey:?}");
-            // Where its chunk info is there, it tells of all of them.
-            let read = read_as(bytes, survey);
-            assert_eq!((read.records, read.lost()), (392, 99), "{survey:?}");
+        for mode in MODES {
+            let read = read_as(&unclosed(bytes.clone()), mode);
+            assert_eq!((read.records, read.lost()), (392, least), "{mode:?}");
+            assert!(read.is_loss_told(), "{mode:?}");
+            // The chunk info, if it can be read, lists all of them.
+            let read = read_as(bytes, mode);
+            assert_eq!((read.records, read.lost()), (392, 99), "{mode:?}");
         }
     }
 }
 
 #[test]
-fn messages_behind_broken_index_data_show_that_the_head_of_their_chunk_is_lost() {
+fn messages_after_broken_index_data_show_that_a_chunk_header_is_lost() {
     let options = WriterOptions::default()
         .with_compression(Compression::None)
         .with_chunk_bytes(1000);
@@ -133,7 +133,7 @@ fn messages_behind_broken_index_data_show_that_the_head_of_their_chunk_is_lost()
     let end = parts.last().unwrap().bytes.end as usize;
     for part in &parts[1..] {
         let start = part.bytes.start as usize;
-        // Up to the payload of the first message: that is all that is lost.
+        // Up to the payload of the first message, which is the only loss.
         let first =
             sound[start..].windows(20).position(|bytes| bytes == [bytes[0]; 20]);
         let mut bytes = unclosed(sound[..end].to_vec());
@@ -142,28 +142,28 @@ fn messages_behind_broken_index_data_show_that_the_head_of_their_chunk_is_lost()
             bytes[at + count.len()..at + count.len() + 4].fill(0);
         }
         bytes.drain(start - 30..start + first.unwrap());
-        for survey in [Survey::Auto, Survey::Scan] {
-            let read = read_as(&bytes, survey);
+        for mode in [OpenMode::Auto, OpenMode::Scan] {
+            let read = read_as(&bytes, mode);
             assert_eq!((read.records, read.is_loss_told()), (39, true), "{start}");
         }
     }
 }
 
-/// Where index data begin and end in bags of four chunks, by a walker in Python: the last
-/// record behind each of the first three.
+/// The start and end of the last index data of each of the first three chunks, in bags of four
+/// chunks, by a record parser in Python.
 const LAST_OF_CHUNKS: [(&str, [(usize, usize); 3]); 2] = [
     ("ok_lz4.bag", [(5080, 5195), (5903, 6018), (6727, 6842)]),
     ("ok_none.bag", [(6238, 6353), (8087, 8202), (9936, 10051)]),
 ];
 
 #[test]
-fn the_last_index_data_before_a_chunk_lose_nothing_when_they_are_broken() {
+fn broken_last_index_data_before_a_chunk_lose_nothing() {
     for (name, places) in LAST_OF_CHUNKS {
         let Some(sound) = conformance::sample(&format!("rosbag/edge/{name}")) else {
             return;
         };
         for (start, end) in places {
-            // A length of its head, its head, some entries, its last entry, all of it.
+            // A length in the header, the header, some entries, the last entry, everything.
             for broken in [
                 start..start + 4,
                 start..start + 30,
@@ -174,25 +174,25 @@ fn the_last_index_data_before_a_chunk_lose_nothing_when_they_are_broken() {
                 for fill in [0xff, 0x5a, 0] {
                     let mut bytes = sound.to_vec();
                     bytes[broken.clone()].fill(fill);
-                    for (survey, bytes) in SURVEYS.into_iter().flat_map(|survey| {
-                        [(survey, bytes.clone()), (survey, unclosed(bytes.clone()))]
+                    for (mode, bytes) in MODES.into_iter().flat_map(|mode| {
+                        [(mode, bytes.clone()), (mode, unclosed(bytes.clone()))]
                     }) {
-                        let read = read_as(&bytes, survey);
+                        let read = read_as(&bytes, mode);
                         assert!(
                             read.records == 100 && !read.is_loss_told(),
-                            "{name} {broken:?} {fill} {survey:?}: {:?}",
+                            "{name} {broken:?} {fill} {mode:?}: {:?}",
                             read.damage
                         );
                     }
                 }
             }
-            // Bytes that came into it, or are missing in it, but for its last entry.
+            // Bytes are inserted or missing; the last entry is intact.
             let mut longer = sound.to_vec();
             longer.splice(start + 70..start + 70, [7; 300]);
             let mut shorter = sound.to_vec();
             shorter.drain(start + 20..start + 75);
             for bytes in [longer, shorter] {
-                let read = read_as(&unclosed(bytes), Survey::Auto);
+                let read = read_as(&unclosed(bytes), OpenMode::Auto);
                 assert!(read.records == 100 && !read.is_loss_told(), "{name} {start}");
             }
         }
@@ -200,9 +200,9 @@ fn the_last_index_data_before_a_chunk_lose_nothing_when_they_are_broken() {
 }
 
 #[test]
-fn a_chunk_that_is_gone_between_two_index_data_is_no_index_data() {
-    // From within the index data of the second chunk into the last of the third, so that what
-    // is left is shorter than what should be there.
+fn chunk_missing_between_two_index_data_is_not_taken_for_index_data() {
+    // From within the index data of the second chunk into the last ones of the third, so that
+    // the rest is shorter than expected.
     for (name, places) in LAST_OF_CHUNKS {
         let Some(sound) = conformance::sample(&format!("rosbag/edge/{name}")) else {
             return;
@@ -211,44 +211,44 @@ fn a_chunk_that_is_gone_between_two_index_data_is_no_index_data() {
         for (from, to) in [(second + 60, third + 70), (second + 10, end - 12)] {
             let mut bytes = sound.to_vec();
             bytes.drain(from..to);
-            let read = read_as(&unclosed(bytes), Survey::Auto);
+            let read = read_as(&unclosed(bytes), OpenMode::Auto);
             assert!(read.records == 75 && read.is_loss_told(), "{name} {from} {to}");
         }
     }
 }
 
 #[test]
-fn index_data_that_count_otherwise_than_they_are_long_hide_no_chunk() {
-    // The byte shifts the length of the record, 120, so that it is 30720, which is one byte
+fn index_data_with_count_and_length_that_differ_hide_no_chunk() {
+    // The byte shifts the length of the record, 120, so that it becomes 30720, which is one byte
     // before index data of the last chunk.
     let mut bytes = rover();
     bytes.insert(21564, 0x60);
-    for survey in SURVEYS {
-        let read = read_as(&bytes, survey);
-        assert_eq!(read.records, 491, "{survey:?}");
+    for mode in MODES {
+        let read = read_as(&bytes, mode);
+        assert_eq!(read.records, 491, "{mode:?}");
     }
 }
 
 #[test]
-fn zeros_up_to_the_end_of_a_bag_that_was_not_closed_are_told() {
-    // As a power cut leaves them. The last records behind each chunk end at these places.
+fn zeros_at_the_end_of_an_unclosed_bag_are_reported() {
+    // A power cut leaves such zeros. The last records of each chunk end at these positions.
     let Some(sound) = conformance::sample("rosbag/edge/ok_lz4.bag") else { return };
     let mut bytes = unclosed(sound[..7667].to_vec());
     for count in [b"conn_count=".as_slice(), b"chunk_count="] {
         let at = bytes.windows(count.len()).position(|name| name == count).unwrap();
         bytes[at + count.len()..at + count.len() + 4].fill(0);
     }
-    // From within index data, and from their end, into where the next chunk was.
+    // From within index data, and from their end, into the next chunk.
     for start in [5050, 5132, 5195] {
-        for survey in SURVEYS {
+        for mode in MODES {
             let mut bytes = bytes.clone();
             bytes[start..].fill(0);
-            let read = read_as(&bytes, survey);
-            assert!(read.records == 25 && read.is_loss_told(), "{start} {survey:?}");
-            assert!(read.told.iter().any(|damage| damage.kind.is_loss()), "{survey:?}");
-            // A few are padding, and index data hold no message.
+            let read = read_as(&bytes, mode);
+            assert!(read.records == 25 && read.is_loss_told(), "{start} {mode:?}");
+            assert!(read.told.iter().any(|damage| damage.kind.is_loss()), "{mode:?}");
+            // A few zeros are padding, and index data contain no message.
             for (bytes, records) in [(&bytes[..5195 + 49], 25), (&bytes[..5195], 25)] {
-                let read = read_as(bytes, survey);
+                let read = read_as(bytes, mode);
                 assert_eq!((read.records, read.is_loss_told()), (records, false));
             }
         }

@@ -1,22 +1,22 @@
-//! Bytes that came in or are missing, so that all behind them is shifted: what is lost is told
-//! by topic, number and time, and nothing else is.
+//! Inserted or missing bytes, which shift all bytes after them: the losses, and nothing else,
+//! are reported by topic, count and time.
 //!
-//! The places are those of records, by a walker of 5 lines in Python; what is lost was found
-//! by looking which messages of the sound bag lie in the bytes that are missing.
+//! The positions of records come from a record parser of 5 lines in Python; the expected losses
+//! are the messages of the sound bag that lie in the missing bytes.
 
 use logtool_core::conformance;
 
-use super::{Read, SURVEYS, read_as, rover, unclosed};
+use super::{MODES, Read, read_as, rover, unclosed};
 
 fn sample(name: &str) -> Option<Vec<u8>> {
     conformance::sample(&format!("rosbag/edge/{name}")).map(|bytes| bytes.to_vec())
 }
 
-/// Reads `bytes` in every way, with the index at the end and without.
+/// Reads `bytes` in every way, with and without the index.
 fn each_way(bytes: &[u8], check: impl Fn(&Read)) {
-    for survey in SURVEYS {
-        check(&read_as(bytes, survey));
-        check(&read_as(&unclosed(bytes.to_vec()), survey));
+    for mode in MODES {
+        check(&read_as(bytes, mode));
+        check(&read_as(&unclosed(bytes.to_vec()), mode));
     }
 }
 
@@ -26,7 +26,7 @@ fn is_by_topic_and_time(read: &Read) -> bool {
 }
 
 #[test]
-fn a_chunk_that_was_moved_is_not_lost_where_the_index_tells_of_it() {
+fn displaced_chunk_in_the_index_is_not_lost() {
     let Some(sound) = sample("ok_bz2.bag") else { return };
     for more in [1, 2, 3, 400] {
         let mut bytes = sound.clone();
@@ -38,8 +38,8 @@ fn a_chunk_that_was_moved_is_not_lost_where_the_index_tells_of_it() {
 }
 
 #[test]
-fn the_last_message_of_a_chunk_that_became_longer_is_read() {
-    // The byte is in one message of the third chunk, which is not packed.
+fn last_message_of_a_lengthened_chunk_is_read() {
+    // The byte is in one message of the third chunk, which is not compressed.
     let Some(mut bytes) = sample("ok_none.bag") else { return };
     bytes.insert(9311, b'Q');
     each_way(&bytes, |read| {
@@ -49,11 +49,11 @@ fn the_last_message_of_a_chunk_that_became_longer_is_read() {
 }
 
 #[test]
-fn messages_that_a_chunk_lacks_are_told_though_nothing_in_it_is_broken() {
-    // 14 whole records of the second chunk.
+fn messages_missing_from_an_intact_chunk_are_reported() {
+    // 14 complete records of the second chunk.
     let Some(mut bytes) = sample("ok_none.bag") else { return };
     bytes.drain(6790..7568);
-    let before = read_as(&sample("ok_none.bag").unwrap(), SURVEYS[0]).records;
+    let before = read_as(&sample("ok_none.bag").unwrap(), MODES[0]).records;
     each_way(&bytes, |read| {
         assert!(read.records < before && read.is_loss_told());
         assert_eq!(read.records + read.lost(), 100);
@@ -62,8 +62,8 @@ fn messages_that_a_chunk_lacks_are_told_though_nothing_in_it_is_broken() {
 }
 
 #[test]
-fn what_is_lost_of_packed_chunks_is_told_by_their_index_data_wherever_these_begin() {
-    // In the packed bytes of the third chunk.
+fn losses_of_compressed_chunks_are_reported_by_displaced_index_data() {
+    // In the compressed bytes of the third chunk.
     for (at, less, more) in
         [(26000, 1, 0), (26000, 9, 0), (26000, 0, 1), (29000, 0, 40)]
     {
@@ -78,8 +78,8 @@ fn what_is_lost_of_packed_chunks_is_told_by_their_index_data_wherever_these_begi
 }
 
 #[test]
-fn messages_of_a_chunk_without_its_head_tell_what_is_lost_with_it() {
-    // From within index data up to the 13th message of the chunk behind them.
+fn messages_of_a_chunk_without_header_show_what_is_lost() {
+    // From within index data up to the 13th message of the next chunk.
     let Some(mut bytes) = sample("ok_none.bag") else { return };
     bytes.drain(7902..8902);
     each_way(&bytes, |read| {

@@ -1,14 +1,13 @@
-//! Which constants are the values of which fields.
+//! Assigning constants to fields, as names of their values.
 //!
-//! A definition does not say; it is told by their names, and where these are silent by
-//! their types:
+//! A definition does not state this; it follows from the names or, if they do not match, from the
+//! types:
 //!
-//! 1. A constant goes to the field whose name it begins with, `STATUS_NO_FIX` to
-//!    `status`: see [`logtool_core::fields_of_constant`], which the messages of PX4 share.
-//! 2. Constants that no field's name begins go to the field of their type, if there is
-//!    one such field, and if they look like an enumeration: two or more, whose values
-//!    are different and either follow each other or are powers of two. That is how
-//!    `level` of `rosgraph_msgs/Log` gets `WARN`, and `datatype` of
+//! 1. A constant belongs to the field whose name is a prefix of its name, e.g. `STATUS_NO_FIX` to
+//!    `status`: see [`logtool_core::fields_of_constant`], which is also used for messages of PX4.
+//! 2. Other constants belong to the field of their type, if there is exactly one such field, and if
+//!    they look like an enumeration: two or more different values that are either consecutive or
+//!    powers of two. In this way `level` of `rosgraph_msgs/Log` gets `WARN`, and `datatype` of
 //!    `sensor_msgs/PointField` gets `FLOAT32`.
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
@@ -22,7 +21,7 @@ use crate::definition::{
     line::{Array, Constant, Field},
 };
 
-/// The labels of all of `types`.
+/// Returns the labels of all `types`.
 pub(super) fn of(types: &[MessageType]) -> Labels {
     let mut labels = Labels::default();
     for of in types {
@@ -32,11 +31,11 @@ pub(super) fn of(types: &[MessageType]) -> Labels {
         for constant in &of.constants {
             let Some(value) = integer(constant) else { continue };
             let labelled = (value, constant.name.as_str());
-            let owners = fields_of_constant(&fields, &constant.name, value);
-            if owners.is_empty() {
+            let fields_of_constant = fields_of_constant(&fields, &constant.name, value);
+            if fields_of_constant.is_empty() {
                 orphans.entry(&constant.type_name).or_default().push(labelled);
             }
-            for field in owners {
+            for field in fields_of_constant {
                 named.entry(field.name).or_default().push(labelled);
             }
         }
@@ -53,7 +52,7 @@ pub(super) fn of(types: &[MessageType]) -> Labels {
         }
         for (field, constants) in named {
             for (value, label) in &constants {
-                // Of two constants with the same value, neither is its name.
+                // If two constants have the same value, neither is used.
                 if constants.iter().filter(|(other, _)| other == value).count() == 1 {
                     labels.insert(&of.name, field, *value, (*label).to_owned());
                 }
@@ -82,7 +81,7 @@ fn integer(constant: &Constant) -> Option<i64> {
     integer_constant(&constant.value)
 }
 
-/// The values of an integer type; ROS has old names for those of a byte.
+/// Returns the values of an integer type; ROS has the old names `byte` and `char` for bytes.
 fn values(type_name: &str) -> Option<RangeInclusive<i64>> {
     integer_values(match type_name {
         "byte" => "int8",

@@ -1,4 +1,4 @@
-//! From types to a layout.
+//! Compiling types to a layout.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::definition::{
     scope::{Base, Scope},
 };
 
-/// What holds of all records in a bag.
+/// The frame that all records in a bag have.
 const FRAME: Frame = Frame { time_unit: "ns", tail: Tail::Nothing };
 
-/// The layout of the first type in `scope`.
+/// Returns the layout of the first type in `scope`.
 pub(super) fn compile(scope: &Scope<'_>) -> Result<Arc<Layout>> {
     scope.fold(&|of, made| one(scope, of, made))
 }

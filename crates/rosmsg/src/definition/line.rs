@@ -7,15 +7,15 @@ use crate::definition::malformed;
 /// `float64[9] covariance`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field {
-    /// Its type as it is written, with what makes it an array.
+    /// Its type as it is written, including the array suffix.
     pub(super) type_text: String,
-    /// The type of it or of its elements, without a bound.
+    /// The type of the field or of its elements, without a bound.
     pub(super) base: String,
     pub(super) array: Array,
     pub(super) name: String,
 }
 
-/// Whether a field is an array, and of how many elements.
+/// Whether a field is an array, and its number of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Array {
     No,
@@ -28,30 +28,30 @@ pub(super) enum Array {
 pub(super) struct Constant {
     pub(super) type_name: String,
     pub(super) name: String,
-    /// What is written behind the `=`, without the blanks around it.
+    /// The value after the `=`, without blanks around it.
     pub(super) value: String,
 }
 
-/// What a line says.
+/// The contents of a line.
 #[derive(Debug)]
 pub(super) enum Line {
-    /// Nothing.
+    /// No field and no constant.
     Empty,
     Field(Field),
     Constant(Constant),
 }
 
-/// Parses a line, without its end.
+/// Parses a line without its line ending.
 pub(super) fn parse(line: &str) -> Result<Line> {
     let code = line.split('#').next().unwrap_or("").trim();
     let Some((type_text, rest)) = code.split_once(char::is_whitespace) else {
         return if code.is_empty() { Ok(Line::Empty) } else { Err(odd(line)) };
     };
     let rest = rest.trim();
-    // A bound has a `=` too, but it is in the type.
+    // A bound contains a `=` too, but it belongs to the type.
     if let Some((name, value)) = rest.split_once('=') {
         let value = match is_text(type_text) {
-            // All of the line belongs to a text, the `#` that comments elsewhere too.
+            // The rest of the line belongs to a string, including any `#`.
             true => after_type(line).and_then(|rest| rest.split_once('=')),
             false => Some((name, value)),
         };
@@ -77,8 +77,8 @@ pub(super) fn parse(line: &str) -> Result<Line> {
     }))
 }
 
-/// Parses a line of a definition of ROS 2: a field may have a default behind its name
-/// (`int32 x 5`), which is left out.
+/// Parses a line of a ROS 2 definition: a field may have a default after its name (`int32 x 5`),
+/// which is ignored.
 pub(super) fn parse_ros2(line: &str) -> Result<Line> {
     let code = line.split('#').next().unwrap_or("").trim();
     let field = code.split_once(char::is_whitespace).and_then(|(type_text, rest)| {
@@ -89,7 +89,7 @@ pub(super) fn parse_ros2(line: &str) -> Result<Line> {
     field.map_or_else(|| parse(line), |field| parse(&field))
 }
 
-/// `float64[9]` as `float64` and 9 of them.
+/// Splits e.g. `float64[9]` into `float64` and the number 9.
 fn split_array(type_text: &str) -> Option<(&str, Array)> {
     let (base, array) = match type_text.split_once('[') {
         None => (type_text, Array::No),

@@ -1,8 +1,8 @@
-//! The MD5 sum by which ROS tells types apart.
+//! The MD5 sum by which ROS distinguishes types.
 //!
-//! It is the sum of the constants, then the fields, a line each, without comments or
-//! more blanks than needed; in place of the name of a type that is not built in, and of
-//! what makes it an array, stands the sum of that type (genmsg, `compute_md5_text`).
+//! It is the sum of the constants, then the fields, one per line, without comments and superfluous
+//! blanks. The name of a type that is not built in, including its array suffix, is replaced by the
+//! sum of that type (genmsg, `compute_md5_text`).
 
 use logtool_core::{Result, hex::Hex};
 use md5::{Digest as _, Md5};
@@ -12,7 +12,7 @@ use crate::definition::{
     scope::{Base, Scope},
 };
 
-/// The sum of the first type in `scope`.
+/// Returns the sum of the first type in `scope`.
 pub(super) fn sum(scope: &Scope<'_>) -> Result<String> {
     scope.fold(&|of, made| one(scope, of, made))
 }

@@ -1,16 +1,16 @@
-//! Definitions of ROS 2 as ROS 1 has them: [`ros2`] the other way round.
+//! Converting definitions of ROS 2 to ROS 1: the inverse of [`ros2`].
 //!
 //! | ROS 2 | ROS 1 |
 //! |---|---|
 //! | `builtin_interfaces/Time`, `Duration` | `time`, `duration` |
-//! | `std_msgs/Header` | the same with `uint32 seq` in front |
+//! | `std_msgs/Header` | the same with `uint32 seq` before the other fields |
 //! | `d` `k` `r` `p` of `sensor_msgs/CameraInfo`, `t` of `stereo_msgs/DisparityImage` | `D` `K` `R` `P`, `T` |
-//! | bounds of texts and lists, defaults of fields | are not there |
-//! | a number in another base, a truth, a text in quotes, as a constant | decimal, `True` or `False`, without quotes |
-//! | `wstring` | nothing: refused |
+//! | bounds of strings and lists, defaults of fields | dropped |
+//! | a number in another base, a bool, a quoted string, as a constant | decimal, `True` or `False`, without quotes |
+//! | `wstring` | not supported |
 //!
-//! Where a common type of ROS 1 has the same name and the same fields, whatever its constants,
-//! it is that one, so that its MD5 sum is the one that nodes of ROS 1 ask for.
+//! If a common type of ROS 1 has the same name and the same fields, with any constants, its
+//! definition is used, so that the MD5 sum is the one that ROS 1 nodes expect.
 
 #[cfg(test)]
 mod tests;
@@ -26,15 +26,15 @@ use crate::definition::{
     scope::{Base, Scope},
 };
 
-/// The type that has a field less in ROS 2, and the fields that it has there.
+/// The header type, and its fields in ROS 2, where it lacks one.
 const HEADER: (&str, [(&str, &str); 2]) =
     ("std_msgs/Header", [("time", "stamp"), ("string", "frame_id")]);
 
-/// The first of `types`, which are of ROS 2 with the times of ROS 1, and what it is made of.
+/// Converts the first of `types`, which are of ROS 2 with ROS 1 times, and the types it uses.
 pub(super) fn rewrite(types: &[MessageType]) -> Result<Vec<MessageType>> {
     check_texts(types)?;
     let scope = Scope::new(types);
-    // That there are all types, and that none contains itself.
+    // Checks that no type is missing, and that none contains itself.
     scope.fold(&|_, _| Ok(()))?;
     let (mut made, mut seen, mut next) = (Vec::new(), HashSet::from([0]), vec![0]);
     while let Some(index) = next.pop() {
@@ -61,7 +61,7 @@ pub(super) fn rewrite(types: &[MessageType]) -> Result<Vec<MessageType>> {
     Ok(made)
 }
 
-/// That there are no texts that ROS 1 has not.
+/// Checks that there are no strings that ROS 1 lacks.
 fn check_texts(types: &[MessageType]) -> Result<()> {
     let fields = types.iter().flat_map(|of| of.fields.iter().map(move |own| (of, own)));
     let mut wide = fields
@@ -106,7 +106,7 @@ fn constant(constant: &Constant) -> Constant {
             _ => (base, value.clone()),
         },
         _ => match whole(value) {
-            // A byte has a sign in ROS 1.
+            // A byte is signed in ROS 1.
             Some(number) if base == "byte" => {
                 let byte = u8::try_from(number).map(|byte| byte.cast_signed());
                 (base, byte.map_or(number.to_string(), |byte| byte.to_string()))
@@ -118,14 +118,14 @@ fn constant(constant: &Constant) -> Constant {
     Constant { type_name: type_name.to_owned(), name: name.clone(), value }
 }
 
-/// The text between quotes; any other as it is.
+/// Returns the string between quotes; an unquoted string is returned unchanged.
 fn unquoted(value: &str) -> String {
     let between = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
     let text = between('"').or_else(|| between('\''));
     text.map_or(value.to_owned(), |text| text.replace("\\\"", "\"").replace("\\'", "'"))
 }
 
-/// The whole number that `value` is, in any base that ROS 2 takes.
+/// Parses a whole number in any base of ROS 2.
 fn whole(value: &str) -> Option<i128> {
     let (sign, digits) = match value.strip_prefix('-') {
         Some(digits) => (-1, digits),

@@ -1,4 +1,4 @@
-//! Definitions as ROS 2 has them: from those of ROS 1, and what of them is another there.
+//! Converting definitions of ROS 1 to ROS 2, and interpreting those of ROS 2.
 //!
 //! | ROS 1 | ROS 2 |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | `time`, `duration` | `builtin_interfaces/Time`, `Duration` |
 //! | `char` | `uint8` |
 //! | `byte` (`int8`) | `byte` (`uint8`): the same bits |
-//! | `uint32 seq` of `std_msgs/Header` | is not there |
+//! | `uint32 seq` of `std_msgs/Header` | dropped |
 //! | `D` `K` `R` `P` of `sensor_msgs/CameraInfo` | `d` `k` `r` `p` |
 //! | `T` of `stereo_msgs/DisparityImage` | `t` |
 //! | `tf/tfMessage` | `tf2_msgs/TFMessage`, which has the same field |
@@ -15,9 +15,9 @@
 //! | `visualization_msgs/Marker` | the same, with a texture and a mesh file |
 //! | `rosgraph_msgs/Log` | `rcl_interfaces/Log`, without `frame_id` and `topics`, with other levels |
 //!
-//! (ROS 2's packages of those names; their mapping rules for ros1_bridge; rosbags'
-//! converter for `tfMessage`.) Other names of
-//! fields are kept, though ROS 2 itself wants them in lower case: see [`names`].
+//! (The packages of ROS 2 with these names; their mapping rules for ros1_bridge; the converter of
+//! rosbags for `tfMessage`.) Other field names are kept, although ROS 2 requires lower case: see
+//! [`names`].
 
 pub(crate) mod marker;
 pub(super) mod names;
@@ -35,7 +35,7 @@ use crate::definition::{
     scope::{Base, SIGNED_TIME, Scope},
 };
 
-/// Fields that are called otherwise in ROS 2.
+/// Fields with another name in ROS 2.
 pub(super) const RENAMED: [(&str, &str, &str); 5] = [
     ("sensor_msgs/CameraInfo", "D", "d"),
     ("sensor_msgs/CameraInfo", "K", "k"),
@@ -44,19 +44,19 @@ pub(super) const RENAMED: [(&str, &str, &str); 5] = [
     ("stereo_msgs/DisparityImage", "T", "t"),
 ];
 
-/// Types that are built in to ROS 1, and what they are in ROS 2.
+/// The built-in types of ROS 1 that are message types in ROS 2.
 const TIMES: [(&str, &str, &str); 2] = [
     ("time", "builtin_interfaces/Time", "int32 sec\nuint32 nanosec\n"),
     ("duration", "builtin_interfaces/Duration", "int32 sec\nuint32 nanosec\n"),
 ];
 
-/// The only field of a type that has none.
+/// The only field of a type without fields.
 const DUMMY: &str = "structure_needs_at_least_one_member";
 
 /// The type of identifiers in ROS 1 and in ROS 2.
 const IDS: (&str, &str) = ("uuid_msgs/UniqueID", "unique_identifier_msgs/UUID");
 
-/// Types that have another name in ROS 2, and the same bytes.
+/// Types with another name and the same bytes in ROS 2.
 const RENAMED_TYPES: [(&str, &str); 4] = [
     ("tf/tfMessage", "tf2_msgs/TFMessage"),
     IDS,
@@ -87,13 +87,13 @@ int32 sec
 uint32 nanosec
 ";
 
-/// Returns the name that a definition of ROS 2 has for the type `name` of ROS 1.
+/// Returns the name in ROS 2 definitions of the ROS 1 type `name`.
 pub(super) fn type_name(name: &str) -> &str {
     let renamed = RENAMED_TYPES.iter().find(|(ros1, _)| *ros1 == name);
     renamed.map_or(name, |(_, ros2)| ros2)
 }
 
-/// Returns the name that ROS 2 has for the type `name` of ROS 1, with `msg`.
+/// Returns the full ROS 2 name, with `msg`, of the ROS 1 type `name`.
 pub(super) fn name(name: &str) -> String {
     match type_name(name).split_once('/') {
         Some((package, of)) => format!("{package}/msg/{of}"),
@@ -101,15 +101,15 @@ pub(super) fn name(name: &str) -> String {
     }
 }
 
-/// Returns the type of ROS 1 whose messages are those of `of`, a time of ROS 2.
+/// Returns the ROS 1 type whose messages equal those of `of`, a time of ROS 2.
 pub(super) fn ros1_time(of: &MessageType) -> Option<&'static str> {
     let renamed = RENAMED_TYPES.iter().find(|(_, ros2)| *ros2 == of.name);
     let is_time = TIMES.iter().any(|(_, ros2, _)| *ros2 == of.name) && is_time(of);
     renamed.filter(|_| is_time).map(|(ros1, _)| *ros1)
 }
 
-/// Returns the time of ROS 1 that is the only field of `of`, if ROS 2 has the time itself in
-/// its place.
+/// Returns the ROS 1 time that is the only field of `of`, if ROS 2 has the time type itself
+/// instead.
 fn only_time(of: &MessageType) -> Option<usize> {
     let [field] = of.fields.as_slice() else { return None };
     let is_time = ["std_msgs/Time", "std_msgs/Duration"].contains(&of.name.as_str());
@@ -117,10 +117,10 @@ fn only_time(of: &MessageType) -> Option<usize> {
     found.filter(|_| is_time)
 }
 
-/// The definition of the first of `types`, which are of ROS 1, in ROS 2.
+/// Returns the ROS 2 definition of the first of `types`, which are of ROS 1.
 pub(super) fn text(types: &[MessageType]) -> Result<String> {
     let scope = Scope::new(types);
-    // That there are all types, and that none contains itself.
+    // Checks that no type is missing, and that none contains itself.
     scope.fold(&|_, _| Ok(()))?;
     let mut text = String::new();
     let mut times = [false; TIMES.len()];
@@ -136,7 +136,7 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
             continue;
         }
         if index > 0 {
-            behind(&mut text, type_name(&of.name));
+            push_type_header(&mut text, type_name(&of.name));
         }
         of.constants.iter().for_each(|constant| text.push_str(&line(constant)));
         let names = of.fields.iter().map(|field| field.name.as_str());
@@ -169,20 +169,20 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
     for (name, fields) in marker::TYPES.iter().filter(|_| has_marker) {
         times[0] = true; // of the header
         if !text.contains(&format!("MSG: {name}\n")) {
-            behind(&mut text, name);
+            push_type_header(&mut text, name);
             text.push_str(fields);
         }
     }
     for ((_, name, fields), _) in TIMES.iter().zip(times).filter(|(_, used)| *used) {
-        behind(&mut text, name);
+        push_type_header(&mut text, name);
         text.push_str(fields);
     }
     Ok(text)
 }
 
-/// Makes of `types`, which are of ROS 2, what means the same in ROS 1.
-pub(super) fn understand(types: &mut [MessageType]) {
-    // Types of those names that are something else; usually there are none.
+/// Converts `types`, which are of ROS 2, to their equivalents in ROS 1.
+pub(super) fn to_ros1_types(types: &mut [MessageType]) {
+    // Types with these names but other fields; usually there are none.
     let others = types.iter().filter(|of| !is_time(of)).map(|of| of.name.clone());
     let others: HashSet<String> = others.collect();
     for of in types {
@@ -208,7 +208,7 @@ pub(super) fn understand(types: &mut [MessageType]) {
     }
 }
 
-/// Returns the type of `types` that ROS 2 adds fields to, if it has all of these.
+/// Returns the type of `types` to which ROS 2 adds fields, if it has all of these.
 pub(super) fn with_added_fields(types: &[MessageType]) -> Option<usize> {
     types.iter().position(|of| {
         let names = of.fields.iter().map(|field| field.name.as_str());
@@ -216,14 +216,14 @@ pub(super) fn with_added_fields(types: &[MessageType]) -> Option<usize> {
     })
 }
 
-/// Removes from `types`, which are of ROS 2, the fields that ROS 2 adds.
+/// Removes the fields that ROS 2 adds from `types`, which are of ROS 2.
 pub(super) fn remove_added_fields(types: &mut [MessageType]) {
     if let Some(of) = with_added_fields(types).and_then(|index| types.get_mut(index)) {
         of.fields.retain(|field| !marker::is_added(&field.name));
     }
 }
 
-/// Gives the type of identifiers in `types`, which are of ROS 2, its name in ROS 1.
+/// Renames the type of identifiers in `types`, which are of ROS 2, to its name in ROS 1.
 pub(super) fn rename_ids(types: &mut [MessageType]) {
     let (ros1, ros2) = IDS;
     let is_id = |of: &MessageType| {
@@ -242,8 +242,8 @@ pub(super) fn rename_ids(types: &mut [MessageType]) {
     }
 }
 
-/// Makes of `types` what has a sign in ROS 2, and has none there, what is so in a layout: times,
-/// which may be before 1970, and bytes.
+/// Restores the signs of `types` in a layout where ROS 1 and ROS 2 differ: times, which may be
+/// before 1970 in ROS 2, and bytes.
 pub(super) fn keep_signs(types: &mut [MessageType]) {
     for field in types.iter_mut().flat_map(|of| &mut of.fields) {
         let same = match field.base.as_str() {
@@ -256,13 +256,13 @@ pub(super) fn keep_signs(types: &mut [MessageType]) {
     }
 }
 
-/// Whether `of` has the fields of a time.
+/// Returns whether `of` has the fields of a time.
 fn is_time(of: &MessageType) -> bool {
     let types = of.fields.iter().map(|field| field.type_text.as_str());
     types.eq(["int32", "uint32"])
 }
 
-/// Whether the first field of `of` is in ROS 1 only.
+/// Returns whether the first field of `of` exists in ROS 1 only.
 fn has_seq(of: &MessageType) -> bool {
     let first = of.fields.first().filter(|_| of.fields.len() > 1);
     let is_seq = |field: &Field| (&*field.type_text, &*field.name) == ("uint32", "seq");
@@ -279,7 +279,7 @@ fn field_name<'f>(of: &MessageType, field: &'f Field) -> &'f str {
 
 fn line(constant: &Constant) -> String {
     let Constant { type_name, name, value } = constant;
-    // A byte has no sign in ROS 2.
+    // A byte is unsigned in ROS 2.
     let value = match (type_name.as_str(), value.parse::<i8>()) {
         ("byte", Ok(number)) => number.cast_unsigned().to_string(),
         _ => value.clone(),
@@ -288,6 +288,6 @@ fn line(constant: &Constant) -> String {
     format!("{type_name} {name}={value}\n")
 }
 
-fn behind(text: &mut String, name: &str) {
+fn push_type_header(text: &mut String, name: &str) {
     text.push_str(&format!("{}\nMSG: {name}\n", "=".repeat(80)));
 }

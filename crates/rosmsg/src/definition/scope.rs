@@ -1,4 +1,4 @@
-//! Which type a name means.
+//! Resolving type names.
 
 use std::collections::HashMap;
 
@@ -6,27 +6,27 @@ use logtool_core::{Error, ErrorKind, LayoutKind, Primitive, Result};
 
 use crate::definition::{MessageType, line::Field, malformed};
 
-/// How deep types may be in each other.
+/// The maximum nesting depth of types.
 pub(super) const MAX_DEPTH: u32 = 60;
 
-/// The types of a definition, by their names.
+/// The types of a definition by name.
 pub(super) struct Scope<'t> {
     pub(super) types: &'t [MessageType],
     by_name: HashMap<&'t str, usize>,
-    /// By the name without the package; nothing where several packages have it.
+    /// By the name without the package; `None` if several packages have the name.
     by_short_name: HashMap<&'t str, Option<usize>>,
 }
 
-/// Makes something of the type with an index, out of what was made of others: see
+/// Computes a value for the type with an index from the values of other types: see
 /// [`Scope::fold`].
 type Make<'m, M> = dyn Fn(usize, &[Option<M>]) -> Result<M> + 'm;
 
-/// What a field is made of.
+/// The type of a field or of its elements.
 #[derive(Debug)]
 pub(super) enum Base {
-    /// A type that ROS has built in.
+    /// A built-in type of ROS.
     BuiltIn(LayoutKind),
-    /// The type with this index.
+    /// The message type with this index.
     Type(usize),
 }
 
@@ -45,12 +45,12 @@ impl<'t> Scope<'t> {
         scope
     }
 
-    /// What `field` of the type with the index `of` is made of.
+    /// Resolves the type of `field` of the type with the index `of`.
     ///
-    /// A name without a package is of the package of the type that it is used in; a
-    /// field of `Header`, which is no array, is of `std_msgs` everywhere (genmsg,
-    /// `msg_loader`). Where there is no such type, it is the only one of that name,
-    /// whatever its package.
+    /// A name without a package belongs to the package of the type in which it is used. A field of
+    /// type `Header` that is not an array belongs to `std_msgs` everywhere (genmsg,
+    /// `msg_loader`). If there is no such type, the only type with that name in any package is
+    /// used.
     pub(super) fn base(&self, of: usize, field: &Field) -> Result<Base> {
         let name = field.base.as_str();
         if let Some(kind) = built_in(name) {
@@ -86,9 +86,8 @@ impl<'t> Scope<'t> {
         found.map(Base::Type).ok_or_else(missing)
     }
 
-    /// Computes something for the first type out of the same for the types that it is
-    /// made of. `make` gets the index of a type, and a function that has what was made
-    /// of the type with an index.
+    /// Computes a value for the first type from the values of the types of its fields. `make`
+    /// gets the index of a type, and the values so far by type index.
     pub(super) fn fold<M: Clone>(&self, make: &Make<'_, M>) -> Result<M> {
         let mut made = vec![None; self.types.len()];
         self.fold_into(0, 0, make, &mut made)?;
@@ -124,10 +123,10 @@ impl<'t> Scope<'t> {
     }
 }
 
-/// What `time` is called here where its seconds have a sign: no definition can say that.
+/// The name for `time` with signed seconds, which no definition can use.
 pub(super) const SIGNED_TIME: &str = "time of ROS 2";
 
-/// The type that ROS calls `name`.
+/// Returns the built-in type with this name.
 pub(super) fn built_in(name: &str) -> Option<LayoutKind> {
     Some(LayoutKind::Primitive(match name {
         "bool" => Primitive::Bool,

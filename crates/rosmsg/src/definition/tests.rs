@@ -1,4 +1,4 @@
-//! Definitions as they are found in bags, and what ROS makes of them.
+//! Definitions from bags, compared with their interpretation in ROS.
 
 use logtool_core::{
     Block, Columns, Decoder as _, LayoutDecoder, LayoutKind, Primitive, Timestamp,
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// Debian's definitions and their MD5 sums as ROS has them.
+/// The definitions of Debian and their MD5 sums in ROS.
 pub(super) fn debian() -> Vec<(String, String, String)> {
     let definitions = "rosbag/msgdefs/ros1_debian_msgdefs.jsonl";
     let Some(bytes) = conformance::sample(definitions) else { return vec![] };
@@ -21,13 +21,13 @@ pub(super) fn debian() -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn every_definition_of_debian_has_the_sum_that_ros_gives_it() {
+fn every_debian_definition_has_its_ros_sum() {
     for (type_name, sum, text) in debian() {
         assert_eq!(md5sum(&type_name, &text).unwrap(), sum, "{type_name}");
         let layout = compile(&type_name, &text).unwrap();
         assert_eq!(layout.name, type_name);
         LayoutDecoder::new(&layout, &Columns::default()).unwrap();
-        // Written again, it is the same.
+        // The written text has the same sum.
         let again = Definition::parse(&type_name, &text).unwrap().text();
         assert_eq!(md5sum(&type_name, &again).unwrap(), sum, "{type_name}");
         assert_eq!(compile(&type_name, &again).unwrap(), layout);
@@ -35,10 +35,10 @@ fn every_definition_of_debian_has_the_sum_that_ros_gives_it() {
 }
 
 #[test]
-fn common_types_are_known_by_their_sums_and_look_as_they_do_in_bags() {
+fn common_types_are_found_by_sum_with_their_recorded_layout() {
     let mut known = 0;
     for (type_name, sum, text) in debian() {
-        let Some(definition) = Definition::known(&type_name, &sum) else {
+        let Some(definition) = Definition::by_md5sum(&type_name, &sum) else {
             assert!(
                 ["GetMap", "LookupT", "roscpp"].iter().any(|t| type_name.contains(t))
             );
@@ -48,19 +48,18 @@ fn common_types_are_known_by_their_sums_and_look_as_they_do_in_bags() {
         assert_eq!(definition.layout().unwrap(), compile(&type_name, &text).unwrap());
         known += 1;
     }
-    // Those of actions that are empty are known too: as std_msgs/Empty.
+    // Empty action types are found too: as std_msgs/Empty.
     assert!(known >= 114 || known == 0);
-    // The sum of sensor_msgs/Imu, as everybody knows it.
-    let imu =
-        Definition::known("my_msgs/Imu", "6A62C6DAAE103F4FF57A132D6F95CEC2").unwrap();
+    // The well-known sum of sensor_msgs/Imu.
+    let imu = Definition::by_md5sum("my_msgs/Imu", "6A62C6DAAE103F4FF57A132D6F95CEC2")
+        .unwrap();
     assert_eq!(imu.layout().unwrap().name, "my_msgs/Imu");
-    assert_eq!(Definition::known("a/B", "dddddddddddddddddddddddddddddddd"), None);
+    assert_eq!(Definition::by_md5sum("a/B", "dddddddddddddddddddddddddddddddd"), None);
 }
 
-/// The cases of the test bags `def_*.bag` and the sums that the program which made them
-/// computed.
+/// The cases of the test bags `def_*.bag`, and the sums that their generator computed.
 #[test]
-fn odd_definitions_have_the_sums_that_others_compute() {
+fn anomalous_definitions_have_independently_computed_sums() {
     let sep = "=".repeat(80);
     let cases = [
         ("ee3da94ff25d40069c9fb89eb62b66fd", format!(
@@ -90,7 +89,7 @@ fn list(kind: LayoutKind) -> LayoutKind {
 }
 
 #[test]
-fn types_are_what_ros_means_by_them() {
+fn types_have_the_meaning_of_ros() {
     let text = "byte b\nchar c\nbyte[] bs\nchar[] cs\nuint8[] us\nuint8[4] u4\nbool[] t\n\
                 string[] s\nstring[2] s2\ntime[] ts\nduration d\nint32[<=3] i\n\
                 string<=10 n\nstring<=10[<=5] m";
@@ -127,7 +126,7 @@ fn tabs_short_separators_and_constants_of_all_kinds_are_read() {
 }
 
 #[test]
-fn a_name_means_the_type_of_the_same_package_then_any_of_that_name() {
+fn name_refers_to_the_same_package_then_to_any() {
     let text = "P a\nb/P b\nb/Q q\nHeader h\nR r\n=====\nMSG: pkg/P\nint8 x\n=====\n\
                 MSG: b/P\nint16 x\n=====\nMSG: b/Q\nP p\n=====\nMSG: roslib/Header\n\
                 int64 x\n=====\nMSG: c/R\nint32 x";
@@ -138,7 +137,7 @@ fn a_name_means_the_type_of_the_same_package_then_any_of_that_name() {
 }
 
 #[test]
-fn only_a_header_that_is_no_array_is_of_std_msgs_where_the_package_has_its_own() {
+fn only_a_single_header_is_always_of_std_msgs() {
     let text = "Header[] hs\nmy/B b\n===\nMSG: my/Header\nuint8 q\n===\nMSG: my/B\n\
                 Header header\n===\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\n\
                 string frame_id";
@@ -150,7 +149,7 @@ fn only_a_header_that_is_no_array_is_of_std_msgs_where_the_package_has_its_own()
 }
 
 #[test]
-fn what_cannot_be_said_is_an_error_with_the_reason() {
+fn invalid_definition_is_an_error_with_a_reason() {
     let cases = [
         ("pkg2/Missing b", "pkg2/Missing"),
         ("R r\n===\nMSG: b/R\nint8 x\n===\nMSG: c/R\nint8 x", "\"R\""),
@@ -175,7 +174,7 @@ fn what_cannot_be_said_is_an_error_with_the_reason() {
 }
 
 #[test]
-fn a_connection_is_described_by_what_it_has() {
+fn connection_is_described_by_its_definition_or_sum() {
     let imu = "6a62c6daae103f4ff57a132d6f95cec2";
     let described = describe("sensor_msgs/Imu", imu, "").unwrap();
     assert_eq!(described.layout.fields.len(), 7);
@@ -206,7 +205,7 @@ fn labels(text: &str, field: &str) -> Vec<(i64, String)> {
 }
 
 #[test]
-fn constants_label_the_field_that_begins_their_name() {
+fn constants_label_the_field_that_is_a_prefix_of_their_name() {
     let text = "int8 STATUS_NO_FIX=-1\nint8 STATUS_FIX=0\nint8 STATUS_X_Y=1\nint8 status\n\
                 uint8 status_x\nuint16 SERVICE_GPS=1\nuint16 service\nint8 STATUS_BIG=200";
     assert_eq!(
@@ -221,7 +220,7 @@ fn constants_label_the_field_that_begins_their_name() {
 }
 
 #[test]
-fn constants_that_enumerate_label_the_only_field_of_their_type() {
+fn enumerating_constants_label_the_only_field_of_their_type() {
     let log = "byte DEBUG=1\nbyte INFO=2\nbyte WARN=4\nbyte level\nstring name";
     assert_eq!(labels(log, "level").len(), 3);
     assert_eq!(labels("uint8 A=0\nuint8 B=1\nuint8 x\nuint8 y", "x"), []);
@@ -230,7 +229,7 @@ fn constants_that_enumerate_label_the_only_field_of_their_type() {
 }
 
 #[test]
-fn messages_of_a_definition_become_its_columns() {
+fn messages_are_decoded_to_the_columns_of_their_definition() {
     let text = "Header header\nuint8[] data\n===\nMSG: std_msgs/Header\nuint32 seq\n\
                 time stamp\nstring frame_id";
     let layout = compile("pkg/A", text).unwrap();
@@ -253,7 +252,7 @@ fn messages_of_a_definition_become_its_columns() {
 }
 
 #[test]
-fn only_a_name_of_three_parts_is_one_of_ros_2() {
+fn only_a_name_of_three_parts_is_a_ros2_name() {
     let text = "int8 x\n==\nMSG: a/msg/B\nint8 y\n==\nMSG: c/msg/msg/D\nint8 z";
     let definition = Definition::parse("pkg/A", text).unwrap();
     let written = definition.text();

@@ -1,14 +1,14 @@
-//! The text of a definition: the type itself, then the others, each behind a separator.
+//! The text of a definition: the type itself, then the other types, each after a separator.
 
 use logtool_core::{Error, ErrorKind, Result};
 
 use crate::definition::{MessageType, line::Line, malformed};
 
-/// The longest text, 4 MiB; the longest known has 60 KiB.
+/// The maximum length of a text, 4 MiB; the longest known text has 60 KiB.
 const MAX_TEXT: usize = 4 << 20;
 
-/// Parses all types of `text`, the definition of `type_name`, which comes first; `parse`
-/// understands a line.
+/// Parses all types of `text`, the definition of `type_name`, which comes first; `parse` parses a
+/// line.
 pub(super) fn parse(
     type_name: &str,
     text: &str,
@@ -40,10 +40,10 @@ pub(super) fn parse(
             }
         }
     }
-    without_twins(types)
+    without_duplicates(types)
 }
 
-/// The text of `types`.
+/// Returns the text of `types`.
 pub(super) fn write(types: &[MessageType]) -> String {
     let mut text = String::new();
     for (index, of) in types.iter().enumerate() {
@@ -61,13 +61,13 @@ pub(super) fn write(types: &[MessageType]) -> String {
     text
 }
 
-/// Two or more `=`; ROS writes 80.
+/// Returns whether a line is a separator: two or more `=`; ROS writes 80.
 fn is_separator(line: &str) -> bool {
     let line = line.trim();
     line.len() > 1 && line.bytes().all(|byte| byte == b'=')
 }
 
-/// ROS 2 calls `pkg/Type` `pkg/msg/Type`.
+/// Removes the `msg` of ROS 2 names: `pkg/msg/Type` becomes `pkg/Type`.
 fn short_name(name: &str) -> String {
     match name.split_once("/msg/") {
         Some((package, of)) if !package.contains('/') && !of.contains('/') => {
@@ -77,9 +77,9 @@ fn short_name(name: &str) -> String {
     }
 }
 
-/// Types that are there twice, once; a writer of old repeats them. A definition may
-/// also have its own type behind a separator.
-fn without_twins(types: Vec<MessageType>) -> Result<Vec<MessageType>> {
+/// Removes repeated types, which an old writer produces. A definition may also repeat its own
+/// type after a separator.
+fn without_duplicates(types: Vec<MessageType>) -> Result<Vec<MessageType>> {
     let mut places = std::collections::HashMap::new();
     let mut kept: Vec<MessageType> = Vec::with_capacity(types.len());
     for of in types {

@@ -1,4 +1,4 @@
-//! What is derived of which type of messages.
+//! The derived topics of each type of messages.
 
 use std::sync::Arc;
 
@@ -7,35 +7,35 @@ use logtool_core::{Columns, Layout, LayoutKind, Result, Topic, View};
 use logtool_protobuf::PointCloud;
 
 use crate::{
-    cut::Encoding,
     definition::{Definition, define},
     derived::{
         packet_decoder::packet_schema,
         point_decoder::{PointDecoder, PointSource},
     },
+    field_reader::Encoding,
     points::Shape,
     sensor::{cloud, cloud2, json::JsonCloud, packets, scan},
 };
 
-/// What is derived of the messages of a topic.
+/// The kind of topic that is derived from the messages of a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Derivation {
-    pub(super) what: What,
-    /// How the messages are written.
+    pub(super) what: DerivedKind,
+    /// The encoding of the messages.
     pub(super) encoding: Encoding,
 }
 
-/// What it is.
+/// The kind of derived records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum DerivedKind {
     Points(PointSource),
     Packets,
 }
 
 impl Derivation {
-    /// What is derived of the messages of `topic`, by its encoding and its type.
+    /// Returns the derivation for `topic`, by its encoding and its type.
     pub fn of(topic: &Topic) -> Option<Self> {
-        match Encoding::named(&topic.encoding)? {
+        match Encoding::from_name(&topic.encoding)? {
             Encoding::Ros1 => {
                 let md5sum = topic.metadata.get("md5sum").map_or("*", String::as_str);
                 Self::of_ros1(&topic.type_name, md5sum, || {
@@ -51,69 +51,69 @@ impl Derivation {
                     _ => PointCloud::is_defined(&topic.descriptor),
                 };
                 let is_it = topic.type_name == PointCloud::TYPE && is_defined();
-                let what = What::Points(PointSource::Packed);
+                let what = DerivedKind::Points(PointSource::Packed);
                 is_it.then_some(Self { what, encoding })
             }
         }
     }
 
-    /// What is derived of messages of this type of ROS 1: it is that of this name if it is
-    /// said to have its MD5 sum, or has it as it is `defined`.
+    /// Returns the derivation for messages of this ROS 1 type: the type of this name is derived
+    /// if its declared MD5 sum, or that of its definition (`defined`), is the right one.
     pub fn of_ros1(
         type_name: &str,
         md5sum: &str,
         defined: impl FnOnce() -> Option<String>,
     ) -> Option<Self> {
-        let (what, real) = What::of(type_name)?;
+        let (what, real) = DerivedKind::of(type_name)?;
         let is_one = md5sum.eq_ignore_ascii_case(real)
             || defined().is_some_and(|sum| sum.eq_ignore_ascii_case(real));
         is_one.then_some(Self { what, encoding: Encoding::Ros1 })
     }
 
-    /// What is derived of messages of this type of ROS 2, of which `definition` has to say
-    /// the same fields.
+    /// Returns the derivation for messages of this ROS 2 type, if `definition` has the same
+    /// fields.
     fn of_cdr(type_name: &str, definition: &str) -> Option<Self> {
         let ros1_name = type_name.replacen("/msg/", "/", 1);
-        let (what, md5sum) = What::of(&ros1_name)?;
-        let real = Definition::known(&ros1_name, md5sum)?;
+        let (what, md5sum) = DerivedKind::of(&ros1_name)?;
+        let real = Definition::by_md5sum(&ros1_name, md5sum)?;
         let layout = |text: &str| Definition::parse_ros2(type_name, text)?.layout();
         let real = layout(&real.ros2_text().ok()?).ok()?;
         let told = layout(definition).ok()?;
         is_like(&real, &told).then_some(Self { what, encoding: Encoding::Cdr })
     }
 
-    /// What the name of the topic ends in.
+    /// Returns the suffix of the topic name.
     pub(super) fn suffix(self) -> &'static str {
         match self.what {
-            What::Points(_) => "/points",
-            What::Packets => "/packets",
+            DerivedKind::Points(_) => "/points",
+            DerivedKind::Packets => "/packets",
         }
     }
 
-    /// The columns, as far as they are known without reading.
+    /// Returns the columns, as far as they are known without reading messages.
     pub(super) fn schema(self) -> Result<SchemaRef> {
-        let What::Points(source) = self.what else { return Ok(packet_schema()) };
+        let DerivedKind::Points(source) = self.what else { return Ok(packet_schema()) };
         let shape = Arc::new(source.shape().unwrap_or_default());
         let columns = Columns::all(View::Nested);
         let decoder = PointDecoder::new(source, self.encoding, shape, &columns)?;
         Ok(logtool_core::Decoder::schema(&decoder).clone())
     }
 
-    /// The columns of points, if they are the same in all messages.
+    /// Returns the columns of points, if they are the same in all messages.
     pub(super) fn shape(self) -> Option<Shape> {
-        let What::Points(source) = self.what else { return None };
+        let DerivedKind::Points(source) = self.what else { return None };
         source.shape()
     }
 
-    /// The columns of the points in `payload`, if that can be said from it.
+    /// Returns the columns of the points in `payload`, if it declares them.
     pub(super) fn shape_of(self, payload: &[u8]) -> Option<Shape> {
-        let What::Points(source) = self.what else { return None };
+        let DerivedKind::Points(source) = self.what else { return None };
         source.shape_of(payload, self.encoding)
     }
 }
 
-impl What {
-    /// What is derived of records of this type, as ROS 1 calls it, and its MD5 sum.
+impl DerivedKind {
+    /// Returns the kind for records of this type, by its name in ROS 1, and its MD5 sum.
     fn of(type_name: &str) -> Option<(Self, &'static str)> {
         Some(match type_name {
             "sensor_msgs/PointCloud2" => {
@@ -127,8 +127,8 @@ impl What {
     }
 }
 
-/// Whether both have the same fields, whatever their types are called. (Layouts are at most 64
-/// deep in each other.)
+/// Returns whether both layouts have the same fields, with any type names. (Layouts are nested at
+/// most 64 levels deep.)
 fn is_like(one: &Layout, other: &Layout) -> bool {
     let both = one.fields.iter().zip(&other.fields);
     one.fields.len() == other.fields.len()

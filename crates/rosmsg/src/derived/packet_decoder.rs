@@ -1,4 +1,4 @@
-//! Packets of a lidar as they are.
+//! Decoding packets of a lidar as raw bytes.
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -6,12 +6,12 @@ use logtool_core::{Columns, Damage, Decoder, RawDecoder, Result, Run, raw_schema
 
 use crate::sensor::packets::DATA;
 
-/// The columns of packets: the time, and the bytes.
+/// Returns the columns of packets: the time, and the bytes.
 pub(crate) fn packet_schema() -> SchemaRef {
     raw_schema("ns")
 }
 
-/// Gives the bytes of packets; what is no packet is damage.
+/// Returns the bytes of packets; payloads with another length are damage.
 #[derive(Debug)]
 pub(crate) struct PacketDecoder(RawDecoder);
 

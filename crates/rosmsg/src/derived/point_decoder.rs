@@ -1,4 +1,4 @@
-//! Points to columns: one row for each point.
+//! Decoding points to columns: one row for each point.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -11,14 +11,14 @@ use logtool_core::{
 use logtool_protobuf::PointCloud;
 
 use crate::{
-    cut::Encoding,
     derived::values::{Part, Values, data_type, values},
-    packed::MAX_UNPACKED,
+    field_reader::Encoding,
+    message_compression::MAX_UNPACKED,
     points::{Points, Shape},
-    sensor::{cloud, cloud2, json::JsonCloud, packed, scan},
+    sensor::{cloud, cloud2, foxglove_cloud, json::JsonCloud, scan},
 };
 
-/// What the points of a topic are in its messages.
+/// The message types that contain points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PointSource {
     /// `sensor_msgs/PointCloud2`
@@ -31,51 +31,51 @@ pub(crate) enum PointSource {
     Packed,
 }
 
-/// How many bytes wait in a decoder at most; what is more is damage until they are
-/// taken. A byte of a hostile cloud can be hundreds of fields.
+/// The maximum number of bytes in a decoder; further messages are damage until the rows are taken.
+/// A byte of a malicious cloud can be used by hundreds of fields.
 const MAX_BYTES: usize = i32::MAX as usize;
 
-/// What is to be told of a cloud that lacks points.
-const SHORT: &str = "it has fewer points than it says, which are read";
+/// The description of the damage to a cloud that lacks points.
+const SHORT: &str = "it has fewer points than it declares; these are read";
 
-/// Why there are no points in a message that is none.
-const NO_CLOUD: &str = "it is no cloud as its schema says";
+/// The description of the damage to a message that is not a cloud.
+const NO_CLOUD: &str = "it is not a cloud of the type in its schema";
 
 impl PointSource {
-    /// The columns of points, if they are the same in all messages.
+    /// Returns the columns of points, if they are the same in all messages.
     pub(crate) fn shape(self) -> Option<Shape> {
         (self == Self::Scan).then(scan::shape)
     }
 
-    /// The columns of the points in `payload`, if that can be said from it.
+    /// Returns the columns of the points in `payload`, if it declares them.
     pub(crate) fn shape_of(self, payload: &[u8], encoding: Encoding) -> Option<Shape> {
         match self {
             Self::Cloud2 => cloud2::shape(payload, encoding),
             Self::Cloud => cloud::shape(payload, encoding),
             Self::Scan => Some(scan::shape()),
             Self::Packed if encoding == Encoding::Json => {
-                packed::shape(&JsonCloud::parse(payload)?.cloud())
+                foxglove_cloud::shape(&JsonCloud::parse(payload)?.cloud())
             }
-            Self::Packed => packed::shape(&PointCloud::parse(payload)?),
+            Self::Packed => foxglove_cloud::shape(&PointCloud::parse(payload)?),
         }
     }
 }
 
-/// A column that all points have.
+/// A column that describes the position of a point in its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// The number of the point in its message.
+enum PositionColumn {
+    /// The index of the point in its message.
     Index,
-    /// The number of its row.
+    /// The index of its row.
     Row,
-    /// The number of it in its row.
+    /// The index of the point in its row.
     Column,
 }
 
-/// A column, and what waits for it.
+/// A column, and its values so far.
 enum Slot {
     Stamp(Vec<i64>),
-    Place(Place, Vec<u32>),
+    PositionColumn(PositionColumn, Vec<u32>),
     Values(usize, Box<dyn Values>),
 }
 
@@ -87,14 +87,14 @@ pub(crate) struct PointDecoder {
     schema: SchemaRef,
     times: Vec<i64>,
     slots: Vec<Slot>,
-    /// Which columns of the shape are made.
+    /// The columns of the shape that are decoded.
     is_wanted: Vec<bool>,
-    /// How many bytes a row is in columns.
+    /// The size of a row in the columns, in bytes.
     row_bytes: usize,
 }
 
 impl PointDecoder {
-    /// A decoder of the `columns` of points of this `shape`.
+    /// Creates a decoder of the `columns` of points of this `shape`.
     pub(crate) fn new(
         source: PointSource,
         encoding: Encoding,
@@ -106,13 +106,13 @@ impl PointDecoder {
         let mut names = HashSet::from(["time".to_owned(), "stamp".to_owned()]);
         let mut place = |name: &str, place| {
             names.insert(name.to_owned());
-            let slot = Slot::Place(place, vec![]);
+            let slot = Slot::PositionColumn(place, vec![]);
             all.push((Field::new(name, DataType::UInt32, false), slot));
         };
-        place("index", Place::Index);
+        place("index", PositionColumn::Index);
         if shape.has_rows {
-            place("row", Place::Row);
-            place("column", Place::Column);
+            place("row", PositionColumn::Row);
+            place("column", PositionColumn::Column);
         }
         for (index, column) in shape.columns.iter().enumerate() {
             let mut add = |name: String, part| {
@@ -130,7 +130,7 @@ impl PointDecoder {
         }
         let only = columns.only.as_deref();
         if let Some(index) = only.unwrap_or_default().iter().find(|i| **i > all.len()) {
-            let what = format!("there is no column number {index}");
+            let what = format!("there is no column with the index {index}");
             return Err(Error::new(ErrorKind::NoSuch, what));
         }
         let (mut fields, mut slots) = (vec![time_field("time", "ns")], Vec::new());
@@ -163,7 +163,7 @@ impl PointDecoder {
             }
             PointSource::Packed => {
                 let cloud = PointCloud::parse(payload).ok_or(NO_CLOUD)?;
-                packed::points(&cloud, &self.shape)
+                foxglove_cloud::points(&cloud, &self.shape)
             }
         }
     }
@@ -176,7 +176,7 @@ impl Decoder for PointDecoder {
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         for record in run.records() {
-            // What is in base64 has to be somewhere.
+            // Decoded base64 data need a buffer.
             let json = (self.encoding == Encoding::Json)
                 .then(|| JsonCloud::parse(record.payload));
             let message = match self.encoding.unpacked(record.payload, MAX_UNPACKED) {
@@ -188,7 +188,7 @@ impl Decoder for PointDecoder {
             };
             let points = match &json {
                 None => self.points(&message),
-                Some(Some(json)) => packed::points(&json.cloud(), &self.shape),
+                Some(Some(json)) => foxglove_cloud::points(&json.cloud(), &self.shape),
                 Some(None) => Err(NO_CLOUD.to_owned()),
             };
             let points = match points {
@@ -235,8 +235,7 @@ impl Decoder for PointDecoder {
             columns.push(slot.take()?);
         }
         RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {
-            Error::new(ErrorKind::Malformed, "columns that are no table")
-                .from_source(err)
+            Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
         })
     }
 
@@ -254,13 +253,15 @@ impl Slot {
         let count = points.count;
         match self {
             Self::Stamp(stamps) => stamps.resize(stamps.len() + count, points.stamp),
-            Self::Place(place, numbers) => {
+            Self::PositionColumn(place, numbers) => {
                 let width = points.width.max(1);
                 let numbered = 0..count as u32;
                 match place {
-                    Place::Index => numbers.extend(numbered),
-                    Place::Row => numbers.extend(numbered.map(|index| index / width)),
-                    Place::Column => {
+                    PositionColumn::Index => numbers.extend(numbered),
+                    PositionColumn::Row => {
+                        numbers.extend(numbered.map(|index| index / width))
+                    }
+                    PositionColumn::Column => {
                         numbers.extend(numbered.map(|index| index % width))
                     }
                 }
@@ -278,7 +279,7 @@ impl Slot {
             Self::Stamp(stamps) => {
                 Arc::new(TimestampNanosecondArray::from(std::mem::take(stamps)))
             }
-            Self::Place(_, numbers) => {
+            Self::PositionColumn(_, numbers) => {
                 Arc::new(UInt32Array::from(std::mem::take(numbers)))
             }
             Self::Values(_, values) => values.take()?,
@@ -286,7 +287,7 @@ impl Slot {
     }
 }
 
-/// A name like `name` that no column before has.
+/// Returns a name like `name` that no column before has.
 fn unique(mut name: String, names: &mut HashSet<String>) -> String {
     while !names.insert(name.clone()) {
         name.push('_');

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_packet_has_its_stamp_where_that_can_be_and_else_the_time_of_its_message() {
+fn packet_has_its_stamp_if_plausible_else_the_time_of_its_message() {
     let mut scan = crate::sensor::testing::Message::stamped(100, 0).u32(3);
     for (seconds, nanos) in [(99, 900_000_000), (98, 900_000_000), (100, 1)] {
         scan = scan.u32(seconds).u32(nanos).raw(&[0; 1206]);
@@ -13,7 +13,7 @@ fn a_packet_has_its_stamp_where_that_can_be_and_else_the_time_of_its_message() {
 }
 
 #[test]
-fn a_scan_that_is_none_is_one_record() {
+fn invalid_scan_is_one_record() {
     let mut taken = Vec::new();
     packets_of(b"no scan", Encoding::Ros1, Timestamp::from_nanos(5), |time, range| {
         taken.push((time.as_nanos(), range));
@@ -22,12 +22,12 @@ fn a_scan_that_is_none_is_one_record() {
 }
 
 #[test]
-fn packets_in_cdr_are_found_behind_their_gaps() {
+fn packets_in_cdr_are_found_after_alignment_gaps() {
     let mut scan = crate::sensor::testing::Message::stamped(100, 0).u32(2);
     for packet in [3, 4] {
         scan = scan.u32(100).u32(packet).raw(&[packet as u8; 1206]);
     }
-    let scan_type = crate::Definition::common("velodyne_msgs/VelodyneScan").unwrap();
+    let scan_type = crate::Definition::by_name("velodyne_msgs/VelodyneScan").unwrap();
     let layout = scan_type.layout().unwrap();
     let transcoder = crate::Transcoder::of_ros1(&layout).unwrap();
     let mut cdr = Vec::new();
@@ -41,12 +41,12 @@ fn packets_in_cdr_are_found_behind_their_gaps() {
 }
 
 #[test]
-fn what_is_only_called_like_a_cloud_is_none() {
+fn other_type_with_the_name_of_a_cloud_is_not_a_cloud() {
     let schema = logtool_core::raw_schema("ns");
     let mut topic = Topic::new("/a", schema);
     topic.encoding = "cdr".to_owned();
     topic.type_name = "velodyne_msgs/msg/VelodyneScan".to_owned();
-    let real = crate::Definition::common("velodyne_msgs/VelodyneScan");
+    let real = crate::Definition::by_name("velodyne_msgs/VelodyneScan");
     topic.definition = real.unwrap().ros2_text().unwrap();
     assert!(Derivation::of(&topic).is_some());
     topic.definition = topic.definition.replace("1206", "1207");

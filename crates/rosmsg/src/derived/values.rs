@@ -1,4 +1,4 @@
-//! The values of a column of points, as they are gathered.
+//! The values of a column of points.
 
 use std::sync::Arc;
 
@@ -11,27 +11,27 @@ use logtool_core::{Error, ErrorKind, Primitive, Result};
 
 use crate::points::{Fill, Kind, Strided};
 
-/// A column that grows message by message.
+/// A column that grows with each message.
 pub(super) trait Values: Send {
-    /// Adds the values of `points` points.
+    /// Appends the values of `points` points.
     fn add(&mut self, fill: &Fill<'_>, points: usize);
 
-    /// Takes what there is.
+    /// Returns the values so far, and starts again.
     fn take(&mut self) -> Result<ArrayRef>;
 }
 
-/// Which of the values that each point has in a message become one column.
+/// The values of a field with several values per point that form one column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// The only one.
+    /// The only value.
     One,
-    /// All of them, so many, as a list.
+    /// All values, this many, as a list.
     List(u32),
-    /// The one with this index.
+    /// The value with this index.
     Element(u32),
 }
 
-/// A column of the values of the type `kind`.
+/// Creates a column of values of the type `kind`.
 pub(super) fn values(kind: Kind, part: Part) -> Box<dyn Values> {
     fn numbers<N: Numeral>(part: Part) -> Box<dyn Values> {
         let nulls = NullBufferBuilder::new(0);
@@ -54,7 +54,7 @@ pub(super) fn values(kind: Kind, part: Part) -> Box<dyn Values> {
     }
 }
 
-/// The type of that column in Arrow.
+/// Returns the Arrow type of such a column.
 pub(super) fn data_type(kind: Kind, part: Part) -> DataType {
     let one = match kind {
         Kind::Number(primitive) => primitive.data_type(),
@@ -77,7 +77,7 @@ struct Numbers<N: Numeral> {
 }
 
 impl<N: Numeral> Numbers<N> {
-    /// Makes the last `lacking` of so many `points` null, of which there are no values.
+    /// Appends nulls for the last `lacking` of `points` points, which have no values.
     fn fill_up(&mut self, lacking: usize, points: usize) {
         let each = if let Part::List(count) = self.part { count } else { 1 };
         let len = self.values.len() + lacking * each as usize;
@@ -87,12 +87,12 @@ impl<N: Numeral> Numbers<N> {
     }
 }
 
-/// A type of numbers, with the ways to read it.
+/// A numeric type, with the ways to read it.
 trait Numeral: ArrowPrimitiveType {
-    /// Adds the values of `strided`; where `element` is told, only that of each point.
+    /// Appends the values of `strided`, or the one selected by `part` of each point.
     fn gather(strided: Strided<'_>, part: Part, values: &mut Vec<Self::Native>);
 
-    /// Adds the values of `strided`, which are of the type `kind`.
+    /// Appends the values of `strided`, which have the type `kind`.
     fn widen(
         strided: Strided<'_>,
         kind: Primitive,
@@ -100,12 +100,12 @@ trait Numeral: ArrowPrimitiveType {
         values: &mut Vec<Self::Native>,
     );
 
-    /// What a computed float is.
+    /// Converts a computed float.
     fn float(_: f32) -> Self::Native {
         Self::default_value()
     }
 
-    /// What a computed time is.
+    /// Converts a computed time.
     fn time(_: i64) -> Self::Native {
         Self::default_value()
     }
@@ -146,8 +146,7 @@ impl<N: Numeral> Values for Numbers<N> {
         let item = item(N::DATA_TYPE);
         let list = FixedSizeListArray::try_new(item, count as i32, values, nulls);
         Ok(Arc::new(list.map_err(|err| {
-            Error::new(ErrorKind::Malformed, "values that are no lists")
-                .from_source(err)
+            Error::new(ErrorKind::Malformed, "inconsistent lists").from_source(err)
         })?))
     }
 }

@@ -1,14 +1,14 @@
-//! Images of sensors that see one colour in each pixel.
+//! Images of sensors with one color in each pixel.
 //!
 //! ```text
 //! rggb   R G R G    bggr   B G B G    gbrg   G B G B    grbg   G R G R
 //!        G B G B           G R G R           R G R G           B G B G
 //! ```
 //!
-//! A colour that a pixel does not have is the average of its neighbours that have it:
-//! of four, or two, and of fewer at the borders. ("Bilinear".)
+//! A color that a pixel lacks is the average of its neighbors that have it: of four or two, and of
+//! fewer at the borders ("bilinear").
 
-/// Where in each square of four pixels red is; blue is at the opposite corner.
+/// The position of red in each square of four pixels; blue is at the opposite corner.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pattern {
     red_x: usize,
@@ -16,7 +16,7 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// The pattern that begins with these colours.
+    /// Returns the pattern that begins with these colors.
     pub(super) fn named(name: &str) -> Option<Self> {
         let (red_x, red_y) = match name {
             "rggb" => (0, 0),
@@ -28,13 +28,13 @@ impl Pattern {
         Some(Self { red_x, red_y })
     }
 
-    /// 0 for red, 1 for green, 2 for blue.
+    /// Returns 0 for red, 1 for green, 2 for blue.
     fn color(self, x: usize, y: usize) -> usize {
         ((x % 2) ^ self.red_x) + ((y % 2) ^ self.red_y)
     }
 }
 
-/// Red, green and blue of each pixel of `plane`.
+/// Computes red, green and blue of each pixel of `plane`.
 pub(super) fn fill(
     plane: &[u16],
     width: usize,
@@ -65,7 +65,7 @@ pub(super) fn fill(
             let has = pattern.color(x, y);
             for (color, (sum, count)) in sums.into_iter().zip(counts).enumerate() {
                 rgb.push(match count {
-                    // Nor is there such a neighbour in an image of a single row.
+                    // An image with a single row has no such neighbor either.
                     0 => *own,
                     _ if color == has => *own,
                     _ => ((sum + count / 2) / count) as u16,

@@ -1,9 +1,9 @@
-//! Images of distances in metres, as floats.
+//! Images of distances in meters, as floats.
 
 use crate::image::rows::Rows;
 
-/// The distances in millimetres, 16 bits each, the higher byte first: 0 where there is
-/// none (NaN, infinite, negative), 65535 from 65.535 m on. And how many are further.
+/// Returns the distances in millimeters, 16 bits each, big-endian: 0 for invalid ones (NaN,
+/// infinite, negative), 65535 from 65.535 m on. Also returns the number of larger distances.
 pub(super) fn samples(rows: Rows<'_>, size: usize, is_big: bool) -> (Vec<u8>, u64) {
     let mut samples = Vec::with_capacity(rows.bytes() / size.max(1) * 2);
     let mut clipped = 0;
@@ -17,7 +17,7 @@ pub(super) fn samples(rows: Rows<'_>, size: usize, is_big: bool) -> (Vec<u8>, u6
     (samples, clipped)
 }
 
-/// What is further, to half a millimetre, does not fit 16 bits.
+/// Distances from here on, rounded to half a millimeter, do not fit 16 bits.
 const FURTHEST: f64 = 65.5355;
 
 fn metres(bytes: &[u8], is_big: bool) -> f64 {
@@ -31,6 +31,6 @@ fn metres(bytes: &[u8], is_big: bool) -> f64 {
 }
 
 fn millimetres(metres: f64) -> u16 {
-    // A cast holds on to the limits, and NaN becomes 0.
+    // A cast saturates, and NaN becomes 0.
     if metres.is_finite() { (metres * 1e3).round() as u16 } else { 0 }
 }

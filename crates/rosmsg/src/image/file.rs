@@ -1,31 +1,31 @@
-//! Files in messages: what they are is seen from their bytes.
+//! Image files in messages, whose format is detected from their bytes.
 
 use std::borrow::Cow;
 
 use logtool_core::ByteReader;
 
-/// A file that is an image.
+/// An image file.
 #[derive(Clone, Debug)]
 pub struct ImageFile<'m> {
-    /// The file as it is.
+    /// The bytes of the file.
     ///
-    /// What `compressed_depth_image_transport` writes before a PNG, 12 bytes, is not of
+    /// The 12 bytes that `compressed_depth_image_transport` writes before a PNG do not belong to
     /// the file.
     pub bytes: Cow<'m, [u8]>,
-    /// What such files are called at their ends: `jpg`, `png`, `tiff`, `bmp`, `webp`, `avif`, or
-    /// `bin` if it is none of these.
+    /// The usual extension of such files: `jpg`, `png`, `tiff`, `bmp`, `webp`, `avif`, or `bin` if
+    /// the format is unknown.
     pub extension: &'static str,
-    /// Width and height, if that is easily seen.
+    /// The width and height in pixels, if they are easy to determine.
     pub size: Option<(u32, u32)>,
-    /// For depth that was quantised, the numbers `a` and `b` with which a value `v`
-    /// other than 0 means `a / (v - b)` metres.
+    /// For quantized depth, the numbers `a` and `b`: a value `v` other than 0 means
+    /// `a / (v - b)` meters.
     pub quantisation: Option<(f32, f32)>,
 }
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 impl<'m> ImageFile<'m> {
-    /// The file in `data`, which is said to be of `format`.
+    /// Inspects the file in `data` with the declared `format`.
     pub(super) fn new(format: &str, data: Cow<'m, [u8]>) -> Self {
         let (mut bytes, mut quantisation) = (data, None);
         if format.contains("compressedDepth")
@@ -40,7 +40,7 @@ impl<'m> ImageFile<'m> {
                     Cow::Owned(all.get(start..).unwrap_or_default().to_vec())
                 }
             };
-            // Depth of 16 bits is stored as it is.
+            // Depth of 16 bits is stored unchanged.
             quantisation = format.starts_with("32FC1").then_some(numbers);
         }
         let extension = extension(&bytes);
@@ -60,14 +60,14 @@ fn extension(bytes: &[u8]) -> &'static str {
         [b'B', b'M', ..] => "bmp",
         [b'I', b'I', 42, 0, ..] | [b'M', b'M', 0, 42, ..] => "tiff",
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "webp",
-        // A box of a length, `ftyp`, and the brand of the file (AVIF, 6.2).
+        // A box: its length, `ftyp`, and the brand of the file (AVIF, 6.2).
         [_, _, _, _, b'f', b't', b'y', b'p', b'a', b'v', b'i', b'f', ..] => "avif",
         _ if bytes.starts_with(PNG) => "png",
         _ => "bin",
     }
 }
 
-/// `int32 format | float32 a | float32 b`, then a PNG.
+/// Parses `int32 format | float32 a | float32 b`, followed by a PNG.
 fn compressed_depth(data: &[u8]) -> Option<(&[u8], (f32, f32))> {
     let mut cut = ByteReader::new(data);
     cut.u32()?;
@@ -75,13 +75,14 @@ fn compressed_depth(data: &[u8]) -> Option<(&[u8], (f32, f32))> {
     cut.rest().starts_with(PNG).then_some((cut.rest(), numbers))
 }
 
-/// A PNG begins with its header: after 8 bytes of sign, 4 of length, and `IHDR`.
+/// Reads the size of a PNG, whose header follows 8 bytes of signature, 4 of length, and `IHDR`.
 fn png_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut cut = ByteReader::new(bytes.get(16..)?);
     Some((cut.u32()?.swap_bytes(), cut.u32()?.swap_bytes()))
 }
 
-/// A JPEG is segments, `FF kind length`, of which one that begins a frame has the size.
+/// Reads the size of a JPEG: it consists of segments `FF kind length`, and the start of a frame
+/// has the size.
 fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut cut = ByteReader::new(bytes.get(2..)?);
     loop {
@@ -99,8 +100,8 @@ fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// A BMP of Windows has its size after 14 bytes of file header and 4 of length; rows
-/// from the top down are a negative height.
+/// Reads the size of a Windows BMP, after 14 bytes of file header and 4 of length; a negative
+/// height means rows from top to bottom.
 fn bmp_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut cut = ByteReader::new(bytes.get(18..)?);
     let (width, height) = (cut.i32()?, cut.i32()?);

@@ -1,4 +1,4 @@
-//! Pixels as messages have them, and as they are shown.
+//! Raw pixels of messages, and their conversion for display.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use logtool_core::{Error, ErrorKind, Result};
 use crate::image::{
     bayer::{self, Pattern},
     depth,
-    packed::{self, Packed},
+    interleaved::{self, Packed},
     rows::{PixelColor, Rows},
     yuv::{self, Order},
 };
@@ -15,78 +15,77 @@ use crate::image::{
 /// Pixels in rows of `step` bytes.
 #[derive(Clone, Debug)]
 pub struct RawImage<'m> {
-    /// How many pixels a row has.
+    /// The number of pixels in a row.
     pub width: u32,
-    /// How many rows there are.
+    /// The number of rows.
     pub height: u32,
-    /// What they are, as the message says.
+    /// The encoding in the message.
     pub encoding: Cow<'m, str>,
-    /// Whether values of several bytes begin with the highest.
+    /// Whether values of several bytes are big-endian.
     pub is_big: bool,
-    /// How many bytes a row is, with what may pad it.
+    /// The length of a row in bytes, including padding.
     pub step: u32,
-    /// The rows.
+    /// The bytes of the rows.
     pub data: &'m [u8],
 }
 
-/// Pixels to be shown or written: rows without gaps, from the top left.
+/// Pixels for display or output: rows without gaps, from the top left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pixels {
-    /// How many pixels a row has.
+    /// The number of pixels in a row.
     pub width: u32,
-    /// How many rows there are.
+    /// The number of rows.
     pub height: u32,
-    /// What samples a pixel is made of.
+    /// The samples of a pixel.
     pub color: PixelColor,
-    /// How many bits a sample has: 8, or 16 with the higher byte first.
+    /// The number of bits of a sample: 8, or 16 (big-endian).
     pub bits: u8,
     /// The samples.
     pub samples: Vec<u8>,
-    /// How many pixels are of distances of more than 65.535 m, which they cannot say.
+    /// The number of pixels with distances of more than 65.535 m, which do not fit.
     pub clipped: u64,
 }
 
-/// An encoding that can be shown.
+/// A supported encoding.
 enum Encoding {
     Packed(Packed),
     Bayer(Pattern, usize),
     Yuv(Order),
-    /// Distances in metres, as floats of so many bytes.
+    /// Distances in meters, as floats with this number of bytes.
     Depth(usize),
 }
 
 impl RawImage<'_> {
-    /// The pixels.
+    /// Converts the pixels.
     ///
-    /// Colours become RGB or RGBA of as many bits as they have, grey and `16UC1` depth
-    /// stays as it is. A Bayer pattern is filled in by averaging neighbours, `yuv422`
-    /// is converted as ITU-R BT.601 says. Depth in floats, which are metres, becomes
-    /// whole millimetres of 16 bits: 0 where there is none (NaN, infinite, negative), and
-    /// 65535 from 65.535 m on.
+    /// Colors become RGB or RGBA with their number of bits; gray and `16UC1` depth are unchanged. A
+    /// Bayer pattern is interpolated from neighbors, `yuv422` is converted by ITU-R BT.601. Depth
+    /// in floats, in meters, becomes whole millimeters of 16 bits: 0 for invalid values (NaN,
+    /// infinite, negative), and 65535 from 65.535 m on.
     ///
     /// # Errors
-    /// `Malformed` if pixels are missing; `Unsupported` if the encoding is another one.
+    /// `Malformed` if pixels are missing; `Unsupported` for other encodings.
     pub fn pixels(&self) -> Result<Pixels> {
-        let Some(encoding) = Encoding::named(&self.encoding) else {
+        let Some(encoding) = Encoding::from_name(&self.encoding) else {
             let name: String = self.encoding.chars().take(80).collect();
-            let what = format!("images encoded as {name:?} are not known");
+            let what = format!("the image encoding {name:?} is not supported");
             return Err(Error::new(ErrorKind::Unsupported, what));
         };
         let rows = self.rows(encoding.pixel_bytes()).ok_or_else(|| {
-            Error::new(ErrorKind::Malformed, "the image is not all there")
+            Error::new(ErrorKind::Malformed, "the image is incomplete")
         })?;
         let (width, height) = (self.width as usize, self.height as usize);
         let mut clipped = 0;
         let (color, bits, samples) = match encoding {
             Encoding::Packed(packed) => {
                 let bits = if packed.is_wide { 16 } else { 8 };
-                (packed.color(), bits, packed::samples(packed, rows, self.is_big))
+                (packed.color(), bits, interleaved::samples(packed, rows, self.is_big))
             }
             Encoding::Bayer(pattern, size) => {
-                let plane = packed::plane(rows, size, self.is_big);
+                let plane = interleaved::plane(rows, size, self.is_big);
                 let rgb = bayer::fill(&plane, width, height, pattern);
                 let bits = if size == 2 { 16 } else { 8 };
-                (PixelColor::Rgb, bits, packed::bytes(&rgb, size))
+                (PixelColor::Rgb, bits, interleaved::bytes(&rgb, size))
             }
             Encoding::Yuv(order) => (PixelColor::Rgb, 8, yuv::samples(rows, order)),
             Encoding::Depth(size) => {
@@ -99,7 +98,7 @@ impl RawImage<'_> {
         Ok(Pixels { width, height, color, bits, samples, clipped })
     }
 
-    /// The rows, if all of them are there. A step of 0 means that nothing pads them.
+    /// Returns the rows, if they are complete. A step of 0 means that they are not padded.
     fn rows(&self, pixel_bytes: usize) -> Option<Rows<'_>> {
         let size = |number: u32| usize::try_from(number).ok();
         let (count, step) = (size(self.height)?, size(self.step)?);
@@ -112,21 +111,21 @@ impl RawImage<'_> {
 }
 
 impl Encoding {
-    /// Those of `sensor_msgs/image_encodings.h` that have an obvious picture. (What
-    /// OpenCV knows as three or four bytes without a meaning, it shows as BGR.)
-    fn named(name: &str) -> Option<Self> {
+    /// Returns the encoding with this name in `sensor_msgs/image_encodings.h`, if it has an
+    /// obvious interpretation. (Three or four channels without a meaning are BGR, as in OpenCV.)
+    fn from_name(name: &str) -> Option<Self> {
         let packed = |order, is_wide| Some(Self::Packed(Packed { order, is_wide }));
         match name {
-            "mono8" | "8UC1" => packed(packed::GRAY, false),
-            "mono16" | "16UC1" => packed(packed::GRAY, true),
-            "rgb8" => packed(packed::RGB, false),
-            "rgb16" => packed(packed::RGB, true),
-            "bgr8" | "8UC3" => packed(packed::BGR, false),
-            "bgr16" | "16UC3" => packed(packed::BGR, true),
-            "rgba8" => packed(packed::RGBA, false),
-            "rgba16" => packed(packed::RGBA, true),
-            "bgra8" | "8UC4" => packed(packed::BGRA, false),
-            "bgra16" | "16UC4" => packed(packed::BGRA, true),
+            "mono8" | "8UC1" => packed(interleaved::GRAY, false),
+            "mono16" | "16UC1" => packed(interleaved::GRAY, true),
+            "rgb8" => packed(interleaved::RGB, false),
+            "rgb16" => packed(interleaved::RGB, true),
+            "bgr8" | "8UC3" => packed(interleaved::BGR, false),
+            "bgr16" | "16UC3" => packed(interleaved::BGR, true),
+            "rgba8" => packed(interleaved::RGBA, false),
+            "rgba16" => packed(interleaved::RGBA, true),
+            "bgra8" | "8UC4" => packed(interleaved::BGRA, false),
+            "bgra16" | "16UC4" => packed(interleaved::BGRA, true),
             "yuv422" => Some(Self::Yuv(Order::Uyvy)),
             "yuv422_yuy2" => Some(Self::Yuv(Order::Yuyv)),
             "32FC1" => Some(Self::Depth(4)),

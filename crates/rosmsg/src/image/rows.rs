@@ -1,34 +1,34 @@
-//! Rows of pixels, and what they are made of.
+//! Rows of pixels, and their samples.
 
-/// What samples a pixel is made of.
+/// The samples of a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PixelColor {
-    /// One: how bright it is, or how far away.
+    /// One: brightness or distance.
     Gray,
     /// Red, green, blue.
     Rgb,
-    /// Red, green, blue, and how opaque.
+    /// Red, green, blue, and opacity.
     Rgba,
 }
 
-/// The rows of an image, each of so many bytes as its pixels take.
+/// The rows of an image.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rows<'m> {
     pub(super) data: &'m [u8],
-    /// How many bytes a row is, and how many of them are pixels.
+    /// The length of a row in bytes, and the length of its pixels.
     pub(super) step: usize,
     pub(super) len: usize,
     pub(super) count: usize,
 }
 
 impl<'m> Rows<'m> {
-    /// The bytes of each row, without what pads it.
+    /// Returns the bytes of each row, without padding.
     pub(super) fn each(self) -> impl Iterator<Item = &'m [u8]> {
         let rows = self.data.chunks(self.step.max(1)).take(self.count);
         rows.filter_map(move |row| row.get(..self.len))
     }
 
-    /// How many bytes all rows are.
+    /// Returns the total length of all rows, without padding.
     pub(super) fn bytes(self) -> usize {
         self.len * self.count
     }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::sensor::testing::Message;
 
-/// What becomes of an image of 1.5 s, in the frame `base`.
+/// Returns the pixels of an image at 1.5 s, in the frame `base`.
 fn pixels(
     size: (u32, u32),
     encoding: &str,
@@ -24,7 +24,7 @@ fn samples(size: (u32, u32), encoding: &str, step: u32, data: &[u8]) -> Vec<u8> 
 }
 
 #[test]
-fn colours_come_in_the_order_red_green_blue_alpha() {
+fn colors_are_ordered_red_green_blue_alpha() {
     assert_eq!(samples((1, 1), "rgb8", 3, &[1, 2, 3]), [1, 2, 3]);
     assert_eq!(samples((1, 1), "bgr8", 3, &[1, 2, 3]), [3, 2, 1]);
     assert_eq!(samples((1, 1), "rgba8", 4, &[1, 2, 3, 4]), [1, 2, 3, 4]);
@@ -33,20 +33,20 @@ fn colours_come_in_the_order_red_green_blue_alpha() {
 }
 
 #[test]
-fn rows_are_padded_by_their_step() {
+fn row_padding_is_skipped() {
     assert_eq!(samples((2, 2), "mono8", 3, &[1, 2, 9, 3, 4]), [1, 2, 3, 4]);
     assert_eq!(samples((2, 2), "mono8", 0, &[1, 2, 3, 4]), [1, 2, 3, 4]);
 }
 
 #[test]
-fn samples_of_two_bytes_come_in_both_orders() {
+fn samples_of_two_bytes_are_read_in_both_byte_orders() {
     let wide = |is_big| pixels((1, 1), "mono16", is_big, 2, &[1, 2]).unwrap();
     assert_eq!((wide(false).samples, wide(false).bits), (vec![2, 1], 16));
     assert_eq!(wide(true).samples, [1, 2]);
 }
 
 #[test]
-fn metres_become_millimetres_and_0_is_nothing() {
+fn meters_become_millimeters_and_invalid_ones_0() {
     let metres = [1.2344_f32, f32::NAN, f32::INFINITY, -1.0, 70.0, 65.535];
     let want = [1234_u16, 0, 0, 0, 65535, 65535].map(u16::to_be_bytes).concat();
     let little: Vec<u8> = metres.iter().flat_map(|m| m.to_le_bytes()).collect();
@@ -60,8 +60,8 @@ fn metres_become_millimetres_and_0_is_nothing() {
 }
 
 #[test]
-fn yuv_is_converted_as_bt601_says() {
-    // 75 % colour bars of BT.601 in 8 bits: (Y, Cb, Cr) to R, G, B.
+fn yuv_is_converted_by_bt601() {
+    // 75 % color bars of BT.601 in 8 bits: (Y, Cb, Cr) to R, G, B.
     let bars = [
         ([180, 128, 128], [191, 191, 191]), // white
         ([162, 44, 142], [191, 191, 0]),    // yellow
@@ -80,8 +80,8 @@ fn yuv_is_converted_as_bt601_says() {
 }
 
 #[test]
-fn a_bayer_pattern_is_filled_in_from_neighbours() {
-    // Red is 10, green 20, blue 30 everywhere, whatever the pattern begins with.
+fn bayer_pattern_is_interpolated_from_neighbors() {
+    // Red is 10, green 20, blue 30 everywhere, for every pattern.
     for (name, data) in [
         ("rggb", [10, 20, 20, 30]),
         ("bggr", [30, 20, 20, 10]),
@@ -91,7 +91,7 @@ fn a_bayer_pattern_is_filled_in_from_neighbours() {
         let found = samples((2, 2), &format!("bayer_{name}8"), 2, &data);
         assert_eq!(found, [10, 20, 30].repeat(4), "{name}");
     }
-    // In the middle of rggb is blue (2, by itself): green of 4, red of the corners.
+    // In the middle of rggb, blue is 2 (its own), green of 4 neighbors, red of the corners.
     let data = [0, 1, 8, 3, 2, 5, 4, 7, 12];
     let found = samples((3, 3), "bayer_rggb8", 3, &data);
     assert_eq!(found[12..15], [6, 4, 2]);
@@ -104,7 +104,7 @@ fn a_bayer_pattern_is_filled_in_from_neighbours() {
 }
 
 #[test]
-fn images_that_are_not_all_there_are_none() {
+fn incomplete_images_are_rejected() {
     for (size, step, len) in
         [((2, 2), 2, 3), ((2, 2), 1, 9), ((u32::MAX, u32::MAX), u32::MAX, 9)]
     {
@@ -118,7 +118,7 @@ fn images_that_are_not_all_there_are_none() {
 }
 
 #[test]
-fn images_without_pixels_are_nothing_and_bytes_behind_the_fields_are_counted() {
+fn images_without_pixels_are_empty_and_trailing_bytes_are_counted() {
     let stamped = || Message::stamped(1, 0);
     let raw = |width: u32, data: &[u8], more: &[u8]| {
         let message = stamped().u32(width).u32(width).text("mono8").u8(0).u32(width);
@@ -152,7 +152,7 @@ fn file(format: &str, data: &[u8]) -> (&'static str, Option<(u32, u32)>, usize) 
 }
 
 #[test]
-fn files_are_known_by_their_bytes() {
+fn files_are_recognized_by_their_bytes() {
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\0\x05";
     assert_eq!(file("jpeg", png), ("png", Some((258, 5)), 24));
     let jpeg = b"\xFF\xD8\xFF\xE0\0\x04ab\xFF\xC0\0\x08\x08\0\x05\x01\x02\x03";

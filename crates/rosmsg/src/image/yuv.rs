@@ -1,7 +1,7 @@
-//! Images of brightness and colour, of which two pixels share one colour.
+//! Images of brightness and color, in which two pixels share one color.
 //!
-//! The values mean what ITU-R BT.601 says: brightness from 16 to 235, colour from 16
-//! to 240 around 128.
+//! The values have the meaning of ITU-R BT.601: brightness from 16 to 235, color from 16 to 240
+//! around 128.
 
 use crate::image::rows::Rows;
 
@@ -14,12 +14,12 @@ pub(super) enum Order {
     Yuyv,
 }
 
-/// Red, green and blue of each pixel.
+/// Computes red, green and blue of each pixel.
 pub(super) fn samples(rows: Rows<'_>, order: Order) -> Vec<u8> {
     let mut samples = Vec::with_capacity(rows.bytes() / 2 * 3);
     for row in rows.each() {
         for pair in row.chunks(4) {
-            // Of an odd number of pixels, the last has no V.
+            // In a row with an odd number of pixels, the last pixel has no V.
             let [a, b, c, d] = match *pair {
                 [a, b, c, d] => [a, b, c, d],
                 [a, b, ..] => [a, b, 128, 128],
@@ -38,7 +38,7 @@ pub(super) fn samples(rows: Rows<'_>, order: Order) -> Vec<u8> {
     samples
 }
 
-/// The inverse of the matrix of BT.601, in units of 1/65536.
+/// Applies the inverse matrix of BT.601, in units of 1/65536.
 fn rgb(y: u8, u: u8, v: u8) -> [u8; 3] {
     let y = (i32::from(y) - 16) * 76_309;
     let (u, v) = (i32::from(u) - 128, i32::from(v) - 128);

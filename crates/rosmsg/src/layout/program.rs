@@ -1,4 +1,4 @@
-//! What a message is made of, as a list of steps, made together with its type.
+//! The conversion of a payload as a list of steps, compiled together with its message type.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -9,75 +9,79 @@ use logtool_core::{
 
 use crate::names::type_name;
 
-/// So many fields are looked at.
+/// The maximum number of fields in all types together.
 const MAX_FIELDS: usize = 1 << 18;
 
-/// What stands between two types.
+/// The separator between two types.
 const SEPARATOR: [char; 80] = ['='; 80];
 
-/// The steps that make a message of a payload.
+/// The steps that convert a payload to a message.
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) steps: Vec<Step>,
-    /// Whether a payload may end before, or go on after, what is behind the last field.
+    /// Whether a payload may end before padding after the last field, or continue after it.
     pub(super) is_open: bool,
 }
 
-/// What is done with the next bytes of a payload. Each step takes a byte at least.
+/// The handling of the next bytes of a payload. Each step consumes at least a byte.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
-    /// So many are copied.
+    /// This number of bytes is copied.
     Copy(usize),
-    /// So many go nowhere.
+    /// This number of bytes is skipped.
     Skip(usize),
-    /// Each of so many is a truth.
+    /// This number of bytes are bools.
     Truths(usize),
-    /// So many are a text.
+    /// This number of bytes is a string.
     Chars(usize),
-    /// They are so many of these, one behind the other.
+    /// This number of repetitions of other steps.
     Each(u32, Vec<Step>),
 }
 
-/// A program, and the type of what it makes.
-pub(super) struct Made {
+/// A program, and the type of its messages.
+pub(super) struct CompiledMessage {
     pub(super) type_name: String,
     /// The definition of the type.
     pub(super) text: String,
     pub(super) program: Arc<Program>,
 }
 
-/// What is being made.
-struct Making<'p> {
+/// The state of the compilation.
+struct Compiler<'p> {
     package: &'p str,
     names: UniqueNames,
-    /// The texts of the types that are nested in the first, behind their names.
+    /// The texts of nested types, after their names.
     texts: Vec<(String, String)>,
-    /// Types that are made, by where they are in memory: they are shared.
+    /// Compiled types by their addresses: they are shared.
     made: HashMap<*const Layout, (String, Vec<Step>)>,
     fields: usize,
 }
 
-/// The program for `layout`, of which the types are of `package`.
-pub(super) fn compile(layout: &Layout, package: &str) -> Result<Made> {
+/// Compiles the program for `layout`, with types in `package`.
+pub(super) fn compile(layout: &Layout, package: &str) -> Result<CompiledMessage> {
     if !layout.is_fixed() {
-        let what = format!("the type {:?} is of no fixed size", layout.name);
+        let what = format!("the type {:?} has no fixed size", layout.name);
         return Err(Error::new(ErrorKind::Unsupported, what));
     }
     let (names, texts, made) = (UniqueNames::default(), Vec::new(), HashMap::new());
-    let mut making = Making { package, names, texts, made, fields: 0 };
-    let (type_name, steps) = making.message(layout)?;
-    let root = making.texts.pop().unwrap_or_default();
+    let mut compiler = Compiler { package, names, texts, made, fields: 0 };
+    let (type_name, steps) = compiler.message(layout)?;
+    let root = compiler.texts.pop().unwrap_or_default();
     let mut text = root.1;
-    for (name, fields) in making.texts {
+    for (name, fields) in compiler.texts {
         let line: String = SEPARATOR.iter().collect();
         text.push_str(&format!("{line}\nMSG: {name}\n{fields}"));
     }
     let is_open = layout.frame.tail == Tail::Any;
-    Ok(Made { type_name, text, program: Arc::new(Program { steps, is_open }) })
+    Ok(CompiledMessage {
+        type_name,
+        text,
+        program: Arc::new(Program { steps, is_open }),
+    })
 }
 
-// Layouts are at most 64 deep in each other, so that these may call each other.
-impl Making<'_> {
+// Layouts are nested at most 64 levels deep, so that these functions may be recursive.
+impl Compiler<'_> {
     fn message(&mut self, layout: &Layout) -> Result<(String, Vec<Step>)> {
         if let Some(made) = self.made.get(&std::ptr::from_ref(layout)) {
             return Ok(made.clone());
@@ -89,8 +93,7 @@ impl Making<'_> {
         for field in &layout.fields {
             self.fields += 1;
             if self.fields > MAX_FIELDS {
-                let what =
-                    format!("the type {:?} is made of too many parts", layout.name);
+                let what = format!("the type {:?} has too many parts", layout.name);
                 return Err(Error::new(ErrorKind::Limit, what));
             }
             if field.role == FieldRole::Hidden || !field.has_columns() {
@@ -107,7 +110,7 @@ impl Making<'_> {
         Ok(made)
     }
 
-    /// Adds the steps for a field, and says of which type it is.
+    /// Adds the steps for a field, and returns its type.
     fn field(
         &mut self,
         layout: &Layout,
@@ -151,7 +154,7 @@ impl Making<'_> {
     }
 }
 
-/// Adds a step; to the last one, if it does the same.
+/// Adds a step, or merges it with the last one if that does the same.
 fn add(steps: &mut Vec<Step>, step: Step) {
     match (steps.last_mut(), step) {
         (_, Step::Copy(0) | Step::Skip(0)) => {}
@@ -166,13 +169,13 @@ fn add(steps: &mut Vec<Step>, step: Step) {
 
 fn unsupported(layout: &Layout, field: &LayoutField) -> Error {
     let what = format!(
-        "the field {:?} of {:?} is nothing that ROS knows",
+        "the field {:?} of {:?} has a type that ROS lacks",
         field.name, layout.name
     );
     Error::new(ErrorKind::Unsupported, what)
 }
 
-/// What ROS calls such numbers.
+/// Returns the name of a primitive type in ROS.
 fn of_primitive(one: Primitive) -> &'static str {
     match one {
         Primitive::I8 => "int8",

@@ -1,13 +1,13 @@
-//! Making messages, step by step.
+//! Executing the steps of a conversion.
 
 use logtool_core::ByteReader;
 
 use crate::{
     layout::program::{Program, Step},
-    write::MessageWriter,
+    message_writer::MessageWriter,
 };
 
-/// Adds the message of `payload` to `out`.
+/// Appends the message for `payload` to `out`.
 pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let mut input = ByteReader::new(payload);
     let all = &program.steps[..];
@@ -20,7 +20,7 @@ pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Optio
     (program.is_open || input.rest().is_empty()).then_some(())
 }
 
-/// Steps are as deep in each other as layouts are: 64 at most.
+/// Executes steps. They are nested as deep as layouts: at most 64 levels.
 fn steps(all: &[Step], input: &mut ByteReader<'_>, out: &mut Vec<u8>) -> Option<()> {
     for step in all {
         match step {

@@ -24,9 +24,9 @@ fn layout(name: &str, fields: Vec<LayoutField>) -> Layout {
     Layout::packed(name.to_owned(), fields).unwrap()
 }
 
-/// By hand, after the wiki's "msg" and the specification of ULog.
+/// Made by hand after the wiki's "msg" and the specification of ULog.
 #[test]
-fn a_message_is_as_ros_lays_it() {
+fn message_has_the_encoding_of_ros() {
     let fields = vec![
         number("speed", Primitive::I16, None),
         number("state", Primitive::Bool, None),
@@ -55,7 +55,7 @@ fn a_message_is_as_ros_lays_it() {
         b"\x01\0\0\0\0\0\0\0\x02\0\xff\xee\x03\0\0\xeeab\0\0\0\x80\x3f\0\0\0\x40";
     let wanted =
         b"\x01\0\0\0\0\0\0\0\x02\0\x01\x03\0\0\x02\0\0\0ab\0\0\x80\x3f\0\0\0\x40";
-    // The padding at the end is there, in part, or not.
+    // The padding at the end is complete, partial, or missing.
     for more in [&b""[..], b"\xee", b"\xee\xee", b"\xee\xee\xee"] {
         let mut out = vec![9];
         assert!(messages.put(&[payload, more].concat(), &mut out));
@@ -68,9 +68,9 @@ fn a_message_is_as_ros_lays_it() {
     }
 }
 
-/// So that what was laid out again reads the same.
+/// So the converted messages can be read back.
 #[test]
-fn the_definition_lays_messages_as_they_are_written() {
+fn definition_has_the_layout_of_the_written_messages() {
     let layout = layout(
         "all",
         vec![
@@ -87,7 +87,7 @@ fn the_definition_lays_messages_as_they_are_written() {
 }
 
 #[test]
-fn nothing_goes_on_behind_a_message_where_nothing_may() {
+fn trailing_bytes_are_rejected_where_they_are_not_allowed() {
     let frame = Frame { time_unit: "ns", tail: Tail::Nothing };
     let layout = layout("t", vec![number("x", Primitive::U16, None)]).with_frame(frame);
     let messages = LayoutMessages::new(&layout, "p").unwrap();
@@ -96,7 +96,7 @@ fn nothing_goes_on_behind_a_message_where_nothing_may() {
 }
 
 #[test]
-fn names_are_such_as_ros_allows() {
+fn names_are_valid_in_ros() {
     let fields = vec![
         number("1st", Primitive::U8, None),
         number("a-b", Primitive::U8, None),
@@ -108,7 +108,7 @@ fn names_are_such_as_ros_allows() {
 }
 
 #[test]
-fn texts_of_any_length_are_refused() {
+fn strings_of_any_length_are_refused() {
     let layout = layout("t", vec![field("text", LayoutKind::Text, None)]);
     assert!(LayoutMessages::new(&layout, "p").is_err());
 }

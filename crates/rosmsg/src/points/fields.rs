@@ -1,35 +1,37 @@
-//! Fields that a message declares for its points, and the columns that they are.
+//! The fields that a message declares for its points, and their columns.
 
 use logtool_core::Primitive;
 
-use crate::points::{Column, Fill, Grid, Kind, MAX_COLUMNS, Shape, Strided, Untold};
+use crate::points::{
+    Column, Fill, Grid, Kind, MAX_COLUMNS, MissingColumn, Shape, Strided,
+};
 
 /// A field that a message declares.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PointField<'b> {
     pub(crate) name: &'b [u8],
-    /// Where in a point it begins.
+    /// Its position in a point, in bytes.
     pub(crate) offset: usize,
-    /// The type of its values, or the number of a type that nobody knows.
+    /// The type of its values, or the number of an unknown type.
     pub(crate) kind: Result<Primitive, u64>,
-    /// How many values it is: 1 or more.
+    /// The number of its values: 1 or more.
     pub(crate) count: u32,
 }
 
-/// Why a field is in no column that has a type and a place.
+/// Why a valid field has no column.
 pub(crate) const NO_COLUMN: &str =
-    "is no column, as no message had it that was looked at before";
+    "has no column, because no message that was inspected before had it";
 
-/// Why a field is in no column.
-enum Lack {
-    /// It cannot be.
+/// Why a field has no column.
+enum NoColumn {
+    /// The field is impossible.
     Odd(String),
-    /// There is none for it.
+    /// There is no column for it.
     Late(String),
 }
 
-/// The columns of `fields`, of those that the points of `grid` have room for; nothing if
-/// there is none.
+/// Returns the columns of those `fields` that fit the points of `grid`, or `None` if there are
+/// none.
 pub(crate) fn shape(
     fields: &[PointField<'_>],
     grid: Grid<'_>,
@@ -44,17 +46,17 @@ pub(crate) fn shape(
     Shape::new(columns, has_rows).filter(|shape| !shape.columns.is_empty())
 }
 
-/// The values of `fields` in the points of `grid`, for each column of `shape`; and what is to
-/// be told of fields that have none. If there is no other, that is why there are no points.
+/// Returns the values of `fields` in the points of `grid` for each column of `shape`, and a
+/// description of fields without a column. If no field has a column, the description is an error.
 pub(crate) fn fills<'b>(
     fields: &[PointField<'b>],
     grid: Grid<'b>,
     is_big: bool,
     shape: &Shape,
-) -> Result<(Vec<Fill<'b>>, Untold), String> {
+) -> Result<(Vec<Fill<'b>>, MissingColumn), String> {
     let mut fills = vec![Fill::Nothing; shape.columns.len()];
     if grid.points() == 0 {
-        return Ok((fills, Untold::default()));
+        return Ok((fills, MissingColumn::default()));
     }
     if fields.len() > MAX_COLUMNS {
         return Err(format!("it has {} fields", fields.len()));
@@ -67,8 +69,8 @@ pub(crate) fn fills<'b>(
                     *place = fill;
                 }
             }
-            Err(Lack::Odd(why)) => odd.push(why),
-            Err(Lack::Late(why)) => late.push(why),
+            Err(NoColumn::Odd(why)) => odd.push(why),
+            Err(NoColumn::Late(why)) => late.push(why),
         }
     }
     let first = |all: Vec<String>| {
@@ -81,12 +83,12 @@ pub(crate) fn fills<'b>(
     let is_nothing = !odd.is_empty() && odd.len() == fields.len();
     match first(odd) {
         Some(why) if is_nothing => Err(why),
-        odd => Ok((fills, Untold { odd, late: first(late) })),
+        odd => Ok((fills, MissingColumn { odd, late: first(late) })),
     }
 }
 
 impl<'b> PointField<'b> {
-    /// The type of its values, and where in the points of `grid` they lie; or why nowhere.
+    /// Returns the type of its values and their positions in the points of `grid`, or an error.
     fn values(
         &self,
         grid: Grid<'b>,
@@ -94,7 +96,7 @@ impl<'b> PointField<'b> {
     ) -> Result<(Primitive, Strided<'b>), String> {
         let kind = self.kind.map_err(|number| {
             format!(
-                "its field {} has the type {number}, which is none",
+                "its field {} has the type {number}, which does not exist",
                 shown(self.name)
             )
         })?;
@@ -112,8 +114,8 @@ impl<'b> PointField<'b> {
         Ok((kind, strided))
     }
 
-    /// The column of `shape` that it is, of those that none of the `fills` is for, and what is
-    /// in it; or why there is none. In nearly all messages fields are in the order of columns.
+    /// Returns the column of `shape` for this field, among those without `fills`, and its values,
+    /// or an error. In nearly all messages, the fields are in the order of the columns.
     fn fill(
         &self,
         index: usize,
@@ -121,8 +123,8 @@ impl<'b> PointField<'b> {
         is_big: bool,
         shape: &Shape,
         fills: &[Fill<'b>],
-    ) -> Result<(usize, Fill<'b>), Lack> {
-        let (kind, strided) = self.values(grid, is_big).map_err(Lack::Odd)?;
+    ) -> Result<(usize, Fill<'b>), NoColumn> {
+        let (kind, strided) = self.values(grid, is_big).map_err(NoColumn::Odd)?;
         let is_free = |at: usize| matches!(fills.get(at), Some(Fill::Nothing));
         let wanted = (self.name, Kind::Number(kind), self.count);
         let at = shape.place(wanted, index, is_free);
@@ -130,7 +132,7 @@ impl<'b> PointField<'b> {
         let Some((at, column)) = column.filter(|(_, column)| column.kind.holds(kind))
         else {
             let name = shown(self.name);
-            return Err(Lack::Late(format!("its field {name} {NO_COLUMN}")));
+            return Err(NoColumn::Late(format!("its field {name} {NO_COLUMN}")));
         };
         Ok(match column.kind == Kind::Number(kind) {
             true => (at, Fill::Strided(strided)),
@@ -139,7 +141,7 @@ impl<'b> PointField<'b> {
     }
 }
 
-/// The name of a field for people, who need not have chosen it.
+/// Returns the name of a field for messages to users.
 pub(crate) fn shown(name: &[u8]) -> String {
     logtool_core::decode_text(name)
         .chars()

@@ -1,31 +1,31 @@
-//! Where in a message the values of points lie.
+//! The positions of the values of points in a message.
 
-/// Points of the same length in rows of the same length.
+/// Points of equal length in rows of equal length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grid<'b> {
     data: &'b [u8],
     row_step: usize,
     width: usize,
     point_step: usize,
-    /// How many points are there, from the first on, and how many were said to be.
+    /// The number of points that exist, from the first on, and the declared number.
     points: usize,
     said: usize,
 }
 
-/// One value, or several side by side, of each point of a grid.
+/// One value, or several adjacent values, of each point of a grid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strided<'b> {
     grid: Grid<'b>,
     offset: usize,
-    /// How many bytes the values of a point are.
+    /// The length of the values of a point in bytes.
     len: usize,
-    /// Whether they are big-endian.
+    /// Whether the values are big-endian.
     pub(crate) is_big: bool,
 }
 
 impl<'b> Grid<'b> {
-    /// `rows` of `width` points in `data`, if all of them are there and none lies over
-    /// another. A row begins `row_step` bytes after the last, a point `point_step`.
+    /// Creates a grid of `rows` of `width` points in `data`, if all of them exist and do not
+    /// overlap. Rows are `row_step` bytes apart, points `point_step` bytes.
     pub(crate) fn new(
         data: &'b [u8],
         rows: u32,
@@ -37,7 +37,7 @@ impl<'b> Grid<'b> {
         (grid.missing() == 0).then_some(grid)
     }
 
-    /// The same, if at least the first of them are there.
+    /// Like [`new`](Self::new), but only some of the first points need to exist.
     pub(crate) fn first(
         data: &'b [u8],
         rows: u32,
@@ -55,7 +55,7 @@ impl<'b> Grid<'b> {
             if rows > 1 && row_step < row {
                 return None;
             }
-            // The last row needs no more bytes than its points.
+            // The last row needs only the bytes of its points.
             let step = if rows > 1 { row_step } else { row };
             let whole = data.len() / step;
             let rest = ((data.len() - whole * step) / point_step).min(width);
@@ -67,22 +67,22 @@ impl<'b> Grid<'b> {
         Some(Self { data, row_step, width, point_step, points, said })
     }
 
-    /// How many points there are.
+    /// Returns the number of points.
     pub(crate) fn points(&self) -> usize {
         self.points
     }
 
-    /// How many more were said to be.
+    /// Returns the number of declared points that are missing.
     pub(crate) fn missing(&self) -> usize {
         self.said - self.points
     }
 
-    /// How many bytes there are from a point to the next.
+    /// Returns the distance between two points in bytes.
     pub(crate) fn point_step(&self) -> usize {
         self.point_step
     }
 
-    /// The bytes of the points of each row.
+    /// Returns the bytes of the points of each row.
     fn rows(self) -> impl Iterator<Item = &'b [u8]> {
         let Self { data, row_step, width, point_step, points, .. } = self;
         let row = move |row: usize| {
@@ -94,7 +94,7 @@ impl<'b> Grid<'b> {
 }
 
 impl<'b> Strided<'b> {
-    /// The `len` bytes at `offset` of each point of `grid`, if points are that long.
+    /// Selects the `len` bytes at `offset` of each point of `grid`, if points are that long.
     pub(crate) fn new(
         grid: Grid<'b>,
         offset: usize,
@@ -105,16 +105,16 @@ impl<'b> Strided<'b> {
         (end <= grid.point_step).then_some(Self { grid, offset, len, is_big })
     }
 
-    /// How many points it is the values of.
+    /// Returns the number of points.
     pub(crate) fn points(&self) -> usize {
         self.grid.points
     }
 
-    /// Hands the bytes of each point's values to `take`.
+    /// Calls `take` with the bytes of the values of each point.
     #[inline]
     pub(crate) fn each(self, mut take: impl FnMut(&'b [u8])) {
         for row in self.grid.rows() {
-            // The last is shorter, by what lies before the value in the others.
+            // The last one is shorter by the bytes before the value.
             let row = row.get(self.offset..).unwrap_or_default();
             for point in row.chunks(self.grid.point_step.max(1)) {
                 take(point.get(..self.len).unwrap_or_default());
@@ -122,7 +122,7 @@ impl<'b> Strided<'b> {
         }
     }
 
-    /// The same, where each point has one value of `LEN` bytes.
+    /// Like [`each`](Self::each), for one value of `LEN` bytes per point.
     #[inline]
     pub(crate) fn each_one<const LEN: usize>(self, mut take: impl FnMut([u8; LEN])) {
         for row in self.grid.rows() {

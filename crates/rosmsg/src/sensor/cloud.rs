@@ -1,4 +1,4 @@
-//! `sensor_msgs/PointCloud`: points, and channels of one value for each.
+//! `sensor_msgs/PointCloud`: points, and channels with one value for each point.
 //!
 //! ```text
 //! Header | Point32[] points | ChannelFloat32[] channels
@@ -10,10 +10,10 @@
 use logtool_core::Primitive;
 
 use crate::{
-    cut::{Encoding, FieldCut, Header},
+    field_reader::{Encoding, FieldReader, Header},
     points::{
-        Column, Fill, Grid, Kind, MAX_COLUMNS, NO_COLUMN, Points, Shape, Strided,
-        Untold, shown,
+        Column, Fill, Grid, Kind, MAX_COLUMNS, MissingColumn, NO_COLUMN, Points, Shape,
+        Strided, shown,
     },
     sensor::{CUT, scan::first_floats},
 };
@@ -30,11 +30,11 @@ struct Cloud<'b> {
     points: &'b [u8],
     channels: Vec<(&'b [u8], &'b [u8])>,
     is_big: bool,
-    /// How many bytes are behind its last field.
+    /// The number of bytes after the last field.
     surplus: usize,
 }
 
-/// The columns that the points of the cloud in `payload` have; nothing if it is none, or
+/// Returns the columns of the points of the cloud in `payload`, or `None` if it is not a cloud or
 /// has no points.
 pub(crate) fn shape(payload: &[u8], encoding: Encoding) -> Option<Shape> {
     let cloud = Cloud::parse(payload, encoding).ok()?;
@@ -48,8 +48,8 @@ pub(crate) fn shape(payload: &[u8], encoding: Encoding) -> Option<Shape> {
     Shape::new(columns, false)
 }
 
-/// The points of the cloud in `payload`, with those of its channels that are among the columns
-/// of `shape`, which this module made; or why there are none.
+/// Returns the points of the cloud in `payload`, with those of its channels that are columns of
+/// `shape`, which this module made.
 pub(crate) fn points<'b>(
     payload: &'b [u8],
     encoding: Encoding,
@@ -58,7 +58,7 @@ pub(crate) fn points<'b>(
     let cloud = Cloud::parse(payload, encoding)?;
     let count = cloud.points.len() / POINT as usize;
     let (columns, untold) = match count {
-        0 => (vec![Fill::Nothing; shape.columns.len()], Untold::default()),
+        0 => (vec![Fill::Nothing; shape.columns.len()], MissingColumn::default()),
         count => cloud.columns(count, shape)?,
     };
     let (stamp, width) = (cloud.header.stamp, count as u32);
@@ -68,22 +68,22 @@ pub(crate) fn points<'b>(
 
 impl<'b> Cloud<'b> {
     fn parse(payload: &'b [u8], encoding: Encoding) -> Result<Self, String> {
-        let mut cut = FieldCut::new(payload, encoding).ok_or(CUT)?;
+        let mut cut = FieldReader::new(payload, encoding).ok_or(CUT)?;
         Self::cut(&mut cut).ok_or_else(|| CUT.to_owned())
     }
 
-    /// The values of `count` points in the columns of `shape`, and what is to be told of
-    /// channels.
+    /// Returns the values of `count` points in the columns of `shape`, and a description of
+    /// channels without a column.
     fn columns(
         &self,
         count: usize,
         shape: &Shape,
-    ) -> Result<(Vec<Fill<'b>>, Untold), String> {
+    ) -> Result<(Vec<Fill<'b>>, MissingColumn), String> {
         if self.channels.len() > MAX_COLUMNS {
             return Err(format!("it has {} channels", self.channels.len()));
         }
         let mut columns = vec![Fill::Nothing; shape.columns.len()];
-        let mut untold = Untold::default();
+        let mut untold = MissingColumn::default();
         let points = Grid::new(self.points, 1, 0, count as u32, POINT).ok_or(CUT)?;
         for (place, at) in columns.iter_mut().zip([0, 4, 8]) {
             let axis = Strided::new(points, at, FLOAT as usize, self.is_big);
@@ -110,7 +110,7 @@ impl<'b> Cloud<'b> {
         Ok((columns, untold))
     }
 
-    fn cut(cut: &mut FieldCut<'b>) -> Option<Self> {
+    fn cut(cut: &mut FieldReader<'b>) -> Option<Self> {
         let header = cut.header()?;
         let count = cut.count()? as usize;
         let points = cut.take(FLOAT as usize, count.checked_mul(POINT as usize)?)?;

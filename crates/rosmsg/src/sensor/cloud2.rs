@@ -1,4 +1,4 @@
-//! `sensor_msgs/PointCloud2`: points with fields that the message itself declares.
+//! `sensor_msgs/PointCloud2`: points with fields that the message declares.
 //!
 //! ```text
 //! Header | uint32 height | uint32 width | PointField[] fields | bool is_bigendian
@@ -10,7 +10,7 @@
 use logtool_core::Primitive;
 
 use crate::{
-    cut::{Encoding, FieldCut, Header},
+    field_reader::{Encoding, FieldReader, Header},
     points::{self, Grid, PointField, Points, Shape},
     sensor::CUT,
 };
@@ -27,19 +27,19 @@ struct Cloud<'b> {
     point_step: u32,
     row_step: u32,
     data: &'b [u8],
-    /// How many bytes are behind its last field.
+    /// The number of bytes after the last field.
     surplus: usize,
 }
 
-/// The columns that the points of the cloud in `payload` have; nothing if it is none, or
-/// declares no field.
+/// Returns the columns of the points of the cloud in `payload`, or `None` if it is not a cloud or
+/// declares no fields.
 pub(crate) fn shape(payload: &[u8], encoding: Encoding) -> Option<Shape> {
     let cloud = Cloud::parse(payload, encoding).ok()?;
     points::shape(&cloud.fields, cloud.grid()?, cloud.height > 1)
 }
 
-/// The points of the cloud in `payload`, as many as its data have room for, with those of
-/// their fields that are among the columns of `shape`; or why there are none.
+/// Returns the points of the cloud in `payload`, as many as its data contain, with those of their
+/// fields that are columns of `shape`.
 pub(crate) fn points<'b>(
     payload: &'b [u8],
     encoding: Encoding,
@@ -68,11 +68,11 @@ pub(crate) fn points<'b>(
 
 impl<'b> Cloud<'b> {
     fn parse(payload: &'b [u8], encoding: Encoding) -> Result<Self, String> {
-        let mut cut = FieldCut::new(payload, encoding).ok_or(CUT)?;
+        let mut cut = FieldReader::new(payload, encoding).ok_or(CUT)?;
         Self::cut(&mut cut).ok_or_else(|| CUT.to_owned())
     }
 
-    fn cut(cut: &mut FieldCut<'b>) -> Option<Self> {
+    fn cut(cut: &mut FieldReader<'b>) -> Option<Self> {
         let header = cut.header()?;
         let (height, width) = (cut.u32()?, cut.u32()?);
         let mut fields = Vec::new();
@@ -97,8 +97,8 @@ impl<'b> Cloud<'b> {
         })
     }
 
-    /// Where the points lie, if the data have room for at least one. Of a single row the step
-    /// does not matter, and there are drivers that do not set it.
+    /// Returns the positions of the points, if the data contain at least one. The row step does
+    /// not matter for a single row, and some drivers do not set it.
     fn grid(&self) -> Option<Grid<'b>> {
         let is_empty = self.width == 0 || self.height == 0;
         let rows = if is_empty { 0 } else { self.height };
@@ -106,7 +106,7 @@ impl<'b> Cloud<'b> {
     }
 }
 
-fn field<'b>(cut: &mut FieldCut<'b>) -> Option<PointField<'b>> {
+fn field<'b>(cut: &mut FieldReader<'b>) -> Option<PointField<'b>> {
     let (name, offset) = (cut.text()?, cut.u32()? as usize);
     let kind = match cut.u8()? {
         1 => Ok(Primitive::I8),
@@ -119,7 +119,7 @@ fn field<'b>(cut: &mut FieldCut<'b>) -> Option<PointField<'b>> {
         8 => Ok(Primitive::F64),
         other => Err(u64::from(other)),
     };
-    // There are drivers that mean 1 and say 0, and PCL understands them.
+    // Some drivers write 0 for a count of 1, and PCL accepts this.
     let count = cut.u32()?.max(1);
     Some(PointField { name, offset, kind, count })
 }

@@ -1,5 +1,5 @@
-//! Foxglove's own types in JSON: as in protocol buffers, but that bytes are texts in base64,
-//! and moments are `{"sec": …, "nsec": …}` (the JSON schemas of foxglove-sdk).
+//! Foxglove's own types in JSON: like in protocol buffers, but bytes are base64 strings, and times
+//! are `{"sec": …, "nsec": …}` (the JSON schemas of foxglove-sdk).
 
 #[cfg(test)]
 mod tests;
@@ -21,16 +21,16 @@ pub(crate) struct JsonCloud<'b> {
     nanos: i64,
 }
 
-/// An image that is a file: `foxglove.CompressedImage`.
+/// An image file: `foxglove.CompressedImage`.
 pub(crate) struct JsonImage<'b> {
-    /// When it was taken: nanoseconds since 1970.
+    /// The time in nanoseconds since 1970.
     pub(crate) nanos: i64,
     pub(crate) frame_id: Cow<'b, str>,
     pub(crate) format: Cow<'b, str>,
     pub(crate) data: Vec<u8>,
 }
 
-/// A cloud with more fields is none: those of each point are looked for one by one.
+/// The maximum number of fields of a cloud; the search for those of each point is linear.
 const MAX_FIELDS: usize = 4096;
 
 #[derive(Default, Deserialize)]
@@ -73,7 +73,7 @@ struct Moment {
 }
 
 impl<'b> JsonCloud<'b> {
-    /// The cloud that `payload` is.
+    /// Parses the cloud in `payload`.
     pub(crate) fn parse(payload: &'b [u8]) -> Option<Self> {
         let told: CloudText<'b> = object(payload)?;
         let is_fair = told.fields.len() <= MAX_FIELDS;
@@ -81,7 +81,7 @@ impl<'b> JsonCloud<'b> {
         is_fair.then_some(Self { told, data, nanos })
     }
 
-    /// The same as protocol buffers tell it.
+    /// Returns the same cloud in the form of protocol buffers.
     pub(crate) fn cloud(&self) -> PointCloud<'_> {
         PointCloud {
             nanos: self.nanos,
@@ -92,7 +92,7 @@ impl<'b> JsonCloud<'b> {
         }
     }
 
-    /// Whether the type is, by its JSON schema, what is read here.
+    /// Returns whether the JSON schema `definition` has the fields that are read here.
     pub(crate) fn is_defined(definition: &str) -> bool {
         let schema: Value = serde_json::from_str(definition).unwrap_or_default();
         let properties = schema.get("properties");
@@ -109,7 +109,7 @@ impl FieldText<'_> {
 }
 
 impl<'b> JsonImage<'b> {
-    /// The image that `payload` is.
+    /// Parses the image in `payload`.
     pub(crate) fn parse(payload: &'b [u8]) -> Option<Self> {
         let told: ImageText<'b> = object(payload)?;
         let ImageText { timestamp, frame_id, format, data } = told;
@@ -124,19 +124,19 @@ impl Moment {
     }
 }
 
-/// What `payload` tells, if it is an object.
+/// Parses `payload`, if it is an object.
 fn object<'b, T: Deserialize<'b>>(payload: &'b [u8]) -> Option<T> {
-    // An array of the values would do for serde.
+    // Serde would also accept an array of the values.
     payload.trim_ascii_start().starts_with(b"{").then_some(())?;
     serde_json::from_slice(payload).ok()
 }
 
-/// The bytes that `text` is in base64, padded or not; nothing if it is none.
+/// Decodes base64, padded or not; returns `None` if `text` is not base64.
 fn bytes(text: &str) -> Option<Vec<u8>> {
     BASE64.decode(text).ok()
 }
 
-/// RFC 4648, 4, whether it is padded or not.
+/// The base64 alphabet of RFC 4648, 4, with optional padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()

@@ -1,4 +1,4 @@
-//! `velodyne_msgs/VelodyneScan`: what a lidar of Velodyne sent, packet by packet.
+//! `velodyne_msgs/VelodyneScan`: the packets of a Velodyne lidar.
 //!
 //! ```text
 //! Header | VelodynePacket[] packets
@@ -8,23 +8,23 @@
 
 use std::ops::Range;
 
-use crate::cut::{Encoding, FieldCut};
+use crate::field_reader::{Encoding, FieldReader};
 
 /// The MD5 sum of the type.
 pub(crate) const MD5: &str = "50804fc9533a0e579e6322c04ae70566";
 
-/// How long the data of a packet are.
+/// The length of the data of a packet.
 pub(crate) const DATA: usize = 1206;
 
-/// The packets of the scan in `payload`: when each was received, in nanoseconds since
-/// 1970, and where its data lie. Nothing if it is no such scan.
+/// Returns the packets of the scan in `payload`: the time of reception in nanoseconds since 1970
+/// and the range of the data of each, or `None` if it is not such a scan.
 pub(crate) fn packets(
     payload: &[u8],
     encoding: Encoding,
 ) -> Option<Vec<(i64, Range<usize>)>> {
-    let mut cut = FieldCut::new(payload, encoding)?;
+    let mut cut = FieldReader::new(payload, encoding)?;
     cut.header()?;
-    // What is behind them is told by who decodes the message.
+    // The decoder of the message reports trailing bytes.
     (0..cut.count()?).map(|_| Some((cut.stamp()?, cut.place(DATA)?))).collect()
 }
 

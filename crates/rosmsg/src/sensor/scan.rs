@@ -5,16 +5,16 @@
 //!        | scan_time | range_min | range_max | float32[] ranges | float32[] intensities
 //! ```
 //!
-//! Beam `i` points to `angle_min + i * angle_increment` in the plane z = 0, and is
-//! measured `i * time_increment` after the stamp, as the comments of the definition
-//! say. A range that is not within `range_min..=range_max` "should be discarded": it is
-//! kept as the number that it is (infinity means that nothing was met), but is no point.
+//! Beam `i` points to `angle_min + i * angle_increment` in the plane z = 0, and is measured
+//! `i * time_increment` after the stamp, according to the comments of the definition. A range
+//! outside `range_min..=range_max` "should be discarded": its number is kept (infinity means that
+//! there was no echo), but it is not a point.
 
 use logtool_core::Primitive;
 
 use crate::{
-    cut::{Encoding, FieldCut},
-    points::{Column, Fill, Grid, Kind, Points, Shape, Strided, Untold},
+    field_reader::{Encoding, FieldReader},
+    points::{Column, Fill, Grid, Kind, MissingColumn, Points, Shape, Strided},
     sensor::CUT,
 };
 
@@ -23,7 +23,7 @@ pub(crate) const MD5: &str = "90c7ef2dc6895d81024acba2ac42f369";
 
 const FLOAT: u32 = 4;
 
-/// The columns that beams have.
+/// Returns the columns of beams.
 pub(crate) fn shape() -> Shape {
     let column = |name: &str, kind| Column { name: name.to_owned(), kind, count: 1 };
     let float = Kind::Number(Primitive::F32);
@@ -34,19 +34,19 @@ pub(crate) fn shape() -> Shape {
     Shape { columns, has_rows: false }
 }
 
-/// The beams of the scan in `payload`, with the columns of [`shape`], or why there are none. Of
-/// columns that are not `wanted`, what has to be computed is not.
+/// Returns the beams of the scan in `payload`, with the columns of [`shape`]. Computed values of
+/// columns that are not `wanted` are omitted.
 pub(crate) fn points<'b>(
     payload: &'b [u8],
     encoding: Encoding,
     wanted: impl Fn(usize) -> bool,
 ) -> Result<Points<'b>, String> {
-    let mut cut = FieldCut::new(payload, encoding).ok_or(CUT)?;
+    let mut cut = FieldReader::new(payload, encoding).ok_or(CUT)?;
     cut_points(&mut cut, wanted).ok_or_else(|| CUT.to_owned())
 }
 
 fn cut_points<'b>(
-    cut: &mut FieldCut<'b>,
+    cut: &mut FieldReader<'b>,
     wanted: impl Fn(usize) -> bool,
 ) -> Option<Points<'b>> {
     let header = cut.header()?;
@@ -96,12 +96,12 @@ fn cut_points<'b>(
         missing: 0,
         width: count as u32,
         columns,
-        untold: Untold { odd, late: None },
+        untold: MissingColumn { odd, late: None },
         surplus,
     })
 }
 
-/// The `floats` of as many points, at most `count`.
+/// Returns the `floats` of as many points as exist, at most `count`.
 pub(super) fn first_floats(
     floats: &[u8],
     count: usize,

@@ -1,13 +1,13 @@
-//! Messages made by hand, little-endian and without gaps, as ROS writes them.
+//! Hand-made messages in the encoding of ROS 1: little-endian and without gaps.
 
 use logtool_core::{Block, Columns, Damage, Decoder, Timestamp, TopicId, View};
 
-/// A message in the making.
+/// A message that is being built.
 #[derive(Clone, Default)]
 pub(crate) struct Message(pub(crate) Vec<u8>);
 
 impl Message {
-    /// A header with the sequence number 1 and the frame `base`.
+    /// Starts a message with a header: the sequence number 1, and the frame `base`.
     pub(crate) fn stamped(seconds: u32, nanos: u32) -> Self {
         Self::default().u32(1).u32(seconds).u32(nanos).text("base")
     }
@@ -24,13 +24,13 @@ impl Message {
         self.raw(&value.to_le_bytes())
     }
 
-    /// A text, or a list of bytes.
+    /// Appends a string, or a list of bytes.
     pub(crate) fn text(self, text: impl AsRef<[u8]>) -> Self {
         let text = text.as_ref();
         self.u32(text.len() as u32).raw(text)
     }
 
-    /// A list of floats.
+    /// Appends a list of floats.
     pub(crate) fn floats(self, floats: &[f32]) -> Self {
         let message = self.u32(floats.len() as u32);
         floats.iter().fold(message, |message, float| message.f32(*float))
@@ -42,7 +42,8 @@ impl Message {
     }
 }
 
-/// What `decoder` makes of `payloads`, recorded at 100 s, and how many it does not take.
+/// Returns the rows that `decoder` makes from `payloads`, recorded at 100 s, and the number of
+/// payloads that it rejects.
 pub(crate) fn decode(
     mut decoder: impl Decoder,
     payloads: &[&[u8]],
@@ -60,7 +61,7 @@ pub(crate) fn decode(
     (decoder.take().unwrap(), lost)
 }
 
-/// The table as text, a line for each row, without the time.
+/// Formats the table: a line for each row, without the time.
 pub(crate) fn rows(batch: &arrow_array::RecordBatch) -> Vec<String> {
     let cell = |column: &arrow_array::ArrayRef, row| match column.is_null(row) {
         true => "-".to_owned(),
@@ -97,7 +98,7 @@ pub(crate) fn rows(batch: &arrow_array::RecordBatch) -> Vec<String> {
     (0..batch.num_rows()).map(row).collect()
 }
 
-/// The names of the columns.
+/// Returns the names of the columns.
 pub(crate) fn names(batch: &arrow_array::RecordBatch) -> String {
     let schema = batch.schema();
     let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();

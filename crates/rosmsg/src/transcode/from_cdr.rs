@@ -1,43 +1,43 @@
-//! From CDR to the layout.
+//! Converting CDR to the layout.
 
 use crate::{
-    cut::{Encoding, FieldCut},
+    field_reader::{Encoding, FieldReader},
     transcode::{
         CdrRemainder, most_bytes,
         program::{LOG_LEVELS, Op, Program, Times},
     },
 };
 
-/// A message on its way.
-struct Reading<'r> {
+/// The state of a conversion.
+struct FromCdr<'r> {
     program: &'r Program,
-    cut: FieldCut<'r>,
+    cut: FieldReader<'r>,
     out: &'r mut Vec<u8>,
-    /// As long as `out` may become.
+    /// The maximum length of `out`.
     limit: usize,
-    /// How many times ROS 1 has no number for.
+    /// The number of times that ROS 1 cannot represent.
     beyond: u64,
-    /// The number of bytes in fields that are only there in CDR.
+    /// The number of bytes in fields that exist in CDR only.
     left_out: usize,
 }
 
-/// Adds the message that `payload` is in CDR to `out`. Returns `None` if the fields of
-/// `program` do not fit `payload`.
+/// Appends the message in `payload`, in CDR, to `out`. Returns `None` if `payload` does not match
+/// the fields of `program`.
 pub(super) fn run(
     program: &Program,
     payload: &[u8],
     out: &mut Vec<u8>,
 ) -> Option<CdrRemainder> {
     let limit = out.len().saturating_add(most_bytes(payload.len()));
-    let cut = FieldCut::new(payload, Encoding::Cdr)?;
-    let mut reading = Reading { program, cut, out, limit, beyond: 0, left_out: 0 };
-    reading.steps(0, program.ops.len())?;
-    let surplus = reading.cut.surplus().saturating_add(reading.left_out);
-    Some(CdrRemainder { unrepresentable_times: reading.beyond, surplus })
+    let cut = FieldReader::new(payload, Encoding::Cdr)?;
+    let mut conversion = FromCdr { program, cut, out, limit, beyond: 0, left_out: 0 };
+    conversion.steps(0, program.ops.len())?;
+    let surplus = conversion.cut.surplus().saturating_add(conversion.left_out);
+    Some(CdrRemainder { unrepresentable_times: conversion.beyond, surplus })
 }
 
-impl Reading<'_> {
-    /// Takes the steps `at..end`; they are as deep in each other as the layout is.
+impl FromCdr<'_> {
+    /// Executes the steps `at..end`, which are nested as deep as the layout.
     fn steps(&mut self, mut at: usize, end: usize) -> Option<()> {
         while at < end {
             let op = *self.program.ops.get(at)?;
@@ -87,7 +87,7 @@ impl Reading<'_> {
                         Times::Fixed(count) => count,
                         Times::Listed => self.count()?,
                     };
-                    // Every round takes or gives a byte, and ends where there are none.
+                    // Every round consumes or produces a byte, and stops at the end.
                     if at < end {
                         (0..count)
                             .try_for_each(|_| self.steps(at, end).ok_or(()))
@@ -100,8 +100,8 @@ impl Reading<'_> {
         Some(())
     }
 
-    /// ROS 1 has no sign in times, and one in the nanoseconds of durations: what is told with
-    /// the highest bit there is another number to it. The bits are kept.
+    /// In ROS 1, times are unsigned, and the nanoseconds of durations are signed: a number with the
+    /// highest bit set has another meaning. Its bits are kept.
     fn time(&mut self, is_signed: bool) -> Option<()> {
         let (secs, nanos) = (self.cut.u32()?, self.cut.u32()?);
         let changes = if is_signed { nanos } else { secs };
@@ -135,7 +135,7 @@ impl Reading<'_> {
         Some(())
     }
 
-    /// The number of elements of a list, which is written too.
+    /// Reads the number of elements of a list, and writes it.
     fn count(&mut self) -> Option<u32> {
         let count = self.cut.u32()?;
         self.out.extend_from_slice(&count.to_le_bytes());

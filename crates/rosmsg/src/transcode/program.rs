@@ -1,5 +1,5 @@
-//! What a message is made of, as a list of steps: nothing of the layout is looked at once
-//! messages come.
+//! The fields of a message as a list of steps, so that the layout is not inspected for each
+//! message.
 
 use logtool_core::{
     Error, ErrorKind, FieldRole, Layout, LayoutField, LayoutKind, Primitive, Result,
@@ -7,10 +7,10 @@ use logtool_core::{
 
 use crate::definition::ros2::marker::{Added, added_after, is_marker};
 
-/// So many steps may be taken to make a program.
+/// The maximum number of steps of a program.
 const MAX_STEPS: u32 = 1 << 20;
 
-/// The type that has a field more in ROS 1 than in ROS 2, and that field.
+/// The type with an additional field in ROS 1, and that field.
 const HEADER: (&str, &str) = ("std_msgs/Header", "seq");
 
 /// The steps that translate a message.
@@ -24,30 +24,30 @@ pub(super) struct Program {
 pub(super) enum Op {
     /// Numbers of `size` bytes, aligned to it; at least one.
     Numbers { size: u32, count: u32 },
-    /// A `u32`, then as many numbers of `size` bytes.
+    /// A `u32`, then this many numbers of `size` bytes.
     NumberList { size: u32 },
-    /// A time, or a duration if it has a sign, of ROS 1.
+    /// A time of ROS 1, or a duration if it is signed.
     Time { is_signed: bool },
-    /// A text.
+    /// A string.
     Text,
-    /// What follows, up to the step `end`, as often as `times` says.
+    /// Repeats the following steps, up to the step `end`.
     Repeat { times: Times, end: usize },
-    /// A number of 4 bytes that is not there in CDR.
+    /// A number of 4 bytes that CDR lacks.
     Seq,
-    /// A byte that is only there in CDR.
+    /// A byte that exists in CDR only.
     Dummy,
-    /// A text that is not there in CDR.
+    /// A string that CDR lacks.
     AbsentText,
-    /// A list of texts that is not there in CDR.
+    /// A list of strings that CDR lacks.
     AbsentTexts,
-    /// A text that is only there in CDR; coming from ROS 1 it is empty.
+    /// A string that exists in CDR only; it is empty when converted from ROS 1.
     AddedText,
-    /// This number of `u32` that are only there in CDR. They are 0 coming from ROS 1.
+    /// This number of `u32` that exist in CDR only. They are 0 when converted from ROS 1.
     AddedNumbers(u32),
-    /// A list that is only there in CDR. An element is `numbers` numbers of `size` bytes. The list is
-    /// empty coming from ROS 1.
+    /// A list that exists in CDR only. An element is `numbers` numbers of `size` bytes. The list is
+    /// empty when converted from ROS 1.
     AddedList { size: u32, numbers: u32 },
-    /// The level of a log message, which the two versions number differently.
+    /// The level of a log message; the two versions use different numbers.
     LogLevel,
 }
 
@@ -55,23 +55,23 @@ pub(super) enum Op {
 pub(super) const LOG_LEVELS: [(u8, u8); 5] =
     [(1, 10), (2, 20), (4, 30), (8, 40), (16, 50)];
 
-/// How often something is there.
+/// The number of repetitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Times {
-    /// In every message as often.
+    /// A fixed number.
     Fixed(u32),
-    /// As often as the `u32` before it says.
+    /// The value of the preceding `u32`.
     Listed,
 }
 
-/// A program that is being made.
-struct Making {
+/// The state of the compilation.
+struct Compiler {
     ops: Vec<Op>,
     steps: u32,
-    /// Numbers are not joined to those before this step.
+    /// Numbers from this step on are not merged with those before.
     border: usize,
     is_of_ros1: bool,
-    /// Whether the types in CDR have the fields that ROS 2 adds.
+    /// Whether types in CDR have the fields that ROS 2 adds.
     has_added: bool,
 }
 
@@ -82,12 +82,13 @@ impl Program {
         has_added: bool,
     ) -> Result<Self> {
         let (ops, steps, border) = (Vec::new(), 0, 0);
-        let mut making = Making { ops, steps, border, is_of_ros1, has_added };
-        making.layout(layout)?;
-        Ok(Self { ops: making.ops })
+        let mut compiler = Compiler { ops, steps, border, is_of_ros1, has_added };
+        compiler.layout(layout)?;
+        Ok(Self { ops: compiler.ops })
     }
 
-    /// The steps from `rosgraph_msgs/Log` to `rcl_interfaces/Log`, in the order of the fields.
+    /// Returns the steps from `rosgraph_msgs/Log` to `rcl_interfaces/Log`, in the order of the
+    /// fields.
     pub(super) fn of_logs() -> Self {
         let header = [Op::Seq, Op::Time { is_signed: false }, Op::AbsentText];
         let texts = [Op::Text; 4]; // the name, the message, the file and the function
@@ -97,8 +98,8 @@ impl Program {
     }
 }
 
-// Layouts are at most 64 deep in each other, so that these may call each other.
-impl Making {
+// Layouts are nested at most 64 levels deep, so that these functions may be recursive.
+impl Compiler {
     fn layout(&mut self, layout: &Layout) -> Result<()> {
         self.step(&layout.name)?;
         if layout.fields.is_empty() {
@@ -165,7 +166,7 @@ impl Making {
         let end = self.ops.len();
         self.border = end;
         if end == start + 1 && times != Times::Listed {
-            // Nothing, several times.
+            // No bytes, several times.
             self.ops.truncate(start);
         } else if let Some(Op::Repeat { end: place, .. }) = self.ops.get_mut(start) {
             *place = end;
@@ -189,7 +190,7 @@ impl Making {
     fn step(&mut self, of: &str) -> Result<()> {
         self.steps += 1;
         if self.steps > MAX_STEPS {
-            let what = format!("the type {of:?} is made of too many parts");
+            let what = format!("the type {of:?} has too many parts");
             return Err(Error::new(ErrorKind::Limit, what));
         }
         Ok(())
@@ -214,7 +215,7 @@ fn ops_of(added: Added) -> &'static [Op] {
     }
 }
 
-/// Whether `field`, the first of `layout`, is there in ROS 1 only.
+/// Returns whether `field`, the first of `layout`, exists in ROS 1 only.
 fn is_seq(layout: &Layout, field: &LayoutField) -> bool {
     let is_u32 = field.kind == LayoutKind::Primitive(Primitive::U32);
     (layout.name.as_str(), field.name.as_str()) == HEADER

@@ -39,7 +39,7 @@ fn from_cdr(transcoder: &Transcoder, payload: &[u8]) -> Option<Vec<u8>> {
     fits.then(|| out.split_off(3))
 }
 
-/// A type with all that there is.
+/// A type with all kinds of fields.
 fn everything() -> String {
     let sep = "=".repeat(80);
     format!(
@@ -51,8 +51,8 @@ fn everything() -> String {
     )
 }
 
-/// A message of that, as the Python package rosbags 0.11.9 has it: `serialize_ros1`, and
-/// `serialize_cdr` of the same without `seq`, in both byte orders.
+/// A message of that type, encoded by the Python package rosbags 0.11.9: with `serialize_ros1`, and
+/// with `serialize_cdr` without `seq`, in both byte orders.
 const ROS1: &str = "070000000a00000014000000030000006d617005000000000000f83f0200000000\
     00000002000000686900000000efbeadde02000000fffeffffffffffffff030400000000000000010000\
     00020000000300000004000000ffffffff05000000410100010300000078797af7ff";
@@ -66,26 +66,26 @@ const BIG: &str = "000000000000000a00000014000000046d61700005000000000000003ff80
     04ffffffff00000005410100010000000378797a00fff7";
 
 #[test]
-fn a_message_becomes_what_rosbags_makes_of_it() {
+fn message_is_converted_like_in_rosbags() {
     let transcoder = of_ros1(&everything());
     assert_eq!(to_cdr(&transcoder, &bytes(ROS1)).unwrap(), bytes(LITTLE));
 }
 
 #[test]
-fn cdr_of_both_byte_orders_becomes_what_ros_1_has_with_a_seq_of_zero() {
+fn cdr_of_both_byte_orders_becomes_ros1_with_a_zero_seq() {
     let transcoder = of_ros1(&everything());
     let mut wanted = bytes(ROS1);
     wanted[0] = 0;
     assert_eq!(from_cdr(&transcoder, &bytes(LITTLE)).unwrap(), wanted);
     assert_eq!(from_cdr(&transcoder, &bytes(BIG)).unwrap(), wanted);
-    // By its definition in ROS 2 there is none.
+    // Its definition in ROS 2 has no `seq`.
     let text =
         Definition::parse("pkg/All", &everything()).unwrap().ros2_text().unwrap();
     assert_eq!(from_cdr(&of_ros2(&text), &bytes(BIG)).unwrap(), wanted[4..]);
 }
 
 #[test]
-fn times_are_as_ros_2_counts_them() {
+fn times_are_normalized_as_in_ros2() {
     // builtin_interfaces/Duration: int32 sec, uint32 nanosec in [0, 1e9).
     let transcoder = of_ros1("duration d\ntime t");
     let message = |d: [i32; 2], t: [u32; 2]| {
@@ -109,7 +109,7 @@ fn times_are_as_ros_2_counts_them() {
 }
 
 #[test]
-fn every_cut_is_refused_and_so_is_one_byte_more_in_ros_1() {
+fn truncated_messages_and_trailing_bytes_in_ros1_are_rejected() {
     let transcoder = of_ros1(&everything());
     let (ros1, little) = (bytes(ROS1), bytes(LITTLE));
     for len in 0..ros1.len() {
@@ -122,7 +122,7 @@ fn every_cut_is_refused_and_so_is_one_byte_more_in_ros_1() {
 }
 
 #[test]
-fn bytes_after_the_last_field_are_counted_but_for_padding() {
+fn bytes_after_the_last_field_are_counted_except_padding() {
     let transcoder = of_ros2("int32 x");
     let surplus = |more: &[u8]| {
         let (payload, mut out) = ([&bytes("00010000 05000000"), more].concat(), vec![]);
@@ -141,8 +141,8 @@ fn bytes_after_the_last_field_are_counted_but_for_padding() {
 }
 
 #[test]
-fn version_2_aligns_to_4_bytes_and_tells_the_length_of_what_is_no_numbers() {
-    // By hand, from DDS-XTypes 1.3, 7.4.3.5: a delimiter before lists of texts and of
+fn version_2_aligns_to_4_bytes_and_has_lengths_except_for_numbers() {
+    // By hand, from DDS-XTypes 1.3, 7.4.3.5: a delimiter before lists of strings and of
     // structures, none before lists of numbers.
     let transcoder = of_ros2("uint8 a\nfloat64 b\nfloat64[] c\nstring[] d");
     let cdr = "00070000 01000000 000000000000f03f 01000000 0000000000000040\
@@ -155,7 +155,7 @@ fn version_2_aligns_to_4_bytes_and_tells_the_length_of_what_is_no_numbers() {
 }
 
 #[test]
-fn other_encapsulations_are_refused() {
+fn other_encapsulations_are_rejected() {
     let transcoder = of_ros2("uint8 a");
     for (head, fits) in [
         ([0, 0], true),
@@ -173,7 +173,7 @@ fn other_encapsulations_are_refused() {
 }
 
 #[test]
-fn a_text_without_its_nul_is_refused_but_for_an_empty_one() {
+fn string_without_its_nul_is_rejected_unless_it_is_empty() {
     let transcoder = of_ros2("string s");
     let read = |hex: &str| from_cdr(&transcoder, &bytes(hex));
     assert_eq!(read("00010000 00000000"), Some(bytes("00000000")));
@@ -184,7 +184,7 @@ fn a_text_without_its_nul_is_refused_but_for_an_empty_one() {
 }
 
 #[test]
-fn an_empty_message_is_a_byte() {
+fn empty_message_is_a_byte() {
     let transcoder = of_ros1("");
     assert_eq!(to_cdr(&transcoder, &[]).unwrap(), [0, 1, 0, 0, 0]);
     assert_eq!(from_cdr(&transcoder, &[0, 1, 0, 0, 0]), Some(vec![]));
@@ -192,7 +192,7 @@ fn an_empty_message_is_a_byte() {
 }
 
 #[test]
-fn counts_that_lie_take_neither_memory_nor_time() {
+fn wrong_counts_take_neither_memory_nor_time() {
     let sep = "=".repeat(80);
     let nothing = format!("{sep}\nMSG: pkg/Nothing\n");
     let least = format!("{sep}\nMSG: pkg/Least\nfloat64[0] none\n");
@@ -214,14 +214,14 @@ fn counts_that_lie_take_neither_memory_nor_time() {
         assert_eq!(transcoder.from_cdr(&payload, &mut out), None);
         assert!(out.capacity() < 5 << 20, "{text}: {}", out.capacity());
     }
-    // What has no bytes at all is not gone through.
+    // Elements without bytes are not iterated.
     let transcoder = of_ros1(&format!("Least[] x\n{least}"));
     assert_eq!(to_cdr(&transcoder, &[0xff; 4]), Some(bytes("00010000 ffffffff")));
     assert_eq!(from_cdr(&transcoder, &bytes("00010000 ffffffff")), Some(vec![0xff; 4]));
 }
 
 #[test]
-fn a_type_that_is_made_of_too_many_parts_is_refused() {
+fn type_with_too_many_parts_is_refused() {
     let sep = "=".repeat(80);
     let mut text = "T0 a\nT0 b\n".to_owned();
     for depth in 0..40 {
@@ -235,17 +235,16 @@ fn a_type_that_is_made_of_too_many_parts_is_refused() {
 }
 
 #[test]
-fn neighbours_of_one_size_are_one_step() {
+fn adjacent_numbers_of_one_size_are_one_step() {
     let text = "float64[3] a\nfloat64 b\nuint32 t\nint32 d\nfloat32 c";
     let layout: Arc<Layout> = compile("pkg/All", text).unwrap();
     let program = Program::compile(&layout, true, false).unwrap();
     assert_eq!(program.ops.len(), 2, "{program:?}");
 }
 
-/// ROS 1 has times from 1970 on, and durations of which the nanoseconds have a sign, as the
-/// numbers of its messages have it.
+/// ROS 1 has times from 1970 on, and durations with signed nanoseconds.
 #[test]
-fn times_that_ros_1_has_no_number_for_are_counted() {
+fn times_that_ros1_cannot_represent_are_counted() {
     let transcoder = of_ros1("time t\nduration d\nduration[] more\n");
     let beyond = |hex: &str| {
         let remainder = transcoder.from_cdr(&bytes(hex), &mut Vec::new())?;
@@ -261,7 +260,7 @@ fn times_that_ros_1_has_no_number_for_are_counted() {
     ] {
         assert_eq!(beyond(&text), Some(count), "{text}");
     }
-    // The highest byte first.
+    // Big-endian.
     let big = "00000000 ffffffff 00000000 00000000 00000000 00000000";
     assert_eq!(beyond(big), Some(1));
 }
@@ -269,7 +268,7 @@ fn times_that_ros_1_has_no_number_for_are_counted() {
 /// By hand: the fields of `rosgraph_msgs/Log` (ROS Noetic) and of `rcl_interfaces/msg/Log`
 /// (ROS 2 Humble).
 #[test]
-fn log_messages_have_other_fields_and_levels_in_ros_2() {
+fn log_messages_have_other_fields_and_levels_in_ros2() {
     let transcoder = Transcoder::of_logs();
     let ros1 = |level: &str, rest: &str| {
         let frame_and_topics = rest.split_once('|').unwrap();

@@ -1,4 +1,4 @@
-//! From ROS 1 to CDR.
+//! Converting ROS 1 to CDR.
 
 use logtool_core::ByteReader;
 
@@ -7,33 +7,33 @@ use crate::transcode::{
     program::{LOG_LEVELS, Op, Program, Times},
 };
 
-/// A message on its way.
-struct Writing<'w> {
+/// The state of a conversion.
+struct ToCdr<'w> {
     program: &'w Program,
     input: ByteReader<'w>,
     out: &'w mut Vec<u8>,
-    /// Where in `out` the first field is.
+    /// The position of the first field in `out`.
     start: usize,
-    /// As long as `out` may become.
+    /// The maximum length of `out`.
     limit: usize,
-    /// How many times ROS 2 has no number for.
+    /// The number of times that ROS 2 cannot represent.
     beyond: u64,
 }
 
-/// Adds `payload` to `out` as CDR, if it is what `program` says, to its last byte; says how
-/// many times in it ROS 2 has no number for.
+/// Appends `payload` as CDR to `out`, if it matches `program` to its last byte. Returns the number
+/// of times that ROS 2 cannot represent.
 pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Option<u64> {
     let limit = out.len().saturating_add(most_bytes(payload.len()));
     out.extend_from_slice(&CDR_LE);
     let start = out.len();
     let input = ByteReader::new(payload);
-    let mut writing = Writing { program, input, out, start, limit, beyond: 0 };
-    writing.steps(0, program.ops.len())?;
-    writing.input.rest().is_empty().then_some(writing.beyond)
+    let mut conversion = ToCdr { program, input, out, start, limit, beyond: 0 };
+    conversion.steps(0, program.ops.len())?;
+    conversion.input.rest().is_empty().then_some(conversion.beyond)
 }
 
-impl Writing<'_> {
-    /// Takes the steps `at..end`; they are as deep in each other as the layout is.
+impl ToCdr<'_> {
+    /// Executes the steps `at..end`, which are nested as deep as the layout.
     fn steps(&mut self, mut at: usize, end: usize) -> Option<()> {
         while at < end {
             let op = *self.program.ops.get(at)?;
@@ -77,7 +77,7 @@ impl Writing<'_> {
                             count
                         }
                     };
-                    // Every round takes or gives a byte, and ends where there are none.
+                    // Every round consumes or produces a byte, and stops at the end.
                     if at < end {
                         (0..count)
                             .try_for_each(|_| self.steps(at, end).ok_or(()))
@@ -100,8 +100,8 @@ impl Writing<'_> {
         Some(())
     }
 
-    /// In ROS 2, seconds have a sign, and nanoseconds are less than a second: the others of
-    /// ROS 1 are the same time so. What is too far away keeps its bits.
+    /// In ROS 2, seconds are signed, and nanoseconds are less than a second: other times of ROS 1
+    /// are normalized. Times that are out of range keep their bits.
     fn time(&mut self, is_signed: bool) -> Option<()> {
         const SECOND: i64 = 1_000_000_000;
         let (secs, nanos) = (self.input.u32()?, self.input.u32()?);

@@ -1,13 +1,13 @@
-//! The blocks of a damaged bzip2 stream, of which each has its own checksum.
+//! The blocks of a damaged bzip2 stream, each of which has its own checksum.
 
 use logtool_lz4::{Output, Unpacked};
 
 use crate::chunk::bz2::stream;
 
-/// The length of the head of a stream: `BZh` and the level.
+/// The length of the header of a stream: `BZh` and the level.
 const HEAD: usize = 4;
 
-/// The length in bits of what blocks and the end of a stream begin with.
+/// The length in bits of the marks of blocks and of the end of a stream.
 const MARK_BITS: usize = 48;
 
 /// The length in bits of a checksum.
@@ -17,8 +17,8 @@ const CHECKSUM_BITS: usize = 32;
 const BLOCK_MARK: u64 = 0x3141_5926_5359;
 const END_MARK: u64 = 0x1772_4538_5090;
 
-/// Adds to `out` what the blocks of `packed` hold, up to the first one that is damaged. Each of
-/// them is unpacked as a stream of its own, so that its checksum is verified.
+/// Appends the content of the blocks of `packed` to `out`, up to the first damaged block. Each
+/// block is decompressed as a stream of its own, so that its checksum is verified.
 pub(super) fn unpack_sound(packed: &[u8], limit: usize, out: &mut Output) {
     let Some(head) = packed.get(..HEAD) else { return };
     let mut marks = Marks { bytes: packed, at: HEAD * 8, last: 0 };
@@ -33,7 +33,7 @@ pub(super) fn unpack_sound(packed: &[u8], limit: usize, out: &mut Output) {
     }
 }
 
-/// The block between the bits `start` and `end` of `packed` as a stream of its own.
+/// Returns the block between the bits `start` and `end` of `packed` as a stream of its own.
 fn single(packed: &[u8], head: &[u8], start: usize, end: usize) -> Vec<u8> {
     let mut stream = BitWriter { bytes: head.to_vec(), used: 0 };
     for bit in start..end {
@@ -47,7 +47,7 @@ fn single(packed: &[u8], head: &[u8], start: usize, end: usize) -> Vec<u8> {
     stream.bytes
 }
 
-/// Finds where blocks, and the end of the stream, begin.
+/// Iterates over the starts of blocks and of the end of the stream, as bit positions.
 struct Marks<'m> {
     bytes: &'m [u8],
     /// The next bit to read.
@@ -78,10 +78,10 @@ fn bit_at(bytes: &[u8], at: usize) -> bool {
     bytes.get(at / 8).is_some_and(|byte| byte >> (7 - at % 8) & 1 == 1)
 }
 
-/// Bytes that grow bit by bit.
+/// A byte buffer that is written bit by bit.
 struct BitWriter {
     bytes: Vec<u8>,
-    /// How many bits of the last byte are written; 0 if all are.
+    /// The number of used bits in the last byte; 0 if it is full.
     used: usize,
 }
 
@@ -96,7 +96,7 @@ impl BitWriter {
         self.used = (self.used + 1) % 8;
     }
 
-    /// Adds the lowest `bits` bits of `number`, the highest of them first.
+    /// Appends the lowest `bits` bits of `number`, the highest of them first.
     fn push_number(&mut self, number: u64, bits: usize) {
         for bit in (0..bits).rev() {
             self.push(number >> bit & 1 == 1);

@@ -1,5 +1,5 @@
-//! Definitions of ROS 1 that went through ROS 2, with the sums that ROS gives them, and those
-//! that ROS 2 has itself.
+//! Definitions of ROS 1 converted to ROS 2 and back, with their MD5 sums in ROS, and definitions
+//! of ROS 2.
 
 use logtool_core::ErrorKind;
 
@@ -10,7 +10,7 @@ fn sep() -> String {
 }
 
 #[test]
-fn every_definition_of_debian_comes_back_from_ros_2_with_its_sum() {
+fn every_debian_definition_keeps_its_sum_via_ros2() {
     for (type_name, sum, text) in debian() {
         if type_name == "tf/tfMessage" {
             continue; // It is tf2_msgs/TFMessage in ROS 2.
@@ -24,8 +24,8 @@ fn every_definition_of_debian_comes_back_from_ros_2_with_its_sum() {
 }
 
 #[test]
-fn a_type_of_ros_2_is_the_common_one_of_ros_1_whatever_its_constants() {
-    // As ROS 2 Jazzy has it, shortened to what matters: a constant more.
+fn ros2_type_becomes_the_common_ros1_type_with_any_constants() {
+    // The definition of ROS 2 Jazzy, shortened, with an additional constant.
     let text = format!(
         "std_msgs/Header header\nNavSatStatus status\nfloat64 latitude\n\
          float64 longitude\nfloat64 altitude\nfloat64[9] position_covariance\n\
@@ -38,16 +38,16 @@ fn a_type_of_ros_2_is_the_common_one_of_ros_1_whatever_its_constants() {
     let name = "sensor_msgs/msg/NavSatFix";
     let fix = Definition::ros1_from_ros2(name, &text).unwrap();
     assert_eq!(fix.name(), "sensor_msgs/NavSatFix");
-    // As everybody knows it.
+    // The well-known sum.
     assert_eq!(fix.md5sum().unwrap(), "2d3a8cd499b9b4a0249fb98fd05cfa48");
-    // One with a field more is its own.
+    // A type with an additional field is not the common type.
     let more =
         Definition::ros1_from_ros2(name, &format!("uint8 more\n{text}")).unwrap();
     assert!(more.text().starts_with("uint8 COVARIANCE_TYPE_UNKNOWN=0\nuint8 more\n"));
 }
 
 #[test]
-fn what_only_ros_2_can_say_is_said_as_ros_1_does() {
+fn ros2_syntax_is_converted_to_ros1() {
     let text = format!(
         "builtin_interfaces/Time at\nbuiltin_interfaces/msg/Duration[<=2] ages\n\
          string<=5 name \"no\"\nstring<=5[<=3] names\nb_msgs/msg/Inner[2] inner\n\
@@ -69,7 +69,7 @@ fn what_only_ros_2_can_say_is_said_as_ros_1_does() {
 }
 
 #[test]
-fn a_header_that_is_another_stays_as_it_is_and_types_that_nobody_has_are_left_out() {
+fn other_header_is_kept_and_unused_types_are_dropped() {
     let text = format!(
         "std_msgs/Header header\n{0}\nMSG: std_msgs/Header\nint32 stamp\n\
          {0}\nMSG: b/Nobody\nint8 x\n",
@@ -84,7 +84,7 @@ fn a_header_that_is_another_stays_as_it_is_and_types_that_nobody_has_are_left_ou
 }
 
 #[test]
-fn a_wide_text_is_refused_by_its_name() {
+fn wide_string_is_refused_by_name() {
     let text = format!("Inner inner\n{}\nMSG: a/Inner\nwstring<=4[] wide\n", sep());
     let err = Definition::ros1_from_ros2("a/msg/B", &text).unwrap_err();
     assert_eq!(err.kind(), ErrorKind::Unsupported);

@@ -1,11 +1,12 @@
 //! `visualization_msgs/Marker`, which has more fields in ROS 2 than in ROS 1.
 //!
-//! Coming from ROS 1, the fields are empty. (ROS 2 Humble and Jazzy, `visualization_msgs`.)
+//! When messages of ROS 1 are converted, these fields are empty. (ROS 2 Humble and Jazzy,
+//! `visualization_msgs`.)
 
 /// The type.
 const NAME: &str = "visualization_msgs/Marker";
 
-/// The fields that it has in ROS 1.
+/// Its fields in ROS 1.
 const FIELDS: [&str; 15] = [
     "header",
     "ns",

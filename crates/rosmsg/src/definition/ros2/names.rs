@@ -9,7 +9,7 @@ use crate::definition::{
     ros2::{field_name, has_seq, name},
 };
 
-/// The names of `types`, of their constants and of their fields that are not allowed.
+/// Returns the names of `types`, of their constants and of their fields that are not allowed.
 pub(in crate::definition) fn misnamed(types: &[MessageType]) -> Vec<String> {
     let mut misnamed = Vec::new();
     for of in types {

@@ -1,6 +1,6 @@
 //! Definitions in the form that rosbags 0.11.9 writes for ROS 2 (`generate_msgdef` with
-//! `ros_version=2`), but for `seq`, `char` and what ROS 2 has renamed; and those that ROS 2
-//! has itself.
+//! `ros_version=2`), except for `seq`, `char` and renamed types and fields of ROS 2; and
+//! definitions of ROS 2.
 
 use logtool_core::{LayoutKind, Primitive};
 
@@ -22,7 +22,7 @@ fn camera() -> String {
 }
 
 #[test]
-fn types_are_named_in_full_and_times_are_of_builtin_interfaces() {
+fn types_have_full_names_and_times_are_of_builtin_interfaces() {
     let definition = Definition::parse("sensor_msgs/CameraInfo", &camera()).unwrap();
     assert_eq!(definition.ros2_name(), "sensor_msgs/msg/CameraInfo");
     let wanted = format!(
@@ -40,7 +40,7 @@ fn types_are_named_in_full_and_times_are_of_builtin_interfaces() {
 }
 
 #[test]
-fn names_of_fields_are_kept_but_for_those_that_ros_2_has_renamed() {
+fn field_names_are_kept_unless_ros2_renamed_them() {
     let text = |of: &str, text: &str| {
         Definition::parse(of, text).unwrap().ros2_text().unwrap()
     };
@@ -54,7 +54,7 @@ fn names_of_fields_are_kept_but_for_those_that_ros_2_has_renamed() {
 }
 
 #[test]
-fn a_type_that_is_missing_is_an_error() {
+fn missing_type_is_an_error() {
     let definition = Definition::parse("a/B", "C c").unwrap();
     let err = definition.ros2_text().unwrap_err();
     assert_eq!(
@@ -64,8 +64,8 @@ fn a_type_that_is_missing_is_an_error() {
 }
 
 #[test]
-fn definitions_of_ros_2_are_understood() {
-    // With what ROS 2 has more (docs.ros.org, "Interfaces"): bounds and defaults.
+fn ros2_definitions_are_parsed() {
+    // With the additional syntax of ROS 2 (docs.ros.org, "Interfaces"): bounds and defaults.
     let text = format!(
         "std_msgs/Header header\nint32 x 5\nstring<=10 name \"a=b # c\"\nint32[<=3] few\n\
          int32 MAX = 7 # most\nbyte b\nbyte[] raw\nbuiltin_interfaces/msg/Duration d\n\
@@ -91,7 +91,7 @@ fn definitions_of_ros_2_are_understood() {
     assert_eq!(kind(5), &LayoutKind::Bytes);
     assert_eq!(kind(6), &LayoutKind::Span);
     assert_eq!(kind(7), &LayoutKind::Nested(empty(&layout.fields[7].kind)));
-    // Defaults are no fields of ROS 1.
+    // Defaults are not fields of ROS 1.
     assert!(Definition::parse("my_msgs/All", "int32 x 5").is_err());
 }
 
@@ -102,7 +102,7 @@ fn empty(kind: &LayoutKind) -> std::sync::Arc<logtool_core::Layout> {
 }
 
 #[test]
-fn a_type_that_is_only_called_as_a_time_is_itself() {
+fn other_type_with_the_name_of_a_time_is_kept() {
     let text =
         "builtin_interfaces/Time t\n===\nMSG: builtin_interfaces/Time\nint64 ns\n";
     let layout = Definition::parse_ros2("a/msg/B", text).unwrap().layout().unwrap();
@@ -111,15 +111,15 @@ fn a_type_that_is_only_called_as_a_time_is_itself() {
 }
 
 #[test]
-fn wide_texts_are_not_understood() {
+fn wide_strings_are_refused() {
     let definition = Definition::parse_ros2("a/msg/B", "wstring s").unwrap();
     let why = definition.layout().unwrap_err().to_string();
     assert_eq!(why, "not supported: a wstring, as \"a/B\" has");
 }
 
-/// Messages that are all zeros go to ROS 2 and back by the rewritten definition.
+/// Zero messages are converted to ROS 2 and back by the converted definition.
 #[test]
-fn every_definition_of_debian_is_understood_again_and_lays_out_the_same_but_for_seq() {
+fn every_debian_definition_has_the_same_layout_via_ros2_except_for_seq() {
     let is_header = |name: &str| name == "std_msgs/Header";
     for (type_name, _, text) in debian() {
         let ros1 = Definition::parse(&type_name, &text).unwrap();
@@ -150,7 +150,7 @@ fn every_definition_of_debian_is_understood_again_and_lays_out_the_same_but_for_
 /// The fields of ROS 2 Humble and Jazzy, by hand after `visualization_msgs/msg/Marker.msg`.
 #[test]
 fn markers_have_the_fields_of_ros_2() {
-    let marker = Definition::common("visualization_msgs/Marker").unwrap();
+    let marker = Definition::by_name("visualization_msgs/Marker").unwrap();
     let text = marker.ros2_text().unwrap();
     let layout = Definition::parse_ros2("visualization_msgs/msg/Marker", &text)
         .unwrap()
@@ -161,7 +161,7 @@ fn markers_have_the_fields_of_ros_2() {
                   texture_resource texture uv_coordinates text mesh_resource mesh_file \
                   mesh_use_embedded_materials";
     assert_eq!(names, wanted.split_whitespace().collect::<Vec<_>>());
-    // Back to ROS 1: what ROS 2 adds is left out.
+    // Back to ROS 1: the fields that ROS 2 adds are dropped.
     let ros1 = marker.layout().unwrap();
     let to = Transcoder::to_ros2(&ros1).unwrap();
     let (mut cdr, mut back) = (Vec::new(), Vec::new());
@@ -171,8 +171,8 @@ fn markers_have_the_fields_of_ros_2() {
     assert!(to.to_cdr(&message, &mut cdr));
     assert_eq!(to.from_cdr(&cdr, &mut back), Some(CdrRemainder::default()));
     assert_eq!(back, message);
-    // A mesh file has no place in ROS 1. In the last bytes are the lengths 1 (a NUL) of its name
-    // and 0 of its bytes, and whether materials are embedded: give it 4 bytes.
+    // ROS 1 cannot store a mesh file. The last bytes are the lengths 1 (a NUL) of its name and 0 of
+    // its bytes, and whether materials are embedded; here it gets 4 bytes.
     let end = cdr.len() - 5;
     assert_eq!(cdr[end..], [0, 0, 0, 0, 1]);
     cdr.splice(end..end + 4, *b"\x04\0\0\0mesh");
@@ -181,14 +181,14 @@ fn markers_have_the_fields_of_ros_2() {
     let remainder = CdrRemainder { unrepresentable_times, surplus };
     assert_eq!(to.from_cdr(&cdr, &mut back), Some(remainder));
     assert_eq!(back, message);
-    // A type of this name with other fields stays as it is.
+    // A type with this name and other fields is unchanged.
     let other =
         Definition::parse("visualization_msgs/Marker", "string colors").unwrap();
     assert_eq!(other.ros2_text().unwrap(), "string colors\n");
 }
 
 #[test]
-fn ids_of_ros_2_become_those_of_ros_1() {
+fn ros2_ids_become_those_of_ros1() {
     let sep = "=".repeat(80);
     for base in ["unique_identifier_msgs/UUID", "unique_identifier_msgs/msg/UUID"] {
         let text = format!(
@@ -206,13 +206,13 @@ fn ids_of_ros_2_become_those_of_ros_1() {
         Definition::ros1_from_ros2(name, text).unwrap().name().to_owned()
     };
     assert_eq!(root("uint8[16] uuid\n"), "uuid_msgs/UniqueID");
-    // A type of this name with other fields keeps its name.
+    // A type with this name and other fields keeps its name.
     assert_eq!(root("string uuid\n"), "unique_identifier_msgs/UUID");
 }
 
-/// By the mapping rules that packages of ROS 2 have for ros1_bridge.
+/// By the mapping rules for ros1_bridge in packages of ROS 2.
 #[test]
-fn types_of_another_name_in_ros_2_are_renamed_wherever_they_are_used() {
+fn types_with_another_name_in_ros2_are_renamed_everywhere() {
     for (ros1, ros2) in [
         ("rosgraph_msgs/Log", "rcl_interfaces/msg/Log"),
         ("std_msgs/Time", "builtin_interfaces/msg/Time"),
@@ -220,7 +220,7 @@ fn types_of_another_name_in_ros_2_are_renamed_wherever_they_are_used() {
         ("tf2_msgs/TFMessage", "tf2_msgs/msg/TFMessage"),
         ("sensor_msgs/Imu", "sensor_msgs/msg/Imu"),
     ] {
-        assert_eq!(Definition::common(ros1).unwrap().ros2_name(), ros2);
+        assert_eq!(Definition::by_name(ros1).unwrap().ros2_name(), ros2);
     }
     let uuid = Definition::parse("uuid_msgs/UniqueID", "uint8[16] uuid").unwrap();
     assert_eq!(uuid.ros2_name(), "unique_identifier_msgs/msg/UUID");
@@ -240,7 +240,7 @@ fn types_of_another_name_in_ros_2_are_renamed_wherever_they_are_used() {
     // A type with the same name and other fields keeps its name.
     let other = Definition::parse("rosgraph_msgs/Log", "string msg").unwrap();
     assert_eq!(other.ros2_name(), "rosgraph_msgs/msg/Log");
-    let log = Definition::common("rosgraph_msgs/Log").unwrap();
+    let log = Definition::by_name("rosgraph_msgs/Log").unwrap();
     let text = log.ros2_text().unwrap();
     let back = Definition::ros1_from_ros2("rcl_interfaces/msg/Log", &text).unwrap();
     assert_eq!(back, log);

@@ -3,7 +3,7 @@ mod other_fields;
 use super::*;
 use crate::sensor::testing::{Message, decode, names, nested, rows};
 
-/// The fields of a cloud: name, offset, type and count as `sensor_msgs/PointField` says.
+/// The fields of a cloud: name, offset, type and count of `sensor_msgs/PointField`.
 type Fields<'f> = &'f [(&'f str, u32, u8, u32)];
 
 /// A `sensor_msgs/PointCloud2` with the stamp 1.5 s.
@@ -51,13 +51,13 @@ fn two_points() -> Vec<u8> {
     data
 }
 
-/// The cloud that they are.
+/// Returns a cloud of these two points.
 fn of_two(data: &[u8]) -> Cloud2<'_> {
     Cloud2 { size: (1, 2), fields: XYZ, is_big: false, steps: (7, 14), data }
 }
 
 #[test]
-fn a_cloud_is_a_row_for_each_point() {
+fn cloud_has_a_row_for_each_point() {
     let data = two_points();
     let cloud = of_two(&data);
     let (batch, lost) = table(PointSource::Cloud2, &[&cloud.bytes()]);
@@ -66,7 +66,7 @@ fn a_cloud_is_a_row_for_each_point() {
 }
 
 #[test]
-fn all_types_in_both_byte_orders() {
+fn all_types_are_read_in_both_byte_orders() {
     // 1 as each of INT8 UINT8 INT16 UINT16 INT32 UINT32 FLOAT32 FLOAT64.
     let sizes = [1, 1, 2, 2, 4, 4, 4, 8];
     let (mut fields, mut offset) = (Vec::new(), 0);
@@ -98,7 +98,7 @@ fn all_types_in_both_byte_orders() {
 }
 
 #[test]
-fn rows_have_their_own_step_and_points_their_place() {
+fn row_step_and_point_step_are_respected() {
     // 2 rows of 2 points of a byte each, a row beginning every 5 bytes.
     let cloud = Cloud2 {
         size: (2, 2),
@@ -116,7 +116,7 @@ fn rows_have_their_own_step_and_points_their_place() {
 }
 
 #[test]
-fn several_values_of_a_field_are_a_list_or_flat_a_column_each() {
+fn field_with_several_values_is_a_list_or_a_column_each() {
     let data: Vec<u8> =
         [1_f32, 2.0, 3.0].iter().flat_map(|v| v.to_le_bytes()).collect();
     let fields: Fields<'_> = &[("h", 0, 7, 3)];
@@ -131,7 +131,7 @@ fn several_values_of_a_field_are_a_list_or_flat_a_column_each() {
     assert_eq!(rows(&batch), ["1500000000 0 1 2 3"]);
 }
 
-/// What `source` makes of `payloads` in columns that all of them are in, and what it tells.
+/// Returns the rows of `payloads` in the columns of all of them, and the damage.
 fn joined(source: PointSource, payloads: &[&[u8]]) -> (RecordBatch, Vec<Damage>) {
     let mut shapes = payloads.iter().filter_map(|p| source.shape_of(p, Encoding::Ros1));
     let mut shape = shapes.next().unwrap();
@@ -143,7 +143,7 @@ fn joined(source: PointSource, payloads: &[&[u8]]) -> (RecordBatch, Vec<Damage>)
     )
 }
 
-/// What `decoder` makes of `payloads`, one by one, and what it tells.
+/// Returns the rows of `payloads`, decoded one by one, and the damage.
 fn told(mut decoder: PointDecoder, payloads: &[&[u8]]) -> (RecordBatch, Vec<Damage>) {
     let mut damage = Vec::new();
     for payload in payloads {
@@ -156,7 +156,7 @@ fn told(mut decoder: PointDecoder, payloads: &[&[u8]]) -> (RecordBatch, Vec<Dama
     (decoder.take().unwrap(), damage)
 }
 
-/// Of each: its kind, of how many records it is, and why.
+/// Returns the kind, the number of records and the reason of each damage.
 fn kinds(damage: &[Damage]) -> Vec<(DamageKind, u64, &str)> {
     let one = |one: &'_ Damage| (one.kind, one.records);
     let why = damage.iter().map(|one| one.why.as_deref().unwrap_or_default());
@@ -164,7 +164,7 @@ fn kinds(damage: &[Damage]) -> Vec<(DamageKind, u64, &str)> {
 }
 
 #[test]
-fn a_cloud_that_cannot_be_as_it_says_is_damage() {
+fn impossible_cloud_is_damage() {
     let data = two_points();
     let good = of_two(&data);
     let first = good.bytes();
@@ -190,7 +190,7 @@ fn a_cloud_that_cannot_be_as_it_says_is_damage() {
 }
 
 #[test]
-fn bytes_behind_the_last_field_are_counted_and_the_points_are_read() {
+fn trailing_bytes_are_counted_and_the_points_are_read() {
     let data = two_points();
     let cloud2 = of_two(&data);
     let cloud = Message::stamped(1, 0).u32(2).raw(&[0; 24]).u32(0);
@@ -211,7 +211,7 @@ fn bytes_behind_the_last_field_are_counted_and_the_points_are_read() {
 }
 
 #[test]
-fn a_cloud_that_has_fewer_points_than_it_says_gives_these() {
+fn cloud_with_fewer_points_than_declared_returns_these() {
     let data = two_points();
     let good = of_two(&data);
     let first = good.bytes();
@@ -227,7 +227,7 @@ fn a_cloud_that_has_fewer_points_than_it_says_gives_these() {
         assert_eq!((batch.num_rows(), told), (2 + there, 1));
         assert_eq!(rows(&batch)[2], "1500000000 0 1.5 258");
     }
-    // Of two rows of two points, a row beginning every 5 bytes, all but the last byte.
+    // All bytes of two rows of two points, with a row step of 5 bytes, except the last byte.
     let cloud = Cloud2 {
         size: (2, 2),
         fields: &[("v", 1, 2, 1)],
@@ -241,7 +241,7 @@ fn a_cloud_that_has_fewer_points_than_it_says_gives_these() {
 }
 
 #[test]
-fn columns_that_are_called_like_others_get_names_of_their_own() {
+fn columns_with_equal_names_get_unique_names() {
     let fields: Fields<'_> = &[("time", 0, 2, 1), ("x", 0, 2, 1), ("x", 1, 2, 1)];
     let data = &[4, 5];
     let cloud = Cloud2 { size: (1, 1), fields, is_big: false, steps: (2, 2), data };
@@ -251,7 +251,7 @@ fn columns_that_are_called_like_others_get_names_of_their_own() {
 }
 
 #[test]
-fn beams_are_points_where_their_range_counts() {
+fn beams_with_a_valid_range_are_points() {
     // By the definition: angle = angle_min + i * angle_increment.
     let scan = Message::stamped(2, 0)
         .f32(0.0)
@@ -275,7 +275,7 @@ fn beams_are_points_where_their_range_counts() {
 }
 
 #[test]
-fn a_cloud_of_the_old_type_has_its_channels_as_columns() {
+fn cloud_of_the_old_type_has_its_channels_as_columns() {
     let start = || Message::stamped(3, 0).u32(2).raw(&[0; 4]).f32(1.0).f32(2.0);
     let points = || start().f32(3.0).f32(4.0).f32(5.0);
     let first = points().u32(1).text("rgb").floats(&[8.0, 9.0]).0;
@@ -302,7 +302,7 @@ fn a_cloud_of_the_old_type_has_its_channels_as_columns() {
     let why = [
         "its channel rgb has 1 value for 2 points",
         "its channel rgb has 3 values for 2 points",
-        "its channel curvature is no column, as no message had it that was looked at before",
+        "its channel curvature has no column, because no message that was inspected before had it",
     ];
     let decoder = decoder(PointSource::Cloud, &first, &nested());
     let (_, damage) = told(decoder, &payloads);
@@ -318,8 +318,8 @@ fn a_cloud_of_the_old_type_has_its_channels_as_columns() {
 }
 
 #[test]
-fn a_hostile_cloud_does_not_fill_memory() {
-    // 500 fields of a byte for 8 million points: 4 GB of columns out of 8 MB.
+fn malicious_cloud_does_not_fill_memory() {
+    // 500 fields of a byte for 8 million points: 4 GB of columns from 8 MB.
     let names: Vec<String> = (0..500).map(|index| index.to_string()).collect();
     let fields: Vec<_> = names.iter().map(|name| (name.as_str(), 0, 2, 1)).collect();
     let (size, data) = ((1, 1 << 23), vec![0; 1 << 23]);
@@ -329,9 +329,9 @@ fn a_hostile_cloud_does_not_fill_memory() {
     assert_eq!((batch.num_rows(), lost), (0, 1));
 }
 
-/// `message`, which is of the common type `type_name`, in CDR.
+/// Converts `message` of the common type `type_name` to CDR.
 fn in_cdr(type_name: &str, message: &[u8]) -> Vec<u8> {
-    let layout = crate::Definition::common(type_name).unwrap().layout().unwrap();
+    let layout = crate::Definition::by_name(type_name).unwrap().layout().unwrap();
     let transcoder = crate::Transcoder::of_ros1(&layout).unwrap();
     let mut cdr = Vec::new();
     assert!(transcoder.to_cdr(message, &mut cdr), "{type_name}");

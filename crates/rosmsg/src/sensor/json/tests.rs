@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn base64_is_as_in_its_rfc() {
+fn base64_matches_its_rfc() {
     // RFC 4648, 10.
     for (text, wanted) in [
         ("", ""),
@@ -22,7 +22,7 @@ fn base64_is_as_in_its_rfc() {
 }
 
 #[test]
-fn a_cloud_and_an_image_are_what_they_say() {
+fn cloud_and_image_are_parsed() {
     let text = br#"{"timestamp":{"sec":5,"nsec":7},"frame_id":"map","pose":{"x":{}},
         "point_stride":6,"fields":[{"name":"x","offset":0,"type":7},
         {"name":"\u0069","offset":4,"type":3}],"data":"AACAPwEA"}"#;

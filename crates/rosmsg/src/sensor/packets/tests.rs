@@ -10,7 +10,7 @@ fn scan(count: u32, packets: u8) -> Vec<u8> {
 }
 
 #[test]
-fn a_scan_is_its_packets_each_with_its_stamp() {
+fn scan_has_its_packets_with_their_stamps() {
     let message = scan(2, 2);
     let found = packets(&message, Encoding::Ros1).unwrap();
     // A header of 4 + 8 + 4 + 4 bytes, the count, and the stamp of the packet.
@@ -19,7 +19,7 @@ fn a_scan_is_its_packets_each_with_its_stamp() {
 }
 
 #[test]
-fn a_scan_that_is_shorter_than_it_says_is_none() {
+fn truncated_scan_is_rejected() {
     assert!(packets(&scan(3, 2), Encoding::Ros1).is_none());
     assert_eq!(packets(&scan(1, 2), Encoding::Ros1).unwrap().len(), 1);
     assert!(packets(&scan(u32::MAX, 2), Encoding::Ros1).is_none());

@@ -1,13 +1,13 @@
-//! Random messages of random types: both ways, and with bytes changed.
+//! Random messages of random types, converted both ways, and with changed bytes.
 
 use std::fmt::Write as _;
 
 use super::{from_cdr, of_ros1, to_cdr};
 
-/// Random numbers, the same in every run (a linear congruence, its upper bits).
+/// A deterministic generator of random numbers (the upper bits of a linear congruence).
 struct Dice(u64);
 
-/// A random type: its definition, and how a message of it is written.
+/// A random type: its definition, and the encoding of its messages.
 struct Type {
     text: String,
     fields: Vec<(Kind, Times)>,
@@ -15,9 +15,9 @@ struct Type {
 
 #[derive(Clone)]
 enum Kind {
-    /// So many bytes, in so many numbers.
+    /// This number of bytes, in this number of values.
     Number(usize),
-    /// One that is the same in both.
+    /// A field with the same bytes in both encodings.
     Time,
     Text,
     Nested(usize),
@@ -36,7 +36,7 @@ impl Dice {
         ((self.0 >> 33) % sides as u64) as usize
     }
 
-    /// Types of which each is made of later ones only.
+    /// Returns types whose fields have later types only.
     fn types(&mut self) -> Vec<Type> {
         (0..4).map(|index| self.one(index)).collect()
     }
@@ -79,8 +79,8 @@ impl Dice {
         Type { text, fields }
     }
 
-    /// Writes a message of the type `index` as ROS 1 does, and as CDR by the rules for
-    /// CDR, one number after the other.
+    /// Writes a message of the type `index` in the encoding of ROS 1, and as CDR by its rules, one
+    /// number after the other.
     fn write(
         &mut self,
         types: &[Type],
@@ -133,7 +133,7 @@ impl Dice {
     }
 }
 
-/// Adds a number to both; `cdr` has no encapsulation.
+/// Appends a number to both; `cdr` has no encapsulation.
 fn number(bytes: &[u8], ros1: &mut Vec<u8>, cdr: &mut Vec<u8>) {
     ros1.extend(bytes);
     while !cdr.len().is_multiple_of(bytes.len()) {
@@ -143,7 +143,7 @@ fn number(bytes: &[u8], ros1: &mut Vec<u8>, cdr: &mut Vec<u8>) {
 }
 
 #[test]
-fn random_messages_become_cdr_and_come_back() {
+fn random_messages_are_converted_to_cdr_and_back() {
     let mut dice = Dice(20_261_121);
     for _ in 0..300 {
         let types = dice.types();
@@ -159,7 +159,7 @@ fn random_messages_become_cdr_and_come_back() {
             let cdr = [&[0, 1, 0, 0], &cdr[..]].concat();
             assert_eq!(to_cdr(&transcoder, &ros1).as_ref(), Some(&cdr), "{text}");
             assert_eq!(from_cdr(&transcoder, &cdr).as_ref(), Some(&ros1), "{text}");
-            // Any byte changed gives another message or none; but of times, several are one.
+            // A changed byte gives another message or an error; but different times may be equal.
             let has_times = text.contains("time") || text.contains("duration");
             for at in 0..if has_times { 0 } else { ros1.len() } {
                 let mut changed = ros1.clone();

@@ -1,4 +1,4 @@
-//! Clouds of one topic whose fields are not the same.
+//! Clouds of one topic with different fields.
 
 use arrow_array::cast::AsArray as _;
 
@@ -18,7 +18,7 @@ fn clouds_with_other_fields_have_all_of_them_as_columns() {
     let less = cloud(&[("i", 4, 4, 1)]).bytes();
     let other_order = cloud(&[("i", 4, 4, 1), ("x", 0, 7, 1)]).bytes();
     let more = cloud(&[("x", 0, 7, 1), ("i", 4, 4, 1), ("t", 6, 2, 1)]).bytes();
-    // 1.5 is 0x3FC00000, of which the first two bytes are 0; 258 is 2 + 256.
+    // 1.5 is 0x3FC00000, whose first two bytes are 0; 258 is 2 + 256.
     let other_type = cloud(&[("x", 0, 3, 1), ("i", 4, 2, 1)]).bytes();
     let empty = Cloud2 { size: (0, 0), ..cloud(&[]) }.bytes();
     let payloads: [&[u8]; 6] =
@@ -61,7 +61,7 @@ fn fields_of_a_narrower_type_are_in_the_column_of_the_wider() {
 }
 
 #[test]
-fn a_field_that_cannot_be_loses_no_other_and_is_told() {
+fn impossible_field_is_reported_and_the_others_are_read() {
     let data = two_points();
     let cloud = |fields| Cloud2 {
         size: (1, 2),
@@ -81,7 +81,7 @@ fn a_field_that_cannot_be_loses_no_other_and_is_told() {
     };
     let why = |text: &str| (DamageKind::Misfit, text.to_owned());
     let fields: Fields<'_> = &[("x", 0, 7, 1), ("i", 4, 9, 1)];
-    assert_eq!(misfit(fields), why("its field i has the type 9, which is none"));
+    assert_eq!(misfit(fields), why("its field i has the type 9, which does not exist"));
     let fields: Fields<'_> = &[("x", 0, 7, 1), ("i", 6, 4, 1)];
     assert_eq!(misfit(fields), why("its field i is the bytes 6..8 of points of 7"));
     let fields: Fields<'_> = &[("x", 0, 7, 1), ("i", 4, 4, u32::MAX)];
@@ -89,6 +89,6 @@ fn a_field_that_cannot_be_loses_no_other_and_is_told() {
     let text = format!("its field i is the bytes 4..{end} of points of 7");
     assert_eq!(misfit(fields), why(&text));
     let fields: Fields<'_> = &[("x", 0, 7, 1), ("late", 4, 4, 1), ("j", 4, 4, 1)];
-    let text = "its field late is no column, as no message had it that was looked at before, and 1 more";
+    let text = "its field late has no column, because no message that was inspected before had it, and 1 more";
     assert_eq!(misfit(fields), (DamageKind::NoColumn, text.to_owned()));
 }

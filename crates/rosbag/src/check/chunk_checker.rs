@@ -1,0 +1,98 @@
+//! Checking the chunks of a bag while they are read.
+
+use std::{
+    collections::BTreeSet,
+    mem,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use bytes::BytesMut;
+use logtool_core::{Findings, ReorderBuffer, Result};
+
+use crate::{
+    bag::{Chunk, Content},
+    check::{
+        CheckedBag,
+        chunk::{self, ChunkResults},
+        index::Infos,
+        layout::Layout,
+    },
+};
+
+/// The chunks of a bag; each is checked once, by the thread that opens it.
+pub(crate) struct ChunkChecker {
+    log: CheckedBag,
+    layout: Layout,
+    infos: Infos,
+    state: Mutex<CheckState>,
+}
+
+/// The results so far.
+#[derive(Default)]
+struct CheckState {
+    findings: Findings,
+    /// The connections that the chunks so far declare.
+    declared: BTreeSet<u32>,
+    /// The results by the index of the chunk in the layout.
+    looked: ReorderBuffer<ChunkResults>,
+}
+
+impl ChunkChecker {
+    pub(super) fn new(log: CheckedBag, layout: Layout) -> Self {
+        let (infos, state) = (Infos::new(&layout), Mutex::default());
+        Self { log, layout, infos, state }
+    }
+
+    /// Checks `chunk` with this `content`, unless the layout has other data for it, or it was
+    /// already checked.
+    pub(crate) fn check(&self, chunk: &Chunk, content: &Content) -> Result<()> {
+        let chunks = &self.layout.chunks;
+        let place = chunks.binary_search_by_key(&chunk.at, |seen| seen.chunk.at);
+        let Some(index) = place.ok().filter(|index| chunks[*index].chunk == *chunk)
+        else {
+            return Ok(());
+        };
+        if self.state().looked.has(index) {
+            return Ok(());
+        }
+        let looked = self.check_at(index, content)?;
+        self.add(index, looked);
+        Ok(())
+    }
+
+    /// Opens and checks all remaining chunks; returns all findings.
+    pub(crate) fn finish(&self) -> Result<Findings> {
+        for (index, seen) in self.layout.chunks.iter().enumerate() {
+            if self.state().looked.has(index) {
+                continue;
+            }
+            let content = self.log.bag.open(&seen.chunk, BytesMut::new())?;
+            let looked = self.check_at(index, &content)?;
+            self.log.bag.source.release(seen.chunk.data.clone());
+            self.add(index, looked);
+        }
+        Ok(mem::take(&mut self.state().findings))
+    }
+
+    fn check_at(&self, index: usize, content: &Content) -> Result<ChunkResults> {
+        let seen = &self.layout.chunks[index];
+        let entry = self.infos.of(seen.chunk.at, &self.layout);
+        chunk::check(&self.log, seen, content, &self.layout, entry)
+    }
+
+    /// Adds the results of the chunk with this index, and processes all that are next in order.
+    fn add(&self, index: usize, looked: ChunkResults) {
+        let state = &mut *self.state();
+        state.looked.put(index, looked);
+        while let Some((index, looked)) = state.looked.next() {
+            let seen = &self.layout.chunks[index];
+            let (declared, findings) = (&mut state.declared, &mut state.findings);
+            looked.report(&self.log, &self.layout, seen, declared, findings);
+        }
+    }
+
+    /// Locks the results. A panic of another thread is reported by that thread.
+    fn state(&self) -> MutexGuard<'_, CheckState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

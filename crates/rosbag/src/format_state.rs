@@ -1,0 +1,22 @@
+//! The private state in the manifest of a bag, with which it is opened without reading.
+
+use logtool_core::TopicSet;
+use serde::{Deserialize, Serialize};
+
+use crate::{connection_table::StoredEntry, head::FileHeader};
+
+/// The name of the format, also in manifests.
+pub(crate) const FORMAT_NAME: &str = "rosbag";
+
+/// What readers of parts need in addition to the manifest. (Not the key: it stays secret.)
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct FormatState {
+    pub(crate) head: FileHeader,
+    pub(crate) connections: Vec<StoredEntry>,
+    /// Topics with too many columns, alone or together with the topics before: they are
+    /// readable as raw bytes only.
+    pub(crate) too_wide: TopicSet,
+    /// The reason why nothing can be read, if no chunk can be decompressed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) unreadable: Option<String>,
+}

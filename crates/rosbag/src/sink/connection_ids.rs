@@ -1,0 +1,97 @@
+//! Assigning connection ids.
+//!
+//! A connection keeps its id if no other has it. Connections of two selections that are equal in
+//! every byte become one; connections of the same selection never do.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use logtool_core::{Output, Result};
+
+use crate::write::{ConnectionHandle, Writer};
+
+/// A selected connection.
+#[derive(Debug)]
+pub(super) struct SelectedConnection {
+    /// Its id, if it has one.
+    pub(super) id: Option<u32>,
+    pub(super) topic: Vec<u8>,
+    pub(super) header: Vec<u8>,
+}
+
+/// Assigns an id to every connection of every selection, and adds it to `writer`.
+pub(super) fn assign<W: Output>(
+    writer: &mut Writer<W>,
+    extracts: Vec<Vec<Option<SelectedConnection>>>,
+) -> Result<Vec<Vec<Option<ConnectionHandle>>>> {
+    let ids = extracts.iter().flatten().flatten().filter_map(|wanted| wanted.id);
+    let mut numbers = IdAllocator { reserved: ids.collect(), ..IdAllocator::default() };
+    let mut all = Vec::new();
+    for extract in extracts {
+        let assigned = extract.into_iter().map(|wanted| {
+            wanted.map(|wanted| numbers.assign(writer, wanted)).transpose()
+        });
+        let new_handles = assigned.collect::<Result<Vec<_>>>()?;
+        numbers.end_extract();
+        all.push(new_handles);
+    }
+    Ok(all)
+}
+
+#[derive(Default)]
+struct IdAllocator {
+    /// The ids that connections have in their logs.
+    reserved: HashSet<u32>,
+    /// The next id that may be free.
+    next: u32,
+    /// The connections of earlier selections by topic and header, with which connections of
+    /// this selection can be merged, except those that are already merged.
+    alike: HashMap<Key, BTreeMap<u32, ConnectionHandle>>,
+    /// The new connections of this selection.
+    selected: Vec<(Key, ConnectionHandle)>,
+}
+
+/// A topic and a header.
+type Key = (Vec<u8>, Vec<u8>);
+
+impl IdAllocator {
+    /// Assigns an id to a connection.
+    fn assign<W: Output>(
+        &mut self,
+        writer: &mut Writer<W>,
+        wanted: SelectedConnection,
+    ) -> Result<ConnectionHandle> {
+        let SelectedConnection { id, topic, header } = wanted;
+        let key = (topic, header);
+        if let Some(others) = self.alike.get_mut(&key) {
+            let same = id.and_then(|id| others.remove(&id));
+            let other = || others.pop_first().map(|(_, other)| other);
+            if let Some(handle) = same.or_else(other) {
+                self.selected.push((key, handle));
+                return Ok(handle);
+            }
+        }
+        let own = id.filter(|id| writer.connection(*id).is_none());
+        let number = own.unwrap_or_else(|| self.free(writer));
+        let handle = writer.connect_raw(number, &key.0, &key.1)?;
+        self.selected.push((key, handle));
+        Ok(handle)
+    }
+
+    /// Lets connections of the next selection merge with those of this one.
+    fn end_extract(&mut self) {
+        for (key, handle) in self.selected.drain(..) {
+            self.alike.entry(key).or_default().insert(handle.id(), handle);
+        }
+    }
+
+    /// Returns the next id that no connection has.
+    fn free<W: Output>(&mut self, writer: &Writer<W>) -> u32 {
+        loop {
+            let next = self.next;
+            self.next = next.wrapping_add(1);
+            if !self.reserved.contains(&next) && writer.connection(next).is_none() {
+                return next;
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Selections of logs in other formats whose messages have the encoding of ROS 1, e.g. MCAP
+//! files.
+
+use logtool_core::{
+    Error, ErrorKind, Manifest, Result, Selection, Stream, UnsupportedContent, Value,
+};
+use logtool_rosmsg::Encoding;
+
+use crate::{
+    connection::{FACTS, RawConnection},
+    connection_table::ConnectionTable,
+    write::header::ConnectionHeader,
+};
+
+/// The maximum number of dropped metadata records that are named.
+const NAMED: usize = 8;
+
+/// The name of the field with the definition of a type.
+const DEFINITION: &str = "message_definition";
+
+/// Returns the connections for the streams of `manifest`, in their order.
+///
+/// # Errors
+/// `UnsuitableEncoding` if the messages of a topic in `selection` are not encoded as in ROS 1.
+pub(super) fn connections(
+    manifest: &Manifest,
+    selection: &Selection,
+) -> Result<ConnectionTable> {
+    for (id, topic) in manifest.topics() {
+        if selection.topics.contains(id)
+            && Encoding::from_name(&topic.encoding) != Some(Encoding::Ros1)
+        {
+            let (label, format) = (topic.label(), &manifest.format);
+            let what = format!(
+                "the topic {label:?} of a {format} log cannot be written to a bag: the encoding \
+                 of its messages is {:?}, not that of ROS 1",
+                topic.encoding
+            );
+            return Err(Error::new(ErrorKind::UnsuitableEncoding, what));
+        }
+    }
+    let connections = (0..).zip(&manifest.streams).map(|(number, stream)| {
+        let topic = manifest.get(stream.topic)?;
+        let words = |key: &str| words(stream, key);
+        let on = words("original_topic").unwrap_or(&topic.name);
+        let mut header = ConnectionHeader::new(on, &topic.type_name, &topic.definition);
+        let computed = header.md5sum().ok();
+        let md5sum = words("md5sum").map(str::to_owned).or(computed);
+        header = header.with_md5sum(md5sum.as_deref().unwrap_or("*"));
+        if let Some(caller) = words("callerid") {
+            header = header.with_caller(caller);
+        }
+        let latches = topic.is_latched(number).then_some("1");
+        header = header.saying_of_latching(words("latching").or(latches));
+        for (name, value) in others(manifest, stream).filter(|(name, _)| is_field(name))
+        {
+            header = header.saying(name, value);
+        }
+        let id = match stream.metadata.get("id") {
+            Some(Value::UInt(id)) => u32::try_from(*id).unwrap_or(number),
+            _ => number,
+        };
+        let raw = RawConnection::new(id, topic.name.as_bytes(), &header.to_bytes()?);
+        Ok((raw, stream.topic))
+    });
+    Ok(ConnectionTable::of_streams(connections.collect::<Result<Vec<_>>>()?))
+}
+
+/// Returns the contents of the log of `manifest` that a bag cannot store besides messages. The
+/// provenance of the log is not counted, because the bag gets its own.
+pub(crate) fn unsupported_content(manifest: &Manifest) -> Option<UnsupportedContent> {
+    const OWN: [&str; 2] = ["logtool", "provenance"];
+    let files = match manifest.metadata.get("attachments") {
+        Some(Value::UInt(count)) => *count,
+        _ => 0,
+    };
+    let words: Vec<&str> = match manifest.metadata.get("metadata") {
+        Some(Value::Map(all)) => all.keys().map(String::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let words: Vec<&str> = words.into_iter().filter(|key| !OWN.contains(key)).collect();
+    let names = words.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    let more = if words.len() > NAMED { ", …" } else { "" };
+    let names = format!(" ({names}{more})");
+    let unnamed = manifest.streams.iter().flat_map(|stream| others(manifest, stream));
+    let unnamed = unnamed.filter(|(name, _)| !is_field(name)).count() as u64;
+    let counts = [
+        (files, "attachment", ""),
+        (words.len() as u64, "metadata record", names.as_str()),
+        (unnamed, "channel metadata pair", ""),
+    ];
+    let dropped = counts.into_iter().filter(|(count, ..)| *count > 0);
+    let dropped = dropped.map(|(count, one, names)| {
+        let end = if count == 1 { "" } else { "s" };
+        format!("{count} {one}{end}{names}")
+    });
+    let dropped: Vec<String> = dropped.collect();
+    let what = format!("{}: a bag has only messages", dropped.join(", "));
+    (!dropped.is_empty()).then_some(UnsupportedContent { topic: None, what })
+}
+
+/// Returns the metadata of `stream` of an MCAP file that have no field of their own in a bag.
+fn others<'m>(
+    manifest: &Manifest,
+    stream: &'m Stream,
+) -> impl Iterator<Item = (&'m str, &'m str)> {
+    let is_file = manifest.format == "mcap";
+    let dropped = stream.metadata.iter().filter(move |_| is_file);
+    dropped.filter_map(|(name, value)| match value {
+        Value::Text(value) if name != DEFINITION && !FACTS.contains(&&**name) => {
+            Some((&**name, &**value))
+        }
+        _ => None,
+    })
+}
+
+/// Returns whether `name` is possible as the name of a connection field.
+fn is_field(name: &str) -> bool {
+    !name.is_empty() && !name.contains('=')
+}
+
+/// Returns the string metadata of `stream` under `key`.
+fn words<'s>(stream: &'s Stream, key: &str) -> Option<&'s str> {
+    match stream.metadata.get(key) {
+        Some(Value::Text(text)) => Some(text),
+        _ => None,
+    }
+}

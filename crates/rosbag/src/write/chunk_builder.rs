@@ -1,0 +1,128 @@
+//! The chunk to which messages are added.
+
+use std::mem;
+
+use crate::write::{
+    encode::{self, IndexOrder},
+    stamp::Stamp,
+};
+
+/// The chunk to which messages are added.
+#[derive(Debug, Default)]
+pub(crate) struct ChunkBuilder {
+    bytes: Vec<u8>,
+    /// The index entries by the index of the connection in the writer; empty for a connection
+    /// without messages.
+    entries: Vec<Vec<(Stamp, u32)>>,
+    /// The connections with messages: their ids, and their indices in the writer.
+    used: Vec<(u32, usize)>,
+    times: Option<[Stamp; 2]>,
+}
+
+/// A full chunk that is not yet compressed.
+#[derive(Debug)]
+pub(crate) struct FullChunk {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) chunk_index: ChunkIndex,
+}
+
+/// The index data and the chunk info of a chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ChunkIndex {
+    /// Its index data records.
+    pub(crate) index: Vec<u8>,
+    pub(crate) summary: Summary,
+}
+
+/// The contents of the chunk info of a chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Summary {
+    /// Its first and its last time.
+    pub(crate) times: [Stamp; 2],
+    /// The number of messages of each connection.
+    pub(crate) counts: Vec<(u32, u32)>,
+}
+
+impl ChunkBuilder {
+    /// Returns the number of bytes so far.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Returns whether there are messages.
+    pub(crate) fn has_messages(&self) -> bool {
+        self.times.is_some()
+    }
+
+    /// Adds a connection record.
+    pub(crate) fn connection(&mut self, id: u32, topic: &[u8], header: &[u8]) {
+        encode::connection(&mut self.bytes, id, topic, header);
+    }
+
+    /// Adds a message of the connection `id`, which has the index `number` in the writer.
+    pub(crate) fn message(
+        &mut self,
+        id: u32,
+        number: usize,
+        stamp: Stamp,
+        payload: &[u8],
+    ) {
+        self.add_entry(id, number, stamp, self.bytes.len() as u32);
+        encode::message(&mut self.bytes, id, stamp, payload);
+    }
+
+    /// Adds an index entry for the message at `offset`.
+    fn add_entry(&mut self, id: u32, number: usize, stamp: Stamp, offset: u32) {
+        if self.entries.len() <= number {
+            self.entries.resize_with(number + 1, Vec::new);
+        }
+        if let Some(entries) = self.entries.get_mut(number) {
+            if entries.is_empty() {
+                self.used.push((id, number));
+            }
+            entries.push((stamp, offset));
+        }
+        let [first, last] = self.times.unwrap_or([stamp; 2]);
+        self.times = Some([first.min(stamp), last.max(stamp)]);
+    }
+
+    /// Returns the chunk, if it has messages, and starts the next one in `room`, an empty
+    /// buffer.
+    pub(crate) fn take(
+        &mut self,
+        order: IndexOrder,
+        mut room: Vec<u8>,
+    ) -> Option<FullChunk> {
+        let times = self.times.take()?;
+        room.reserve(self.bytes.len());
+        let bytes = mem::replace(&mut self.bytes, room);
+        let (mut index, mut counts) = (Vec::new(), Vec::new());
+        self.used.sort_unstable();
+        for (id, number) in self.used.drain(..) {
+            let Some(entries) = self.entries.get_mut(number) else { continue };
+            // As in ROS: by time, and by position if times are equal.
+            entries.sort_by_key(|(stamp, _)| *stamp);
+            encode::index(&mut index, order, id, entries);
+            counts.push((id, entries.len() as u32));
+            entries.clear();
+        }
+        Some(FullChunk {
+            bytes,
+            chunk_index: ChunkIndex { index, summary: Summary { times, counts } },
+        })
+    }
+}
+
+/// Returns the index data and the chunk info of a chunk with these messages, given as the
+/// connection id, the time and the offset of each.
+pub(crate) fn index_messages(messages: &[(u32, Stamp, u32)]) -> Option<ChunkIndex> {
+    let mut ids: Vec<u32> = messages.iter().map(|(id, ..)| *id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let mut filling = ChunkBuilder::default();
+    for (id, stamp, offset) in messages {
+        let number = ids.binary_search(id).unwrap_or_default();
+        filling.add_entry(*id, number, *stamp, *offset);
+    }
+    filling.take(encode::INDEX_ORDER, Vec::new()).map(|full| full.chunk_index)
+}

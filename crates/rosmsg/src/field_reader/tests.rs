@@ -1,0 +1,54 @@
+use super::*;
+
+#[test]
+fn ros1_has_no_gaps_and_a_sequence_number() {
+    let mut message = Vec::new();
+    for number in [7_u32, 3, 9, 2] {
+        message.extend(number.to_le_bytes()); // seq, seconds, nanoseconds, length
+    }
+    message.extend(b"ab\x05\x01\0\0\0");
+    let mut cut = FieldReader::new(&message, Encoding::Ros1).unwrap();
+    let header = cut.header().unwrap();
+    assert_eq!((header.stamp, header.frame), (3_000_000_009, &b"ab"[..]));
+    assert_eq!((cut.u8(), cut.surplus()), (Some(5), 4));
+    assert_eq!((cut.u32(), cut.surplus()), (Some(1), 0));
+    assert_eq!(cut.u8(), None);
+}
+
+#[test]
+fn cdr_aligns_numbers_and_terminates_strings() {
+    // DDS-XTypes 1.3, 7.4.1: 3.000000009 s, "ab", a byte, a gap, 1.5, a list of two floats.
+    let little = b"\0\x01\0\0\x03\0\0\0\x09\0\0\0\x03\0\0\0ab\0\x05\0\0\xC0\x3F\
+                   \x02\0\0\0\0\0\x80\x3F\0\0\0\x40";
+    let big = b"\0\0\0\0\0\0\0\x03\0\0\0\x09\0\0\0\x03ab\0\x05\x3F\xC0\0\0\
+                \0\0\0\x02\x3F\x80\0\0\x40\0\0\0";
+    for message in [&little[..], &big[..]] {
+        let mut cut = FieldReader::new(message, Encoding::Cdr).unwrap();
+        assert_eq!(cut.is_big(), message[1] == 0);
+        let header = cut.header().unwrap();
+        assert_eq!((header.stamp, header.frame), (3_000_000_009, &b"ab"[..]));
+        assert_eq!((cut.u8(), cut.f32()), (Some(5), Some(1.5)));
+        assert_eq!(cut.numbers(4).map(<[u8]>::len), Some(8));
+        assert_eq!(cut.surplus(), 0);
+    }
+    let other = FieldReader::new(b"\0\x02\0\0", Encoding::Cdr);
+    assert!(other.is_none(), "parameters are not read");
+}
+
+#[test]
+fn positions_after_gaps_are_those_in_the_payload() {
+    let message = b"\0\x01\0\0\x05\0\0\0\x01\0\0\0xy";
+    let mut cut = FieldReader::new(message, Encoding::Cdr).unwrap();
+    assert_eq!((cut.u8(), cut.u32()), (Some(5), Some(1)));
+    let place = cut.place(2).unwrap();
+    assert_eq!(&message[place.clone()], b"xy", "{place:?}");
+    assert!(cut.place(1).is_none());
+}
+
+#[test]
+fn lists_of_version_2_have_a_length_unless_they_contain_numbers() {
+    let message = b"\0\x07\0\0\x08\0\0\0\x01\0\0\0\x02\0\0\0\x01\0\0\0z";
+    let mut cut = FieldReader::new(message, Encoding::Cdr).unwrap();
+    assert_eq!((cut.count(), cut.u32()), (Some(1), Some(2)));
+    assert_eq!(cut.numbers(1), Some(&b"z"[..]));
+}

@@ -1,0 +1,94 @@
+//! Messages that are compressed individually.
+//!
+//! With `--compression-mode message`, rosbag2 replaces each message in CDR by a zstd frame and
+//! records this in the metadata only (`rosbag2_compression_zstd`, `ZstdCompressor`). The first four
+//! bytes of a zstd frame are not a CDR encapsulation, so that each message shows whether it is
+//! compressed.
+
+use std::{borrow::Cow, io::Read as _};
+
+use logtool_core::DamageKind;
+
+use crate::field_reader::Encoding;
+
+/// The first bytes of a zstd frame (RFC 8878, 3.1.1).
+const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// The maximum size of messages that are decompressed together, in bytes.
+pub const MAX_UNPACKED: usize = 256 << 20;
+
+/// A declared size of up to this many times the compressed size is trusted.
+const MAX_RATIO: u64 = 1024;
+
+impl Encoding {
+    /// Returns the message in `payload`, decompressed if it is compressed, of at most `room`
+    /// bytes.
+    ///
+    /// # Errors
+    /// `OverLimit` if the message is longer than `room`; `Undecodable` if it cannot be
+    /// decompressed.
+    pub fn unpacked(
+        self,
+        payload: &[u8],
+        room: usize,
+    ) -> Result<Cow<'_, [u8]>, DamageKind> {
+        if self != Self::Cdr || !payload.starts_with(&MAGIC) {
+            return Ok(Cow::Borrowed(payload));
+        }
+        let size = zstd::zstd_safe::get_frame_content_size(payload);
+        let size = size.map_err(|_| DamageKind::Undecodable)?;
+        if size.is_some_and(|size| size > room as u64) {
+            return Err(DamageKind::OverLimit);
+        }
+        if let Some(size) = size
+            && size <= MAX_RATIO * payload.len() as u64
+            && let Ok(message) = zstd::bulk::decompress(payload, size as usize)
+        {
+            return Ok(Cow::Owned(message));
+        }
+        let decoder = zstd::stream::read::Decoder::with_buffer(payload);
+        let decoder = decoder.map_err(|_| DamageKind::Undecodable)?;
+        let mut message = Vec::new();
+        let read = decoder.take(room as u64 + 1).read_to_end(&mut message);
+        match read {
+            Ok(len) if len > room => Err(DamageKind::OverLimit),
+            Ok(_) => Ok(Cow::Owned(message)),
+            Err(_) => Err(DamageKind::Undecodable),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A frame of the 12 bytes of `int32 x = 7` and `int32 y = 8` in CDR, made by hand after RFC
+    /// 8878: a single segment, its size, one raw block, which is the last.
+    const FRAME: &[u8] =
+        b"\x28\xb5\x2f\xfd\x20\x0c\x61\0\0\0\x01\0\0\x07\0\0\0\x08\0\0\0";
+
+    #[test]
+    fn frame_is_decompressed_in_cdr_only() {
+        let message = Encoding::Cdr.unpacked(FRAME, 12).unwrap();
+        assert_eq!(&*message, b"\0\x01\0\0\x07\0\0\0\x08\0\0\0");
+        assert_eq!(&*Encoding::Ros1.unpacked(FRAME, 12).unwrap(), FRAME);
+        let plain = b"\0\x01\0\0\x07\0\0\0";
+        assert_eq!(&*Encoding::Cdr.unpacked(plain, 0).unwrap(), plain);
+    }
+
+    #[test]
+    fn sizes_are_bounded_and_broken_frames_are_undecodable() {
+        assert_eq!(Encoding::Cdr.unpacked(FRAME, 11), Err(DamageKind::OverLimit));
+        for len in 4..FRAME.len() {
+            let cut = Encoding::Cdr.unpacked(&FRAME[..len], 12);
+            assert_eq!(cut, Err(DamageKind::Undecodable), "{len}");
+        }
+        // A frame that declares 2^62 bytes, and one of 32 KiB of one byte that declares no size
+        // (RFC 8878, 3.1.1.2: a window of 32 KiB, an RLE block).
+        let huge = b"\x28\xb5\x2f\xfd\xe0\0\0\0\0\0\0\0\x40\x01\0\0";
+        assert_eq!(Encoding::Cdr.unpacked(huge, 1 << 20), Err(DamageKind::OverLimit));
+        let long = b"\x28\xb5\x2f\xfd\0\x28\x03\0\x04\x07";
+        assert_eq!(Encoding::Cdr.unpacked(long, 32 << 10).unwrap().len(), 32 << 10);
+        assert_eq!(Encoding::Cdr.unpacked(long, 1000), Err(DamageKind::OverLimit));
+    }
+}
