@@ -161,7 +161,7 @@ impl ParametersRequest {
         let (name, log, losses) = open_ulog(&self.path, self.strictness, session)?;
         let clock = ShownClock::new(log.manifest(), self.clock);
         let clock = clock.with_context(|| self.path.display().to_string())?;
-        let all = &log.header().parameters;
+        let all = &log.metadata().parameters;
         let names = NamePatterns::new(&self.names, all.keys().map(String::as_str))?;
         let is_selected = |name: &str, parameter: &Parameter| {
             names.matches(name)
@@ -191,7 +191,7 @@ impl Parameters {
     /// states no defaults.
     #[cfg(feature = "plot")]
     pub(crate) fn non_default(log: &UlogLog) -> (Vec<ListedParameter>, bool) {
-        let all = &log.header().parameters;
+        let all = &log.metadata().parameters;
         let has_defaults = all.values().any(has_default);
         let selected = all.iter().filter(|(_, parameter)| {
             !has_defaults || is_non_default(parameter, State::Final)

@@ -117,7 +117,7 @@ impl ParameterDiffRequest {
     }
 
     fn values<'l>(&self, log: &'l UlogLog) -> BTreeMap<&'l str, ParameterValue> {
-        let parameters = log.header().parameters.iter();
+        let parameters = log.metadata().parameters.iter();
         let values = parameters.filter_map(|(name, parameter)| {
             Some((name.as_str(), value_at(parameter, self.state)?))
         });

@@ -36,7 +36,7 @@ pub(super) fn table(log: &Log) -> Result<Vec<Block>> {
     let rows: Vec<Row> = list.iter().map(row).collect();
     let count = counted(rows.len() as u64, "parameter");
     let note = if has_defaults {
-        let total = ulog.header().parameters.len();
+        let total = ulog.metadata().parameters.len();
         format!("{count} not at the default, of {total}")
     } else {
         format!("{count}; the log does not say what the defaults are")

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use logtool_core::{Labels, Provenance, TopicSet};
-use logtool_ulog::Header;
+use logtool_ulog::Metadata;
 
 use crate::{
     convert::{
@@ -27,7 +27,7 @@ pub(super) struct TableExport<'e> {
     /// The request that applies to the log; `None` if no topic or column is selected.
     pub(super) request: Option<&'e ConvertRequest>,
     pub(super) labels: Option<Arc<Labels>>,
-    pub(super) header: Option<&'e Header>,
+    pub(super) header: Option<&'e Metadata>,
     pub(super) provenance: &'e Provenance,
     /// The name of the log in the dataset.
     pub(super) log: &'e str,
