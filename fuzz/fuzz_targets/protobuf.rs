@@ -13,7 +13,7 @@ use logtool_protobuf::{
 
 #[derive(Arbitrary, Debug)]
 struct Input {
-    /// Arbitrary descriptors instead of those of a known type.
+    /// Arbitrary descriptors, which replace the ones for a known type.
     descriptors: Option<Vec<u8>>,
     type_name: String,
     payloads: Vec<Vec<u8>>,

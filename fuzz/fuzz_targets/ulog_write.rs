@@ -60,7 +60,7 @@ enum Call {
     Number(u8, u32),
     Texts(u8, String),
     Bytes(u8, Vec<u8>),
-    /// A text that is so long that it is written in several parts.
+    /// A long text, which is written in several parts.
     Long(u8, char, u16),
     Parameter(u8, i32),
     Default(u8, f32),

@@ -17,7 +17,7 @@ const SHORT: usize = 2_048;
 /// The maximum number of topics that are read alone.
 const ALONE: usize = 4;
 
-/// Opens `file`, reads and decodes all of it in all ways, and panics if a law is violated.
+/// Opens `file`, reads and decodes it completely in all ways, and panics if a law is violated.
 pub fn check(file: &[u8]) {
     let file = Bytes::copy_from_slice(file);
     // Unusual block lengths, but not so short that no record fits.

@@ -12,7 +12,7 @@ use logtool_mcap::{Compression, FORMAT, Writer, WriterOptions};
 /// Files up to this length are also checked with all laws of the core.
 const SHORT: usize = 4_096;
 
-/// Opens `file`, reads and decodes all of it, and panics if a law is violated.
+/// Opens `file`, reads and decodes it completely, and panics if a law is violated.
 pub fn check(file: &[u8]) {
     let file = Bytes::copy_from_slice(file);
     let mut options = OpenOptions::default();

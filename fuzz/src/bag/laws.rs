@@ -56,7 +56,7 @@ impl Format for FixedMode {
     }
 }
 
-/// Opens `file`, reads and decodes all of it, and panics if a law is violated.
+/// Opens `file`, reads and decodes it completely, and panics if a law is violated.
 pub fn check(file: &[u8]) {
     let file = Bytes::copy_from_slice(file);
     let modes = [OpenMode::Auto, OpenMode::Index, OpenMode::Scan, OpenMode::Full];
