@@ -42,7 +42,7 @@ pub fn of_log(manifest: &Manifest) -> Option<Arc<Labels>> {
     }
     let mut names: BTreeMap<(String, String, i64), Option<String>> = BTreeMap::new();
     for topic in &manifest.topics {
-        let labels = match Encoding::named(&topic.encoding) {
+        let labels = match Encoding::from_name(&topic.encoding) {
             Some(Encoding::Ros1) => {
                 Definition::parse(&topic.type_name, &topic.definition)
                     .map(|definition| definition.labels())

@@ -249,8 +249,8 @@ fn topic(
         instance,
         origin: TopicOrigin::Derived,
         content: match derivation.what {
-            What::Points(_) => TopicContent::CloudPoints,
-            What::Packets => TopicContent::LidarPackets,
+            DerivedKind::Points(_) => TopicContent::CloudPoints,
+            DerivedKind::Packets => TopicContent::LidarPackets,
         },
         schema: derivation.schema()?,
         metadata: BTreeMap::new(),
