@@ -1,4 +1,4 @@
-//! One after the other: where two signals may fit, and how well they do.
+//! The alignment: a coarse search, then several rounds of refinement in windows.
 
 use crate::{
     coarse::{Coarse, coarse},
@@ -9,32 +9,32 @@ use crate::{
     windows::{Cut, Windows, alike, windows},
 };
 
-/// The most values in a second that are compared.
+/// The maximum number of compared values per second.
 const RATE: f64 = 200.0;
-/// How many windows the overlap is cut into, if it is neither short nor long.
+/// The number of windows in the overlap, unless it is very short or long.
 const WINDOWS: f64 = 24.0;
-/// How many values a window may be off by: what is looked for is that wide, at most.
+/// The maximum offset of a window in values of the grid.
 const MOST_REACH: f64 = 120.0;
-/// What is short has no window that may be off by more than this part of it.
+/// In short signals, the maximum offset of a window is this fraction of the overlap.
 const SHORT_REACH: f64 = 40.0;
-/// Between two values a signal is guessed: no offset is better known than to this part of the
-/// time from one to the next, however well windows agree.
+/// Values between two samples are interpolated. So the offset is not known better than
+/// this fraction of the sample period, however well the windows agree.
 const BETWEEN: f64 = 1e-3;
-/// How often the drift is taken out, and what is left looked at.
+/// The number of rounds in which the drift is removed and the rest is estimated.
 const ROUNDS: usize = 4;
-/// The longest grid: with more, there are fewer values in a second.
+/// The maximum length of a grid. The rate is reduced for longer signals.
 const LONGEST: f64 = (1 << 22) as f64;
 
-/// Finds what to add to the times of `b` to be on the clock of `a`, given what both
-/// measured of one motion: times in nanoseconds and numbers, in any order. Numbers may
-/// differ by a factor and by a sum, and each may have noise of its own.
+/// Estimates the offset to add to the times of `b` to get those of the clock of `a`. Both
+/// signals measure one motion: times in nanoseconds and values, in any order. The values
+/// can differ by a factor and a constant, and each signal can have its own noise.
 ///
-/// Nothing is known beforehand of the offset; clocks that run apart by more than 200
-/// millionths are not aligned. What is found is always told; whether it is to be believed
-/// say its [doubts](Estimate::doubts).
+/// The offset need not be known in advance. Clocks with a drift of more than 200 ppm are
+/// not aligned. An estimate is always returned; its [doubts](Estimate::doubts) state
+/// whether it is unreliable.
 ///
 /// # Errors
-/// The index of the signal, 0 or 1, that cannot be aligned with anything, and why.
+/// The index (0 or 1) of a signal that cannot be aligned with any other, and the reason.
 pub fn align(
     a: &[(i64, f64)],
     b: &[(i64, f64)],
@@ -49,7 +49,7 @@ pub fn align(
     let start =
         Model { offset: found.offset, drift: found.drift, reference: b.span() / 2.0 };
     let (there, fit) = refined(&a, &b, start, &found);
-    // Seen from the other, what is wrong of the way itself is wrong in the other direction.
+    // From the other direction, a systematic error has the opposite sign.
     let back = refined(&b, &a, there.inverse(), &found).0;
     let (mut model, off, drift_off) = there.and(back.inverse());
     let mut confidence = Confidence { peak_ratio: found.peak_ratio, ..fit.confidence };
@@ -57,14 +57,14 @@ pub fn align(
     confidence.drift_error_ppm = confidence.drift_error_ppm.hypot(drift_off * 1e6);
     let doubts = confidence.doubts(model.drift * 1e6);
     if confidence.is_short() && !confidence.knows_drift() {
-        // In the middle of the overlap, the offset does not depend on it.
+        // In the middle of the overlap, the offset does not depend on the drift.
         model.drift = 0.0;
     }
     Ok(model.estimate(&a, &b, confidence, doubts))
 }
 
-/// The model that `start` becomes where windows of `a` and `b` tell what is still between them,
-/// and how well it fits.
+/// Refines the model `start` with the offsets of windows of `a` and `b`. Returns the
+/// refined model and the quality of its fit.
 fn refined(a: &Signal, b: &Signal, start: Model, found: &Coarse) -> (Model, Fit) {
     let (mut model, mut fit) = (start, Fit::default());
     for _ in 0..ROUNDS {
@@ -76,12 +76,13 @@ fn refined(a: &Signal, b: &Signal, start: Model, found: &Coarse) -> (Model, Fit)
     (model, fit)
 }
 
-/// How times of `b` become times of `a`, in seconds since the first of each.
+/// The model that maps times of `b` to times of `a`, in seconds since the first sample of
+/// each.
 #[derive(Clone, Copy, Debug)]
 struct Model {
-    /// What to add at the reference…
+    /// The seconds to add at the reference.
     offset: f64,
-    /// …and for each second after it.
+    /// The seconds to add per second after the reference.
     drift: f64,
     reference: f64,
 }
@@ -91,18 +92,19 @@ impl Model {
         seconds + self.offset + self.drift * (seconds - self.reference)
     }
 
-    /// The same, told of another reference.
+    /// Returns the same model with another reference.
     fn about(self, reference: f64) -> Self {
         Self { offset: self.map(reference) - reference, reference, ..self }
     }
 
-    /// How times of `a` become times of `b`.
+    /// Returns the model that maps times of `a` to times of `b`.
     fn inverse(self) -> Self {
         let drift = 1.0 / (1.0 + self.drift) - 1.0;
         Self { offset: -self.offset, drift, reference: self.map(self.reference) }
     }
 
-    /// The mean of this and `other`, and half of what is between their offsets and drifts.
+    /// Returns the mean of both models, and half of the differences of their offsets and
+    /// drifts.
     fn and(self, other: Self) -> (Self, f64, f64) {
         let other = other.about(self.reference);
         let mean = Self {
@@ -114,13 +116,13 @@ impl Model {
         (mean, half(self.offset, other.offset), half(self.drift, other.drift))
     }
 
-    /// From when to when both saw something, on the clock of `a`.
+    /// Returns the range in which both signals have samples, on the clock of `a`.
     fn overlap(&self, a: &Signal, b: &Signal) -> (f64, f64) {
         let start = self.map(0.0).max(0.0);
         (start, self.map(b.span()).min(a.span()).max(start))
     }
 
-    /// The middle of the overlap, on the clock of `b`.
+    /// Returns the middle of the overlap, on the clock of `b`.
     fn middle(&self, a: &Signal, b: &Signal) -> f64 {
         let (start, end) = self.overlap(a, b);
         let middle = (start + end) / 2.0 - self.map(0.0);
@@ -148,10 +150,10 @@ impl Model {
     }
 }
 
-/// What is still between two signals when a model has been applied.
+/// The remaining difference of two signals after a model was applied.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fit {
-    /// How much is to be added, over the time since the reference.
+    /// The remaining offset over the time since the reference.
     line: Line,
     confidence: Confidence,
 }
@@ -160,7 +162,7 @@ impl Fit {
     fn new(a: &Signal, b: &Signal, model: &Model, found: &Coarse) -> Self {
         let (start, end) = model.overlap(a, b);
         let overlap = end - start;
-        // In what is short, windows are short too, so that there are several to agree.
+        // Short signals have short windows, so that there are several to compare.
         let reach = (3.0 * found.width).min(overlap / SHORT_REACH).clamp(0.2, 2.0);
         let fastest = 1.0 / a.period.min(b.period);
         let rate = RATE.min(fastest).min(MOST_REACH / reach);

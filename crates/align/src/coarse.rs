@@ -1,4 +1,4 @@
-//! Where two signals may fit, found over the whole of both.
+//! A coarse search for the offset over the whole of both signals.
 
 use realfft::{RealFftPlanner, num_complex::Complex};
 
@@ -7,32 +7,32 @@ use crate::{
     signal::Signal,
 };
 
-/// Values in a second that are enough to find the place.
+/// The rate in values per second, which suffices for a coarse search.
 const RATE: f64 = 25.0;
-/// The longest grid.
+/// The maximum length of a grid.
 const LONGEST: f64 = (1 << 20) as f64;
-/// Clocks that run apart by more, in parts of one, are not looked for.
+/// The maximum drift of the search, as a fraction.
 pub(crate) const MOST_DRIFT: f64 = 200e-6;
-/// How many drifts are tried on each side of none.
+/// The maximum number of drifts to try on each side of 0.
 const MOST_TRIED: f64 = 20.0;
-/// A peak ends where it has fallen to this part of its height.
+/// A peak ends where it has fallen to this fraction of its height.
 const FOOT: f64 = 0.3;
 
-/// Where two signals may fit.
+/// The result of the coarse search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Coarse {
-    /// Seconds to add to those of the second at its middle.
+    /// Seconds to add to the times of the second signal, at its middle.
     pub(crate) offset: f64,
-    /// By how much that grows with each second of the second.
+    /// The change of the offset per second of the second signal.
     pub(crate) drift: f64,
-    /// How much higher the peak of the correlation is than any other.
+    /// The ratio of the highest peak of the correlation to the second highest.
     pub(crate) peak_ratio: f64,
-    /// How far from the peak it has fallen to its foot, in seconds.
+    /// The distance in seconds from the peak to its foot.
     pub(crate) width: f64,
     height: f64,
 }
 
-/// Tries every offset, and drifts as far as clocks have them.
+/// Tries all offsets, and all drifts that clocks have.
 pub(crate) fn coarse(a: &Signal, b: &Signal) -> Option<Coarse> {
     let longest = a.span().max(b.span());
     let rate = RATE.min(LONGEST / longest.max(1.0)).min(1.0 / a.period.min(b.period));
@@ -51,7 +51,7 @@ pub(crate) fn coarse(a: &Signal, b: &Signal) -> Option<Coarse> {
     };
     let of_a = steady(&a.seconds, &a.values, a.period, axis(len(a)));
     let spectrum_a = spectrum(&of_a)?;
-    // A drift that is missed by so much smears the peak by a value of the grid.
+    // A drift error of this size smears the peak by one value of the grid.
     let shorter = a.span().min(b.span()).max(1.0);
     let step = (2.0 / rate / shorter).max(MOST_DRIFT / MOST_TRIED);
     let tried = (MOST_DRIFT / step).floor() as i32;
@@ -65,7 +65,7 @@ pub(crate) fn coarse(a: &Signal, b: &Signal) -> Option<Coarse> {
         for (b, a) in product.iter_mut().zip(&spectrum_a) {
             *b = a * b.conj();
         }
-        // What rounding leaves there is refused otherwise.
+        // The values at the ends are rounding errors otherwise.
         for end in [0, product.len() - 1] {
             product[end].im = 0.0;
         }
@@ -81,9 +81,9 @@ pub(crate) fn coarse(a: &Signal, b: &Signal) -> Option<Coarse> {
     best
 }
 
-/// How unlikely each offset is by chance: the correlation, in its standard deviations.
-/// The first score is that of the lowest offset, which has the end of `b` at the start of
-/// `a`; where too little overlaps it is 0.
+/// Returns the score of each offset: the correlation in its standard deviations under
+/// chance. The first score belongs to the lowest offset, where the end of `b` is at the
+/// start of `a`. It is 0 where the overlap is too short.
 fn scores(a: &[f64], b: &[f64], sums: &[f64], rate: f64, shorter: f64) -> Vec<f64> {
     let energies = |values: &[f64]| {
         let sum = values.iter().scan(0.0, |sum, value| {
@@ -101,7 +101,7 @@ fn scores(a: &[f64], b: &[f64], sums: &[f64], rate: f64, shorter: f64) -> Vec<f6
     let least = (0.2 * shorter).max(shorter.min(20.0) / 2.0) * rate;
     let least = (least as usize).max(2);
     let score = |place: usize| {
-        // a[i + lag] lies beside b[i].
+        // a[i + lag] is compared with b[i].
         let (skip_a, skip_b) = match place + 1 >= b.len() {
             true => (place + 1 - b.len(), 0),
             false => (0, b.len() - 1 - place),
@@ -114,14 +114,14 @@ fn scores(a: &[f64], b: &[f64], sums: &[f64], rate: f64, shorter: f64) -> Vec<f6
             * within(&of_b, skip_b, skip_b + count);
         let place = (place + 1 + sums.len() - b.len()) % sums.len();
         let sum = sums.get(place).copied().unwrap_or(0.0) / sums.len() as f64;
-        // Where nothing happens, nothing fits.
+        // Constant sections have no match.
         let floor = 1e-4 * (count * count) as f64;
         sum / energy.max(floor).sqrt() * (count as f64).sqrt()
     };
     (0..a.len() + b.len() - 1).map(score).collect()
 }
 
-/// The highest peak of `scores`.
+/// Returns the highest peak of `scores`.
 fn peak(scores: &[f64], len_b: usize, rate: f64, drift: f64) -> Option<Coarse> {
     let highest = |range: &[f64]| range.iter().copied().max_by(f64::total_cmp);
     let height = highest(scores).filter(|height| *height > 0.0)?;

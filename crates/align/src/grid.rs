@@ -1,27 +1,28 @@
-//! A signal at a steady rate, without its slow changes.
+//! Resampling a signal at a constant rate without its slow changes.
 
-/// Changes that take longer, in seconds, are taken out: offsets and trends are the same
-/// everywhere, and say nothing of when.
+/// Slower changes, in seconds, are removed: offsets and trends contain no information
+/// about time.
 const SLOW: f64 = 20.0;
 
-/// So many of the usual periods without a sample are a gap.
+/// A pause of this many usual periods is a gap.
 const GAP: f64 = 5.0;
 
-/// Values beyond so many times the effective value are cut: one outlier is no match.
+/// Values above this multiple of the root mean square are clipped, so that one outlier is
+/// no match.
 const HIGHEST: f64 = 6.0;
 
-/// Where the values of a grid are.
+/// The times of the values of a grid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Axis {
-    /// The time of the first, in seconds.
+    /// The time of the first value in seconds.
     pub(crate) start: f64,
-    /// How many there are in a second.
+    /// The number of values per second.
     pub(crate) rate: f64,
     pub(crate) len: usize,
 }
 
-/// The values of the samples at `seconds`, which rise, at the times of `axis`; their
-/// effective value is 1, and where there is a gap they are 0.
+/// Returns the samples at `seconds`, which are ascending, resampled at the times of
+/// `axis`. Their root mean square is 1, and gaps are 0.
 pub(crate) fn steady(
     seconds: &[f64],
     values: &[f64],
@@ -41,8 +42,8 @@ pub(crate) fn steady(
     all
 }
 
-/// The value at each time of `axis`, between those that were measured, or the mean of
-/// those that were measured around it, if that is several.
+/// Returns the value at each time of `axis`: interpolated, or the mean of several samples
+/// around it.
 fn sampled(
     seconds: &[f64],
     values: &[f64],
@@ -86,7 +87,8 @@ fn sampled(
     cells
 }
 
-/// `cells` less the mean of those up to `reach` away on both sides; 0 where there is none.
+/// Returns `cells` minus the mean of those within a distance of `reach` on both sides, or
+/// 0 for missing values.
 fn without_mean(cells: &[Option<f64>], reach: usize) -> Vec<f64> {
     // Sums of large numbers would lose the small changes.
     let first = cells.iter().flatten().next().copied().unwrap_or(0.0);

@@ -1,8 +1,9 @@
-//! How far two clocks are apart, found by what both saw: the same motion, measured twice.
+//! Estimates the offset and the drift between two clocks from two measurements of the
+//! same motion.
 //!
-//! [`align`] is given two signals, each with the times of its own clock, and tells what to
-//! add to the times of the second to be on the clock of the first, by how much that grows,
-//! and how sure that is. It knows numbers over time, and nothing of logs.
+//! [`align`] takes two signals, each with times of its own clock. It returns the offset
+//! to add to the times of the second clock to get those of the first, the drift, and the
+//! confidence of the estimate. This crate only knows numbers over time, and no logs.
 
 mod align;
 mod coarse;

@@ -1,8 +1,8 @@
-//! A line through points of which some are wrong.
+//! Robust fitting of a line to points with outliers.
 
 use crate::signal::median;
 
-/// A point, and how much it counts.
+/// A point with a weight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point {
     pub(crate) x: f64,
@@ -10,26 +10,26 @@ pub(crate) struct Point {
     pub(crate) weight: f64,
 }
 
-/// A line, with the standard errors of what it is.
+/// A line with the standard errors of its parameters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Line {
-    /// Its height at 0.
+    /// The height at 0.
     pub(crate) height: f64,
     pub(crate) slope: f64,
     pub(crate) height_error: f64,
     pub(crate) slope_error: f64,
-    /// How far points are usually from it: robustly, as a standard deviation.
+    /// The robust standard deviation of the points from the line.
     pub(crate) scale: f64,
 }
 
-/// Points beyond so many scales from the line do not count at all (Tukey's biweight).
+/// Points further than this many scales from the line have no weight (Tukey's biweight).
 const BEYOND: f64 = 4.685;
-/// The scale is no smaller: more is not known.
+/// The minimum scale, which is the resolution of the data.
 const LEAST: f64 = 1e-6;
 
 impl Line {
-    /// Through `points`: the median of all slopes first (Theil and Sen), and from there
-    /// weighted least squares, in which points count less the farther off they are.
+    /// Fits a line to `points`: first with the median of all slopes (Theil-Sen), then
+    /// with iteratively reweighted least squares.
     pub(crate) fn through(points: &[Point]) -> Self {
         let pairs = points.iter().enumerate().flat_map(|(index, one)| {
             points.iter().skip(index + 1).map(move |other| (one, other))
@@ -47,7 +47,7 @@ impl Line {
         line
     }
 
-    /// How far `point` is above the line.
+    /// Returns the height of `point` above the line.
     pub(crate) fn off(&self, point: &Point) -> f64 {
         point.y - self.height - self.slope * point.x
     }
@@ -55,11 +55,12 @@ impl Line {
     fn scale_of(&self, points: &[Point]) -> f64 {
         let mut off: Vec<f64> =
             points.iter().map(|point| self.off(point).abs()).collect();
-        // Of a normal distribution half lies within 1 / 1.4826 of its deviation.
+        // Half of a normal distribution is within 1 / 1.4826 of its standard deviation.
         (1.4826 * median(&mut off)).max(LEAST)
     }
 
-    /// The line of the least squares, of points weighted by how far they are from `self`.
+    /// Returns the least-squares line of the points, weighted by their distance from
+    /// `self`.
     fn closer(self, points: &[Point]) -> Self {
         let weighted: Vec<Point> = points
             .iter()
@@ -82,7 +83,7 @@ impl Line {
         }
         let slope = sum(&|p| p.weight * (p.x - x) * (p.y - y)) / spread;
         let mut line = Self { height: y - slope * x, slope, ..self };
-        // As many points as the weights amount to.
+        // The effective number of points.
         let count = weight * weight / sum(&|p| p.weight * p.weight);
         let variance = sum(&|p| p.weight * line.off(p).powi(2)) / weight * count
             / (count - 2.0).max(1.0);

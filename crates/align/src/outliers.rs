@@ -1,23 +1,23 @@
-//! What has a time that is far from all others, as of a clock that was not yet set.
+//! Samples with times far from all others, e.g. of a clock that was not yet set.
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
-/// Times that are further apart are of different stretches: an hour.
+/// Times that are further apart belong to different segments: one hour.
 const APART: i64 = 3_600_000_000_000;
 
-/// Of more stretches than these nobody can say which is the one that counts.
+/// The maximum number of segments. With more, none of them dominates.
 const MOST: usize = 1 << 16;
 
-/// Stretches of time in which something happened, more than an hour apart.
+/// Segments of time with samples that are more than one hour apart.
 #[derive(Clone, Debug, Default)]
 pub struct Stretches {
-    /// The last time of each, and how many there are, by the first.
+    /// The last time of each segment and its number of samples, by its first time.
     found: BTreeMap<i64, (i64, u64)>,
     count: u64,
 }
 
 impl Stretches {
-    /// Takes note of what happened at `time`, in nanoseconds.
+    /// Adds a sample at `time` in nanoseconds.
     pub fn add(&mut self, time: i64) {
         self.count += 1;
         let (mut first, mut last, mut count) = (time, time, 1);
@@ -39,8 +39,8 @@ impl Stretches {
         }
     }
 
-    /// The first and the last time of the stretch in which at least nine of ten things
-    /// happened, if there are others.
+    /// Returns the first and the last time of the segment with at least nine tenths of
+    /// the samples, if there are other segments.
     pub fn main(&self) -> Option<RangeInclusive<i64>> {
         let is_main = |(_, (_, count)): &(&i64, &(i64, u64))| {
             *count < self.count && u128::from(*count) * 10 >= u128::from(self.count) * 9
@@ -48,7 +48,7 @@ impl Stretches {
         self.found.iter().find(is_main).map(|(first, (last, _))| *first..=*last)
     }
 
-    /// The first and the last time of all.
+    /// Returns the first and the last time of all samples.
     pub fn ends(&self) -> Option<RangeInclusive<i64>> {
         let (first, (_, (last, _))) =
             (self.found.keys().next()?, self.found.last_key_value()?);
@@ -56,9 +56,9 @@ impl Stretches {
     }
 }
 
-/// Takes out of `samples`, times in nanoseconds and numbers, what is more than an hour away
-/// from the others, if at least nine of ten of these are together; tells how many that were.
-/// Puts them in the order of their times.
+/// Removes those of `samples`, times in nanoseconds and values, that are more than one
+/// hour away from the others, if at least nine tenths are together. Returns the number of
+/// removed samples, and sorts the others by time.
 pub fn without_strays(samples: &mut Vec<(i64, f64)>) -> usize {
     samples.sort_by_key(|(time, _)| *time);
     let mut stretches = Stretches::default();
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn times_in_any_order_are_of_the_same_stretches() {
         let hour = 3_600_000_000_000;
-        // Each half an hour a time, from both ends to the middle; and one far away.
+        // Every half hour, from both ends to the middle, and one sample far away.
         let times = (0..20).flat_map(|n| [n, 39 - n]).map(|n| n * hour / 2);
         let mut stretches = Stretches::default();
         times.for_each(|time| stretches.add(time));

@@ -1,25 +1,26 @@
-//! A signal as it was measured.
+//! A measured signal.
 
 use crate::verdict::Unusable;
 
-/// Fewer samples say nothing.
+/// The minimum number of samples.
 const FEWEST: usize = 50;
 
-/// A signal: numbers at times that rise.
+/// A signal: values at ascending times.
 #[derive(Clone, Debug)]
 pub(crate) struct Signal {
-    /// The time of the first sample, in nanoseconds of its clock.
+    /// The time of the first sample in nanoseconds of its clock.
     pub(crate) zero: i64,
-    /// The times in seconds since then.
+    /// The times in seconds since the first sample.
     pub(crate) seconds: Vec<f64>,
     pub(crate) values: Vec<f64>,
-    /// How far samples are usually apart, in seconds.
+    /// The usual distance of samples in seconds.
     pub(crate) period: f64,
 }
 
 impl Signal {
-    /// The signal of `samples`, times in nanoseconds and numbers, in any order. Of several
-    /// at one time the last counts, and what is no number does not.
+    /// Creates a signal from `samples`, times in nanoseconds and values, in any order. Of
+    /// several samples with one time, the last counts. Values that are not finite are
+    /// ignored.
     pub(crate) fn new(samples: &[(i64, f64)]) -> Result<Self, Unusable> {
         let mut samples: Vec<(i64, f64)> =
             samples.iter().copied().filter(|(_, value)| value.is_finite()).collect();
@@ -52,13 +53,13 @@ impl Signal {
         Ok(Self { zero, seconds, values, period })
     }
 
-    /// From the first sample to the last, in seconds.
+    /// Returns the seconds from the first sample to the last.
     pub(crate) fn span(&self) -> f64 {
         self.seconds.last().copied().unwrap_or(0.0)
     }
 }
 
-/// The median of `numbers`, which it puts in another order; 0 of none.
+/// Returns the median of `numbers`, which are reordered, or 0 if there are none.
 pub(crate) fn median(numbers: &mut [f64]) -> f64 {
     let middle = numbers.len() / 2;
     if numbers.is_empty() {

@@ -1,69 +1,71 @@
-//! What was found, and whether it is to be believed.
+//! The estimate and its reliability.
 
 use std::{error, fmt};
 
-/// How two clocks are related, as far as it was found.
+/// The estimated relation of two clocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
     /// Nanoseconds to add to a time of the second clock at [`reference`](Self::reference)
-    /// to be on the first.
+    /// to get the time of the first clock.
     pub offset_nanos: i64,
-    /// The time on the second clock, in nanoseconds, in the middle of what both saw.
+    /// The middle of the overlap, in nanoseconds of the second clock.
     pub reference: i64,
-    /// By how many millionths the first clock is faster than the second: so much of the
-    /// time since the reference is to be added too.
+    /// The drift in parts per million: the first clock runs faster than the second by
+    /// this fraction of the time since the reference.
     pub drift_ppm: f64,
-    /// How sure that is.
+    /// The confidence of the estimate.
     pub confidence: Confidence,
-    /// Why it is not to be believed: a sentence each. Empty, it is.
+    /// Reasons why the estimate is unreliable: one sentence each. If it is empty, the
+    /// estimate is reliable.
     pub doubts: Vec<String>,
 }
 
-/// How sure an [`Estimate`] is.
+/// The confidence of an [`Estimate`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Confidence {
-    /// How many seconds both saw.
+    /// The length of the overlap in seconds.
     pub overlap_seconds: f64,
-    /// How many values in a second were compared.
+    /// The number of compared values per second.
     pub rate_hz: f64,
-    /// How alike the two signals are when they are aligned: 1 is the same.
+    /// The correlation of the aligned signals: 1 if they are equal.
     pub correlation: f64,
-    /// How much higher the peak of the correlation is than any other.
+    /// The ratio of the highest peak of the correlation to the second highest.
     pub peak_ratio: f64,
-    /// How many windows of the signals were aligned each by itself.
+    /// The number of windows that were aligned separately.
     pub windows: usize,
-    /// How many of those agree.
+    /// The number of windows that agree.
     pub agreeing: usize,
-    /// How far those that agree are off the whole, as their effective value in seconds.
+    /// The root mean square of the offsets of the agreeing windows from the estimate, in
+    /// seconds.
     pub residual_seconds: f64,
-    /// The standard error of the offset, in seconds.
+    /// The standard error of the offset in seconds.
     pub offset_error_seconds: f64,
-    /// The standard error of the drift, in millionths.
+    /// The standard error of the drift in parts per million.
     pub drift_error_ppm: f64,
 }
 
-/// What has to be so of a fit that is believed.
+/// The minimum requirements of a reliable fit.
 struct Least {
-    /// Peaks that stand out less may be the wrong ones.
+    /// The minimum peak ratio, below which the peak may be the wrong one.
     peak: f64,
-    /// Signals that are less alike are not of the same motion.
+    /// The minimum correlation, below which the signals are not of the same motion.
     alike: f64,
-    /// As many windows have to agree, at least…
+    /// The minimum number of windows that agree.
     windows: usize,
-    /// …and this part of them.
+    /// The minimum fraction of windows that agree.
     part: f64,
 }
 
 const USUAL: Least = Least { peak: 1.15, alike: 0.3, windows: 5, part: 0.6 };
-/// What both saw for so few seconds fits by chance more easily: all has to be better.
+/// A short overlap fits by chance more easily, so all requirements are higher.
 const SHORT: Least = Least { peak: 1.4, alike: 0.6, windows: 4, part: 0.75 };
-/// Less than so many seconds are short.
+/// The length in seconds below which an overlap is short.
 const SHORT_SECONDS: f64 = 100.0;
-/// No clocks run apart by more, in millionths.
+/// The maximum drift in parts per million.
 const MOST_DRIFT: f64 = 250.0;
 
 impl Confidence {
-    /// Why an estimate with this drift is not to be believed.
+    /// Returns the reasons why an estimate with this drift is unreliable.
     pub(crate) fn doubts(&self, drift_ppm: f64) -> Vec<String> {
         let Least { peak, alike, windows, part } = match self.is_short() {
             true => SHORT,
@@ -104,23 +106,23 @@ impl Confidence {
         doubts
     }
 
-    /// Whether both saw so little that more is asked of the fit.
+    /// Returns whether the overlap is short, so that the requirements are higher.
     pub(crate) fn is_short(&self) -> bool {
         self.overlap_seconds < SHORT_SECONDS
     }
 
-    /// Whether the drift is known to a useful degree: to 20 millionths.
+    /// Returns whether the drift is known to 20 ppm.
     pub fn knows_drift(&self) -> bool {
         self.drift_error_ppm <= 20.0
     }
 }
 
-/// Why a signal cannot be aligned with any other.
+/// The reason why a signal cannot be aligned with any other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Unusable {
-    /// It has only so many numbers.
+    /// It has only this number of values.
     Few(usize),
-    /// It is always this number.
+    /// It always has this value.
     Constant(f64),
 }
 

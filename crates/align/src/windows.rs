@@ -1,34 +1,37 @@
-//! Windows along two signals that nearly fit, and how far off each is by itself.
+//! Windows along two signals that nearly match, and the remaining offset of each.
 
 use crate::line::Point;
 
-/// How two signals are looked at piece by piece, in values of their grid.
+/// How two signals are cut into windows, in values of their grid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut {
-    /// How long a window is.
+    /// The length of a window.
     pub(crate) len: usize,
-    /// How far a window may be off.
+    /// The maximum offset of a window.
     pub(crate) reach: usize,
-    /// Values in a second.
+    /// The number of values per second.
     pub(crate) rate: f64,
 }
 
-/// What the windows say.
+/// The offsets of the windows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Windows {
-    /// Where something happens in both: of each the time from the start, in seconds, and by
-    /// how many seconds the second signal is early; it counts as much as the two are alike.
+    /// The windows in which both signals change: the time from the start in seconds, and
+    /// the number of seconds by which the second signal is early. The weight depends on
+    /// their correlation.
     pub(crate) points: Vec<Point>,
-    /// How many windows something happens in; those without a best place are no points.
+    /// The number of windows in which the signals change, including those without a best
+    /// offset.
     pub(crate) eventful: usize,
 }
 
-/// A window with less than this part of the usual energy is one in which nothing happens.
+/// The minimum energy of a window relative to the usual energy. Windows with less are
+/// ignored.
 const EVENTFUL: f64 = 0.1;
-/// Less alike than this, two windows tell nothing.
+/// Windows with a lower correlation are ignored.
 const LEAST_ALIKE: f64 = 0.2;
 
-/// Cuts `a` and `b`, of one grid, into windows.
+/// Cuts `a` and `b`, which have the same grid, into windows.
 pub(crate) fn windows(a: &[f64], b: &[f64], cut: Cut) -> Windows {
     let mut windows = Windows::default();
     let len = a.len().min(b.len());
@@ -58,8 +61,8 @@ pub(crate) fn windows(a: &[f64], b: &[f64], cut: Cut) -> Windows {
     windows
 }
 
-/// Where in `a` the shorter `b` fits best, between the values too, and how alike they are
-/// there; nothing if that is at an end.
+/// Returns the position in `a` at which the shorter `b` fits best, interpolated between
+/// values, and their correlation. Returns `None` if the position is at an end.
 fn best(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
     let own: f64 = b.iter().map(|value| value * value).sum();
     let alike = |part: &[f64]| {
@@ -78,13 +81,13 @@ fn best(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
     let place = alike.iter().position(|alike| *alike == highest)?;
     let before = *alike.get(place.checked_sub(1)?)?;
     let after = *alike.get(place + 1)?;
-    // The top of the parabola through the three.
+    // The vertex of the parabola through the three values.
     let bend = before - 2.0 * highest + after;
     let more = if bend < 0.0 { (before - after) / (2.0 * bend) } else { 0.0 };
     (highest >= LEAST_ALIKE).then_some((place as f64 + more, highest))
 }
 
-/// How alike `a` and `b` are, from -1 to 1, where both have values.
+/// Returns the correlation of `a` and `b` from -1 to 1, where both have values.
 pub(crate) fn alike(a: &[f64], b: &[f64]) -> f64 {
     let both = || a.iter().zip(b).filter(|(a, b)| **a != 0.0 && **b != 0.0);
     let sum: f64 = both().map(|(a, b)| a * b).sum();
@@ -101,7 +104,7 @@ mod tests {
 
     #[test]
     fn windows_tell_delays_between_the_values() {
-        // 100 values in a second, the second signal 12.3 ms early.
+        // 100 values per second, the second signal 12.3 ms early.
         let wave = |t: f64| (t * 7.0).sin() + (t * 17.3).sin() + (t * t * 0.9).sin();
         let a: Vec<f64> = (0..2000).map(|n| wave(f64::from(n) / 100.0)).collect();
         let b: Vec<f64> =

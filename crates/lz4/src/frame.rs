@@ -1,12 +1,13 @@
-//! LZ4 frames, one or several in a chunk.
+//! LZ4 frames: one or several in a chunk.
 //!
 //! ```text
 //! frame   magic 04 22 4d 18 | flags u8 | block size u8 | [content size u64] |
 //!         [dictionary u32] | header checksum u8 | blocks | 0 u32 | [content checksum u32]
-//! block   size u32, the highest bit where it is not packed | bytes | [checksum u32]
+//! block   size u32, the highest bit is set if uncompressed | bytes | [checksum u32]
 //! ```
-//! (LZ4 Frame Format Description 1.6. ROS itself writes independent blocks of 1 MiB, a
-//! content checksum, and no content size; others write other frames.)
+//!
+//! (LZ4 Frame Format Description 1.6. ROS writes independent blocks of 1 MiB and a
+//! content checksum, but no content size. Other programs write other frames.)
 
 #![deny(clippy::indexing_slicing)]
 
@@ -18,33 +19,33 @@ use twox_hash::XxHash32;
 
 use crate::output::Output;
 
-/// How unpacking ended.
+/// The result of a decompression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unpacked {
-    /// All is there.
+    /// Everything was decompressed.
     Whole,
-    /// The packed bytes end too early. What is there can be trusted.
+    /// The compressed data is truncated. The output is correct up to the truncation.
     Cut,
-    /// The packed bytes end where all that is before it was unpacked: only the mark of
-    /// their end, or the checksum behind it, is missing.
+    /// The compressed data ends after the last block. Only the end mark or the checksum
+    /// after it is missing.
     Ended,
-    /// The packed bytes are broken. What is there was unpacked before that.
+    /// The compressed data is corrupt. The output was decompressed before the corruption.
     Broken,
-    /// All is there, and a checksum says that something in it is wrong.
+    /// Everything was decompressed, but a checksum does not match.
     Doubtful,
-    /// There is more than the limit.
+    /// The output would exceed the limit.
     OverLimit,
 }
 
 const MAGIC: u32 = 0x184d_2204;
-/// Frames with these magics, up to 15 more, hold what is not content.
+/// The first of 16 magics of skippable frames, which contain no data.
 const SKIPPED: u32 = 0x184d_2a50;
-/// How far linked blocks look back.
+/// The distance over which linked blocks refer back.
 const WINDOW: usize = 64 << 10;
 
-/// Unpacks all frames of `packed`, which are said to be `declared` bytes unpacked. Where
-/// they are known to be cut off (`is_cut`), the last block is unpacked as far as it goes;
-/// so is one that is broken.
+/// Decompresses all frames of `packed`, whose content has `declared` bytes. If the data
+/// is known to be truncated (`is_cut`), or a block is corrupt, the last block is
+/// decompressed as far as possible.
 pub fn unpack(
     packed: &[u8],
     declared: usize,
@@ -77,7 +78,7 @@ pub fn unpack(
             }
             None if frames == 0 => return Unpacked::Cut,
             Some(_) if frames == 0 => return Unpacked::Broken,
-            // What follows the frames is no matter.
+            // Bytes after the frames are ignored.
             _ if is_doubtful => return Unpacked::Doubtful,
             _ => return Unpacked::Whole,
         }
@@ -85,7 +86,8 @@ pub fn unpack(
     }
 }
 
-/// Whether `frame`, which follows a magic, begins a frame: its header has a checksum.
+/// Returns whether `frame`, which follows a magic, starts a frame. Its header has a
+/// checksum.
 pub fn is_frame(frame: &[u8]) -> bool {
     let Some(flags) = frame.first() else { return false };
     let len = 2 + usize::from(flags >> 3 & 1) * 8 + usize::from(flags & 1) * 4;
@@ -94,8 +96,7 @@ pub fn is_frame(frame: &[u8]) -> bool {
     flags >> 6 == 1 && *sum == (XxHash32::oneshot(0, header) >> 8) as u8
 }
 
-/// Unpacks a frame, of which the magic is read already. Nothing comes back where it is
-/// cut.
+/// Decompresses a frame after its magic. Returns `None` if it is truncated.
 fn frame(
     cut: &mut ByteReader<'_>,
     declared: usize,
@@ -116,7 +117,7 @@ fn frame(
         _ => return Some(Unpacked::Broken),
     };
     if flags >> 6 != 1 {
-        return Some(Unpacked::Broken); // a version that is not yet
+        return Some(Unpacked::Broken); // an unknown version
     }
     cut.bytes(if has_content_size { 8 } else { 0 })?;
     cut.bytes(if has_dictionary { 4 } else { 0 })?;
@@ -147,7 +148,7 @@ fn frame(
         if has_block_checksums {
             is_doubtful |= cut.u32()? != XxHash32::oneshot(0, block);
         }
-        // No more room than the chunk says is needed, as long as that is enough.
+        // Not more space than the chunk declares, as long as that is enough.
         let told = declared.saturating_sub(out.used).clamp(1, block_len);
         let done = match is_packed {
             true => packed_block(block, told, window, out)
@@ -177,20 +178,20 @@ fn frame(
     Some(if is_doubtful { Unpacked::Doubtful } else { Unpacked::Whole })
 }
 
-/// How a frame is that breaks off between two blocks, or behind the last.
+/// Returns the result for a frame that ends between two blocks or after the last one.
 fn ended(is_doubtful: bool) -> Unpacked {
     if is_doubtful { Unpacked::Cut } else { Unpacked::Ended }
 }
 
-/// Unpacks the first sequences of a block that is cut or broken, as far as they go, into
-/// `room` bytes after what is in use.
+/// Decompresses the first sequences of a truncated or corrupt block into up to `room`
+/// bytes of free space.
 fn packed_prefix(block: &[u8], room: usize, window: usize, out: &mut Output) {
     out.make_room(room);
     let content = out.buffer.get_mut(window..out.used + room).unwrap_or_default();
     out.used += prefix::unpack(block, out.used - window, content);
 }
 
-/// The same, of a block that is not packed.
+/// Copies the first bytes of an uncompressed block into up to `room` bytes of free space.
 fn copied_prefix(block: &[u8], room: usize, out: &mut Output) {
     let len = block.len().min(room);
     out.make_room(len);
@@ -199,9 +200,8 @@ fn copied_prefix(block: &[u8], room: usize, out: &mut Output) {
     out.used += content.len();
 }
 
-/// Unpacks a block into `room` bytes after what is in use, of which the bytes from
-/// `window` on may be looked back at; says how many it is, if there is room for them,
-/// and it is sound.
+/// Decompresses a block into `room` bytes of free space. It can refer back to the bytes
+/// from `window` on. Returns the number of bytes, if they fit and the block is sound.
 fn packed_block(
     block: &[u8],
     room: usize,

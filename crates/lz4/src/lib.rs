@@ -1,7 +1,7 @@
-//! Decompresses LZ4 frames, as bags and MCAP files have them.
+//! Decompresses LZ4 frames of bags and MCAP files.
 //!
-//! Blocks are decompressed by `lz4_flex`. Of a block that is damaged or cut off, the bytes
-//! before the damage are delivered too.
+//! Blocks are decompressed by `lz4_flex`. Of a damaged or truncated block, the bytes
+//! before the damage are returned too.
 
 mod frame;
 mod output;
@@ -11,7 +11,7 @@ pub use crate::{
     output::Output,
 };
 
-/// The example of the README is tested.
+/// Compiles the example in the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,4 +1,4 @@
-//! The buffer that is decompressed into.
+//! The output buffer of a decompression.
 
 use std::mem;
 
@@ -13,15 +13,15 @@ pub struct Output {
     pub(crate) used: usize,
 }
 
-/// Buffers are longer by this, and not by less.
+/// The granularity of buffer lengths in bytes.
 const STEP: usize = 1 << 20;
 
 impl Output {
-    /// Creates an output with room for `len` bytes in `buffer`, if that is long enough.
+    /// Creates an output with space for `len` bytes in `buffer`, if that is long enough.
     pub fn within(mut buffer: BytesMut, len: usize) -> Self {
         if buffer.capacity() < len {
-            // The next chunk, a little longer than this one, is to fit too: what is not
-            // written to is no memory yet.
+            // The next chunk may be slightly longer and should fit too. Pages that are
+            // not written do not use memory.
             drop(mem::take(&mut buffer));
             buffer.reserve(len.next_multiple_of(STEP));
         }
@@ -30,12 +30,12 @@ impl Output {
         out
     }
 
-    /// Makes room for at least `more` bytes.
+    /// Makes space for at least `more` bytes.
     pub fn make_room(&mut self, more: usize) {
         let need = self.used + more;
         if self.buffer.len() < need {
-            // Twice as much only where more is needed than was expected: what is made
-            // longer is filled with zeros.
+            // Doubled only if more is needed than expected, because the new bytes are
+            // filled with zeros.
             let grown = self.used.min(64 << 20) * 2;
             self.buffer.resize(need.max(grown), 0);
         }
@@ -51,12 +51,12 @@ impl Output {
         if len < bytes.len() { Unpacked::OverLimit } else { Unpacked::Whole }
     }
 
-    /// Returns how many bytes there are.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         self.used
     }
 
-    /// Whether there are no bytes.
+    /// Returns whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.used == 0
     }
@@ -66,12 +66,12 @@ impl Output {
         self.used = self.used.min(len);
     }
 
-    /// Returns the room after the bytes.
+    /// Returns the free space after the bytes.
     pub fn room(&mut self) -> &mut [u8] {
         self.buffer.get_mut(self.used..).unwrap_or_default()
     }
 
-    /// Adds the first `len` bytes of the room.
+    /// Adds the first `len` bytes of the free space.
     pub fn add(&mut self, len: usize) {
         self.used = (self.used + len).min(self.buffer.len());
     }

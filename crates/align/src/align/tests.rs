@@ -1,8 +1,8 @@
-//! Signals that are made, of which everything is known.
+//! Alignment of synthetic signals with known offsets.
 
 use super::*;
 
-/// Numbers from 0 to 1 that look random: Knuth's linear congruences.
+/// Pseudo-random numbers from 0 to 1 (Knuth's linear congruential generator).
 struct Dice(u64);
 
 impl Dice {
@@ -14,13 +14,13 @@ impl Dice {
         (self.0 >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Normally distributed, nearly.
+    /// Returns an approximately normally distributed number.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.next()).sum::<f64>() - 6.0
     }
 }
 
-/// A motion: bumps at random times, and swings.
+/// A motion: bumps at random times, and oscillations.
 fn motion(seed: u64, seconds: f64) -> impl Fn(f64) -> f64 {
     let mut dice = Dice(seed);
     let bumps: Vec<(f64, f64, f64)> = (0..(seconds * 1.5) as usize)
@@ -36,8 +36,8 @@ fn motion(seed: u64, seconds: f64) -> impl Fn(f64) -> f64 {
     }
 }
 
-/// Samples of `motion` from `start` to `end` at `rate`, on a clock of which `clock` tells
-/// the nanoseconds.
+/// Samples of `motion` from `start` to `end` at `rate`. `clock` returns the nanoseconds
+/// of the clock.
 fn samples(
     motion: &dyn Fn(f64) -> f64,
     (start, end, rate): (f64, f64, f64),
@@ -53,8 +53,8 @@ fn samples(
     (0..count).map(|n| sample(n, &mut dice)).collect()
 }
 
-/// By how much the estimate is wrong over the times of `b`, in seconds: `truth` is what the
-/// first clock shows, given the second.
+/// Returns the error of the estimate over the times of `b` in seconds. `truth` is the
+/// time of the first clock for a time of the second.
 fn error(found: &Estimate, b: &[(i64, f64)], truth: &dyn Fn(f64) -> f64) -> f64 {
     let at = |time: i64| {
         let seconds = (time - found.reference) as f64 / 1e9;
@@ -65,7 +65,7 @@ fn error(found: &Estimate, b: &[(i64, f64)], truth: &dyn Fn(f64) -> f64) -> f64 
     at(b[0].0).max(at(b[b.len() - 1].0)).max(at(found.reference))
 }
 
-/// What the issue asks for: 2.345 s and 50 ppm, within 2 ms and 5 ppm.
+/// An offset of 2.345 s and a drift of 50 ppm are found within 2 ms and 5 ppm.
 #[test]
 fn two_logs_of_one_motion_are_aligned() {
     let motion = motion(7, 300.0);
@@ -114,7 +114,7 @@ fn unrelated_signals_are_refused() {
     }
 }
 
-/// A period fits as well as the next.
+/// A periodic signal is ambiguous.
 #[test]
 fn what_repeats_is_refused() {
     let wave = |t: f64| (t * 3.0).sin();
@@ -136,7 +136,7 @@ fn signals_that_are_none_are_told() {
     assert_eq!(align(&flat, &good).unwrap_err(), (0, Unusable::Constant(2.0)));
 }
 
-/// The rates that a gyro sees in a hand: noise that forgets itself within 0.2 s.
+/// The turn rates of a hand-held gyroscope: noise with a correlation time of 0.2 s.
 fn gyro(seed: u64, seconds: f64) -> impl Fn(f64) -> f64 {
     let mut dice = Dice(seed.wrapping_mul(977) + 5);
     let (mut rate, mut smooth) = (0.0, 0.0);
@@ -169,7 +169,7 @@ fn half_a_minute_of_one_motion_is_aligned_and_no_drift_is_made_up() {
         let most = if found.confidence.knows_drift() { 4.0 * error } else { 0.0 };
         assert!(found.drift_ppm.abs() <= most, "{found:?}");
     }
-    // Of twenty seconds, at an offset that is far.
+    // Twenty seconds with a large offset.
     let motion = gyro(77, 40.0);
     let a = samples(&motion, (0.0, 20.0, 200.0), 0.05, &|t| 1.7e9 + t);
     let b = samples(&motion, (1.0, 21.0, 200.0), 0.05, &|t| t);
@@ -195,14 +195,14 @@ fn short_signals_of_different_motions_are_refused() {
             assert!(!found.doubts.is_empty(), "{found:?}");
         }
     }
-    // What repeats fits everywhere.
+    // A periodic signal fits everywhere.
     let wave = |t: f64| (t * 3.0).sin();
     let a = samples(&wave, (0.0, 30.0, 100.0), 0.01, &|t| t);
     let b = samples(&wave, (5.0, 35.0, 100.0), 0.01, &|t| t);
     assert!(!align(&a, &b).unwrap().doubts.is_empty());
 }
 
-/// Few values a second, unevenly apart, of smooth motions: between them much is guessed.
+/// Few and irregular samples of smooth motions, so that much is interpolated.
 #[test]
 fn a_signal_is_where_it_is_itself() {
     for seed in 0..6 {

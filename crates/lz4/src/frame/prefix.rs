@@ -1,27 +1,28 @@
-//! The first bytes of an LZ4 block, of which the rest is not there, or broken.
+//! Decompressing the first bytes of a truncated or corrupt LZ4 block.
 //!
 //! ```text
 //! block     sequences
 //! sequence  token u8: literals in the high 4 bits, match length - 4 in the low 4
-//!           | more of the literals' number, where it is 15: bytes to add, up to one < 255
-//!           | literals | offset back u16 | more of the match length, likewise
+//!           | if 15 literals: further bytes to add to their number, up to one < 255
+//!           | literals | offset back u16 | further bytes of the match length, likewise
 //! ```
+//!
 //! (LZ4 Block Format Description.)
 
 use logtool_core::ByteReader;
 
-/// No match is shorter.
+/// The minimum length of a match.
 const SHORTEST: usize = 4;
 
-/// Unpacks as much of a block as `packed` has of it into `content`, behind the first
-/// `before` bytes, which it may look back at; says how many bytes these are.
+/// Decompresses the sequences in `packed` into `content` after its first `before` bytes,
+/// to which they can refer back. Returns the number of bytes.
 pub(super) fn unpack(packed: &[u8], before: usize, content: &mut [u8]) -> usize {
     let (mut cut, mut at) = (ByteReader::new(packed), before);
     while sequence(&mut cut, &mut at, content).is_some() {}
     at - before
 }
 
-/// Unpacks a sequence to `at`; nothing comes back where it is not whole.
+/// Decompresses a sequence to the offset `at`. Returns `None` if it is incomplete.
 fn sequence(
     cut: &mut ByteReader<'_>,
     at: &mut usize,
@@ -37,7 +38,7 @@ fn sequence(
     let offset = usize::from(cut.u16()?);
     let len = number(cut, token & 15)?.checked_add(SHORTEST)?;
     let from = at.checked_sub(offset).filter(|_| offset > 0)?;
-    // What it copies may be what it has just copied.
+    // Byte by byte, because a match can overlap with its own output.
     for step in 0..len {
         let byte = *content.get(from + step)?;
         *content.get_mut(*at)? = byte;
@@ -46,7 +47,7 @@ fn sequence(
     Some(())
 }
 
-/// The number that begins with `first`.
+/// Returns the number that starts with `first`.
 fn number(cut: &mut ByteReader<'_>, first: u8) -> Option<usize> {
     let mut all = usize::from(first);
     let mut last = if first == 15 { 255 } else { 0 };
@@ -57,8 +58,7 @@ fn number(cut: &mut ByteReader<'_>, first: u8) -> Option<usize> {
     Some(all)
 }
 
-/// Puts `bytes` at `at`, as many as there is room for; nothing comes back if that is not
-/// for all.
+/// Copies as many of `bytes` to the offset `at` as fit. Returns `None` if not all fit.
 fn literals(bytes: &[u8], at: &mut usize, content: &mut [u8]) -> Option<()> {
     let room = content.get_mut(*at..)?;
     let len = bytes.len().min(room.len());
