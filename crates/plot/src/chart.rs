@@ -1,27 +1,27 @@
-//! What a picture of signals shows.
+//! Charts of signals over time.
 
 use crate::{palette::Rgb, sample::Signal};
 
-/// Plots above each other with one axis of time.
+/// Plots above each other with a common time axis.
 #[derive(Clone, Debug, Default)]
 pub struct Chart {
     /// The plots, from the top.
     pub panels: Vec<Panel>,
-    /// What went on meanwhile, behind the lines.
+    /// Coloured time ranges behind the lines, e.g. flight modes.
     pub bands: Vec<Band>,
-    /// What the axis of time shows.
+    /// The time axis.
     pub time: TimeAxis,
-    /// How many pixels the picture is wide, and high.
+    /// The width and the height in pixels.
     pub size: (u32, u32),
 }
 
 /// A plot.
 #[derive(Clone, Debug, Default)]
 pub struct Panel {
-    /// What the values are in, as `m/s`.
+    /// The unit of the values, e.g. `m/s`.
     pub unit: String,
-    /// The lowest and the highest value of the axis, if they do not follow the values;
-    /// values outside are not seen.
+    /// The lowest and the highest value of the axis, or `None` to derive them from the
+    /// values. Values outside are not visible.
     pub limits: Option<(f64, f64)>,
     /// The lines.
     pub lines: Vec<Line>,
@@ -30,44 +30,44 @@ pub struct Panel {
 /// A signal in a plot.
 #[derive(Clone, Debug, Default)]
 pub struct Line {
-    /// What it is called.
+    /// The name in the legend.
     pub name: String,
-    /// Its values.
+    /// The values.
     pub signal: Signal,
-    /// Whether a value holds until the next, so that lines are steps.
+    /// Whether a value holds until the next one, so that the line has steps.
     pub is_held: bool,
 }
 
-/// A stretch of time that has a colour.
+/// A coloured time range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Band {
-    /// What it is called; bands of one name have one colour.
+    /// The name in the legend. Bands with the same name have the same colour.
     pub name: String,
-    /// The first nanosecond of it, on the log's clock.
+    /// The start in nanoseconds on the log's clock.
     pub start: i64,
-    /// The first after it.
+    /// The end in nanoseconds, exclusive.
     pub end: i64,
-    /// The colour, of which a tint is painted.
+    /// The colour, which is drawn as a tint.
     pub color: Rgb,
 }
 
-/// What an axis of time shows, of nanoseconds of the log's clock.
+/// A time axis for nanoseconds on the log's clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimeAxis {
-    /// The moment that is zero.
+    /// The time of the axis value 0.
     pub zero: i64,
-    /// The day that begins there, in days since 1970, if seconds are shown as the time of
-    /// that day; else they are shown as numbers.
+    /// The day at the axis value 0, in days since 1970, to show the time of day. `None`
+    /// shows seconds as numbers.
     pub day: Option<i64>,
-    /// What stands at the axis.
+    /// The label of the axis.
     pub name: String,
-    /// From when to when, if that is not from the first value to the last.
+    /// The start and the end, or `None` for the first and the last value.
     pub range: Option<(i64, i64)>,
 }
 
 impl TimeAxis {
-    /// Makes the range as much longer as it takes to show all of `signals`; if none is told,
-    /// it becomes theirs.
+    /// Extends the range to contain all of `signals`. If there is no range, it becomes
+    /// that of the signals.
     pub fn cover<'s>(&mut self, signals: impl Iterator<Item = &'s Signal> + Clone) {
         if let Some((start, end)) = all_times(signals) {
             let longer = |range: (i64, i64)| (range.0.min(start), range.1.max(end));
@@ -75,21 +75,22 @@ impl TimeAxis {
         }
     }
 
-    /// Seconds since its zero.
+    /// Returns the seconds since the axis value 0.
     pub fn seconds(&self, nanos: i64) -> f64 {
         (i128::from(nanos) - i128::from(self.zero)) as f64 / 1e9
     }
 }
 
 impl Chart {
-    /// From when to when the picture goes.
+    /// Returns the start and the end of the chart in nanoseconds.
     pub fn times(&self) -> (i64, i64) {
         let lines = self.panels.iter().flat_map(|panel| &panel.lines);
         let found = || all_times(lines.map(|line| &line.signal));
         self.time.range.or_else(found).unwrap_or((self.time.zero, self.time.zero))
     }
 
-    /// The same in seconds of its axis. A moment is shown with a second around it.
+    /// Returns the start and the end in seconds of the axis. A single time is extended to
+    /// one second around it.
     pub(crate) fn span(&self) -> (f64, f64) {
         let (start, end) = self.times();
         let (start, end) = (self.time.seconds(start), self.time.seconds(end));
@@ -97,7 +98,7 @@ impl Chart {
     }
 }
 
-/// The first and the last time of all of `signals`.
+/// Returns the first and the last time of all `signals`.
 fn all_times<'s>(
     signals: impl Iterator<Item = &'s Signal> + Clone,
 ) -> Option<(i64, i64)> {

@@ -1,10 +1,10 @@
 //! Chunks of PNG files.
 
-/// Where the first chunk, `IHDR`, ends: 8 bytes of signature, and lengths, names and
+/// The end of the first chunk, `IHDR`: 8 bytes of signature, and the length, name and
 /// checksum around its 13 bytes.
 const HEADER_END: usize = 8 + 4 + 4 + 13 + 4;
 
-/// Puts a chunk called `name` behind the first one of the file `png`.
+/// Inserts a chunk called `name` after the first chunk of the file `png`.
 pub(crate) fn insert(png: &mut Vec<u8>, name: &[u8; 4], content: &[u8]) {
     let Ok(len) = u32::try_from(content.len()) else { return };
     if png.len() < HEADER_END {
@@ -24,7 +24,7 @@ mod tests {
     fn a_chunk_has_a_checksum_and_follows_on_the_header() {
         let mut png = vec![7; HEADER_END + 1];
         insert(&mut png, b"iTXt", b"a\0\0\0\0\0\xc3\xa9");
-        // Its checksum by zlib.crc32 of Python.
+        // The checksum is from Python's zlib.crc32.
         let chunk = b"\x00\x00\x00\x08iTXta\0\0\0\0\0\xc3\xa9RYU\xd1";
         assert_eq!(png[HEADER_END..][..chunk.len()], *chunk);
         assert_eq!(png.len(), HEADER_END + chunk.len() + 1);

@@ -1,4 +1,4 @@
-//! Signals as a picture.
+//! Drawing charts as SVG.
 
 pub(crate) mod canvas;
 pub(crate) mod legend;
@@ -21,21 +21,21 @@ use crate::{
     ticks::Axis,
 };
 
-/// How much room the parts of a picture have, in pixels.
+/// The sizes of the parts of a chart in pixels.
 const MARGIN: f64 = 10.0;
 const TICK_TEXT: f64 = 12.0;
 const UNIT_WIDTH: f64 = 22.0;
 const TICKS_HEIGHT: f64 = 26.0;
 const NAME_HEIGHT: f64 = 20.0;
 
-/// How strong the colours of bands are.
+/// The intensity of the colours of bands.
 const TINT: f64 = 0.18;
 
 impl Chart {
-    /// The picture.
+    /// Returns the chart as SVG.
     ///
     /// # Errors
-    /// `Limit` if there is no room for the plots in it.
+    /// `Limit` if the size is too small for the plots.
     pub fn svg(&self) -> Result<String> {
         let (width, height) = self.size;
         let (start, end) = self.span();
@@ -142,7 +142,7 @@ impl Chart {
             for run in &line.signal.runs {
                 let mut points = self.points(line, run, (time.start, time.end));
                 if let Some((low, high)) = panel.limits {
-                    // Else the line would run into the panel above or below.
+                    // Otherwise the line would extend into the panel above or below.
                     points.iter_mut().for_each(|(_, y)| *y = y.max(low).min(high));
                 }
                 let places = points.iter().map(|point| chart.backend_coord(point));
@@ -163,7 +163,7 @@ impl Chart {
         Ok(())
     }
 
-    /// The points of a line, within the times that are shown.
+    /// Returns the points of a line in the visible time range.
     fn points(
         &self,
         line: &Line,
@@ -188,7 +188,7 @@ impl Chart {
             }
             held = Some(*value).filter(|_| line.is_held);
         }
-        // What holds does so to the end.
+        // The last value holds to the end.
         if let Some(value) = held {
             if points.is_empty() {
                 points.push((start, value));
@@ -198,7 +198,7 @@ impl Chart {
         points
     }
 
-    /// The names of the bands that are to be seen.
+    /// Returns the legend entries of the visible bands.
     fn band_entries(&self) -> Vec<Entry> {
         let (start, end) = self.span();
         let mut entries: Vec<Entry> = Vec::new();
@@ -215,8 +215,8 @@ impl Chart {
     }
 }
 
-/// Whether a line through `places` would be shorter than it is wide, so that little or nothing
-/// of it was seen.
+/// Returns whether a line through `places` would be shorter than its width, so that it
+/// would hardly be visible.
 fn is_spot(places: impl Iterator<Item = (i32, i32)> + Clone) -> bool {
     let is_short = |along: fn((i32, i32)) -> i32| {
         let (low, high) = places
@@ -228,12 +228,12 @@ fn is_spot(places: impl Iterator<Item = (i32, i32)> + Clone) -> bool {
     is_short(|place| place.0) && is_short(|place| place.1)
 }
 
-/// The colour of a band on white.
+/// Returns the colour of a band on white.
 fn tint(color: Rgb) -> Rgb {
     color.map(|part| (255.0 - (255.0 - f64::from(part)) * TINT).round() as u8)
 }
 
-/// The axis of the values of a plot that is so high.
+/// Returns the value axis of a plot with this height.
 fn value_axis(panel: &Panel, height: i32) -> Axis {
     let spans = || panel.lines.iter().filter_map(|line| line.signal.span());
     let low = spans().map(|span| span.0).fold(f64::INFINITY, f64::min);
@@ -242,21 +242,21 @@ fn value_axis(panel: &Panel, height: i32) -> Axis {
     if let Some((low, high)) = panel.limits {
         return Axis::numbers(low, high, marks, false);
     }
-    // States are whole numbers: there is nothing between two of them.
+    // States are integers, so there are no ticks between two of them.
     match panel.lines.iter().all(|line| line.is_held) {
         true => Axis::whole_numbers(low, high, marks),
         false => Axis::numbers(low, high, marks, true),
     }
 }
 
-/// How wide the labels of an axis are.
+/// Returns the width of the labels of an axis.
 fn label_width(axis: &Axis) -> i32 {
     let widths =
         axis.ticks.iter().map(|tick| canvas::width(&axis.label(*tick), TICK_TEXT));
     widths.max().unwrap_or(0)
 }
 
-/// An axis, as plotters asks for it.
+/// Implements the axis trait of plotters.
 impl Ranged for Axis {
     type FormatOption = DefaultFormatting;
     type ValueType = f64;

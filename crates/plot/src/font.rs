@@ -1,5 +1,5 @@
-//! The one font that pictures are measured and painted with, so that they look the same
-//! on every machine. The system is asked only for characters that it has not.
+//! The built-in font for measuring and rendering text, so that images look the same on
+//! every machine. Fonts of the system are only used for characters that it does not have.
 
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 
@@ -7,23 +7,23 @@ use fontdb::{Database, FaceInfo, Stretch, Style, Weight};
 use plotters::style::{FontStyle, register_font};
 use resvg::usvg::FontResolver;
 
-/// DejaVu Sans, of which the licence is beside it.
+/// DejaVu Sans. Its licence is in the same folder.
 const BYTES: &[u8] = include_bytes!("../vendor/dejavu/DejaVuSans.ttf");
 
 /// The name of its family.
 const FAMILY: &str = "DejaVu Sans";
 
-/// What it is called in pictures, so that browsers take theirs.
+/// The font name in SVG files, so that browsers use their own font.
 pub(crate) const NAME: &str = "sans-serif";
 
-/// Makes the font known to what measures text.
+/// Registers the font for measuring text.
 pub(crate) fn register() {
     static ONCE: Once = Once::new();
-    // Without it nothing can be measured, and drawing is an error.
+    // Without it, text cannot be measured, and drawing fails.
     ONCE.call_once(|| drop(register_font(NAME, FontStyle::Normal, BYTES)));
 }
 
-/// The font, for what paints text.
+/// Returns the font database for rendering text.
 pub(crate) fn database() -> Arc<Database> {
     static FONTS: OnceLock<Arc<Database>> = OnceLock::new();
     let fonts = FONTS.get_or_init(|| {
@@ -35,8 +35,8 @@ pub(crate) fn database() -> Arc<Database> {
     fonts.clone()
 }
 
-/// The font, and those of the system behind it: of its family, none that is bold, slanted or
-/// narrow, and all. What is in several is called the same in each.
+/// Returns the font, followed by those of the system: of the same family, all that are
+/// not bold, slanted or narrow, and all. A font has the same id in each set.
 fn with_system() -> &'static [Arc<Database>; 3] {
     static FONTS: OnceLock<[Arc<Database>; 3]> = OnceLock::new();
     FONTS.get_or_init(|| {
@@ -60,19 +60,19 @@ fn is_plain(face: &FaceInfo) -> bool {
         == (Style::Normal, Weight::NORMAL, Stretch::Normal)
 }
 
-/// Finds the font for each character: ours, or else one of the system. What none has is
-/// added to `missing`, of each text the first.
+/// Returns a resolver that finds a font for each character: the built-in one, or one of
+/// the system. The first character of each text that no font has is added to `missing`.
 pub(crate) fn resolver(missing: &Mutex<String>) -> FontResolver<'_> {
     let find = FontResolver::default_fallback_selector();
     FontResolver {
         select_font: FontResolver::default_font_selector(),
         select_fallback: Box::new(move |character, tried, fonts| {
-            // What the library finds among all may be bold.
+            // The library could choose a bold font from all fonts.
             let found = with_system().iter().find_map(|set| {
                 *fonts = set.clone();
                 find(character, tried, fonts)
             });
-            // Those that were found before may be of another set.
+            // Fonts that were found earlier can be from another set.
             let [.., all] = with_system();
             *fonts = all.clone();
             if found.is_none() {
@@ -87,7 +87,7 @@ pub(crate) fn resolver(missing: &Mutex<String>) -> FontResolver<'_> {
     }
 }
 
-/// `text` without what no XML can hold, and no line of text should.
+/// Returns `text` without characters that are invalid in XML or in a line of text.
 pub(crate) fn printable(text: &str) -> String {
     let printable = |c: char| match c {
         c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => '\u{fffd}',

@@ -1,8 +1,9 @@
-//! Draws what logs hold: signals over time, scans seen from above, pages with both.
+//! Draws the data of logs: signals over time, scans seen from above, and pages with both.
 //!
-//! It knows no log: it takes numbers with times. Pictures are SVG, drawn by `plotters`;
-//! PNG is painted of that, with a font that is part of this crate, so that a picture is
-//! the same on every machine, but for characters that this font has not.
+//! This crate knows no logs: it takes numbers with times. Plots are SVG, drawn by
+//! `plotters`. PNG images are rendered from SVG with a font that is part of this crate,
+//! so that they look the same on every machine, except for characters that the font does
+//! not have.
 //!
 //! ```
 //! use logtool_plot::{Chart, Line, Panel, Sampler};
@@ -17,7 +18,7 @@
 //! # Ok::<(), logtool_core::Error>(())
 //! ```
 
-// In reading order: each module uses only those above it.
+// In order of dependency: each module uses only those above it.
 mod palette;
 mod ticks;
 
@@ -48,7 +49,7 @@ pub use crate::{
     track::{Track, TrackBuilder, TrackMap},
 };
 
-/// The example of the README is tested.
+/// Compiles the example in the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,22 +1,22 @@
-//! What files of pictures say of themselves, beside what is to be seen.
+//! Metadata in image files.
 
 use std::collections::BTreeMap;
 
 use crate::chunk;
 
-/// The longest keyword of a text in a PNG file.
+/// The maximum length of a keyword in a PNG file.
 const MAX_KEYWORD: usize = 79;
 
-/// The file `png` with `texts` in it, by their keywords: a chunk `iTXt` for each, in UTF-8
-/// and not packed (PNG, third edition, 11.3.3.4). What is no keyword, because it is not
-/// ASCII or longer than 79 characters, is left out.
+/// Adds `texts` to the file `png`, by keyword: one uncompressed `iTXt` chunk in UTF-8
+/// each (PNG, third edition, 11.3.3.4). Texts whose keyword is not ASCII or longer than
+/// 79 characters are dropped.
 pub fn with_texts(mut png: Vec<u8>, texts: &BTreeMap<String, String>) -> Vec<u8> {
     let is_keyword = |key: &str| {
         (1..=MAX_KEYWORD).contains(&key.len())
             && key.bytes().all(|b| b.is_ascii_graphic())
     };
     for (key, text) in texts.iter().filter(|(key, _)| is_keyword(key)) {
-        // What ends the keyword; not packed, and by no method; no language, no translation.
+        // The end of the keyword; uncompressed, without method, language and translation.
         let mut content = [key.as_bytes(), &[0; 5]].concat();
         content.extend(text.bytes().filter(|byte| *byte != 0));
         chunk::insert(&mut png, b"iTXt", &content);
@@ -24,7 +24,7 @@ pub fn with_texts(mut png: Vec<u8>, texts: &BTreeMap<String, String>) -> Vec<u8>
     png
 }
 
-/// The picture `svg` with `text` in it as `<metadata>`.
+/// Adds `text` to the file `svg` as `<metadata>`.
 pub fn with_metadata(svg: &str, text: &str) -> String {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let begin = svg.find("<svg").unwrap_or(0);

@@ -1,8 +1,8 @@
-//! A page of text, tables, pictures and plots that can be zoomed, in one file.
+//! A page of text, tables, images and zoomable plots in one file.
 //!
-//! Nothing is loaded from anywhere: the page says so to the browser
-//! (`Content-Security-Policy`), and has all that it needs in it, uPlot among that. All
-//! texts are hostile until they are escaped, in HTML and in the JSON of the plots.
+//! The page loads nothing from the network. A `Content-Security-Policy` tells the browser
+//! so, and everything is included, also uPlot. All strings are untrusted until they are
+//! escaped, in HTML and in the JSON of the plots.
 
 mod data;
 mod escape;
@@ -19,49 +19,49 @@ use crate::{
 /// A page.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// What stands above it.
+    /// The title.
     pub title: String,
-    /// What it is, and by what it was made.
+    /// A description of the page and the program that created it.
     pub about: String,
-    /// Where it is from, for programs: the `<meta>` called `provenance`.
+    /// The provenance for programs: the `<meta>` element called `provenance`.
     pub provenance: String,
-    /// Its parts.
+    /// The sections.
     pub sections: Vec<Section>,
 }
 
-/// A part of a page.
+/// A section of a page.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// What it is called.
+    /// The title.
     pub title: String,
-    /// What is in it.
+    /// The content.
     pub blocks: Vec<Block>,
 }
 
-/// A piece of a page.
+/// A block of a section.
 #[derive(Clone, Debug)]
 pub enum Block {
     /// A sentence.
     Note(String),
-    /// Text in columns, as a terminal shows it.
+    /// Preformatted text.
     Text(String),
-    /// A table: the head, and the rows.
+    /// A table: the header and the rows.
     Table(Vec<String>, Vec<Row>),
-    /// A plot that can be zoomed, all with one axis of time; of its panels, only the
-    /// first.
+    /// A zoomable plot. All plots have a common time axis, and only the first panel is
+    /// shown.
     Plot(String, Chart),
-    /// A picture as SVG, of this crate.
+    /// A plot as SVG, created by this crate.
     Svg(String, String),
-    /// An image: what is written below it, its media type, its bytes.
+    /// An image: its caption, media type and bytes.
     Image(String, &'static str, Vec<u8>),
 }
 
 /// A row of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
-    /// Its cells.
+    /// The cells.
     pub cells: Vec<String>,
-    /// Whether it is a warning, or worse.
+    /// Whether it is a warning or an error.
     pub is_warning: bool,
 }
 
@@ -71,12 +71,12 @@ const UPLOT_STYLE: &str = include_str!("../vendor/uplot/uPlot.min.css");
 const UPLOT: &str = include_str!("../vendor/uplot/uPlot.iife.min.js");
 const UPLOT_LICENSE: &str = include_str!("../vendor/uplot/LICENSE");
 
-/// What a page may do: nothing but show what is in it.
+/// The security policy: the page can only show its own content.
 const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; \
                       script-src 'unsafe-inline'";
 
 impl Page {
-    /// The page as one file.
+    /// Returns the page as one HTML file.
     pub fn html(&self) -> String {
         let title = html(&self.title);
         let mut page = format!(

@@ -1,4 +1,4 @@
-//! Pixels of an SVG.
+//! Rendering SVG to pixels.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,32 +10,32 @@ use resvg::{
 
 use crate::{chunk, font};
 
-/// The most pixels of a picture: 100 millions.
+/// The maximum number of pixels of an image: 100 million.
 const MOST_PIXELS: f32 = 1e8;
 
-/// So many pixels of an SVG are an inch, as CSS has it; and how many metres that is.
+/// The number of SVG pixels per inch, as in CSS, and the metres per inch.
 const PER_INCH: f32 = 96.0;
 const INCH: f32 = 0.0254;
 
-/// A picture of pixels.
+/// A rendered image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Painted {
-    /// The file.
+    /// The PNG file.
     pub png: Vec<u8>,
-    /// Characters of its texts that no font has, neither ours nor one of the system: some, if
-    /// there are any. They are boxes.
+    /// Characters of its texts that no font has, neither the built-in one nor one of the
+    /// system. They are rendered as boxes.
     pub missing: String,
 }
 
-/// The PNG of the picture `svg`, `scale` times as large.
+/// Renders `svg` to PNG, enlarged by `scale`.
 ///
 /// # Errors
-/// `Malformed` if `svg` is no picture, `Limit` if there would be too many pixels.
+/// `Malformed` if `svg` is invalid, and `Limit` if there would be too many pixels.
 pub fn png(svg: &str, scale: f32) -> Result<Painted> {
     over(svg, scale, |_| {})
 }
 
-/// The same, over what `ground` paints.
+/// Renders `svg` over the background that `ground` paints.
 pub(crate) fn over(
     svg: &str,
     scale: f32,
@@ -59,7 +59,7 @@ pub(crate) fn over(
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixmap.as_mut());
     let odd = |err| Error::new(ErrorKind::Malformed, "no PNG").from_source(err);
     let mut png = pixmap.encode_png().map_err(odd)?;
-    // So many dots a metre, across and down.
+    // The resolution in dots per metre, horizontally and vertically.
     let density = ((PER_INCH * scale / INCH).round() as u32).to_be_bytes();
     chunk::insert(&mut png, b"pHYs", &[&density[..], &density, &[1]].concat());
     Ok(Painted {

@@ -1,10 +1,11 @@
-//! Colours that people tell apart, also the colour-blind.
+//! Colour palettes that colour-blind readers can distinguish too.
 
-/// Red, green, blue.
+/// Red, green and blue.
 pub type Rgb = [u8; 3];
 
-/// The colours of lines, of Okabe and Ito's set, the clearest on white first: blue,
-/// vermilion, green, purple, orange, sky blue, black, and a darker yellow.
+/// The colours of lines, from the palette of Okabe and Ito, those with the best contrast
+/// on white first: blue, vermilion, green, purple, orange, sky blue, black, and a darker
+/// yellow.
 pub const LINES: [Rgb; 8] = [
     [0x00, 0x72, 0xb2],
     [0xd5, 0x5e, 0x00],
@@ -16,25 +17,26 @@ pub const LINES: [Rgb; 8] = [
     [0xb3, 0xa4, 0x00],
 ];
 
-/// The colour of the line number `index`; they begin anew after the last.
+/// Returns the colour of the line with this `index`. The colours repeat after the last
+/// one.
 pub fn line(index: usize) -> Rgb {
     LINES.get(index % LINES.len()).copied().unwrap_or_default()
 }
 
-/// How many kinds of lines there are of each colour: one is not dashed.
+/// The number of line styles per colour, including the solid style.
 pub(crate) const DASHED: u32 = 4;
 
-/// How many lines look different from each other.
+/// The number of lines that look different from each other.
 pub const LOOKS: usize = LINES.len() * DASHED as usize;
 
-/// The number of the dash of the line number `index`: 0, which is none, for those of the
-/// first colours.
+/// Returns the dash style of the line with this `index`: 0 for solid lines, which come
+/// first.
 pub(crate) fn dash(index: usize) -> u32 {
     (index / LINES.len()) as u32 % DASHED
 }
 
-/// Every tenth of viridis, the colour map of matplotlib that is as even for the
-/// colour-blind and in grey.
+/// Every tenth of viridis, the perceptually uniform colour map of matplotlib, which also
+/// works in grey and for colour-blind readers.
 const VIRIDIS: [Rgb; 11] = [
     [68, 1, 84],
     [72, 36, 117],
@@ -49,7 +51,7 @@ const VIRIDIS: [Rgb; 11] = [
     [253, 231, 37],
 ];
 
-/// The colour of `share`, from 0 to 1; what is beyond has the colour of the end.
+/// Returns the colour of `share` from 0 to 1. Values outside are clamped.
 pub fn viridis(share: f64) -> Rgb {
     let share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
     let at = share * (VIRIDIS.len() - 1) as f64;
@@ -68,7 +70,7 @@ mod tests {
 
     #[test]
     fn the_map_goes_from_dark_to_bright() {
-        // As matplotlib.colormaps["viridis"] has it at 0, 0.5 and 1.
+        // The values of matplotlib.colormaps["viridis"] at 0, 0.5 and 1.
         assert_eq!(viridis(0.0), [68, 1, 84]);
         assert_eq!(viridis(0.5), [33, 145, 140]);
         assert_eq!(viridis(7.0), [253, 231, 37]);

@@ -1,18 +1,18 @@
-//! A signal, thinned out so that nothing that can be seen is lost.
+//! Downsampling a signal without losing visible details.
 //!
-//! Time is divided into as many columns as a picture has; of each, the first, the last,
-//! the lowest and the highest value are kept. So a spike of one record is still there,
-//! and memory is bounded however long the log is. Where values come before or after the time
-//! that was expected, columns become wider.
+//! Time is divided into as many columns as the chart has pixels. Of each column, the
+//! first, the last, the lowest and the highest value are kept. So a spike of a single
+//! record stays visible, and memory is bounded for any length of the log. If there are
+//! values before or after the expected times, the columns become wider.
 
-/// Thins out a signal as its values come.
+/// Downsamples a signal while its values are added.
 #[derive(Clone, Debug)]
 pub struct Sampler {
     start: i128,
-    /// Nanoseconds of a column.
+    /// The width of a column in nanoseconds.
     width: i128,
     columns: Vec<Option<Column>>,
-    /// What is before the first or from the second on is left out.
+    /// Values before the first time, or at the second time or later, are dropped.
     within: (i64, i64),
     periods: Periods,
     last: Option<i64>,
@@ -21,7 +21,7 @@ pub struct Sampler {
     astray: u64,
 }
 
-/// The values of a column that are kept.
+/// The kept values of a column.
 #[derive(Clone, Copy, Debug)]
 struct Column {
     first: Value,
@@ -35,7 +35,7 @@ impl Column {
         Self { first: value, low: value, high: value, last: value }
     }
 
-    /// With `other`, of what came later.
+    /// Combines the column with the later values of `other`.
     fn and(self, other: Self) -> Self {
         let one = |is_other, own, others| if is_other { others } else { own };
         Self {
@@ -47,27 +47,27 @@ impl Column {
     }
 }
 
-/// Nanoseconds, and what was measured then.
+/// A time in nanoseconds and a value.
 type Value = (i64, f64);
 
-/// A signal as lines: no value is missing between those of one run.
+/// A signal as lines: no value is missing within a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Signal {
-    /// Each at least one value, in the order of time: nanoseconds of the log's clock, and
-    /// a finite number.
+    /// The runs with at least one value each, in the order of time: nanoseconds on the
+    /// log's clock and finite values.
     pub runs: Vec<Vec<(i64, f64)>>,
-    /// How many values there were.
+    /// The number of values that were added.
     pub values: u64,
-    /// How many were left out: they were no finite numbers, or had no time within that
-    /// which was allowed.
+    /// The number of dropped values: they were not finite, or had no time in the allowed
+    /// range.
     pub left_out: u64,
-    /// How many of these were numbers of another time.
+    /// The number of dropped values that were finite but outside of the allowed range.
     pub astray: u64,
 }
 
 impl Sampler {
-    /// For `columns` columns of the nanoseconds from `start` on, `end` being the first
-    /// after them.
+    /// Creates a sampler with `columns` columns for the nanoseconds from `start` to
+    /// `end`, exclusive.
     pub fn new(start: i64, end: i64, columns: usize) -> Self {
         let columns = columns.clamp(1, 1 << 16);
         let span = i128::from(end) - i128::from(start);
@@ -85,14 +85,14 @@ impl Sampler {
         }
     }
 
-    /// The same, where values may also come before and after that: from `start` on, `end`
-    /// being the first that is too late.
+    /// Also accepts values before and after the expected times, from `start` to `end`,
+    /// exclusive.
     #[must_use]
     pub fn reaching(self, start: i64, end: i64) -> Self {
         Self { within: (start, end), ..self }
     }
 
-    /// Adds what was measured at `nanos`.
+    /// Adds the `value` at `nanos`.
     pub fn add(&mut self, nanos: i64, value: f64) {
         let (start, end) = self.within;
         let is_astray = value.is_finite() && !(start..end).contains(&nanos);
@@ -108,7 +108,7 @@ impl Sampler {
         self.keep(nanos, value);
     }
 
-    /// Begins with a value that held already when the picture begins.
+    /// Adds the initial value, which was set before the start of the chart.
     pub fn begin(&mut self, nanos: i64, value: f64) {
         if value.is_finite() {
             self.values += 1;
@@ -131,7 +131,7 @@ impl Sampler {
         }
     }
 
-    /// Makes two columns one, all over, and so room for as many before or after.
+    /// Joins pairs of columns, which makes space for as many columns before or after.
     fn widen(&mut self, is_early: bool) {
         let len = self.columns.len();
         let room = if is_early { len } else { 0 };
@@ -147,13 +147,13 @@ impl Sampler {
         self.columns = columns;
     }
 
-    /// Counts what has no time, or no number.
+    /// Counts a value without a time, or a missing value.
     pub fn leave_out(&mut self) {
         self.left_out += 1;
     }
 
-    /// The lines. Where no value came for five times as long as they usually take, a new
-    /// one begins, unless a value holds until the next (`is_held`).
+    /// Returns the lines. A pause of more than five usual periods starts a new line,
+    /// unless a value holds until the next one (`is_held`).
     pub fn signal(&self, is_held: bool) -> Signal {
         let longest = match is_held {
             true => i64::MAX,
@@ -187,20 +187,20 @@ impl Sampler {
 }
 
 impl Signal {
-    /// The lowest and the highest value.
+    /// Returns the lowest and the highest value.
     pub fn span(&self) -> Option<(f64, f64)> {
         let values = || self.runs.iter().flatten().map(|(_, value)| *value);
         Some((values().reduce(f64::min)?, values().reduce(f64::max)?))
     }
 
-    /// The first and the last time.
+    /// Returns the first and the last time.
     pub fn times(&self) -> Option<(i64, i64)> {
         let first = self.runs.first()?.first()?.0;
         Some((first, self.runs.last()?.last()?.0))
     }
 }
 
-/// How many periods are how long: eight classes for each doubling.
+/// A histogram of periods with eight classes per power of two.
 #[derive(Clone, Debug, Default)]
 struct Periods {
     classes: Vec<u32>,
@@ -225,7 +225,8 @@ impl Periods {
         }
     }
 
-    /// What nine of ten periods are no longer than; without any, forever.
+    /// Returns a period that nine tenths of the periods do not exceed, or the maximum
+    /// without periods.
     fn usual(&self) -> i64 {
         let (mut seen, most) = (0, self.count * 9 / 10);
         for (class, count) in self.classes.iter().enumerate() {

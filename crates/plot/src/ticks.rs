@@ -1,12 +1,12 @@
-//! Where an axis has its marks, and what stands at them.
+//! The ticks of an axis and their labels.
 
-/// An axis: from where to where, and the marks on it.
+/// An axis: its range and its ticks.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Axis {
     pub(crate) start: f64,
     pub(crate) end: f64,
     pub(crate) ticks: Vec<f64>,
-    /// From one mark to the next.
+    /// The distance between ticks.
     step: f64,
     kind: Kind,
 }
@@ -14,12 +14,12 @@ pub(crate) struct Axis {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Number,
-    /// Seconds since the day with this number since 1970 began: shown as the time of day,
-    /// and as a date where a day begins.
+    /// Seconds since the start of the day with this number since 1970: shown as the time
+    /// of day, and as a date at the start of a day.
     TimeOfDay(i64),
 }
 
-/// The steps of seconds that clocks have, below a day.
+/// The tick distances of clocks below a day, in seconds.
 const CLOCK_STEPS: [f64; 17] = [
     1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0,
     7200.0, 10_800.0, 21_600.0, 43_200.0,
@@ -28,22 +28,23 @@ const CLOCK_STEPS: [f64; 17] = [
 const DAY: f64 = 86_400.0;
 
 impl Axis {
-    /// An axis of numbers with about `marks` marks. If it `has_room`, it begins and ends
-    /// a little before and after the numbers.
+    /// Creates an axis of numbers with about `marks` ticks. If it `has_room`, the axis
+    /// starts and ends slightly before and after the numbers.
     pub(crate) fn numbers(start: f64, end: f64, marks: usize, has_room: bool) -> Self {
         let (start, end) = widened(start, end, has_room);
         let step = nice((end - start) / marks.max(1) as f64);
         Self::new(start, end, step, Kind::Number)
     }
 
-    /// The same where numbers are whole, and so are the marks.
+    /// Creates an axis of integers with ticks at integers.
     pub(crate) fn whole_numbers(start: f64, end: f64, marks: usize) -> Self {
         let (start, end) = widened(start, end, true);
         let step = nice((end - start) / marks.max(1) as f64).max(1.0);
         Self::new(start, end, step, Kind::Number)
     }
 
-    /// An axis of times of day, in seconds since the day number `day` since 1970 began.
+    /// Creates an axis of times of day, in seconds since the start of the day `day` since
+    /// 1970.
     pub(crate) fn times_of_day(start: f64, end: f64, marks: usize, day: i64) -> Self {
         let (start, end) = widened(start, end, false);
         let least = (end - start) / marks.max(1) as f64;
@@ -57,14 +58,15 @@ impl Axis {
 
     fn new(start: f64, end: f64, step: f64, kind: Kind) -> Self {
         let first = (start / step).ceil();
-        // A little more than the end, as 0.1 is not ten hundredths.
+        // Slightly more than the end, because of rounding: 0.1 is not exactly ten
+        // hundredths.
         let count = ((end / step + 1e-9).floor() - first).clamp(0.0, 100.0) as usize;
         let ticks = (0..=count).map(|n| (first + n as f64) * step);
         let ticks = ticks.filter(|tick| *tick <= end + step * 1e-9).collect();
         Self { start, end, ticks, step, kind }
     }
 
-    /// What stands at the mark `tick`.
+    /// Returns the label of the tick `tick`.
     pub(crate) fn label(&self, tick: f64) -> String {
         match self.kind {
             Kind::Number => self.number(tick),
@@ -110,8 +112,8 @@ impl Axis {
     }
 }
 
-/// The date of the day number `day` since 1970, in the calendar of Gregory. (As Howard
-/// Hinnant's `civil_from_days` has it: years begin in March, and so end with leap days.)
+/// Returns the date of the day `day` since 1970 in the Gregorian calendar. (As in Howard
+/// Hinnant's `civil_from_days`: years start in March, and so end with leap days.)
 fn date(day: i64) -> String {
     let since = day.saturating_add(719_468);
     let (era, of_era) = (since.div_euclid(146_097), since.rem_euclid(146_097));
@@ -123,7 +125,7 @@ fn date(day: i64) -> String {
     format!("{:04}-{month:02}-{of_month:02}", era * 400 + year + next)
 }
 
-/// The numbers from `start` to `end`, or some around them where these are one or none.
+/// Returns the range from `start` to `end`, widened if it is empty or a single number.
 fn widened(start: f64, end: f64, has_room: bool) -> (f64, f64) {
     let (start, end) = match start.is_finite() && end.is_finite() {
         true => (start.min(end).max(-1e300), start.max(end).min(1e300)),
@@ -138,7 +140,7 @@ fn widened(start: f64, end: f64, has_room: bool) -> (f64, f64) {
     (start - room, end + room)
 }
 
-/// The least of 1, 2 and 5 times a power of ten that is at least `least`.
+/// Returns the smallest of 1, 2 and 5 times a power of ten that is at least `least`.
 pub(crate) fn nice(least: f64) -> f64 {
     let power = 10_f64.powf(least.max(1e-300).log10().floor());
     let times = [1.0, 2.0, 5.0, 10.0].into_iter();
@@ -210,7 +212,7 @@ mod tests {
 
     #[test]
     fn days_are_dates() {
-        // By `date -u -d @$((86400 * N)) +%F`.
+        // From `date -u -d @$((86400 * N)) +%F`.
         for (day, text) in [
             (0, "1970-01-01"),
             (-1, "1969-12-31"),

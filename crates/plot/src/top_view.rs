@@ -10,32 +10,33 @@ use crate::{
     top_view::{raster::Raster, scene::Scene},
 };
 
-/// Makes a picture of points, x to the right and y upwards, as they come.
+/// Draws points while they are added, with x to the right and y upwards.
 #[derive(Clone, Debug)]
 pub struct TopView {
-    /// What is written at the picture.
+    /// The options of the image.
     about: TopViewOptions,
     waiting: Vec<Point>,
     raster: Option<Raster>,
 }
 
-/// What a picture of points shows.
+/// Options of an image of points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TopViewOptions {
-    /// What stands above it.
+    /// The title.
     pub title: String,
-    /// What the colours are, as `height (m)`.
+    /// The label of the colours, e.g. `height (m)`.
     pub color: String,
-    /// How far to the sides it reaches, in metres; else so far that nearly all points are
-    /// in it.
+    /// The distance from the centre to the sides in metres, or `None` to include nearly
+    /// all points.
     pub reach: Option<f64>,
-    /// The values of the first and the last colour; else nearly all of what there are.
+    /// The values of the first and the last colour, or `None` to include nearly all
+    /// values.
     pub colors: Option<(f64, f64)>,
-    /// How many dots a pixel is wide.
+    /// The number of image pixels per SVG pixel.
     pub scale: u8,
 }
 
-/// A point of a scan: metres, and what its colour shows.
+/// A point of a scan in metres, and the value of its colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point {
     pub(crate) x: f32,
@@ -44,19 +45,20 @@ pub(crate) struct Point {
     pub(crate) value: f32,
 }
 
-/// So many points are looked at before it is settled what the picture shows.
+/// The number of points that are inspected before the range of the image is decided.
 const MOST_WAITING: usize = 1 << 21;
 
-/// How many pixels wide and high the part with the points is.
+/// The width and the height in pixels of the part with the points.
 pub(crate) const SIDE: u32 = 640;
 
 impl TopView {
-    /// A picture without points.
+    /// Creates an image without points.
     pub fn new(about: TopViewOptions) -> Self {
         Self { about, waiting: Vec::new(), raster: None }
     }
 
-    /// Adds a point, if it is somewhere: metres, and what its colour shows.
+    /// Adds a point in metres with the value of its colour, if its coordinates are
+    /// finite.
     pub fn add(&mut self, x: f64, y: f64, z: f64, value: f64) {
         if !x.is_finite() || !y.is_finite() || (x, y, z) == (0.0, 0.0, 0.0) {
             return;
@@ -72,10 +74,10 @@ impl TopView {
         }
     }
 
-    /// The picture, as PNG.
+    /// Returns the image as PNG.
     ///
     /// # Errors
-    /// Whatever keeps it from being painted.
+    /// Errors of rendering.
     pub fn png(mut self) -> Result<Painted> {
         let raster = self.settle();
         let scene = Scene::new(&self.about, &raster);
@@ -86,13 +88,13 @@ impl TopView {
         })
     }
 
-    /// Settles what is shown, by the points that there are.
+    /// Decides the range of the image from the points so far.
     fn settle(&mut self) -> Raster {
         let mut raster = match self.raster.take() {
             Some(raster) => raster,
             None => Raster::new(&self.about, &self.waiting),
         };
-        // The higher hide the lower.
+        // Higher points hide lower ones.
         self.waiting.sort_by(|a, b| a.z.total_cmp(&b.z));
         self.waiting.drain(..).for_each(|point| raster.add(&point));
         self.raster = Some(raster.clone());
@@ -117,7 +119,8 @@ mod tests {
             ..TopViewOptions::default()
         };
         let mut view = TopView::new(about.clone());
-        // Ahead to the left: the first colour of viridis; behind to the right: the last.
+        // To the front left: the first colour of viridis; to the rear right: the last
+        // one.
         view.add(-5.0, 5.0, 0.0, 0.0);
         view.add(5.0, -5.0, 1.0, 1.0);
         view.add(f64::NAN, 0.0, 0.0, 0.0);

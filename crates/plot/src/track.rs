@@ -19,7 +19,7 @@ const SAME_AREA_METRES: f64 = 50_000.0;
 /// A track needs a new piece for each gap; later gaps are drawn as lines.
 const MAX_PIECES: usize = 1 << 12;
 
-/// The way of one vehicle by one topic.
+/// The path of one vehicle in one topic.
 #[derive(Clone, Debug, Default)]
 pub struct Track {
     /// The name in the legend.
@@ -105,7 +105,7 @@ impl TrackBuilder {
         self.origin = Some((latitude, longitude));
     }
 
-    /// Returns the track, without the positions that nobody could see in the picture.
+    /// Returns the track without the positions that would not be visible in the image.
     pub fn finish(self) -> Track {
         let way = self.way.finish();
         let mut pieces: Vec<Piece> = Vec::new();

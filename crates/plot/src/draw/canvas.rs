@@ -1,4 +1,4 @@
-//! A picture that is drawn finer than pixels.
+//! A canvas with a higher resolution than pixels.
 
 use std::io;
 
@@ -19,46 +19,46 @@ use crate::{
     palette::{DASHED, Rgb},
 };
 
-/// `plotters` knows only whole numbers: a pixel is so many of them.
+/// The units per pixel, because `plotters` only supports integers.
 const PER_PIXEL: f64 = 20.0;
 
-/// What a text of `plotters` that is one high is larger than in the picture.
+/// The ratio of the height of a text in `plotters` to its height in the SVG.
 const OVERSIZE: f64 = 1.24;
 
-/// How high the font is, from its deepest to its highest sign, if its size is one: that is
-/// what is measured as one. (`hhea` of DejaVu Sans: 0.928 and 0.236.)
+/// The height of the font relative to its size, from the lowest descender to the highest
+/// ascender, which `plotters` measures. (`hhea` of DejaVu Sans: 0.928 and 0.236.)
 const FONT_HEIGHT: f64 = 1.164;
 
-/// Widths of lines: of the frame and grid, of signals, and of these in the legend. A line
-/// that is wider by the number of a dash is dashed: `plotters` has no other way to tell.
+/// The widths of lines: of the frame and grid, of signals, and of signals in the legend.
+/// The dash style is added to the width, because `plotters` does not support dashes.
 pub(crate) const FINE: u32 = 14;
 pub(crate) const LINE: u32 = 24;
 pub(crate) const STRONG: u32 = 48;
 
-/// The dashes, by their numbers from 1 on: how long, and how far apart.
+/// The dash styles from 1 on: lengths and gaps.
 const DASHES: [&str; DASHED as usize - 1] = ["130 60", "30 50", "200 60 30 60"];
 
 pub(crate) const INK: RGBColor = RGBColor(0x33, 0x33, 0x33);
 pub(crate) const GRID: RGBAColor = RGBAColor(0, 0, 0, 0.14);
 
-/// A text around its place; and one that begins there.
+/// The anchors of a text: centred, or starting at its position.
 pub(crate) const CENTER: Pos = Pos { h_pos: HPos::Center, v_pos: VPos::Center };
 pub(crate) const FROM_LEFT: Pos = Pos { h_pos: HPos::Left, v_pos: VPos::Center };
-/// Read from below.
+/// Rotates a text so that it reads upwards.
 pub(crate) const UPWARDS: FontTransform = FontTransform::Rotate270;
 
-/// What comes of drawing.
+/// The result of drawing.
 pub(crate) type Drawn<T = ()> = std::result::Result<T, DrawingAreaErrorKind<io::Error>>;
 
-/// A part of a picture.
+/// A part of the canvas.
 pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// What is drawn would be smaller than can be seen.
+/// The error if the drawing would be too small to be visible.
 pub(crate) const NO_ROOM: DrawingAreaErrorKind<io::Error> =
     DrawingAreaErrorKind::LayoutError;
 
-/// The upper part of `area`, which is `height` high, and what is below; it is an error if
-/// there is nothing.
+/// Splits `area` into its upper part of this `height` and the rest. Fails if the rest is
+/// empty.
 pub(crate) fn split_down<'a>(
     area: &Area<'a>,
     height: i32,
@@ -67,20 +67,20 @@ pub(crate) fn split_down<'a>(
     fits.then(|| area.split_vertically(height)).ok_or(NO_ROOM)
 }
 
-/// The part of `area` that is right of its first `width`.
+/// Returns the part of `area` to the right of its first `width` units.
 pub(crate) fn right_of<'a>(area: &Area<'a>, width: i32) -> Drawn<Area<'a>> {
     let fits = width >= 0 && width < area.dim_in_pixel().0 as i32;
     fits.then(|| area.split_horizontally(width).1).ok_or(NO_ROOM)
 }
 
-/// An empty picture.
+/// An empty canvas.
 pub(crate) struct Canvas {
     width: u32,
     height: u32,
 }
 
 impl Canvas {
-    /// A picture of so many pixels.
+    /// Creates a canvas of this size in pixels.
     pub(crate) fn new(width: u32, height: u32) -> Result<Self> {
         let (sizes, what) =
             (100..=20_000, format!("no picture of {width} × {height} pixels"));
@@ -89,7 +89,7 @@ impl Canvas {
             .ok_or_else(|| Error::new(ErrorKind::Limit, what))
     }
 
-    /// The picture that `draw` draws.
+    /// Returns the SVG that `draw` draws.
     pub(crate) fn draw(self, draw: impl FnOnce(&Area<'_>) -> Drawn) -> Result<String> {
         font::register();
         let (width, height) = (self.width, self.height);
@@ -117,7 +117,7 @@ impl Canvas {
     }
 }
 
-/// `svg` with dashes where the widths of lines tell them.
+/// Converts the widths of lines in `svg` to dash styles.
 fn dashed(mut svg: String) -> String {
     for width in [LINE, STRONG] {
         for (dash, lengths) in (1..).zip(DASHES) {
@@ -130,17 +130,17 @@ fn dashed(mut svg: String) -> String {
     svg
 }
 
-/// So many pixels.
+/// Converts pixels to units.
 pub(crate) fn px(pixels: f64) -> i32 {
     (pixels * PER_PIXEL).round() as i32
 }
 
-/// Text that is `size` pixels high.
+/// Returns a text style that is `size` pixels high.
 pub(crate) fn text<'a>(area: &Area<'_>, size: f64) -> TextStyle<'a> {
     (font::NAME, f64::from(px(size)) * OVERSIZE, &INK).into_text_style(area)
 }
 
-/// How wide `text` is if it is `size` pixels high.
+/// Returns the width of `text` if it is `size` pixels high.
 pub(crate) fn width(text: &str, size: f64) -> i32 {
     font::register();
     let font = (font::NAME, f64::from(px(size)) * OVERSIZE).into_font();

@@ -1,4 +1,4 @@
-//! What the colours mean, above what has them.
+//! Legends above plots.
 
 use plotters::{
     element::{PathElement, Rectangle},
@@ -12,7 +12,8 @@ use crate::{
 };
 
 const TEXT: f64 = 12.0;
-/// How high a row is, how wide the piece of colour before a name, and the room after it.
+/// The height of a row, the width of the colour sample before a name, and the space after
+/// it.
 const ROW: f64 = 18.0;
 const PIECE: f64 = 18.0;
 const ROOM: f64 = 16.0;
@@ -24,16 +25,16 @@ pub(crate) struct Entry {
     pub(crate) piece: Piece,
 }
 
-/// What has the colour.
+/// The kind of the colour sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Piece {
-    /// A line, with this dash.
+    /// A line with this dash style.
     Line(u32),
     Area,
 }
 
-/// Draws `entries` in as many rows as they need, at the top of `area`; gives what of it
-/// is left.
+/// Draws `entries` in as many rows as necessary, at the top of `area`. Returns the rest
+/// of the area.
 pub(crate) fn draw<'a>(area: &Area<'a>, entries: &[Entry]) -> Drawn<Area<'a>> {
     let most = area.dim_in_pixel().0 as i32;
     let style = text(area, TEXT).pos(canvas::FROM_LEFT);

@@ -1,4 +1,4 @@
-//! Plots as JSON, as the script of the page reads them.
+//! Plots as JSON for the script of the page.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use crate::{
     palette::{self, Rgb},
 };
 
-/// The first panel of `chart`, called `title`.
+/// Returns the first panel of `chart` with this `title`.
 pub(super) fn plot(title: &str, chart: &Chart) -> String {
     let lines = chart.panels.first().map_or(&[][..], |panel| &panel.lines);
     let unit = chart.panels.first().map_or("", |panel| &panel.unit);
@@ -44,13 +44,13 @@ pub(super) fn plot(title: &str, chart: &Chart) -> String {
     out
 }
 
-/// A line; what holds does so until `end`.
+/// Writes a line. A held value continues until `end`.
 fn one(out: &mut String, line: &Line, rgb: Rgb, time: &TimeAxis, end: f64) {
     let (mut x, mut y) = (String::new(), String::new());
     let mut last = None;
     for run in &line.signal.runs {
         if let (Some(last), Some((first, _))) = (last, run.first()) {
-            // Nothing, in the middle of the gap.
+            // A null in the middle of the gap.
             let middle = (time.seconds(last) + time.seconds(*first)) / 2.0;
             let _ = write!(x, "{},", seconds(middle));
             y.push_str("null,");
@@ -84,14 +84,14 @@ fn color([red, green, blue]: Rgb) -> String {
     format!("\"{red},{green},{blue}\"")
 }
 
-/// To a tenth of a millisecond.
+/// Formats seconds with a resolution of a tenth of a millisecond.
 fn seconds(seconds: f64) -> String {
     let text = format!("{seconds:.4}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// With seven digits, as a float32 has.
+/// Rounds to seven digits, the precision of a float32.
 fn number(value: f64) -> f64 {
     format!("{value:.6e}").parse().unwrap_or(value)
 }

@@ -1,6 +1,6 @@
-//! Texts that say nothing but themselves.
+//! Escaping of untrusted strings.
 
-/// `text` in HTML: between tags, or in quotes.
+/// Escapes `text` for HTML: between tags, or in quotes.
 pub(super) fn html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -18,8 +18,9 @@ pub(super) fn html(text: &str) -> String {
     escaped
 }
 
-/// `text`, which is JSON, within a `<script>`: no tag and no comment can begin in it.
-/// What is escaped is in strings only, where it means the same.
+/// Escapes `text`, which is JSON, for a `<script>` element: no tag and no comment can
+/// start in it. The escaped characters only occur in strings, where escapes mean the
+/// same.
 pub(super) fn json(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! The points themselves, as dots.
+//! The points as dots.
 
 use resvg::tiny_skia::{Pixmap, PremultipliedColorU8};
 
@@ -11,27 +11,26 @@ use crate::{
 /// Dots on a square.
 #[derive(Clone, Debug)]
 pub(super) struct Raster {
-    /// What is in the middle, in metres: where the sensor is, or the points, if these are
-    /// not around it.
+    /// The centre in metres: the sensor, or the points if the sensor is not among them.
     pub(super) middle: (f64, f64),
-    /// From there to the sides.
+    /// The distance from the centre to the sides.
     pub(super) reach: f64,
     /// The values of the first and the last colour.
     pub(super) colors: (f64, f64),
     side: usize,
     dots: Vec<Option<Rgb>>,
-    /// How many dots a point is wide.
+    /// The width of a point in pixels.
     width: usize,
 }
 
-/// The share of points that are in a picture, at least, if they are not too far.
+/// The minimum fraction of points in the image, unless they are too far away.
 const MOST: f64 = 0.98;
 
-/// Of the values, so many below and above are beyond the colours.
+/// The fraction of values below and above the colour range.
 const BEYOND: f64 = 0.01;
 
 impl Raster {
-    /// A square for `points`, without them.
+    /// Creates an empty square with a range for `points`.
     pub(super) fn new(about: &TopViewOptions, points: &[Point]) -> Self {
         let middle = match about.reach {
             Some(_) => (0.0, 0.0),
@@ -44,7 +43,7 @@ impl Raster {
         let reach = about.reach.unwrap_or_else(|| {
             let mut far: Vec<f64> = points.iter().map(far).collect();
             let reach = at_share(&mut far, MOST).unwrap_or(10.0);
-            // Round, and not twice as far as it has to be.
+            // A round number, but not twice as large as necessary.
             let step = nice(reach / 10.0).max(0.01);
             (reach * 1.02 / step).ceil() * step
         });
@@ -85,7 +84,7 @@ impl Raster {
         if !within.contains(&column) || !within.contains(&row) {
             return;
         }
-        // Around the place, so that it is in the middle.
+        // Centred around the position.
         let from = |at: f64| (at as usize).saturating_sub((self.width - 1) / 2);
         for row in from(row)..(from(row) + self.width + 1).min(self.side) {
             for column in from(column)..(from(column) + self.width + 1).min(self.side) {
@@ -96,7 +95,7 @@ impl Raster {
         }
     }
 
-    /// Paints the dots, from the place on that is `left` and `top`.
+    /// Paints the dots with the upper left corner at `left` and `top`.
     pub(super) fn paint(&self, pixmap: &mut Pixmap, left: u32, top: u32) {
         let (width, left, top) = (pixmap.width() as usize, left as usize, top as usize);
         for (row, dots) in self.dots.chunks_exact(self.side).enumerate() {
@@ -112,7 +111,7 @@ impl Raster {
     }
 }
 
-/// How many pixels a point is wide where there are so many: few have to be seen too.
+/// Returns the width in pixels of one of `points` points: few points must be visible too.
 fn strength(points: usize) -> usize {
     match points {
         ..200 => 6,
@@ -121,7 +120,7 @@ fn strength(points: usize) -> usize {
     }
 }
 
-/// The middle of `points`, or of the sensor, if that is among them.
+/// Returns the centre of `points`, or the sensor if it is among them.
 fn middle(points: &[Point]) -> (f64, f64) {
     let of = |coordinate: fn(&Point) -> f32| {
         let mut all: Vec<f64> =
@@ -139,7 +138,7 @@ fn middle(points: &[Point]) -> (f64, f64) {
     }
 }
 
-/// The value that `share` of the `values` are no larger than.
+/// Returns the quantile of `values` at `share`.
 fn at_share(values: &mut [f64], share: f64) -> Option<f64> {
     let last = values.len().checked_sub(1)?;
     let at = ((last as f64 * share).round() as usize).min(last);

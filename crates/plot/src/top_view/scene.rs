@@ -1,4 +1,4 @@
-//! What is around the points: axes, rings, what the colours mean.
+//! The surroundings of the points: axes, rings and the colour bar.
 
 use logtool_core::Result;
 use plotters::{
@@ -15,17 +15,17 @@ use crate::{
     top_view::{SIDE, TopViewOptions, raster::Raster},
 };
 
-/// Where the square of the points is, in pixels.
+/// The position of the square of points in pixels.
 const LEFT: f64 = 64.0;
 const TOP: f64 = 34.0;
 const WIDTH: u32 = SIDE + 190;
 const HEIGHT: u32 = SIDE + 90;
 
-/// The bar of colours.
+/// The colour bar.
 const BAR_LEFT: f64 = LEFT + SIDE as f64 + 24.0;
 const BAR_WIDTH: f64 = 16.0;
 
-/// What is around the points.
+/// The surroundings of the points.
 pub(super) struct Scene<'s> {
     about: &'s TopViewOptions,
     middle: (f64, f64),
@@ -34,18 +34,18 @@ pub(super) struct Scene<'s> {
 }
 
 impl<'s> Scene<'s> {
-    /// What is around the points that `raster` shows.
+    /// Creates the surroundings of the points in `raster`.
     pub(super) fn new(about: &'s TopViewOptions, raster: &Raster) -> Self {
         let Raster { middle, reach, colors, .. } = *raster;
         Self { about, middle, reach, colors }
     }
 
-    /// Where the square of the points begins, in pixels from the left and the top.
+    /// Returns the position of the square of points in pixels from the left and the top.
     pub(super) fn place(&self) -> (f32, f32) {
         (LEFT as f32, TOP as f32)
     }
 
-    /// All but the points, on nothing.
+    /// Returns everything except the points, on a transparent background.
     pub(super) fn svg(&self) -> Result<String> {
         Canvas::new(WIDTH, HEIGHT)?.draw(|area| {
             self.title(area)?;
@@ -60,7 +60,7 @@ impl<'s> Scene<'s> {
         area.draw_text(&title, &style, (px(LEFT), px(TOP / 2.0)))
     }
 
-    /// The axes of metres, and rings of the same distance around the sensor.
+    /// Draws the axes in metres, and rings of equal distance from the sensor.
     fn grid(&self, area: &Area<'_>) -> Drawn {
         let side = f64::from(SIDE);
         let (left, bottom) = (px(LEFT), px(TOP + side));
@@ -74,7 +74,7 @@ impl<'s> Scene<'s> {
             area.draw(&PathElement::new([(x, bottom), (x, bottom + px(4.0))], ink))?;
             let style = text(area, 12.0).pos(CENTER);
             area.draw_text(&across.label(*tick), &style, (x, bottom + px(14.0)))?;
-            // Rings are of the distance from the sensor, which is in the middle.
+            // The rings show the distance from the sensor, which is in the centre.
             let radius = px(tick * per_metre);
             if radius > 0 && self.middle == (0.0, 0.0) {
                 area.draw(&Circle::new(middle, radius, GRID.stroke_width(FINE)))?;
@@ -97,7 +97,7 @@ impl<'s> Scene<'s> {
         area.draw_text("y (m)", &upwards, (px(14.0), middle.1))
     }
 
-    /// What the colours mean.
+    /// Draws the colour bar.
     fn bar(&self, area: &Area<'_>) -> Drawn {
         let (low, high) = self.colors;
         let side = f64::from(SIDE);
@@ -106,7 +106,7 @@ impl<'s> Scene<'s> {
             let share = f64::from(step) / f64::from(STEPS - 1);
             let at =
                 |step: u32| TOP + side * (1.0 - f64::from(step) / f64::from(STEPS));
-            // A little larger, so that nothing shines through between.
+            // Slightly larger, so that no gap is visible between the colours.
             let (top, bottom) =
                 (px(at(step + 1)), px((at(step) + 0.6).min(TOP + side)));
             let corners = [(px(BAR_LEFT), top), (px(BAR_LEFT + BAR_WIDTH), bottom)];

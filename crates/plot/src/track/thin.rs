@@ -1,19 +1,19 @@
-//! A way, thinned out as it comes, so that its shape stays.
+//! Simplifying a path while it is added, so that its shape is kept.
 //!
-//! Places count, times do not: what is left out lies near the line that is left, within so
-//! small a part of the whole way that no picture shows it. So a way of hours is as true as one
-//! of a minute, in bounded memory.
+//! Only positions matter, not times. The removed positions are near the remaining line,
+//! at a distance that is too small a fraction of the whole path to be visible. So a path
+//! of hours is as accurate as one of a minute, in bounded memory.
 
-/// How much smaller than the whole way is what is left out between two places.
+/// The size of the whole path divided by the allowed deviation.
 const FINENESS: f64 = 8000.0;
 
-/// So many places wait until they are thinned out.
+/// The number of positions to collect before they are simplified.
 const WAITING: usize = 1024;
 
-/// No more than these are left; of longer ways, more is left out.
+/// The maximum number of remaining positions. Longer paths are simplified further.
 const MOST: usize = 1 << 14;
 
-/// A place: metres to the east and to the north, and which stretch of the way it is of.
+/// A position in metres east and north, and the index of its track segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Place {
     pub(super) x: f64,
@@ -21,23 +21,23 @@ pub(super) struct Place {
     pub(super) stretch: u32,
 }
 
-/// See the module.
+/// A path that is simplified while positions are added.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
     kept: Vec<Place>,
     waiting: Vec<Place>,
     low: (f64, f64),
     high: (f64, f64),
-    /// What was needed to leave no more than `MOST`.
+    /// The deviation that was necessary to keep at most `MOST` positions.
     grain: f64,
-    /// How far off the line that is left is at most what was left out.
+    /// The maximum distance of the removed positions from the line.
     pub(super) within: f64,
-    /// How many places there were.
+    /// The number of positions that were added.
     pub(super) places: u64,
 }
 
 impl Way {
-    /// No way.
+    /// Creates an empty path.
     pub(super) fn new() -> Self {
         Self {
             kept: Vec::new(),
@@ -66,7 +66,7 @@ impl Way {
         }
     }
 
-    /// What is left, in order.
+    /// Returns the remaining positions in order.
     pub(super) fn finish(mut self) -> Finished {
         self.kept.append(&mut self.waiting);
         let grain = self.grain();
@@ -74,20 +74,21 @@ impl Way {
         if self.kept.len() > MOST {
             self.coarsen();
         }
-        // Nothing is farther off than the way reaches.
+        // No position is further away than the size of the path.
         let most = (self.high.0 - self.low.0).hypot(self.high.1 - self.low.1);
         let within = self.within.min(most.max(0.0));
         Finished { kept: self.kept, within, places: self.places }
     }
 
-    /// What can be left out between two places.
+    /// Returns the allowed deviation.
     fn grain(&self) -> f64 {
         let reach = (self.high.0 - self.low.0).max(self.high.1 - self.low.1);
         self.grain.max(reach / FINENESS)
     }
 
-    /// Leaves half of `MOST`, or less: first of what goes on as it did, then, if stretches
-    /// are so many, without heeding these.
+    /// Reduces the path to at most half of `MOST` positions: first positions on straight
+    /// lines, then, if there are too many segments, without keeping the starts of
+    /// segments.
     fn coarsen(&mut self) {
         let mut heeds = true;
         while self.kept.len() > MOST / 2 {
@@ -99,7 +100,7 @@ impl Way {
     }
 }
 
-/// A way that is thinned out.
+/// A simplified path.
 #[derive(Clone, Debug)]
 pub(super) struct Finished {
     pub(super) kept: Vec<Place>,
@@ -107,10 +108,10 @@ pub(super) struct Finished {
     pub(super) places: u64,
 }
 
-/// Leaves out of `places` what is nearer to the one before than `grain`, and then, of each
-/// stretch, what is nearer to the line between others (Ramer, Douglas and Peucker). If
-/// stretches are heeded, the first place of each stays. Tells how far from the line what was
-/// left out can be.
+/// Removes from `places` those that are closer than `grain` to the previous one. Then
+/// removes from each segment those that are close to the line between others
+/// (Ramer-Douglas-Peucker). If `heeds` is set, the first position of each segment is
+/// kept. Returns an upper bound of the distance of the removed positions from the line.
 fn thin(places: &mut Vec<Place>, grain: f64, heeds: bool) -> f64 {
     let before = places.len();
     let mut last: Option<Place> = None;
@@ -138,8 +139,8 @@ fn thin(places: &mut Vec<Place>, grain: f64, heeds: bool) -> f64 {
     if places.len() < before { 2.0 * grain } else { 0.0 }
 }
 
-/// Marks in `is_kept`, from `from` on, what of `places` is not near the line between others,
-/// and the first and the last.
+/// Marks in `is_kept`, from `from` on, the first and the last of `places`, and those that
+/// are not close to the line between others.
 fn bends(places: &[Place], grain: f64, from: usize, is_kept: &mut [bool]) {
     let mut mark = |index: usize| {
         is_kept.get_mut(from + index).into_iter().for_each(|mark| *mark = true);
@@ -160,7 +161,7 @@ fn bends(places: &[Place], grain: f64, from: usize, is_kept: &mut [bool]) {
     }
 }
 
-/// How far `place` is from the line that begins at `a` and ends at `b`.
+/// Returns the distance of `place` from the line from `a` to `b`.
 fn distance(place: &Place, a: &Place, b: &Place) -> f64 {
     let (along, across) = (b.x - a.x, b.y - a.y);
     let (x, y) = (place.x - a.x, place.y - a.y);
@@ -176,7 +177,7 @@ fn distance(place: &Place, a: &Place, b: &Place) -> f64 {
 mod tests {
     use super::*;
 
-    /// A circle of 50 m, of so many places, gone round so often.
+    /// A circle of 50 m with `count` positions over `rounds` rounds.
     fn circles(count: u32, rounds: f64) -> Vec<Place> {
         let place = |n: u32| {
             let turn = f64::from(n) / f64::from(count) * rounds * std::f64::consts::TAU;
@@ -191,7 +192,7 @@ mod tests {
         way.finish()
     }
 
-    /// How far the places are at most from the line of what is left.
+    /// Returns the maximum distance of the positions from the remaining line.
     fn off(places: &[Place], kept: &[Place]) -> f64 {
         let of = |place: &Place| {
             let lines = kept.windows(2).map(|two| distance(place, &two[0], &two[1]));
@@ -208,7 +209,7 @@ mod tests {
         assert!(found.kept.len() < 4_000, "{}", found.kept.len());
         let off = off(&places, &found.kept);
         assert!(off <= found.within && found.within < 0.1, "{off} {}", found.within);
-        // Nothing between two places is far from the circle either.
+        // The midpoints between two positions are not far from the circle either.
         for two in found.kept.windows(2) {
             let middle =
                 ((two[0].x + two[1].x) / 2.0).hypot((two[0].y + two[1].y) / 2.0);
