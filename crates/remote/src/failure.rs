@@ -192,7 +192,7 @@ mod tests {
     fn failed_token_request_is_not_a_failure_of_the_store() {
         let Failure::Transient(err) = of_text(
             "Error performing token request: Error performing GET http://h/token in 2ms \
-             - Server returned non-2xx status code: 404 Not OpenResult: ",
+             - Server returned non-2xx status code: 404 Not Found: ",
         ) else {
             panic!("the service may recover")
         };

@@ -1,5 +1,7 @@
 //! The laws that every format must keep, and the values of a known sentence.
 
+#![allow(clippy::unwrap_used)] // Clippy does not recognize helper functions as tests.
+
 use std::sync::Arc;
 
 use arrow_array::{Float64Array, UInt32Array, cast::AsArray as _};

@@ -262,7 +262,7 @@ fn a_merge_takes_the_times_that_are_asked_for() {
         merge(out, &["--end", "2s"]).ended(0, &[]);
         assert_eq!(seconds(out), [100, 101], "{out}");
     }
-    merge("m.ulg", &["--start", "900"]).ended(0, &["no record is of"]);
+    merge("m.ulg", &["--start", "900"]).ended(0, &["no records match the selected"]);
     merge("m.ulg", &["--start", "9", "--end", "8"]).ended(2, &["not after its start"]);
 }
 

@@ -214,7 +214,7 @@ fn an_unknown_product_id_is_reported() {
         let datagrams: Vec<_> = (0..60).map(|n| data(n, 240 * n, [0x37, id])).collect();
         let info = info(&datagrams).succeeded().stdout;
         let text = format!("the product ID {id:#04x}");
-        assert!(info.contains(&text) && info.contains("not known"), "{info}");
+        assert!(info.contains(&text) && info.contains("is unknown"), "{info}");
     }
     // The product ID of an LSLidar C16, in packets like those of a VLP-16.
     let datagrams: Vec<_> = (0..60).map(|n| data(n, 240 * n, [0x37, 0x10])).collect();

@@ -162,7 +162,10 @@ fn images_of_an_unknown_encoding_are_lost() {
     }
     folder.write("odd.bag", &bag);
     let run = folder.run(&["convert", "odd.bag", "--format", "images", "-o", "out"]);
-    run.ended(3, &["10 records of /camera/image_raw lost", "\"zzz8\" are not known"]);
+    run.ended(
+        3,
+        &["10 records of /camera/image_raw lost", "\"zzz8\" is not supported"],
+    );
     let strict =
         ["convert", "odd.bag", "--strict", "-q", "--format", "images", "-o", "no"];
     folder.run(&strict).ended(1, &["zzz8"]);

@@ -145,7 +145,7 @@ fn what_cannot_be_meant_is_refused_and_leaves_nothing() {
         ),
         (1, &["-o", "new.ulg", "--restamp"], "header.stamp"),
         (1, &["-o", "new.ulg", "--topic", "messages"], "no topic is left"),
-        (1, &["-o", "new.ulg", "--compression", "lz4"], "never compressed"),
+        (1, &["-o", "new.ulg", "--compression", "lz4"], "does not support compression"),
     ] {
         folder.run(&[&["filter", "flight.ulg"], args].concat()).ended(status, &[words]);
     }

@@ -148,7 +148,8 @@ fn what_cannot_be_drawn_is_said_and_nothing_is_there() {
         &["`/imu/data` is a topic", "its numeric fields are header.seq, header.stamp"],
     );
     run("/scan.angle_min", "x.jpg", &[]).ended(2, &[".svg or .png"]);
-    run("/scan.angle_min", "x.svg", &["--start", "500"]).ended(1, &["at that time"]);
+    run("/scan.angle_min", "x.svg", &["--start", "500"])
+        .ended(1, &["no records in the selected time range"]);
     run("/scan.angle_min", "x.svg", &["--size", "100x100"])
         .ended(1, &["larger picture"]);
     assert_eq!(folder.list("."), Vec::<String>::new());

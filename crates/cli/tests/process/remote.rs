@@ -66,7 +66,7 @@ fn a_log_on_a_web_server_is_what_it_is_on_disk() {
     let here = folder.run(&["info", "flight.ulg"]).succeeded();
     let there = folder.run(&["info", &format!("{url}?Signature=secret")]);
     assert_eq!(there.stdout, here.stdout.replace("flight.ulg", &url));
-    let there = there.ended(0, &[&format!("{url}: downloads the whole file")]);
+    let there = there.ended(0, &[&format!("{url}: reads the whole file")]);
     assert!(!there.stderr.contains("secret"), "{}", there.stderr);
 
     folder.run(&["convert", &url, "-q"]).succeeded();
@@ -113,7 +113,7 @@ fn no_log_of_a_store_is_written_over_itself() {
 fn urls_that_cannot_be_meant_are_misuse() {
     let folder = Folder::with(&bytes::log());
     for (args, told) in [
-        (vec!["info", "ftp://host/x.ulg"], "ftp:// is not known"),
+        (vec!["info", "ftp://host/x.ulg"], "unknown scheme ftp://"),
         (vec!["info", "s3:///x.ulg"], "names no bucket"),
         // Keys of which others would be read and written.
         (vec!["info", "s3://b//x.ulg"], "an empty segment"),

@@ -183,7 +183,13 @@ fn what_a_bag_cannot_hold_of_a_file_of_ros_2_is_named_before_it_is_written() {
     folder.run(&merged).ended(0, &told);
     // `filter` takes messages as they are.
     let args = ["filter", "all.mcap", "-o", "x.bag", "-t", "/big"];
-    folder.run(&args).ended(1, &["as \"cdr\"", "hint: `logtool convert` makes a bag"]);
+    folder.run(&args).ended(
+        1,
+        &[
+            "the encoding of its messages is \"cdr\"",
+            "hint: `logtool convert` makes a bag",
+        ],
+    );
     // Nothing is left that a bag can hold.
     folder.write("none.mcap", &mcap(&all[1..4]));
     let refused = ["no topic can be translated to messages of ROS 1", "/wide", "/json"];

@@ -1,4 +1,4 @@
-//! Lists the topics of any log: `cargo run -p logtool --example topics -- flight.ulg`.
+//! Lists the topics of any log: `cargo run -p logtool --example list_topics -- flight.ulg`.
 
 fn main() -> logtool::Result<()> {
     let path =
