@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Columns, Damage, DamageKind, Decoder, LogSlice, Format as _, Log, Manifest,
+    Block, Columns, Damage, DamageKind, Decoder, Format as _, Log, LogSlice, Manifest,
     OpenOptions, Selection, TimeRange, Timestamp, TopicId, TopicOrigin, TopicSet, View,
     WriteOptions, conformance,
 };
@@ -106,7 +106,8 @@ fn check_resumed(log: &UlogLog, file: &Bytes, options: OpenOptions, whole: &[Own
     let text = serde_json::to_string(log.manifest()).expect("a manifest serialises");
     let back: Manifest = serde_json::from_str(&text).expect("and deserialises");
     assert_eq!(serde_json::to_string(&back).expect("again"), text);
-    let resumed = UlogLog::open_with_manifest(Arc::new(file.clone()), Arc::new(back), options);
+    let resumed =
+        UlogLog::open_with_manifest(Arc::new(file.clone()), Arc::new(back), options);
     let (resumed, all) = (resumed.expect("it resumes"), Selection::default());
     let records = read(&resumed, file, &resumed.manifest().plan(&all, 5_000), &all).0;
     assert!(records == whole, "opening with the manifest changes the records");
@@ -204,7 +205,8 @@ fn check_written(log: &UlogLog, file: &Bytes, whole: &[Owned]) {
         .expect("a ULog is written");
     for part in log.manifest().plan(&selection, u64::MAX) {
         let mut cursor = log.read(&part, &selection).expect("a planned part opens");
-        logtool_core::copy_records(&mut *cursor, &mut *writer).expect("a record is written");
+        logtool_core::copy_records(&mut *cursor, &mut *writer)
+            .expect("a record is written");
     }
     writer.finish().expect("the log is finished");
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use logtool_core::{
-    Block, Columns, Damage, DamageKind, Decoder, Format, MatchConfidence, Log, Manifest,
-    OpenOptions, Part, Result, Selection, Source, Timestamp, TopicId, TopicOrigin,
-    View, conformance,
+    Block, Columns, Damage, DamageKind, Decoder, Format, Log, Manifest,
+    MatchConfidence, OpenOptions, Part, Result, Selection, Source, Timestamp, TopicId,
+    TopicOrigin, View, conformance,
 };
 use logtool_rosbag::{FORMAT, OpenMode, RosbagLog, RosbagOptions};
 
@@ -51,7 +51,8 @@ impl Format for FixedMode {
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Box<dyn Log>> {
-        let log = RosbagLog::open_with_manifest(source, manifest, self.options(options))?;
+        let log =
+            RosbagLog::open_with_manifest(source, manifest, self.options(options))?;
         Ok(Box::new(log))
     }
 }
