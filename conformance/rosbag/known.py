@@ -61,7 +61,6 @@ KNOWN = [
     Known("unlisted_messages.bag", "topics", r"\('/chatter', .*\): \(20, 1, False\), not \(10, 1, False\)", INDEX),
     #
     Known("chunkinfo_count_high.bag", "info", r"records: 100, not 5080", CHUNK_INFO),
-    Known("chunkinfo_count_low.bag", "info", r"records: 100, not 81", CHUNK_INFO),
     #
     Known("conn_only_in_chunks.bag", "messages", r"connection 0: 80 messages, not 0", IN_CHUNKS),
     Known("conn_only_in_chunks.bag", "messages", r"connection 1: 20 messages, not 0", IN_CHUNKS),
@@ -110,8 +109,6 @@ KNOWN = [
     Known("latin1_text.bag", "ros", UNINDEXED, UTF8),
     Known("chunkinfo_count_high.bag", "ros info", r"messages: 100, not 5080", CHUNK_INFO),
     Known("chunkinfo_count_high.bag", "ros info", r"topics: .*", CHUNK_INFO),
-    Known("chunkinfo_count_low.bag", "ros info", r"messages: 100, not 81", CHUNK_INFO),
-    Known("chunkinfo_count_low.bag", "ros info", r"topics: .*", CHUNK_INFO),
     Known("reversed_chunks.bag", "ros info", r"(start|end|duration): .*", FIRST_CHUNK),
     Known("example-unsorted-chunks.bag", "ros info", r"(start|end|duration): .*", FIRST_CHUNK),
     Known("lz4_linked_contentsize.bag", "ros", r"OSError: malformed data to decompress", FRAMES),
