@@ -9,16 +9,25 @@
 //! formats floats like numpy (`1e-05` for `1e-5`).
 
 mod cell;
+mod options;
+mod scalar_cells;
+mod text_cells;
 
 use std::{io::Write as _, sync::Arc};
 
-use arrow_array::{Array as _, RecordBatch};
+use arrow_array::{Array as _, RecordBatch, types::*};
 use arrow_buffer::NullBuffer;
-use arrow_schema::{FieldRef, SchemaRef};
-use logtool_core::{Error, ErrorKind, Result, TableSink, TableWriter, Topic};
+use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
+use logtool_core::{Result, TableSink, TableWriter, Topic};
 
 use crate::{
-    csv::cell::{Cell, cell_for, push_text},
+    clock::TimeForm,
+    csv::{
+        cell::Cell,
+        options::push_text,
+        scalar_cells::{BoolCell, NumberCell, TimeCell},
+        text_cells::{BytesCell, JsonCell, LabelCell, TextCell},
+    },
     file_name::FileNames,
     json::PIECE_BYTES,
     parallel_rows::format_in_parallel,
@@ -26,65 +35,14 @@ use crate::{
     text_buffer::TextBuffer,
 };
 
+pub use crate::csv::options::CsvOptions;
+
 /// Writes one CSV file for each topic.
 #[derive(Clone, Debug)]
 pub struct CsvSink {
     outputs: Arc<Outputs>,
     names: FileNames,
     options: CsvOptions,
-}
-
-/// Options for CSV files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CsvOptions {
-    delimiter: u8,
-    /// Whether strings that spreadsheets evaluate as formulas are marked.
-    is_safe: bool,
-}
-
-impl Default for CsvOptions {
-    fn default() -> Self {
-        Self { delimiter: b',', is_safe: false }
-    }
-}
-
-impl CsvOptions {
-    /// Separates cells by `delimiter` instead of a comma.
-    ///
-    /// # Errors
-    /// The delimiter is not an ASCII character, occurs in numbers or times, or is a quote or a line
-    /// end.
-    pub fn with_delimiter(mut self, delimiter: char) -> Result<Self> {
-        let in_cells =
-            |c: char| c.is_ascii_alphanumeric() || "+-.:\"\r\n\0".contains(c);
-        if !delimiter.is_ascii() || in_cells(delimiter) {
-            let what = format!("{delimiter:?} cannot separate cells");
-            return Err(Error::new(ErrorKind::Unsupported, what));
-        }
-        self.delimiter = delimiter as u8;
-        Ok(self)
-    }
-
-    /// Adds an apostrophe before each string that a spreadsheet would evaluate as a formula, because
-    /// it starts with `=`, `+`, `-`, `@`, a tab or a line end. Numbers are not changed.
-    #[must_use]
-    pub fn without_formulas(mut self) -> Self {
-        self.is_safe = true;
-        self
-    }
-
-    /// Returns `text` as a cell: in quotes if it contains something that would end the cell.
-    ///
-    /// ```
-    /// let options = logtool_sinks::CsvOptions::default();
-    /// assert_eq!(options.cell("a,b"), "\"a,b\"");
-    /// assert_eq!(options.without_formulas().cell("=1+2"), "'=1+2");
-    /// ```
-    pub fn cell(self, text: &str) -> String {
-        let mut cell = TextBuffer::default();
-        push_text(text.as_bytes(), self, &mut cell);
-        String::from_utf8_lossy(cell.as_bytes()).into_owned()
-    }
 }
 
 impl CsvSink {
@@ -227,6 +185,40 @@ impl CsvRows {
         self.text.clear();
         self.columns.iter_mut().for_each(|column| column.cell.forget());
         Ok(())
+    }
+}
+
+/// Creates the cells of the column `field`, each followed by `end`.
+fn cell_for(field: &Field, options: CsvOptions, end: u8) -> Box<dyn Cell> {
+    macro_rules! number {
+        ($type:ty) => {
+            Box::new(NumberCell::<$type>::new(end))
+        };
+    }
+    match field.data_type() {
+        DataType::Int8 => number!(Int8Type),
+        DataType::Int16 => number!(Int16Type),
+        DataType::Int32 => number!(Int32Type),
+        DataType::Int64 => number!(Int64Type),
+        DataType::UInt8 => number!(UInt8Type),
+        DataType::UInt16 => number!(UInt16Type),
+        DataType::UInt32 => number!(UInt32Type),
+        DataType::UInt64 => number!(UInt64Type),
+        DataType::Float32 => number!(Float32Type),
+        DataType::Float64 => number!(Float64Type),
+        DataType::Boolean => Box::new(BoolCell::new(end)),
+        DataType::Utf8 => Box::new(TextCell::<i32>::new(options, end)),
+        DataType::LargeUtf8 => Box::new(TextCell::<i64>::new(options, end)),
+        DataType::Binary | DataType::LargeBinary | DataType::FixedSizeBinary(_) => {
+            Box::new(BytesCell::new(end))
+        }
+        DataType::Dictionary(_, names) if **names == DataType::Utf8 => {
+            Box::new(LabelCell::new(options, end))
+        }
+        _ => match TimeForm::for_field(field) {
+            Some(form) => Box::new(TimeCell::new(form, end)),
+            None => Box::new(JsonCell::new(field, options, end)),
+        },
     }
 }
 
