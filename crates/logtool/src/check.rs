@@ -15,11 +15,10 @@ use crate::{
 };
 
 /// The code of a log that could not be decompressed to its end.
-static DECOMPRESSION: Code = Code {
-    name: "file.unpacking",
-    severity: Severity::Error,
-    meaning: "the file is packed (gzip, xz, zstd), and could not be unpacked to its end",
-};
+static DECOMPRESSION: Code = Code::error(
+    "file.unpacking",
+    "the file is packed (gzip, xz, zstd), and could not be unpacked to its end",
+);
 
 /// The result of a check of a log.
 #[derive(Clone, Debug)]

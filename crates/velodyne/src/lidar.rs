@@ -31,7 +31,7 @@ use crate::{
 };
 
 pub use crate::lidar::codes::CODES;
-pub(crate) use crate::lidar::codes::{CLOCK_UNSET, code, with_lidar_codes};
+pub(crate) use crate::lidar::codes::{CLOCK_UNSET, with_lidar_codes};
 pub use crate::lidar::info::CalibrationOrigin;
 pub use crate::lidar::info::LidarInfo;
 pub use crate::lidar::info::ParseOriginError;

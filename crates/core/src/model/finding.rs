@@ -15,6 +15,23 @@ pub struct Code {
     pub meaning: &'static str,
 }
 
+impl Code {
+    /// Creates a code of errors.
+    pub const fn error(name: &'static str, meaning: &'static str) -> Self {
+        Self { name, severity: Severity::Error, meaning }
+    }
+
+    /// Creates a code of warnings.
+    pub const fn warning(name: &'static str, meaning: &'static str) -> Self {
+        Self { name, severity: Severity::Warning, meaning }
+    }
+
+    /// Creates a code of notes.
+    pub const fn note(name: &'static str, meaning: &'static str) -> Self {
+        Self { name, severity: Severity::Note, meaning }
+    }
+}
+
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
@@ -44,11 +61,10 @@ impl fmt::Display for Severity {
 }
 
 /// A remark of the format that has no code of its own.
-pub(crate) static REMARK: Code = Code {
-    name: "log.remark",
-    severity: Severity::Note,
-    meaning: "something odd that the reader of the format remarks in words",
-};
+pub(crate) static REMARK: Code = Code::note(
+    "log.remark",
+    "something odd that the reader of the format remarks in words",
+);
 
 /// An error, a warning or a note, found once or several times.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,10 +176,8 @@ mod tests {
     use super::*;
     use crate::model::time::Timestamp;
 
-    static ODD: Code =
-        Code { name: "test.odd", severity: Severity::Note, meaning: "it is odd" };
-    static BAD: Code =
-        Code { name: "test.bad", severity: Severity::Error, meaning: "it is bad" };
+    static ODD: Code = Code::note("test.odd", "it is odd");
+    static BAD: Code = Code::error("test.bad", "it is bad");
 
     #[test]
     fn equal_findings_are_one_entry_with_a_count() {

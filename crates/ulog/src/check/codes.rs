@@ -1,9 +1,6 @@
 //! The codes of findings in ULogs.
 
-use logtool_core::{
-    Code,
-    Severity::{self, Error, Note, Warning},
-};
+use logtool_core::Code;
 
 /// All codes.
 pub(crate) const CODES: &[&Code] = &[
@@ -35,130 +32,104 @@ pub(crate) const CODES: &[&Code] = &[
     &VERSION,
 ];
 
-const fn code(name: &'static str, severity: Severity, meaning: &'static str) -> Code {
-    Code { name, severity, meaning }
-}
-
 pub(super) static VERSION: Code =
-    code("ulog.version", Note, "the format version is newer than any known version");
-pub(super) static FLAGS_MISSING: Code = code(
+    Code::note("ulog.version", "the format version is newer than any known version");
+pub(super) static FLAGS_MISSING: Code = Code::note(
     "ulog.flags.missing",
-    Note,
     "the log has no flag bits, like logs written before 2018; some readers reject it",
 );
-pub(super) static COMPATIBLE: Code = code(
+pub(super) static COMPATIBLE: Code = Code::note(
     "ulog.flags.compatible",
-    Note,
     "an unknown compatible flag bit is set, which readers may ignore",
 );
-pub(super) static INCOMPATIBLE: Code = code(
+pub(super) static INCOMPATIBLE: Code = Code::error(
     "ulog.flags.incompatible",
-    Error,
     "an unknown incompatible flag bit is set; the log was read nevertheless",
 );
-pub(super) static DEFAULTS: Code = code(
+pub(super) static DEFAULTS: Code = Code::note(
     "ulog.flags.defaults",
-    Note,
     "the flag of default parameters does not agree with the contents of the log",
 );
-pub(super) static APPENDED: Code = code(
+pub(super) static APPENDED: Code = Code::note(
     "ulog.appended",
-    Note,
     "a section was appended, e.g. after a crash; many readers ignore it",
 );
-pub(super) static APPENDED_NOWHERE: Code = code(
+pub(super) static APPENDED_NOWHERE: Code = Code::error(
     "ulog.appended.nowhere",
-    Error,
     "an appended section is declared at an impossible offset",
 );
-pub(super) static FORMAT_LATE: Code = code(
+pub(super) static FORMAT_LATE: Code = Code::warning(
     "ulog.format.late",
-    Warning,
     "a type is defined after the definitions section, where readers do not expect it",
 );
-pub(super) static FORMAT_REDEFINED: Code = code(
+pub(super) static FORMAT_REDEFINED: Code = Code::warning(
     "ulog.format.redefined",
-    Warning,
     "a type has two different definitions; readers use one or the other",
 );
-pub(super) static FORMAT_NAME: Code = code(
+pub(super) static FORMAT_NAME: Code = Code::warning(
     "ulog.format.name",
-    Warning,
     "a type has the name of a basic type, which the specification forbids; readers may \
      confuse the two",
 );
-pub(super) static INFO_DUPLICATE: Code = code(
+pub(super) static INFO_DUPLICATE: Code = Code::warning(
     "ulog.info.duplicate",
-    Warning,
     "an information key occurs twice, which the specification forbids; readers use the \
      first or the last value",
 );
-pub(super) static INFO_TEXT: Code = code(
+pub(super) static INFO_TEXT: Code = Code::warning(
     "ulog.info.latin1",
-    Warning,
     "a string value of an information is not UTF-8; it is read as Latin-1",
 );
-pub(super) static LEVEL: Code = code(
+pub(super) static LEVEL: Code = Code::warning(
     "ulog.string.level",
-    Warning,
     "the level of a logged string is not between 0 and 7",
 );
-pub(super) static DEFAULT_BITS: Code = code(
+pub(super) static DEFAULT_BITS: Code = Code::warning(
     "ulog.parameter_default.bits",
-    Warning,
     "a default parameter does not declare which default it is; readers ignore it",
 );
-pub(super) static UNSUBSCRIBED: Code = code(
+pub(super) static UNSUBSCRIBED: Code = Code::warning(
     "ulog.id.unsubscribed",
-    Warning,
     "records use a message id after its unsubscription",
 );
-pub(super) static TYPE_BROKEN: Code = code(
+pub(super) static TYPE_BROKEN: Code = Code::error(
     "ulog.type.broken",
-    Error,
     "the type of a topic is undefined, contains itself or is malformed: only the raw bytes \
      of its records can be read",
 );
-pub(super) static TIMESTAMP_MISSING: Code = code(
+pub(super) static TIMESTAMP_MISSING: Code = Code::warning(
     "ulog.timestamp.missing",
-    Warning,
     "the records of a topic have no timestamp; they get the time of the preceding record",
 );
-pub(super) static TIMESTAMP_NARROW: Code = code(
+pub(super) static TIMESTAMP_NARROW: Code = Code::warning(
     "ulog.timestamp.narrow",
-    Warning,
     "the timestamps of a topic have fewer than 64 bits; they wrap around, and most readers \
      do not support them",
 );
-pub(super) static ODD_TIME: Code = code(
+pub(super) static ODD_TIME: Code = Code::warning(
     "ulog.timestamp.odd",
-    Warning,
     "records have implausible times: 0, or far from their neighbors",
 );
 pub(super) static ID_REUSED: Code =
-    code("ulog.id.reused", Warning, "a message id was reassigned to another topic");
+    Code::warning("ulog.id.reused", "a message id was reassigned to another topic");
 pub(super) static UNKNOWN_MESSAGE: Code =
-    code("ulog.message.unknown", Note, "messages of an unknown type were skipped");
-pub(super) static SYNC_MISSING: Code = code(
+    Code::note("ulog.message.unknown", "messages of an unknown type were skipped");
+pub(super) static SYNC_MISSING: Code = Code::note(
     "ulog.sync.missing",
-    Note,
     "the log has no sync messages, so less data can be recovered after damage",
 );
-pub(super) static SYNC_WRONG: Code = code(
+pub(super) static SYNC_WRONG: Code = Code::warning(
     "ulog.sync.wrong",
-    Warning,
     "a sync message does not contain the magic bytes of the specification",
 );
-pub(super) static DROPOUT: Code = code(
+pub(super) static DROPOUT: Code = Code::warning(
     "ulog.dropout",
-    Warning,
     "the logger lost records because writing was too slow",
 );
-pub(super) static PADDED: Code = code(
+pub(super) static PADDED: Code = Code::note(
     "ulog.padding",
-    Note,
     "records include the trailing padding that loggers omit; some readers drop such \
      records",
 );
 pub(super) static REPLAY: Code =
-    code("ulog.replay", Note, "the log is a replay of another log");
+    Code::note("ulog.replay", "the log is a replay of another log");

@@ -1,9 +1,6 @@
 //! The codes of findings about lidars, for all formats.
 
-use logtool_core::{
-    Code,
-    Severity::{self, Note, Warning},
-};
+use logtool_core::Code;
 
 /// All codes.
 pub const CODES: &[&Code] = &[
@@ -34,75 +31,54 @@ pub(crate) const fn with_lidar_codes<const N: usize>(
     all
 }
 
-/// Creates a code.
-pub(crate) const fn code(
-    name: &'static str,
-    severity: Severity,
-    meaning: &'static str,
-) -> Code {
-    Code { name, severity, meaning }
-}
-
-pub(super) static CALIBRATION_CHECK: Code = code(
+pub(super) static CALIBRATION_CHECK: Code = Code::warning(
     "lidar.calibration.check",
-    Warning,
     "the calibration that a lidar sends has a wrong checksum or length, or a calibration file \
      is implausible",
 );
-pub(super) static CALIBRATION_INCOMPLETE: Code = code(
+pub(super) static CALIBRATION_INCOMPLETE: Code = Code::warning(
     "lidar.calibration.incomplete",
-    Warning,
     "the log does not contain the whole calibration that a lidar sends in its packets",
 );
-pub(super) static CALIBRATION_OTHER: Code = code(
+pub(super) static CALIBRATION_OTHER: Code = Code::warning(
     "lidar.calibration.other",
-    Warning,
     "points are computed with the calibration of another lidar, because its own is unknown",
 );
-pub(super) static CLOCK_JUMP: Code = code(
+pub(super) static CLOCK_JUMP: Code = Code::warning(
     "lidar.clock.jump",
-    Warning,
     "the time in the packets of a lidar goes back, or advances by over a second more or less \
      than that of the log",
 );
-pub(crate) static CLOCK_UNSET: Code = code(
+pub(crate) static CLOCK_UNSET: Code = Code::note(
     "lidar.clock.unset",
-    Note,
     "the clock of a lidar is not set by a receiver and its pulse: it is not UTC",
 );
-pub(super) static CLOCK_UTC: Code = code(
+pub(super) static CLOCK_UTC: Code = Code::warning(
     "lidar.clock.utc",
-    Warning,
     "the time that a lidar states contradicts the clock of the log or its own status bytes, \
      or looks like TAI or GPS time",
 );
-pub(super) static CONFLICT: Code = code(
+pub(super) static CONFLICT: Code = Code::note(
     "lidar.model.conflict",
-    Note,
     "packets indicate two lidar models, or none: one was chosen",
 );
-pub(super) static MOTOR: Code = code(
+pub(super) static MOTOR: Code = Code::warning(
     "lidar.motor",
-    Warning,
     "the head of a lidar does not turn: the azimuths of its packets stay the same",
 );
-pub(super) static OVERRULED: Code = code(
+pub(super) static OVERRULED: Code = Code::warning(
     "lidar.model.overruled",
-    Warning,
     "the user set another lidar model or return mode than the packets state",
 );
-pub(super) static PACKETS_LOST: Code = code(
+pub(super) static PACKETS_LOST: Code = Code::warning(
     "lidar.packets.lost",
-    Warning,
     "packets are missing, according to the timestamps of those around them",
 );
-pub(super) static RATE: Code = code(
+pub(super) static RATE: Code = Code::warning(
     "lidar.packets.rate",
-    Warning,
     "packets come more often from one sender than a lidar of its model sends them",
 );
-pub(super) static RETURNS: Code = code(
+pub(super) static RETURNS: Code = Code::note(
     "lidar.returns",
-    Note,
     "the return mode changes within a log: each packet is decoded in its own mode",
 );

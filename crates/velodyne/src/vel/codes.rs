@@ -1,11 +1,8 @@
 //! The codes of the findings in `.vel` logs.
 
-use logtool_core::{
-    Code,
-    Severity::{Note, Warning},
-};
+use logtool_core::Code;
 
-use crate::lidar::{self, code};
+use crate::lidar;
 
 /// All codes except those of the lidar.
 pub(crate) const OWN: &[&Code] = &[
@@ -26,57 +23,47 @@ pub(crate) const OWN: &[&Code] = &[
 pub(crate) const CODES: &[&Code] =
     &lidar::with_lidar_codes::<{ OWN.len() + lidar::CODES.len() }>(OWN);
 
-pub(crate) static DIGIT: Code = code(
+pub(crate) static DIGIT: Code = Code::note(
     "vel.validity.digit",
-    Note,
     "valid messages are marked with the digit 1, the specification requires the letter I",
 );
-pub(crate) static GPS_WARNING: Code = code(
+pub(crate) static GPS_WARNING: Code = Code::warning(
     "vel.gps.warning",
-    Warning,
     "the warning field of GPS messages is neither 0 nor 1",
 );
-pub(crate) static IMAGE: Code = code(
+pub(crate) static IMAGE: Code = Code::warning(
     "vel.image",
-    Warning,
     "images are neither JPEG (if compressed) nor rows of pixels of the stated size",
 );
-pub(crate) static INDEX: Code = code(
+pub(crate) static INDEX: Code = Code::warning(
     "vel.index",
-    Warning,
     "the index of a .vel log is missing, short, not sorted, or does not point to the starts of \
      seconds: programs that rely on it seek to wrong positions",
 );
-pub(crate) static LENGTH: Code = code(
+pub(crate) static LENGTH: Code = Code::warning(
     "vel.length",
-    Warning,
     "messages contain more or fewer packets, or a longer or shorter image, than they declare",
 );
-pub(crate) static NO_UTC: Code = code(
+pub(crate) static NO_UTC: Code = Code::note(
     "vel.utc",
-    Note,
     "no GPS message of a .vel log states UTC: times are only on the clock of the recorder",
 );
-pub(crate) static POSITION: Code = code(
+pub(crate) static POSITION: Code = Code::warning(
     "vel.gps.position",
-    Warning,
     "positions are not valid degrees: if most are not, they are decoded as degrees and minutes, \
      ddmm.mmmm; otherwise they are dropped from tracks",
 );
-pub(crate) static TIME: Code = code(
+pub(crate) static TIME: Code = Code::warning(
     "vel.time",
-    Warning,
     "messages of a .vel log have no valid time, or one that is hours from those around them",
 );
 pub(crate) static TRAILING: Code =
-    code("vel.trailing", Note, "there are bytes after the mark that ends the messages");
-pub(crate) static VALIDITY: Code = code(
+    Code::note("vel.trailing", "there are bytes after the mark that ends the messages");
+pub(crate) static VALIDITY: Code = Code::warning(
     "vel.validity",
-    Warning,
     "messages are not marked valid: they are not used for points, plots or tracks",
 );
-pub(crate) static VERSION: Code = code(
+pub(crate) static VERSION: Code = Code::warning(
     "vel.version",
-    Warning,
     "a .vel log has a major version other than 1: its layout may differ",
 );

@@ -3,7 +3,7 @@
 use crate::{
     log::Log,
     model::{
-        finding::{Code, Finding, Findings, Severity},
+        finding::{Code, Finding, Findings},
         manifest::{Manifest, Part},
         time::TimeRange,
         topic::{TopicId, TopicOrigin},
@@ -12,23 +12,20 @@ use crate::{
     record::block::Head,
 };
 
-pub(super) static RECORDS: Code = Code {
-    name: "count.records",
-    severity: Severity::Error,
-    meaning: "a topic has more records than the log says, or fewer",
-};
-pub(super) static OUTSIDE: Code = Code {
-    name: "part.outside",
-    severity: Severity::Error,
-    meaning: "a part holds records of topics or times that the log does not say it \
+pub(super) static RECORDS: Code = Code::error(
+    "count.records",
+    "a topic has more records than the log says, or fewer",
+);
+pub(super) static OUTSIDE: Code = Code::error(
+    "part.outside",
+    "a part holds records of topics or times that the log does not say it \
               holds: who asks for these does not get them",
-};
-pub(super) static OVERLAP: Code = Code {
-    name: "part.overlap",
-    severity: Severity::Note,
-    meaning: "a part begins before the one before it ends: reading in the order of time \
+);
+pub(super) static OVERLAP: Code = Code::note(
+    "part.overlap",
+    "a part begins before the one before it ends: reading in the order of time \
               needs both at once",
-};
+);
 
 /// Counts the records of each topic.
 pub(super) struct Counts {

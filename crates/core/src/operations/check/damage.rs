@@ -7,73 +7,60 @@ use std::{collections::HashMap, ops::Range};
 use crate::{
     model::{
         damage::{Damage, DamageKind},
-        finding::{Code, Findings, Severity},
+        finding::{Code, Findings},
         manifest::Manifest,
         topic::TopicId,
     },
     operations::check::damage::tally::Tally,
 };
 
-pub(super) static TRUNCATED: Code = Code {
-    name: "damage.truncated",
-    severity: Severity::Error,
-    meaning: "the file, or a section of it, ends in the middle of a record",
-};
-pub(super) static GARBLED: Code = Code {
-    name: "damage.garbled",
-    severity: Severity::Error,
-    meaning: "bytes that are no record, and were stepped over",
-};
-pub(super) static UNKNOWN_TOPIC: Code = Code {
-    name: "damage.unknown_topic",
-    severity: Severity::Error,
-    meaning: "records of a topic that the file had not declared by then",
-};
-pub(super) static UNDECODABLE: Code = Code {
-    name: "damage.undecodable",
-    severity: Severity::Error,
-    meaning: "records that are whole, and not as their topic's definition says",
-};
-pub(super) static OVER_LIMIT: Code = Code {
-    name: "damage.over_limit",
-    severity: Severity::Error,
-    meaning: "records that were left out because they need more memory than is allowed",
-};
+pub(super) static TRUNCATED: Code = Code::error(
+    "damage.truncated",
+    "the file, or a section of it, ends in the middle of a record",
+);
+pub(super) static GARBLED: Code =
+    Code::error("damage.garbled", "bytes that are no record, and were stepped over");
+pub(super) static UNKNOWN_TOPIC: Code = Code::error(
+    "damage.unknown_topic",
+    "records of a topic that the file had not declared by then",
+);
+pub(super) static UNDECODABLE: Code = Code::error(
+    "damage.undecodable",
+    "records that are whole, and not as their topic's definition says",
+);
+pub(super) static OVER_LIMIT: Code = Code::error(
+    "damage.over_limit",
+    "records that were left out because they need more memory than is allowed",
+);
 
-pub(super) static DOUBTFUL: Code = Code {
-    name: "damage.doubtful",
-    severity: Severity::Error,
-    meaning: "records that were read, and may be wrong: a checksum says so, or is lost",
-};
-pub(super) static INDEX: Code = Code {
-    name: "damage.index",
-    severity: Severity::Error,
-    meaning: "bytes of an index that cannot be read: no record is lost with them",
-};
-pub(super) static LATIN1: Code = Code {
-    name: "text.latin1",
-    severity: Severity::Warning,
-    meaning: "records with texts that are not UTF-8, and are taken for Latin-1",
-};
-pub(super) static SURPLUS: Code = Code {
-    name: "damage.surplus",
-    severity: Severity::Error,
-    meaning: "records that are longer than their topic's definition says: the rest of \
+pub(super) static DOUBTFUL: Code = Code::error(
+    "damage.doubtful",
+    "records that were read, and may be wrong: a checksum says so, or is lost",
+);
+pub(super) static INDEX: Code = Code::error(
+    "damage.index",
+    "bytes of an index that cannot be read: no record is lost with them",
+);
+pub(super) static LATIN1: Code = Code::warning(
+    "text.latin1",
+    "records with texts that are not UTF-8, and are taken for Latin-1",
+);
+pub(super) static SURPLUS: Code = Code::error(
+    "damage.surplus",
+    "records that are longer than their topic's definition says: the rest of \
               them was read",
-};
-pub(super) static MISFIT: Code = Code {
-    name: "damage.misfit",
-    severity: Severity::Error,
-    meaning: "records with values that are not what their topic's schema says, or cannot \
+);
+pub(super) static MISFIT: Code = Code::error(
+    "damage.misfit",
+    "records with values that are not what their topic's schema says, or cannot \
               be told: these are null",
-};
+);
 
-pub(super) static NO_COLUMN: Code = Code {
-    name: "values.no_column",
-    severity: Severity::Note,
-    meaning: "records with values that tables leave out, as those that are looked at before \
+pub(super) static NO_COLUMN: Code = Code::note(
+    "values.no_column",
+    "records with values that tables leave out, as those that are looked at before \
               have none of the like",
-};
+);
 
 /// All damage found in a pass.
 #[derive(Debug, Default)]

@@ -4,18 +4,17 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::{
     model::{
-        finding::{Code, Finding, Findings, Severity},
+        finding::{Code, Finding, Findings},
         time::{TimeRange, Timestamp},
         topic::TopicId,
     },
     record::block::Head,
 };
 
-pub(super) static TWIN: Code = Code {
-    name: "record.twin",
-    severity: Severity::Warning,
-    meaning: "a record that is there twice: of the same topic, time and bytes",
-};
+pub(super) static TWIN: Code = Code::warning(
+    "record.twin",
+    "a record that is there twice: of the same topic, time and bytes",
+);
 
 /// The number of records of one topic and time that are compared.
 const KEPT: usize = 64;

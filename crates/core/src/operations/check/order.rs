@@ -2,24 +2,22 @@
 
 use crate::{
     model::{
-        finding::{Code, Finding, Findings, Severity},
+        finding::{Code, Finding, Findings},
         time::{TimeRange, Timestamp},
         topic::TopicId,
     },
     record::block::Head,
 };
 
-pub(super) static BACK: Code = Code {
-    name: "time.back",
-    severity: Severity::Warning,
-    meaning: "a record that is older than one of its topic before it",
-};
-pub(super) static MIXED: Code = Code {
-    name: "time.mixed",
-    severity: Severity::Note,
-    meaning: "a record that is older than one of another topic before it: the file is \
+pub(super) static BACK: Code = Code::warning(
+    "time.back",
+    "a record that is older than one of its topic before it",
+);
+pub(super) static MIXED: Code = Code::note(
+    "time.mixed",
+    "a record that is older than one of another topic before it: the file is \
               not in the order of time",
-};
+);
 
 /// Follows the times of a log.
 pub(super) struct Order {

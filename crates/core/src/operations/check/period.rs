@@ -4,19 +4,18 @@ use std::fmt;
 
 use crate::{
     model::{
-        finding::{Code, Finding, Findings, Severity},
+        finding::{Code, Finding, Findings},
         time::{TimeRange, Timestamp},
         topic::TopicId,
     },
     record::block::Head,
 };
 
-pub(super) static GAP: Code = Code {
-    name: "time.gap",
-    severity: Severity::Warning,
-    meaning: "a topic that comes regularly is silent for more than ten of its periods, \
+pub(super) static GAP: Code = Code::warning(
+    "time.gap",
+    "a topic that comes regularly is silent for more than ten of its periods, \
               and a fifth of a second",
-};
+);
 
 /// The minimum number of records of a topic with a period.
 const MIN_RECORDS: u64 = 20;
