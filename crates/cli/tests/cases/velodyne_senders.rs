@@ -112,6 +112,26 @@ fn lidars_that_differ_in_one_part_of_their_identity_are_told_apart() {
 }
 
 #[test]
+fn two_lidars_of_a_log_are_instances_of_one_table_in_a_dataset() {
+    let mut all = Vec::new();
+    for number in 0..60 {
+        all.push(sent(number, 0x22, VLP16_PERIOD));
+        let mut other = sent(number, 0x22, VLP16_PERIOD);
+        other.address[3] = 202;
+        other.payload[6] = 50;
+        other.micros += 300;
+        all.push(other);
+    }
+    let folder = Folder::new();
+    folder.write("x.pcap", &capture(&all, |_| false));
+    folder.run(&["batch", "-q", "x.pcap", "-o", "set"]).succeeded();
+    for table in ["points", "velodyne_packets"] {
+        let files = folder.list(&format!("set/{table}/log=x"));
+        assert_eq!(files, ["instance=0", "instance=1"], "{table}");
+    }
+}
+
+#[test]
 fn a_rate_that_the_model_cannot_have_is_reported() {
     for (identity, model, period) in [
         (0x22, "VLP-16", VLP16_PERIOD),

@@ -68,10 +68,11 @@ impl RowSchema {
 
     /// Returns the name of the file of these rows in `table`, without its extension.
     pub(super) fn file_stem(&self, table: &str) -> String {
-        if self.has_instances {
-            format!("{table}/instance={}/part-0", self.instance)
-        } else {
-            table.to_owned()
+        match (self.has_instances, self.instance) {
+            (true, instance) => format!("{table}/instance={instance}/part-0"),
+            (false, 0) => table.to_owned(),
+            // The topic has several types with the same columns: one table, several files.
+            (false, instance) => format!("{table}/part-{instance}"),
         }
     }
 

@@ -83,7 +83,7 @@ pub(super) fn row_schemas(
     let is_table = request.format.is_table();
     let has_instances = is_table
         && LogFormat::of(manifest)
-            .is_some_and(|format| format.record_kind() == RecordKind::Px4);
+            .is_some_and(|format| format.record_kind() != RecordKind::Message);
     let mut schemas = Vec::new();
     for (id, topic) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {
         if topic.records == Some(0) {

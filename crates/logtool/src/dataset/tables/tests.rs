@@ -143,6 +143,8 @@ fn instances_of_a_topic_are_partitions_of_one_table() {
     assert_eq!(assign(&mut tables, &ulog(3)), "battery_status");
     let stem = ulog(3).file_stem("battery_status");
     assert_eq!(stem, "battery_status/instance=3/part-0");
+    let second_type = RowSchema { instance: 1, has_instances: false, ..ulog(0) };
+    assert_eq!(second_type.file_stem("battery_status"), "battery_status/part-1");
     // Readers expect the same partitions in all files of a table.
     let bag = schema("battery_status", "battery_status", &[("voltage_v", "Float32")]);
     assert!(assign(&mut tables, &bag).starts_with("battery_status~"));
