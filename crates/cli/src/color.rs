@@ -2,13 +2,12 @@
 
 use std::{
     env,
+    io::{self, IsTerminal as _},
     sync::atomic::{AtomicUsize, Ordering},
 };
 
 use clap::ValueEnum;
 use logtool::text_style::TextStyle;
-
-use crate::terminal;
 
 /// When output has colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -48,12 +47,12 @@ pub(crate) fn of_clap() -> clap::ColorChoice {
 
 /// Returns the style of standard output.
 pub(crate) fn for_stdout() -> TextStyle {
-    style(is_wanted(terminal::stdout_is_seen()))
+    style(is_wanted(io::stdout().is_terminal()))
 }
 
 /// Returns the style of standard error.
 pub(crate) fn for_stderr() -> TextStyle {
-    style(is_wanted(terminal::stderr_is_seen()))
+    style(is_wanted(io::stderr().is_terminal()))
 }
 
 fn style(is_colored: bool) -> TextStyle {

@@ -17,25 +17,7 @@ use logtool_core::ByteReader;
 use lz4_flex::block::{decompress_into, decompress_into_with_dict};
 use twox_hash::XxHash32;
 
-use crate::output::Output;
-
-/// The result of a decompression.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unpacked {
-    /// Everything was decompressed.
-    Whole,
-    /// The compressed data is truncated. The output is correct up to the truncation.
-    Cut,
-    /// The compressed data ends after the last block. Only the end mark or the checksum
-    /// after it is missing.
-    Ended,
-    /// The compressed data is corrupt. The output was decompressed before the corruption.
-    Broken,
-    /// Everything was decompressed, but a checksum does not match.
-    Doubtful,
-    /// The output would exceed the limit.
-    OverLimit,
-}
+use crate::{outcome::Unpacked, output::Output};
 
 const MAGIC: u32 = 0x184d_2204;
 /// The first of 16 magics of skippable frames, which contain no data.

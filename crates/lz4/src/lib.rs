@@ -3,11 +3,15 @@
 //! Blocks are decompressed by `lz4_flex`. Of a damaged or truncated block, the bytes
 //! before the damage are returned too.
 
-mod frame;
+mod outcome;
+
 mod output;
 
+mod frame;
+
 pub use crate::{
-    frame::{Unpacked, is_frame, unpack},
+    frame::{is_frame, unpack},
+    outcome::Unpacked,
     output::Output,
 };
 

@@ -4,7 +4,7 @@ use std::mem;
 
 use bytes::BytesMut;
 
-use crate::frame::Unpacked;
+use crate::outcome::Unpacked;
 
 /// The decompressed bytes: the first bytes of a buffer.
 #[derive(Debug, Default)]

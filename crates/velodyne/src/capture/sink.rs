@@ -28,7 +28,7 @@ use crate::{
             link::Mac,
         },
         packets::{
-            payload::{DATA_PORT, POSITION_PORT},
+            ports::{DATA_PORT, POSITION_PORT},
             sender::Device,
         },
     },

@@ -18,7 +18,7 @@
 
 use std::fmt;
 
-use crate::{capture::packets::payload::DATA_PORT, packet::DATA_BYTES};
+use crate::{capture::packets::ports::DATA_PORT, packet::DATA_BYTES};
 
 /// A manufacturer whose lidars are not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,16 +1,15 @@
 //! Classifies the payloads of datagrams.
 
 use crate::{
-    capture::packets::manufacturer::Manufacturer,
+    capture::packets::{
+        manufacturer::Manufacturer,
+        ports::{DATA_PORT, POSITION_PORT},
+    },
     packet::{BLOCK_BYTES, BLOCKS, Bank, DATA_BYTES, Firings},
 };
 
 /// The length of a position packet.
 pub(crate) const POSITION_BYTES: usize = 512;
-
-/// The default ports of data packets and position packets.
-pub(crate) const DATA_PORT: u16 = 2368;
-pub(crate) const POSITION_PORT: u16 = 8308;
 
 /// The position of the NMEA sentence in a position packet.
 pub(crate) const NMEA_START: usize = 206;
