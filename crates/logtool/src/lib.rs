@@ -24,6 +24,7 @@ pub mod log;
 pub mod log_messages;
 pub mod losses;
 pub mod merge;
+mod message_text;
 pub mod output;
 mod parallel;
 pub mod parameters;

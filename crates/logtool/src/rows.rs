@@ -13,7 +13,7 @@ use logtool_sinks::{Infinities, JsonColumn, JsonRows};
 
 use crate::{
     error::Result,
-    log_messages::{self, LevelChoice},
+    message_text::{self, LevelChoice},
     time::clock::{ShownClock, TimeUnit},
     units::{acts_on_terminal, plain},
 };
@@ -50,7 +50,7 @@ impl Rows {
         let others: Vec<usize> = (1..batch.num_columns()).collect();
         let named = with_field_names(batch.project(&others)?)?;
         let rows = JsonRows::with_infinities(&named, &infinities)?;
-        let levels = log_messages::columns(batch).map(|(levels, _)| levels);
+        let levels = message_text::columns(batch).map(|(levels, _)| levels);
         let schema = batch.schema();
         let time = schema.field(0);
         let start = format!("{{{}:", serde_json::Value::from(time.name().as_str()));
@@ -70,7 +70,7 @@ impl Rows {
     /// of log messages.
     pub fn text(batch: &RecordBatch) -> Result<Self> {
         let times = batch.column(0).clone();
-        if let Some((levels, messages)) = log_messages::columns(batch) {
+        if let Some((levels, messages)) = message_text::columns(batch) {
             let form = Form::Message(messages);
             return Ok(Self { times, levels: Some(levels), form });
         }
@@ -99,7 +99,7 @@ impl Rows {
     /// message.
     pub fn is_urgent(&self, row: usize, least: LevelChoice) -> bool {
         let levels = self.levels.as_ref();
-        levels.is_none_or(|levels| log_messages::is_urgent(levels.value(row), least))
+        levels.is_none_or(|levels| message_text::is_urgent(levels.value(row), least))
     }
 
     /// Appends the row at index `row` of the topic `label`, and a line end. Without a label, the
@@ -142,7 +142,7 @@ impl Rows {
             }
             Form::Message(messages) => {
                 let level = self.levels.as_ref().map_or("", |levels| levels.value(row));
-                log_messages::write(clock, time, level, messages.value(row), line);
+                message_text::write(clock, time, level, messages.value(row), line);
             }
         }
         line.push(b'\n');

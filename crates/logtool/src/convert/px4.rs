@@ -18,7 +18,7 @@ use crate::{
         table_sink, tables,
     },
     error::Result,
-    log_messages, selection,
+    message_text, selection,
 };
 
 /// Writes the tables and documents of the log of `job`, which has this `header`.
@@ -162,7 +162,7 @@ fn messages(flight: &mut Px4Metadata, log: &dyn Log) -> Result<()> {
 }
 
 fn add_messages(flight: &mut Px4Metadata, batch: &RecordBatch) -> Option<()> {
-    let (levels, texts) = log_messages::columns(batch)?;
+    let (levels, texts) = message_text::columns(batch)?;
     let times = batch.column(0).as_primitive_opt::<TimestampNanosecondType>()?;
     let tags = batch.column_by_name("tag")?.as_primitive_opt::<UInt16Type>()?;
     for row in 0..batch.num_rows() {

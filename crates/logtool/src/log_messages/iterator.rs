@@ -13,6 +13,7 @@ use crate::{
     error::Result,
     log::{Log, PART_BYTES, threads},
     log_messages::{self, rosout},
+    message_text,
     parallel::{Ordered, Push},
 };
 
@@ -171,7 +172,7 @@ fn from_batch(batch: &RecordBatch) -> Vec<LogMessage> {
         };
         return columns.map(message).collect();
     }
-    let Some((levels, texts)) = log_messages::columns(batch) else { return Vec::new() };
+    let Some((levels, texts)) = message_text::columns(batch) else { return Vec::new() };
     let message = |(row, (level, text))| LogMessage {
         time: time(row),
         level: string(level),

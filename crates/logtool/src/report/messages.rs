@@ -7,6 +7,7 @@ use crate::{
     error::Result,
     log::Log,
     log_messages::{self, LevelChoice, LogMessage},
+    message_text,
     time::clock::ShownClock,
     units::counted,
 };
@@ -51,9 +52,9 @@ pub(super) fn table(
 }
 
 fn row(message: &LogMessage, clock: &ShownClock) -> Row {
-    let time = log_messages::shown_time(clock, message.time).to_string();
-    let level = log_messages::short_level(&message.level);
-    let text = log_messages::shown_text(&message.to_text());
-    let is_warning = log_messages::is_urgent(&message.level, LevelChoice::Warning);
+    let time = message_text::shown_time(clock, message.time).to_string();
+    let level = message_text::short_level(&message.level);
+    let text = message_text::shown_text(&message.to_text());
+    let is_warning = message_text::is_urgent(&message.level, LevelChoice::Warning);
     Row { cells: vec![time, level, text], is_warning }
 }
