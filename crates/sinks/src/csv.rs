@@ -107,6 +107,8 @@ struct CsvRows {
 
 struct CsvColumn {
     cell: Box<dyn Cell>,
+    /// Whether one cell can be so long that it is written in pieces.
+    can_be_long: bool,
     nulls: Option<NullBuffer>,
     end: u8,
 }
@@ -118,7 +120,7 @@ impl CsvRows {
         let column = |(i, field): (usize, &FieldRef)| {
             let end = if i == last { b'\n' } else { options.delimiter };
             let cell = cell_for(field, options, end);
-            CsvColumn { cell, nulls: None, end }
+            CsvColumn { can_be_long: cell.can_be_long(), cell, nulls: None, end }
         };
         let columns = schema.fields().iter().enumerate().map(column).collect();
         Self { columns, text: TextBuffer::default() }
@@ -150,32 +152,42 @@ impl CsvRows {
             {
                 self.hand_over(staged)?;
             }
-            let mut is_passed_on = false;
-            for column in &mut self.columns {
-                if is_passed_on {
-                    column.cell.forget();
-                }
-                let CsvColumn { cell, nulls, end } = column;
-                if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
-                    self.text.push(*end);
-                } else if let Some(staged) = &mut staged
-                    && cell.can_be_long()
+            for index in 0..self.columns.len() {
+                let column = &mut self.columns[index];
+                if column.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+                    self.text.push(column.end);
+                } else if column.can_be_long
+                    && let Some(staged) = &mut staged
                 {
-                    cell.write_in_pieces(row, &mut self.text, &mut |text| {
-                        is_passed_on = true;
-                        staged.write_all(text.as_bytes())?;
-                        text.clear();
-                        Ok(())
-                    })?;
+                    self.write_long_cell(index, row, staged)?;
                 } else {
-                    cell.write(row, &mut self.text);
+                    column.cell.write(row, &mut self.text);
                 }
-            }
-            if is_passed_on {
-                self.columns.iter_mut().for_each(|column| column.cell.forget());
             }
         }
         self.columns.iter_mut().for_each(|column| column.cell.unload());
+        Ok(())
+    }
+
+    /// Appends the cell of row `row` in the column at `index`, and writes the text to `staged`
+    /// whenever it is long.
+    fn write_long_cell(
+        &mut self,
+        index: usize,
+        row: usize,
+        staged: &mut StagedFile,
+    ) -> Result<()> {
+        let mut is_text_cleared = false;
+        let cell = &mut self.columns[index].cell;
+        cell.write_in_pieces(row, &mut self.text, &mut |text| {
+            is_text_cleared = true;
+            staged.write_all(text.as_bytes())?;
+            text.clear();
+            Ok(())
+        })?;
+        if is_text_cleared {
+            self.columns.iter_mut().for_each(|column| column.cell.forget());
+        }
         Ok(())
     }
 

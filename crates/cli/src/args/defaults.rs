@@ -13,6 +13,9 @@ use toml::{Table, Value};
 /// The name of the files.
 const FILE: &str = "logtool.toml";
 
+/// The start of the names of the variables.
+const PREFIX: &str = "LOGTOOL_";
+
 /// Options that have no defaults: they select inputs and outputs, or replace files.
 const FIXED: [&str; 11] = [
     "codes",
@@ -75,6 +78,10 @@ impl Defaults {
         name: &str,
     ) -> Result<(Command, BTreeSet<String>)> {
         let mut found = BTreeSet::new();
+        // Looking up each option would take as long as parsing the command line.
+        if self.files.is_empty() && !has_variables() {
+            return Ok((program, found));
+        }
         let program = self.apply_to(program, name, &mut found)?;
         let Some(command) = program.find_subcommand(name).cloned() else {
             return Ok((program, found));
@@ -107,7 +114,7 @@ impl Defaults {
     fn find(&self, name: &str, option: &str) -> Result<Option<StatedDefault>> {
         for variable in [format!("{name}_{option}"), option.to_owned()] {
             let variable =
-                format!("LOGTOOL_{variable}").to_uppercase().replace('-', "_");
+                format!("{PREFIX}{variable}").to_uppercase().replace('-', "_");
             if let Some(value) =
                 env::var(&variable).ok().filter(|value| !value.is_empty())
             {
@@ -134,6 +141,12 @@ impl Defaults {
         }
         Ok(None)
     }
+}
+
+/// Returns whether a variable may state a default.
+fn has_variables() -> bool {
+    env::vars_os()
+        .any(|(name, _)| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()))
 }
 
 /// Returns the nearest file in the current folder or above it.

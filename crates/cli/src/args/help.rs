@@ -4,20 +4,22 @@ use clap::{Command, CommandFactory as _};
 
 use crate::args::Args;
 
-/// Returns the program with all its commands. The long help of an option is its second
-/// paragraph, which repeats what the short help says.
+/// Returns the program with all its commands and their long help texts.
 pub(crate) fn program() -> Command {
-    fn with_second_paragraphs(command: Command) -> Command {
-        let command = command.mut_args(|arg| {
-            let long = arg.get_long_help().map(ToString::to_string);
-            match long.as_deref().and_then(|text| text.split_once("\n\n")) {
-                Some((_, second)) => arg.long_help(second.to_owned()),
-                None => arg,
-            }
-        });
-        command.mut_subcommands(with_second_paragraphs)
-    }
     with_second_paragraphs(Args::command())
+}
+
+/// Returns `command` with the second paragraph of each long help text only, which repeats what
+/// the short help says.
+pub(crate) fn with_second_paragraphs(command: Command) -> Command {
+    let command = command.mut_args(|arg| {
+        let long = arg.get_long_help().map(ToString::to_string);
+        match long.as_deref().and_then(|text| text.split_once("\n\n")) {
+            Some((_, second)) => arg.long_help(second.to_owned()),
+            None => arg,
+        }
+    });
+    command.mut_subcommands(with_second_paragraphs)
 }
 
 /// Returns `program` with a help that shows all options and the long descriptions: of the

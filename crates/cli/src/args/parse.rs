@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::{
-    Arg, Command, FromArgMatches as _,
+    Arg, Command, CommandFactory as _, FromArgMatches as _,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use logtool::{input::url, text_style::TextStyle, units::acts_on_terminal};
@@ -17,7 +17,7 @@ use crate::{
     args::{
         Args,
         defaults::Defaults,
-        help::{program, with_full_help},
+        help::{with_full_help, with_second_paragraphs},
     },
     color::{self, ColorMode},
     command_line, error, pager,
@@ -50,19 +50,21 @@ const OPTIONS_ELSEWHERE: [(&str, &str); 6] = [
 pub(crate) fn parse() -> Args {
     let words: Vec<OsString> = env::args_os().map(url::local).collect();
     color::set_mode(color_mode(&words));
-    let mut program = program().color(color::of_clap());
+    let mut program = Args::command().color(color::of_clap());
+    let name = command_name(&program, &words);
     // `--format CSV` and `--clock UTC` are accepted like `--format csv` and `--clock utc`.
     let ignore_case = |arg: Arg| {
         let is_choice =
             arg.get_action().takes_values() && !arg.get_possible_values().is_empty();
         if is_choice { arg.ignore_case(true) } else { arg }
     };
-    program = program
-        .mut_args(ignore_case)
-        .mut_subcommands(|command| command.mut_args(ignore_case));
-    let name = command_name(&program, &words);
+    program = program.mut_args(ignore_case);
+    // Other commands stay as they are, because changing them takes longer than parsing.
+    if let Some(name) = &name {
+        program = program.mut_subcommand(name, |command| command.mut_args(ignore_case));
+    }
     if words.iter().any(|word| word == "--help") {
-        program = with_full_help(program, name.as_deref());
+        program = with_full_help(with_second_paragraphs(program), name.as_deref());
     }
     let defaults = Defaults::read(&program);
     let (mut program, defaults) = defaults

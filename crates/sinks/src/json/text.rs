@@ -14,42 +14,51 @@ type PassOn<'a> = &'a mut dyn FnMut(&mut Vec<u8>) -> Result<()>;
 /// text may leave the buffer within a value, between the elements of a list or string.
 pub(crate) struct JsonText<'a> {
     bytes: &'a mut Vec<u8>,
-    pass_on: Option<PassOn<'a>>,
+    /// The length from which the text is passed on.
+    limit: usize,
+    receiver: Option<Receiver<'a>>,
+}
+
+/// The receiver of long text.
+struct Receiver<'a> {
+    pass_on: PassOn<'a>,
     failure: Option<Error>,
 }
 
 impl<'a> JsonText<'a> {
     /// Creates a text that stays in `bytes`, after the bytes that are already there.
     pub(crate) fn whole(bytes: &'a mut Vec<u8>) -> Self {
-        Self { bytes, pass_on: None, failure: None }
+        Self { bytes, limit: usize::MAX, receiver: None }
     }
 
     /// Creates a text that calls `pass_on` whenever `bytes` is long.
     pub(crate) fn in_pieces(bytes: &'a mut Vec<u8>, pass_on: PassOn<'a>) -> Self {
-        Self { bytes, pass_on: Some(pass_on), failure: None }
+        let receiver = Some(Receiver { pass_on, failure: None });
+        Self { bytes, limit: PIECE_BYTES, receiver }
     }
 
     /// Passes the text on if it is long. After a failure, the rest of the text is dropped.
     #[inline]
     pub(crate) fn pass_on_if_long(&mut self) {
-        if self.bytes.len() >= PIECE_BYTES && self.pass_on.is_some() {
+        if self.bytes.len() >= self.limit {
             self.pass_on();
         }
     }
 
     #[cold]
     fn pass_on(&mut self) {
-        if let (None, Some(pass_on)) = (&self.failure, &mut self.pass_on) {
-            self.failure = pass_on(self.bytes).err();
+        let Some(Receiver { pass_on, failure }) = &mut self.receiver else { return };
+        if failure.is_none() {
+            *failure = pass_on(self.bytes).err();
         }
-        if self.failure.is_some() {
+        if failure.is_some() {
             self.bytes.clear();
         }
     }
 
     /// Returns the first error of `pass_on`. The rest of the text stays in the buffer.
     pub(crate) fn finish(self) -> Result<()> {
-        self.failure.map_or(Ok(()), Err)
+        self.receiver.and_then(|receiver| receiver.failure).map_or(Ok(()), Err)
     }
 }
 
