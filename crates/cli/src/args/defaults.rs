@@ -104,8 +104,9 @@ impl Defaults {
             let Some(default) = self.find(name, option)? else { continue };
             check_value(&command, &arg, option, &default)?;
             found.insert(arg.get_id().to_string());
-            command =
-                command.mut_arg(arg.get_id(), |arg| arg.default_value(default.value));
+            // Owned strings in clap (its feature `string`) would make each start slower.
+            let value: &'static str = default.value.leak();
+            command = command.mut_arg(arg.get_id(), |arg| arg.default_value(value));
         }
         Ok(command)
     }
