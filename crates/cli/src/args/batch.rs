@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, str::FromStr};
 
-use clap::{Args, ValueEnum};
+use clap::{Arg, Args, Command, ValueEnum};
 
 use crate::args::{ConvertArgs, LidarArgs};
 
@@ -12,6 +12,22 @@ const FORCE: &str = "Convert again what is converted already";
 const FORMATS: &str = "Output format: csv, jsonl, parquet, arrow, npz, mat, images, pcd, ply, \
     las, laz, kitti, png, mcap, bag, pcap, vel, kml, gpx or geojson [default: parquet]";
 const OUT: &str = "Folder of the dataset, or its URL in an object store";
+
+/// Adapts the options of `convert` in the command `batch` to datasets.
+///
+/// Attributes of the arguments would do this at each start of the program.
+pub(crate) fn adapt(batch: Command) -> Command {
+    batch.mut_args(|arg: Arg| match arg.get_id().as_str() {
+        "inputs" => arg.help(INPUTS).long_help(INPUTS),
+        "out" => arg.required(true).help(OUT).long_help(OUT),
+        "format" => arg.help(FORMAT).long_help(FORMATS),
+        "force" => arg.help(FORCE).long_help(FORCE),
+        "merge" | "rate" => arg.hide_short_help(true),
+        "model" | "formula" | "axes" | "cut" | "lidar_clock" | "encoding" | "reach"
+        | "color_by" => arg.hide(true),
+        _ => arg,
+    })
+}
 
 /// Convert many logs into one dataset
 ///
@@ -37,20 +53,6 @@ Examples:
   logtool batch logs -o dataset
   logtool batch 'disk/**/*.ulg' -o dataset --topic 'sensor_*'
   logtool batch @list.txt -o s3://bucket/logs --format mcap --shard 0/4")]
-#[command(mut_arg("inputs", |arg| arg.help(INPUTS).long_help(INPUTS)))]
-#[command(mut_arg("out", |arg| arg.required(true).help(OUT).long_help(OUT)))]
-#[command(mut_arg("format", |arg| arg.help(FORMAT).long_help(FORMATS)))]
-#[command(mut_arg("merge", |arg| arg.hide_short_help(true)))]
-#[command(mut_arg("rate", |arg| arg.hide_short_help(true)))]
-#[command(mut_arg("model", |arg| arg.hide(true)))]
-#[command(mut_arg("formula", |arg| arg.hide(true)))]
-#[command(mut_arg("axes", |arg| arg.hide(true)))]
-#[command(mut_arg("cut", |arg| arg.hide(true)))]
-#[command(mut_arg("lidar_clock", |arg| arg.hide(true)))]
-#[command(mut_arg("encoding", |arg| arg.hide(true)))]
-#[command(mut_arg("reach", |arg| arg.hide(true)))]
-#[command(mut_arg("color_by", |arg| arg.hide(true)))]
-#[command(mut_arg("force", |arg| arg.help(FORCE).long_help(FORCE)))]
 pub(crate) struct BatchArgs {
     #[command(flatten)]
     pub(crate) convert: ConvertArgs,

@@ -7,21 +7,20 @@ use std::{
     sync::Arc,
 };
 
-use clap::CommandFactory as _;
 use clap_complete::{
     CompleteEnv,
     engine::{ArgValueCompleter, CompletionCandidate},
 };
 use logtool::{Session, input::open};
 
-use crate::{args::Args, files::MapFiles};
+use crate::{args::help::program, files::MapFiles};
 
 /// The variable with which completion scripts ask for completions: the name of the shell.
 pub(crate) const VARIABLE: &str = "LOGTOOL_COMPLETE";
 
 /// Prints the completions and ends the program, if a completion script asks for them.
 pub(crate) fn answer() {
-    CompleteEnv::with_factory(Args::command).var(VARIABLE).complete();
+    CompleteEnv::with_factory(program).var(VARIABLE).complete();
 }
 
 /// Returns the completer of topics.

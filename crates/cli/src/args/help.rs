@@ -2,11 +2,14 @@
 
 use clap::{Command, CommandFactory as _};
 
-use crate::args::Args;
+use crate::args::{Args, batch};
+
+/// The name of the command whose options are adapted.
+pub(crate) const BATCH: &str = "batch";
 
 /// Returns the program with all its commands and their long help texts.
 pub(crate) fn program() -> Command {
-    with_second_paragraphs(Args::command())
+    with_second_paragraphs(Args::command().mut_subcommand(BATCH, batch::adapt))
 }
 
 /// Returns `command` with the second paragraph of each long help text only, which repeats what

@@ -15,9 +15,9 @@ use logtool::{input::url, text_style::TextStyle, units::acts_on_terminal};
 
 use crate::{
     args::{
-        Args,
+        Args, batch,
         defaults::Defaults,
-        help::{with_full_help, with_second_paragraphs},
+        help::{BATCH, with_full_help, with_second_paragraphs},
     },
     color::{self, ColorMode},
     command_line, error, pager,
@@ -61,7 +61,10 @@ pub(crate) fn parse() -> Args {
     program = program.mut_args(ignore_case);
     // Other commands stay as they are, because changing them takes longer than parsing.
     if let Some(name) = &name {
-        program = program.mut_subcommand(name, |command| command.mut_args(ignore_case));
+        program = program.mut_subcommand(name, |command| {
+            let command = if name == BATCH { batch::adapt(command) } else { command };
+            command.mut_args(ignore_case)
+        });
     }
     if words.iter().any(|word| word == "--help") {
         program = with_full_help(with_second_paragraphs(program), name.as_deref());
