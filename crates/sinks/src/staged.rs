@@ -182,8 +182,9 @@ impl Outputs {
         let mut state = self.state.lock();
         let is_second = matches!(self.kind, Kind::File(_)) && !state.names.is_empty();
         if is_second || !state.names.insert(name.to_owned()) {
-            let what =
-                format!("two tables have the same file name {}", place.display());
+            // Without the folder, because the catalogs of equal datasets are equal.
+            let file = place.strip_prefix(&self.dir).unwrap_or(&place).display();
+            let what = format!("two tables have the same file name {file}");
             return Err(Error::new(ErrorKind::Unsupported, what));
         }
         let (file, temporary) = self.begin(&mut state, &place)?;

@@ -8,16 +8,25 @@ use serde::{Deserialize, Deserializer, Serializer, de::Error};
 #[derive(Clone, Copy, Debug)]
 pub struct Hex<'b>(pub &'b [u8]);
 
+impl Hex<'_> {
+    /// Appends the digits to `text`.
+    fn append_to(&self, text: &mut String) {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        text.reserve(2 * self.0.len());
+        for byte in self.0 {
+            text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+            text.push(char::from(DIGITS[usize::from(byte & 15)]));
+        }
+    }
+}
+
 impl fmt::Display for Hex<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
         // In groups, because formatting each byte separately takes ten times as long.
+        let mut text = String::new();
         for bytes in self.0.chunks(32) {
-            let mut text = String::with_capacity(64);
-            for byte in bytes {
-                text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-                text.push(char::from(DIGITS[usize::from(byte & 15)]));
-            }
+            text.clear();
+            Hex(bytes).append_to(&mut text);
             f.write_str(&text)?;
         }
         Ok(())
@@ -29,7 +38,15 @@ impl fmt::Display for Hex<'_> {
 /// # Errors
 /// Returns the errors of the serialiser.
 pub fn serialize<S: Serializer>(bytes: &[u8], out: S) -> Result<S::Ok, S::Error> {
-    out.collect_str(&Hex(bytes))
+    /// Longer texts are written in parts, so that a large value is not copied.
+    const MAX_BYTES: usize = 1 << 12;
+
+    if bytes.len() > MAX_BYTES {
+        return out.collect_str(&Hex(bytes));
+    }
+    let mut text = String::new();
+    Hex(bytes).append_to(&mut text);
+    out.serialize_str(&text)
 }
 
 /// Deserialises a hexadecimal string.
