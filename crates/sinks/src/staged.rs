@@ -1,6 +1,7 @@
 //! Output files that appear all together and complete, or not at all.
 
 mod file;
+mod sync;
 mod temporary;
 
 use std::{
@@ -281,14 +282,19 @@ impl Outputs {
     /// Gives all files their final names, and returns their paths in alphabetical order.
     ///
     /// # Errors
-    /// A file is not finished, or cannot be renamed. In the latter case, files that were already
-    /// renamed are removed if they did not replace another file.
+    /// A file is not finished, or cannot be synced or renamed. In the last case, files that were
+    /// already renamed are removed if they did not replace another file.
     pub fn commit(&self) -> Result<Vec<PathBuf>> {
         let mut state = self.state.lock();
         if !state.unfinished.is_empty() {
             let count = state.unfinished.len();
             let what = format!("{count} files are incomplete");
             return Err(Error::new(ErrorKind::Io, what));
+        }
+        if self.is_synced {
+            let done =
+                state.done.iter().map(|(temporary, place)| (&**temporary, &**place));
+            sync::sync_files(&done.collect::<Vec<_>>())?;
         }
         let mut done = std::mem::take(&mut state.done);
         done.sort_by(|a, b| a.1.cmp(&b.1));
@@ -341,12 +347,12 @@ impl Outputs {
         Ok(placed)
     }
 
-    /// Syncs `dirs` to the disk, if files are synced.
+    /// Waits until the entries of `dirs` are on the disk, if files are synced.
     fn sync_dirs(&self, dirs: BTreeSet<PathBuf>) -> Result<()> {
-        let mut dirs = dirs.iter().filter(|_| self.is_synced);
-        dirs.try_for_each(|dir| {
-            temporary::sync_dir(dir).map_err(|err| at_path("write", dir, err))
-        })
+        if !self.is_synced {
+            return Ok(());
+        }
+        sync::sync_dirs(&dirs.into_iter().collect::<Vec<_>>())
     }
 
     /// Removes everything that has no final name yet, for a program that is about to end. As

@@ -39,6 +39,9 @@ pub(super) struct Limits {
     is_raised: bool,
 }
 
+/// The number of logs for each processor: while one waits until its files are on the disk,
+/// another is decoded.
+const LOCAL_LOGS: usize = 2;
 /// The number of logs for each processor if they mostly wait for a network.
 const WAITING_LOGS: usize = 4;
 
@@ -52,7 +55,8 @@ impl Limits {
         let processors = rayon::current_num_threads();
         let decode_threads = memory::max_threads(memory, processors);
         let is_raised = memory > requested;
-        Self { memory, decode_threads, processors, logs: processors, is_raised }
+        let logs = processors * LOCAL_LOGS;
+        Self { memory, decode_threads, processors, logs, is_raised }
     }
 
     /// Returns the memory limit, if it is higher than requested.

@@ -31,15 +31,9 @@ impl StagedFile {
     /// Declares the file complete. It gets its final name together with all other files.
     ///
     /// # Errors
-    /// `Io` if the file cannot be synced or closed.
+    /// `Io` if the file cannot be closed.
     pub fn finish(mut self) -> Result<()> {
-        let synced = if self.outputs.is_synced {
-            self.file().and_then(|file| file.sync_all())
-        } else {
-            Ok(())
-        };
-        let closed = synced.and_then(|()| self.close());
-        closed.map_err(|err| at_path("write", &self.place, err))?;
+        self.close().map_err(|err| at_path("write", &self.place, err))?;
         if let Some(temporary) = self.temporary.take() {
             let place = std::mem::take(&mut self.place);
             let mut state = self.outputs.state.lock();

@@ -128,23 +128,6 @@ pub(super) fn copy_mode(_: &Path, _: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits until the entries of the directory `dir` are on the disk.
-#[cfg(unix)]
-pub(super) fn sync_dir(dir: &Path) -> io::Result<()> {
-    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-    match File::open(dir)?.sync_all() {
-        // Some file systems do not support this for directories.
-        Err(err) if err.kind() == io::ErrorKind::InvalidInput => Ok(()),
-        done => done,
-    }
-}
-
-/// Does nothing: directories cannot be synced on this system.
-#[cfg(not(unix))]
-pub(super) fn sync_dir(_: &Path) -> io::Result<()> {
-    Ok(())
-}
-
 /// Returns the number of files that a run may keep open for its outputs: a quarter of the
 /// limit of the process. Inputs and other temporary files need the rest.
 pub(super) fn most_open() -> usize {

@@ -1,0 +1,77 @@
+//! Waiting until files and directories are on the disk.
+
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use logtool_core::Result;
+use parking_lot::Mutex;
+
+use crate::error::at_path;
+
+/// The number of threads that wait for the disk. A file system writes the changes of all files
+/// that are synced at the same time with one commit of its journal.
+const MAX_THREADS: usize = 8;
+
+/// Waits until the contents of all `files` are on the disk. Each has a path, and the path that
+/// errors mention.
+pub(super) fn sync_files(files: &[(&Path, &Path)]) -> Result<()> {
+    for_each_concurrently(files, |(path, shown)| {
+        // Windows syncs only files that are open for writing.
+        let file = OpenOptions::new().write(true).open(path);
+        let synced = file.and_then(|file| file.sync_all());
+        synced.map_err(|err| at_path("write", shown, err))
+    })
+}
+
+/// Waits until the entries of the directories `dirs` are on the disk.
+pub(super) fn sync_dirs(dirs: &[PathBuf]) -> Result<()> {
+    for_each_concurrently(dirs, |dir| {
+        sync_dir(dir).map_err(|err| at_path("write", dir, err))
+    })
+}
+
+#[cfg(unix)]
+fn sync_dir(dir: &Path) -> io::Result<()> {
+    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    match File::open(dir)?.sync_all() {
+        // Some file systems do not support this for directories.
+        Err(err) if err.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        done => done,
+    }
+}
+
+/// Does nothing: directories cannot be synced on this system.
+#[cfg(not(unix))]
+fn sync_dir(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Runs `work` on all `items`, on several threads, and returns the first error.
+fn for_each_concurrently<T: Sync>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<()> + Sync,
+) -> Result<()> {
+    let (next, first_error) = (AtomicUsize::new(0), Mutex::new(None));
+    let run = || {
+        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(err) = work(item) {
+                first_error.lock().get_or_insert(err);
+                return;
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..items.len().min(MAX_THREADS) {
+            // If no thread can be started, the others do its work.
+            let thread = thread::Builder::new().name("sync".to_owned());
+            drop(thread.spawn_scoped(scope, run));
+        }
+        run();
+    });
+    first_error.into_inner().map_or(Ok(()), Err)
+}
