@@ -41,6 +41,11 @@ impl CompressionStats {
         kind.is_known = head.compression.is_ok();
     }
 
+    /// Returns the declared number of bytes of all chunks with `compression`, decompressed.
+    pub(crate) fn unpacked(&self, compression: Compression) -> u64 {
+        self.kinds.get(compression.name()).map_or(0, |kind| kind.declared)
+    }
+
     /// Returns the names of unsupported compressions.
     pub(crate) fn unknown(&self) -> impl Iterator<Item = &str> {
         let unknown = self.kinds.iter().filter(|(_, kind)| !kind.is_known);

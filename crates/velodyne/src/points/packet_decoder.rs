@@ -194,6 +194,9 @@ impl PacketDecoder {
         let usual =
             if scans.rotation_rate > 0.0 { scans.rotation_rate } else { scans.rate };
         let rate = self.rate(&azimuths, usual, rotation.as_ref());
+        if self.azimuth_model == AzimuthModel::Exact {
+            self.firing_azimuths.set_rate(rate, &self.timing);
+        }
         if let Some(azimuth_steps) = &mut self.azimuth_steps {
             azimuth_steps.follow(&azimuths);
         }

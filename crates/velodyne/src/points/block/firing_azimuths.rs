@@ -34,6 +34,11 @@ pub(crate) enum AzimuthModel {
 pub(crate) struct FiringAzimuths {
     pub(crate) sin: PerChannel<f64>,
     pub(crate) cos: PerChannel<f64>,
+    /// The sine and the cosine of the rotation between the azimuth of a block and each firing, at
+    /// `rate`, for the blocks that are the [first of their kind](Timing::first_alike).
+    turn_sin: [PerChannel<f64>; BLOCKS],
+    turn_cos: [PerChannel<f64>; BLOCKS],
+    rate: f64,
 }
 
 /// The rotation rate of the head.
@@ -87,7 +92,31 @@ impl RotationRate {
 
 impl FiringAzimuths {
     pub(crate) fn new() -> Self {
-        Self { sin: [0.0; CHANNELS], cos: [1.0; CHANNELS] }
+        Self {
+            sin: [0.0; CHANNELS],
+            cos: [1.0; CHANNELS],
+            turn_sin: [[0.0; CHANNELS]; BLOCKS],
+            turn_cos: [[1.0; CHANNELS]; BLOCKS],
+            rate: 0.0,
+        }
+    }
+
+    /// Sets the rotation rate of a packet, for [`AzimuthModel::Exact`].
+    pub(crate) fn set_rate(&mut self, rate: RotationRate, timing: &Timing) {
+        if self.rate == rate.exact {
+            return;
+        }
+        self.rate = rate.exact;
+        for (block, first_alike) in timing.first_alike.iter().enumerate() {
+            if block != *first_alike {
+                continue;
+            }
+            let (sin, cos) = (&mut self.turn_sin[block], &mut self.turn_cos[block]);
+            for (at, nanos) in timing.nanos[block].iter().enumerate() {
+                let turned = rate.exact * (nanos - timing.heads[block]);
+                (sin[at], cos[at]) = (turned / 100.0).to_radians().sin_cos();
+            }
+        }
     }
 
     /// Computes the azimuths of the firings of a block for [`AzimuthModel::Stepped`], and writes
@@ -125,13 +154,14 @@ impl FiringAzimuths {
             AzimuthModel::PerBlock | AzimuthModel::Stepped => {}
             AzimuthModel::Exact => {
                 let (sin, cos) = circle.sin_cos(azimuth);
+                let turn = timing.first_alike[block];
+                let (turn_sin, turn_cos) = (&self.turn_sin[turn], &self.turn_cos[turn]);
                 for at in 0..CHANNELS {
                     let turned = rate.exact * (nanos[at] - first);
                     let now = (f64::from(azimuth) + turned) / 100.0;
                     degrees[at] = (now - (now / 360.0).floor() * 360.0) as f32;
-                    let (s, c) = (turned / 100.0).to_radians().sin_cos();
-                    self.sin[at] = sin * c + cos * s;
-                    self.cos[at] = cos * c - sin * s;
+                    self.sin[at] = sin * turn_cos[at] + cos * turn_sin[at];
+                    self.cos[at] = cos * turn_cos[at] - sin * turn_sin[at];
                 }
             }
             AzimuthModel::Rounded => {

@@ -38,6 +38,8 @@ pub(crate) struct Timing {
     /// The seconds between the azimuth of a block and each firing, as computed by
     /// velodyne_decoder.
     pub(crate) after: [[f32; CHANNELS]; BLOCKS],
+    /// The first block whose firings follow its azimuth at the same times as those of each block.
+    pub(crate) first_alike: [usize; BLOCKS],
     is_s1: bool,
 }
 
@@ -73,6 +75,9 @@ impl Timing {
             end: 0,
             heads,
             after,
+            first_alike: std::array::from_fn(|block| {
+                first_alike(block, &nanos, &heads)
+            }),
             is_s1,
             nanos,
         };
@@ -135,6 +140,22 @@ fn after(
         *row = nanos.map(|nanos| seconds(nanos) - seconds(*head));
     }
     after
+}
+
+/// Returns the first block whose firings follow its azimuth at the same times as those of `block`.
+fn first_alike(
+    block: usize,
+    nanos: &[[f64; CHANNELS]; BLOCKS],
+    heads: &[f64; BLOCKS],
+) -> usize {
+    // The times have rounding errors that are much smaller.
+    const SAME_NANOS: f64 = 1e-3;
+    let is_alike = |other: &usize| {
+        let own = nanos[block].map(|nanos| nanos - heads[block]);
+        let others = nanos[*other].map(|nanos| nanos - heads[*other]);
+        own.iter().zip(others).all(|(own, other)| (own - other).abs() < SAME_NANOS)
+    };
+    (0..block).find(is_alike).unwrap_or(block)
 }
 
 /// Returns the duration of each block of an HDL-64E S1 in steps: 1, or 2 if the azimuth
