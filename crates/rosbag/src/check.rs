@@ -14,11 +14,10 @@ use std::sync::Arc;
 use logtool_core::{Finding, Findings, Result};
 
 use crate::{
-    bag::Bag,
     check::{codes as code, layout::Layout},
-    connection_table::ConnectionTable,
-    encryption::Encryption,
-    head::FileHeader,
+    codec::encryption::Encryption,
+    connections::connection_table::ConnectionTable,
+    file::{bag::Bag, file_header::FileHeader},
 };
 
 pub(crate) use self::{chunk_checker::ChunkChecker, codes::CODES};

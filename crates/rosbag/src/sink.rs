@@ -1,8 +1,8 @@
 //! Writing a bag from selections of other logs: the messages are unchanged and complete, and
 //! each keeps its own connection.
 
+mod chunk_copier;
 mod connection_ids;
-mod copy;
 mod other_formats;
 
 pub(crate) use self::other_formats::unsupported_content;
@@ -15,15 +15,16 @@ use logtool_core::{
 };
 
 use crate::{
-    chunk::Compression,
-    connection::Connection,
-    connection_table::{ConnectionTable, Entry},
-    encryption::Encryption,
+    codec::{compression::Compression, encryption::Encryption},
+    connections::{
+        connection::Connection,
+        connection_table::{ConnectionTable, Entry},
+    },
     format_state::{FORMAT_NAME, FormatState},
-    sink::{connection_ids::SelectedConnection, copy::ChunkCopier},
+    sink::{chunk_copier::ChunkCopier, connection_ids::SelectedConnection},
     write::{
-        ConnectionHandle, CopiedChunk, Writer, header::renamed, options::WriterOptions,
-        repaired_header::repaired,
+        ConnectionHandle, CopiedChunk, Writer, connection_header::renamed,
+        options::WriterOptions, repaired_header::repaired,
     },
 };
 

@@ -12,13 +12,13 @@
 
 mod append;
 pub(crate) mod chunk_builder;
+mod compress;
+pub(crate) mod connection_header;
+mod editable_header;
 mod encode;
-mod head;
-pub(crate) mod header;
 pub(crate) mod options;
-mod pack;
 pub(crate) mod repaired_header;
-pub(crate) mod stamp;
+pub(crate) mod ros_time;
 
 use std::{collections::HashMap, ops::Range};
 
@@ -27,14 +27,14 @@ use logtool_core::{
 };
 
 use crate::{
-    chunk::Compression,
+    codec::compression::Compression,
     write::{
         chunk_builder::{ChunkBuilder, ChunkIndex, FullChunk, Summary},
+        connection_header::{ConnectionHeader, check},
+        editable_header::EditableHeader,
         encode::IndexOrder,
-        head::EditableHeader,
-        header::{ConnectionHeader, check},
         options::WriterOptions,
-        stamp::Stamp,
+        ros_time::Stamp,
     },
 };
 

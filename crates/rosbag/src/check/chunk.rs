@@ -11,15 +11,15 @@ use logtool_core::{
 };
 
 use crate::{
-    bag::Content,
     check::{
         CheckedBag, codes as code,
         index::IndexEntry,
         layout::{ChunkRecord, IndexRecord, Layout},
         messages::{Messages, over_a_second},
     },
-    chunk::Unpacked,
-    connection::Connection,
+    codec::compression::Unpacked,
+    connections::connection::Connection,
+    file::bag::Content,
     wire::{self, Fields, FrameMatch, Header},
 };
 

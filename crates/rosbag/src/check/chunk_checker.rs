@@ -10,13 +10,13 @@ use bytes::BytesMut;
 use logtool_core::{Findings, ReorderBuffer, Result};
 
 use crate::{
-    bag::{Chunk, Content},
     check::{
         CheckedBag,
         chunk::{self, ChunkResults},
         index::Infos,
         layout::Layout,
     },
+    file::bag::{Chunk, Content},
 };
 
 /// The chunks of a bag; each is checked once, by the thread that opens it.

@@ -5,8 +5,7 @@ use logtool_rosmsg::define;
 
 use crate::{
     check::{CheckedBag, codes as code},
-    connection::Connection,
-    connection_table::Entry,
+    connections::{connection::Connection, connection_table::Entry},
     wire::Fields,
 };
 

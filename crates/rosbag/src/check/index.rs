@@ -9,7 +9,7 @@ use crate::{
         CheckedBag, codes as code,
         layout::{InfoRecord, Layout},
     },
-    encryption::Encryption,
+    codec::encryption::Encryption,
 };
 
 /// The chunk infos by the positions of their chunks.

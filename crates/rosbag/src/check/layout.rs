@@ -5,13 +5,17 @@ use std::{collections::BTreeMap, ops::Range};
 use logtool_core::{Finding, Findings, Result};
 
 use crate::{
-    bag::Chunk,
     check::{CheckedBag, codes as code},
-    chunk_extent::is_unfinished,
-    connection::{Connection, RawConnection},
-    connection_trust::Trust,
-    encryption::Encryption,
-    toplevel::{ChunkHeader, TopLevelKind, TopLevelReader, TopLevelRecord},
+    codec::encryption::Encryption,
+    connections::{
+        connection::{Connection, RawConnection},
+        connection_trust::Trust,
+    },
+    file::{
+        bag::Chunk,
+        toplevel_record::{ChunkHeader, TopLevelKind, TopLevelReader, TopLevelRecord},
+    },
+    recovery::chunk_extent::is_unfinished,
     wire,
 };
 

@@ -6,9 +6,11 @@ use bytes::{Bytes, BytesMut};
 use logtool_core::{Damage, TimeRange, Timestamp, TopicId};
 
 use crate::{
-    connection::{Connection, RawConnection},
-    connection_trust::Trust,
-    record_scanner::RecordVisitor,
+    connections::{
+        connection::{Connection, RawConnection},
+        connection_trust::Trust,
+    },
+    records::record_scanner::RecordVisitor,
     wire::{self, FrameMatch},
 };
 

@@ -7,9 +7,11 @@ use logtool_core::{
 use logtool_rosmsg::Encoding;
 
 use crate::{
-    connection::{FACTS, RawConnection},
-    connection_table::ConnectionTable,
-    write::header::ConnectionHeader,
+    connections::{
+        connection::{FACTS, RawConnection},
+        connection_table::ConnectionTable,
+    },
+    write::connection_header::ConnectionHeader,
 };
 
 /// The maximum number of dropped metadata records that are named.

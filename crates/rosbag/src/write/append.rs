@@ -13,19 +13,21 @@ use logtool_core::{
 };
 
 use crate::{
-    connection::Connection,
-    encryption::Encryption,
-    head::FileHeader,
-    index::{self, Index, IndexedChunk},
-    toplevel::{TopLevelKind, TopLevelReader, TopLevelRecord},
+    codec::encryption::Encryption,
+    connections::connection::Connection,
+    file::{
+        file_header::FileHeader,
+        index::{self, Index, IndexedChunk},
+        toplevel_record::{TopLevelKind, TopLevelReader, TopLevelRecord},
+    },
     wire::{self, FrameMatch},
     write::{
         ChunkInfo, Writer,
         chunk_builder::Summary,
+        editable_header::EditableHeader,
         encode::{self, IndexOrder},
-        head::EditableHeader,
         options::WriterOptions,
-        stamp::Stamp,
+        ros_time::Stamp,
     },
 };
 

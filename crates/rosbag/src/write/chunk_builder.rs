@@ -4,7 +4,7 @@ use std::mem;
 
 use crate::write::{
     encode::{self, IndexOrder},
-    stamp::Stamp,
+    ros_time::Stamp,
 };
 
 /// The chunk to which messages are added.

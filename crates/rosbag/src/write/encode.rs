@@ -1,6 +1,6 @@
 //! Encoding of records, with fields in alphabetical order as in ROS.
 
-use crate::{wire::op, write::stamp::Stamp};
+use crate::{wire::op, write::ros_time::Stamp};
 
 /// The total length of the fields and the padding of a bag header in ROS.
 const BAG_HEADER: usize = 4096;

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use logtool_core::decode_text;
 
 use crate::{
-    connection::Connection, connection_trust::Trust, wire::Fields, write::encode,
+    connections::{connection::Connection, connection_trust::Trust},
+    wire::Fields,
+    write::encode,
 };
 
 /// The fields of a connection in the form in which they are written.
@@ -80,7 +82,7 @@ pub(crate) fn repaired(connection: &Connection, is_careful: bool) -> RepairedHea
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::connection::RawConnection;
+    use crate::connections::connection::RawConnection;
 
     fn field(name: &str, value: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
