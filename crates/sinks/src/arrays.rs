@@ -11,7 +11,6 @@
 //! - times are 64-bit nanoseconds;
 //! - if a column of integers, booleans or strings has nulls, a boolean array states which values
 //!   are present. A missing float is NaN, a missing time the least integer.
-//!   says where there is one. A missing float is NaN, a missing time the least integer.
 
 mod column;
 mod mat;

@@ -32,9 +32,9 @@ use crate::{
         spill::{Spill, Stream},
         table::{Shared, Table},
     },
-    memory_budget::MemoryBudget,
+    files::staged_outputs::{Outputs, StagedFile},
     provenance::table_metadata,
-    staged::{Outputs, StagedFile},
+    row_buffers::memory_budget::MemoryBudget,
 };
 
 /// Writes one MATLAB file that `load` opens, with a struct for each topic.

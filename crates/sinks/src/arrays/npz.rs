@@ -19,10 +19,12 @@ use crate::{
         spill::{Spill, Stream},
         table::{Shared, Table},
     },
-    file_name::FileNames,
-    memory_budget::MemoryBudget,
+    files::{
+        file_name::FileNames,
+        staged_outputs::{Outputs, StagedFile},
+    },
     provenance::table_metadata,
-    staged::{Outputs, StagedFile},
+    row_buffers::memory_budget::MemoryBudget,
 };
 
 /// Writes one `.npz` file for each topic, which `numpy.load` opens.

@@ -9,9 +9,8 @@ use parking_lot::Mutex;
 
 use crate::{
     arrays::{column::Column, spill::Spill},
-    memory_budget::MemoryBudget,
-    row_buffer::RowBuffer,
-    staged::Outputs,
+    files::staged_outputs::Outputs,
+    row_buffers::{memory_budget::MemoryBudget, row_buffer::RowBuffer},
 };
 
 /// The state that the tables of a sink share.

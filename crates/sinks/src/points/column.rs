@@ -12,7 +12,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Schema, TimeUnit};
 
-use crate::number::Number;
+use crate::text::number::Number;
 
 /// A numeric column.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use arrow_array::{Array as _, ArrayRef};
 use logtool_core::Result;
 
-use crate::staged::StagedFile;
+use crate::files::staged_outputs::StagedFile;
 
 /// The output of a file.
 pub(super) type Out = BufWriter<StagedFile>;

@@ -16,26 +16,29 @@ use logtool_core::{
 };
 
 use crate::{
-    file_name::FileNames,
+    files::{file_name::FileNames, staged_outputs::Outputs},
     points::{
         attributes::PointAttributes,
         column::{self, Column},
         file::{CloudFile, Out, Points},
-        kitti::Kitti,
-        las::{Las, LasOptions},
+        formats::{
+            kitti::Kitti,
+            las::{Las, LasOptions},
+            pcd::{Data, Pcd},
+            ply::Ply,
+        },
         metadata::about,
         options::{PointFormat, PointOptions},
-        partial::PartialScans,
-        pcd::{Data, Pcd},
-        ply::Ply,
-        scan_index::{ScanFile, ScanIndex},
-        scan_splitter::ScanSplitter,
+        scans::{
+            partial_scans::PartialScans,
+            scan_index::{ScanFile, ScanIndex},
+            scan_splitter::ScanSplitter,
+        },
     },
-    staged::Outputs,
 };
 
 #[cfg(feature = "plot")]
-use crate::points::image::PointImage;
+use crate::points::formats::image::PointImage;
 
 /// Writes files of points.
 ///

@@ -17,8 +17,10 @@ use logtool_core::{
 };
 
 use crate::{
-    file_name::FileNames,
-    staged::{Outputs, StagedFile},
+    files::{
+        file_name::FileNames,
+        staged_outputs::{Outputs, StagedFile},
+    },
     tracks::{
         antimeridian::antimeridian_crossing,
         fix::Fix,

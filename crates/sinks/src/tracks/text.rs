@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::clock::iso_second;
+use crate::text::time_text::iso_second;
 
 /// A string in XML. Characters that XML does not allow become replacement characters.
 pub(super) struct Xml<'t>(pub(super) &'t str);

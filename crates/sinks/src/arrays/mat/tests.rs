@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    staged::Existing,
+    files::staged_outputs::Existing,
     testing::{all_kinds, topic},
 };
 
