@@ -59,9 +59,9 @@ pub fn warnings(manifest: &Manifest, topics: &TopicSet) -> LidarWarnings {
 /// Rejects a calibration of the user that matches none of the lidars of a log.
 pub fn check_calibration(manifest: &Manifest) -> Result<()> {
     let lidars = manifest.topics.iter().filter_map(LidarInfo::from_topic);
-    let misfits: Option<Vec<&str>> =
+    let type_mismatches: Option<Vec<&str>> =
         lidars.map(|lidar| lidar.calibration_misfit).collect();
-    match misfits.as_deref() {
+    match type_mismatches.as_deref() {
         Some([misfit, ..]) => Err(Error::failed(misfit.to_string())),
         _ => Ok(()),
     }

@@ -43,12 +43,12 @@ pub(crate) fn decoder(
     }
     match layout(topic) {
         Some(Ok(layout)) if topic.encoding == CDR.0 => {
-            Ok(Box::new(CdrDecoder::new(&layout, topic.envelope, columns)?))
+            Ok(Box::new(CdrDecoder::new(&layout, topic.header_len, columns)?))
         }
         Some(Ok(layout)) => Ok(Box::new(LayoutDecoder::new(&layout, columns)?)),
         None | Some(Err(_)) => {
             let raw = RawDecoder::new("ns", columns)?;
-            Ok(Box::new(raw.without_envelope(topic.envelope)))
+            Ok(Box::new(raw.without_header(topic.header_len)))
         }
     }
 }
@@ -59,7 +59,7 @@ fn tree_decoder(
     topic: &Topic,
     columns: &Columns,
 ) -> Result<Box<dyn Decoder>> {
-    Ok(Box::new(TreeDecoder::new(&shape, reader, topic.envelope, columns)?))
+    Ok(Box::new(TreeDecoder::new(&shape, reader, topic.header_len, columns)?))
 }
 
 /// Returns a reader of the messages of `topic`, if they are JSON.
@@ -83,7 +83,7 @@ pub(crate) fn layout(topic: &Topic) -> Option<Result<Arc<Layout>>> {
     }
     let md5sum = topic.metadata.get("md5sum").map_or("*", String::as_str);
     let described = describe(&topic.type_name, md5sum, &topic.definition);
-    Some(described.and_then(|described| enveloped(&described.layout)))
+    Some(described.and_then(|described| with_message_header(&described.layout)))
 }
 
 /// Returns the definition of a well-known ROS type and its schema encoding, if `topic`
@@ -123,7 +123,7 @@ pub(crate) fn unusable_json_schema(topic: &Topic) -> Option<String> {
 }
 
 /// Returns `layout` with preceding hidden fields for the header bytes.
-fn enveloped(layout: &Layout) -> Result<Arc<Layout>> {
+fn with_message_header(layout: &Layout) -> Result<Arc<Layout>> {
     let hidden = |name: &str, primitive| LayoutField {
         name: name.to_owned(),
         kind: LayoutKind::Primitive(primitive),
@@ -137,6 +137,6 @@ fn enveloped(layout: &Layout) -> Result<Arc<Layout>> {
         hidden("publish_time", Primitive::U64),
     ];
     fields.extend(layout.fields.iter().cloned());
-    let enveloped = Layout::packed(layout.name.clone(), fields)?;
-    Ok(Arc::new(enveloped.with_frame(layout.frame)))
+    let with_message_header = Layout::packed(layout.name.clone(), fields)?;
+    Ok(Arc::new(with_message_header.with_frame(layout.frame)))
 }

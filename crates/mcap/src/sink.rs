@@ -26,7 +26,7 @@ use crate::{
         options::{check_names, compression, may_copy, profile},
         verbatim_chunks::VerbatimChunks,
     },
-    wire::{Channel, ENVELOPE, SCHEMA_ENCODING, Schema, timestamp},
+    wire::{Channel, PAYLOAD_HEADER_LEN, SCHEMA_ENCODING, Schema, timestamp},
     write::{
         ChannelHandle, ChecksumMode, SchemaHandle, Writer, WriterOptions,
         has_valid_checksum, shifted_time,
@@ -64,7 +64,7 @@ struct SelectionState {
 /// The output channel of a stream.
 struct OutputChannel {
     channel: ChannelHandle,
-    envelope: u32,
+    header_len: u32,
     is_mcap: bool,
     /// The sequence number of the next message without one.
     sequence: u32,
@@ -128,7 +128,7 @@ impl<'w> McapSink<'w> {
         }
         // New metadata records follow the existing ones, e.g. those about the origin of
         // the file.
-        for (name, words) in &options.words {
+        for (name, words) in &options.metadata {
             writer.metadata(name, words)?;
         }
         Ok(Self {
@@ -157,11 +157,15 @@ impl RecordSink for McapSink<'_> {
             let what = format!("stream {stream} of topic {topic} is not selected");
             return Err(Error::new(ErrorKind::NoSuch, what));
         };
-        let data = record.payload.get(output.envelope as usize..).ok_or_else(|| {
-            Error::new(ErrorKind::Malformed, "the message is shorter than its header")
+        let data =
+            record.payload.get(output.header_len as usize..).ok_or_else(|| {
+                Error::new(
+                    ErrorKind::Malformed,
+                    "the message is shorter than its header",
+                )
                 .at(record.offset)
-        })?;
-        let (sequence, published) = match output.envelope_of(&record) {
+            })?;
+        let (sequence, published) = match output.message_header(&record) {
             Some((sequence, published)) => {
                 (sequence, timestamp(shifted_time(published, state.shift)))
             }
@@ -247,8 +251,8 @@ impl RecordSink for McapSink<'_> {
 
 impl OutputChannel {
     /// Returns the sequence number and the publish time of `record`, if it has them.
-    fn envelope_of(&self, record: &Record<'_>) -> Option<(u32, u64)> {
-        if !self.is_mcap || self.envelope != ENVELOPE {
+    fn message_header(&self, record: &Record<'_>) -> Option<(u32, u64)> {
+        if !self.is_mcap || self.header_len != PAYLOAD_HEADER_LEN {
             return None;
         }
         let mut cut = ByteReader::new(record.payload);
@@ -319,8 +323,8 @@ impl SelectionState {
                     }
                 }
             };
-            let envelope = topic.envelope;
-            let output = OutputChannel { channel, envelope, is_mcap, sequence: 0 };
+            let header_len = topic.header_len;
+            let output = OutputChannel { channel, header_len, is_mcap, sequence: 0 };
             channels.insert((id, stream), output);
         }
         let topics = manifest.topics.iter();

@@ -54,7 +54,7 @@ struct SelectedLog {
     /// The start and the end of each of its parts.
     parts: Vec<[u64; 2]>,
     /// The length of the header before the message in payloads, by topic.
-    envelopes: Vec<u32>,
+    header_lens: Vec<u32>,
     /// Whether it is a bag.
     is_bag: bool,
     /// Whether its version is 1.2, in which connections have no ids.
@@ -141,9 +141,9 @@ impl RecordSink for BagSink<'_> {
             .filter(|_| is_of_topic)
         {
             Some(connection) => {
-                let envelope = selected.envelopes.get(record.topic.index());
-                let envelope = envelope.copied().unwrap_or(0) as usize;
-                let message = record.payload.get(envelope..).ok_or_else(|| {
+                let header_len = selected.header_lens.get(record.topic.index());
+                let header_len = header_len.copied().unwrap_or(0) as usize;
+                let message = record.payload.get(header_len..).ok_or_else(|| {
                     let what = "a message is shorter than its header";
                     Error::new(ErrorKind::Malformed, what).at(record.offset)
                 })?;
@@ -219,7 +219,8 @@ impl RecordSink for BagSink<'_> {
 impl SelectedLog {
     fn open(extract: &LogSlice<'_>) -> Result<Self> {
         let LogSlice { manifest, selection } = extract;
-        let envelopes = manifest.topics.iter().map(|topic| topic.envelope).collect();
+        let header_lens =
+            manifest.topics.iter().map(|topic| topic.header_len).collect();
         if manifest.format != FORMAT_NAME {
             return Ok(Self {
                 table: other_formats::connections(manifest, selection)?,
@@ -227,7 +228,7 @@ impl SelectedLog {
                 new_handles: Vec::new(),
                 derived: BTreeSet::new(),
                 parts: Vec::new(),
-                envelopes,
+                header_lens,
                 is_bag: false,
                 is_v1: false,
                 is_encrypted: false,
@@ -252,7 +253,7 @@ impl SelectedLog {
             new_handles: Vec::new(),
             derived,
             parts: parts.map(|part| [part.bytes.start, part.bytes.end]).collect(),
-            envelopes,
+            header_lens,
             is_bag: true,
             is_v1: head.is_v1(),
             is_encrypted: !matches!(encryption, Encryption::None),

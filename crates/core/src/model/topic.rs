@@ -66,7 +66,7 @@ pub struct Topic {
     pub time: Option<TimeRange>,
     /// The number of records with an implausible time. `time` excludes them.
     #[serde(default)]
-    pub odd_times: u64,
+    pub implausible_times: u64,
     /// The number of records from before the start of logging. `time` excludes them.
     #[serde(default)]
     pub before_start: u64,
@@ -77,7 +77,7 @@ pub struct Topic {
     /// The number of bytes at the start of each payload that belong to the file format
     /// and not to the encoding. Writers of other formats drop them.
     #[serde(default)]
-    pub envelope: u32,
+    pub header_len: u32,
     /// The definition as it is in the file, if it is binary, e.g. in protobuf.
     #[serde(
         default,
@@ -104,10 +104,10 @@ impl Topic {
             records: None,
             bytes: None,
             time: None,
-            odd_times: 0,
+            implausible_times: 0,
             before_start: 0,
             latched: Vec::new(),
-            envelope: 0,
+            header_len: 0,
             descriptor: Vec::new(),
             metadata: BTreeMap::new(),
         }
@@ -170,7 +170,7 @@ impl Topic {
     /// Returns the mean rate of the records since the start of logging in hertz, without
     /// implausible timestamps.
     pub fn rate_hz(&self) -> Option<f64> {
-        let left_out = self.odd_times.saturating_add(self.before_start);
+        let left_out = self.implausible_times.saturating_add(self.before_start);
         self.time?.rate_hz(self.records?.checked_sub(left_out)?)
     }
 

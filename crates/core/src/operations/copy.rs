@@ -85,15 +85,20 @@ pub fn copy<'c>(
     retime: Option<&'c mut (dyn Retime + 'c)>,
     sink: &'c mut (dyn RecordSink + 'c),
 ) -> Result<CopyReport> {
-    let mut copying =
-        Copying { job, retime, times: Vec::new(), sink, copied: CopyReport::default() };
+    let mut copying = RunningCopy {
+        job,
+        retime,
+        times: Vec::new(),
+        sink,
+        copied: CopyReport::default(),
+    };
     let manifest = job.log.manifest();
     copying.sink.copy_attachments(job.from, &**job.log.source())?;
     if !job.verify && copying.takes_log()? {
         return Ok(copying.copied);
     }
     let plan = manifest.plan(&job.selection, 0);
-    let known = Known::new(manifest, &job.selection);
+    let known = VerbatimParts::new(manifest, &job.selection);
     match job.verify {
         true => verify::copy(&mut copying, plan, &known)?,
         false => copying.parts(plan, &known)?,
@@ -105,7 +110,7 @@ pub fn copy<'c>(
 }
 
 /// A copy in progress.
-struct Copying<'c> {
+struct RunningCopy<'c> {
     job: &'c CopyJob<'c>,
     retime: Option<&'c mut (dyn Retime + 'c)>,
     times: Vec<Timestamp>,
@@ -113,7 +118,7 @@ struct Copying<'c> {
     copied: CopyReport,
 }
 
-impl Copying<'_> {
+impl RunningCopy<'_> {
     /// Copies the whole file at once, if everything is selected and the sink supports it.
     fn takes_log(&mut self) -> Result<bool> {
         let (manifest, source) = (self.job.log.manifest(), self.job.log.source());
@@ -133,7 +138,7 @@ impl Copying<'_> {
 
     /// Copies `plan`: whole parts verbatim if the sink supports it, and records
     /// otherwise.
-    fn parts(&mut self, plan: Vec<Part>, known: &Known) -> Result<()> {
+    fn parts(&mut self, plan: Vec<Part>, known: &VerbatimParts) -> Result<()> {
         let may_take = self.retime.is_none() && self.sink.copies_parts(self.job.from);
         let is_whole = |part: &Part| may_take && known.is_sound_and_wanted(part);
         let plan: Vec<(Part, bool)> = plan
@@ -190,19 +195,19 @@ impl Copying<'_> {
     }
 
     /// Copies the records of `plan`.
-    fn read(&mut self, plan: Vec<Part>, known: &Known) -> Result<()> {
+    fn read(&mut self, plan: Vec<Part>, known: &VerbatimParts) -> Result<()> {
         let lengths: Vec<u64> =
             plan.iter().map(|part| part.bytes.end - part.bytes.start).collect();
         let (log, selection) = (self.job.log, &self.job.selection);
         // Encoding in the reading threads does not pay off for few records.
         let encodes = self.retime.is_none()
-            && plan.iter().all(|part| known.is_wholly_wanted(part));
+            && plan.iter().all(|part| known.is_fully_selected(part));
         let encoder = encodes.then(|| self.sink.encoder()).flatten();
         let encodes = encoder.is_some();
         let ahead = ReadAhead::new(log, plan, selection.clone());
         let mut ahead = match encoder {
             Some(encoder) => ahead.encoding(encoder, self.job.from),
-            None => ahead.gathering(),
+            None => ahead.with_compaction(),
         };
         let mut block = Block::default();
         for length in lengths {
@@ -255,7 +260,7 @@ impl Copying<'_> {
 }
 
 /// Selects the parts of a log that can be copied without decoding.
-struct Known {
+struct VerbatimParts {
     time: TimeRange,
     /// The topics outside the selection, except derived topics.
     unwanted: TopicSet,
@@ -264,7 +269,7 @@ struct Known {
     damage: Vec<(u64, u64)>,
 }
 
-impl Known {
+impl VerbatimParts {
     fn new(manifest: &Manifest, selection: &Selection) -> Self {
         let unwanted = manifest.topics().filter(|(id, topic)| {
             !selection.topics.contains(*id) && topic.origin != TopicOrigin::Derived
@@ -289,11 +294,11 @@ impl Known {
 
     /// Returns whether all records of `part` are selected and undamaged.
     fn is_sound_and_wanted(&self, part: &Part) -> bool {
-        self.is_wholly_wanted(part) && !self.is_damaged(part)
+        self.is_fully_selected(part) && !self.is_damaged(part)
     }
 
     /// Returns whether all records of `part` are selected.
-    fn is_wholly_wanted(&self, part: &Part) -> bool {
+    fn is_fully_selected(&self, part: &Part) -> bool {
         let TimeRange { start, end } = self.time;
         let is_in_time =
             start <= part.time.start && (part.time.end <= end || end == Timestamp::MAX);

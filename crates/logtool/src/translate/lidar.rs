@@ -137,7 +137,7 @@ pub(super) fn lidar(
     }
     let log = TranslatedLog::new(log, translations, offset_nanos, is_unix);
     let log = match groups {
-        Some(groups) => log.in_groups(groups),
+        Some(groups) => log.with_row_groups(groups),
         None => log.in_one_part(),
     };
     Ok(PreparedTranslation { log: Arc::new(log), remarks, warnings: Vec::new() })

@@ -139,7 +139,7 @@ fn topic(topic: &Topic, type_name: &str, files: &FileSet) -> Topic {
         definition: files.to_string(),
         descriptor: files.to_bytes(),
         metadata,
-        envelope: 0,
+        header_len: 0,
         ..topic.clone()
     }
 }

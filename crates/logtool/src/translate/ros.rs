@@ -45,7 +45,7 @@ fn made(topic: &Topic, type_name: &str, definition: &Definition) -> Result<Topic
         definition: definition.text(),
         descriptor: Vec::new(),
         metadata,
-        envelope: 0,
+        header_len: 0,
         ..topic.clone()
     })
 }

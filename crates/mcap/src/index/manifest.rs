@@ -21,7 +21,7 @@ use crate::{
         unusable_json_schema,
     },
     table::ChannelEntry,
-    wire::{ENVELOPE, SCHEMA_ENCODING},
+    wire::{PAYLOAD_HEADER_LEN, SCHEMA_ENCODING},
 };
 
 impl IndexPass {
@@ -185,7 +185,7 @@ impl IndexPass {
                     room.admit(&schema).map(|()| schema)
                 }
                 Some(Ok(layout)) => {
-                    if let Some(what) = layout.uncounted() {
+                    if let Some(what) = layout.uncountable_list() {
                         anomalies.push(format!("the topic {name:?}: {what}"));
                     }
                     room.schema(&layout)
@@ -244,10 +244,10 @@ impl IndexPass {
             records: total.map(|total| total.records),
             bytes: total.and_then(|total| total.bytes),
             time: total.and_then(|total| total.time),
-            odd_times: 0,
+            implausible_times: 0,
             before_start: 0,
             latched: self.latched(id),
-            envelope: ENVELOPE,
+            header_len: PAYLOAD_HEADER_LEN,
             descriptor,
             metadata,
         }

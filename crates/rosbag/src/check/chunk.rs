@@ -219,7 +219,7 @@ impl ChunkCheck<'_> {
         };
         if let Some(real) = real.filter(|real| !is_told(*real)) {
             let what = "it has messages outside the time range in the index";
-            let finding = Finding::new(&code::CHUNK_INFO_TIME, what).during(real);
+            let finding = Finding::new(&code::CHUNK_INFO_TIME, what).with_time(real);
             findings.add(finding.at(info.at..info.at));
         }
     }
@@ -266,7 +266,7 @@ impl ChunkCheck<'_> {
                     findings.add(
                         finding
                             .at(bytes.clone())
-                            .during(TimeRange::from_timestamp(time)),
+                            .with_time(TimeRange::from_timestamp(time)),
                     );
                 }
             }

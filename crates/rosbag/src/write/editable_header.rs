@@ -51,14 +51,14 @@ impl EditableHeader {
 
     /// Sets the position of the index, and the number of its records.
     pub(crate) fn set(&mut self, index_at: u64, connections: u32, chunks: u32) {
-        let mut put = |range: &Range<usize>, bytes: &[u8]| {
+        let mut append = |range: &Range<usize>, bytes: &[u8]| {
             if let Some(value) = self.fields.get_mut(range.clone()) {
                 value.copy_from_slice(bytes);
             }
         };
-        put(&self.index_at, &index_at.to_le_bytes());
-        put(&self.connections, &connections.to_le_bytes());
-        put(&self.chunks, &chunks.to_le_bytes());
+        append(&self.index_at, &index_at.to_le_bytes());
+        append(&self.connections, &connections.to_le_bytes());
+        append(&self.chunks, &chunks.to_le_bytes());
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     model::manifest::Selection,
     operations::{
         copy::CopyReport,
-        merge::{Batch, Batches, Merge},
+        merge::{Batch, BatchPipeline, Merge},
     },
     sink::RecordSink,
 };
@@ -40,7 +40,7 @@ pub fn merge(
     let mut copied = vec![CopyReport::default(); jobs.len()];
     let encoder = sink.encoder();
     let encodes = encoder.is_some();
-    let batches = Batches::new(merge, encoder);
+    let batches = BatchPipeline::new(merge, encoder);
     rayon::in_place_scope(|scope| {
         while let Some(mut batch) = batches.next(scope) {
             match encodes {
@@ -59,7 +59,7 @@ pub fn merge(
                 }
             }
             batch.failed()?;
-            batches.give_back(batch);
+            batches.recycle(batch);
         }
         Ok::<_, Error>(())
     })?;

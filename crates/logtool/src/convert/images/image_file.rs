@@ -38,7 +38,7 @@ pub struct ImageFile {
     /// The number of pixels that are too far away for the file.
     pub(super) clipped: u64,
     /// The number of trailing bytes after the fields of the message.
-    pub(super) surplus: usize,
+    pub(super) extra_bytes: usize,
     extension: &'static str,
     /// The content of the file.
     pub bytes: Vec<u8>,
@@ -86,7 +86,7 @@ impl ImageFile {
             frame_id: format!("camera {}", picture.head.camera),
             quantisation: None,
             clipped: 0,
-            surplus: 0,
+            extra_bytes: 0,
             extension,
             bytes,
         })
@@ -128,7 +128,7 @@ impl ImageFile {
             frame_id: image.frame_id.into_owned(),
             quantisation,
             clipped,
-            surplus: image.surplus,
+            extra_bytes: image.extra_bytes,
             extension,
             bytes,
         }))

@@ -74,7 +74,7 @@ impl ManifestBuilder {
                 ));
             }
             let layout = described.as_ref().ok().map(|described| &described.layout);
-            if let Some(what) = layout.and_then(|layout| layout.uncounted()) {
+            if let Some(what) = layout.and_then(|layout| layout.uncountable_list()) {
                 self.remarks.push(format!("the topic {:?}: {what}", first.topic));
             }
             let mut definition = text.to_owned();
@@ -97,10 +97,10 @@ impl ManifestBuilder {
                 records: Some(total.records),
                 bytes: total.bytes,
                 time: total.time.filter(|_| total.records > 0),
-                odd_times: 0,
+                implausible_times: 0,
                 before_start: 0,
                 latched: self.table.latched(id),
-                envelope: 0,
+                header_len: 0,
                 descriptor: Vec::new(),
                 metadata,
             });

@@ -89,7 +89,7 @@ impl ManifestBuilder {
             topic.records = Some(counted.records);
             topic.bytes = Some(counted.bytes);
             topic.time = times.span.map(range);
-            topic.odd_times = times.outliers;
+            topic.implausible_times = times.outliers;
             self.stats.add_metadata(*kind, counted, &mut topic);
             Ok(topic)
         });

@@ -110,8 +110,8 @@ fn fields_after_strings_and_lists_are_found() {
     assert_eq!(batch.schema().field(0).metadata()[TIME_UNIT_KEY], "ns");
     let header = batch["header"].as_struct();
     assert_eq!(header["seq"].as_primitive::<UInt32Type>().values(), &[9, 9]);
-    let stamps = header["stamp"].as_primitive::<TimestampNanosecondType>();
-    assert_eq!(stamps.values(), &[2_000_000_005, 2_000_000_005]);
+    let timestamps = header["stamp"].as_primitive::<TimestampNanosecondType>();
+    assert_eq!(timestamps.values(), &[2_000_000_005, 2_000_000_005]);
     assert_eq!(header["frame_id"].as_string::<i32>().value(1), "imu");
     let xy = batch["xy"].as_fixed_size_list().values();
     assert_eq!(xy.as_primitive::<Float32Type>().values(), &[1.0, -2.0, 1.0, -2.0]);
@@ -219,15 +219,15 @@ fn trailing_bytes_are_reported_and_the_fields_are_a_row() {
         decode_all(&kitchen(), &Columns::default(), &[&long, ROW, &longer]);
     assert_eq!(batch.columns()[1..], whole.columns()[1..]);
     let [damage] = &damage[..] else { panic!("{damage:?}") };
-    assert_eq!((damage.kind, damage.records), (DamageKind::Surplus, 2));
+    assert_eq!((damage.kind, damage.records), (DamageKind::ExtraBytes, 2));
     assert_eq!(damage.lost_bytes, 40_001);
-    assert!(damage.kind.is_harm() && !damage.kind.is_loss());
+    assert!(damage.kind.is_harmful() && !damage.kind.is_loss());
 }
 
 #[test]
 fn trailing_bytes_of_fixed_payloads_are_surplus_only_if_the_tail_is_nothing() {
     let point = || vec![primitive("x", Primitive::U16, None)];
-    for (frame, surplus) in [(ROS, Some((1, 3))), (Frame::default(), None)] {
+    for (frame, extra_bytes) in [(ROS, Some((1, 3))), (Frame::default(), None)] {
         let layout = Layout::packed("point".into(), point()).unwrap().with_frame(frame);
         let rows: [&[u8]; 4] =
             [b"\x01\x02", b"\x01", b"\x01\x02\x03\x04\x05", b"\x01\x02"];
@@ -237,7 +237,7 @@ fn trailing_bytes_of_fixed_payloads_are_surplus_only_if_the_tail_is_nothing() {
             let found = damage.iter().find(|damage| damage.kind == kind);
             found.map(|damage| (damage.records, damage.lost_bytes))
         };
-        assert_eq!(of(DamageKind::Surplus), surplus);
+        assert_eq!(of(DamageKind::ExtraBytes), extra_bytes);
         assert_eq!(of(DamageKind::Undecodable), Some((1, 1)));
     }
 }
