@@ -14,7 +14,7 @@ use std::sync::Arc;
 use logtool_core::{Finding, Findings, Result};
 
 use crate::{
-    check::{codes as code, layout::Layout},
+    check::{codes as code, layout::FileLayout},
     codec::encryption::Encryption,
     connections::connection_table::ConnectionTable,
     file::{bag::Bag, file_header::FileHeader},
@@ -39,7 +39,7 @@ pub(crate) fn check(
     if log.bag.head.is_v1() {
         return Ok(None); // it has neither chunks nor an index at the end
     }
-    let layout = Layout::read(&log, findings)?;
+    let layout = FileLayout::read(&log, findings)?;
     index::check(&log, &layout, findings);
     match log.bag.encryption {
         Encryption::None => {}

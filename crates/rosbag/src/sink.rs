@@ -23,8 +23,8 @@ use crate::{
     format_state::{FORMAT_NAME, FormatState},
     sink::{chunk_copier::ChunkCopier, connection_ids::SelectedConnection},
     write::{
-        ConnectionHandle, CopiedChunk, Writer, connection_header::renamed,
-        options::WriterOptions, repaired_header::repaired,
+        ConnectionHandle, CopiedChunk, Writer, connection_header::with_topic,
+        options::WriterOptions, repaired_header::repair_header,
     },
 };
 
@@ -116,7 +116,7 @@ impl BagSink<'_> {
         part: &Part,
         source: &dyn Source,
     ) -> Result<Option<Vec<CopiedChunk>>> {
-        let selected = self.extracts.get(from).ok_or_else(|| no_extract(from))?;
+        let selected = self.extracts.get(from).ok_or_else(|| no_selection(from))?;
         let whole = ChunkCopier {
             selected,
             writer: &self.writer,
@@ -130,7 +130,7 @@ impl BagSink<'_> {
 
 impl RecordSink for BagSink<'_> {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
-        let selected = self.extracts.get(from).ok_or_else(|| no_extract(from))?;
+        let selected = self.extracts.get(from).ok_or_else(|| no_selection(from))?;
         let stream = record.stream as usize;
         let is_of_topic = selected.table.topic(record.stream) == Some(record.topic);
         match selected
@@ -267,7 +267,7 @@ impl SelectedLog {
         let entries = self.table.entries.iter().zip(&self.new_handles);
         for (Entry { connection, .. }, _) in entries.filter(|(_, new)| new.is_some()) {
             let Connection { id, topic, .. } = connection;
-            for change in repaired(connection, is_careful).changes {
+            for change in repair_header(connection, is_careful).changes {
                 self.changed
                     .push(format!("the connection {id}, of {topic:?}, {change}"));
             }
@@ -295,14 +295,14 @@ fn wanted(
         // A repaired bag should be readable by every reader.
         let utf8 = Some(connection.topic.as_bytes()).filter(|_| options.careful);
         let name = named.or(utf8.filter(|name| *name != connection.topic_bytes()));
-        let header = repaired(connection, options.careful).header;
+        let header = repair_header(connection, options.careful).header;
         // Version 1.2 has no connection ids; ours are hash values.
         let id = (!selected.is_v1).then_some(connection.id);
         selection.topics.contains(*topic).then(|| SelectedConnection {
             id,
             topic: name.unwrap_or(connection.topic_bytes()).to_vec(),
             header: match name {
-                Some(name) => renamed(&header, name),
+                Some(name) => with_topic(&header, name),
                 None => header,
             },
         })
@@ -328,7 +328,7 @@ fn check_names(extracts: &[LogSlice<'_>], options: &WriteOptions) -> Result<()> 
 
 /// Returns the compression with this `name`.
 fn named(name: &str) -> Result<Compression> {
-    Compression::of(name.as_bytes()).ok_or_else(|| {
+    Compression::from_name(name.as_bytes()).ok_or_else(|| {
         let what =
             format!("the compression {name:?} is not \"none\", \"bz2\" or \"lz4\"");
         Error::new(ErrorKind::Unsupported, what)
@@ -342,12 +342,12 @@ fn usual(manifest: &Manifest) -> Option<Compression> {
     let known = kinds.iter().filter_map(|(name, kind)| {
         let Value::Map(counts) = kind else { return None };
         let Some(Value::UInt(chunks)) = counts.get("chunks") else { return None };
-        Some((*chunks, Compression::of(name.as_bytes())?))
+        Some((*chunks, Compression::from_name(name.as_bytes())?))
     });
     known.max_by_key(|(chunks, _)| *chunks).map(|(_, compression)| compression)
 }
 
-fn no_extract(from: usize) -> Error {
+fn no_selection(from: usize) -> Error {
     Error::new(
         ErrorKind::NoSuch,
         format!("there is no selection with the index {from}"),

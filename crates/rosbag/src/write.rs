@@ -34,7 +34,7 @@ use crate::{
         editable_header::EditableHeader,
         encode::IndexOrder,
         options::WriterOptions,
-        ros_time::Stamp,
+        ros_time::RosTime,
     },
 };
 
@@ -219,7 +219,7 @@ impl<W: Output> Writer<W> {
         time: Timestamp,
         payload: &[u8],
     ) -> Result<()> {
-        let stamp = Stamp::new(time)?;
+        let stamp = RosTime::new(time)?;
         let ConnectionHandle { id, number } = connection;
         let Some(declared) = self.connections.get(number).filter(|has| has.id == id)
         else {
@@ -321,7 +321,7 @@ impl<W: Output> Writer<W> {
         self.queue.push(move || {
             let FullChunk { bytes, chunk_index } = full;
             let size = bytes.len();
-            let (bytes, free) = compression.pack(bytes, room)?;
+            let (bytes, free) = compression.compress(bytes, room)?;
             Ok(CompressedChunk { bytes, free, size, chunk_index })
         });
         while let Some(packed) = self.queue.next() {

@@ -9,7 +9,7 @@ use crate::{
     codec::encryption::Encryption,
     connections::{
         connection::{Connection, RawConnection},
-        connection_trust::Trust,
+        connection_trust::HeaderTrust,
     },
     file::{
         bag::Chunk,
@@ -21,7 +21,7 @@ use crate::{
 
 /// The records of a bag outside its chunks.
 #[derive(Debug, Default)]
-pub(super) struct Layout {
+pub(super) struct FileLayout {
     pub(super) chunks: Vec<ChunkRecord>,
     pub(super) infos: Vec<InfoRecord>,
     /// The connections of the index, by their ids.
@@ -62,7 +62,7 @@ pub(super) struct InfoRecord {
     pub(super) counts: Vec<(u32, u32)>,
 }
 
-impl Layout {
+impl FileLayout {
     /// Reads the records of the bag.
     pub(super) fn read(log: &CheckedBag, findings: &mut Findings) -> Result<Self> {
         let mut toplevel = TopLevelReader::new(log.bag.source.clone());
@@ -156,7 +156,7 @@ impl Layout {
                 let header = toplevel.data(&data)?.unwrap_or_default();
                 let connection =
                     Connection::new(RawConnection::new(id, &topic, &header));
-                if Trust::of(&connection) == Trust::Broken {
+                if HeaderTrust::of(&connection) == HeaderTrust::Broken {
                     let what = format!("connection {id}, outside chunks");
                     let bytes = at..data.end;
                     findings

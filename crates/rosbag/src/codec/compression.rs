@@ -28,7 +28,7 @@ const FIRST: usize = 4 << 20;
 
 impl Compression {
     /// Returns the compression with this `name`.
-    pub(crate) fn of(name: &[u8]) -> Option<Self> {
+    pub(crate) fn from_name(name: &[u8]) -> Option<Self> {
         match name {
             b"none" => Some(Self::None),
             b"bz2" => Some(Self::Bz2),
@@ -38,7 +38,7 @@ impl Compression {
     }
 
     /// Returns whether data of this compression can begin with `bytes`.
-    pub(crate) fn may_be(self, bytes: &[u8]) -> bool {
+    pub(crate) fn can_start_with(self, bytes: &[u8]) -> bool {
         match self {
             Self::None => may_be_header(bytes),
             Self::Bz2 => bytes.starts_with(b"BZh"),
@@ -47,7 +47,7 @@ impl Compression {
     }
 
     /// Returns the compression whose unambiguous start is at the start of `bytes`.
-    pub(crate) fn begins(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn detect(bytes: &[u8]) -> Option<Self> {
         match bytes {
             [b'B', b'Z', b'h', b'1'..=b'9', rest @ ..] => {
                 rest.starts_with(bz2::BLOCK).then_some(Self::Bz2)
@@ -60,18 +60,18 @@ impl Compression {
     }
 
     /// Decompresses `packed` into `buffer`, whose old content is overwritten.
-    pub(crate) fn unpack(
+    pub(crate) fn decompress(
         self,
         packed: &[u8],
         declared: u32,
         limit: usize,
         buffer: BytesMut,
     ) -> (BytesMut, Unpacked) {
-        self.unpack_of(packed, declared, limit, false, buffer)
+        self.decompress_part(packed, declared, limit, false, buffer)
     }
 
     /// Like [`unpack`](Self::unpack); `is_cut` states that the file ends within the data.
-    pub(crate) fn unpack_of(
+    pub(crate) fn decompress_part(
         self,
         packed: &[u8],
         declared: u32,
@@ -86,7 +86,7 @@ impl Compression {
                 Unpacked::Whole if is_cut => Unpacked::Cut,
                 how => how,
             },
-            Self::Bz2 => bz2::unpack(packed, limit, &mut out),
+            Self::Bz2 => bz2::decompress(packed, limit, &mut out),
             Self::Lz4 => {
                 lz4::unpack(packed, declared as usize, limit, is_cut, &mut out)
             }

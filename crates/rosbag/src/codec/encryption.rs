@@ -56,16 +56,16 @@ impl Key {
 
     /// Decrypts `bytes` without vector and padding, or returns `None` if the key is wrong.
     pub(crate) fn decrypt(&self, bytes: &[u8]) -> Option<BytesMut> {
-        self.text_of::<Pkcs7>(bytes)
+        self.decrypt_with_padding::<Pkcs7>(bytes)
     }
 
     /// Decrypts the first whole blocks of encrypted bytes that are cut off.
-    pub(crate) fn decrypt_cut(&self, bytes: &[u8]) -> Option<BytesMut> {
+    pub(crate) fn decrypt_truncated(&self, bytes: &[u8]) -> Option<BytesMut> {
         let (blocks, _) = bytes.as_chunks::<16>();
-        self.text_of::<NoPadding>(blocks.as_flattened())
+        self.decrypt_with_padding::<NoPadding>(blocks.as_flattened())
     }
 
-    fn text_of<P: Padding>(&self, bytes: &[u8]) -> Option<BytesMut> {
+    fn decrypt_with_padding<P: Padding>(&self, bytes: &[u8]) -> Option<BytesMut> {
         let (vector, text) = bytes.split_first_chunk::<16>()?;
         let mut text = BytesMut::from(text);
         let cipher = cbc::Decryptor::<Aes128>::new(&self.0.into(), &(*vector).into());

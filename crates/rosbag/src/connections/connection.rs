@@ -41,7 +41,7 @@ pub struct Connection {
 }
 
 /// The metadata keys that this crate uses itself, which no other field can have.
-pub(crate) const FACTS: [&str; 8] = [
+pub(crate) const METADATA_FIELDS: [&str; 8] = [
     "id",
     "topic",
     "type",
@@ -116,7 +116,7 @@ impl Connection {
     /// Records a field that ROS does not define.
     fn add(&mut self, name: &[u8], value: &[u8]) {
         let pair = str::from_utf8(name).ok().zip(str::from_utf8(value).ok());
-        match pair.filter(|(name, _)| !FACTS.contains(name)) {
+        match pair.filter(|(name, _)| !METADATA_FIELDS.contains(name)) {
             Some((name, value)) if !self.others.contains_key(name) => {
                 self.others.insert(name.to_owned(), value.to_owned());
             }
@@ -140,7 +140,7 @@ impl Connection {
     }
 
     /// Returns the value of `latching` if it is a word, which some readers do not accept.
-    pub(crate) fn latching_word(&self) -> Option<&str> {
+    pub(crate) fn latching_text(&self) -> Option<&str> {
         let latching = self.latching.as_deref()?;
         (!latching.is_empty() && latching.parse::<i64>().is_err()).then_some(latching)
     }
@@ -157,7 +157,7 @@ impl Connection {
     }
 
     /// Returns its metadata.
-    pub(crate) fn facts(&self) -> BTreeMap<String, Value> {
+    pub(crate) fn metadata_entries(&self) -> BTreeMap<String, Value> {
         let text = |text: &str| Value::Text(text.to_owned());
         let mut facts = vec![
             ("id", Value::UInt(self.id.into())),

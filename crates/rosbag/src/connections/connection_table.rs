@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::connections::{
     connection::{Connection, RawConnection},
     connection_trust::{is_corrupted_copy, is_misnamed},
-    type_variants::Layouts,
+    type_variants::TypeVariants,
 };
 
 /// Connections in the order of their first declaration.
@@ -47,7 +47,7 @@ pub(crate) struct StoredEntry {
 
 /// The result of registering a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Registration {
+pub(crate) enum RegisterResult {
     /// The id is new.
     New,
     /// The connection is already registered.
@@ -63,38 +63,40 @@ pub(crate) enum Registration {
 impl ConnectionTable {
     /// Registers `raw`, which was found at `at`. The entries of one id must be registered in
     /// the order of the file.
-    pub(crate) fn register(&mut self, raw: RawConnection, at: u64) -> Registration {
+    pub(crate) fn register(&mut self, raw: RawConnection, at: u64) -> RegisterResult {
         let connection = Connection::new(raw);
         let same = self.by_id.entry(connection.id).or_default();
         let last = same.last().and_then(|last| self.entries.get_mut(*last as usize));
         let met = match last.map(|last| (&mut last.connection, &mut last.declared_at)) {
-            None => Registration::New,
+            None => RegisterResult::New,
             Some((last, _))
                 if last.is_like(&connection)
                     && last.definition == connection.definition =>
             {
-                return Registration::Known;
+                return RegisterResult::Known;
             }
             Some((last, _)) if is_corrupted_copy(&connection, last) => {
-                return Registration::Spoiled;
+                return RegisterResult::Spoiled;
             }
             Some((last, _)) if is_misnamed(&connection, last) => {
-                return Registration::Misnamed;
+                return RegisterResult::Misnamed;
             }
             Some((last, declared_at)) if is_corrupted_copy(last, &connection) => {
                 (*last, *declared_at) = (connection, at);
-                return Registration::Known;
+                return RegisterResult::Known;
             }
             Some((last, declared_at)) if is_misnamed(last, &connection) => {
                 (*last, *declared_at) = (connection, at);
-                return Registration::Misnamed;
+                return RegisterResult::Misnamed;
             }
-            Some((last, _)) if last.is_like(&connection) => return Registration::Known,
-            Some(_) => Registration::Conflict,
+            Some((last, _)) if last.is_like(&connection) => {
+                return RegisterResult::Known;
+            }
+            Some(_) => RegisterResult::Conflict,
         };
         same.push(self.entries.len() as u32);
         // Before its first declaration, an id can stand for nothing else.
-        let since = if met == Registration::New { 0 } else { at };
+        let since = if met == RegisterResult::New { 0 } else { at };
         let topic = TopicId::default();
         self.entries.push(Entry { connection, since, declared_at: at, topic });
         met
@@ -110,7 +112,7 @@ impl ConnectionTable {
     }
 
     /// Creates a table for streams of other formats, each with its topic.
-    pub(crate) fn of_streams(streams: Vec<(RawConnection, TopicId)>) -> Self {
+    pub(crate) fn from_streams(streams: Vec<(RawConnection, TopicId)>) -> Self {
         let entry = |(raw, topic)| Entry {
             connection: Connection::new(raw),
             since: 0,
@@ -124,7 +126,7 @@ impl ConnectionTable {
     pub(crate) fn streams(&self) -> Vec<Stream> {
         let stream = |entry: &Entry| Stream {
             topic: entry.topic,
-            metadata: entry.connection.facts(),
+            metadata: entry.connection.metadata_entries(),
         };
         self.entries.iter().map(stream).collect()
     }
@@ -182,11 +184,11 @@ impl ConnectionTable {
         (self.topics, self.by_topic) = (HashMap::new(), Vec::new());
         let ordered =
             order.iter().filter_map(|index| self.entries.get(*index as usize));
-        let layouts = Layouts::new(ordered.map(|entry| &entry.connection));
+        let variants = TypeVariants::new(ordered.map(|entry| &entry.connection));
         for index in order {
             let entry = &mut self.entries[index as usize];
             let next = TopicId(self.by_topic.len() as u32);
-            let key = key(&entry.connection, layouts.number(&entry.connection));
+            let key = key(&entry.connection, variants.variant(&entry.connection));
             entry.topic = *self.topics.entry(key).or_insert(next);
             if entry.topic == next {
                 self.by_topic.push(Vec::new());

@@ -7,7 +7,7 @@ use crate::{connections::connection::Connection, wire::Fields};
 
 /// How far the header of a connection can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Trust {
+pub(crate) enum HeaderTrust {
     /// It does not consist of fields, or lacks a required field.
     Broken,
     /// Its strings are not UTF-8, or the definition does not have the declared MD5 sum: some
@@ -20,7 +20,7 @@ pub(crate) enum Trust {
 /// The required fields.
 const NEEDED: [&[u8]; 3] = [b"type", b"md5sum", b"message_definition"];
 
-impl Trust {
+impl HeaderTrust {
     /// Returns how far the header of `connection` can be trusted.
     pub(crate) fn of(connection: &Connection) -> Self {
         let mut fields = Fields::new(connection.header());
@@ -52,16 +52,16 @@ pub(crate) fn is_truncated(connection: &Connection) -> bool {
     fields.is_broken()
 }
 
-/// Returns whether `worse` is a corrupted copy of `better`: it has a lower [`Trust`], the same
+/// Returns whether `worse` is a corrupted copy of `better`: it has a lower [`HeaderTrust`], the same
 /// topic, and the same type or MD5 sum if it declares them.
 pub(crate) fn is_corrupted_copy(worse: &Connection, better: &Connection) -> bool {
     if worse.topic_bytes() != better.topic_bytes() || worse.header() == better.header()
     {
         return false;
     }
-    let trust = Trust::of(worse);
+    let trust = HeaderTrust::of(worse);
     let is_alike = worse.type_name == better.type_name || worse.md5sum == better.md5sum;
-    (trust == Trust::Broken || is_alike) && trust < Trust::of(better)
+    (trust == HeaderTrust::Broken || is_alike) && trust < HeaderTrust::of(better)
 }
 
 /// Returns whether `worse` is a copy of `better` under a wrong name: both headers are equal,

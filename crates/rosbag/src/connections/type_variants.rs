@@ -16,12 +16,12 @@ use crate::connections::connection::Connection;
 
 /// The layouts of types that connections define differently.
 #[derive(Debug, Default)]
-pub(crate) struct Layouts {
+pub(crate) struct TypeVariants {
     /// By type, MD5 sum and definition. A type with one layout is not listed.
     numbers: HashMap<(String, String, String), usize>,
 }
 
-impl Layouts {
+impl TypeVariants {
     /// The layouts of the types of `connections`, numbered in their order.
     pub(crate) fn new<'c>(connections: impl Iterator<Item = &'c Connection>) -> Self {
         let mut definitions: HashMap<(&str, &str), Vec<&str>> = HashMap::new();
@@ -59,7 +59,7 @@ impl Layouts {
 
     /// Returns the index of the layout of `connection` among those of its type: 0 if there is
     /// only one, or if its definition cannot be relied on.
-    pub(crate) fn number(&self, connection: &Connection) -> usize {
+    pub(crate) fn variant(&self, connection: &Connection) -> usize {
         if self.numbers.is_empty() {
             return 0;
         }

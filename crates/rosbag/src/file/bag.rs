@@ -14,14 +14,14 @@ use crate::{
         encryption::Encryption,
     },
     file::{
-        compression_stats::shortened,
+        compression_stats::shorten_name,
         file_header::FileHeader,
         index::{self, IndexedChunk},
         toplevel_record::ChunkHeader,
     },
     options::RosbagOptions,
     records::record_scanner::{
-        Progress, RecordVisitor, Segment, WindowScan, scan_records,
+        RecordVisitor, ScanProgress, ScanRange, WindowScan, scan_records,
     },
 };
 
@@ -96,7 +96,7 @@ impl Bag {
             Ok(compression) => *compression,
             Err(name) => {
                 let lost = Damage::new(DamageKind::Garbled, 0..u64::MAX);
-                return Ok(Content::Lost(lost.with_reason(unknown(name))));
+                return Ok(Content::Lost(lost.with_reason(unknown_compression(name))));
             }
         };
         if chunk.is_cut && chunk.data.is_empty() {
@@ -118,7 +118,7 @@ impl Bag {
         let mut packed = self.source.read_at(chunk.data.clone())?;
         if let Encryption::Key(key) = &self.encryption {
             let text = if chunk.is_cut {
-                key.decrypt_cut(&packed)
+                key.decrypt_truncated(&packed)
             } else {
                 key.decrypt(&packed)
             };
@@ -129,14 +129,14 @@ impl Bag {
         }
         let declared = chunk.head.declared;
         let (bytes, how) =
-            compression.unpack_of(&packed, declared, limit, chunk.is_cut, buffer);
+            compression.decompress_part(&packed, declared, limit, chunk.is_cut, buffer);
         Ok(Content::Unpacked(bytes.freeze(), how))
     }
 }
 
 /// Returns the reason why a chunk that is compressed with `name` cannot be read.
-fn unknown(name: &str) -> String {
-    let name = shortened(name);
+fn unknown_compression(name: &str) -> String {
+    let name = shorten_name(name);
     format!("the chunk is compressed with {name:?}, which logtool does not know")
 }
 
@@ -162,7 +162,7 @@ impl Chunk {
             Unpacked::Cut | Unpacked::Broken => Some(DamageKind::Garbled),
             Unpacked::OverLimit => Some(DamageKind::OverLimit),
         };
-        let segment = Segment {
+        let segment = ScanRange {
             base: 0,
             left: bytes.len() as u64,
             end: DamageKind::Garbled,
@@ -172,7 +172,7 @@ impl Chunk {
             limit: u64::MAX,
             is_v1: false,
         };
-        let Progress { used, .. } = scan_records(bytes, &segment, visitor);
+        let ScanProgress { used, .. } = scan_records(bytes, &segment, visitor);
         if let Some(kind) = cut {
             visitor.damage(Damage::new(kind, used..u64::MAX));
         }

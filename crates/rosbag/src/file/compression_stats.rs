@@ -15,12 +15,12 @@ const LETTERS: usize = 40;
 pub(crate) struct CompressionStats {
     /// The number of chunks.
     pub(crate) of: u64,
-    kinds: BTreeMap<String, Kind>,
+    kinds: BTreeMap<String, ChunkKind>,
 }
 
 /// Chunks with the same compression.
 #[derive(Clone, Copy, Debug, Default)]
-struct Kind {
+struct ChunkKind {
     chunks: u64,
     bytes: u64,
     declared: u64,
@@ -51,30 +51,30 @@ impl CompressionStats {
     /// with an unsupported compression.
     pub(crate) fn unreadable(&self, parts: usize) -> Option<String> {
         let is_any_known = self.kinds.values().any(|kind| kind.is_known);
-        if parts == 0 || is_any_known || self.looked_at() < parts as u64 {
+        if parts == 0 || is_any_known || self.inspected() < parts as u64 {
             return None;
         }
-        let quoted = |name: &str| format!("{:?}", shortened(name));
+        let quoted = |name: &str| format!("{:?}", shorten_name(name));
         let names: Vec<String> = self.unknown().take(NAMES).map(quoted).collect();
         let names = names.join(" and ");
         Some(format!("its chunks are compressed with {names}, which is not supported"))
     }
 
     /// Returns the number of chunks that were inspected.
-    fn looked_at(&self) -> u64 {
+    fn inspected(&self) -> u64 {
         self.kinds.values().map(|kind| kind.chunks).sum()
     }
 
     /// Returns the counts by the name of the compression, with the number of all chunks and the
     /// number of those that were inspected.
-    pub(crate) fn facts(&self) -> Value {
+    pub(crate) fn to_value(&self) -> Value {
         let map = |facts: Vec<(&str, u64)>| {
             let facts = facts.into_iter();
             Value::Map(
                 facts.map(|(name, n)| (name.to_owned(), Value::UInt(n))).collect(),
             )
         };
-        let kind = |kind: &Kind| {
+        let kind = |kind: &ChunkKind| {
             map(vec![
                 ("chunks", kind.chunks),
                 ("bytes", kind.bytes),
@@ -83,7 +83,7 @@ impl CompressionStats {
         };
         let kinds =
             self.kinds.iter().map(|(name, counts)| (name.clone(), kind(counts)));
-        let looked_at = self.looked_at();
+        let looked_at = self.inspected();
         Value::Map(BTreeMap::from([
             ("chunks".to_owned(), Value::UInt(self.of.max(looked_at))),
             ("looked_at".to_owned(), Value::UInt(looked_at)),
@@ -93,7 +93,7 @@ impl CompressionStats {
 }
 
 /// Returns the name of a compression, truncated if it is too long.
-pub(crate) fn shortened(name: &str) -> String {
+pub(crate) fn shorten_name(name: &str) -> String {
     name.chars().take(LETTERS).collect()
 }
 

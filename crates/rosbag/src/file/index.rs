@@ -233,7 +233,7 @@ impl Index {
         if has_messages(toplevel, head.records_at..first)? {
             return Ok(Some("it does not list the first messages".to_owned()));
         }
-        if is_short && !self.reaches(toplevel, head)? {
+        if is_short && !self.has_message_at(toplevel, head)? {
             return Ok(Some(format!("it has {found} chunks instead of {told}")));
         }
         if found != told {
@@ -255,7 +255,7 @@ impl Index {
 
     /// Returns whether only index data lie between the last chunk, or the header if there is no
     /// chunk, and the index.
-    fn reaches(
+    fn has_message_at(
         &self,
         toplevel: &mut TopLevelReader,
         head: &FileHeader,

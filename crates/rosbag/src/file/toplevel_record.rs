@@ -138,7 +138,7 @@ impl TopLevelReader {
         let frame = match frame {
             FrameMatch::Whole(frame) => frame,
             FrameMatch::Partial(_) | FrameMatch::No => {
-                return match Compression::begins(&bytes) {
+                return match Compression::detect(&bytes) {
                     Some(compression) => self.headless(at, compression).map(Some),
                     None => Ok(padding(&bytes, at)),
                 };
@@ -150,7 +150,7 @@ impl TopLevelReader {
             None => return Ok(None),
             Some(Header::Chunk { compression, size }) => {
                 let name = || decode_text(compression).into_owned();
-                let compression = Compression::of(compression).ok_or_else(name);
+                let compression = Compression::from_name(compression).ok_or_else(name);
                 TopLevelKind::Chunk(ChunkHeader { compression, declared: size })
             }
             Some(Header::Index { connection, count, version }) => {
@@ -288,7 +288,7 @@ impl TopLevelReader {
     fn or_packed(&self, range: Range<u64>, next: Option<u64>) -> Result<Option<u64>> {
         let before = range.start..next.unwrap_or(range.end);
         let packed =
-            self.search(before, |bytes, _| Ok(Compression::begins(bytes).is_some()))?;
+            self.search(before, |bytes, _| Ok(Compression::detect(bytes).is_some()))?;
         Ok(packed.or(next))
     }
 
@@ -379,7 +379,9 @@ fn is_between_chunks(header: &Header<'_>) -> bool {
 
 fn is_known_chunk(header: &Header<'_>) -> bool {
     match header {
-        Header::Chunk { compression, .. } => Compression::of(compression).is_some(),
+        Header::Chunk { compression, .. } => {
+            Compression::from_name(compression).is_some()
+        }
         _ => false,
     }
 }

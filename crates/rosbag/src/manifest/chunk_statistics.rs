@@ -76,16 +76,16 @@ pub(crate) fn layout(bag: &Bag, parts: &[Part]) -> Result<BTreeMap<String, Value
             packing.add(&head, len);
         }
     }
-    let column = |of: fn(&(u64, u64)) -> u64| spread(sizes.iter().map(of).collect());
+    let column = |of: fn(&(u64, u64)) -> u64| quantiles(sizes.iter().map(of).collect());
     Ok(BTreeMap::from([
-        ("chunks".to_owned(), packing.facts()),
+        ("chunks".to_owned(), packing.to_value()),
         ("chunk_bytes".to_owned(), column(|(packed, _)| *packed)),
         ("unpacked_chunk_bytes".to_owned(), column(|(_, unpacked)| *unpacked)),
     ]))
 }
 
 /// Returns the minimum, the median and the maximum of `numbers`.
-fn spread(mut numbers: Vec<u64>) -> Value {
+fn quantiles(mut numbers: Vec<u64>) -> Value {
     numbers.sort_unstable();
     let facts = [
         ("min", numbers.first()),

@@ -20,7 +20,7 @@ use crate::{
     connections::{
         connection::{Connection, RawConnection},
         connection_table::ConnectionTable,
-        connection_trust::{Trust, is_truncated},
+        connection_trust::{HeaderTrust, is_truncated},
         derived_topics::derived_topics,
         v1_definitions::with_definitions,
     },
@@ -35,21 +35,21 @@ use crate::{
     manifest::scan::{self, PartDraft, Scan},
     options::{OpenMode, RosbagOptions},
     read::{
-        part_content::{Conflicts, Count, read_content},
+        part_content::{ConnectionConflicts, MessageCount, read_content},
         part_messages::PartMessages,
     },
 };
 
 /// Bags up to this length are read completely when they are opened, unless they decompress to
-/// more than [`UNPACKED`] bytes.
-const SMALL: u64 = 128 << 10;
-const UNPACKED: u64 = 32 << 20;
+/// more than [`MAX_DECOMPRESSED_BYTES`] bytes.
+const SMALL_BAG_BYTES: u64 = 128 << 10;
+const MAX_DECOMPRESSED_BYTES: u64 = 32 << 20;
 
 /// Why the type of a topic of version 1.2 is doubtful.
 const UNDEFINED: &str =
     "no record defines the type of this topic; only its messages name it";
 /// The number of chunks with which a key is tried.
-const TRIES: usize = 8;
+const MAX_KEY_TRIALS: usize = 8;
 
 /// The collected facts about a bag, from which the manifest is built.
 #[derive(Default)]
@@ -62,7 +62,7 @@ struct ManifestBuilder {
     access: LogAccess,
     damage: Vec<Damage>,
     remarks: Vec<String>,
-    conflicts: Conflicts,
+    conflicts: ConnectionConflicts,
     /// Connections that are used only if no chunk has a better copy, and the byte range of
     /// each.
     unsound: Vec<(RawConnection, Range<u64>)>,
@@ -104,7 +104,7 @@ pub(crate) fn build_manifest(
     }
     let budget = match options.mode {
         OpenMode::Full => u64::MAX,
-        OpenMode::Auto if source.len() <= SMALL => UNPACKED,
+        OpenMode::Auto if source.len() <= SMALL_BAG_BYTES => MAX_DECOMPRESSED_BYTES,
         OpenMode::Auto | OpenMode::Index | OpenMode::Scan => 0,
     };
     builder.unreadable = builder.packing.unreadable(builder.drafts.len());
@@ -127,7 +127,11 @@ pub(crate) fn build_manifest(
 
 /// Returns the chunks that are missing from `scan`, by the counts in the bag header or in an
 /// index that is not at its declared position. (A complete index lists each chunk.)
-fn missing(bag: &Bag, head: &FileHeader, scan: &Scan) -> Result<Option<Damage>> {
+fn missing_index_damage(
+    bag: &Bag,
+    head: &FileHeader,
+    scan: &Scan,
+) -> Result<Option<Damage>> {
     let (infos, found, len) = (scan.infos, scan.chunks, bag.source.len());
     if head.version.is_some() && head.records_at >= len && !head.has_header {
         let cut = Damage::new(DamageKind::Truncated, len..len);
@@ -154,7 +158,7 @@ impl ManifestBuilder {
             // Many connections have the same type.
             let key = (type_name, md5sum, definition);
             let is_sound = sound.contains(&key)
-                || Trust::of(&Connection::new(raw.clone())) == Trust::Sound;
+                || HeaderTrust::of(&Connection::new(raw.clone())) == HeaderTrust::Sound;
             if is_sound {
                 self.table.register(raw, 0);
                 sound.insert(key);
@@ -184,7 +188,7 @@ impl ManifestBuilder {
         let scan = scan::scan(bag, head, &mut self.table)?;
         self.access = LogAccess::Damaged;
         let len = bag.source.len();
-        self.missing = missing(bag, head, &scan)?;
+        self.missing = missing_index_damage(bag, head, &scan)?;
         let Scan { drafts, packing, damage, remarks, unsound, infos, .. } = scan;
         // If the index is complete, only its position in the header is wrong.
         if head.has_header
@@ -214,7 +218,7 @@ impl ManifestBuilder {
     fn try_key(&self, bag: &Bag, key: &Key) -> Result<()> {
         let mut toplevel = TopLevelReader::new(bag.source.clone());
         let mut tried = 0;
-        for draft in self.drafts.iter().take(TRIES) {
+        for draft in self.drafts.iter().take(MAX_KEY_TRIALS) {
             let Some((head, data)) = toplevel.chunk(draft.bytes.start)? else {
                 continue;
             };
@@ -225,7 +229,9 @@ impl ManifestBuilder {
                 continue;
             }
             let text = key.decrypt(&bag.source.read_at(data)?);
-            if text.is_some_and(|text| text.is_empty() || compression.may_be(&text)) {
+            if text.is_some_and(|text| {
+                text.is_empty() || compression.can_start_with(&text)
+            }) {
                 return Ok(());
             }
             tried += 1;
@@ -299,7 +305,7 @@ impl ManifestBuilder {
         }
         merged.append(&mut of_one_place);
         self.damage = merged;
-        let mut totals: Vec<Option<Count>> = vec![None; self.table.topics()];
+        let mut totals: Vec<Option<MessageCount>> = vec![None; self.table.topics()];
         let derived = derived_topics(&self.table);
         let is_disputed = self.table.is_disputed();
         let (mut parts, mut unsure) = (Vec::new(), Vec::new());
@@ -343,9 +349,9 @@ impl ManifestBuilder {
             let time = messages.time().or(draft.time).unwrap_or(TimeRange::ALL);
             parts.push(Part { bytes: draft.bytes.clone(), topics, time });
         }
-        self.remark(&strangers);
+        self.add_warnings(&strangers);
         let topics = self.topics(&totals, &derived, &drafts)?;
-        let time = recording_time::robust(&parts, &mut self.remarks);
+        let time = recording_time::robust_range(&parts, &mut self.remarks);
         for (part, _) in parts.iter_mut().zip(unsure).filter(|(_, unsure)| *unsure) {
             (part.topics, part.time) = (TopicSet::All, TimeRange::ALL);
         }

@@ -11,7 +11,7 @@ use crate::{
     connections::{
         connection::{Connection, RawConnection},
         connection_table::ConnectionTable,
-        connection_trust::Trust,
+        connection_trust::HeaderTrust,
     },
     file::{
         bag::Bag,
@@ -20,7 +20,7 @@ use crate::{
         toplevel_record::{ChunkHeader, TopLevelKind, TopLevelReader, TopLevelRecord},
     },
     read::{
-        part_content::{Content, ContentCollector, Count},
+        part_content::{ContentCollector, MessageCount, PartContent},
         part_messages::PartMessages,
     },
     records::record_scanner::{RecordVisitor as _, WindowScan},
@@ -102,21 +102,28 @@ impl Scan {
         let is_lost = match &top {
             None => true,
             Some(TopLevelRecord { kind: TopLevelKind::Padding, data }) => {
-                !displaced_chunks::places(bag, toplevel, at..data.end)?.is_empty()
+                !displaced_chunks::displaced_chunks(bag, toplevel, at..data.end)?
+                    .is_empty()
             }
             Some(_) => false,
         };
         let Some(TopLevelRecord { kind, data }) = top.filter(|_| !is_lost) else {
             let next = toplevel.find_record(at + 1..len)?.unwrap_or(len);
             let lost = Damage::new(DamageKind::Garbled, at..next);
-            self.unreadable(lost, displaced_chunks::places(bag, toplevel, at..next)?);
+            self.unreadable(
+                lost,
+                displaced_chunks::displaced_chunks(bag, toplevel, at..next)?,
+            );
             return Ok(next);
         };
         if let Some(damage) = kind.damage()
             && let Some(next) = toplevel.record_in(&kind, &data, len)?
         {
             let lost = Damage::new(damage, at..next);
-            self.unreadable(lost, displaced_chunks::places(bag, toplevel, at..next)?);
+            self.unreadable(
+                lost,
+                displaced_chunks::displaced_chunks(bag, toplevel, at..next)?,
+            );
             return Ok(next);
         }
         match kind {
@@ -148,8 +155,8 @@ impl Scan {
                 self.close(at, true);
                 if let Some(header) = toplevel.data(&data)? {
                     let raw = RawConnection::new(id, &topic, &header);
-                    match Trust::of(&Connection::new(raw.clone())) {
-                        Trust::Sound => {
+                    match HeaderTrust::of(&Connection::new(raw.clone())) {
+                        HeaderTrust::Sound => {
                             ContentCollector::new(table, at).connection(raw)
                         }
                         _ => self.unsound.push((raw, at..data.end)),
@@ -191,7 +198,7 @@ impl Scan {
         self.is_in_index = false;
         self.chunks += 1;
         self.packing.add(&chunk, data.end.min(len) - data.start.min(len));
-        let messages = Some(PartMessages::Content(Content::default()));
+        let messages = Some(PartMessages::Content(PartContent::default()));
         self.open = Some(PartDraft { bytes: at..at, messages, time: None });
         let is_unfinished = is_unfinished(toplevel, &chunk, &data)?;
         if data.end < len && !is_unfinished && toplevel.goes_on(data.end, len)? {
@@ -249,7 +256,7 @@ impl Scan {
             .map(|(time, _)| TimeRange::from_timestamp(time));
         let records = (entries.len() / 12) as u64;
         let time = times.reduce(|all, next| all.cover(&next));
-        let count = Count { records, bytes: None, time };
+        let count = MessageCount { records, bytes: None, time };
         content.counts.insert(connection, count);
     }
 

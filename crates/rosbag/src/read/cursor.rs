@@ -50,7 +50,7 @@ struct RecordSelector {
     /// The start of the current chunk.
     chunk_at: u64,
     /// A cache of the connections that were resolved in this chunk, indexed by their ids.
-    recent: Box<[Recent; RECENT]>,
+    recent: Box<[RecentConnection; RECENT]>,
     /// Connections that the chunk declares differently from the table.
     declared: Vec<(u32, Option<u32>)>,
 }
@@ -59,7 +59,7 @@ struct RecordSelector {
 const RECENT: usize = 64;
 
 /// A connection id, and its entry and topic.
-type Recent = Option<(u32, u32, TopicId)>;
+type RecentConnection = Option<(u32, u32, TopicId)>;
 
 impl PartReader {
     /// Returns a cursor for the records of `part` in `selection`.

@@ -8,7 +8,7 @@ use logtool_core::{Damage, Result, TimeRange, Timestamp, TopicId};
 use crate::{
     connections::{
         connection::RawConnection,
-        connection_table::{ConnectionTable, Registration},
+        connection_table::{ConnectionTable, RegisterResult},
     },
     file::bag::Bag,
     read::part_scanner::PartScanner,
@@ -17,7 +17,7 @@ use crate::{
 
 /// Counts of the messages of a connection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Count {
+pub(crate) struct MessageCount {
     pub(crate) records: u64,
     /// The total size of their payloads, if they were read.
     pub(crate) bytes: Option<u64>,
@@ -27,16 +27,16 @@ pub(crate) struct Count {
 
 /// The contents of a part.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Content {
+pub(crate) struct PartContent {
     /// The counts by connection id.
-    pub(crate) counts: BTreeMap<u32, Count>,
+    pub(crate) counts: BTreeMap<u32, MessageCount>,
     /// The damage in the part; its topics are indices of connection entries.
     pub(crate) damage: Vec<Damage>,
     /// The number of bytes that were decompressed for this.
     pub(crate) unpacked: u64,
 }
 
-impl Count {
+impl MessageCount {
     /// Returns the sum of two counts.
     pub(crate) fn and(self, other: Self) -> Self {
         let bytes = self.bytes.zip(other.bytes).map(|(a, b)| a.saturating_add(b));
@@ -51,8 +51,8 @@ pub(crate) fn read_content(
     bounds: &Arc<[u64]>,
     part: Range<u64>,
     table: &mut ConnectionTable,
-    conflicts: &mut Conflicts,
-) -> Result<Content> {
+    conflicts: &mut ConnectionConflicts,
+) -> Result<PartContent> {
     let mut scanner = PartScanner::new(
         bag.clone(),
         bounds.clone(),
@@ -69,7 +69,7 @@ pub(crate) fn read_content(
 
 /// The number of connections that contradict others with the same id.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Conflicts {
+pub(crate) struct ConnectionConflicts {
     /// The id stood for another connection before.
     pub(crate) reused: u64,
     /// The index and a chunk name the topic differently.
@@ -81,14 +81,14 @@ pub(crate) struct ContentCollector<'c> {
     table: &'c mut ConnectionTable,
     at: u64,
     recycled: Bytes,
-    conflicts: Conflicts,
-    pub(crate) content: Content,
+    conflicts: ConnectionConflicts,
+    pub(crate) content: PartContent,
 }
 
 impl<'c> ContentCollector<'c> {
     pub(crate) fn new(table: &'c mut ConnectionTable, at: u64) -> Self {
-        let (recycled, content) = (Bytes::new(), Content::default());
-        Self { table, at, recycled, conflicts: Conflicts::default(), content }
+        let (recycled, content) = (Bytes::new(), PartContent::default());
+        Self { table, at, recycled, conflicts: ConnectionConflicts::default(), content }
     }
 }
 
@@ -109,7 +109,7 @@ impl RecordVisitor for ContentCollector<'_> {
     }
 
     fn message(&mut self, id: u32, time: Timestamp, payload: Range<usize>) -> bool {
-        let one = Count {
+        let one = MessageCount {
             records: 1,
             bytes: Some(payload.len() as u64),
             time: Some(TimeRange::from_timestamp(time)),
@@ -122,9 +122,9 @@ impl RecordVisitor for ContentCollector<'_> {
 
     fn connection(&mut self, raw: RawConnection) {
         match self.table.register(raw, self.at) {
-            Registration::Conflict => self.conflicts.reused += 1,
-            Registration::Misnamed => self.conflicts.misnamed += 1,
-            Registration::New | Registration::Known | Registration::Spoiled => {}
+            RegisterResult::Conflict => self.conflicts.reused += 1,
+            RegisterResult::Misnamed => self.conflicts.misnamed += 1,
+            RegisterResult::New | RegisterResult::Known | RegisterResult::Spoiled => {}
         }
     }
 

@@ -3,8 +3,8 @@
 use logtool_core::TimeRange;
 
 use crate::{
-    read::part_content::{Content, Count},
-    recovery::damage_locator::share,
+    read::part_content::{MessageCount, PartContent},
+    recovery::damage_locator::proportional_share,
 };
 
 /// The bytes of a message without its payload, as every writer makes them: two lengths, and
@@ -18,7 +18,7 @@ pub(crate) enum PartMessages {
     /// each of the many chunks of a long bag.
     Counts(Vec<(u32, u32)>),
     /// The counts, times and damage that were found by reading the part.
-    Content(Content),
+    Content(PartContent),
 }
 
 impl PartMessages {
@@ -28,25 +28,25 @@ impl PartMessages {
     }
 
     /// Returns how many of the `all` bytes of the part belong to the messages of `count`.
-    pub(crate) fn share_of(&self, count: &Count, all: u64) -> u64 {
+    pub(crate) fn share_of(&self, count: &MessageCount, all: u64) -> u64 {
         let payloads = count.bytes.unwrap_or(0);
         let part = payloads.saturating_add(count.records.saturating_mul(MESSAGE_HEAD));
         match self {
             Self::Content(content) if content.unpacked > 0 => {
-                share(all, part.min(content.unpacked), content.unpacked)
+                proportional_share(all, part.min(content.unpacked), content.unpacked)
             }
             _ => part.min(all),
         }
     }
 
     /// Returns the counts of each connection with messages.
-    pub(crate) fn counts(&self) -> impl Iterator<Item = (u32, Count)> {
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (u32, MessageCount)> {
         let (few, all) = match self {
             Self::Counts(counts) => (counts.as_slice(), None),
             Self::Content(content) => (&[][..], Some(content)),
         };
         let few = few.iter().filter(|(_, count)| *count > 0).map(|(id, count)| {
-            (*id, Count { records: (*count).into(), bytes: None, time: None })
+            (*id, MessageCount { records: (*count).into(), bytes: None, time: None })
         });
         let all = all.into_iter().flat_map(|content| &content.counts);
         few.chain(all.map(|(id, count)| (*id, *count)))

@@ -126,7 +126,7 @@ impl PartScanner {
                     return Ok(false);
                 }
                 self.begin()?;
-            } else if self.outside(visitor)? {
+            } else if self.step_outside_chunk(visitor)? {
                 return Ok(true);
             }
         }
@@ -134,7 +134,10 @@ impl PartScanner {
 
     /// Handles the record between chunks at the current position; returns whether something
     /// was passed to the visitor.
-    fn outside<V: RecordVisitor>(&mut self, visitor: &mut V) -> Result<bool> {
+    fn step_outside_chunk<V: RecordVisitor>(
+        &mut self,
+        visitor: &mut V,
+    ) -> Result<bool> {
         let (at, len) = (self.at, self.bag.source.len());
         if self.bag.head.is_v1() {
             self.go_outside(visitor);
@@ -151,7 +154,7 @@ impl PartScanner {
             if let (Some(before), TopLevelKind::Index { connection, .. }) =
                 (&mut self.before, &kind)
             {
-                before.see(*connection);
+                before.note_index(*connection);
             }
             return self.lost(damage, next, visitor);
         }
@@ -168,7 +171,8 @@ impl PartScanner {
                 let (toplevel, bounds) = (&mut self.toplevel, &self.bounds);
                 let chunk = extent(toplevel, bounds, len, at, head, data)?;
                 let chunk = self.bag.up_to_index(toplevel, bounds, chunk)?;
-                Ok(self.unnamed(&chunk, visitor)? || self.chunk(&chunk, visitor)?)
+                Ok(self.unlisted_chunk(&chunk, visitor)?
+                    || self.chunk(&chunk, visitor)?)
             }
             TopLevelKind::Message => {
                 self.go_outside(visitor);
@@ -184,7 +188,7 @@ impl PartScanner {
                 Ok(false)
             }
             TopLevelKind::Index { connection, .. } => {
-                self.before.iter_mut().for_each(|before| before.see(connection));
+                self.before.iter_mut().for_each(|before| before.note_index(connection));
                 self.at = data.end;
                 Ok(false)
             }
@@ -197,7 +201,7 @@ impl PartScanner {
 
     /// Reports `chunk` once if the index lists the first chunk of the part but not this one;
     /// returns whether it did.
-    fn unnamed<V: RecordVisitor>(
+    fn unlisted_chunk<V: RecordVisitor>(
         &mut self,
         chunk: &Chunk,
         visitor: &mut V,
@@ -323,7 +327,7 @@ impl PartScanner {
     ) -> Result<()> {
         let (bag, toplevel) = (&self.bag, &mut self.toplevel);
         let Some(last) = &mut self.before else { return Ok(()) };
-        if let Some((damage, lost)) = last.shortened(bag, toplevel)? {
+        if let Some((damage, lost)) = last.missing_messages(bag, toplevel)? {
             let within = &mut DamageContext::Outside;
             DamageLocator { visitor, bag, toplevel, within, chunk: None }
                 .report(damage, &lost);

@@ -82,7 +82,7 @@ pub(crate) trait RecordVisitor {
 
 /// The bytes that are scanned, and how they end.
 #[derive(Clone, Debug)]
-pub(crate) struct Segment {
+pub(crate) struct ScanRange {
     /// The origin of damage positions: the position of the bytes in the file or in a chunk.
     pub(crate) base: u64,
     /// The number of bytes that are left, including bytes that are not yet read.
@@ -104,15 +104,15 @@ pub(crate) struct Segment {
 
 /// How far a scan came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub(crate) struct ScanProgress {
     /// The number of bytes that are done; it may exceed the bytes that were read.
     pub(crate) used: u64,
-    pub(crate) stop: Stop,
+    pub(crate) stop: StopReason,
 }
 
 /// Why a scan stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum StopReason {
     /// All bytes are done.
     Done,
     /// The next record needs this many bytes.
@@ -124,11 +124,11 @@ pub(crate) enum Stop {
 /// Scans `bytes`, which are the next bytes of `segment`.
 pub(crate) fn scan_records<V: RecordVisitor>(
     bytes: &[u8],
-    segment: &Segment,
+    segment: &ScanRange,
     visitor: &mut V,
-) -> Progress {
+) -> ScanProgress {
     let mut used = 0_u64;
-    let mut broken = Broken { base: segment.base, start: None };
+    let mut broken = BrokenBytes { base: segment.base, start: None };
     while let Some(rest) = bytes.get(used as usize..).filter(|rest| !rest.is_empty()) {
         let left = segment.left - used;
         let fits = |len: u64| len <= left && len <= segment.limit;
@@ -157,7 +157,7 @@ pub(crate) fn scan_records<V: RecordVisitor>(
                 let payload = at + payload.start..at + payload.end;
                 if segment.is_v1
                     && !visitor.knows(connection)
-                    && let Some(raw) = version_1::declared(rest)
+                    && let Some(raw) = version_1::declared_connection(rest)
                 {
                     visitor.connection(raw);
                 }
@@ -177,7 +177,7 @@ pub(crate) fn scan_records<V: RecordVisitor>(
                 if segment.is_outside && is_of_bags(&header) =>
             {
                 broken.ends(used, DamageKind::Garbled, visitor);
-                return Progress { used, stop: Stop::Outside };
+                return ScanProgress { used, stop: StopReason::Outside };
             }
             ParsedRecord::Other { header, len } if len <= left => {
                 broken.ends(used, DamageKind::Garbled, visitor);
@@ -196,7 +196,7 @@ pub(crate) fn scan_records<V: RecordVisitor>(
         let is_partial = need <= left && need <= segment.limit;
         if is_partial || segment.goes_on && need > left && need != NO_RECORD {
             broken.ends(used, DamageKind::Garbled, visitor);
-            return Progress { used, stop: Stop::Need(need) };
+            return ScanProgress { used, stop: StopReason::Need(need) };
         }
         if need <= left {
             broken.ends(used, DamageKind::Garbled, visitor);
@@ -208,7 +208,7 @@ pub(crate) fn scan_records<V: RecordVisitor>(
         let window = left.min(SEARCH);
         if (rest.len() as u64) < window {
             broken.ends(used, DamageKind::Garbled, visitor);
-            return Progress { used, stop: Stop::Need(window) };
+            return ScanProgress { used, stop: StopReason::Need(window) };
         }
         broken.start.get_or_insert(used);
         let rest = rest.get(..window as usize).unwrap_or(rest);
@@ -218,7 +218,7 @@ pub(crate) fn scan_records<V: RecordVisitor>(
             None => {
                 used += left;
                 broken.ends(used, segment.end, visitor);
-                return Progress { used, stop: Stop::Done };
+                return ScanProgress { used, stop: StopReason::Done };
             }
         }
     }
@@ -227,16 +227,16 @@ pub(crate) fn scan_records<V: RecordVisitor>(
         let end = segment.base + used;
         visitor.damage(Damage::new(segment.end, end..end));
     }
-    Progress { used, stop: Stop::Done }
+    ScanProgress { used, stop: StopReason::Done }
 }
 
 /// Consecutive bytes that are not a record.
-struct Broken {
+struct BrokenBytes {
     base: u64,
     start: Option<u64>,
 }
 
-impl Broken {
+impl BrokenBytes {
     /// Reports the broken bytes, if there are some; they end at `end`.
     #[inline]
     fn ends<V: RecordVisitor>(&mut self, end: u64, kind: DamageKind, visitor: &mut V) {
@@ -246,7 +246,7 @@ impl Broken {
     }
 }
 
-impl Segment {
+impl ScanRange {
     /// Parses the record at the start of `bytes`.
     #[inline]
     fn parse<'b>(&self, bytes: &'b [u8]) -> ParsedRecord<'b> {
@@ -273,7 +273,7 @@ fn is_of_bags(header: &Header<'_>) -> bool {
 fn next_record<V: RecordVisitor>(
     bytes: &[u8],
     left: u64,
-    segment: &Segment,
+    segment: &ScanRange,
     visitor: &V,
 ) -> Option<usize> {
     (1..bytes.len()).find(|skip| {
@@ -296,7 +296,7 @@ pub(crate) fn may_be_header(bytes: &[u8]) -> bool {
 fn is_plausible<V: RecordVisitor>(
     bytes: &[u8],
     left: u64,
-    segment: &Segment,
+    segment: &ScanRange,
     visitor: &V,
 ) -> bool {
     let FrameMatch::Whole(frame) = wire::frame(bytes) else { return false };
@@ -365,7 +365,7 @@ impl WindowScan {
                 self.bytes.start = end;
                 return Ok(true);
             }
-            let segment = Segment {
+            let segment = ScanRange {
                 base: start,
                 left: end - start,
                 end: match self.is_cut {
@@ -378,16 +378,16 @@ impl WindowScan {
                 limit: options.record_bytes.into(),
                 is_v1: self.is_v1,
             };
-            let Progress { used, stop } = scan_records(&bytes, &segment, visitor);
+            let ScanProgress { used, stop } = scan_records(&bytes, &segment, visitor);
             self.bytes.start = (start + used).min(end);
             read_size.adapt(used > bytes.len() as u64);
             match stop {
-                Stop::Outside => {
+                StopReason::Outside => {
                     self.bytes.end = self.bytes.start;
                     return Ok(true);
                 }
-                Stop::Need(need) if used == 0 && need > want => want = need,
-                Stop::Need(_) if used == 0 => {
+                StopReason::Need(need) if used == 0 && need > want => want = need,
+                StopReason::Need(_) if used == 0 => {
                     // The source returned fewer bytes than it has.
                     visitor.damage(Damage::new(DamageKind::Truncated, start..end));
                     self.bytes.start = end;

@@ -28,14 +28,14 @@ const MESSAGE: u8 = 2;
 /// The header of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum V1Header<'b> {
-    Definition(Stream<'b>, &'b [u8]),
-    Message(Stream<'b>, Timestamp),
+    Definition(ConnectionProperties<'b>, &'b [u8]),
+    Message(ConnectionProperties<'b>, Timestamp),
     Other(u8),
 }
 
 /// The properties that the messages of one connection share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stream<'b> {
+pub(crate) struct ConnectionProperties<'b> {
     topic: &'b [u8],
     md5sum: &'b [u8],
     type_name: &'b [u8],
@@ -72,7 +72,7 @@ pub(crate) fn parse(bytes: &[u8]) -> ParsedRecord<'_> {
 
 /// Parses a record header.
 pub(crate) fn header(mut fields: Fields<'_>) -> Option<V1Header<'_>> {
-    let (mut stream, mut definition) = (Stream::default(), None);
+    let (mut stream, mut definition) = (ConnectionProperties::default(), None);
     let (mut op, mut secs, mut nanos) = (None, None, None);
     for (name, value) in fields.by_ref() {
         match name {
@@ -93,7 +93,7 @@ pub(crate) fn header(mut fields: Fields<'_>) -> Option<V1Header<'_>> {
     }
     Some(match op? {
         DEFINITION => {
-            let of_all = Stream { caller: b"", latching: b"", ..stream };
+            let of_all = ConnectionProperties { caller: b"", latching: b"", ..stream };
             V1Header::Definition(of_all, definition?)
         }
         MESSAGE => V1Header::Message(stream, time_from(secs?, nanos?)),
@@ -102,7 +102,7 @@ pub(crate) fn header(mut fields: Fields<'_>) -> Option<V1Header<'_>> {
 }
 
 /// Returns the connection that the message at the start of `bytes` declares, if any.
-pub(crate) fn declared(bytes: &[u8]) -> Option<RawConnection> {
+pub(crate) fn declared_connection(bytes: &[u8]) -> Option<RawConnection> {
     let FrameMatch::Whole(frame) = wire::frame(bytes) else { return None };
     match header(wire::fields(bytes, frame))? {
         V1Header::Message(stream, _) => Some(stream.connection()),
@@ -110,7 +110,7 @@ pub(crate) fn declared(bytes: &[u8]) -> Option<RawConnection> {
     }
 }
 
-impl Stream<'_> {
+impl ConnectionProperties<'_> {
     /// Returns the connection id: FNV-1a of all properties.
     fn number(&self) -> u32 {
         let Self { topic, type_name, md5sum, caller, latching } = self;

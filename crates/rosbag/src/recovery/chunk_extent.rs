@@ -15,7 +15,7 @@ use crate::{
         toplevel_record::{ChunkHeader, TopLevelReader},
     },
     records::record_scanner::WindowScan,
-    recovery::chunk_messages::Messages,
+    recovery::chunk_messages::ChunkMessages,
 };
 
 impl Bag {
@@ -72,7 +72,7 @@ impl Bag {
         let end = range.end;
         let mut plain =
             WindowScan { bytes: range, is_cut: false, is_outside: true, is_v1: false };
-        let mut messages = Messages::default();
+        let mut messages = ChunkMessages::default();
         while plain.read(&*self.source, self.options, &mut messages)? {}
         let at = plain.bytes.start;
         Ok(Some(at).filter(|at| *at < end || !messages.is_broken()))
@@ -80,7 +80,7 @@ impl Bag {
 }
 
 /// The maximum number of listed positions inside a chunk that are examined.
-const LOOKS: usize = 256;
+const MAX_CANDIDATES: usize = 256;
 
 /// Returns the extent of the chunk at `at` with the declared `data`. The next chunk can begin
 /// at one of `bounds`, the last of which is the end of the file. If the length is wrong, the
@@ -95,9 +95,9 @@ pub(crate) fn extent(
 ) -> Result<Chunk> {
     let after = bounds.partition_point(|bound| *bound <= at);
     let inside = bounds.iter().skip(after).take_while(|bound| **bound < data.end);
-    for bound in inside.take(LOOKS) {
+    for bound in inside.take(MAX_CANDIDATES) {
         if toplevel.chunk(*bound)?.is_some() {
-            return up_to(toplevel, *bound, at, head, data);
+            return shortened_to(toplevel, *bound, at, head, data);
         }
     }
     if is_unfinished(toplevel, &head, &data)? {
@@ -112,7 +112,7 @@ pub(crate) fn extent(
     }
     let end = bounds.last().copied().unwrap_or(len);
     if end < data.end && end < len && end > at {
-        return up_to(toplevel, end, at, head, data);
+        return shortened_to(toplevel, end, at, head, data);
     }
     let is_cut = data.end > len;
     let data = data.start.min(len)..data.end.min(len);
@@ -120,7 +120,7 @@ pub(crate) fn extent(
 }
 
 /// Returns the chunk at `at` with its declared `data` shortened to what lies before `end`.
-fn up_to(
+fn shortened_to(
     toplevel: &TopLevelReader,
     end: u64,
     at: u64,
@@ -145,5 +145,5 @@ pub(crate) fn is_unfinished(
         return Ok(false);
     };
     let is_empty = data.is_empty() && head.declared == 0;
-    Ok(is_empty && compression.may_be(&toplevel.bytes(data.start, 8)?))
+    Ok(is_empty && compression.can_start_with(&toplevel.bytes(data.start, 8)?))
 }

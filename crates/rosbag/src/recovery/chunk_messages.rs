@@ -18,7 +18,7 @@ const MAX_TRACKED: usize = 1 << 20;
 
 /// The messages of a chunk, or messages outside chunks.
 #[derive(Debug, Default)]
-pub(crate) struct Messages {
+pub(crate) struct ChunkMessages {
     pub(crate) by_connection: BTreeMap<u32, ConnectionMessages>,
     /// The broken ranges, counted from the base of the scanned bytes.
     pub(crate) broken: Vec<Range<u64>>,
@@ -38,7 +38,7 @@ pub(crate) struct ConnectionMessages {
     pub(crate) last: Timestamp,
 }
 
-impl Messages {
+impl ChunkMessages {
     /// Returns whether there may be more messages.
     pub(crate) fn is_broken(&self) -> bool {
         !self.broken.is_empty() || !self.records.is_empty()
@@ -56,7 +56,7 @@ impl Messages {
     }
 }
 
-impl RecordVisitor for Messages {
+impl RecordVisitor for ChunkMessages {
     fn message(&mut self, id: u32, time: Timestamp, _: Range<usize>) -> bool {
         let just = TimeRange::from_timestamp(time);
         let new = ConnectionMessages { records: 0, time: just, last: time };

@@ -16,7 +16,7 @@ use crate::{
         toplevel_record::TopLevelReader,
     },
     records::record_scanner::RecordVisitor,
-    recovery::{chunk_messages::Messages, open_chunk::OpenChunk},
+    recovery::{chunk_messages::ChunkMessages, open_chunk::OpenChunk},
 };
 
 /// The context of the bytes that are scanned.
@@ -49,14 +49,14 @@ pub(crate) struct LostChunk {
     /// The start of its index data.
     pub(crate) index_at: u64,
     /// Its messages that can still be read, or `None` if all are lost.
-    pub(crate) left: Option<Messages>,
+    pub(crate) left: Option<ChunkMessages>,
 }
 
 impl CompressedChunk {
     /// Returns the part of its compressed bytes that corresponds to `range` of its content.
-    fn share(&self, range: &Range<u64>) -> u64 {
+    fn proportional_share(&self, range: &Range<u64>) -> u64 {
         let all = self.bytes.end.saturating_sub(self.bytes.start);
-        share(
+        proportional_share(
             all,
             range.end.min(self.content).saturating_sub(range.start).max(1),
             self.content,
@@ -66,7 +66,7 @@ impl CompressedChunk {
 
 /// Returns the part of `all` compressed bytes that corresponds to `part` of `content`
 /// decompressed bytes.
-pub(crate) fn share(all: u64, part: u64, content: u64) -> u64 {
+pub(crate) fn proportional_share(all: u64, part: u64, content: u64) -> u64 {
     let share =
         (u128::from(all) * u128::from(part)).div_ceil(u128::from(content.max(1)));
     if content == 0 { all } else { u64::try_from(share).unwrap_or(all).min(all) }
@@ -103,8 +103,8 @@ impl<V: RecordVisitor> DamageLocator<'_, V> {
     /// Reports `damage` in `range` of the content of the chunk.
     fn report_in(&mut self, damage: Damage, range: &Range<u64>) {
         let chunk = self.chunk.as_mut().filter(|_| damage.kind.is_loss());
-        let lost =
-            chunk.and_then(|chunk| chunk.lost(self.bag, self.toplevel, range).ok());
+        let lost = chunk
+            .and_then(|chunk| chunk.lost_messages(self.bag, self.toplevel, range).ok());
         // Without index data, only the damage itself is known.
         let (lost, is_all) = lost.unwrap_or_default();
         self.report(damage.clone(), &lost);
@@ -117,7 +117,7 @@ impl<V: RecordVisitor> DamageLocator<'_, V> {
 impl LostChunk {
     /// Returns its lost messages by its index data. For connections without index data, the
     /// chunk info is used if nothing of the chunk is left.
-    fn lost(
+    fn lost_messages(
         &mut self,
         bag: &Bag,
         toplevel: &mut TopLevelReader,
@@ -159,7 +159,8 @@ impl<V: RecordVisitor> RecordVisitor for DamageLocator<'_, V> {
             DamageContext::Unpacked(chunk_bytes) => {
                 let mut damage = damage.at(chunk_bytes.bytes.clone());
                 if is_loss {
-                    damage = damage.with_lost_bytes(chunk_bytes.share(&range));
+                    damage =
+                        damage.with_lost_bytes(chunk_bytes.proportional_share(&range));
                 }
                 match damage.records {
                     0 => self.report_in(damage, &range),
@@ -170,7 +171,7 @@ impl<V: RecordVisitor> RecordVisitor for DamageLocator<'_, V> {
                 self.visitor.damage(damage.at(lost_chunk.bytes.clone()));
             }
             DamageContext::Lost(lost_chunk) => {
-                let lost = lost_chunk.lost(self.bag, self.toplevel);
+                let lost = lost_chunk.lost_messages(self.bag, self.toplevel);
                 let len = lost_chunk.bytes.end.saturating_sub(lost_chunk.bytes.start);
                 let damage = damage.at(lost_chunk.bytes.clone()).with_lost_bytes(len);
                 self.report(damage, &lost);

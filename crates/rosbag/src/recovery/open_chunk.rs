@@ -15,7 +15,7 @@ use crate::{
         toplevel_record::TopLevelReader,
     },
     records::record_scanner::RecordVisitor as _,
-    recovery::chunk_messages::Messages,
+    recovery::chunk_messages::ChunkMessages,
     wire,
 };
 
@@ -28,13 +28,13 @@ pub(crate) struct OpenChunk {
     /// Its messages; read on first use.
     known: Option<KnownMessages>,
     /// Its losses; determined on first use.
-    losses: Option<Losses>,
+    losses: Option<ChunkLosses>,
 }
 
 /// The messages of a chunk, with summaries that are needed for many damaged ranges.
 #[derive(Debug)]
 struct KnownMessages {
-    messages: Messages,
+    messages: ChunkMessages,
     /// The total length of their index data.
     index_len: u64,
     /// The time of the last message of each connection.
@@ -50,7 +50,7 @@ impl OpenChunk {
     }
 
     /// Records that there are index data of `connection`.
-    pub(crate) fn see(&mut self, connection: u32) {
+    pub(crate) fn note_index(&mut self, connection: u32) {
         self.indexed.insert(connection);
     }
 
@@ -65,7 +65,7 @@ impl OpenChunk {
         if self.indexed.contains(&connection) {
             return Ok(false);
         }
-        let KnownMessages { messages, .. } = self.known(bag)?;
+        let KnownMessages { messages, .. } = self.load_messages(bag)?;
         let listed = (entries.len() / 12) as u64;
         let times = wire::index_entries(entries)
             .map(|(time, _)| TimeRange::from_timestamp(time));
@@ -80,13 +80,13 @@ impl OpenChunk {
     /// Returns the expected end of its index data, or `None` if not all messages are known.
     pub(crate) fn index_end(&mut self, bag: &Bag) -> Result<Option<u64>> {
         let start = self.chunk.data.end;
-        let known = self.known(bag)?;
+        let known = self.load_messages(bag)?;
         Ok(Some(start + known.index_len).filter(|_| !known.messages.is_broken()))
     }
 
     /// Returns whether its index data may end with an entry of this `time`.
     pub(crate) fn ends_with(&mut self, bag: &Bag, time: Timestamp) -> Result<bool> {
-        Ok(self.known(bag)?.lasts.contains(&time))
+        Ok(self.load_messages(bag)?.lasts.contains(&time))
     }
 
     /// Returns whether index data of `connection` with `count` entries, which begin with these
@@ -98,7 +98,7 @@ impl OpenChunk {
         count: u32,
         entries: &[u8],
     ) -> Result<bool> {
-        let KnownMessages { messages, .. } = self.known(bag)?;
+        let KnownMessages { messages, .. } = self.load_messages(bag)?;
         let Some(of) = messages.by_connection.get(&connection) else {
             return Ok(false);
         };
@@ -108,7 +108,7 @@ impl OpenChunk {
 
     /// Returns which messages are lost in `range` of the content, by its index data, and
     /// whether there are index data of all connections.
-    pub(crate) fn lost(
+    pub(crate) fn lost_messages(
         &mut self,
         bag: &Bag,
         toplevel: &mut TopLevelReader,
@@ -116,7 +116,7 @@ impl OpenChunk {
     ) -> Result<(BTreeMap<u32, LostMessages>, bool)> {
         let losses = match self.losses.take() {
             Some(losses) => losses,
-            None => losses(toplevel, &self.chunk, read(bag, &self.chunk)?),
+            None => find_losses(toplevel, &self.chunk, read(bag, &self.chunk)?),
         };
         let losses = self.losses.insert(losses);
         let by_range = &losses.by_range;
@@ -128,7 +128,7 @@ impl OpenChunk {
 
     /// Returns the messages that are missing although nothing in the chunk is broken: if its
     /// length is wrong, its index data may list more messages.
-    pub(crate) fn shortened(
+    pub(crate) fn missing_messages(
         &mut self,
         bag: &Bag,
         toplevel: &mut TopLevelReader,
@@ -136,7 +136,7 @@ impl OpenChunk {
         if !self.chunk.is_wrong {
             return Ok(None);
         }
-        let (lost, _) = self.lost(bag, toplevel, &NO_BYTES)?;
+        let (lost, _) = self.lost_messages(bag, toplevel, &NO_BYTES)?;
         let bytes = self.chunk.at..self.chunk.data.end;
         let damage = Damage::new(DamageKind::Garbled, bytes).with_lost_bytes(0);
         let damage = damage.with_reason("it is shorter than it declares");
@@ -145,7 +145,7 @@ impl OpenChunk {
 
     /// Returns its messages. The chunk is opened again for this, which is needed only for
     /// broken index data.
-    fn known(&mut self, bag: &Bag) -> Result<&KnownMessages> {
+    fn load_messages(&mut self, bag: &Bag) -> Result<&KnownMessages> {
         let known = match self.known.take() {
             Some(known) => known,
             None => KnownMessages::of(read(bag, &self.chunk)?),
@@ -155,7 +155,7 @@ impl OpenChunk {
 }
 
 impl KnownMessages {
-    fn of(messages: Messages) -> Self {
+    fn of(messages: ChunkMessages) -> Self {
         let all = messages.by_connection.values();
         let index_len = all.clone().map(|of| wire::INDEX_HEAD + 12 * of.records).sum();
         let lasts = all.map(|of| of.last).collect();
@@ -165,7 +165,7 @@ impl KnownMessages {
 
 /// The losses of a chunk.
 #[derive(Debug)]
-struct Losses {
+struct ChunkLosses {
     /// By broken range of the content.
     by_range: Vec<(Range<u64>, BTreeMap<u32, LostMessages>)>,
     /// Whether there are index data of all connections with messages in the chunk.
@@ -175,11 +175,11 @@ struct Losses {
 /// Returns the messages that the index data list and that are not among the `messages` of
 /// `chunk`. Each is assigned to the broken range at its declared offset or, because the content
 /// may be shifted, to the next broken range.
-fn losses(
+fn find_losses(
     toplevel: &mut TopLevelReader,
     chunk: &Chunk,
-    mut messages: Messages,
-) -> Losses {
+    mut messages: ChunkMessages,
+) -> ChunkLosses {
     let segments = std::mem::take(&mut messages.broken).into_iter();
     let mut losses: Vec<_> = segments.map(|range| (range, BTreeMap::new())).collect();
     if losses.is_empty() {
@@ -206,11 +206,11 @@ fn losses(
             add(lost, connection, time);
         }
     });
-    Losses { by_range: losses, is_all: unlisted.is_empty() }
+    ChunkLosses { by_range: losses, is_all: unlisted.is_empty() }
 }
 
-fn read(bag: &Bag, chunk: &Chunk) -> Result<Messages> {
-    let mut messages = Messages::default();
+fn read(bag: &Bag, chunk: &Chunk) -> Result<ChunkMessages> {
+    let mut messages = ChunkMessages::default();
     match bag.open(chunk, BytesMut::new())? {
         Content::Plain(mut plain) => {
             let start = plain.bytes.start;

@@ -19,7 +19,7 @@ use crate::{
     write::{
         CopiedChunk, CopiedIndex, Writer,
         chunk_builder::{ChunkIndex, index_messages},
-        ros_time::Stamp,
+        ros_time::RosTime,
     },
 };
 
@@ -41,7 +41,7 @@ pub(super) struct ChunkCopier<'s, 'w> {
 }
 
 /// The connection, the time and the offset of a message in a chunk.
-type Message = (u32, Stamp, u32);
+type Message = (u32, RosTime, u32);
 
 /// The index data of a chunk.
 struct ChunkIndexData {
@@ -102,7 +102,9 @@ impl ChunkCopier<'_, '_> {
         declared: &BTreeSet<u32>,
     ) -> Result<Option<CopiedChunk>> {
         let Some(seen) = self.find_chunk(&draft)? else { return Ok(None) };
-        let Some(listed) = self.listed(&seen, draft.end)? else { return Ok(None) };
+        let Some(listed) = self.index_data_of(&seen, draft.end)? else {
+            return Ok(None);
+        };
         let is_declared =
             |id: u32| self.writer.is_declared(id) || declared.contains(&id);
         let believes = |(id, ..): &Message| is_declared(*id);
@@ -111,12 +113,12 @@ impl ChunkCopier<'_, '_> {
             Some(messages) if !looks_inside && messages.iter().all(believes) => {
                 (messages, Vec::new())
             }
-            _ => match self.inside(&seen, declared)? {
+            _ => match self.inspect_content(&seen, declared)? {
                 Some(found) => found,
                 None => return Ok(None),
             },
         };
-        if !self.wants(&messages, seen.at) {
+        if !self.is_fully_selected(&messages, seen.at) {
             return Ok(None);
         }
         let Some(ChunkIndex { index, summary }) = index_messages(&messages) else {
@@ -146,7 +148,9 @@ impl ChunkCopier<'_, '_> {
         else {
             return Ok(None);
         };
-        let Some(compression) = Compression::of(compression) else { return Ok(None) };
+        let Some(compression) = Compression::from_name(compression) else {
+            return Ok(None);
+        };
         let start = draft.start + frame.data_start() as u64;
         let data = start..start + u64::from(frame.data_len);
         let packed = head.get(frame.data_start()..).unwrap_or_default();
@@ -157,7 +161,11 @@ impl ChunkCopier<'_, '_> {
     }
 
     /// Returns the index data between the chunk and `end`, if there is nothing else.
-    fn listed(&self, seen: &SourceChunk, end: u64) -> Result<Option<ChunkIndexData>> {
+    fn index_data_of(
+        &self,
+        seen: &SourceChunk,
+        end: u64,
+    ) -> Result<Option<ChunkIndexData>> {
         let start = seen.data.end;
         if end - start > MAX_INDEX {
             return Ok(None);
@@ -181,7 +189,7 @@ impl ChunkCopier<'_, '_> {
             is_wrong |= version != 1 || entries.len() as u64 != u64::from(count) * 12;
             is_wrong |= !ids.insert(connection);
             for (time, offset) in wire::index_entries(entries) {
-                match Stamp::new(time) {
+                match RosTime::new(time) {
                     Ok(stamp) if offset < seen.size => {
                         messages.push((connection, stamp, offset));
                     }
@@ -197,12 +205,12 @@ impl ChunkCopier<'_, '_> {
     /// Inspects the content of a chunk: returns its messages and its declared connections.
     /// Returns `None` if it is broken, has a connection that the new bag does not have
     /// unchanged, or uses one that is not declared in the new bag by then.
-    fn inside(
+    fn inspect_content(
         &self,
         seen: &SourceChunk,
         declared: &BTreeSet<u32>,
     ) -> Result<Option<(Vec<Message>, Vec<u32>)>> {
-        let Some(content) = self.unpack(seen)? else { return Ok(None) };
+        let Some(content) = self.decompress(seen)? else { return Ok(None) };
         let (mut messages, mut declares) = (Vec::new(), Vec::new());
         let mut known = declared.clone();
         let mut rest = &content[..];
@@ -212,7 +220,7 @@ impl ChunkCopier<'_, '_> {
                 ParsedRecord::Message { connection: id, time, payload } => {
                     let is_known = known.contains(&id)
                         || self.writer.is_declared(id) && known.insert(id);
-                    let (true, Ok(stamp)) = (is_known, Stamp::new(time)) else {
+                    let (true, Ok(stamp)) = (is_known, RosTime::new(time)) else {
                         return Ok(None);
                     };
                     messages.push((id, stamp, offset));
@@ -239,7 +247,7 @@ impl ChunkCopier<'_, '_> {
     }
 
     /// Returns the content of a chunk if it is complete and has its declared size.
-    fn unpack(&self, seen: &SourceChunk) -> Result<Option<Bytes>> {
+    fn decompress(&self, seen: &SourceChunk) -> Result<Option<Bytes>> {
         let SourceChunk { compression, size, data, .. } = seen;
         let limit = OpenOptions::default().record_bytes;
         if *size > limit || data.end - data.start > u64::from(limit) {
@@ -254,7 +262,7 @@ impl ChunkCopier<'_, '_> {
             packing => {
                 let room = BytesMut::new();
                 let (content, how) =
-                    packing.unpack(&packed, *size, *size as usize, room);
+                    packing.decompress(&packed, *size, *size as usize, room);
                 (content.freeze(), how)
             }
         };
@@ -265,7 +273,7 @@ impl ChunkCopier<'_, '_> {
 
     /// Returns whether all `messages` of the chunk at `at` are selected, and each belongs to the
     /// connection that has its id in the new bag too.
-    fn wants(&self, messages: &[Message], at: u64) -> bool {
+    fn is_fully_selected(&self, messages: &[Message], at: u64) -> bool {
         let ids: BTreeSet<u32> = messages.iter().map(|(id, ..)| *id).collect();
         let table = &self.selected.table;
         let is_same = |id: &u32| {

@@ -8,7 +8,7 @@ use logtool_rosmsg::Encoding;
 
 use crate::{
     connections::{
-        connection::{FACTS, RawConnection},
+        connection::{METADATA_FIELDS, RawConnection},
         connection_table::ConnectionTable,
     },
     write::connection_header::ConnectionHeader,
@@ -43,20 +43,21 @@ pub(super) fn connections(
     }
     let connections = (0..).zip(&manifest.streams).map(|(number, stream)| {
         let topic = manifest.get(stream.topic)?;
-        let words = |key: &str| words(stream, key);
-        let on = words("original_topic").unwrap_or(&topic.name);
+        let string_metadata_of = |key: &str| string_metadata(stream, key);
+        let on = string_metadata_of("original_topic").unwrap_or(&topic.name);
         let mut header = ConnectionHeader::new(on, &topic.type_name, &topic.definition);
         let computed = header.md5sum().ok();
-        let md5sum = words("md5sum").map(str::to_owned).or(computed);
+        let md5sum = string_metadata_of("md5sum").map(str::to_owned).or(computed);
         header = header.with_md5sum(md5sum.as_deref().unwrap_or("*"));
-        if let Some(caller) = words("callerid") {
+        if let Some(caller) = string_metadata_of("callerid") {
             header = header.with_caller(caller);
         }
         let latches = topic.is_latched(number).then_some("1");
-        header = header.saying_of_latching(words("latching").or(latches));
-        for (name, value) in others(manifest, stream).filter(|(name, _)| is_field(name))
+        header = header.with_latching_text(string_metadata_of("latching").or(latches));
+        for (name, value) in
+            other_metadata(manifest, stream).filter(|(name, _)| is_field(name))
         {
-            header = header.saying(name, value);
+            header = header.with_field(name, value);
         }
         let id = match stream.metadata.get("id") {
             Some(Value::UInt(id)) => u32::try_from(*id).unwrap_or(number),
@@ -65,7 +66,7 @@ pub(super) fn connections(
         let raw = RawConnection::new(id, topic.name.as_bytes(), &header.to_bytes()?);
         Ok((raw, stream.topic))
     });
-    Ok(ConnectionTable::of_streams(connections.collect::<Result<Vec<_>>>()?))
+    Ok(ConnectionTable::from_streams(connections.collect::<Result<Vec<_>>>()?))
 }
 
 /// Returns the contents of the log of `manifest` that a bag cannot store besides messages. The
@@ -84,7 +85,8 @@ pub(crate) fn unsupported_content(manifest: &Manifest) -> Option<UnsupportedCont
     let names = words.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
     let more = if words.len() > NAMED { ", …" } else { "" };
     let names = format!(" ({names}{more})");
-    let unnamed = manifest.streams.iter().flat_map(|stream| others(manifest, stream));
+    let unnamed =
+        manifest.streams.iter().flat_map(|stream| other_metadata(manifest, stream));
     let unnamed = unnamed.filter(|(name, _)| !is_field(name)).count() as u64;
     let counts = [
         (files, "attachment", ""),
@@ -102,14 +104,16 @@ pub(crate) fn unsupported_content(manifest: &Manifest) -> Option<UnsupportedCont
 }
 
 /// Returns the metadata of `stream` of an MCAP file that have no field of their own in a bag.
-fn others<'m>(
+fn other_metadata<'m>(
     manifest: &Manifest,
     stream: &'m Stream,
 ) -> impl Iterator<Item = (&'m str, &'m str)> {
     let is_file = manifest.format == "mcap";
     let dropped = stream.metadata.iter().filter(move |_| is_file);
     dropped.filter_map(|(name, value)| match value {
-        Value::Text(value) if name != DEFINITION && !FACTS.contains(&&**name) => {
+        Value::Text(value)
+            if name != DEFINITION && !METADATA_FIELDS.contains(&&**name) =>
+        {
             Some((&**name, &**value))
         }
         _ => None,
@@ -122,7 +126,7 @@ fn is_field(name: &str) -> bool {
 }
 
 /// Returns the string metadata of `stream` under `key`.
-fn words<'s>(stream: &'s Stream, key: &str) -> Option<&'s str> {
+fn string_metadata<'s>(stream: &'s Stream, key: &str) -> Option<&'s str> {
     match stream.metadata.get(key) {
         Some(Value::Text(text)) => Some(text),
         _ => None,

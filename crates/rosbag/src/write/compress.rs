@@ -29,7 +29,7 @@ const LZ4_UNPACKED: u32 = 1 << 31;
 
 impl Compression {
     /// Compresses `bytes` into `room`, an empty buffer; returns the result and a free buffer.
-    pub(crate) fn pack(
+    pub(crate) fn compress(
         self,
         bytes: Vec<u8>,
         room: Vec<u8>,
@@ -132,9 +132,9 @@ mod tests {
         for bytes in [vec![0], b"abc".to_vec(), noise(300_000), long] {
             for compression in [Compression::None, Compression::Bz2, Compression::Lz4] {
                 let room = Vec::new();
-                let (packed, _) = compression.pack(bytes.clone(), room).unwrap();
+                let (packed, _) = compression.compress(bytes.clone(), room).unwrap();
                 let room = BytesMut::new();
-                let (out, how) = compression.unpack(&packed, 0, 1 << 30, room);
+                let (out, how) = compression.decompress(&packed, 0, 1 << 30, room);
                 assert!(how == Unpacked::Whole && out == bytes, "{compression:?}");
             }
         }
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn bz2_stream_has_level_9() {
-        let (packed, _) = Compression::Bz2.pack(vec![7; 10], Vec::new()).unwrap();
+        let (packed, _) = Compression::Bz2.compress(vec![7; 10], Vec::new()).unwrap();
         assert!(packed.starts_with(b"BZh9"));
     }
 

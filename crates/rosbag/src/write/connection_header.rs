@@ -69,14 +69,14 @@ impl ConnectionHeader {
 
     /// Sets the string for latching from another header, or removes it.
     #[must_use]
-    pub(crate) fn saying_of_latching(mut self, text: Option<&str>) -> Self {
+    pub(crate) fn with_latching_text(mut self, text: Option<&str>) -> Self {
         self.latching = text.map(str::to_owned);
         self
     }
 
     /// Adds a field that ROS does not define.
     #[must_use]
-    pub(crate) fn saying(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn with_field(mut self, name: &str, value: &str) -> Self {
         self.others.push((name.to_owned(), value.to_owned()));
         self
     }
@@ -137,7 +137,7 @@ pub(crate) fn check(topic: &[u8], header: &[u8]) -> Result<()> {
 
 /// Returns the fields `header` of a connection with another `topic`, if they have one. All
 /// other bytes are unchanged.
-pub(crate) fn renamed(header: &[u8], topic: &[u8]) -> Vec<u8> {
+pub(crate) fn with_topic(header: &[u8], topic: &[u8]) -> Vec<u8> {
     let (mut cut, mut renamed) =
         (ByteReader::new(header), Vec::with_capacity(header.len()));
     loop {
@@ -176,10 +176,10 @@ mod tests {
     fn renaming_changes_only_the_topic_field() {
         let header = b"\x07\0\0\0topic=x\x09\0\0\0mytopic=y\x08\0\0\0\xff=topic=";
         let want = b"\x0a\0\0\0topic=long\x09\0\0\0mytopic=y\x08\0\0\0\xff=topic=";
-        assert_eq!(renamed(header, b"long"), want);
+        assert_eq!(with_topic(header, b"long"), want);
         // Bytes that are not a field are kept.
-        assert_eq!(renamed(b"\x09\0\0\0topic=x", b"y"), b"\x09\0\0\0topic=x");
-        assert_eq!(renamed(b"\x07\0\0\0topic=x\0", b"y"), b"\x07\0\0\0topic=y\0");
-        assert_eq!(renamed(b"", b"y"), b"");
+        assert_eq!(with_topic(b"\x09\0\0\0topic=x", b"y"), b"\x09\0\0\0topic=x");
+        assert_eq!(with_topic(b"\x07\0\0\0topic=x\0", b"y"), b"\x07\0\0\0topic=y\0");
+        assert_eq!(with_topic(b"", b"y"), b"");
     }
 }

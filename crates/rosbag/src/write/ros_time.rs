@@ -4,14 +4,14 @@ use logtool_core::{Error, ErrorKind, Result, Timestamp};
 
 /// A time: seconds and nanoseconds from 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Stamp {
+pub(crate) struct RosTime {
     secs: u32,
     nanos: u32,
 }
 
 const NANOS: i64 = 1_000_000_000;
 
-impl Stamp {
+impl RosTime {
     /// Converts `time`.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn times_out_of_range_are_rejected_by_name() {
         let bytes = |nanos| {
-            Stamp::new(Timestamp::from_nanos(nanos)).map(|stamp| stamp.to_bytes())
+            RosTime::new(Timestamp::from_nanos(nanos)).map(|stamp| stamp.to_bytes())
         };
         assert_eq!(bytes(1_000_000_005).unwrap(), [1, 0, 0, 0, 5, 0, 0, 0]);
         let last = u64::from_le_bytes(bytes(4_294_967_295_999_999_999).unwrap());

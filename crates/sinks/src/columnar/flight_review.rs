@@ -22,7 +22,7 @@ use parking_lot::Mutex;
 
 use crate::{
     columnar::{
-        flight_review::documents::{Manifest, Metadata},
+        flight_review::documents::{ManifestDocument, MetadataDocument},
         parquet::{Floats, ParquetWriter},
     },
     error::from_arrow,
@@ -49,12 +49,12 @@ pub struct Px4Sink {
     names: FileNames,
     metadata: BTreeMap<String, String>,
     budget: MemoryBudget,
-    written: Arc<Mutex<Vec<Written>>>,
+    written: Arc<Mutex<Vec<CompletedTable>>>,
 }
 
 /// A table whose file is complete.
 #[derive(Debug)]
-struct Written {
+struct CompletedTable {
     topic: String,
     instance: u32,
     rows: u64,
@@ -80,9 +80,9 @@ impl Px4Sink {
         let mut written = self.written.lock();
         written.sort_by(|a, b| (&a.topic, a.instance).cmp(&(&b.topic, b.instance)));
         let files = written.iter().map(|table| table.file.as_str());
-        let manifest = Manifest::new(source, flight, files);
+        let manifest = ManifestDocument::new(source, flight, files);
         let topics = written.iter().map(|t| (t.topic.as_str(), t.instance, t.rows));
-        let metadata = Metadata::new(flight, topics);
+        let metadata = MetadataDocument::new(flight, topics);
         let json = |text: serde_json::Result<Vec<u8>>| {
             text.map_err(|err| {
                 Error::new(ErrorKind::Unsupported, "cannot write the metadata as JSON")
@@ -105,7 +105,7 @@ impl TableSink for Px4Sink {
         let (floats, budget) = (Floats::default(), self.budget);
         let writer = ParquetWriter::new(staged, &schema, metadata, floats, budget)?;
         let (topic, instance) = (topic.name.clone(), topic.instance);
-        let table = Written { topic, instance, rows: 0, file };
+        let table = CompletedTable { topic, instance, rows: 0, file };
         let written = self.written.clone();
         Ok(Box::new(Px4Writer { schema, writer, table, written }))
     }
@@ -114,8 +114,8 @@ impl TableSink for Px4Sink {
 struct Px4Writer {
     schema: SchemaRef,
     writer: ParquetWriter,
-    table: Written,
-    written: Arc<Mutex<Vec<Written>>>,
+    table: CompletedTable,
+    written: Arc<Mutex<Vec<CompletedTable>>>,
 }
 
 impl TableWriter for Px4Writer {

@@ -47,9 +47,9 @@ impl TableSink for IpcSink {
         let schema = file_schema(topic, schema, &self.metadata);
         let out = BufWriter::with_capacity(32 << 10, staged);
         let writer = if self.outputs.is_stdout() {
-            StreamWriter::try_new(out, &schema).map(Writer::Stream)
+            StreamWriter::try_new(out, &schema).map(FormatWriter::Stream)
         } else {
-            FileWriter::try_new(out, &schema).map(Writer::File)
+            FileWriter::try_new(out, &schema).map(FormatWriter::File)
         };
         let writer = writer.map_err(from_arrow)?;
         let buffer = RowBuffer::new(&schema, self.budget.bytes().min(BATCH_BYTES));
@@ -60,12 +60,12 @@ impl TableSink for IpcSink {
 
 struct IpcWriter {
     dictionaries: OneDictionary,
-    writer: Writer,
+    writer: FormatWriter,
     buffer: RowBuffer,
 }
 
 /// The two forms of Arrow IPC: a stream is read in order, a file from its end.
-enum Writer {
+enum FormatWriter {
     File(FileWriter<BufWriter<StagedFile>>),
     Stream(StreamWriter<BufWriter<StagedFile>>),
 }
@@ -85,15 +85,15 @@ impl TableWriter for IpcWriter {
         let Self { mut writer, mut buffer, .. } = *self;
         buffer.flush(|rows| writer.write(rows))?;
         let out = match writer {
-            Writer::File(writer) => writer.into_inner(),
-            Writer::Stream(writer) => writer.into_inner(),
+            FormatWriter::File(writer) => writer.into_inner(),
+            FormatWriter::Stream(writer) => writer.into_inner(),
         };
         let out = out.map_err(from_arrow)?;
         out.into_inner().map_err(|err| err.into_error())?.finish()
     }
 }
 
-impl Writer {
+impl FormatWriter {
     fn write(&mut self, rows: &RecordBatch) -> Result<()> {
         match self {
             Self::File(writer) => writer.write(rows),

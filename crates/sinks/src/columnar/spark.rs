@@ -62,7 +62,7 @@ impl<S: TableSink> TableSink for SparkSink<S> {
 
 struct SparkWriter {
     schema: SchemaRef,
-    changes: Vec<Change>,
+    changes: Vec<Conversion>,
     writer: Box<dyn TableWriter>,
 }
 
@@ -81,7 +81,7 @@ impl TableWriter for SparkWriter {
 
 /// How a column is converted.
 #[derive(Debug)]
-enum Change {
+enum Conversion {
     /// It is not changed.
     None,
     /// It becomes integers of this larger type.
@@ -91,41 +91,41 @@ enum Change {
     /// It becomes microseconds of this type, and a second column of nanoseconds.
     Micros(DataType),
     /// It becomes lists with these items.
-    List(FieldRef, Box<Change>),
+    List(FieldRef, Box<Conversion>),
     /// It becomes byte strings of any length.
     Bytes,
     /// It becomes structs with these fields.
-    Fields(Fields, Vec<Change>),
+    Fields(Fields, Vec<Conversion>),
 }
 
 /// Returns the converted fields, and how each of `fields` is converted.
-fn changes(fields: &Fields) -> (Fields, Vec<Change>) {
+fn changes(fields: &Fields) -> (Fields, Vec<Conversion>) {
     let (mut made, mut changes) = (Vec::new(), Vec::new());
-    let mut names = Names::new(fields);
+    let mut names = FieldNames::new(fields);
     for field in fields {
         let plain = |name: &str, data_type| {
             Arc::new(Field::new(name, data_type, field.is_nullable()))
         };
         match field.data_type() {
             DataType::Timestamp(TimeUnit::Nanosecond, zone) => {
-                let name = names.own(field.name());
+                let name = names.unique_name(field.name());
                 let micros = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
                 made.push(plain(&name, micros.clone()));
                 made.push(plain(
                     &names.unused_name(format!("{name}_ns")),
                     DataType::Int64,
                 ));
-                changes.push(Change::Micros(micros));
+                changes.push(Conversion::Micros(micros));
             }
             DataType::Duration(TimeUnit::Nanosecond) => {
                 let name = names.unused_name(format!("{}_ns", field.name()));
                 made.push(plain(&name, DataType::Int64));
-                changes.push(Change::Nanos);
+                changes.push(Conversion::Nanos);
             }
             other => {
                 let (data_type, change) = change(other);
                 let field = field.as_ref().clone().with_data_type(data_type);
-                let name = names.own(field.name());
+                let name = names.unique_name(field.name());
                 made.push(Arc::new(field.with_name(name)));
                 changes.push(change);
             }
@@ -135,20 +135,20 @@ fn changes(fields: &Fields) -> (Fields, Vec<Change>) {
 }
 
 /// The names of the fields of a table, compared without case.
-struct Names {
+struct FieldNames {
     /// The names of the original table.
     own: HashSet<String>,
     used: HashSet<String>,
 }
 
-impl Names {
+impl FieldNames {
     fn new(fields: &Fields) -> Self {
         let own = fields.iter().map(|field| field.name().to_lowercase());
         Self { own: own.collect(), used: HashSet::new() }
     }
 
     /// Returns `name`, which is one of the table's, changed if it was returned before.
-    fn own(&mut self, name: &str) -> String {
+    fn unique_name(&mut self, name: &str) -> String {
         if self.used.insert(name.to_lowercase()) {
             name.to_owned()
         } else {
@@ -168,42 +168,44 @@ impl Names {
 }
 
 /// Returns the type that `data_type` becomes if it is one column, e.g. the items of a list.
-fn change(data_type: &DataType) -> (DataType, Change) {
-    let wider = |to: DataType| (to.clone(), Change::Wider(to));
+fn change(data_type: &DataType) -> (DataType, Conversion) {
+    let wider = |to: DataType| (to.clone(), Conversion::Wider(to));
     match data_type {
         DataType::UInt8 => wider(DataType::Int16),
         DataType::UInt16 => wider(DataType::Int32),
         DataType::UInt32 => wider(DataType::Int64),
         DataType::UInt64 => wider(DataType::Decimal128(20, 0)),
         DataType::Timestamp(TimeUnit::Nanosecond, _)
-        | DataType::Duration(TimeUnit::Nanosecond) => (DataType::Int64, Change::Nanos),
+        | DataType::Duration(TimeUnit::Nanosecond) => {
+            (DataType::Int64, Conversion::Nanos)
+        }
         DataType::List(item) | DataType::FixedSizeList(item, _) => {
             let (data_type, change) = change(item.data_type());
             let item = Arc::new(item.as_ref().clone().with_data_type(data_type));
-            (DataType::List(item.clone()), Change::List(item, Box::new(change)))
+            (DataType::List(item.clone()), Conversion::List(item, Box::new(change)))
         }
-        DataType::FixedSizeBinary(_) => (DataType::Binary, Change::Bytes),
+        DataType::FixedSizeBinary(_) => (DataType::Binary, Conversion::Bytes),
         DataType::Struct(fields) => {
             let (fields, inside) = changes(fields);
-            (DataType::Struct(fields.clone()), Change::Fields(fields, inside))
+            (DataType::Struct(fields.clone()), Conversion::Fields(fields, inside))
         }
-        other => (other.clone(), Change::None),
+        other => (other.clone(), Conversion::None),
     }
 }
 
 /// Converts `arrays` as specified by `changes`.
 fn convert_all(
-    changes: &[Change],
+    changes: &[Conversion],
     arrays: &[ArrayRef],
 ) -> Result<Vec<ArrayRef>, ArrowError> {
     let mut made = Vec::new();
     for (change, array) in changes.iter().zip(arrays) {
-        if let Change::Micros(micros) = change {
+        if let Conversion::Micros(micros) = change {
             let nanos = array.as_primitive::<TimestampNanosecondType>();
             let floor = |nanos: i64| nanos.div_euclid(1_000);
             let values: TimestampMicrosecondArray = nanos.unary(floor);
             made.push(Arc::new(values.with_data_type(micros.clone())) as ArrayRef);
-            made.push(convert(&Change::Nanos, array)?);
+            made.push(convert(&Conversion::Nanos, array)?);
         } else {
             made.push(convert(change, array)?);
         }
@@ -212,10 +214,10 @@ fn convert_all(
 }
 
 /// Converts `array` as specified by `change`.
-fn convert(change: &Change, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+fn convert(change: &Conversion, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     Ok(match change {
-        Change::None | Change::Micros(_) => array.clone(),
-        Change::Nanos => match array.data_type() {
+        Conversion::None | Conversion::Micros(_) => array.clone(),
+        Conversion::Nanos => match array.data_type() {
             DataType::Duration(_) => {
                 let nanos = array.as_primitive::<DurationNanosecondType>();
                 Arc::new(nanos.reinterpret_cast::<Int64Type>())
@@ -225,7 +227,7 @@ fn convert(change: &Change, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
                 Arc::new(nanos.reinterpret_cast::<Int64Type>())
             }
         },
-        Change::Wider(to) => match to {
+        Conversion::Wider(to) => match to {
             DataType::Int16 => Arc::new(
                 array.as_primitive::<UInt8Type>().unary::<_, Int16Type>(i16::from),
             ),
@@ -241,7 +243,7 @@ fn convert(change: &Change, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
                 Arc::new(values.with_data_type(to.clone()))
             }
         },
-        Change::List(item, inside) => {
+        Conversion::List(item, inside) => {
             let (ends, values, nulls) = match array.data_type() {
                 DataType::List(_) => {
                     let list: &ListArray = array.as_list();
@@ -257,11 +259,11 @@ fn convert(change: &Change, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
             let values = convert(inside, &values)?;
             Arc::new(ListArray::try_new(item.clone(), ends, values, nulls.cloned())?)
         }
-        Change::Bytes => {
+        Conversion::Bytes => {
             let bytes = array.as_fixed_size_binary();
             Arc::new(bytes.iter().collect::<BinaryArray>())
         }
-        Change::Fields(fields, inside) => {
+        Conversion::Fields(fields, inside) => {
             let old = array.as_struct();
             let columns = convert_all(inside, old.columns())?;
             Arc::new(StructArray::try_new(

@@ -37,19 +37,19 @@ const MAX_QUEUED_BYTES: usize = 3 << 20;
 /// [`finish`](Self::finish); flushing does not wait for queued blocks. Dropping the writer
 /// discards queued blocks and drops the file after a write in progress has ended.
 pub struct BackgroundWriter<F: Write + Seek + Send + 'static> {
-    shared: Arc<Shared<F>>,
+    shared: Arc<SharedState<F>>,
     /// The block that collects short writes.
     block: Vec<u8>,
     position: u64,
     is_synchronous: bool,
 }
 
-struct Shared<F> {
-    state: Mutex<State<F>>,
+struct SharedState<F> {
+    state: Mutex<QueueState<F>>,
     changed: Condvar,
 }
 
-struct State<F> {
+struct QueueState<F> {
     /// `None` while a thread writes, and after the end.
     file: Option<F>,
     is_busy: bool,
@@ -66,7 +66,7 @@ struct State<F> {
 impl<F: Write + Seek + Send + 'static> BackgroundWriter<F> {
     /// Creates a writer for `file`, which is empty.
     pub fn new(file: F) -> Self {
-        let state = State {
+        let state = QueueState {
             file: Some(file),
             is_busy: false,
             is_scheduled: false,
@@ -75,7 +75,7 @@ impl<F: Write + Seek + Send + 'static> BackgroundWriter<F> {
             free_buffers: Vec::new(),
             error: None,
         };
-        let shared = Shared { state: Mutex::new(state), changed: Condvar::new() };
+        let shared = SharedState { state: Mutex::new(state), changed: Condvar::new() };
         Self {
             shared: Arc::new(shared),
             block: Vec::new(),
@@ -96,7 +96,7 @@ impl<F: Write + Seek + Send + 'static> BackgroundWriter<F> {
     }
 
     /// Writes everything that was passed so far, and returns the locked state.
-    fn drain(&mut self) -> io::Result<MutexGuard<'_, State<F>>> {
+    fn drain(&mut self) -> io::Result<MutexGuard<'_, QueueState<F>>> {
         self.enqueue_block()?;
         let state = self.shared.drain();
         state.check()?;
@@ -134,7 +134,7 @@ impl<F: Write + Seek + Send + 'static> BackgroundWriter<F> {
     }
 }
 
-impl<F: Write> Shared<F> {
+impl<F: Write> SharedState<F> {
     /// Writes the queue, or returns if another thread is writing. The next caller that queues a
     /// block then schedules a new task.
     fn write_queue(&self) {
@@ -149,8 +149,8 @@ impl<F: Write> Shared<F> {
     /// written its block.
     fn write_or_wait<'s>(
         &'s self,
-        mut state: MutexGuard<'s, State<F>>,
-    ) -> MutexGuard<'s, State<F>> {
+        mut state: MutexGuard<'s, QueueState<F>>,
+    ) -> MutexGuard<'s, QueueState<F>> {
         if state.is_busy {
             self.changed.wait(&mut state);
             return state;
@@ -181,7 +181,7 @@ impl<F: Write> Shared<F> {
     }
 
     /// Writes the whole queue, or waits until other threads have written it.
-    fn drain(&self) -> MutexGuard<'_, State<F>> {
+    fn drain(&self) -> MutexGuard<'_, QueueState<F>> {
         let mut state = self.state.lock();
         while state.is_busy || !state.queue.is_empty() {
             state = self.write_or_wait(state);
@@ -190,7 +190,7 @@ impl<F: Write> Shared<F> {
     }
 }
 
-impl<F> State<F> {
+impl<F> QueueState<F> {
     /// Returns whether a task was spawned that has not started, i.e. all threads are busy.
     fn is_starved(&self) -> bool {
         self.is_scheduled && !self.is_busy

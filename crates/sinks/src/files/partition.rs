@@ -17,12 +17,12 @@ use std::path::{Path, PathBuf};
 pub struct Partition {
     log: String,
     staging_dir: PathBuf,
-    kind: Kind,
+    kind: PartitionUnit,
 }
 
 /// The unit that gets a folder of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum PartitionUnit {
     /// The files of a table.
     Table,
     /// The files of a log.
@@ -35,20 +35,24 @@ impl Partition {
     /// Creates the partition of the log called `log`, which must be a valid folder name. Files are
     /// written in the folder `staging_dir` until they are complete.
     pub fn new(log: impl Into<String>, staging_dir: impl Into<PathBuf>) -> Self {
-        Self { log: log.into(), staging_dir: staging_dir.into(), kind: Kind::Table }
+        Self {
+            log: log.into(),
+            staging_dir: staging_dir.into(),
+            kind: PartitionUnit::Table,
+        }
     }
 
     /// Returns paths directly in the data set, for logs that are one file: they have no partition.
     #[must_use]
     pub fn unpartitioned(mut self) -> Self {
-        self.kind = Kind::File;
+        self.kind = PartitionUnit::File;
         self
     }
 
     /// Puts all files into the folder `log=<name>`, for files that are only useful together.
     #[must_use]
     pub fn in_log_folder(mut self) -> Self {
-        self.kind = Kind::Log;
+        self.kind = PartitionUnit::Log;
         self
     }
 
@@ -61,8 +65,8 @@ impl Partition {
     pub(crate) fn path(&self, name: &str) -> String {
         let log = &self.log;
         match (name.split_once('/'), name.rsplit_once('.')) {
-            _ if self.kind == Kind::File => name.to_owned(),
-            _ if self.kind == Kind::Log => format!("log={log}/{name}"),
+            _ if self.kind == PartitionUnit::File => name.to_owned(),
+            _ if self.kind == PartitionUnit::Log => format!("log={log}/{name}"),
             (Some((table, file)), _) => format!("{table}/log={log}/{file}"),
             (None, Some((table, end))) => format!("{table}/log={log}/part-0.{end}"),
             (None, None) => format!("{name}/log={log}/part-0"),

@@ -44,11 +44,11 @@ pub enum Existing {
 #[derive(Debug)]
 pub struct Outputs {
     dir: PathBuf,
-    kind: Kind,
+    kind: OutputKind,
     existing: Existing,
     /// Whether files are synced to the disk before they get their names.
     is_synced: bool,
-    state: Mutex<State>,
+    state: Mutex<OutputsState>,
     /// The number of open temporary files.
     open: AtomicUsize,
     most_open: usize,
@@ -56,7 +56,7 @@ pub struct Outputs {
 
 /// The kind of outputs.
 #[derive(Debug)]
-enum Kind {
+enum OutputKind {
     /// Several files, with the names that sinks choose.
     Folder,
     /// The files of one log in a data set.
@@ -68,7 +68,7 @@ enum Kind {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct OutputsState {
     /// The names that are used.
     names: BTreeSet<String>,
     /// The temporary directory that will become the new directory.
@@ -87,13 +87,13 @@ struct State {
 #[derive(Debug)]
 #[must_use]
 pub struct AbandonGuard<'o> {
-    _state: MutexGuard<'o, State>,
+    _state: MutexGuard<'o, OutputsState>,
 }
 
 impl Outputs {
     /// Creates outputs in `dir`, which is created together with the first file.
     pub fn new(dir: impl Into<PathBuf>, existing: Existing) -> Arc<Self> {
-        Arc::new(Self::with_kind(dir.into(), Kind::Folder, existing))
+        Arc::new(Self::with_kind(dir.into(), OutputKind::Folder, existing))
     }
 
     /// Creates the outputs of one log in the data set `dir`: each file is in a partition of the
@@ -104,7 +104,7 @@ impl Outputs {
         partition: Partition,
         existing: Existing,
     ) -> Arc<Self> {
-        let kind = Kind::Partition(partition);
+        let kind = OutputKind::Partition(partition);
         let mut outputs = Self::with_kind(dir.into(), kind, existing);
         outputs.is_synced = true;
         Arc::new(outputs)
@@ -114,7 +114,7 @@ impl Outputs {
     pub fn one_file(path: impl Into<PathBuf>, existing: Existing) -> Arc<Self> {
         let path = path.into();
         let dir = temporary::parent(&path);
-        Arc::new(Self::with_kind(dir, Kind::File(path), existing))
+        Arc::new(Self::with_kind(dir, OutputKind::File(path), existing))
     }
 
     /// Like [`one_file`](Self::one_file), but the file is synced to the disk before it gets its
@@ -122,17 +122,17 @@ impl Outputs {
     pub fn one_synced_file(path: impl Into<PathBuf>, existing: Existing) -> Arc<Self> {
         let path = path.into();
         let dir = temporary::parent(&path);
-        let mut outputs = Self::with_kind(dir, Kind::File(path), existing);
+        let mut outputs = Self::with_kind(dir, OutputKind::File(path), existing);
         outputs.is_synced = true;
         Arc::new(outputs)
     }
 
     /// Creates one output, which is written directly to standard output.
     pub fn to_stdout() -> Arc<Self> {
-        Arc::new(Self::with_kind(PathBuf::new(), Kind::Stdout, Existing::Refuse))
+        Arc::new(Self::with_kind(PathBuf::new(), OutputKind::Stdout, Existing::Refuse))
     }
 
-    fn with_kind(dir: PathBuf, kind: Kind, existing: Existing) -> Self {
+    fn with_kind(dir: PathBuf, kind: OutputKind, existing: Existing) -> Self {
         Self {
             dir,
             kind,
@@ -140,13 +140,13 @@ impl Outputs {
             is_synced: false,
             state: Mutex::default(),
             open: AtomicUsize::new(0),
-            most_open: temporary::most_open(),
+            most_open: temporary::max_open_files(),
         }
     }
 
     /// Returns whether the output is [standard output](Self::to_stdout).
     pub fn is_stdout(&self) -> bool {
-        matches!(self.kind, Kind::Stdout)
+        matches!(self.kind, OutputKind::Stdout)
     }
 
     /// Returns the directory of the files.
@@ -177,13 +177,14 @@ impl Outputs {
             return self.stdout(name);
         }
         let place = match &self.kind {
-            Kind::Partition(partition) => self.dir.join(partition.path(name)),
-            Kind::File(path) => path.clone(),
+            OutputKind::Partition(partition) => self.dir.join(partition.path(name)),
+            OutputKind::File(path) => path.clone(),
             _ => self.dir.join(name),
         };
         self.check(&place)?;
         let mut state = self.state.lock();
-        let is_second = matches!(self.kind, Kind::File(_)) && !state.names.is_empty();
+        let is_second =
+            matches!(self.kind, OutputKind::File(_)) && !state.names.is_empty();
         if is_second || !state.names.insert(name.to_owned()) {
             // Without the folder, because the catalogs of equal datasets are equal.
             let file = place.strip_prefix(&self.dir).unwrap_or(&place).display();
@@ -203,9 +204,13 @@ impl Outputs {
     }
 
     /// Creates the temporary file that will be renamed to `place`.
-    fn begin(&self, state: &mut State, place: &Path) -> Result<(File, TempPath)> {
+    fn begin(
+        &self,
+        state: &mut OutputsState,
+        place: &Path,
+    ) -> Result<(File, TempPath)> {
         let is_first = state.names.len() == 1;
-        if let Kind::Folder = self.kind
+        if let OutputKind::Folder = self.kind
             && is_first
             && !self.dir.as_os_str().is_empty()
             && fs::symlink_metadata(&self.dir).is_err()
@@ -228,7 +233,7 @@ impl Outputs {
             return Ok((file, temporary.map_err(|err| at_path("create", &path, err))?));
         }
         let dir = match &self.kind {
-            Kind::Partition(partition) => partition.staging_dir(),
+            OutputKind::Partition(partition) => partition.staging_dir(),
             _ => place.parent().unwrap_or(&self.dir),
         };
         create_dirs(dir, &mut state.created_dirs)?;
@@ -320,7 +325,7 @@ impl Outputs {
             done.into_iter().partition(|(_, place)| is_last(place));
         for (temporary, place) in others.into_iter().chain(last) {
             let dir = temporary::parent(&place);
-            if staging.is_some() || matches!(self.kind, Kind::Partition(_)) {
+            if staging.is_some() || matches!(self.kind, OutputKind::Partition(_)) {
                 fs::create_dir_all(&dir).map_err(|err| at_path("create", &dir, err))?;
             }
             dirs.insert(dir);
@@ -387,7 +392,7 @@ impl Drop for Outputs {
     }
 }
 
-impl State {
+impl OutputsState {
     /// Removes the directories that were created.
     fn remove_dirs(&mut self) {
         for dir in self.created_dirs.drain(..).rev() {

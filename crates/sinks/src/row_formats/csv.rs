@@ -90,15 +90,15 @@ impl TableWriter for CsvWriter {
             || CsvRows::new(schema, *options),
             |rows, slice| rows.write(slice, None),
             |lines| {
-                rows.hand_over(staged)?;
-                lines.hand_over(staged)
+                rows.flush_text(staged)?;
+                lines.flush_text(staged)
             },
         )?;
         if is_written { Ok(()) } else { rows.write(batch, Some(staged)) }
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.rows.hand_over(&mut self.staged)?;
+        self.rows.flush_text(&mut self.staged)?;
         self.staged.finish()
     }
 }
@@ -154,7 +154,7 @@ impl CsvRows {
             if let Some(staged) = &mut staged
                 && self.text.as_bytes().len() >= PIECE_BYTES
             {
-                self.hand_over(staged)?;
+                self.flush_text(staged)?;
             }
             for index in 0..self.columns.len() {
                 let column = &mut self.columns[index];
@@ -169,7 +169,7 @@ impl CsvRows {
                 }
             }
         }
-        self.columns.iter_mut().for_each(|column| column.cell.unload());
+        self.columns.iter_mut().for_each(|column| column.cell.release_values());
         Ok(())
     }
 
@@ -190,16 +190,16 @@ impl CsvRows {
             Ok(())
         })?;
         if is_text_cleared {
-            self.columns.iter_mut().for_each(|column| column.cell.forget());
+            self.columns.iter_mut().for_each(|column| column.cell.forget_positions());
         }
         Ok(())
     }
 
     /// Writes the text to `staged` and clears it.
-    fn hand_over(&mut self, staged: &mut StagedFile) -> Result<()> {
+    fn flush_text(&mut self, staged: &mut StagedFile) -> Result<()> {
         staged.write_all(self.text.as_bytes())?;
         self.text.clear();
-        self.columns.iter_mut().for_each(|column| column.cell.forget());
+        self.columns.iter_mut().for_each(|column| column.cell.forget_positions());
         Ok(())
     }
 }

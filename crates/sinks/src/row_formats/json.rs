@@ -89,22 +89,22 @@ impl JsonRows {
     ///
     /// If `row` is out of range, all values are `null`.
     pub fn write_row(&self, row: usize, json: &mut Vec<u8>) {
-        self.write_text(row, &mut JsonText::whole(json));
+        self.write_text(row, &mut JsonText::in_buffer(json));
     }
 
-    /// Like [`write_row`](Self::write_row), but calls `pass_on` whenever `json` is longer
-    /// than 64 KiB, also within a value. `pass_on` takes the text and clears it. The last
+    /// Like [`write_row`](Self::write_row), but calls `flush` whenever `json` is longer
+    /// than 64 KiB, also within a value. `flush` takes the text and clears it. The last
     /// piece stays in `json`.
     ///
     /// # Errors
-    /// The first error of `pass_on`.
+    /// The first error of `flush`.
     pub fn write_row_in_pieces(
         &self,
         row: usize,
         json: &mut Vec<u8>,
-        pass_on: &mut dyn FnMut(&mut Vec<u8>) -> Result<()>,
+        flush: &mut dyn FnMut(&mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
-        let mut text = JsonText::in_pieces(json, pass_on);
+        let mut text = JsonText::with_flush(json, flush);
         self.write_text(row, &mut text);
         text.finish()
     }
@@ -113,7 +113,7 @@ impl JsonRows {
         for (key, values) in &self.columns {
             json.extend_from_slice(key);
             values.write(row, json);
-            json.pass_on_if_long();
+            json.flush_if_long();
         }
         if self.columns.is_empty() {
             json.push(b'{');
@@ -141,21 +141,21 @@ impl JsonColumn {
 
     /// Appends the value at index `row` to `json`, or `null`.
     pub fn write(&self, row: usize, json: &mut Vec<u8>) {
-        self.0.write(row, &mut JsonText::whole(json));
+        self.0.write(row, &mut JsonText::in_buffer(json));
     }
 
-    /// Like [`write`](Self::write), but calls `pass_on` whenever `json` is long; see
+    /// Like [`write`](Self::write), but calls `flush` whenever `json` is long; see
     /// [`JsonRows::write_row_in_pieces`].
     ///
     /// # Errors
-    /// The first error of `pass_on`.
+    /// The first error of `flush`.
     pub fn write_in_pieces(
         &self,
         row: usize,
         json: &mut Vec<u8>,
-        pass_on: &mut dyn FnMut(&mut Vec<u8>) -> Result<()>,
+        flush: &mut dyn FnMut(&mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
-        let mut text = JsonText::in_pieces(json, pass_on);
+        let mut text = JsonText::with_flush(json, flush);
         self.0.write(row, &mut text);
         text.finish()
     }

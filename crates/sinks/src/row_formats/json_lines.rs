@@ -67,8 +67,8 @@ impl TableWriter for JsonLinesWriter {
             Vec::new,
             move |text, slice| write(slice, &of_slices, text, None),
             |lines| {
-                hand_over(text, staged)?;
-                hand_over(lines, staged)
+                flush_text(text, staged)?;
+                flush_text(lines, staged)
             },
         )?;
         match is_written {
@@ -78,7 +78,7 @@ impl TableWriter for JsonLinesWriter {
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        hand_over(&mut self.text, &mut self.staged)?;
+        flush_text(&mut self.text, &mut self.staged)?;
         self.staged.finish()
     }
 }
@@ -98,17 +98,17 @@ fn write(
             text.push(b'\n');
             continue;
         };
-        rows.write_row_in_pieces(row, text, &mut |text| hand_over(text, staged))?;
+        rows.write_row_in_pieces(row, text, &mut |text| flush_text(text, staged))?;
         text.push(b'\n');
         if text.len() >= PIECE_BYTES {
-            hand_over(text, staged)?;
+            flush_text(text, staged)?;
         }
     }
     Ok(())
 }
 
 /// Writes `text` to the file and clears it.
-fn hand_over(text: &mut Vec<u8>, staged: &mut StagedFile) -> Result<()> {
+fn flush_text(text: &mut Vec<u8>, staged: &mut StagedFile) -> Result<()> {
     staged.write_all(text)?;
     text.clear();
     Ok(())

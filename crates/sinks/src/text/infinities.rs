@@ -43,7 +43,11 @@ impl Infinities {
     }
 
     /// Writes an infinity to the start of `place`, and returns its length.
-    pub(crate) fn put(&self, is_negative: bool, place: &mut NumberBuffer) -> usize {
+    pub(crate) fn write_to(
+        &self,
+        is_negative: bool,
+        place: &mut NumberBuffer,
+    ) -> usize {
         match (self.are_large_numbers, is_negative) {
             (true, false) => write_text(b"1e999", place),
             (true, true) => write_text(b"-1e999", place),

@@ -15,9 +15,9 @@ pub(crate) trait Number: Copy + Send + Sync + 'static {
     ///
     /// Floats always have a decimal point or an exponent: `1.0`, `1e-7`. NaN and infinities are
     /// `nan`, `inf` and `-inf`.
-    fn put(self, place: &mut NumberBuffer) -> usize;
+    fn write_to(self, place: &mut NumberBuffer) -> usize;
 
-    /// Like [`put`](Self::put), for JSON: NaN is `null`, and infinities are written as specified
+    /// Like [`write_to`](Self::write_to), for JSON: NaN is `null`, and infinities are written as specified
     /// by `infinities`.
     fn write_json(self, place: &mut NumberBuffer, infinities: &Infinities) -> usize;
 }
@@ -31,7 +31,7 @@ macro_rules! integers {
             }
 
             #[inline]
-            fn put(self, place: &mut NumberBuffer) -> usize {
+            fn write_to(self, place: &mut NumberBuffer) -> usize {
                 let (magnitude, is_negative) = $magnitude(self);
                 match write_integer(u64::from(magnitude), is_negative, place) {
                     Some(len) => len,
@@ -41,7 +41,7 @@ macro_rules! integers {
 
             #[inline]
             fn write_json(self, place: &mut NumberBuffer, _: &Infinities) -> usize {
-                self.put(place)
+                self.write_to(place)
             }
         }
     )*};
@@ -67,7 +67,7 @@ macro_rules! floats {
             }
 
             #[inline]
-            fn put(self, place: &mut NumberBuffer) -> usize {
+            fn write_to(self, place: &mut NumberBuffer) -> usize {
                 if let Some(len) = $fast(self, &mut *place) {
                     len
                 } else if self.is_finite() {
@@ -84,11 +84,11 @@ macro_rules! floats {
             #[inline]
             fn write_json(self, place: &mut NumberBuffer, infinities: &Infinities) -> usize {
                 if self.is_finite() {
-                    self.put(place)
+                    self.write_to(place)
                 } else if self.is_nan() {
                     write_text(b"null", place)
                 } else {
-                    infinities.put(self < 0.0, place)
+                    infinities.write_to(self < 0.0, place)
                 }
             }
         }

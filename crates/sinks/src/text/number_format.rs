@@ -142,9 +142,11 @@ fn digits8(value: u32) -> u64 {
 mod tests {
     use super::*;
 
-    fn text(put: impl FnOnce(&mut NumberBuffer) -> Option<usize>) -> Option<String> {
+    fn text(
+        write_to: impl FnOnce(&mut NumberBuffer) -> Option<usize>,
+    ) -> Option<String> {
         let mut place = [b'?'; 32];
-        let len = put(&mut place)?;
+        let len = write_to(&mut place)?;
         Some(std::str::from_utf8(&place[..len]).unwrap().to_owned())
     }
 

@@ -28,18 +28,18 @@ impl TextBuffer {
         self.bytes.resize((self.len + bytes).next_power_of_two(), 0);
     }
 
-    /// Appends the text that `put` writes into the buffer that it gets, and then `end`. `put` returns
+    /// Appends the text that `write_to` writes into the buffer that it gets, and then `end`. `write_to` returns
     /// the length of its text. Returns the location of both.
     #[inline(always)]
-    pub(crate) fn put(
+    pub(crate) fn append_with(
         &mut self,
         end: u8,
-        put: impl FnOnce(&mut NumberBuffer) -> usize,
+        write_to: impl FnOnce(&mut NumberBuffer) -> usize,
     ) -> Range<usize> {
         self.reserve(size_of::<NumberBuffer>());
         let start = self.len;
         if let Some(place) = self.bytes[start..].first_chunk_mut::<32>() {
-            let len = put(place) & 31;
+            let len = write_to(place) & 31;
             place[len] = end;
             self.len += len + 1;
         }

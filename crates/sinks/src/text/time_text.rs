@@ -67,25 +67,25 @@ pub(crate) fn nanos(column: &ArrayRef) -> Option<ScalarBuffer<i64>> {
 /// nanoseconds in 64 bits are in the years 1677 to 2262.)
 pub(crate) fn iso_second(second: i64) -> [u8; 19] {
     let (days, of_day) = (second.div_euclid(86_400), second.rem_euclid(86_400));
-    let (year, month, day) = civil(days);
+    let (year, month, day) = civil_date(days);
     let mut text = *b"0000-00-00T00:00:00";
-    let mut put = |at: usize, len: usize, mut value: i64| {
+    let mut write_to = |at: usize, len: usize, mut value: i64| {
         for digit in text.iter_mut().skip(at).take(len).rev() {
             *digit = b'0' + (value % 10) as u8;
             value /= 10;
         }
     };
-    put(0, 4, year.clamp(0, 9999));
-    put(5, 2, month);
-    put(8, 2, day);
-    put(11, 2, of_day / 3600);
-    put(14, 2, of_day / 60 % 60);
-    put(17, 2, of_day % 60);
+    write_to(0, 4, year.clamp(0, 9999));
+    write_to(5, 2, month);
+    write_to(8, 2, day);
+    write_to(11, 2, of_day / 3600);
+    write_to(14, 2, of_day / 60 % 60);
+    write_to(17, 2, of_day % 60);
     text
 }
 
 /// Returns year, month and day of a day counted from 1970-01-01, in the Gregorian calendar.
-fn civil(days: i64) -> (i64, i64, i64) {
+fn civil_date(days: i64) -> (i64, i64, i64) {
     // Years that start in March have their leap day at the end; an era of 400 of them
     // has 146,097 days. 719,468 days lie between 0000-03-01 and 1970-01-01.
     let days = days + 719_468;

@@ -65,11 +65,11 @@ pub struct TrackSink {
     log: String,
     provenance: Option<String>,
     modes: Arc<TrackModes>,
-    counts: Arc<Counts>,
+    counts: Arc<DroppedRows>,
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct DroppedRows {
     files: AtomicU64,
     fixes: AtomicU64,
     unknown: AtomicU64,

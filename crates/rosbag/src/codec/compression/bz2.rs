@@ -18,7 +18,11 @@ const TAIL: usize = 11;
 pub(super) const BLOCK: &[u8] = b"\x31\x41\x59\x26\x53\x59";
 
 /// Decompresses all streams of `packed`.
-pub(super) fn unpack(mut packed: &[u8], limit: usize, out: &mut Output) -> Unpacked {
+pub(super) fn decompress(
+    mut packed: &[u8],
+    limit: usize,
+    out: &mut Output,
+) -> Unpacked {
     loop {
         let start = out.len();
         let (how, used) = stream(packed, limit, out);

@@ -24,18 +24,18 @@ fn bytes(digits: &str) -> Vec<u8> {
     digits.as_bytes().chunks(2).map(byte).collect()
 }
 
-fn unpack(
+fn decompress(
     compression: Compression,
     packed: &[u8],
     limit: usize,
 ) -> (BytesMut, Unpacked) {
-    compression.unpack(packed, 0, limit, BytesMut::new())
+    compression.decompress(packed, 0, limit, BytesMut::new())
 }
 
 #[test]
 fn lz4_frames_of_all_kinds_are_decompressed() {
     for frame in [LZ4, LZ4_LINKED] {
-        let (out, how) = unpack(Compression::Lz4, &bytes(frame), 1 << 20);
+        let (out, how) = decompress(Compression::Lz4, &bytes(frame), 1 << 20);
         assert_eq!(
             (out.as_ref(), how),
             (b"abcd".repeat(40).as_slice(), Unpacked::Whole)
@@ -47,13 +47,13 @@ fn lz4_frames_of_all_kinds_are_decompressed() {
 fn consecutive_lz4_frames_are_concatenated() {
     let skipped = [&[0x5f, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"xyz"].concat();
     let packed = [bytes(LZ4), skipped, bytes(LZ4_LINKED)].concat();
-    let (out, how) = unpack(Compression::Lz4, &packed, 1 << 20);
+    let (out, how) = decompress(Compression::Lz4, &packed, 1 << 20);
     assert_eq!((out.as_ref(), how), (b"abcd".repeat(80).as_slice(), Unpacked::Whole));
 }
 
 #[test]
 fn consecutive_bz2_streams_are_concatenated() {
-    let (out, how) = unpack(Compression::Bz2, &bytes(BZ2).repeat(3), 1 << 20);
+    let (out, how) = decompress(Compression::Bz2, &bytes(BZ2).repeat(3), 1 << 20);
     assert_eq!((out.as_ref(), how), (b"abcd".repeat(30).as_slice(), Unpacked::Whole));
 }
 
@@ -62,7 +62,7 @@ fn lz4_frame_with_wrong_checksum_is_doubtful() {
     for (frame, at) in [(LZ4, 32), (LZ4_LINKED, 33)] {
         let mut packed = bytes(frame);
         packed[at] ^= 1;
-        let (out, how) = unpack(Compression::Lz4, &packed, 1 << 20);
+        let (out, how) = decompress(Compression::Lz4, &packed, 1 << 20);
         assert_eq!((out.len(), how), (160, Unpacked::Doubtful), "{}", Hex(&packed));
     }
 }
@@ -71,7 +71,7 @@ fn lz4_frame_with_wrong_checksum_is_doubtful() {
 fn bz2_block_with_wrong_checksum_is_lost() {
     let mut packed = bytes(BZ2);
     packed[10] ^= 1; // of the block
-    let (out, how) = unpack(Compression::Bz2, &packed, 1 << 20);
+    let (out, how) = decompress(Compression::Bz2, &packed, 1 << 20);
     assert_eq!((out.len(), how), (0, Unpacked::Broken));
 }
 
@@ -85,23 +85,23 @@ fn bz2_blocks_before_a_damaged_block_are_decompressed() {
     let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), room);
     encoder.write_all(&content).unwrap();
     let packed = encoder.finish().unwrap();
-    let (out, how) = unpack(Compression::Bz2, &packed, 1 << 20);
+    let (out, how) = decompress(Compression::Bz2, &packed, 1 << 20);
     assert_eq!((out.as_ref(), how), (content.as_slice(), Unpacked::Whole));
     // One changed byte, at an eighth of the way to each block's middle and end.
     for (eighths, blocks) in [(1, 0), (3, 1), (4, 1), (5, 2)] {
         let mut packed = packed.clone();
         let at = packed.len() * eighths / 8;
         packed[at] ^= 0x10;
-        let (out, how) = unpack(Compression::Bz2, &packed, 1 << 20);
+        let (out, how) = decompress(Compression::Bz2, &packed, 1 << 20);
         assert_eq!((out.len(), how), (blocks * BLOCK, Unpacked::Broken), "byte {at}");
         assert!(content.starts_with(&out));
     }
     // A stream after a complete one, and the limit.
     let mut two = [&packed[..], &packed].concat();
     two[packed.len() + packed.len() / 2] ^= 1;
-    let (out, how) = unpack(Compression::Bz2, &two, 1 << 20);
+    let (out, how) = decompress(Compression::Bz2, &two, 1 << 20);
     assert_eq!((out.len(), how), (content.len() + BLOCK, Unpacked::Broken));
-    let (out, _) = unpack(Compression::Bz2, &two, content.len() + 10);
+    let (out, _) = decompress(Compression::Bz2, &two, content.len() + 10);
     assert!(out.len() <= content.len() + 10);
 }
 
@@ -117,7 +117,7 @@ fn truncated_data_decompress_to_a_prefix() {
     for (compression, packed, all, header) in kinds {
         let packed = bytes(packed);
         for len in 1..packed.len() {
-            let (out, how) = unpack(compression, &packed[..len], 1 << 20);
+            let (out, how) = decompress(compression, &packed[..len], 1 << 20);
             assert!(whole.starts_with(&out), "cut to {len}");
             // Here, the length of the first block is incomplete.
             let is_empty = (header..header + 4).contains(&len);
@@ -131,10 +131,10 @@ fn truncated_data_decompress_to_a_prefix() {
 #[test]
 fn decompression_stops_at_the_limit() {
     for (compression, packed) in [(Compression::Lz4, LZ4), (Compression::Bz2, BZ2)] {
-        let (out, how) = unpack(compression, &bytes(packed), 39);
+        let (out, how) = decompress(compression, &bytes(packed), 39);
         assert_eq!((out.len(), how), (39, Unpacked::OverLimit));
     }
-    let (out, how) = unpack(Compression::None, b"abcde", 4);
+    let (out, how) = decompress(Compression::None, b"abcde", 4);
     assert_eq!((out.as_ref(), how), (&b"abcd"[..], Unpacked::OverLimit));
 }
 
@@ -142,7 +142,7 @@ fn decompression_stops_at_the_limit() {
 fn declared_size_does_not_determine_the_allocation() {
     let packed = bytes(LZ4);
     let (out, how) =
-        Compression::Lz4.unpack(&packed, u32::MAX, 1 << 20, BytesMut::new());
+        Compression::Lz4.decompress(&packed, u32::MAX, 1 << 20, BytesMut::new());
     assert_eq!((out.len(), how), (160, Unpacked::Whole));
     assert!(out.capacity() < 8 << 20);
 }
@@ -150,7 +150,7 @@ fn declared_size_does_not_determine_the_allocation() {
 #[test]
 fn garbage_is_broken() {
     for compression in [Compression::Lz4, Compression::Bz2] {
-        let (out, how) = unpack(compression, b"this was never packed", 1 << 20);
+        let (out, how) = decompress(compression, b"this was never packed", 1 << 20);
         assert_eq!((out.len(), how), (0, Unpacked::Broken));
     }
 }
@@ -162,7 +162,7 @@ fn lz4_block_is_decompressed_up_to_its_damage() {
         let mut packed = bytes(frame);
         assert_eq!(packed[offset..offset + 2], [4, 0]);
         packed[offset] = 0;
-        let (out, how) = unpack(Compression::Lz4, &packed, 1 << 20);
+        let (out, how) = decompress(Compression::Lz4, &packed, 1 << 20);
         assert_eq!((out.as_ref(), how), (&b"abcd"[..], Unpacked::Broken));
     }
 }
@@ -174,7 +174,7 @@ fn truncated_lz4_block_is_decompressed_up_to_its_end() {
         let packed = bytes(frame);
         let cut_to = |len: usize| {
             let (packed, room) = (&packed[..len], BytesMut::new());
-            Compression::Lz4.unpack_of(packed, 0, 1 << 20, true, room)
+            Compression::Lz4.decompress_part(packed, 0, 1 << 20, true, room)
         };
         // A token, four literals, the match distance, and two bytes of the match length:
         // 4 + 15 + 132.

@@ -7,7 +7,10 @@ const FAR_NANOS: i64 = 366 * 86_400 * 1_000_000_000;
 
 /// Returns the time range from the first record to the last, without parts whose times lie
 /// years away from those of most parts.
-pub(super) fn robust(parts: &[Part], remarks: &mut Vec<String>) -> Option<TimeRange> {
+pub(super) fn robust_range(
+    parts: &[Part],
+    remarks: &mut Vec<String>,
+) -> Option<TimeRange> {
     let is_known = |time: &TimeRange| !time.is_empty() && *time != TimeRange::ALL;
     let mut times: Vec<TimeRange> =
         parts.iter().map(|part| part.time).filter(is_known).collect();

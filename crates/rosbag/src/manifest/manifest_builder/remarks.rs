@@ -12,7 +12,7 @@ use crate::{
 impl ManifestBuilder {
     /// Adds remarks about anomalies; `strangers` are the ids of connections that are not
     /// declared.
-    pub(super) fn remark(&mut self, strangers: &BTreeSet<u32>) {
+    pub(super) fn add_warnings(&mut self, strangers: &BTreeSet<u32>) {
         for name in self.packing.unknown() {
             self.remarks.push(format!(
                 "chunks that are compressed with {name:?} cannot be read: only \"none\", \
@@ -59,7 +59,7 @@ impl ManifestBuilder {
         let (major, minor) = head.version.unwrap_or((2, 0));
         let mut metadata = BTreeMap::from([
             ("bag_version".to_owned(), Value::Text(format!("{major}.{minor}"))),
-            ("chunks".to_owned(), self.packing.facts()),
+            ("chunks".to_owned(), self.packing.to_value()),
         ]);
         if !head.encryptor.is_empty() {
             let info = EncryptionInfo {

@@ -15,7 +15,7 @@ use logtool_rosmsg::{Derived, Described, Encoding};
 use crate::{
     connections::{connection::Connection, schema},
     manifest::{manifest_builder::ManifestBuilder, scan::PartDraft},
-    read::part_content::Count,
+    read::part_content::MessageCount,
 };
 
 /// Metadata key of a topic for the reason why it has only raw bytes, if its definition is
@@ -27,7 +27,7 @@ impl ManifestBuilder {
     /// `derived`, and `drafts` are the parts of the bag.
     pub(super) fn topics(
         &mut self,
-        totals: &[Option<Count>],
+        totals: &[Option<MessageCount>],
         derived: &Derived,
         drafts: &[PartDraft],
     ) -> Result<Vec<Topic>> {
@@ -45,7 +45,7 @@ impl ManifestBuilder {
             if described.as_ref().is_err_and(|why| why.kind() == ErrorKind::Limit) {
                 self.too_wide.insert(id);
             }
-            let total = total.unwrap_or(NONE);
+            let total = total.unwrap_or(NO_MESSAGES);
             let definitions = connections.clone().map(|one| one.definition.trim());
             let is_defined = !definitions.collect::<String>().is_empty();
             // A topic without definition or messages loses nothing, and a definition that is
@@ -81,7 +81,7 @@ impl ManifestBuilder {
             if let (true, Ok(described)) = (definition.is_empty(), &described) {
                 definition = described.definition.text();
             }
-            let mut metadata = facts(connections);
+            let mut metadata = to_value(connections);
             if let Some(why) = described.as_ref().err().filter(|why| !is_loss(why)) {
                 metadata.insert(RAW_REMARK.to_owned(), why.to_string());
             }
@@ -146,10 +146,11 @@ fn anomaly(connection: &Connection, described: &Result<Described>) -> Option<Str
 }
 
 /// The counts of a topic without messages.
-const NONE: Count = Count { records: 0, bytes: Some(0), time: None };
+const NO_MESSAGES: MessageCount =
+    MessageCount { records: 0, bytes: Some(0), time: None };
 
 /// Returns the metadata of the topic that the `connections` share.
-fn facts<'c>(
+fn to_value<'c>(
     connections: impl Iterator<Item = &'c Connection> + Clone,
 ) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();

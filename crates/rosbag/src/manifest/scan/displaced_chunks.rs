@@ -13,7 +13,7 @@ use crate::file::{
 /// Returns the positions of lost chunks in `bytes`, which contain no records, by the index. Chunks
 /// that are as far from their position in the index as the chunk that follows `bytes` are only
 /// displaced, and not lost.
-pub(super) fn places(
+pub(super) fn displaced_chunks(
     bag: &Bag,
     toplevel: &mut TopLevelReader,
     bytes: Range<u64>,

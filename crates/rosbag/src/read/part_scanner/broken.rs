@@ -13,7 +13,7 @@ use crate::{
     },
     records::record_scanner::{RecordVisitor, WindowScan},
     recovery::{
-        chunk_messages::Messages,
+        chunk_messages::ChunkMessages,
         damage_locator::{DamageContext, DamageLocator, LostChunk},
     },
     wire,
@@ -79,14 +79,14 @@ impl PartScanner {
     /// Returns the messages outside chunks that begin at `at`, and their end. They belong to
     /// one chunk: they lie before the next part, and are limited to the maximum size of a
     /// chunk. (Compressed content is read as a chunk of its own.)
-    fn messages_at(&mut self, at: u64) -> Result<(Messages, u64)> {
+    fn messages_at(&mut self, at: u64) -> Result<(ChunkMessages, u64)> {
         if self.toplevel.chunk(at)?.is_some() {
-            return Ok((Messages::default(), at));
+            return Ok((ChunkMessages::default(), at));
         }
         let after = self.bounds.partition_point(|bound| *bound <= at);
         let end = self.bounds.get(after).copied().unwrap_or(self.end);
         let most = at.saturating_add(self.bag.options.record_bytes.into());
-        let (bytes, mut messages) = (at..end.min(most), Messages::default());
+        let (bytes, mut messages) = (at..end.min(most), ChunkMessages::default());
         let mut plain =
             WindowScan { bytes, is_cut: false, is_outside: true, is_v1: false };
         while plain.read(&*self.bag.source, self.bag.options, &mut messages)? {}

@@ -25,7 +25,7 @@ impl PartScanner {
 }
 
 /// The maximum number of preceding parts without a chunk that are examined.
-const LOOKS: usize = 256;
+const MAX_CANDIDATES: usize = 256;
 
 /// Returns the position of the first record of a part: its start, unless the index is wrong. A
 /// chunk before the start that extends beyond it belongs to the part that starts with it, or
@@ -45,7 +45,7 @@ pub(super) fn first(
         return Ok(part.start);
     }
     // Several parts may start inside one chunk.
-    for bound in before.take(LOOKS) {
+    for bound in before.take(MAX_CANDIDATES) {
         if toplevel.chunk(*last)?.is_some() || bag.listed_chunk(*last)?.is_none() {
             break;
         }

@@ -119,7 +119,7 @@ pub struct Px4Position {
 
 /// The whole contents of `metadata.json`.
 #[derive(Debug, Serialize)]
-pub(super) struct Metadata<'m> {
+pub(super) struct MetadataDocument<'m> {
     #[serde(flatten)]
     flight: &'m Px4Metadata,
     topics: BTreeMap<&'m str, Px4Topic>,
@@ -136,7 +136,7 @@ struct Px4Topic {
 
 /// The contents of `manifest.json`.
 #[derive(Debug, Serialize)]
-pub(super) struct Manifest<'m> {
+pub(super) struct ManifestDocument<'m> {
     version: u32,
     source: &'m str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -150,7 +150,7 @@ pub(super) struct Manifest<'m> {
     diagnostics: &'m [serde_json::Value],
 }
 
-impl<'m> Metadata<'m> {
+impl<'m> MetadataDocument<'m> {
     /// Combines the metadata of `flight` with the names, instances and numbers of records of its
     /// topics.
     pub(super) fn new(
@@ -167,7 +167,7 @@ impl<'m> Metadata<'m> {
     }
 }
 
-impl<'m> Manifest<'m> {
+impl<'m> ManifestDocument<'m> {
     /// Creates the manifest of the log called `source`, whose tables are in `files`.
     pub(super) fn new(
         source: &'m str,

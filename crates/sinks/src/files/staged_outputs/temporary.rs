@@ -147,7 +147,7 @@ pub(super) fn sync_dir(_: &Path) -> io::Result<()> {
 
 /// Returns the number of files that a run may keep open for its outputs: a quarter of the
 /// limit of the process. Inputs and other temporary files need the rest.
-pub(super) fn most_open() -> usize {
+pub(super) fn max_open_files() -> usize {
     const MOST: u64 = 128;
     #[cfg(unix)]
     let allowed = {

@@ -8,13 +8,13 @@ use logtool_plot::{TopView, TopViewOptions, with_texts};
 use crate::points::{
     attributes::PointAttributes,
     column::{Column, floats},
-    file::{CloudFile, Out, Points, close},
+    file::{CloudFile, PointOutput, Points, close},
     options::PointColor,
 };
 
 /// The points of an image.
 pub(crate) struct PointImage {
-    out: Out,
+    out: PointOutput,
     view: TopView,
     color: PointColor,
     attributes: PointAttributes,
@@ -28,7 +28,7 @@ const SCALE: u8 = 2;
 impl PointImage {
     /// Starts an image in `out`, with `title` above it, and with the metadata `told`.
     pub(crate) fn new(
-        out: Out,
+        out: PointOutput,
         columns: &[Column],
         color: PointColor,
         reach_metres: Option<u32>,

@@ -5,29 +5,29 @@ use std::io::Write as _;
 use logtool_core::Result;
 
 use crate::points::{
-    attributes::{PointAttributes, places},
+    attributes::{PointAttributes, positions},
     column::Column,
-    file::{CloudFile, Out, Points, close},
+    file::{CloudFile, PointOutput, Points, close},
 };
 
 /// A KITTI file.
-pub(crate) struct Kitti {
-    out: Out,
+pub(crate) struct KittiFile {
+    out: PointOutput,
     attributes: PointAttributes,
 }
 
-impl Kitti {
+impl KittiFile {
     /// Starts a file of points with `columns` in `out`.
-    pub(crate) fn new(out: Out, columns: &[Column]) -> Self {
+    pub(crate) fn new(out: PointOutput, columns: &[Column]) -> Self {
         Self { out, attributes: PointAttributes::find(columns) }
     }
 }
 
-impl CloudFile for Kitti {
+impl CloudFile for KittiFile {
     fn write(&mut self, points: &Points) -> Result<u64> {
         let (mut bytes, mut lost) = (Vec::with_capacity(points.count * 16), 0);
         let intensities = self.attributes.intensities(points);
-        for (place, intensity) in places(points).into_iter().zip(intensities) {
+        for (place, intensity) in positions(points).into_iter().zip(intensities) {
             let Some([x, y, z]) = place else {
                 lost += 1;
                 continue;

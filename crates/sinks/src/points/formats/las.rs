@@ -14,13 +14,13 @@ use logtool_core::{Error, ErrorKind, Result};
 
 use crate::{
     points::{
-        attributes::{PointAttributes, array, places, whole},
-        column::{Column, moments},
-        file::{CloudFile, Out, Points, close},
+        attributes::{PointAttributes, array, integers_of_first, positions},
+        column::{Column, times_of_points},
+        file::{CloudFile, PointOutput, Points, close},
         formats::las::{
-            deferred_error_writer::{DeferredErrorWriter, Failure},
-            extra_bytes::Extra,
-            return_numbers::Returns,
+            deferred_error_writer::{DeferredErrorWriter, WriteFailure},
+            extra_bytes::ExtraBytesColumn,
+            return_numbers::PendingReturns,
         },
     },
     provenance::CREATED_BY,
@@ -40,20 +40,20 @@ pub(crate) struct LasOptions {
 }
 
 /// A LAS file.
-pub(crate) struct Las {
+pub(crate) struct LasFile {
     writer: Writer<DeferredErrorWriter>,
-    failure: Failure,
+    failure: WriteFailure,
     attributes: PointAttributes,
     options: LasOptions,
     origin: [f64; 3],
-    extra: Vec<Extra>,
-    returns: Returns,
+    extra: Vec<ExtraBytesColumn>,
+    returns: PendingReturns,
 }
 
-impl Las {
+impl LasFile {
     /// Starts a file of points with `columns` in `out`; `first` are its first points.
     pub(crate) fn new(
-        out: Out,
+        out: PointOutput,
         columns: &[Column],
         options: LasOptions,
         about: &BTreeMap<String, String>,
@@ -61,52 +61,58 @@ impl Las {
     ) -> Result<Self> {
         // The offset of coordinates is 0 near the sensor, otherwise the kilometre of the first
         // point.
-        let first = places(first).into_iter().flatten().next().unwrap_or_default();
+        let first = positions(first).into_iter().flatten().next().unwrap_or_default();
         let round = |v: f64| if v.abs() < 1e5 { 0.0 } else { (v / 1e3).round() * 1e3 };
         let origin = first.map(round);
         let extra = extra_bytes::find(columns);
         let header = header(origin, options, about, &extra)?;
         let (out, failure) = DeferredErrorWriter::new(out);
-        let writer = Writer::new(out, header).map_err(odd)?;
+        let writer = Writer::new(out, header).map_err(from_las_error)?;
         let attributes = PointAttributes::find(columns);
-        let returns = Returns::default();
+        let returns = PendingReturns::default();
         Ok(Self { writer, failure, attributes, options, origin, extra, returns })
     }
 
     fn seconds(&self, points: &Points) -> Vec<f64> {
-        let moments = array(points, self.attributes.time).and_then(moments);
-        let moments = moments.unwrap_or_else(|| vec![None; points.count]);
+        let times_of_points =
+            array(points, self.attributes.time).and_then(times_of_points);
+        let times_of_points =
+            times_of_points.unwrap_or_else(|| vec![None; points.count]);
         let seconds = |nanos: i64| {
             if self.options.is_unix {
-                gps_time::adjusted(nanos)
+                gps_time::adjusted_standard_time(nanos)
             } else {
                 nanos as f64 / 1e9
             }
         };
-        moments.iter().map(|moment| moment.map_or(f64::NAN, seconds)).collect()
+        times_of_points.iter().map(|moment| moment.map_or(f64::NAN, seconds)).collect()
     }
 }
 
-impl Las {
+impl LasFile {
     /// Returns the positions of the points, or `None` for those that cannot be stored.
-    fn near(&self, points: &Points) -> Vec<Option<[f64; 3]>> {
+    fn storable_positions(&self, points: &Points) -> Vec<Option<[f64; 3]>> {
         let is_near = |place: &[f64; 3]| {
             place.iter().zip(self.origin).all(|(v, o)| (v - o).abs() < REACH)
         };
-        places(points).into_iter().map(|place| place.filter(is_near)).collect()
+        positions(points).into_iter().map(|place| place.filter(is_near)).collect()
     }
 
     /// Writes points with their return numbers.
-    fn put(&mut self, points: &Points, returns: Vec<(u8, u8)>) -> Result<()> {
-        let sources = whole(points, &self.attributes.laser);
-        let rings = whole(points, &self.attributes.ring);
+    fn write_points(&mut self, points: &Points, returns: Vec<(u8, u8)>) -> Result<()> {
+        let sources = integers_of_first(points, &self.attributes.laser);
+        let rings = integers_of_first(points, &self.attributes.ring);
         let numbers = sources.into_iter().zip(rings).zip(returns);
         let intensities = self.attributes.intensities(points);
         let measured = intensities.into_iter().zip(self.seconds(points));
         let extra: Vec<Vec<[u8; 4]>> =
             self.extra.iter().map(|extra| extra.values(points)).collect();
-        for (at, ((place, ((source, ring), returned)), (intensity, seconds))) in
-            self.near(points).into_iter().zip(numbers).zip(measured).enumerate()
+        for (at, ((place, ((source, ring), returned)), (intensity, seconds))) in self
+            .storable_positions(points)
+            .into_iter()
+            .zip(numbers)
+            .zip(measured)
+            .enumerate()
         {
             let Some([x, y, z]) = place else { continue };
             let (return_number, number_of_returns) = returned;
@@ -127,30 +133,34 @@ impl Las {
                     .collect(),
                 ..Point::default()
             };
-            self.writer.write_point(point).map_err(odd)?;
+            self.writer.write_point(point).map_err(from_las_error)?;
         }
         self.failure.check()
     }
 }
 
-impl CloudFile for Las {
+impl CloudFile for LasFile {
     fn write(&mut self, points: &Points) -> Result<u64> {
-        let lost = self.near(points).iter().filter(|place| place.is_none()).count();
+        let lost = self
+            .storable_positions(points)
+            .iter()
+            .filter(|place| place.is_none())
+            .count();
         if let Some((ready, returns)) =
             self.returns.next(&self.attributes, Some(points))?
         {
-            self.put(&ready, returns)?;
+            self.write_points(&ready, returns)?;
         }
         Ok(lost as u64)
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         if let Some((rest, returns)) = self.returns.next(&self.attributes, None)? {
-            self.put(&rest, returns)?;
+            self.write_points(&rest, returns)?;
         }
-        self.writer.close().map_err(odd)?;
+        self.writer.close().map_err(from_las_error)?;
         self.failure.check()?;
-        close(self.writer.into_inner().map_err(odd)?.into_inner())
+        close(self.writer.into_inner().map_err(from_las_error)?.into_inner())
     }
 }
 
@@ -158,7 +168,7 @@ fn header(
     origin: [f64; 3],
     options: LasOptions,
     about: &BTreeMap<String, String>,
-    extra: &[Extra],
+    extra: &[ExtraBytesColumn],
 ) -> Result<Header> {
     let mut builder = Builder::from((1, 2));
     builder.generating_software = CREATED_BY.to_owned();
@@ -167,10 +177,10 @@ fn header(
         if options.is_unix { GpsTimeType::Standard } else { GpsTimeType::Week };
     let [x, y, z] = origin.map(|offset| Transform { scale: STEP, offset });
     builder.transforms = Vector { x, y, z };
-    builder.point_format = Format::new(1).map_err(odd)?;
+    builder.point_format = Format::new(1).map_err(from_las_error)?;
     builder.point_format.is_compressed = options.is_packed;
     builder.point_format.extra_bytes = (extra.len() * extra_bytes::BYTES) as u16;
-    builder.vlrs.extend(extra_bytes::described(extra));
+    builder.vlrs.extend(extra_bytes::extra_bytes_record(extra));
     let data = serde_json::to_vec(about).unwrap_or_default(); // strings only, so it cannot fail
     if u16::try_from(data.len()).is_ok() {
         builder.vlrs.push(Vlr {
@@ -180,10 +190,10 @@ fn header(
             data,
         });
     }
-    builder.into_header().map_err(odd)
+    builder.into_header().map_err(from_las_error)
 }
 
-fn odd(err: ::las::Error) -> Error {
+fn from_las_error(err: ::las::Error) -> Error {
     match err {
         ::las::Error::Io(err) => Error::from(err),
         err => Error::new(ErrorKind::Unsupported, "cannot write LAS").from_source(err),

@@ -23,7 +23,7 @@ pub(crate) fn pack(bytes: &[u8], packed: &mut Vec<u8>) {
         let Some(before) = seen.get_mut(hash) else { break };
         let candidate = std::mem::replace(before, at + 1).checked_sub(1);
         let found = candidate.filter(|c| at - c <= REACH);
-        let length = found.map_or(0, |from| same(bytes, from, at));
+        let length = found.map_or(0, |from| match_length(bytes, from, at));
         let Some(from) = found.filter(|_| length >= 3) else {
             at += 1;
             continue;
@@ -44,7 +44,7 @@ pub(crate) fn pack(bytes: &[u8], packed: &mut Vec<u8>) {
 }
 
 /// Returns how many bytes from `at` on are equal to those from `from` on.
-fn same(bytes: &[u8], from: usize, at: usize) -> usize {
+fn match_length(bytes: &[u8], from: usize, at: usize) -> usize {
     let (a, b) = (bytes.get(from..), bytes.get(at..));
     let pairs = a.into_iter().flatten().zip(b.into_iter().flatten());
     pairs.take(LONGEST).take_while(|(a, b)| a == b).count()

@@ -1,7 +1,7 @@
 //! PCD 0.7, the format of the Point Cloud Library.
 //!
 //! ```text
-//! # .PCD v0.7 - Point Cloud Data file format
+//! # .PCD v0.7 - Point Cloud PcdEncoding file format
 //! VERSION 0.7
 //! FIELDS x y z intensity
 //! SIZE 4 4 4 1
@@ -23,26 +23,26 @@ use logtool_core::{Error, ErrorKind, Result};
 use crate::{
     points::{
         column::{Column, Kind},
-        file::{CloudFile, Out, Points, close},
-        formats::{lzf, point_count_header::Header, point_rows},
+        file::{CloudFile, PointOutput, Points, close},
+        formats::{lzf, point_count_header::PointCountHeader, point_rows},
     },
     provenance::CREATED_BY,
 };
 
 /// The encoding of the points after the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Data {
+pub(crate) enum PcdEncoding {
     Ascii,
     Binary,
     Compressed,
 }
 
 /// A PCD file.
-pub(crate) struct Pcd {
-    out: Out,
-    header: Header,
+pub(crate) struct PcdFile {
+    out: PointOutput,
+    header: PointCountHeader,
     columns: Vec<Column>,
-    data: Data,
+    data: PcdEncoding,
     count: u64,
     /// The uncompressed bytes of each column, for a compressed file.
     waiting: Vec<Vec<u8>>,
@@ -51,12 +51,12 @@ pub(crate) struct Pcd {
 /// The maximum size of data that is compressed at once.
 const MOST_UNPACKED: usize = 1 << 30;
 
-impl Pcd {
+impl PcdFile {
     /// Starts a file of `columns` in `out`.
     pub(crate) fn new(
-        mut out: Out,
+        mut out: PointOutput,
         columns: &[Column],
-        data: Data,
+        data: PcdEncoding,
         about: &BTreeMap<String, String>,
     ) -> Result<Self> {
         let header = header(columns, data, about);
@@ -92,21 +92,21 @@ impl Pcd {
     }
 }
 
-impl CloudFile for Pcd {
+impl CloudFile for PcdFile {
     fn write(&mut self, points: &Points) -> Result<u64> {
         self.count += points.count as u64;
         match self.data {
-            Data::Ascii => self.out.write_all(&point_rows::text(points))?,
-            Data::Binary => {
+            PcdEncoding::Ascii => self.out.write_all(&point_rows::text(points))?,
+            PcdEncoding::Binary => {
                 self.out.write_all(&point_rows::bytes(points, &self.columns))?
             }
-            Data::Compressed => self.wait(points)?,
+            PcdEncoding::Compressed => self.wait(points)?,
         }
         Ok(0)
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        if self.data == Data::Compressed {
+        if self.data == PcdEncoding::Compressed {
             self.pack()?;
         }
         self.header.write(&mut self.out, self.count)?;
@@ -114,7 +114,11 @@ impl CloudFile for Pcd {
     }
 }
 
-fn header(columns: &[Column], data: Data, about: &BTreeMap<String, String>) -> Header {
+fn header(
+    columns: &[Column],
+    data: PcdEncoding,
+    about: &BTreeMap<String, String>,
+) -> PointCountHeader {
     let scan_index = |of: &dyn Fn(&Column) -> String| {
         columns.iter().map(of).collect::<Vec<_>>().join(" ")
     };
@@ -132,9 +136,9 @@ fn header(columns: &[Column], data: Data, about: &BTreeMap<String, String>) -> H
     let told: String =
         about.iter().map(|(key, value)| format!("# {key}: {value}\n")).collect();
     let data = match data {
-        Data::Ascii => "ascii",
-        Data::Binary => "binary",
-        Data::Compressed => "binary_compressed",
+        PcdEncoding::Ascii => "ascii",
+        PcdEncoding::Binary => "binary",
+        PcdEncoding::Compressed => "binary_compressed",
     };
     let parts = [
         format!(
@@ -145,5 +149,5 @@ fn header(columns: &[Column], data: Data, about: &BTreeMap<String, String>) -> H
         format!("\nDATA {data}\n"),
     ];
     let head = format!("# .PCD v0.7 - Point Cloud Data file format, by {CREATED_BY}");
-    Header { head, parts: parts.to_vec() }
+    PointCountHeader { head, parts: parts.to_vec() }
 }

@@ -29,16 +29,16 @@ use logtool_core::Result;
 use crate::{
     points::{
         column::{self, Column, Kind},
-        file::{CloudFile, Out, Points, close},
-        formats::{point_count_header::Header, point_rows},
+        file::{CloudFile, PointOutput, Points, close},
+        formats::{point_count_header::PointCountHeader, point_rows},
     },
     provenance::CREATED_BY,
 };
 
 /// A PLY file.
-pub(crate) struct Ply {
-    out: Out,
-    header: Header,
+pub(crate) struct PlyFile {
+    out: PointOutput,
+    header: PointCountHeader,
     /// The columns of the file: integers of at most 32 bits, and floats.
     columns: Vec<Column>,
     /// For each column of times, the origin of its seconds in nanoseconds.
@@ -48,11 +48,11 @@ pub(crate) struct Ply {
     infinities: Arc<AtomicU64>,
 }
 
-impl Ply {
+impl PlyFile {
     /// Starts a file of `columns` in `out`; `first` are its first points. A text file has `nan` for
     /// infinities, which `infinities` counts.
     pub(crate) fn new(
-        mut out: Out,
+        mut out: PointOutput,
         columns: &[Column],
         is_ascii: bool,
         about: &BTreeMap<String, String>,
@@ -62,7 +62,7 @@ impl Ply {
         let mut about = about.clone();
         let (mut origins, mut columns) = (Vec::new(), columns.to_vec());
         for (column, array) in columns.iter_mut().zip(&first.arrays) {
-            let moments = column::moments(array).map(|moments| {
+            let moments = column::times_of_points(array).map(|moments| {
                 let first = moments.into_iter().flatten().next().unwrap_or(0);
                 about.insert(format!("origin of {}", column.name), seconds(first));
                 first
@@ -78,11 +78,11 @@ impl Ply {
     }
 }
 
-impl CloudFile for Ply {
+impl CloudFile for PlyFile {
     fn write(&mut self, points: &Points) -> Result<u64> {
         let arrays = self.columns.iter().zip(&self.origins).zip(&points.arrays);
         let arrays = arrays.map(|((column, origin), array)| match origin {
-            Some(origin) => since(array, *origin),
+            Some(origin) => seconds_since(array, *origin),
             None if column.kind.bytes() == 8 => {
                 Arc::new(Float64Array::from(column::floats(array)))
             }
@@ -132,8 +132,8 @@ fn finite<T: ArrowPrimitiveType>(
 }
 
 /// Converts the times of `array` to seconds since `origin`.
-fn since(array: &ArrayRef, origin: i64) -> ArrayRef {
-    let moments = column::moments(array).unwrap_or_default();
+fn seconds_since(array: &ArrayRef, origin: i64) -> ArrayRef {
+    let moments = column::times_of_points(array).unwrap_or_default();
     let seconds = moments.into_iter().map(|moment| {
         moment.map(|moment| (i128::from(moment) - i128::from(origin)) as f64 / 1e9)
     });
@@ -151,7 +151,7 @@ fn header(
     columns: &[Column],
     is_ascii: bool,
     about: &BTreeMap<String, String>,
-) -> Header {
+) -> PointCountHeader {
     let format = if is_ascii { "ascii" } else { "binary_little_endian" };
     let told: String =
         about.iter().map(|(key, value)| format!("comment {key}: {value}\n")).collect();
@@ -172,5 +172,5 @@ fn header(
     let parts =
         [format!("{told}element vertex "), format!("\n{properties}end_header\n")];
     let head = format!("ply\nformat {format} 1.0\ncomment by {CREATED_BY}");
-    Header { head, parts: parts.to_vec() }
+    PointCountHeader { head, parts: parts.to_vec() }
 }

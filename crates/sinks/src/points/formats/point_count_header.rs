@@ -7,11 +7,11 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 
 use logtool_core::Result;
 
-use crate::points::file::Out;
+use crate::points::file::PointOutput;
 
 /// A header into which the number of points can be inserted.
 #[derive(Clone, Debug)]
-pub(crate) struct Header {
+pub(crate) struct PointCountHeader {
     /// The first lines. The last of them is a comment, which may be followed by blanks.
     pub(crate) head: String,
     /// The remaining text, divided where the number is inserted.
@@ -21,9 +21,9 @@ pub(crate) struct Header {
 /// The maximum number of digits of a number.
 const DIGITS: usize = 20;
 
-impl Header {
+impl PointCountHeader {
     /// Writes the header for `count` points to the start of `out`, and seeks back to the end.
-    pub(crate) fn write(&self, out: &mut Out, count: u64) -> Result<()> {
+    pub(crate) fn write(&self, out: &mut PointOutput, count: u64) -> Result<()> {
         out.seek(SeekFrom::Start(0))?;
         out.write_all(self.text(count).as_bytes())?;
         out.seek(SeekFrom::End(0))?;
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn header_length_does_not_depend_on_the_number_of_points() {
         let parts = ["n ", "\nagain ", "\nend\n"].map(str::to_owned).to_vec();
-        let header = Header { head: "# a".to_owned(), parts };
+        let header = PointCountHeader { head: "# a".to_owned(), parts };
         let most = header.text(u64::MAX);
         assert_eq!(
             most,

@@ -4,7 +4,7 @@ use arrow_array::{ArrowPrimitiveType, PrimitiveArray};
 
 use crate::{
     points::{
-        column::{Column, Scalar, Visit, each, visit},
+        column::{Column, ColumnVisitor, Scalar, each, visit},
         file::Points,
     },
     text::number::Number as _,
@@ -18,7 +18,7 @@ pub(crate) fn bytes(points: &Points, columns: &[Column]) -> Vec<u8> {
         stride: usize,
         at: usize,
     }
-    impl Visit for Bytes {
+    impl ColumnVisitor for Bytes {
         fn visit<T>(&mut self, numbers: &PrimitiveArray<T>)
         where
             T: ArrowPrimitiveType<Native: Scalar>,
@@ -48,14 +48,14 @@ pub(crate) fn text(points: &Points) -> Vec<u8> {
         /// The end of each number of this column.
         ends: Vec<usize>,
     }
-    impl Visit for Texts {
+    impl ColumnVisitor for Texts {
         fn visit<T>(&mut self, numbers: &PrimitiveArray<T>)
         where
             T: ArrowPrimitiveType<Native: Scalar>,
         {
             each(numbers, |number| {
                 let mut place = [0; 32];
-                let length = number.put(&mut place);
+                let length = number.write_to(&mut place);
                 self.bytes.extend_from_slice(place.get(..length).unwrap_or_default());
                 self.ends.push(self.bytes.len());
             });

@@ -6,7 +6,7 @@ use logtool_core::Result;
 use crate::text::text_buffer::TextBuffer;
 
 /// Accepts the text so far and clears it.
-pub(super) type PassOnText<'a> = &'a mut dyn FnMut(&mut TextBuffer) -> Result<()>;
+pub(super) type FlushText<'a> = &'a mut dyn FnMut(&mut TextBuffer) -> Result<()>;
 
 /// Writes the cells of one column, row by row.
 pub(super) trait Cell: Send {
@@ -22,21 +22,21 @@ pub(super) trait Cell: Send {
         false
     }
 
-    /// Like [`write`](Self::write), but calls `pass_on` whenever `text` is long. `pass_on`
+    /// Like [`write`](Self::write), but calls `flush` whenever `text` is long. `flush`
     /// takes the text and clears it.
     fn write_in_pieces(
         &mut self,
         row: usize,
         text: &mut TextBuffer,
-        _pass_on: PassOnText<'_>,
+        _pass_on: FlushText<'_>,
     ) -> Result<()> {
         self.write(row, text);
         Ok(())
     }
 
     /// Forgets where earlier cells are, because the text so far was cleared.
-    fn forget(&mut self) {}
+    fn forget_positions(&mut self) {}
 
     /// Releases the values.
-    fn unload(&mut self);
+    fn release_values(&mut self);
 }

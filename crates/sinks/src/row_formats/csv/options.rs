@@ -3,7 +3,7 @@
 use logtool_core::{Error, ErrorKind, Result};
 
 use crate::{
-    row_formats::{csv::cell::PassOnText, json::PIECE_BYTES},
+    row_formats::{csv::cell::FlushText, json::PIECE_BYTES},
     text::text_buffer::TextBuffer,
 };
 
@@ -75,19 +75,19 @@ pub(super) fn push_text(cell: &[u8], options: CsvOptions, text: &mut TextBuffer)
     }
 }
 
-/// Like [`push_text`], but calls `pass_on` whenever `text` is long.
+/// Like [`push_text`], but calls `flush` whenever `text` is long.
 pub(super) fn push_long_text(
     cell: &[u8],
     options: CsvOptions,
     text: &mut TextBuffer,
-    pass_on: PassOnText<'_>,
+    flush: FlushText<'_>,
 ) -> Result<()> {
     let is_quoted = needs_quotes(cell, options);
     push_start(cell, options, is_quoted, text);
     for piece in cell.chunks(PIECE_BYTES) {
         push_part(piece, is_quoted, text);
         if text.as_bytes().len() >= PIECE_BYTES {
-            pass_on(text)?;
+            flush(text)?;
         }
     }
     if is_quoted {

@@ -45,17 +45,17 @@ impl<T: ArrowPrimitiveType<Native: Number + ArrowNativeType>> Cell for NumberCel
         match &self.last {
             Some((last, range)) if last.is_same(value) => text.repeat(range),
             _ => {
-                let range = text.put(self.end, |place| value.put(place));
+                let range = text.append_with(self.end, |place| value.write_to(place));
                 self.last = Some((value, range));
             }
         }
     }
 
-    fn forget(&mut self) {
+    fn forget_positions(&mut self) {
         self.last = None;
     }
 
-    fn unload(&mut self) {
+    fn release_values(&mut self) {
         self.values = ScalarBuffer::from(Vec::new());
     }
 }
@@ -81,14 +81,14 @@ impl Cell for BoolCell {
 
     fn write(&mut self, row: usize, text: &mut TextBuffer) {
         let is_true = self.values.value(row);
-        text.put(self.end, |place| {
+        text.append_with(self.end, |place| {
             let (word, len) = if is_true { (b"true ", 4) } else { (b"false", 5) };
             place[..5].copy_from_slice(word);
             len
         });
     }
 
-    fn unload(&mut self) {
+    fn release_values(&mut self) {
         self.values = BooleanBuffer::new_unset(0);
     }
 }
@@ -142,13 +142,13 @@ impl Cell for TimeCell {
     fn write(&mut self, row: usize, text: &mut TextBuffer) {
         let nanos = self.values[row];
         let end = self.end;
-        text.put(end, |place| match self.form {
-            TimeForm::Number { divisor } => nanos.div_euclid(divisor).put(place),
+        text.append_with(end, |place| match self.form {
+            TimeForm::Number { divisor } => nanos.div_euclid(divisor).write_to(place),
             TimeForm::Iso { digits } => self.write_iso(nanos, digits, place),
         });
     }
 
-    fn unload(&mut self) {
+    fn release_values(&mut self) {
         self.values = ScalarBuffer::from(Vec::new());
     }
 }

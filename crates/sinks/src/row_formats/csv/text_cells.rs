@@ -9,7 +9,7 @@ use logtool_core::Result;
 use crate::{
     row_formats::{
         csv::{
-            cell::{Cell, PassOnText},
+            cell::{Cell, FlushText},
             options::{CsvOptions, needs_quotes, push_long_text, push_part, push_text},
         },
         json::{ByteValues, JsonColumn, PIECE_BYTES, byte_values, push_hex},
@@ -45,10 +45,10 @@ impl<O: OffsetSizeTrait> Cell for TextCell<O> {
         &mut self,
         row: usize,
         text: &mut TextBuffer,
-        pass_on: PassOnText<'_>,
+        flush: FlushText<'_>,
     ) -> Result<()> {
         if let Some(values) = &self.values {
-            push_long_text(values.value(row).as_bytes(), self.options, text, pass_on)?;
+            push_long_text(values.value(row).as_bytes(), self.options, text, flush)?;
         }
         text.push(self.end);
         Ok(())
@@ -61,7 +61,7 @@ impl<O: OffsetSizeTrait> Cell for TextCell<O> {
         text.push(self.end);
     }
 
-    fn unload(&mut self) {
+    fn release_values(&mut self) {
         self.values = None;
     }
 }
@@ -105,21 +105,21 @@ impl Cell for BytesCell {
         &mut self,
         row: usize,
         text: &mut TextBuffer,
-        pass_on: PassOnText<'_>,
+        flush: FlushText<'_>,
     ) -> Result<()> {
         for piece in Self::bytes(self.values.as_deref(), row).chunks(PIECE_BYTES / 2) {
             self.hex.clear();
             push_hex(piece, &mut self.hex);
             text.extend(&self.hex);
             if text.as_bytes().len() >= PIECE_BYTES {
-                pass_on(text)?;
+                flush(text)?;
             }
         }
         text.push(self.end);
         Ok(())
     }
 
-    fn unload(&mut self) {
+    fn release_values(&mut self) {
         self.values = None;
     }
 }
@@ -165,7 +165,7 @@ impl Cell for LabelCell {
         text.push(self.end);
     }
 
-    fn unload(&mut self) {
+    fn release_values(&mut self) {
         self.keys = Vec::new();
     }
 }
@@ -243,7 +243,7 @@ impl Cell for JsonCell {
         &mut self,
         row: usize,
         text: &mut TextBuffer,
-        pass_on: PassOnText<'_>,
+        flush: FlushText<'_>,
     ) -> Result<()> {
         self.json.clear();
         let mut is_quoted = None;
@@ -263,7 +263,7 @@ impl Cell for JsonCell {
                 };
                 push_part(json, is_quoted, text);
                 json.clear();
-                pass_on(text)
+                flush(text)
             })?;
         }
         match is_quoted {
@@ -279,7 +279,7 @@ impl Cell for JsonCell {
         Ok(())
     }
 
-    fn unload(&mut self) {
+    fn release_values(&mut self) {
         self.values = None;
     }
 }

@@ -21,14 +21,14 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Values {
     nulls: Option<NullBuffer>,
-    kind: Kind,
+    kind: JsonKind,
 }
 
 /// The column types, grouped by their JSON form.
-enum Kind {
+enum JsonKind {
     Null,
     Bool(BooleanBuffer),
-    Number(Box<dyn Numbers>),
+    Number(Box<dyn NumberValues>),
     Time(TimeForm, ScalarBuffer<i64>),
     Text(Box<dyn ByteValues>),
     Bytes(Box<dyn ByteValues>),
@@ -55,7 +55,7 @@ impl Values {
             return Err(Error::new(ErrorKind::Limit, what));
         }
         let nulls = column.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
-        Ok(Self { nulls, kind: Kind::new(field, column, infinities, depth)? })
+        Ok(Self { nulls, kind: JsonKind::new(field, column, infinities, depth)? })
     }
 
     /// Appends the value at index `row`, or `null`.
@@ -69,7 +69,7 @@ impl Values {
     }
 }
 
-impl Kind {
+impl JsonKind {
     fn new(
         field: &Field,
         column: &ArrayRef,
@@ -78,7 +78,7 @@ impl Kind {
     ) -> Result<Self> {
         macro_rules! numbers {
             ($type:ty) => {
-                Self::Number(Box::new(Numbered {
+                Self::Number(Box::new(NumberColumn {
                     values: column.as_primitive::<$type>().values().clone(),
                     infinities: infinities.clone(),
                 }))
@@ -175,7 +175,7 @@ impl Kind {
         let names = (Values::new(&item, names, infinities, depth + 1)?, names.len());
         let names = (0..names.1).map(|name| {
             let mut json = Vec::new();
-            names.0.write(name, &mut JsonText::whole(&mut json));
+            names.0.write(name, &mut JsonText::in_buffer(&mut json));
             json
         });
         let keys = if dictionary.values().is_empty() {
@@ -217,7 +217,7 @@ impl Kind {
                 json.push(b'"');
                 for piece in text.chunks(PIECE_BYTES) {
                     escape(piece, json);
-                    json.pass_on_if_long();
+                    json.flush_if_long();
                 }
                 json.push(b'"');
             }
@@ -226,7 +226,7 @@ impl Kind {
                 json.push(b'"');
                 for piece in bytes.chunks(PIECE_BYTES / 2) {
                     push_hex(piece, json);
-                    json.pass_on_if_long();
+                    json.flush_if_long();
                 }
                 json.push(b'"');
             }
@@ -237,7 +237,7 @@ impl Kind {
                 let (start, end) = ends(row);
                 (start <= end).then_some(())?;
                 match (&values.nulls, &values.kind) {
-                    (None, Kind::Number(all)) => all.write_list(start..end, json),
+                    (None, JsonKind::Number(all)) => all.write_list(start..end, json),
                     _ => write_list(start..end, json, |row, json| {
                         values.write(row, json)
                     }),
@@ -247,7 +247,7 @@ impl Kind {
                 for (key, values) in columns {
                     json.extend_from_slice(key);
                     values.write(row, json);
-                    json.pass_on_if_long();
+                    json.flush_if_long();
                 }
                 json.extend_from_slice(if columns.is_empty() { b"{}" } else { b"}" });
             }
@@ -257,7 +257,7 @@ impl Kind {
 }
 
 /// Numbers of any type.
-trait Numbers: Send + Sync {
+trait NumberValues: Send + Sync {
     fn write(&self, row: usize, json: &mut JsonText<'_>) -> Option<()>;
 
     /// Appends a list of the numbers in `rows`, which must not contain nulls.
@@ -265,12 +265,12 @@ trait Numbers: Send + Sync {
 }
 
 /// The numbers of a column of one type.
-struct Numbered<N: arrow_buffer::ArrowNativeType> {
+struct NumberColumn<N: arrow_buffer::ArrowNativeType> {
     values: ScalarBuffer<N>,
     infinities: Infinities,
 }
 
-impl<N: Number + arrow_buffer::ArrowNativeType> Numbers for Numbered<N> {
+impl<N: Number + arrow_buffer::ArrowNativeType> NumberValues for NumberColumn<N> {
     fn write(&self, row: usize, json: &mut JsonText<'_>) -> Option<()> {
         write_number(*self.values.get(row)?, &self.infinities, json);
         Some(())
@@ -326,7 +326,7 @@ fn write_list(
             json.push(b',');
         }
         write(row, json);
-        json.pass_on_if_long();
+        json.flush_if_long();
     }
     json.push(b']');
 }
@@ -409,7 +409,7 @@ fn unsupported(field: &Field) -> Error {
     Error::new(ErrorKind::Unsupported, what)
 }
 
-impl std::fmt::Debug for Kind {
+impl std::fmt::Debug for JsonKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Null => "Null",

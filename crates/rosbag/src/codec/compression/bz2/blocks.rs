@@ -21,7 +21,7 @@ const END_MARK: u64 = 0x1772_4538_5090;
 /// block is decompressed as a stream of its own, so that its checksum is verified.
 pub(super) fn unpack_sound(packed: &[u8], limit: usize, out: &mut Output) {
     let Some(head) = packed.get(..HEAD) else { return };
-    let mut marks = Marks { bytes: packed, at: HEAD * 8, last: 0 };
+    let mut marks = BlockMarks { bytes: packed, at: HEAD * 8, last: 0 };
     let Some(mut start) = marks.next() else { return };
     for end in marks {
         let sound = out.len();
@@ -48,7 +48,7 @@ fn single(packed: &[u8], head: &[u8], start: usize, end: usize) -> Vec<u8> {
 }
 
 /// Iterates over the starts of blocks and of the end of the stream, as bit positions.
-struct Marks<'m> {
+struct BlockMarks<'m> {
     bytes: &'m [u8],
     /// The next bit to read.
     at: usize,
@@ -56,7 +56,7 @@ struct Marks<'m> {
     last: u64,
 }
 
-impl Iterator for Marks<'_> {
+impl Iterator for BlockMarks<'_> {
     type Item = usize;
 
     fn next(&mut self) -> Option<usize> {

@@ -9,32 +9,32 @@ use std::{
 use logtool_core::Result;
 use parking_lot::Mutex;
 
-use crate::points::file::Out;
+use crate::points::file::PointOutput;
 
 /// Accepts all writes; after the first error, they are ignored.
 pub(crate) struct DeferredErrorWriter {
-    out: Out,
-    failure: Failure,
+    out: PointOutput,
+    failure: WriteFailure,
 }
 
 /// The first error of an output.
 #[derive(Clone, Default)]
-pub(crate) struct Failure(Arc<Mutex<Option<io::Error>>>);
+pub(crate) struct WriteFailure(Arc<Mutex<Option<io::Error>>>);
 
 impl DeferredErrorWriter {
-    pub(crate) fn new(out: Out) -> (Self, Failure) {
-        let failure = Failure::default();
+    pub(crate) fn new(out: PointOutput) -> (Self, WriteFailure) {
+        let failure = WriteFailure::default();
         (Self { out, failure: failure.clone() }, failure)
     }
 
-    pub(crate) fn into_inner(self) -> Out {
+    pub(crate) fn into_inner(self) -> PointOutput {
         self.out
     }
 
     fn attempt<T>(
         &mut self,
         otherwise: T,
-        write: impl FnOnce(&mut Out) -> io::Result<T>,
+        write: impl FnOnce(&mut PointOutput) -> io::Result<T>,
     ) -> io::Result<T> {
         let mut failure = self.failure.0.lock();
         if failure.is_some() {
@@ -50,7 +50,7 @@ impl DeferredErrorWriter {
     }
 }
 
-impl Failure {
+impl WriteFailure {
     /// Returns the first error, if there was one.
     pub(crate) fn check(&self) -> Result<()> {
         let failure = self.0.lock();

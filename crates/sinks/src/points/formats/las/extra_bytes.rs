@@ -29,7 +29,7 @@ const DESCRIPTION_BYTES: usize = 192;
 
 /// A column that is written as extra bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Extra {
+pub(crate) struct ExtraBytesColumn {
     name: &'static str,
     description: &'static str,
     is_float: bool,
@@ -38,16 +38,16 @@ pub(crate) struct Extra {
 }
 
 /// Returns those that `columns` contain.
-pub(crate) fn find(columns: &[Column]) -> Vec<Extra> {
+pub(crate) fn find(columns: &[Column]) -> Vec<ExtraBytesColumn> {
     let find = |(name, description): (&'static str, &'static str)| {
         let at = columns.iter().position(|column| column.name == name)?;
         let is_float = matches!(columns.get(at)?.kind, Kind::Float { .. });
-        Some(Extra { name, description, is_float, at })
+        Some(ExtraBytesColumn { name, description, is_float, at })
     };
     WANTED.into_iter().filter_map(find).collect()
 }
 
-impl Extra {
+impl ExtraBytesColumn {
     /// Returns the bytes of the attribute for each of `points`.
     pub(crate) fn values(&self, points: &Points) -> Vec<[u8; BYTES]> {
         match array(points, Some(self.at)) {
@@ -61,7 +61,7 @@ impl Extra {
 }
 
 /// Returns the record that describes `extra`, or `None` if there are no attributes.
-pub(crate) fn described(extra: &[Extra]) -> Option<Vlr> {
+pub(crate) fn extra_bytes_record(extra: &[ExtraBytesColumn]) -> Option<Vlr> {
     let mut data = vec![0; extra.len() * DESCRIPTION_BYTES];
     for (place, extra) in data.chunks_exact_mut(DESCRIPTION_BYTES).zip(extra) {
         let kind = [if extra.is_float { 9 } else { 5 }];

@@ -30,7 +30,7 @@ const LEAPS: [i64; 18] = [
 
 /// Converts `nanos` of Unix time to adjusted standard GPS time in seconds. The precision of the
 /// float is 60 ns for present times.
-pub(crate) fn adjusted(nanos: i64) -> f64 {
+pub(crate) fn adjusted_standard_time(nanos: i64) -> f64 {
     let seconds = nanos.div_euclid(1_000_000_000);
     let leaps = LEAPS.partition_point(|leap| *leap <= seconds) as i64;
     let whole = seconds - GPS_EPOCH - ADJUSTMENT + leaps;
@@ -45,10 +45,13 @@ mod tests {
     fn gps_time_is_ahead_by_the_leap_seconds_since_1980() {
         // The start of GPS week 2000, 2018-05-06T00:00:00 GPS, is 23:59:42 UTC.
         let seconds = 2_000 * 604_800 - ADJUSTMENT;
-        assert_eq!(adjusted(1_525_564_782_000_000_000), seconds as f64);
-        assert_eq!(adjusted(GPS_EPOCH * 1_000_000_000), -1e9);
+        assert_eq!(adjusted_standard_time(1_525_564_782_000_000_000), seconds as f64);
+        assert_eq!(adjusted_standard_time(GPS_EPOCH * 1_000_000_000), -1e9);
         // 1999-08-22T00:00:00 GPS, week 1024, is 13 seconds earlier in UTC.
         let seconds = 1_024 * 604_800 - ADJUSTMENT;
-        assert_eq!(adjusted(935_279_987_500_000_000), seconds as f64 + 0.5);
+        assert_eq!(
+            adjusted_standard_time(935_279_987_500_000_000),
+            seconds as f64 + 0.5
+        );
     }
 }

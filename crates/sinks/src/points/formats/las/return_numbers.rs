@@ -9,8 +9,8 @@ use arrow_select::concat::concat;
 use logtool_core::{Error, ErrorKind, Result};
 
 use crate::points::{
-    attributes::{PointAttributes, array, whole},
-    column::moments,
+    attributes::{PointAttributes, array, integers_of_first},
+    column::times_of_points,
     file::Points,
 };
 
@@ -27,18 +27,18 @@ const MAX_DISTANCE: usize = 12 * 32;
 pub(crate) type PointsWithReturns = (Points, Vec<(u8, u8)>);
 
 /// A laser at a time.
-type Firing = (Option<i64>, u32);
+type FiringKey = (Option<i64>, u32);
 
 /// Points that are waiting for the other returns of their firings.
 #[derive(Default)]
-pub(crate) struct Returns {
+pub(crate) struct PendingReturns {
     /// The points that are waiting.
     waiting: Option<Points>,
     /// The returns of each firing of the last points, as bits.
-    seen: HashMap<Firing, u32>,
+    seen: HashMap<FiringKey, u32>,
 }
 
-impl Returns {
+impl PendingReturns {
     /// Adds the points `new`, and returns those whose returns are known. `None` marks the end, and
     /// returns all remaining points.
     pub(crate) fn next(
@@ -80,11 +80,14 @@ impl Returns {
 fn firings(
     points: &Points,
     attributes: &PointAttributes,
-) -> impl Iterator<Item = (Firing, u32)> {
-    let moments = array(points, attributes.time).and_then(moments);
-    let moments = moments.unwrap_or_else(|| vec![None; points.count]);
-    let lasers = whole(points, &attributes.laser);
-    moments.into_iter().zip(lasers).zip(whole(points, &attributes.return_type))
+) -> impl Iterator<Item = (FiringKey, u32)> {
+    let times_of_points = array(points, attributes.time).and_then(times_of_points);
+    let times_of_points = times_of_points.unwrap_or_else(|| vec![None; points.count]);
+    let lasers = integers_of_first(points, &attributes.laser);
+    times_of_points
+        .into_iter()
+        .zip(lasers)
+        .zip(integers_of_first(points, &attributes.return_type))
 }
 
 fn concatenated(before: &Points, after: &Points) -> Result<Points> {
@@ -117,7 +120,7 @@ mod tests {
         let mut attributes = PointAttributes::default();
         (attributes.time, attributes.laser) = (Some(0), vec![1]);
         attributes.return_type = vec![2];
-        let (mut returns, mut found) = (Returns::default(), Vec::new());
+        let (mut returns, mut found) = (PendingReturns::default(), Vec::new());
         for piece in pieces {
             let ready = returns.next(&attributes, Some(&points(piece))).unwrap();
             found.extend(ready.unwrap().1);
