@@ -40,9 +40,10 @@ impl RawDecoder {
             return Err(Error::new(ErrorKind::NoSuch, "a raw topic has two columns"));
         }
         let wants_payload = only.is_none_or(|only| only.contains(&1));
-        let schema = match wants_payload {
-            true => raw_schema(unit),
-            false => Arc::new(Schema::new(vec![time_field("time", unit)])),
+        let schema = if wants_payload {
+            raw_schema(unit)
+        } else {
+            Arc::new(Schema::new(vec![time_field("time", unit)]))
         };
         let payloads = wants_payload.then(BinaryBuilder::new);
         Ok(Self { schema, times: Vec::new(), payloads, header_len: 0 })

@@ -202,13 +202,12 @@ impl Damage {
 
     /// Joins `next` with this damage.
     pub fn join(&mut self, next: Self) {
-        let more = match self.touches(&next) && !self.is_part(&next) {
-            true => {
-                let before = self.bytes.start.saturating_sub(next.bytes.start);
-                let after = next.bytes.end.saturating_sub(self.bytes.end);
-                next.lost_bytes.min(before + after)
-            }
-            false => next.lost_bytes,
+        let more = if self.touches(&next) && !self.is_part(&next) {
+            let before = self.bytes.start.saturating_sub(next.bytes.start);
+            let after = next.bytes.end.saturating_sub(self.bytes.end);
+            next.lost_bytes.min(before + after)
+        } else {
+            next.lost_bytes
         };
         self.lost_bytes = self.lost_bytes.saturating_add(more);
         self.bytes.start = self.bytes.start.min(next.bytes.start);
@@ -287,15 +286,16 @@ impl fmt::Display for Damage {
             DamageKind::ExtraBytes => {
                 let (records, bytes) = (self.records, self.lost_bytes);
                 let unit = if bytes == 1 { "byte" } else { "bytes" };
-                match one {
-                    true => write!(
+                if one {
+                    write!(
                         f,
                         "a record with {bytes} {unit} more than its schema says, left out"
-                    )?,
-                    false => write!(
+                    )?
+                } else {
+                    write!(
                         f,
                         "{records} records with {bytes} {unit} more than their schema says, left out"
-                    )?,
+                    )?
                 }
             }
             DamageKind::TypeMismatch if one => {

@@ -176,9 +176,10 @@ impl Topic {
 
     /// Returns the definition as it is in the file.
     pub fn definition_bytes(&self) -> &[u8] {
-        match self.descriptor.is_empty() {
-            true => self.definition.as_bytes(),
-            false => &self.descriptor,
+        if self.descriptor.is_empty() {
+            self.definition.as_bytes()
+        } else {
+            &self.descriptor
         }
     }
 

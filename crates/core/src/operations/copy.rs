@@ -99,9 +99,10 @@ pub fn copy<'c>(
     }
     let plan = manifest.plan(&job.selection, 0);
     let known = VerbatimParts::new(manifest, &job.selection);
-    match job.verify {
-        true => verify::copy(&mut copying, plan, &known)?,
-        false => copying.parts(plan, &known)?,
+    if job.verify {
+        verify::copy(&mut copying, plan, &known)?
+    } else {
+        copying.parts(plan, &known)?
     }
     let mut copied = copying.copied;
     copied.damage.sort_by_key(|damage| damage.bytes.start);
@@ -212,10 +213,7 @@ impl RunningCopy<'_> {
         let mut block = Block::default();
         for length in lengths {
             while ahead.fill_part(&mut block)? {
-                match encodes {
-                    true => self.encoded(&mut block)?,
-                    false => self.block(&block)?,
-                }
+                if encodes { self.encoded(&mut block)? } else { self.block(&block)? }
             }
             (self.job.progress)(length);
         }
@@ -235,9 +233,10 @@ impl RunningCopy<'_> {
         let doubtful = DoubtfulRecords::in_block(block);
         let is_dropped = self.job.drops_doubtful && !doubtful.is_empty();
         for records in &doubtful {
-            match is_dropped {
-                true => self.copied.damage.push(records.dropped()),
-                false => self.sink.note_doubtful(self.job.from, records),
+            if is_dropped {
+                self.copied.damage.push(records.dropped())
+            } else {
+                self.sink.note_doubtful(self.job.from, records)
             }
         }
         self.copied.doubtful.extend(doubtful);

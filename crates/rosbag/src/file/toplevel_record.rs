@@ -107,9 +107,10 @@ impl TopLevelReader {
             let len = need.max(if goes_on { WINDOW } else { NEAR });
             self.pass(at);
             let range = at..at.saturating_add(len);
-            self.bytes = match len <= WINDOW {
-                true => self.source.peek(range)?,
-                false => self.source.read_at(range)?,
+            self.bytes = if len <= WINDOW {
+                self.source.peek(range)?
+            } else {
+                self.source.read_at(range)?
             };
             self.start = at;
         }

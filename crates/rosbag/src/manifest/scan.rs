@@ -138,10 +138,8 @@ impl Scan {
                 );
                 let is_index =
                     matches!(kind, TopLevelKind::Index { .. }) || self.is_in_index;
-                let cut = match is_index {
-                    true => DamageKind::Index,
-                    false => DamageKind::Truncated,
-                };
+                let cut =
+                    if is_index { DamageKind::Index } else { DamageKind::Truncated };
                 self.lost(Damage::new(cut, at..len));
                 return Ok(len);
             }

@@ -112,9 +112,10 @@ impl PartScanner {
                 let read_size = &mut self.read_size;
                 let more = plain.read_at(read_size, source, options, &mut locator)?;
                 if plain.bytes.is_empty() {
-                    match is_outside {
-                        true => self.at = plain.bytes.start,
-                        false => self.report_missing_messages(visitor)?,
+                    if is_outside {
+                        self.at = plain.bytes.start
+                    } else {
+                        self.report_missing_messages(visitor)?
                     }
                     self.segment = None;
                 }

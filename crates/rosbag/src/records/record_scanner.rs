@@ -250,10 +250,7 @@ impl ScanRange {
     /// Parses the record at the start of `bytes`.
     #[inline]
     fn parse<'b>(&self, bytes: &'b [u8]) -> ParsedRecord<'b> {
-        match self.is_v1 {
-            false => chunk_record::parse(bytes),
-            true => version_1::parse(bytes),
-        }
+        if self.is_v1 { version_1::parse(bytes) } else { chunk_record::parse(bytes) }
     }
 
     /// Returns the damage for a lost record of `len` bytes that begins at `used`.
@@ -303,18 +300,19 @@ fn is_plausible<V: RecordVisitor>(
     let fields = wire::fields(bytes, frame);
     let after = usize::try_from(frame.len()).ok().and_then(|len| bytes.get(len..));
     let after = after.unwrap_or_default();
-    let is_one = match segment.is_v1 {
-        false => match wire::header(fields) {
+    let is_one = if segment.is_v1 {
+        match version_1::header(fields) {
+            Some(V1Header::Message(stream, _)) => stream.is_plausible(),
+            Some(V1Header::Definition(..)) => true,
+            Some(V1Header::Other(_)) | None => false,
+        }
+    } else {
+        match wire::header(fields) {
             Some(Header::Message { connection, .. }) => visitor.knows(connection),
             Some(Header::Connection { .. }) => true,
             Some(header) => segment.is_outside && is_of_bags(&header),
             None => false,
-        },
-        true => match version_1::header(fields) {
-            Some(V1Header::Message(stream, _)) => stream.is_plausible(),
-            Some(V1Header::Definition(..)) => true,
-            Some(V1Header::Other(_)) | None => false,
-        },
+        }
     };
     is_one
         && frame.len() <= left
@@ -354,9 +352,10 @@ impl WindowScan {
         while !self.bytes.is_empty() {
             let Range { start, end } = self.bytes;
             let window = start..end.min(start.saturating_add(want));
-            let bytes = match want < block {
-                true => source.peek(window)?,
-                false => source.read_at(window)?,
+            let bytes = if want < block {
+                source.peek(window)?
+            } else {
+                source.read_at(window)?
             };
             visitor.window(bytes.clone(), start);
             if bytes.is_empty() {
@@ -368,9 +367,10 @@ impl WindowScan {
             let segment = ScanRange {
                 base: start,
                 left: end - start,
-                end: match self.is_cut {
-                    true => DamageKind::Truncated,
-                    false => DamageKind::Garbled,
+                end: if self.is_cut {
+                    DamageKind::Truncated
+                } else {
+                    DamageKind::Garbled
                 },
                 goes_on: false,
                 is_short: self.is_cut && !self.is_outside,

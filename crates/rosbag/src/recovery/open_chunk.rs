@@ -194,9 +194,10 @@ fn find_losses(
         let place = place.min(losses.len() - 1);
         let Some((range, lost)) = losses.get_mut(place) else { return };
         unlisted.remove(&connection);
-        let is_lost = match is_overfull {
-            true => range.contains(&offset),
-            false => !messages.take(connection, time),
+        let is_lost = if is_overfull {
+            range.contains(&offset)
+        } else {
+            !messages.take(connection, time)
         };
         let records = &messages.records;
         let position = records.partition_point(|range| range.end <= offset);

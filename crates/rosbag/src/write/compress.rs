@@ -74,9 +74,10 @@ fn lz4(bytes: &[u8], mut frame: Vec<u8>) -> Vec<u8> {
     frame.push((XxHash32::oneshot(0, &[LZ4_FLAGS, LZ4_SIZES]) >> 8) as u8);
     for block in bytes.chunks(LZ4_BLOCK) {
         let packed = lz4_flex::block::compress(block);
-        let (size, data) = match packed.len() < block.len() {
-            true => (packed.len() as u32, packed.as_slice()),
-            false => (block.len() as u32 | LZ4_UNPACKED, block),
+        let (size, data) = if packed.len() < block.len() {
+            (packed.len() as u32, packed.as_slice())
+        } else {
+            (block.len() as u32 | LZ4_UNPACKED, block)
         };
         frame.extend(size.to_le_bytes());
         frame.extend_from_slice(data);

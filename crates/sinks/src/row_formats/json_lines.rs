@@ -71,10 +71,7 @@ impl TableWriter for JsonLinesWriter {
                 flush_text(lines, staged)
             },
         )?;
-        match is_written {
-            true => Ok(()),
-            false => write(batch, infinities, text, Some(staged)),
-        }
+        if is_written { Ok(()) } else { write(batch, infinities, text, Some(staged)) }
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {

@@ -35,11 +35,10 @@ pub(super) fn values(primitive: Primitive) -> Box<dyn Values> {
 
 /// Returns an empty column of timestamps with signed or unsigned seconds.
 pub(super) fn timestamps(is_signed: bool) -> Box<dyn Values> {
-    match is_signed {
-        true => {
-            Box::new(NumberColumn::<TimestampNanosecondType, SignedTimestamp>::default())
-        }
-        false => Box::new(NumberColumn::<TimestampNanosecondType, Stamp>::default()),
+    if is_signed {
+        Box::new(NumberColumn::<TimestampNanosecondType, SignedTimestamp>::default())
+    } else {
+        Box::new(NumberColumn::<TimestampNanosecondType, Stamp>::default())
     }
 }
 

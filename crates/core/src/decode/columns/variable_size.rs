@@ -27,9 +27,10 @@ impl LayoutPlanner<'_> {
         self.count_field()?;
         if field.is_fixed() {
             let begin = self.builder.at();
-            let made = match wanted {
-                true => self.fixed(layout, field, name, vec![begin])?,
-                false => vec![],
+            let made = if wanted {
+                self.fixed(layout, field, name, vec![begin])?
+            } else {
+                vec![]
             };
             self.builder.pass(field.size().unwrap_or(0));
             return Ok(made);

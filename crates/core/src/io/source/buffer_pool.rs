@@ -70,9 +70,10 @@ impl PooledBuffer {
 
     /// Converts the content into bytes.
     pub(super) fn into_bytes(mut self) -> Bytes {
-        match self.is_kept() {
-            true => Bytes::from_owner(self),
-            false => mem::take(&mut self.buffer).into(),
+        if self.is_kept() {
+            Bytes::from_owner(self)
+        } else {
+            mem::take(&mut self.buffer).into()
         }
     }
 

@@ -66,9 +66,10 @@ impl MessageBuffer {
         mut put: impl FnMut(&[u8], &mut Vec<u8>) -> bool,
     ) {
         for (index, record) in run.records().enumerate() {
-            match put(record.payload, &mut self.bytes) {
-                true => self.end(index),
-                false => self.discard(record.undecodable()),
+            if put(record.payload, &mut self.bytes) {
+                self.end(index)
+            } else {
+                self.discard(record.undecodable())
             }
         }
     }
@@ -88,9 +89,10 @@ impl MessageBuffer {
         mut each: impl FnMut(MessageOrigin),
     ) {
         let before = bytes.len();
-        match before == 0 && self.bytes.len() >= LONG {
-            true => mem::swap(bytes, &mut self.bytes),
-            false => bytes.append(&mut self.bytes),
+        if before == 0 && self.bytes.len() >= LONG {
+            mem::swap(bytes, &mut self.bytes)
+        } else {
+            bytes.append(&mut self.bytes)
         }
         for made in self.made.drain(..) {
             let place = before + made.place.start..before + made.place.end;

@@ -43,9 +43,10 @@ impl Translate for RowTranslator {
             for row in 0..batch.num_rows() {
                 let buffer = messages.buffer();
                 let before = buffer.len();
-                match (self.write)(&batch, row, buffer) {
-                    true => messages.end(record),
-                    false => buffer.truncate(before),
+                if (self.write)(&batch, row, buffer) {
+                    messages.end(record)
+                } else {
+                    buffer.truncate(before)
                 }
             }
         }

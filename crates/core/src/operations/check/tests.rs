@@ -210,9 +210,10 @@ impl Decoder for GivesUp {
     }
 
     fn take(&mut self) -> CoreResult<RecordBatch> {
-        match self.1 {
-            true => Err(Error::new(ErrorKind::Limit, "a decoder gave up")),
-            false => self.0.take(),
+        if self.1 {
+            Err(Error::new(ErrorKind::Limit, "a decoder gave up"))
+        } else {
+            self.0.take()
         }
     }
 }

@@ -43,9 +43,10 @@ pub fn merge(
     let batches = BatchPipeline::new(merge, encoder);
     rayon::in_place_scope(|scope| {
         while let Some(mut batch) = batches.next(scope) {
-            match encodes {
-                true => sink.write_encoded(batch.encoded())?,
-                false => write(&batch, sink)?,
+            if encodes {
+                sink.write_encoded(batch.encoded())?
+            } else {
+                write(&batch, sink)?
             }
             for (from, count) in batch.counts() {
                 if let Some(copied) = copied.get_mut(from) {

@@ -96,9 +96,10 @@ impl BlockPool {
             damage.into_iter().for_each(|damage| copied.report(damage));
             blocks.push(copied);
         }
-        match is_kept {
-            true => blocks.push(block),
-            false => self.put_back(block),
+        if is_kept {
+            blocks.push(block)
+        } else {
+            self.put_back(block)
         }
         filled
     }

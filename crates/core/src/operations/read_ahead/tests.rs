@@ -248,9 +248,10 @@ fn parts_with_few_selected_records_are_read_together_and_end_separately() {
         let mut ahead = ReadAhead::new(&log, log.plan(), few()).with_compaction();
         let (mut block, mut times, mut ends) = (Block::default(), vec![], 0);
         while !ahead.is_done() {
-            match ahead.fill_part(&mut block).unwrap() {
-                true => times.extend(block.iter().map(|r| r.time.as_nanos())),
-                false => ends += 1,
+            if ahead.fill_part(&mut block).unwrap() {
+                times.extend(block.iter().map(|r| r.time.as_nanos()))
+            } else {
+                ends += 1
             }
         }
         assert_eq!((times, ends), ((0..200).collect(), 200));

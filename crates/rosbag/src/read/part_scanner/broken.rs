@@ -47,12 +47,11 @@ impl PartScanner {
             return Ok(true);
         }
         let kind = if kind == DamageKind::Index { DamageKind::Garbled } else { kind };
-        let (index_at, left) = match is_gone {
-            true => (index_at.unwrap_or(next), None),
-            false => {
-                let (messages, end) = self.messages_at(next)?;
-                (end, Some(messages))
-            }
+        let (index_at, left) = if is_gone {
+            (index_at.unwrap_or(next), None)
+        } else {
+            let (messages, end) = self.messages_at(next)?;
+            (end, Some(messages))
         };
         let within = &mut DamageContext::Lost(LostChunk { bytes, index_at, left });
         let (bag, toplevel) = (&self.bag, &mut self.toplevel);

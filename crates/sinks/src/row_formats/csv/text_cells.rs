@@ -152,10 +152,8 @@ impl Cell for LabelCell {
             self.cells.push(cell);
         }
         // Without labels all rows are null, and the keys are not used.
-        self.keys = match names.is_empty() {
-            true => Vec::new(),
-            false => dictionary.normalized_keys(),
-        };
+        self.keys =
+            if names.is_empty() { Vec::new() } else { dictionary.normalized_keys() };
         Ok(())
     }
 

@@ -142,9 +142,12 @@ impl JsonKind {
                 let values = column.as_fixed_size_list().values();
                 let values = Values::new(item, values, infinities, depth + 1)?;
                 let rows = column.len();
-                let ends = move |row| match row < rows {
-                    true => (row * len, (row + 1) * len),
-                    false => (usize::MAX, 0),
+                let ends = move |row| {
+                    if row < rows {
+                        (row * len, (row + 1) * len)
+                    } else {
+                        (usize::MAX, 0)
+                    }
                 };
                 Self::List(Box::new(ends), Box::new(values))
             }
