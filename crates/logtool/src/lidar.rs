@@ -4,7 +4,7 @@ pub mod calibration_loss;
 
 use std::{ffi::OsStr, fs::File, io::Read as _, path::Path};
 
-use logtool_core::{Manifest, Topic, TopicOrigin, TopicSet, VALID_ROWS_KEY};
+use logtool_core::{Manifest, Topic, TopicOrigin, TopicSet};
 use logtool_velodyne::{
     calibration::Calibration,
     lidar::{CalibrationOrigin, LidarInfo},
@@ -114,8 +114,7 @@ pub fn remarks(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
 pub fn left_out(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
     let of_topics = manifest.topics().filter(|(id, _)| topics.contains(*id));
     let invalid = of_topics.filter(|(_, topic)| {
-        topic.origin == TopicOrigin::Logged
-            && topic.metadata.contains_key(VALID_ROWS_KEY)
+        topic.origin == TopicOrigin::Logged && topic.valid_row_value().is_some()
     });
     let told = |(_, topic): (_, &Topic)| {
         format!("{}: records that are not marked valid are dropped", topic.label())

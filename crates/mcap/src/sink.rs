@@ -21,12 +21,13 @@ use crate::{
         cdr::CDR,
         ros2::{self, Translation},
     },
+    schema_encoding::schema_encoding,
     sink::{
         doubtful::DoubtfulNotes,
         options::{check_names, compression, may_copy, profile},
         verbatim_chunks::VerbatimChunks,
     },
-    wire::{Channel, PAYLOAD_HEADER_LEN, SCHEMA_ENCODING, Schema, timestamp},
+    wire::{Channel, PAYLOAD_HEADER_LEN, Schema, timestamp},
     write::{
         ChannelHandle, ChecksumMode, SchemaHandle, Writer, WriterOptions,
         has_valid_checksum, shifted_time,
@@ -356,7 +357,7 @@ fn same_channel<W: Output>(
         let schema = Schema {
             id: schema,
             name: topic.type_name.clone(),
-            encoding: topic.metadata.get(SCHEMA_ENCODING)?.clone(),
+            encoding: schema_encoding(topic)?.to_owned(),
             data: topic.definition_bytes().to_vec(),
         };
         declarations.push(Declaration::from_schema(&schema));
@@ -375,7 +376,7 @@ fn schema<W: Output>(
     manifest: &Manifest,
     topic: &Topic,
 ) -> Result<SchemaHandle> {
-    let encoding = schema_encoding(manifest, topic)?;
+    let encoding = required_schema_encoding(manifest, topic)?;
     let definition = topic.definition_bytes();
     if topic.type_name.is_empty() && definition.is_empty() {
         return Ok(SchemaHandle::default());
@@ -425,9 +426,9 @@ fn words(stream: &Stream) -> BTreeMap<String, String> {
 }
 
 /// Returns the schema encoding of `topic`.
-fn schema_encoding(manifest: &Manifest, topic: &Topic) -> Result<String> {
-    if let Some(properties) = topic.metadata.get(SCHEMA_ENCODING) {
-        return Ok(properties.clone());
+fn required_schema_encoding(manifest: &Manifest, topic: &Topic) -> Result<String> {
+    if let Some(encoding) = schema_encoding(topic) {
+        return Ok(encoding.to_owned());
     }
     match topic.encoding.as_str() {
         "ros1" => Ok("ros1msg".to_owned()),

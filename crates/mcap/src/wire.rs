@@ -28,9 +28,6 @@ pub(crate) const MESSAGE_HEADER_LEN: usize = 22;
 /// in nanoseconds).
 pub(crate) const PAYLOAD_HEADER_LEN: u32 = 20;
 
-/// The metadata key of a topic with its schema encoding.
-pub(crate) const SCHEMA_ENCODING: &str = "schema_encoding";
-
 /// The opcodes.
 pub(crate) mod op {
     pub(crate) const HEADER: u8 = 0x01;

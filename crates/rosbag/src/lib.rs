@@ -76,7 +76,6 @@ pub use crate::{
     connections::connection::Connection,
     format::{FORMAT, Rosbag},
     log::RosbagLog,
-    manifest::manifest_builder::topics::RAW_REMARK,
     options::{OpenMode, RosbagOptions},
     write::{
         ConnectionHandle, Writer, connection_header::ConnectionHeader,

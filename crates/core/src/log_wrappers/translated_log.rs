@@ -27,7 +27,7 @@ use crate::{
     model::{
         manifest::{Manifest, Part, Selection},
         time::{Clock, ClockZero},
-        topic::{Stream, Topic, TopicId},
+        topic::{MetadataKeys, Stream, Topic, TopicId},
     },
     record::block::Run,
 };
@@ -271,11 +271,11 @@ impl TopicMap {
 
 impl Translation {
     fn stream(&self, topic: TopicId) -> Stream {
-        let words = self.topic.metadata.iter();
-        let words = words.map(|(key, word)| {
-            (key.clone(), crate::model::value::Value::Text(word.clone()))
+        let texts = self.topic.metadata.iter();
+        let texts = texts.map(|(key, text)| {
+            (key.clone(), crate::model::value::Value::Text(text.clone()))
         });
-        Stream { topic, metadata: words.collect() }
+        Stream { topic, metadata: texts.collect(), metadata_keys: MetadataKeys::Format }
     }
 }
 

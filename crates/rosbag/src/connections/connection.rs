@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use logtool_core::{Value, decode_text};
+use logtool_rosmsg::ConnectionMetadata;
 use serde::{Deserialize, Serialize};
 
 use crate::wire::Fields;
@@ -40,17 +41,13 @@ pub struct Connection {
     raw: RawConnection,
 }
 
-/// The metadata keys that this crate uses itself, which no other field can have.
-pub(crate) const METADATA_FIELDS: [&str; 8] = [
-    "id",
-    "topic",
-    "type",
-    "md5sum",
-    "callerid",
-    "latching",
-    "original_topic",
-    "fields_unkept",
-];
+/// The metadata keys that this crate uses itself, besides [`ConnectionMetadata::KEYS`].
+const OWN_KEYS: [&str; 4] = ["id", "topic", "type", "fields_unkept"];
+
+/// Returns whether this crate uses `key` itself, so that no other field can have it.
+pub(crate) fn is_own_key(key: &str) -> bool {
+    OWN_KEYS.contains(&key) || ConnectionMetadata::KEYS.contains(&key)
+}
 
 /// A connection exactly as it is in the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,7 +113,7 @@ impl Connection {
     /// Records a field that ROS does not define.
     fn add(&mut self, name: &[u8], value: &[u8]) {
         let pair = str::from_utf8(name).ok().zip(str::from_utf8(value).ok());
-        match pair.filter(|(name, _)| !METADATA_FIELDS.contains(name)) {
+        match pair.filter(|(name, _)| !is_own_key(name)) {
             Some((name, value)) if !self.others.contains_key(name) => {
                 self.others.insert(name.to_owned(), value.to_owned());
             }
@@ -163,16 +160,14 @@ impl Connection {
             ("id", Value::UInt(self.id.into())),
             ("topic", text(&self.topic)),
             ("type", text(&self.type_name)),
-            ("md5sum", text(&self.md5sum)),
         ];
-        let some = [
-            ("callerid", &self.caller),
-            ("latching", &self.latching),
-            ("original_topic", &self.original_topic),
-        ];
-        for (name, value) in some {
-            facts.extend(value.as_deref().map(|value| (name, text(value))));
-        }
+        let known = ConnectionMetadata {
+            md5sum: Some(&self.md5sum),
+            caller: self.caller.as_deref(),
+            latching: self.latching.as_deref(),
+            original_topic: self.original_topic.as_deref(),
+        };
+        facts.extend(known.entries().map(|(name, value)| (name, text(value))));
         let others =
             self.others.iter().map(|(name, value)| (name.as_str(), text(value)));
         facts.extend(others);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use logtool_core::{Stream, TopicId};
+use logtool_core::{MetadataKeys, Stream, TopicId};
 use serde::{Deserialize, Serialize};
 
 use crate::connections::{
@@ -127,6 +127,7 @@ impl ConnectionTable {
         let stream = |entry: &Entry| Stream {
             topic: entry.topic,
             metadata: entry.connection.metadata_entries(),
+            metadata_keys: MetadataKeys::Format,
         };
         self.entries.iter().map(stream).collect()
     }

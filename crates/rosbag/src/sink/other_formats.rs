@@ -2,13 +2,14 @@
 //! files.
 
 use logtool_core::{
-    Error, ErrorKind, Manifest, Result, Selection, Stream, UnsupportedContent, Value,
+    Error, ErrorKind, Manifest, MetadataKeys, Result, Selection, Stream,
+    UnsupportedContent, Value,
 };
-use logtool_rosmsg::Encoding;
+use logtool_rosmsg::{ConnectionMetadata, Encoding};
 
 use crate::{
     connections::{
-        connection::{METADATA_FIELDS, RawConnection},
+        connection::{RawConnection, is_own_key},
         connection_table::ConnectionTable,
     },
     write::connection_header::ConnectionHeader,
@@ -43,20 +44,18 @@ pub(super) fn connections(
     }
     let connections = (0..).zip(&manifest.streams).map(|(number, stream)| {
         let topic = manifest.get(stream.topic)?;
-        let string_metadata_of = |key: &str| string_metadata(stream, key);
-        let on = string_metadata_of("original_topic").unwrap_or(&topic.name);
+        let metadata = ConnectionMetadata::from_values(&stream.metadata);
+        let on = metadata.original_topic.unwrap_or(&topic.name);
         let mut header = ConnectionHeader::new(on, &topic.type_name, &topic.definition);
         let computed = header.md5sum().ok();
-        let md5sum = string_metadata_of("md5sum").map(str::to_owned).or(computed);
-        header = header.with_md5sum(md5sum.as_deref().unwrap_or("*"));
-        if let Some(caller) = string_metadata_of("callerid") {
+        let md5sum = metadata.md5sum.or(computed.as_deref());
+        header = header.with_md5sum(md5sum.unwrap_or("*"));
+        if let Some(caller) = metadata.caller {
             header = header.with_caller(caller);
         }
         let latches = topic.is_latched(number).then_some("1");
-        header = header.with_latching_text(string_metadata_of("latching").or(latches));
-        for (name, value) in
-            other_metadata(manifest, stream).filter(|(name, _)| is_field(name))
-        {
+        header = header.with_latching_text(metadata.latching.or(latches));
+        for (name, value) in other_metadata(stream).filter(|(name, _)| is_field(name)) {
             header = header.with_field(name, value);
         }
         let id = match stream.metadata.get("id") {
@@ -85,8 +84,7 @@ pub(crate) fn unsupported_content(manifest: &Manifest) -> Option<UnsupportedCont
     let names = words.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
     let more = if words.len() > NAMED { ", …" } else { "" };
     let names = format!(" ({names}{more})");
-    let unnamed =
-        manifest.streams.iter().flat_map(|stream| other_metadata(manifest, stream));
+    let unnamed = manifest.streams.iter().flat_map(|stream| other_metadata(stream));
     let unnamed = unnamed.filter(|(name, _)| !is_field(name)).count() as u64;
     let counts = [
         (files, "attachment", ""),
@@ -103,17 +101,13 @@ pub(crate) fn unsupported_content(manifest: &Manifest) -> Option<UnsupportedCont
     (!dropped.is_empty()).then_some(UnsupportedContent { topic: None, what })
 }
 
-/// Returns the metadata of `stream` of an MCAP file that have no field of their own in a bag.
-fn other_metadata<'m>(
-    manifest: &Manifest,
-    stream: &'m Stream,
-) -> impl Iterator<Item = (&'m str, &'m str)> {
-    let is_file = manifest.format == "mcap";
-    let dropped = stream.metadata.iter().filter(move |_| is_file);
-    dropped.filter_map(|(name, value)| match value {
-        Value::Text(value)
-            if name != DEFINITION && !METADATA_FIELDS.contains(&&**name) =>
-        {
+/// Returns the metadata of `stream` whose keys the writer of the file chose, and that have no
+/// field of their own in a bag.
+fn other_metadata(stream: &Stream) -> impl Iterator<Item = (&str, &str)> {
+    let is_of_file = stream.metadata_keys == MetadataKeys::File;
+    let entries = stream.metadata.iter().filter(move |_| is_of_file);
+    entries.filter_map(|(name, value)| match value {
+        Value::Text(value) if name != DEFINITION && !is_own_key(name) => {
             Some((&**name, &**value))
         }
         _ => None,
@@ -123,12 +117,4 @@ fn other_metadata<'m>(
 /// Returns whether `name` is possible as the name of a connection field.
 fn is_field(name: &str) -> bool {
     !name.is_empty() && !name.contains('=')
-}
-
-/// Returns the string metadata of `stream` under `key`.
-fn string_metadata<'s>(stream: &'s Stream, key: &str) -> Option<&'s str> {
-    match stream.metadata.get(key) {
-        Some(Value::Text(text)) => Some(text),
-        _ => None,
-    }
 }

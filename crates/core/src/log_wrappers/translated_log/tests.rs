@@ -269,6 +269,7 @@ fn streams_of_the_source_topic_are_kept_on_request() {
             crate::model::value::Value::Text(word.to_owned()),
         )]
         .into(),
+        metadata_keys: crate::model::topic::MetadataKeys::Format,
     };
     sample.manifest.streams = vec![stream(1, "x"), stream(0, "y"), stream(1, "z")];
     // The second topic has the latched streams 0 and 1, of which only the first one is

@@ -7,7 +7,10 @@ use logtool_core::{
     DamageKind, Log, MessageBuffer, Run, Topic, TopicId, TopicOrigin, TopicSet,
     Translate, TranslatedLog, Translation,
 };
-use logtool_rosmsg::{CdrRemainder, Definition, Encoding, MAX_UNPACKED, Transcoder};
+use logtool_mcap::{remove_schema_encoding, schema_encoding};
+use logtool_rosmsg::{
+    CdrRemainder, Definition, Encoding, MAX_UNPACKED, TopicMetadata, Transcoder,
+};
 
 use crate::{
     error::{Error, Result},
@@ -20,9 +23,6 @@ const ROS1: &str = "ros1";
 
 /// The encoding of messages of ROS 2, and the encoding of their definitions.
 const CDR: (&str, &str) = ("cdr", "ros2msg");
-
-/// Metadata of CDR's topics that does not apply to the translated topics.
-const CDR_METADATA: [&str; 2] = ["schema_encoding", "md5sum"];
 
 /// The reason of damage for messages with times that ROS 1 cannot represent.
 const NOT_REPRESENTABLE: &str =
@@ -73,8 +73,7 @@ fn translation(id: TopicId, topic: &Topic) -> Result<Translation, String> {
     let transcoder = match topic.encoding.as_str() {
         ROS1 => None,
         encoding if encoding == CDR.0 => {
-            let of_schema = topic.metadata.get("schema_encoding");
-            let of_schema = of_schema.map_or("", String::as_str);
+            let of_schema = schema_encoding(topic).unwrap_or_default();
             if of_schema != CDR.1 {
                 return Err(format!(
                     "its definition is encoded as {of_schema:?}, not as {:?}",
@@ -86,7 +85,8 @@ fn translation(id: TopicId, topic: &Topic) -> Result<Translation, String> {
             definition.name().clone_into(&mut topic_info.type_name);
             (topic_info.encoding, topic_info.definition) =
                 (ROS1.to_owned(), definition.text());
-            CDR_METADATA.iter().for_each(|key| drop(topic_info.metadata.remove(*key)));
+            remove_schema_encoding(&mut topic_info);
+            TopicMetadata::remove_md5sum(&mut topic_info.metadata);
             Some(Arc::new(transcoder))
         }
         other => {

@@ -10,17 +10,13 @@ use logtool_core::{
     ColumnBudget, Damage, DamageKind, Error, ErrorKind, Result, Topic, TopicContent,
     TopicId, TopicOrigin, raw_schema,
 };
-use logtool_rosmsg::{Derived, Described, Encoding};
+use logtool_rosmsg::{Derived, Described, Encoding, TopicMetadata};
 
 use crate::{
     connections::{connection::Connection, schema},
     manifest::{manifest_builder::ManifestBuilder, scan::PartDraft},
     read::part_content::MessageCount,
 };
-
-/// Metadata key of a topic for the reason why it has only raw bytes, if its definition is
-/// missing. A definition that cannot be used is reported as damage instead.
-pub const RAW_REMARK: &str = "raw_because";
 
 impl ManifestBuilder {
     /// Returns the topics. `totals` has the message counts of each topic that is not
@@ -81,10 +77,8 @@ impl ManifestBuilder {
             if let (true, Ok(described)) = (definition.is_empty(), &described) {
                 definition = described.definition.text();
             }
-            let mut metadata = to_value(connections);
-            if let Some(why) = described.as_ref().err().filter(|why| !is_loss(why)) {
-                metadata.insert(RAW_REMARK.to_owned(), why.to_string());
-            }
+            let reason = described.as_ref().err().filter(|why| !is_loss(why));
+            let metadata = topic_metadata(connections, reason);
             topics.push(Topic {
                 name: first.topic.clone(),
                 instance: *instance,
@@ -149,22 +143,27 @@ fn anomaly(connection: &Connection, described: &Result<Described>) -> Option<Str
 const NO_MESSAGES: MessageCount =
     MessageCount { records: 0, bytes: Some(0), time: None };
 
-/// Returns the metadata of the topic that the `connections` share.
-fn to_value<'c>(
+/// Returns the metadata of the topic that the `connections` share, and which has only raw
+/// bytes for this `reason`.
+fn topic_metadata<'c>(
     connections: impl Iterator<Item = &'c Connection> + Clone,
+    reason: Option<&Error>,
 ) -> BTreeMap<String, String> {
-    let mut facts = BTreeMap::new();
     let callers: BTreeSet<&str> =
         connections.clone().filter_map(|c| c.caller.as_deref()).collect();
-    let callers: Vec<&str> = callers.into_iter().collect();
-    if !callers.is_empty() {
-        facts.insert("callerid".to_owned(), callers.join(", "));
+    let callers = callers.into_iter().collect::<Vec<_>>().join(", ");
+    let reason = reason.map(Error::to_string);
+    let mut metadata = BTreeMap::new();
+    TopicMetadata {
+        md5sum: connections.clone().next().map(|first| first.md5sum.as_str()),
+        callers: connections
+            .clone()
+            .any(|connection| connection.caller.is_some())
+            .then_some(callers.as_str()),
+        connections: Some(connections.clone().count() as u64),
+        is_latching: Some(connections.clone().any(Connection::is_latching)),
+        raw_reason: reason.as_deref(),
     }
-    if let Some(first) = connections.clone().next() {
-        facts.insert("md5sum".to_owned(), first.md5sum.clone());
-    }
-    facts.insert("connections".to_owned(), connections.clone().count().to_string());
-    let is_latching = connections.clone().any(Connection::is_latching);
-    facts.insert("latching".to_owned(), is_latching.to_string());
-    facts
+    .insert_into(&mut metadata);
+    metadata
 }
