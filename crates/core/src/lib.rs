@@ -120,7 +120,8 @@ pub use crate::{
         time::{Clock, ClockFit, ClockZero, TimeRange, Timestamp},
         time_base::TimeBase,
         topic::{
-            Stream, Topic, TopicContent, TopicId, TopicOrigin, TopicSet, VALID_ROWS_KEY,
+            MetadataKeys, PositionUnit, Stream, Topic, TopicContent, TopicId,
+            TopicOrigin, TopicSet,
         },
         value::{Json, Value},
     },

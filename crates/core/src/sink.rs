@@ -61,7 +61,7 @@ pub struct WriteOptions {
     pub transcode: Option<String>,
     /// Metadata of the log by category, for formats that can store it: the metadata of
     /// another format, and the provenance.
-    pub words: Vec<(String, BTreeMap<String, String>)>,
+    pub metadata: Vec<(String, BTreeMap<String, String>)>,
 }
 
 /// An encoder of records into the bytes of a log format, independent of their position.

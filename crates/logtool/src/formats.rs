@@ -3,7 +3,7 @@
 mod conversions;
 
 use logtool_core::{Format, Manifest, Source, TopicSet, recognize};
-use logtool_rosbag::RAW_REMARK;
+use logtool_rosmsg::TopicMetadata;
 
 use crate::error::{Error, Result};
 
@@ -235,7 +235,7 @@ pub fn raw_topics(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
     let selected = manifest.topics().filter(|(id, _)| topics.contains(*id));
     let raw = selected.filter(|(_, topic)| topic.records != Some(0)).filter_map(
         |(_, topic)| {
-            let reason = topic.metadata.get(RAW_REMARK)?;
+            let reason = TopicMetadata::new(&topic.metadata).raw_reason?;
             Some(format!("{} has only raw bytes: {reason}", topic.label()))
         },
     );

@@ -4,7 +4,7 @@ pub mod calibration_loss;
 
 use std::{ffi::OsStr, fs::File, io::Read as _, path::Path};
 
-use logtool_core::{Manifest, Topic, TopicOrigin, TopicSet, VALID_ROWS_KEY};
+use logtool_core::{Manifest, Topic, TopicOrigin, TopicSet};
 use logtool_velodyne::{
     calibration::Calibration,
     lidar::{CalibrationOrigin, LidarInfo},
@@ -59,9 +59,9 @@ pub fn warnings(manifest: &Manifest, topics: &TopicSet) -> LidarWarnings {
 /// Rejects a calibration of the user that matches none of the lidars of a log.
 pub fn check_calibration(manifest: &Manifest) -> Result<()> {
     let lidars = manifest.topics.iter().filter_map(LidarInfo::from_topic);
-    let misfits: Option<Vec<&str>> =
+    let type_mismatches: Option<Vec<&str>> =
         lidars.map(|lidar| lidar.calibration_misfit).collect();
-    match misfits.as_deref() {
+    match type_mismatches.as_deref() {
         Some([misfit, ..]) => Err(Error::failed(misfit.to_string())),
         _ => Ok(()),
     }
@@ -114,8 +114,7 @@ pub fn remarks(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
 pub fn left_out(manifest: &Manifest, topics: &TopicSet) -> Vec<String> {
     let of_topics = manifest.topics().filter(|(id, _)| topics.contains(*id));
     let invalid = of_topics.filter(|(_, topic)| {
-        topic.origin == TopicOrigin::Logged
-            && topic.metadata.contains_key(VALID_ROWS_KEY)
+        topic.origin == TopicOrigin::Logged && topic.valid_row_value().is_some()
     });
     let told = |(_, topic): (_, &Topic)| {
         format!("{}: records that are not marked valid are dropped", topic.label())

@@ -79,7 +79,7 @@ impl Findings {
             let mut before =
                 self.list.iter_mut().skip(self.sorted).rev().take(LOOK_BACK);
             let like = before.find(|before| {
-                (is_full || damage.kind.is_of_records())
+                (is_full || damage.kind.affects_found_records())
                     && before.damage.is_like(damage)
             });
             match like {
@@ -128,7 +128,7 @@ impl Findings {
 
     /// Returns whether some of the input is lost or damaged.
     pub fn is_harmed(&self) -> bool {
-        self.list.iter().any(|finding| finding.damage.kind.is_harm())
+        self.list.iter().any(|finding| finding.damage.kind.is_harmful())
     }
 
     /// Returns whether there are no findings.
@@ -167,7 +167,7 @@ impl Findings {
             return Ok(());
         }
         let name = self.name.clone();
-        let harm = self.list().iter().find(|finding| finding.damage.kind.is_harm());
+        let harm = self.list().iter().find(|finding| finding.damage.kind.is_harmful());
         match harm {
             None => Ok(()),
             Some(first) => {

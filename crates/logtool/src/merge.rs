@@ -206,7 +206,7 @@ impl Merge {
         options.retimed =
             options.shifts.iter().any(|one| *one != ClockTransform::default());
         options.verified = self.strictness.is_strict();
-        options.words = logs.iter().flat_map(|log| log.words.clone()).collect();
+        options.metadata = logs.iter().flat_map(|log| log.words.clone()).collect();
         let inputs = sources.iter().map(|source| &source.input);
         provenance::add_provenance_of(&mut options, format, inputs, session)?;
         // A strict request has to fail before the new log gets its name.

@@ -81,7 +81,7 @@ impl<'l, M: Default + Send + 'static> Reader<'l, M> {
             Order::Time => Box::new(TimeOrder::new(log, selection)),
             Order::File => {
                 let plan = log.manifest().plan(&selection, PART_BYTES);
-                Box::new(ReadAhead::new(log, plan, selection).gathering())
+                Box::new(ReadAhead::new(log, plan, selection).with_compaction())
             }
         };
         let rest = Block::default();

@@ -1,6 +1,7 @@
 //! The schemas of topics: their definitions in the log, and the columns of their tables.
 
 use logtool_core::Topic;
+use logtool_rosmsg::TopicMetadata;
 use serde::Serialize;
 
 use crate::{error::Result, log::Log, selection};
@@ -51,7 +52,7 @@ impl TopicSchema {
             topic: topic.label().into_owned(),
             type_name: topic.type_name.clone(),
             encoding: topic.encoding.clone(),
-            md5sum: topic.metadata.get("md5sum").cloned(),
+            md5sum: TopicMetadata::new(&topic.metadata).md5sum.map(str::to_owned),
             definition: topic.definition.clone(),
             columns: columns.collect(),
         }

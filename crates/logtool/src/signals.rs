@@ -16,7 +16,7 @@ use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
 use arrow_schema::SchemaRef;
 use logtool_core::{
     Columns, Damage, Log, Selection, TableJob, TableSink, TableWriter, TimeBase,
-    TimeRange, Topic, TopicId, TopicSet, VALID_ROWS_KEY, View, export_tables,
+    TimeRange, Topic, TopicId, TopicSet, View, export_tables,
 };
 use parking_lot::Mutex;
 
@@ -141,10 +141,10 @@ fn gather<G: Gather + 'static>(
 /// Returns the column of `topic` that states which rows are valid, and its value in valid rows;
 /// `None` if all rows are valid.
 fn validity(log: &dyn Log, id: TopicId, topic: &Topic) -> Result<Option<(usize, f64)>> {
-    let Some(valid) = topic.metadata.get(VALID_ROWS_KEY) else { return Ok(None) };
+    let Some(valid) = topic.valid_row_value() else { return Ok(None) };
     let decoder = log.decoder(id, &Columns::all(View::Flat))?;
     let column = decoder.schema().index_of("validity").ok();
-    Ok(column.zip(valid.parse().ok()))
+    Ok(column.map(|column| (column, valid.into())))
 }
 
 /// Computes one of the signals from a table.

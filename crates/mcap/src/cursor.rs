@@ -13,7 +13,7 @@ use crate::{
     check::ChunkInspection,
     chunk::{self, DecompressedChunk},
     contents::{self, Item},
-    wire::{self, ENVELOPE, RECORD_HEADER_LEN, op, timestamp},
+    wire::{self, PAYLOAD_HEADER_LEN, RECORD_HEADER_LEN, op, timestamp},
 };
 
 /// Reads one part.
@@ -209,7 +209,7 @@ impl Reader {
         let time = timestamp(time);
         if self.has_derived {
             // After the channel id and the header bytes.
-            let payload = range.start + 2 + ENVELOPE as usize..range.end;
+            let payload = range.start + 2 + PAYLOAD_HEADER_LEN as usize..range.end;
             let (derived, of) = (&self.channels.derived, (topic, stream));
             derived.derive(block, &self.selection, of, time, payload);
         }

@@ -6,6 +6,7 @@
 //! Messages of ROS 1 can be translated to CDR for ROS 2 when they are written.
 
 // In reading order: each module uses only those above it.
+mod schema_encoding;
 mod wire;
 
 mod declaration;
@@ -39,6 +40,7 @@ pub use crate::{
     chunk::Compression,
     format::{FORMAT, Mcap},
     log::McapLog,
+    schema_encoding::{remove_schema_encoding, schema_encoding, set_schema_encoding},
     write::{ChannelHandle, SchemaHandle, Writer, WriterOptions},
 };
 

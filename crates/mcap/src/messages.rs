@@ -13,14 +13,14 @@ use logtool_core::{
     Columns, Decoder, FieldRole, Layout, LayoutDecoder, LayoutField, LayoutKind,
     Primitive, RawDecoder, Result, StructShape, Topic, TreeDecoder, TreeReader,
 };
-use logtool_rosmsg::{Definition, describe};
+use logtool_rosmsg::{Definition, TopicMetadata, describe};
 
 use crate::{
     messages::{
         cdr::{CDR, CdrDecoder},
         json::{IntegerTypes, JSON, JsonReader},
     },
-    wire::SCHEMA_ENCODING,
+    schema_encoding::schema_encoding,
 };
 
 /// Returns a decoder of the messages of `topic` that outputs the selected `columns`.
@@ -43,12 +43,12 @@ pub(crate) fn decoder(
     }
     match layout(topic) {
         Some(Ok(layout)) if topic.encoding == CDR.0 => {
-            Ok(Box::new(CdrDecoder::new(&layout, topic.envelope, columns)?))
+            Ok(Box::new(CdrDecoder::new(&layout, topic.header_len, columns)?))
         }
         Some(Ok(layout)) => Ok(Box::new(LayoutDecoder::new(&layout, columns)?)),
         None | Some(Err(_)) => {
             let raw = RawDecoder::new("ns", columns)?;
-            Ok(Box::new(raw.without_envelope(topic.envelope)))
+            Ok(Box::new(raw.without_header(topic.header_len)))
         }
     }
 }
@@ -59,13 +59,13 @@ fn tree_decoder(
     topic: &Topic,
     columns: &Columns,
 ) -> Result<Box<dyn Decoder>> {
-    Ok(Box::new(TreeDecoder::new(&shape, reader, topic.envelope, columns)?))
+    Ok(Box::new(TreeDecoder::new(&shape, reader, topic.header_len, columns)?))
 }
 
 /// Returns a reader of the messages of `topic`, if they are JSON.
 pub(crate) fn json_reader(topic: &Topic) -> Option<JsonReader> {
     (topic.encoding == JSON.0).then(|| {
-        let schema = topic.metadata.get(SCHEMA_ENCODING).map_or("", String::as_str);
+        let schema = schema_encoding(topic).unwrap_or_default();
         let text = if schema == JSON.1 { topic.definition.as_str() } else { "" };
         JsonReader::new(&topic.type_name, text)
     })
@@ -75,27 +75,27 @@ pub(crate) fn json_reader(topic: &Topic) -> Option<JsonReader> {
 /// CDR. Returns `None` if the encoding is not supported, and an error if the schema is
 /// malformed.
 pub(crate) fn layout(topic: &Topic) -> Option<Result<Arc<Layout>>> {
-    let schema = topic.metadata.get(SCHEMA_ENCODING).map_or("", String::as_str);
+    let schema = schema_encoding(topic).unwrap_or_default();
     match (topic.encoding.as_str(), schema) {
         ("ros1", "ros1msg") => {}
         CDR => return Some(cdr::layout(topic)),
         _ => return None,
     }
-    let md5sum = topic.metadata.get("md5sum").map_or("*", String::as_str);
+    let md5sum = TopicMetadata::new(&topic.metadata).md5sum_or_any();
     let described = describe(&topic.type_name, md5sum, &topic.definition);
-    Some(described.and_then(|described| enveloped(&described.layout)))
+    Some(described.and_then(|described| with_message_header(&described.layout)))
 }
 
 /// Returns the definition of a well-known ROS type and its schema encoding, if `topic`
 /// has such a type with an empty definition. Recorders write an empty definition if
 /// they do not find the definition of a type.
 pub(crate) fn missing_definition(topic: &Topic) -> Option<(String, &'static str)> {
-    let schema = topic.metadata.get(SCHEMA_ENCODING).map_or("", String::as_str);
+    let schema = schema_encoding(topic).unwrap_or_default();
     let is_empty = topic.definition.trim().is_empty() && topic.descriptor.is_empty();
     let (text, encoding) = match (topic.encoding.as_str(), schema) {
         _ if !is_empty => return None,
         ("ros1", "ros1msg" | "") => {
-            let definition = match topic.metadata.get("md5sum").map(String::as_str) {
+            let definition = match TopicMetadata::new(&topic.metadata).md5sum {
                 None | Some("*") => Definition::by_name(&topic.type_name)?,
                 Some(md5sum) => Definition::by_md5sum(&topic.type_name, md5sum)?,
             };
@@ -113,7 +113,7 @@ pub(crate) fn missing_definition(topic: &Topic) -> Option<(String, &'static str)
 
 /// Returns the reason why the JSON schema of `topic` cannot be parsed, if it has one.
 pub(crate) fn unusable_json_schema(topic: &Topic) -> Option<String> {
-    let schema = topic.metadata.get(SCHEMA_ENCODING).map_or("", String::as_str);
+    let schema = schema_encoding(topic).unwrap_or_default();
     let text = topic.definition_bytes().trim_ascii();
     if (topic.encoding.as_str(), schema) != JSON || text.is_empty() {
         return None;
@@ -123,7 +123,7 @@ pub(crate) fn unusable_json_schema(topic: &Topic) -> Option<String> {
 }
 
 /// Returns `layout` with preceding hidden fields for the header bytes.
-fn enveloped(layout: &Layout) -> Result<Arc<Layout>> {
+fn with_message_header(layout: &Layout) -> Result<Arc<Layout>> {
     let hidden = |name: &str, primitive| LayoutField {
         name: name.to_owned(),
         kind: LayoutKind::Primitive(primitive),
@@ -137,6 +137,6 @@ fn enveloped(layout: &Layout) -> Result<Arc<Layout>> {
         hidden("publish_time", Primitive::U64),
     ];
     fields.extend(layout.fields.iter().cloned());
-    let enveloped = Layout::packed(layout.name.clone(), fields)?;
-    Ok(Arc::new(enveloped.with_frame(layout.frame)))
+    let with_message_header = Layout::packed(layout.name.clone(), fields)?;
+    Ok(Arc::new(with_message_header.with_frame(layout.frame)))
 }

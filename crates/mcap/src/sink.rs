@@ -21,12 +21,13 @@ use crate::{
         cdr::CDR,
         ros2::{self, Translation},
     },
+    schema_encoding::schema_encoding,
     sink::{
         doubtful::DoubtfulNotes,
         options::{check_names, compression, may_copy, profile},
         verbatim_chunks::VerbatimChunks,
     },
-    wire::{Channel, ENVELOPE, SCHEMA_ENCODING, Schema, timestamp},
+    wire::{Channel, PAYLOAD_HEADER_LEN, Schema, timestamp},
     write::{
         ChannelHandle, ChecksumMode, SchemaHandle, Writer, WriterOptions,
         has_valid_checksum, shifted_time,
@@ -64,7 +65,7 @@ struct SelectionState {
 /// The output channel of a stream.
 struct OutputChannel {
     channel: ChannelHandle,
-    envelope: u32,
+    header_len: u32,
     is_mcap: bool,
     /// The sequence number of the next message without one.
     sequence: u32,
@@ -128,7 +129,7 @@ impl<'w> McapSink<'w> {
         }
         // New metadata records follow the existing ones, e.g. those about the origin of
         // the file.
-        for (name, words) in &options.words {
+        for (name, words) in &options.metadata {
             writer.metadata(name, words)?;
         }
         Ok(Self {
@@ -157,11 +158,15 @@ impl RecordSink for McapSink<'_> {
             let what = format!("stream {stream} of topic {topic} is not selected");
             return Err(Error::new(ErrorKind::NoSuch, what));
         };
-        let data = record.payload.get(output.envelope as usize..).ok_or_else(|| {
-            Error::new(ErrorKind::Malformed, "the message is shorter than its header")
+        let data =
+            record.payload.get(output.header_len as usize..).ok_or_else(|| {
+                Error::new(
+                    ErrorKind::Malformed,
+                    "the message is shorter than its header",
+                )
                 .at(record.offset)
-        })?;
-        let (sequence, published) = match output.envelope_of(&record) {
+            })?;
+        let (sequence, published) = match output.message_header(&record) {
             Some((sequence, published)) => {
                 (sequence, timestamp(shifted_time(published, state.shift)))
             }
@@ -247,8 +252,8 @@ impl RecordSink for McapSink<'_> {
 
 impl OutputChannel {
     /// Returns the sequence number and the publish time of `record`, if it has them.
-    fn envelope_of(&self, record: &Record<'_>) -> Option<(u32, u64)> {
-        if !self.is_mcap || self.envelope != ENVELOPE {
+    fn message_header(&self, record: &Record<'_>) -> Option<(u32, u64)> {
+        if !self.is_mcap || self.header_len != PAYLOAD_HEADER_LEN {
             return None;
         }
         let mut cut = ByteReader::new(record.payload);
@@ -319,8 +324,8 @@ impl SelectionState {
                     }
                 }
             };
-            let envelope = topic.envelope;
-            let output = OutputChannel { channel, envelope, is_mcap, sequence: 0 };
+            let header_len = topic.header_len;
+            let output = OutputChannel { channel, header_len, is_mcap, sequence: 0 };
             channels.insert((id, stream), output);
         }
         let topics = manifest.topics.iter();
@@ -352,7 +357,7 @@ fn same_channel<W: Output>(
         let schema = Schema {
             id: schema,
             name: topic.type_name.clone(),
-            encoding: topic.metadata.get(SCHEMA_ENCODING)?.clone(),
+            encoding: schema_encoding(topic)?.to_owned(),
             data: topic.definition_bytes().to_vec(),
         };
         declarations.push(Declaration::from_schema(&schema));
@@ -371,7 +376,7 @@ fn schema<W: Output>(
     manifest: &Manifest,
     topic: &Topic,
 ) -> Result<SchemaHandle> {
-    let encoding = schema_encoding(manifest, topic)?;
+    let encoding = required_schema_encoding(manifest, topic)?;
     let definition = topic.definition_bytes();
     if topic.type_name.is_empty() && definition.is_empty() {
         return Ok(SchemaHandle::default());
@@ -421,9 +426,9 @@ fn words(stream: &Stream) -> BTreeMap<String, String> {
 }
 
 /// Returns the schema encoding of `topic`.
-fn schema_encoding(manifest: &Manifest, topic: &Topic) -> Result<String> {
-    if let Some(properties) = topic.metadata.get(SCHEMA_ENCODING) {
-        return Ok(properties.clone());
+fn required_schema_encoding(manifest: &Manifest, topic: &Topic) -> Result<String> {
+    if let Some(encoding) = schema_encoding(topic) {
+        return Ok(encoding.to_owned());
     }
     match topic.encoding.as_str() {
         "ros1" => Ok("ros1msg".to_owned()),

@@ -26,10 +26,7 @@ pub(crate) const MESSAGE_HEADER_LEN: usize = 22;
 /// The number of these bytes that are part of a payload: all except the channel id.
 /// They are the sequence number (`u32`), the log time and the publish time (`u64` each,
 /// in nanoseconds).
-pub(crate) const ENVELOPE: u32 = 20;
-
-/// The metadata key of a topic with its schema encoding.
-pub(crate) const SCHEMA_ENCODING: &str = "schema_encoding";
+pub(crate) const PAYLOAD_HEADER_LEN: u32 = 20;
 
 /// The opcodes.
 pub(crate) mod op {

@@ -124,7 +124,7 @@ impl<W: Output> Writer<W> {
         records.add(op::HEADER, |content| {
             content.text(&options.profile).text(library);
         });
-        place.put(&[&MAGIC, records.bytes()].concat())?;
+        place.append(&[&MAGIC, records.bytes()].concat())?;
         Ok(Self {
             place,
             options,
@@ -254,7 +254,7 @@ impl<W: Output> Writer<W> {
         });
         let (at, len) = (self.place.at(), records.bytes().len() as u64);
         self.metadata.push((name.to_owned(), at, len));
-        self.place.put(records.bytes())
+        self.place.append(records.bytes())
     }
 
     /// Ends the current chunk if it has messages, and compresses and writes all chunks.
@@ -280,7 +280,7 @@ impl<W: Output> Writer<W> {
         end.add(op::DATA_END, |content| {
             content.u32(0);
         });
-        self.place.put(end.bytes())?;
+        self.place.append(end.bytes())?;
         let start = self.place.at();
         let mut summary = Records::default();
         let mut groups = Vec::new();
@@ -322,9 +322,9 @@ impl<W: Output> Writer<W> {
             });
         }
         summary.footer(start, offsets);
-        self.place.put(summary.bytes())?;
-        self.place.put(&MAGIC)?;
-        self.place.end()
+        self.place.append(summary.bytes())?;
+        self.place.append(&MAGIC)?;
+        self.place.into_inner()
     }
 
     /// Adds the statistics record.

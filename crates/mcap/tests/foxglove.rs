@@ -172,7 +172,7 @@ fn truncated_or_invalid_cloud_is_damage() {
     assert_eq!(points["x"].null_count(), 0);
     assert!(points["i"].is_valid(1) && points["i"].is_null(2));
     let reported: Vec<_> = damage.iter().map(|one| (one.kind, one.records)).collect();
-    let [misfit, unfit] = [DamageKind::Misfit, DamageKind::Undecodable];
+    let [misfit, unfit] = [DamageKind::TypeMismatch, DamageKind::Undecodable];
     assert_eq!(reported, [(unfit, 1), (unfit, 1), (misfit, 1)], "{damage:?}");
     let why = "its field i is the bytes 5..7 of points of 6";
     assert_eq!(damage[2].why.as_deref(), Some(why));

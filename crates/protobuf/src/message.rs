@@ -58,12 +58,16 @@ impl TreeReader for MessageReader {
         row: &mut Branch,
         most: u64,
     ) -> Option<RowSummary> {
-        let mut decoder = read::RowDecoder { most, added: 0, surplus: 0 };
+        let mut decoder = read::RowDecoder { most, added: 0, extra_bytes: 0 };
         decoder.root(&self.root, payload, row)?;
         if decoder.added <= most {
             read::close(&self.root, row)?;
         }
-        Some(RowSummary { items: decoder.added, misfits: 0, surplus: decoder.surplus })
+        Some(RowSummary {
+            items: decoder.added,
+            type_mismatches: 0,
+            extra_bytes: decoder.extra_bytes,
+        })
     }
 }
 

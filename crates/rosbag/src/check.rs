@@ -14,11 +14,10 @@ use std::sync::Arc;
 use logtool_core::{Finding, Findings, Result};
 
 use crate::{
-    bag::Bag,
-    check::{codes as code, layout::Layout},
-    connection_table::ConnectionTable,
-    encryption::Encryption,
-    head::FileHeader,
+    check::{codes as code, layout::FileLayout},
+    codec::encryption::Encryption,
+    connections::connection_table::ConnectionTable,
+    file::{bag::Bag, file_header::FileHeader},
 };
 
 pub(crate) use self::{chunk_checker::ChunkChecker, codes::CODES};
@@ -40,7 +39,7 @@ pub(crate) fn check(
     if log.bag.head.is_v1() {
         return Ok(None); // it has neither chunks nor an index at the end
     }
-    let layout = Layout::read(&log, findings)?;
+    let layout = FileLayout::read(&log, findings)?;
     index::check(&log, &layout, findings);
     match log.bag.encryption {
         Encryption::None => {}

@@ -3,7 +3,9 @@
 use logtool_core::TopicSet;
 use serde::{Deserialize, Serialize};
 
-use crate::{connection_table::StoredEntry, head::FileHeader};
+use crate::{
+    connections::connection_table::StoredEntry, file::file_header::FileHeader,
+};
 
 /// The name of the format, also in manifests.
 pub(crate) const FORMAT_NAME: &str = "rosbag";

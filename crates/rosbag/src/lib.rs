@@ -41,54 +41,25 @@
 // In reading order: each module uses only those above it.
 mod wire;
 
-mod chunk;
-mod connection;
-mod encryption;
-mod encryption_info;
-mod record;
+mod connections;
+
+mod records;
+
+mod codec;
 
 mod options;
 
-mod v1;
+mod file;
 
-mod connection_table;
-mod layouts;
-mod record_scanner;
-mod toplevel;
+mod recovery;
 
-mod v1_definitions;
+mod check;
 
-mod compression_stats;
-mod head;
-mod index_entries;
-
-mod index;
-
-mod bag;
-mod chunk_extent;
-mod loss;
-mod messages;
-mod open_chunk;
-
-mod schema;
-
-mod derived;
-
-mod connection_trust;
-mod part_scanner;
-
-mod cursor;
-mod part_content;
-mod part_messages;
-
-mod overview;
-mod scan;
+mod read;
 
 mod format_state;
 
-mod manifest_builder;
-
-mod check;
+mod manifest;
 
 mod log;
 
@@ -99,16 +70,16 @@ mod sink;
 mod format;
 
 pub use crate::{
-    chunk::Compression,
-    connection::Connection,
-    encryption::Key,
-    encryption_info::EncryptionInfo,
+    codec::{
+        compression::Compression, encryption::Key, encryption_info::EncryptionInfo,
+    },
+    connections::connection::Connection,
     format::{FORMAT, Rosbag},
     log::RosbagLog,
-    manifest_builder::topics::RAW_REMARK,
     options::{OpenMode, RosbagOptions},
     write::{
-        ConnectionHandle, Writer, header::ConnectionHeader, options::WriterOptions,
+        ConnectionHandle, Writer, connection_header::ConnectionHeader,
+        options::WriterOptions,
     },
 };
 

@@ -13,16 +13,16 @@ use logtool_core::{
 use logtool_rosmsg::Described;
 
 use crate::{
-    bag::Bag,
     check::{CheckedBag, ChunkChecker, check},
-    connection::Connection,
-    connection_table::ConnectionTable,
-    cursor::PartReader,
-    derived::derived_topics,
+    connections::{
+        connection::Connection, connection_table::ConnectionTable,
+        derived_topics::derived_topics, schema,
+    },
+    file::bag::Bag,
     format_state::{FORMAT_NAME, FormatState},
-    manifest_builder::build_manifest,
+    manifest::{chunk_statistics, manifest_builder::build_manifest},
     options::RosbagOptions,
-    overview, schema,
+    read::cursor::PartReader,
 };
 
 /// An open bag: a [`Log`] with access to its connections.
@@ -168,7 +168,7 @@ impl Log for RosbagLog {
         part: &Part,
         times: &mut Vec<(TopicId, Timestamp)>,
     ) -> Result<bool> {
-        overview::times(&self.parts.bag, &self.parts.table, part, times)
+        chunk_statistics::times(&self.parts.bag, &self.parts.table, part, times)
     }
 
     fn part_times(&self) -> Vec<TimeRange> {
@@ -176,7 +176,7 @@ impl Log for RosbagLog {
     }
 
     fn layout(&self) -> Result<BTreeMap<String, Value>> {
-        overview::layout(&self.parts.bag, &self.manifest.parts)
+        chunk_statistics::layout(&self.parts.bag, &self.manifest.parts)
     }
 }
 

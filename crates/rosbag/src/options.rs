@@ -2,7 +2,7 @@
 
 use logtool_core::OpenOptions;
 
-use crate::encryption::Key;
+use crate::codec::encryption::Key;
 
 /// Options for opening a bag.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,8 +1,8 @@
 //! Writing a bag from selections of other logs: the messages are unchanged and complete, and
 //! each keeps its own connection.
 
+mod chunk_copier;
 mod connection_ids;
-mod copy;
 mod other_formats;
 
 pub(crate) use self::other_formats::unsupported_content;
@@ -15,15 +15,16 @@ use logtool_core::{
 };
 
 use crate::{
-    chunk::Compression,
-    connection::Connection,
-    connection_table::{ConnectionTable, Entry},
-    encryption::Encryption,
+    codec::{compression::Compression, encryption::Encryption},
+    connections::{
+        connection::Connection,
+        connection_table::{ConnectionTable, Entry},
+    },
     format_state::{FORMAT_NAME, FormatState},
-    sink::{connection_ids::SelectedConnection, copy::ChunkCopier},
+    sink::{chunk_copier::ChunkCopier, connection_ids::SelectedConnection},
     write::{
-        ConnectionHandle, CopiedChunk, Writer, header::renamed, options::WriterOptions,
-        repaired_header::repaired,
+        ConnectionHandle, CopiedChunk, Writer, connection_header::with_topic,
+        options::WriterOptions, repaired_header::repair_header,
     },
 };
 
@@ -53,7 +54,7 @@ struct SelectedLog {
     /// The start and the end of each of its parts.
     parts: Vec<[u64; 2]>,
     /// The length of the header before the message in payloads, by topic.
-    envelopes: Vec<u32>,
+    header_lens: Vec<u32>,
     /// Whether it is a bag.
     is_bag: bool,
     /// Whether its version is 1.2, in which connections have no ids.
@@ -115,7 +116,7 @@ impl BagSink<'_> {
         part: &Part,
         source: &dyn Source,
     ) -> Result<Option<Vec<CopiedChunk>>> {
-        let selected = self.extracts.get(from).ok_or_else(|| no_extract(from))?;
+        let selected = self.extracts.get(from).ok_or_else(|| no_selection(from))?;
         let whole = ChunkCopier {
             selected,
             writer: &self.writer,
@@ -129,7 +130,7 @@ impl BagSink<'_> {
 
 impl RecordSink for BagSink<'_> {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
-        let selected = self.extracts.get(from).ok_or_else(|| no_extract(from))?;
+        let selected = self.extracts.get(from).ok_or_else(|| no_selection(from))?;
         let stream = record.stream as usize;
         let is_of_topic = selected.table.topic(record.stream) == Some(record.topic);
         match selected
@@ -140,9 +141,9 @@ impl RecordSink for BagSink<'_> {
             .filter(|_| is_of_topic)
         {
             Some(connection) => {
-                let envelope = selected.envelopes.get(record.topic.index());
-                let envelope = envelope.copied().unwrap_or(0) as usize;
-                let message = record.payload.get(envelope..).ok_or_else(|| {
+                let header_len = selected.header_lens.get(record.topic.index());
+                let header_len = header_len.copied().unwrap_or(0) as usize;
+                let message = record.payload.get(header_len..).ok_or_else(|| {
                     let what = "a message is shorter than its header";
                     Error::new(ErrorKind::Malformed, what).at(record.offset)
                 })?;
@@ -218,7 +219,8 @@ impl RecordSink for BagSink<'_> {
 impl SelectedLog {
     fn open(extract: &LogSlice<'_>) -> Result<Self> {
         let LogSlice { manifest, selection } = extract;
-        let envelopes = manifest.topics.iter().map(|topic| topic.envelope).collect();
+        let header_lens =
+            manifest.topics.iter().map(|topic| topic.header_len).collect();
         if manifest.format != FORMAT_NAME {
             return Ok(Self {
                 table: other_formats::connections(manifest, selection)?,
@@ -226,7 +228,7 @@ impl SelectedLog {
                 new_handles: Vec::new(),
                 derived: BTreeSet::new(),
                 parts: Vec::new(),
-                envelopes,
+                header_lens,
                 is_bag: false,
                 is_v1: false,
                 is_encrypted: false,
@@ -251,7 +253,7 @@ impl SelectedLog {
             new_handles: Vec::new(),
             derived,
             parts: parts.map(|part| [part.bytes.start, part.bytes.end]).collect(),
-            envelopes,
+            header_lens,
             is_bag: true,
             is_v1: head.is_v1(),
             is_encrypted: !matches!(encryption, Encryption::None),
@@ -265,7 +267,7 @@ impl SelectedLog {
         let entries = self.table.entries.iter().zip(&self.new_handles);
         for (Entry { connection, .. }, _) in entries.filter(|(_, new)| new.is_some()) {
             let Connection { id, topic, .. } = connection;
-            for change in repaired(connection, is_careful).changes {
+            for change in repair_header(connection, is_careful).changes {
                 self.changed
                     .push(format!("the connection {id}, of {topic:?}, {change}"));
             }
@@ -293,14 +295,14 @@ fn wanted(
         // A repaired bag should be readable by every reader.
         let utf8 = Some(connection.topic.as_bytes()).filter(|_| options.careful);
         let name = named.or(utf8.filter(|name| *name != connection.topic_bytes()));
-        let header = repaired(connection, options.careful).header;
+        let header = repair_header(connection, options.careful).header;
         // Version 1.2 has no connection ids; ours are hash values.
         let id = (!selected.is_v1).then_some(connection.id);
         selection.topics.contains(*topic).then(|| SelectedConnection {
             id,
             topic: name.unwrap_or(connection.topic_bytes()).to_vec(),
             header: match name {
-                Some(name) => renamed(&header, name),
+                Some(name) => with_topic(&header, name),
                 None => header,
             },
         })
@@ -326,7 +328,7 @@ fn check_names(extracts: &[LogSlice<'_>], options: &WriteOptions) -> Result<()> 
 
 /// Returns the compression with this `name`.
 fn named(name: &str) -> Result<Compression> {
-    Compression::of(name.as_bytes()).ok_or_else(|| {
+    Compression::from_name(name.as_bytes()).ok_or_else(|| {
         let what =
             format!("the compression {name:?} is not \"none\", \"bz2\" or \"lz4\"");
         Error::new(ErrorKind::Unsupported, what)
@@ -340,12 +342,12 @@ fn usual(manifest: &Manifest) -> Option<Compression> {
     let known = kinds.iter().filter_map(|(name, kind)| {
         let Value::Map(counts) = kind else { return None };
         let Some(Value::UInt(chunks)) = counts.get("chunks") else { return None };
-        Some((*chunks, Compression::of(name.as_bytes())?))
+        Some((*chunks, Compression::from_name(name.as_bytes())?))
     });
     known.max_by_key(|(chunks, _)| *chunks).map(|(_, compression)| compression)
 }
 
-fn no_extract(from: usize) -> Error {
+fn no_selection(from: usize) -> Error {
     Error::new(
         ErrorKind::NoSuch,
         format!("there is no selection with the index {from}"),

@@ -12,13 +12,13 @@
 
 mod append;
 pub(crate) mod chunk_builder;
+mod compress;
+pub(crate) mod connection_header;
+mod editable_header;
 mod encode;
-mod head;
-pub(crate) mod header;
 pub(crate) mod options;
-mod pack;
 pub(crate) mod repaired_header;
-pub(crate) mod stamp;
+pub(crate) mod ros_time;
 
 use std::{collections::HashMap, ops::Range};
 
@@ -27,14 +27,14 @@ use logtool_core::{
 };
 
 use crate::{
-    chunk::Compression,
+    codec::compression::Compression,
     write::{
         chunk_builder::{ChunkBuilder, ChunkIndex, FullChunk, Summary},
+        connection_header::{ConnectionHeader, check},
+        editable_header::EditableHeader,
         encode::IndexOrder,
-        head::EditableHeader,
-        header::{ConnectionHeader, check},
         options::WriterOptions,
-        stamp::Stamp,
+        ros_time::RosTime,
     },
 };
 
@@ -142,7 +142,7 @@ impl<W: Output> Writer<W> {
             Error::new(ErrorKind::Malformed, "the new bag header cannot be read")
         })?;
         let mut writer = Self::starting(OutputWriter::new(out, 0), options, head);
-        writer.output.put(&[LINE, &bytes].concat())?;
+        writer.output.append(&[LINE, &bytes].concat())?;
         writer.output.flush()?;
         Ok(writer)
     }
@@ -219,7 +219,7 @@ impl<W: Output> Writer<W> {
         time: Timestamp,
         payload: &[u8],
     ) -> Result<()> {
-        let stamp = Stamp::new(time)?;
+        let stamp = RosTime::new(time)?;
         let ConnectionHandle { id, number } = connection;
         let Some(declared) = self.connections.get(number).filter(|has| has.id == id)
         else {
@@ -278,7 +278,7 @@ impl<W: Output> Writer<W> {
         for ChunkInfo { at, summary: Summary { times, counts } } in &self.chunks {
             encode::chunk_info(&mut bytes, *at, *times, counts);
         }
-        self.output.put(&bytes)?;
+        self.output.append(&bytes)?;
         let (connections, chunks) = (self.connections.len(), self.chunks.len());
         self.head.set(index_at, connections as u32, chunks as u32);
         self.output.finish(self.head.at, &self.head.fields)
@@ -321,7 +321,7 @@ impl<W: Output> Writer<W> {
         self.queue.push(move || {
             let FullChunk { bytes, chunk_index } = full;
             let size = bytes.len();
-            let (bytes, free) = compression.pack(bytes, room)?;
+            let (bytes, free) = compression.compress(bytes, room)?;
             Ok(CompressedChunk { bytes, free, size, chunk_index })
         });
         while let Some(packed) = self.queue.next() {
@@ -337,9 +337,9 @@ impl<W: Output> Writer<W> {
         let packed_len = u32::try_from(bytes.len()).map_err(too_long)?;
         let name = self.options.compression.name();
         let at = self.output.at();
-        self.output.put(&encode::chunk_head(name, size, packed_len))?;
+        self.output.append(&encode::chunk_head(name, size, packed_len))?;
         self.output.write_owned(&mut bytes)?;
-        self.output.put(&chunk_index.index)?;
+        self.output.append(&chunk_index.index)?;
         self.output.flush()?;
         self.recycle(bytes);
         self.recycle(free);
@@ -413,10 +413,10 @@ impl<W: Output> Writer<W> {
         self.flush()?;
         let CopiedChunk { chunk, index, summary, declares } = copied;
         let at = self.output.at();
-        self.output.put_from(source, chunk)?;
+        self.output.append_from(source, chunk)?;
         match index {
-            CopiedIndex::There(index) => self.output.put_from(source, index)?,
-            CopiedIndex::Made(index) => self.output.put(&index)?,
+            CopiedIndex::There(index) => self.output.append_from(source, index)?,
+            CopiedIndex::Made(index) => self.output.append(&index)?,
         }
         self.output.flush()?;
         self.chunks.push(ChunkInfo { at, summary });

@@ -255,10 +255,10 @@ fn topic(
         schema: derivation.schema()?,
         metadata: BTreeMap::new(),
         latched: Vec::new(),
-        envelope: 0,
+        header_len: 0,
         descriptor: Vec::new(),
         // Derived records do not have the header before each message.
-        bytes: parent.bytes.filter(|_| parent.envelope == 0),
+        bytes: parent.bytes.filter(|_| parent.header_len == 0),
         ..parent.clone()
     };
     if derivation.what == DerivedKind::Packets {

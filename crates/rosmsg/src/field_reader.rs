@@ -103,7 +103,7 @@ impl<'b> FieldReader<'b> {
     }
 
     /// Returns the number of bytes after the last field, without padding.
-    pub(crate) fn surplus(&self) -> usize {
+    pub(crate) fn extra_bytes(&self) -> usize {
         let left = self.bytes.get(self.at..).unwrap_or_default();
         let is_zero = || left.iter().all(|byte| *byte == 0);
         let is_short = left.len() < ANY_PADDING || left.len() < PADDING && is_zero();

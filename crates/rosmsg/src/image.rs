@@ -55,7 +55,7 @@ pub struct ImageMessage<'m> {
     /// The image itself.
     pub content: ImageContent<'m>,
     /// The number of bytes after the last field of the message.
-    pub surplus: usize,
+    pub extra_bytes: usize,
 }
 
 /// The content of an image.
@@ -102,7 +102,7 @@ impl ImageType {
         })
     }
 
-    /// Parses the image in `payload`, without the [per-record header](Topic::envelope) of its
+    /// Parses the image in `payload`, without the [per-record header](Topic::header_len) of its
     /// topic.
     ///
     /// # Errors
@@ -128,7 +128,7 @@ fn raw(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
     let step = cut.u32()?;
     let data = cut.numbers(1)?;
     let image = RawImage { width, height, encoding: name.clone(), is_big, step, data };
-    Some(message(header, name, pixels(image), cut.surplus()))
+    Some(message(header, name, pixels(image), cut.extra_bytes()))
 }
 
 fn compressed(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
@@ -137,7 +137,7 @@ fn compressed(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
     let format = decode_text(cut.text()?);
     let data = cut.numbers(1)?;
     let content = file(&format, Cow::Borrowed(data));
-    Some(message(header, format, content, cut.surplus()))
+    Some(message(header, format, content, cut.extra_bytes()))
 }
 
 /// Parses an image of Foxglove's own type.
@@ -169,7 +169,7 @@ fn json_compressed(payload: &[u8]) -> Option<ImageMessage<'_>> {
         frame_id,
         encoding: format,
         content,
-        surplus: 0,
+        extra_bytes: 0,
     })
 }
 
@@ -192,14 +192,14 @@ fn message<'m>(
     header: Header<'m>,
     encoding: Cow<'m, str>,
     content: ImageContent<'m>,
-    surplus: usize,
+    extra_bytes: usize,
 ) -> ImageMessage<'m> {
     ImageMessage {
         stamp: Timestamp::from_nanos(header.stamp),
         frame_id: decode_text(header.frame),
         encoding,
         content,
-        surplus,
+        extra_bytes,
     }
 }
 

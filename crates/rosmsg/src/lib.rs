@@ -11,6 +11,7 @@ mod field_reader;
 mod message_compression;
 
 mod definition;
+mod metadata;
 mod names;
 
 mod layout;
@@ -34,6 +35,7 @@ pub use crate::{
     layout::LayoutMessages,
     message_compression::MAX_UNPACKED,
     message_writer::MessageWriter,
+    metadata::{ConnectionMetadata, TopicMetadata},
     names::type_name,
     transcode::{CdrRemainder, Transcoder},
 };

@@ -54,7 +54,7 @@ pub(crate) struct Points<'b> {
     pub(crate) columns: Vec<Fill<'b>>,
     pub(crate) untold: MissingColumn,
     /// The number of bytes after the last field of the message.
-    pub(crate) surplus: usize,
+    pub(crate) extra_bytes: usize,
 }
 
 /// A field of a message without a column, and the reason.

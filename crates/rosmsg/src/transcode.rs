@@ -138,7 +138,7 @@ pub struct CdrRemainder {
     pub unrepresentable_times: u64,
     /// The number of bytes in fields that ROS 1 lacks, and after the last field, without padding:
     /// less than 4 bytes, or less than 8 zeros.
-    pub surplus: usize,
+    pub extra_bytes: usize,
 }
 
 /// Returns the maximum length of the result for a message of `len` bytes: alignment at most

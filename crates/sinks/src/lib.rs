@@ -21,71 +21,56 @@
 //! ```
 
 // In reading order: each module uses only those above it.
-mod background_writer;
 mod error;
-mod file_name;
-mod partition;
 mod provenance;
-mod staged;
 
-mod clock;
-mod shortest_decimal;
+mod files;
 
-mod infinities;
-mod number_format;
-
-mod number;
-mod text_buffer;
+mod text;
 
 #[cfg(test)]
 mod testing;
 
-mod json;
+mod row_formats;
 
-mod parallel_rows;
+mod row_buffers;
 
-mod csv;
-mod jsonl;
-
-mod memory_size;
-
-mod memory_budget;
-mod one_dictionary;
-mod row_buffer;
-
-mod ipc;
-mod parquet;
+mod columnar;
 
 mod arrays;
 
 mod png;
 mod points;
-mod px4;
-mod spark;
 mod tracks;
 
 pub use crate::{
     arrays::{MatSink, NpzSink},
-    background_writer::BackgroundWriter,
-    csv::{CsvOptions, CsvSink},
-    file_name::{FileNames, NameStyle},
-    infinities::Infinities,
-    ipc::IpcSink,
-    json::{JsonColumn, JsonRows},
-    jsonl::JsonLinesSink,
-    memory_budget::MemoryBudget,
-    parquet::{Floats, ParquetSink},
-    partition::Partition,
+    columnar::{
+        flight_review::{
+            Px4Change, Px4Message, Px4Metadata, Px4Position, Px4Sink, Px4TaggedMessage,
+            Px4Value,
+        },
+        ipc::IpcSink,
+        parquet::{Floats, ParquetSink},
+        spark::SparkSink,
+    },
+    files::{
+        background_writer::BackgroundWriter,
+        file_name::{FileNames, NameStyle},
+        partition::Partition,
+        staged_outputs::{AbandonGuard, Existing, Outputs, StagedFile},
+    },
     png::{PngColor, PngImage, encode_png},
     points::{
         PointColor, PointFormat, PointOptions, PointSink, PointsPerFile, has_points,
     },
-    px4::{
-        Px4Change, Px4Message, Px4Metadata, Px4Position, Px4Sink, Px4TaggedMessage,
-        Px4Value,
+    row_buffers::memory_budget::MemoryBudget,
+    row_formats::{
+        csv::{CsvOptions, CsvSink},
+        json::{JsonColumn, JsonRows},
+        json_lines::JsonLinesSink,
     },
-    spark::SparkSink,
-    staged::{AbandonGuard, Existing, Outputs, StagedFile},
+    text::infinities::Infinities,
     tracks::{
         Fix, PositionReader, TrackFormat, TrackMode, TrackModes, TrackSink,
         position_columns,

@@ -9,33 +9,15 @@ mod options;
 
 mod column;
 
-mod lzf;
-
 mod file;
 mod metadata;
 
-mod header;
-mod rows;
-
 mod attributes;
 
-mod kitti;
-mod pcd;
-mod ply;
+mod formats;
 
-mod deferred_error_writer;
-mod extra;
-mod gps;
-mod las;
-mod returns;
+mod scans;
 
-#[cfg(feature = "plot")]
-mod image;
-
-mod partial;
-mod scan_splitter;
-
-mod scan_index;
 mod sink;
 
 pub use crate::points::{

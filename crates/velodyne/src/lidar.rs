@@ -290,10 +290,10 @@ impl Lidar {
             records: packets.records,
             bytes: packets.bytes,
             time: packets.time,
-            odd_times: packets.odd_times,
+            implausible_times: packets.implausible_times,
             before_start: packets.before_start,
             latched: Vec::new(),
-            envelope: 0,
+            header_len: 0,
             descriptor: Vec::new(),
             metadata,
         }

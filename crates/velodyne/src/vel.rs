@@ -37,7 +37,9 @@ mod log;
 
 mod format;
 
+pub use crate::vel::build_manifest::quaternion_order::QuaternionOrder;
 pub use crate::vel::decode::image::CameraImage;
+pub use crate::vel::decode::topics::is_image_topic;
 pub use crate::vel::format::FORMAT;
 pub use crate::vel::format::Vel;
 pub(crate) use crate::vel::format_state::FORMAT_NAME;

@@ -94,7 +94,7 @@ impl TreeReader for SentenceReader {
                 };
                 match value {
                     Some(value) => row.field(index)?.push(value)?,
-                    None => added.misfits += 1,
+                    None => added.type_mismatches += 1,
                 }
             }
         }

@@ -105,12 +105,13 @@ fn surplus_bytes_of_messages_in_cdr_are_reported() {
         assert_eq!(run.json_lines()[0]["data"], json!({"x": 5}));
     }
     let folder = Folder::new();
-    for surplus in [4, 8, 12, 100] {
-        let payload = [&[0, 1, 0, 0, 5, 0, 0, 0][..], &vec![0xab; surplus]].concat();
+    for extra_bytes in [4, 8, 12, 100] {
+        let payload =
+            [&[0, 1, 0, 0, 5, 0, 0, 0][..], &vec![0xab; extra_bytes]].concat();
         cdr_file(&folder, "x.mcap", "int32 x", &payload);
-        let report = format!("{surplus} bytes of 1 record belong to no field");
+        let report = format!("{extra_bytes} bytes of 1 record belong to no field");
         let run = folder.run(&["cat", "--json", "x.mcap"]).ended(3, &[&report]);
-        assert_eq!(run.json_lines()[0]["data"], json!({"x": 5}), "{surplus}");
+        assert_eq!(run.json_lines()[0]["data"], json!({"x": 5}), "{extra_bytes}");
         let convert = ["convert", "-f", "x.mcap", "-o", "x", "--format", "csv"];
         folder.run(&convert).ended(3, &[&report]);
         assert_eq!(folder.read("x/x_x_0.csv"), "time,x\n1000000000,5\n");

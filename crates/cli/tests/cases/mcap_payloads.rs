@@ -71,13 +71,14 @@ fn one_rule_for_surplus_bytes_holds_in_all_encodings() {
         for len in [4, 8, 100] {
             let payload = message(encoding, &vec![0xab; len]);
             write_file(&folder, "x.mcap", encoding, &[&payload]);
-            let surplus = format!("{len} bytes of 1 record belong to no field");
-            let run = folder.run(&["cat", "--json", "x.mcap"]).ended(3, &[&surplus]);
+            let extra_bytes = format!("{len} bytes of 1 record belong to no field");
+            let run =
+                folder.run(&["cat", "--json", "x.mcap"]).ended(3, &[&extra_bytes]);
             let data = &run.json_lines()[0]["data"];
             assert_eq!(*data, json!({"x": 7, "s": "hi"}), "{name} {len}");
             folder
                 .run(&["convert", "-f", "x.mcap", "-o", "x.csv"])
-                .ended(3, &[&surplus]);
+                .ended(3, &[&extra_bytes]);
             assert_eq!(folder.read("x.csv"), "time,x,s\n1000000000,7,hi\n", "{name}");
             let check = folder.run(&["check", "x.mcap"]).ended(3, &[]);
             assert!(check.stdout.contains("damage.surplus"), "{name} {check:?}");
@@ -93,8 +94,9 @@ fn protobuf_fields_that_the_descriptor_does_not_know_are_surplus() {
     for rest in [&b"\x18\x01"[..], b"\x4a\x03new", b"\x1b\x08\x01\x1c"] {
         let payload = [rest, &message(&PROTOBUF, b"")].concat();
         write_file(&folder, "x.mcap", &PROTOBUF, &[&payload]);
-        let surplus = format!("{} bytes of 1 record belong to no field", rest.len());
-        let run = folder.run(&["cat", "--json", "x.mcap"]).ended(3, &[&surplus]);
+        let extra_bytes =
+            format!("{} bytes of 1 record belong to no field", rest.len());
+        let run = folder.run(&["cat", "--json", "x.mcap"]).ended(3, &[&extra_bytes]);
         assert_eq!(run.json_lines()[0]["data"], json!({"x": 7, "s": "hi"}));
     }
     write_file(&folder, "sound.mcap", &PROTOBUF, &[&message(&PROTOBUF, b""), b""]);

@@ -36,7 +36,7 @@ use crate::{
     decode::columns::{
         leaf::Leaf,
         plan::Plan,
-        program::{Program, Tables, Texts, Walked},
+        program::{ParsedPayload, Program, Tables, Texts},
         row_buffer::{ROWS_BYTES, Rows},
     },
     error::{Error, ErrorKind, Result},
@@ -50,7 +50,7 @@ use crate::{
 };
 
 pub(crate) use crate::decode::columns::{
-    plan::with_field_name, projection::Chooser, value_names::Names,
+    plan::with_field_name, projection::ColumnProjection, value_names::ValueNames,
 };
 pub use crate::decode::columns::{
     plan::{FIELD_NAME_KEY, TIME_UNIT_KEY, time_field},
@@ -77,12 +77,12 @@ enum Payloads {
     /// first `most` are surplus.
     Fixed { rows: Rows, least: usize, most: usize },
     /// Payloads of variable size.
-    Moving(Moving),
+    ParsedPayloads(ParsedPayloads),
 }
 
 /// Concatenated payloads, and the pieces found in them.
 #[derive(Debug)]
-struct Moving {
+struct ParsedPayloads {
     program: Program,
     bytes: Vec<u8>,
     tables: Tables,
@@ -110,7 +110,12 @@ impl LayoutDecoder {
             }
             (false, _) => {
                 let (bytes, tables) = (Vec::new(), Tables::of(&program));
-                Payloads::Moving(Moving { program, bytes, tables, weight: 0 })
+                Payloads::ParsedPayloads(ParsedPayloads {
+                    program,
+                    bytes,
+                    tables,
+                    weight: 0,
+                })
             }
         };
         Ok(Self { plan, leaves, times: Vec::new(), payloads })
@@ -125,12 +130,15 @@ impl LayoutDecoder {
                 }
                 rows.clear();
             }
-            Payloads::Moving(moving) => {
+            Payloads::ParsedPayloads(variable_size_values) => {
                 for leaf in &mut self.leaves {
-                    leaf.gather_from(&moving.bytes, &moving.tables);
+                    leaf.gather_from(
+                        &variable_size_values.bytes,
+                        &variable_size_values.tables,
+                    );
                 }
-                moving.bytes.clear();
-                moving.tables.clear();
+                variable_size_values.bytes.clear();
+                variable_size_values.tables.clear();
             }
         }
     }
@@ -159,7 +167,7 @@ impl LayoutDecoder {
         for single in run.singles() {
             for record in single.records() {
                 match record.payload.len().checked_sub(most) {
-                    Some(more @ 1..) => record.surplus(more).add_to(damage),
+                    Some(more @ 1..) => record.extra_bytes(more).add_to(damage),
                     _ if fits(record.payload) => {}
                     _ => {
                         record.undecodable().add_to(damage);
@@ -183,24 +191,24 @@ impl LayoutDecoder {
         if is_alone {
             self.gather();
         }
-        let Payloads::Moving(moving) = &mut self.payloads else {
+        let Payloads::ParsedPayloads(variable_size_values) = &mut self.payloads else {
             return Ok((Texts::Utf8, 0));
         };
-        let Moving { program, bytes, tables, weight } = moving;
+        let ParsedPayloads { program, bytes, tables, weight } = variable_size_values;
         let found = program.walk(payload, bytes.len(), tables);
         let left = BATCH_BYTES.saturating_sub(*weight);
-        let (texts, surplus) = match found {
-            Some(Walked { weight: more, texts, used }) if more <= left => {
+        let (texts, extra_bytes) = match found {
+            Some(ParsedPayload { weight: more, texts, used }) if more <= left => {
                 *weight += more;
-                let surplus = match program.tail {
+                let extra_bytes = match program.tail {
                     Tail::Any => 0,
                     Tail::Nothing => payload.len() - used,
                 };
                 payload = payload.get(..used).unwrap_or(payload);
-                (texts, surplus)
+                (texts, extra_bytes)
             }
             found => {
-                tables.undo();
+                tables.remove_last_payload();
                 let too_much = found.map(|_| DamageKind::OverLimit);
                 return Err(too_much.unwrap_or(DamageKind::Undecodable));
             }
@@ -209,13 +217,13 @@ impl LayoutDecoder {
         if is_alone {
             self.leaves.iter_mut().for_each(|leaf| leaf.gather_from(payload, tables));
             tables.clear();
-            return Ok((texts, surplus));
+            return Ok((texts, extra_bytes));
         }
         bytes.extend_from_slice(payload);
         if bytes.len() >= ROWS_BYTES {
             self.gather();
         }
-        Ok((texts, surplus))
+        Ok((texts, extra_bytes))
     }
 }
 
@@ -234,16 +242,16 @@ impl Decoder for LayoutDecoder {
                 let fits = |payload: &[u8]| (least..=most).contains(&payload.len());
                 self.append_fixed(run, fits, most, damage);
             }
-            Payloads::Moving(_) => {
+            Payloads::ParsedPayloads(_) => {
                 for record in run.records() {
                     let tell = |kind| record.undecodable().with_kind(kind);
                     match self.append_moving(record) {
-                        Ok((texts, surplus)) => {
+                        Ok((texts, extra_bytes)) => {
                             if texts == Texts::Latin1 {
                                 tell(DamageKind::Latin1).add_to(damage);
                             }
-                            if surplus > 0 {
-                                record.surplus(surplus).add_to(damage);
+                            if extra_bytes > 0 {
+                                record.extra_bytes(extra_bytes).add_to(damage);
                             }
                         }
                         Err(kind) => tell(kind).add_to(damage),
@@ -259,8 +267,8 @@ impl Decoder for LayoutDecoder {
 
     fn take(&mut self) -> Result<RecordBatch> {
         self.gather();
-        if let Payloads::Moving(moving) = &mut self.payloads {
-            moving.weight = 0;
+        if let Payloads::ParsedPayloads(variable_size_values) = &mut self.payloads {
+            variable_size_values.weight = 0;
         }
         let times = time_array(gather::take(&mut self.times));
         let leaves: Vec<ArrayRef> = self.leaves.iter_mut().map(Leaf::take).collect();
@@ -276,8 +284,8 @@ impl Decoder for LayoutDecoder {
             return self.take().map(drop);
         }
         self.gather();
-        if let Payloads::Moving(moving) = &mut self.payloads {
-            moving.weight = 0;
+        if let Payloads::ParsedPayloads(variable_size_values) = &mut self.payloads {
+            variable_size_values.weight = 0;
         }
         discard_times(&mut self.times);
         Ok(())

@@ -26,7 +26,7 @@ pub struct RawDecoder {
     schema: SchemaRef,
     times: Vec<i64>,
     payloads: Option<BinaryBuilder>,
-    envelope: usize,
+    header_len: usize,
 }
 
 impl RawDecoder {
@@ -40,19 +40,20 @@ impl RawDecoder {
             return Err(Error::new(ErrorKind::NoSuch, "a raw topic has two columns"));
         }
         let wants_payload = only.is_none_or(|only| only.contains(&1));
-        let schema = match wants_payload {
-            true => raw_schema(unit),
-            false => Arc::new(Schema::new(vec![time_field("time", unit)])),
+        let schema = if wants_payload {
+            raw_schema(unit)
+        } else {
+            Arc::new(Schema::new(vec![time_field("time", unit)]))
         };
         let payloads = wants_payload.then(BinaryBuilder::new);
-        Ok(Self { schema, times: Vec::new(), payloads, envelope: 0 })
+        Ok(Self { schema, times: Vec::new(), payloads, header_len: 0 })
     }
 
-    /// Skips the first `envelope` bytes of each payload, see
-    /// [`Topic::envelope`](crate::Topic::envelope).
+    /// Skips the first `header_len` bytes of each payload, see
+    /// [`Topic::header_len`](crate::Topic::header_len).
     #[must_use]
-    pub fn without_envelope(self, envelope: u32) -> Self {
-        Self { envelope: envelope as usize, ..self }
+    pub fn without_header(self, header_len: u32) -> Self {
+        Self { header_len: header_len as usize, ..self }
     }
 }
 
@@ -65,7 +66,8 @@ impl Decoder for RawDecoder {
         self.times.extend(run.times().map(Timestamp::as_nanos));
         if let Some(payloads) = &mut self.payloads {
             for payload in run.payloads() {
-                payloads.append_value(payload.get(self.envelope..).unwrap_or_default());
+                payloads
+                    .append_value(payload.get(self.header_len..).unwrap_or_default());
             }
         }
     }

@@ -93,9 +93,9 @@ pub struct RowSummary {
     /// values.
     pub items: u64,
     /// The number of values that do not match the shape and are null.
-    pub misfits: u64,
+    pub type_mismatches: u64,
     /// The number of bytes that belong to no field of the shape.
-    pub surplus: usize,
+    pub extra_bytes: usize,
 }
 
 /// A decoder of records that a [`TreeReader`] can parse.
@@ -104,7 +104,7 @@ pub struct TreeDecoder<R> {
     plan: Plan,
     row: Branch,
     times: Vec<i64>,
-    envelope: usize,
+    header_len: usize,
     /// The numbers of pending values and bytes.
     values: u64,
     bytes: u64,
@@ -161,7 +161,7 @@ impl Shape {
 
 impl<R: TreeReader> TreeDecoder<R> {
     /// Creates a decoder for the selected `columns` of records with this `shape`.
-    /// `reader` parses the payloads without their first `envelope` bytes.
+    /// `reader` parses the payloads without their first `header_len` bytes.
     ///
     /// # Errors
     /// `Limit` if the shape is too large, and `NoSuch` if a selected column does not
@@ -169,15 +169,15 @@ impl<R: TreeReader> TreeDecoder<R> {
     pub fn new(
         shape: &StructShape,
         reader: R,
-        envelope: u32,
+        header_len: u32,
         columns: &Columns,
     ) -> Result<Self> {
         shape.check()?;
         let row = Branch::new(&Shape::Struct(shape.clone()));
         let plan = Plan::new(shape, columns)?;
-        let (times, envelope) = (Vec::new(), envelope as usize);
+        let (times, header_len) = (Vec::new(), header_len as usize);
         let width = shape.width() as u64;
-        Ok(Self { reader, plan, row, times, envelope, values: 0, bytes: 0, width })
+        Ok(Self { reader, plan, row, times, header_len, values: 0, bytes: 0, width })
     }
 
     /// Adds a record, and returns the summary of its values.
@@ -210,16 +210,17 @@ impl<R: TreeReader> Decoder for TreeDecoder<R> {
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         for record in run.records() {
-            let payload = record.payload.get(self.envelope..).unwrap_or_default();
+            let payload = record.payload.get(self.header_len..).unwrap_or_default();
             match self.add(payload) {
                 Ok(added) => {
                     self.times.push(record.time.as_nanos());
-                    if added.misfits > 0 {
-                        let misfit = record.undecodable().with_kind(DamageKind::Misfit);
+                    if added.type_mismatches > 0 {
+                        let misfit =
+                            record.undecodable().with_kind(DamageKind::TypeMismatch);
                         misfit.add_to(damage);
                     }
-                    if added.surplus > 0 {
-                        record.surplus(added.surplus).add_to(damage);
+                    if added.extra_bytes > 0 {
+                        record.extra_bytes(added.extra_bytes).add_to(damage);
                     }
                 }
                 Err(kind) => Damage { kind, ..record.undecodable() }.add_to(damage),

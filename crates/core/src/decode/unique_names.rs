@@ -27,7 +27,7 @@ impl UniqueNames {
             name.insert(0, 'x');
         }
         let (stem, mut number) = (name.clone(), 1);
-        while !self.taken.insert(bare(&name)) {
+        while !self.taken.insert(base_name(&name)) {
             number += 1;
             name = format!("{stem}_x{number}");
         }
@@ -35,7 +35,7 @@ impl UniqueNames {
     }
 }
 
-fn bare(name: &str) -> String {
+fn base_name(name: &str) -> String {
     name.replace('_', "").to_ascii_lowercase()
 }
 

@@ -39,7 +39,7 @@ impl<W: Write + Seek> OutputWriter<W> {
     /// # Errors
     /// `Io` if this write or an earlier one failed. The content of the output is unknown
     /// then.
-    pub fn put(&mut self, bytes: &[u8]) -> Result<()> {
+    pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
         self.attempt(|out| out.write_all(bytes))?;
         self.at += bytes.len() as u64;
         Ok(())
@@ -48,7 +48,7 @@ impl<W: Write + Seek> OutputWriter<W> {
     /// Appends `bytes` and leaves them empty, see [`Output::write_owned`].
     ///
     /// # Errors
-    /// `Io`, like [`put`](Self::put).
+    /// `Io`, like [`append`](Self::append).
     pub fn write_owned(&mut self, bytes: &mut Vec<u8>) -> Result<()>
     where
         W: Output,
@@ -62,8 +62,12 @@ impl<W: Write + Seek> OutputWriter<W> {
     /// Appends `range` of `source`.
     ///
     /// # Errors
-    /// `Io`, like [`put`](Self::put), and if the source is too short.
-    pub fn put_from(&mut self, source: &dyn Source, range: Range<u64>) -> Result<()> {
+    /// `Io`, like [`append`](Self::append), and if the source is too short.
+    pub fn append_from(
+        &mut self,
+        source: &dyn Source,
+        range: Range<u64>,
+    ) -> Result<()> {
         let Range { mut start, end } = range;
         while start < end {
             let piece = source.read_at(start..end.min(start + PIECE));
@@ -80,7 +84,7 @@ impl<W: Write + Seek> OutputWriter<W> {
                 }
             };
             touch(&piece);
-            self.put(&piece)?;
+            self.append(&piece)?;
             start += piece.len() as u64;
         }
         Ok(())
@@ -89,7 +93,7 @@ impl<W: Write + Seek> OutputWriter<W> {
     /// Flushes the output.
     ///
     /// # Errors
-    /// `Io`, like [`put`](Self::put).
+    /// `Io`, like [`append`](Self::append).
     pub fn flush(&mut self) -> Result<()> {
         self.attempt(Write::flush)
     }
@@ -97,8 +101,8 @@ impl<W: Write + Seek> OutputWriter<W> {
     /// Flushes and returns the output.
     ///
     /// # Errors
-    /// `Io`, like [`put`](Self::put).
-    pub fn end(mut self) -> Result<W> {
+    /// `Io`, like [`append`](Self::append).
+    pub fn into_inner(mut self) -> Result<W> {
         self.flush()?;
         Ok(self.out)
     }
@@ -107,7 +111,7 @@ impl<W: Write + Seek> OutputWriter<W> {
     /// position at the end.
     ///
     /// # Errors
-    /// `Io`, like [`put`](Self::put).
+    /// `Io`, like [`append`](Self::append).
     pub fn finish(mut self, at: u64, bytes: &[u8]) -> Result<W> {
         let end = self.at;
         self.attempt(|out| {
@@ -131,6 +135,7 @@ impl<W: Write + Seek> OutputWriter<W> {
         Ok(())
     }
 }
+
 /// Reads from every page of `bytes`, so that the pages of a memory map are resident. If a
 /// page were missing while the system copies it to a file, the system would discard the
 /// data of that write and start it again.

@@ -69,14 +69,11 @@ impl<'s> WindowReader<'s> {
                 (self.next, self.ahead) =
                     (TaskQueue::with_width(AHEAD), VecDeque::new());
                 let jumps = have > 0 && !goes_on && need as u64 <= LONG;
-                self.bytes = match jumps {
-                    true => {
-                        self.source.peek(at..wanted.max(at.saturating_add(NEAR)))?
-                    }
-                    false => {
-                        let end = at.saturating_add(WINDOW.max(need as u64));
-                        self.source.read_at(at..end)?
-                    }
+                self.bytes = if jumps {
+                    self.source.peek(at..wanted.max(at.saturating_add(NEAR)))?
+                } else {
+                    let end = at.saturating_add(WINDOW.max(need as u64));
+                    self.source.read_at(at..end)?
                 };
                 self.start = at;
             }
@@ -112,9 +109,10 @@ impl<'s> WindowReader<'s> {
             let start = (at - self.start) as usize;
             return Ok(self.bytes.slice(start..start + len));
         }
-        Ok(match len as u64 <= LONG {
-            true => self.source.peek(at..end)?,
-            false => self.source.read_at(at..end)?,
+        Ok(if len as u64 <= LONG {
+            self.source.peek(at..end)?
+        } else {
+            self.source.read_at(at..end)?
         })
     }
 }

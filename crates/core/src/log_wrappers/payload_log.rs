@@ -111,7 +111,7 @@ impl Log for PayloadLog {
         Ok(Box::new(PayloadDecoder {
             schema: with_payload(decoder.schema(), &all),
             decoder,
-            envelope: self.manifest.get(topic)?.envelope as usize,
+            header_len: self.manifest.get(topic)?.header_len as usize,
             rows: Vec::new(),
             payloads: BinaryBuilder::new(),
         }))
@@ -158,7 +158,7 @@ impl Log for PayloadLog {
 struct PayloadDecoder {
     decoder: Box<dyn Decoder>,
     schema: SchemaRef,
-    envelope: usize,
+    header_len: usize,
     rows: Vec<Row>,
     payloads: BinaryBuilder,
 }
@@ -180,7 +180,7 @@ impl PayloadDecoder {
         if is_undecodable {
             for one in record.records() {
                 self.rows.push(Row::Payload(one.time));
-                let payload = one.payload.get(self.envelope..).unwrap_or_default();
+                let payload = one.payload.get(self.header_len..).unwrap_or_default();
                 self.payloads.append_value(payload);
             }
         }

@@ -47,7 +47,7 @@ impl ShiftedLog {
         Self { log, manifest, shift }
     }
 
-    fn back(&self, part: &Part) -> Part {
+    fn to_source(&self, part: &Part) -> Part {
         Part { time: self.shift.inverse_range(part.time), ..part.clone() }
     }
 }
@@ -60,8 +60,8 @@ impl Log for ShiftedLog {
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
         let time = self.shift.inverse_range(selection.time);
         let selection = Selection { time, topics: selection.topics.clone() };
-        let cursor = self.log.read(&self.back(part), &selection)?;
-        Ok(Box::new(MovedCursor { cursor, shift: self.shift }))
+        let cursor = self.log.read(&self.to_source(part), &selection)?;
+        Ok(Box::new(ShiftedCursor { cursor, shift: self.shift }))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
@@ -82,7 +82,7 @@ impl Log for ShiftedLog {
         times: &mut Vec<(TopicId, Timestamp)>,
     ) -> Result<bool> {
         let before = times.len();
-        let is_known = self.log.times(&self.back(part), times)?;
+        let is_known = self.log.times(&self.to_source(part), times)?;
         for (_, time) in times.iter_mut().skip(before) {
             *time = self.shift.apply(*time);
         }
@@ -95,12 +95,12 @@ impl Log for ShiftedLog {
     }
 }
 
-struct MovedCursor {
+struct ShiftedCursor {
     cursor: Box<dyn Cursor>,
     shift: ClockTransform,
 }
 
-impl Cursor for MovedCursor {
+impl Cursor for ShiftedCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         let is_more = self.cursor.fill(block)?;
         block.shift(&self.shift);
@@ -117,14 +117,16 @@ impl fmt::Debug for ShiftedLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::mock_log::{Play, Scripted};
+    use crate::testing::mock_log::{MockLog, MockResult};
 
     #[test]
     fn records_and_selections_use_the_shifted_times() {
         let play = |times: &[i64]| {
-            Play::Block(times.iter().map(|time| (*time, vec![*time as u8])).collect())
+            MockResult::Block(
+                times.iter().map(|time| (*time, vec![*time as u8])).collect(),
+            )
         };
-        let log = Scripted::new(vec![vec![play(&[1, 2])], vec![play(&[3, 4])]]);
+        let log = MockLog::new(vec![vec![play(&[1, 2])], vec![play(&[3, 4])]]);
         let names = BTreeMap::from([(TopicId(0), "/new".to_owned())]);
         let log = ShiftedLog::new(Arc::new(log), ClockTransform::new(100), &names);
         assert_eq!(log.manifest().topics[0].name, "/new");

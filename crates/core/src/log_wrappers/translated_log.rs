@@ -21,13 +21,13 @@ use crate::{
     io::source::Source,
     log::{Columns, Cursor, Decoder, Log, RowGroup},
     log_wrappers::translated_log::{
-        context::{InTurn, Making},
-        row_groups::Groups,
+        context::{ChainedCursor, TranslationContext},
+        row_groups::RowGroups,
     },
     model::{
         manifest::{Manifest, Part, Selection},
         time::{Clock, ClockZero},
-        topic::{Stream, Topic, TopicId},
+        topic::{MetadataKeys, Stream, Topic, TopicId},
     },
     record::block::Run,
 };
@@ -42,8 +42,8 @@ const PART_BYTES: u64 = 1 << 20;
 pub trait Translate: Send {
     /// Restricts the translation to the row groups with these indices: the others are
     /// translated with the part in which they start. This is called first, and only for
-    /// topics with [row groups](TranslatedLog::in_groups).
-    fn only(&mut self, groups: Range<u32>) {
+    /// topics with [row groups](TranslatedLog::with_row_groups).
+    fn restrict_to(&mut self, groups: Range<u32>) {
         let _ = groups;
     }
 
@@ -52,7 +52,7 @@ pub trait Translate: Send {
     ///
     /// # Errors
     /// Errors of reading. A record that does not match its topic is not an error: it is
-    /// [reported](MessageBuffer::lose).
+    /// [reported](MessageBuffer::discard).
     fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()>;
 
     /// Appends the remaining messages at the end of a part, for translators that combine
@@ -81,7 +81,7 @@ pub struct Translation {
 /// A log translated into another encoding.
 pub struct TranslatedLog {
     manifest: Manifest,
-    making: Making,
+    context: TranslationContext,
 }
 
 /// The streams of the translated log, by translated topic and source stream.
@@ -101,9 +101,9 @@ impl TranslatedLog {
     ) -> Self {
         let beneath = log.manifest();
         let ids = || (0..).map(TopicId);
-        let becoming = Becoming::new(beneath.topics.len(), &translations);
+        let becoming = TopicMap::new(beneath.topics.len(), &translations);
         let parts = beneath.parts.iter();
-        let parts = parts.map(|part| becoming.moved(part, offset_nanos));
+        let parts = parts.map(|part| becoming.to_translated(part, offset_nanos));
         let streams = ids().zip(&translations).map(|(id, one)| one.stream(id));
         let reach = ids().zip(&translations);
         let reach = reach
@@ -125,14 +125,14 @@ impl TranslatedLog {
             remarks: beneath.remarks.clone(),
             format_state: String::new(),
         };
-        let making = Making {
+        let context = TranslationContext {
             log,
             translations: translations.into(),
             offset: offset_nanos,
             groups: None,
             streams: Default::default(),
         };
-        Self { manifest, making }
+        Self { manifest, context }
     }
 
     /// Keeps the streams of the source log, with their metadata, for each translated
@@ -140,8 +140,8 @@ impl TranslatedLog {
     #[must_use]
     pub fn with_streams(mut self) -> Self {
         let (mut all, mut streams) = (Vec::new(), Streams::new());
-        let beneath = self.making.log.manifest();
-        let becoming = Becoming::new(beneath.topics.len(), &self.making.translations);
+        let beneath = self.context.log.manifest();
+        let becoming = TopicMap::new(beneath.topics.len(), &self.context.translations);
         let told = (0..).zip(&beneath.streams);
         let made = told.flat_map(|(old, stream)| {
             let made = becoming.of(stream.topic).iter();
@@ -158,7 +158,7 @@ impl TranslatedLog {
                 topic.latched.iter().filter_map(|old| streams.get(&(id, *old)));
             topic.latched = latched.copied().collect();
         }
-        (self.manifest.streams, self.making.streams) = (all, Arc::new(streams));
+        (self.manifest.streams, self.context.streams) = (all, Arc::new(streams));
         self
     }
 
@@ -169,7 +169,7 @@ impl TranslatedLog {
         let parts = std::mem::take(&mut self.manifest.parts);
         self.manifest.parts =
             parts.into_iter().reduce(Part::with).into_iter().collect();
-        self.making.groups = Some(Arc::default());
+        self.context.groups = Some(Arc::default());
         self
     }
 
@@ -178,30 +178,30 @@ impl TranslatedLog {
     /// translated with the part in which it starts, and its message has a time of that
     /// part. The bytes are released while a part is read.
     #[must_use]
-    pub fn in_groups(self, groups: BTreeMap<TopicId, Vec<RowGroup>>) -> Self {
-        self.in_groups_of(groups, PART_BYTES)
+    pub fn with_row_groups(self, groups: BTreeMap<TopicId, Vec<RowGroup>>) -> Self {
+        self.parts_of_groups(groups, PART_BYTES)
     }
 
-    fn in_groups_of(
+    fn parts_of_groups(
         mut self,
         groups: BTreeMap<TopicId, Vec<RowGroup>>,
         part_bytes: u64,
     ) -> Self {
-        let groups = Groups::new(groups);
+        let groups = RowGroups::new(groups);
         let grouped = groups.topics();
-        let Making { log, translations, offset, .. } = &self.making;
+        let TranslationContext { log, translations, offset, .. } = &self.context;
         let froms = translations.iter().map(|one| one.from);
         let others = froms.filter(|from| !grouped.contains(*from)).collect();
-        let becoming = Becoming::new(log.manifest().topics.len(), translations);
+        let becoming = TopicMap::new(log.manifest().topics.len(), translations);
         let parts = groups.parts(&**log, &others, part_bytes).into_iter();
-        let parts = parts.map(|part| becoming.moved(&part, *offset));
+        let parts = parts.map(|part| becoming.to_translated(&part, *offset));
         self.manifest.parts = parts.collect();
-        for (id, one) in self.making.topics() {
+        for (id, one) in self.context.topics() {
             if grouped.contains(one.from) {
                 self.manifest.time_margins.remove(&id); // messages have the times of their parts
             }
         }
-        self.making.groups = Some(Arc::new(groups));
+        self.context.groups = Some(Arc::new(groups));
         self
     }
 }
@@ -212,15 +212,17 @@ impl Log for TranslatedLog {
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        if self.making.groups.is_none() {
-            return Ok(Box::new(self.making.read(part, selection)?));
+        if self.context.groups.is_none() {
+            return Ok(Box::new(self.context.read(part, selection)?));
         }
         let all = &self.manifest.parts;
-        let first = all.partition_point(|own| own.bytes.start < part.bytes.start);
+        let first = all
+            .partition_point(|part_groups| part_groups.bytes.start < part.bytes.start);
         let parts = all.iter().skip(first);
-        let parts = parts.take_while(|own| own.bytes.end <= part.bytes.end);
-        let (making, parts) = (self.making.clone(), parts.cloned().collect());
-        Ok(Box::new(InTurn::new(making, parts, selection.clone())))
+        let parts =
+            parts.take_while(|part_groups| part_groups.bytes.end <= part.bytes.end);
+        let (context, parts) = (self.context.clone(), parts.cloned().collect());
+        Ok(Box::new(ChainedCursor::new(context, parts, selection.clone())))
     }
 
     /// Returns a decoder of the messages as bytes. Only the target format can decode them
@@ -231,16 +233,16 @@ impl Log for TranslatedLog {
     }
 
     fn source(&self) -> &Arc<dyn Source> {
-        self.making.log.source()
+        self.context.log.source()
     }
 }
 
 /// Maps each topic of the source log to the topics that are created from it.
-struct Becoming {
+struct TopicMap {
     of_topics: Vec<Vec<TopicId>>,
 }
 
-impl Becoming {
+impl TopicMap {
     fn new(topics: usize, translations: &[Translation]) -> Self {
         let mut of_topics = vec![Vec::new(); topics];
         for (id, one) in (0..).map(TopicId).zip(translations) {
@@ -257,7 +259,7 @@ impl Becoming {
     }
 
     /// Converts a part of the source log to the translated log, `offset_nanos` later.
-    fn moved(&self, part: &Part, offset_nanos: i64) -> Part {
+    fn to_translated(&self, part: &Part, offset_nanos: i64) -> Part {
         let held = part.topics.ids(self.of_topics.len());
         Part {
             bytes: part.bytes.clone(),
@@ -269,18 +271,18 @@ impl Becoming {
 
 impl Translation {
     fn stream(&self, topic: TopicId) -> Stream {
-        let words = self.topic.metadata.iter();
-        let words = words.map(|(key, word)| {
-            (key.clone(), crate::model::value::Value::Text(word.clone()))
+        let texts = self.topic.metadata.iter();
+        let texts = texts.map(|(key, text)| {
+            (key.clone(), crate::model::value::Value::Text(text.clone()))
         });
-        Stream { topic, metadata: words.collect() }
+        Stream { topic, metadata: texts.collect(), metadata_keys: MetadataKeys::Format }
     }
 }
 
 impl fmt::Debug for TranslatedLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TranslatedLog")
-            .field("offset", &self.making.offset)
+            .field("offset", &self.context.offset)
             .finish_non_exhaustive()
     }
 }

@@ -84,7 +84,7 @@ impl Log for UsableTimes {
         // A neighbour can be of any topic.
         let mut topics = self.manifest.logged_topics();
         topics.extend(&selection.topics);
-        Ok(Box::new(UsableCursor {
+        Ok(Box::new(UsableTimesCursor {
             log: self.log.clone(),
             manifest: self.manifest.clone(),
             usable: self.usable,
@@ -115,7 +115,7 @@ impl Log for UsableTimes {
 }
 
 /// Reads parts one after the other.
-struct UsableCursor {
+struct UsableTimesCursor {
     log: Arc<dyn Log>,
     manifest: Arc<Manifest>,
     usable: TimeRange,
@@ -125,13 +125,13 @@ struct UsableCursor {
     read: Selection,
     /// The remaining parts, each with the time for records without a neighbour in it.
     parts: VecDeque<(Part, Timestamp)>,
-    now: Option<Reading>,
+    now: Option<OpenPart>,
     /// Blocks whose records have their final times.
     ready: VecDeque<Block>,
 }
 
 /// A part that is being read.
-struct Reading {
+struct OpenPart {
     cursor: Box<dyn Cursor>,
     /// The time of the last record with a usable time.
     neighbour: Option<Timestamp>,
@@ -140,9 +140,13 @@ struct Reading {
     otherwise: Timestamp,
 }
 
-impl UsableCursor {
+impl UsableTimesCursor {
     /// Replaces the times of the records in `block`, and keeps the selected records.
-    fn settle(&mut self, mut block: Block, mut neighbour: Timestamp) -> Timestamp {
+    fn replace_times(
+        &mut self,
+        mut block: Block,
+        mut neighbour: Timestamp,
+    ) -> Timestamp {
         block.retime(|topic, time| {
             match (self.usable.contains(*time), self.given.contains(*time)) {
                 (true, true) => neighbour = *time,
@@ -156,7 +160,7 @@ impl UsableCursor {
     }
 
     /// Reads the next block of the part. Returns false at its end.
-    fn advance(&mut self, now: &mut Reading) -> Result<bool> {
+    fn advance(&mut self, now: &mut OpenPart) -> Result<bool> {
         let mut block = Block::default();
         let is_more = now.cursor.fill(&mut block)?;
         let first = match (now.neighbour, is_more) {
@@ -172,17 +176,17 @@ impl UsableCursor {
             return Ok(true);
         };
         for block in mem::take(&mut now.waiting) {
-            neighbour = self.settle(block, neighbour);
+            neighbour = self.replace_times(block, neighbour);
         }
         if is_more {
-            neighbour = self.settle(block, neighbour);
+            neighbour = self.replace_times(block, neighbour);
         }
         now.neighbour = Some(neighbour);
         Ok(is_more)
     }
 }
 
-impl Cursor for UsableCursor {
+impl Cursor for UsableTimesCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         loop {
             if let Some(ready) = self.ready.pop_front() {
@@ -200,7 +204,7 @@ impl Cursor for UsableCursor {
             };
             let cursor = self.log.read(&part, &self.read)?;
             let (neighbour, waiting) = (None, Vec::new());
-            self.now = Some(Reading { cursor, neighbour, waiting, otherwise });
+            self.now = Some(OpenPart { cursor, neighbour, waiting, otherwise });
         }
     }
 }
@@ -216,10 +220,10 @@ impl fmt::Debug for UsableTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::mock_log::{Play, Scripted};
+    use crate::testing::mock_log::{MockLog, MockResult};
 
-    fn play(times: &[i64]) -> Play {
-        Play::Block(times.iter().map(|time| (*time, vec![*time as u8])).collect())
+    fn play(times: &[i64]) -> MockResult {
+        MockResult::Block(times.iter().map(|time| (*time, vec![*time as u8])).collect())
     }
 
     fn range(start: i64, end: i64) -> TimeRange {
@@ -243,7 +247,7 @@ mod tests {
 
     #[test]
     fn record_without_a_usable_time_gets_that_of_its_neighbour() {
-        let log: Arc<dyn Log> = Arc::new(Scripted::new(vec![
+        let log: Arc<dyn Log> = Arc::new(MockLog::new(vec![
             vec![play(&[0]), play(&[0, 101, 0, 102])],
             vec![play(&[0, 103, 99, 0])],
             vec![play(&[0, 0])],

@@ -21,7 +21,7 @@ pub struct Damage {
     pub bytes: Range<u64>,
     /// The number of lost bytes. Usually that is the length of `bytes`. It is less if the
     /// range also contains sound records, or if compressed data is shared with them. For
-    /// [surplus](DamageKind::Surplus) bytes, it is their number. It is 0 if the kind is
+    /// [surplus](DamageKind::ExtraBytes) bytes, it is their number. It is 0 if the kind is
     /// no [loss](DamageKind::is_loss).
     #[serde(default)]
     pub lost_bytes: u64,
@@ -63,10 +63,10 @@ pub enum DamageKind {
     Latin1,
     /// The record was read, and its payload has trailing bytes that belong to no field.
     /// They are dropped.
-    Surplus,
+    ExtraBytes,
     /// The record was read, and contains a value that does not match the schema of its
     /// topic or cannot be represented. The value is null.
-    Misfit,
+    TypeMismatch,
     /// The record was read, and contains values that are in no column, because no record
     /// that was inspected before the first row had such values. Nothing is wrong with the
     /// record.
@@ -84,8 +84,8 @@ impl DamageKind {
             Self::Doubtful
                 | Self::Index
                 | Self::Latin1
-                | Self::Surplus
-                | Self::Misfit
+                | Self::ExtraBytes
+                | Self::TypeMismatch
                 | Self::NoColumn
                 | Self::Definition
         )
@@ -93,13 +93,13 @@ impl DamageKind {
 
     /// Returns whether the kind describes records that were found, rather than a range of
     /// the file.
-    pub const fn is_of_records(self) -> bool {
+    pub const fn affects_found_records(self) -> bool {
         matches!(
             self,
             Self::Undecodable
                 | Self::Latin1
-                | Self::Surplus
-                | Self::Misfit
+                | Self::ExtraBytes
+                | Self::TypeMismatch
                 | Self::NoColumn
                 | Self::Definition
         )
@@ -112,7 +112,7 @@ impl DamageKind {
     }
 
     /// Returns whether a reader gets other or less data than was recorded.
-    pub const fn is_harm(self) -> bool {
+    pub const fn is_harmful(self) -> bool {
         !matches!(self, Self::Index | Self::Latin1)
     }
 }
@@ -177,13 +177,15 @@ impl Damage {
         let is_full = list.len() >= MAX_SEPARATE;
         let like = |damage: &&mut Self, next: &Self| {
             damage.is_like(next)
-                && (is_full || next.kind.is_of_records() || damage.meets(next))
+                && (is_full
+                    || next.kind.affects_found_records()
+                    || damage.touches(next))
         };
         let mut last = list.iter_mut().rev().take(LOOK_BACK);
         if let Some(damage) = last.find(|damage| like(damage, &self)) {
             return damage.join(self);
         }
-        if is_full && self.kind.is_of_records() && self.why.take().is_some() {
+        if is_full && self.kind.affects_found_records() && self.why.take().is_some() {
             // Too many different reasons: only count the records.
             return self.add_to(list);
         }
@@ -200,13 +202,12 @@ impl Damage {
 
     /// Joins `next` with this damage.
     pub fn join(&mut self, next: Self) {
-        let more = match self.meets(&next) && !self.is_part(&next) {
-            true => {
-                let before = self.bytes.start.saturating_sub(next.bytes.start);
-                let after = next.bytes.end.saturating_sub(self.bytes.end);
-                next.lost_bytes.min(before + after)
-            }
-            false => next.lost_bytes,
+        let more = if self.touches(&next) && !self.is_part(&next) {
+            let before = self.bytes.start.saturating_sub(next.bytes.start);
+            let after = next.bytes.end.saturating_sub(self.bytes.end);
+            next.lost_bytes.min(before + after)
+        } else {
+            next.lost_bytes
         };
         self.lost_bytes = self.lost_bytes.saturating_add(more);
         self.bytes.start = self.bytes.start.min(next.bytes.start);
@@ -225,7 +226,7 @@ impl Damage {
     }
 
     /// Returns whether the ranges overlap or touch.
-    fn meets(&self, next: &Self) -> bool {
+    fn touches(&self, next: &Self) -> bool {
         self.bytes.start <= next.bytes.end && next.bytes.start <= self.bytes.end
     }
 }
@@ -282,24 +283,25 @@ impl fmt::Display for Damage {
                     "{records} records with texts that are not UTF-8, taken for Latin-1"
                 )?;
             }
-            DamageKind::Surplus => {
+            DamageKind::ExtraBytes => {
                 let (records, bytes) = (self.records, self.lost_bytes);
                 let unit = if bytes == 1 { "byte" } else { "bytes" };
-                match one {
-                    true => write!(
+                if one {
+                    write!(
                         f,
                         "a record with {bytes} {unit} more than its schema says, left out"
-                    )?,
-                    false => write!(
+                    )?
+                } else {
+                    write!(
                         f,
                         "{records} records with {bytes} {unit} more than their schema says, left out"
-                    )?,
+                    )?
                 }
             }
-            DamageKind::Misfit if one => {
+            DamageKind::TypeMismatch if one => {
                 write!(f, "a record with a value that does not fit, and is null")?;
             }
-            DamageKind::Misfit => {
+            DamageKind::TypeMismatch => {
                 let records = self.records;
                 write!(
                     f,
@@ -381,7 +383,8 @@ mod tests {
         let mut list = Vec::new();
         for at in 0..1_000 {
             let why = format!("its field {at} is none");
-            let misfit = lost(100 * at..100 * at + 7).with_kind(DamageKind::Misfit);
+            let misfit =
+                lost(100 * at..100 * at + 7).with_kind(DamageKind::TypeMismatch);
             misfit.with_reason(why).add_to(&mut list);
         }
         assert_eq!(list.len(), MAX_SEPARATE + 1);
@@ -392,7 +395,7 @@ mod tests {
     fn doubtful_damage_is_no_loss() {
         let doubtful = Damage::new(DamageKind::Doubtful, 10..20);
         assert_eq!(doubtful.lost_bytes, 0);
-        assert!(doubtful.kind.is_harm() && !doubtful.kind.is_loss());
+        assert!(doubtful.kind.is_harmful() && !doubtful.kind.is_loss());
         assert!(doubtful.to_string().starts_with("bytes 10..20: read, but doubtful"));
     }
 }

@@ -106,7 +106,7 @@ impl Finding {
 
     /// Sets the time of the finding.
     #[must_use]
-    pub fn during(mut self, time: impl Into<Option<TimeRange>>) -> Self {
+    pub fn with_time(mut self, time: impl Into<Option<TimeRange>>) -> Self {
         self.time = time.into();
         self
     }
@@ -184,7 +184,7 @@ mod tests {
         let mut findings = Findings::default();
         for nanos in 0..1_000_000 {
             let time = TimeRange::from_timestamp(Timestamp::from_nanos(nanos));
-            findings.add(Finding::new(&ODD, format!("number {nanos}")).during(time));
+            findings.add(Finding::new(&ODD, format!("number {nanos}")).with_time(time));
         }
         findings.add(Finding::new(&ODD, "of a topic").of(TopicId(3)));
         findings.add(Finding::new(&BAD, "bad").at(7..9));

@@ -101,9 +101,10 @@ pub fn fields_of_constant<'f, 'd>(
         }
     };
     let by_prefix = longest(&|field| length_of_start(name, field.prefix?));
-    match by_prefix.is_empty() {
-        true => longest(&|field| length_of_start(name, &field.name.to_uppercase())),
-        false => by_prefix,
+    if by_prefix.is_empty() {
+        longest(&|field| length_of_start(name, &field.name.to_uppercase()))
+    } else {
+        by_prefix
     }
 }
 

@@ -24,7 +24,7 @@ pub struct Layout {
     pub frame: Frame,
     is_fixed: bool,
     has_columns: bool,
-    has_uncounted: bool,
+    has_uncountable_list: bool,
     depth: u32,
 }
 
@@ -43,7 +43,7 @@ pub enum Tail {
     /// Arbitrary bytes, which are ignored. If all fields have a fixed size, hidden fields
     /// at the end may be missing.
     Any,
-    /// Nothing: trailing bytes are reported as [surplus](crate::DamageKind::Surplus).
+    /// Nothing: trailing bytes are reported as [surplus](crate::DamageKind::ExtraBytes).
     Nothing,
 }
 
@@ -153,7 +153,7 @@ impl Layout {
         }
         let is_fixed = fields.iter().all(LayoutField::is_fixed);
         let has_columns = fields.iter().any(LayoutField::has_columns);
-        let has_uncounted = fields.iter().any(LayoutField::has_uncounted);
+        let has_uncountable_list = fields.iter().any(LayoutField::has_uncountable_list);
         let depth =
             1 + fields.iter().map(|field| field.kind.depth()).max().unwrap_or(0);
         if depth > MAX_DEPTH {
@@ -168,29 +168,29 @@ impl Layout {
             frame,
             is_fixed,
             has_columns,
-            has_uncounted,
+            has_uncountable_list,
             depth,
         })
     }
 
     /// Returns a message about the first list whose elements have no fields, so that its
     /// length is in no column.
-    pub fn uncounted(&self) -> Option<String> {
-        let list = self.uncounted_list()?;
+    pub fn uncountable_list(&self) -> Option<String> {
+        let list = self.uncountable_list_path()?;
         Some(format!(
             "the length of {list} is in no column, because its elements have no fields"
         ))
     }
 
     /// Returns the path of that list, e.g. `poses.marks`.
-    fn uncounted_list(&self) -> Option<String> {
-        let field = self.fields.iter().find(|field| field.has_uncounted())?;
+    fn uncountable_list_path(&self) -> Option<String> {
+        let field = self.fields.iter().find(|field| field.has_uncountable_list())?;
         let mut kind = &field.kind;
         while let LayoutKind::List(element) = kind {
             kind = element;
         }
         let inner = match kind {
-            LayoutKind::Nested(layout) => layout.uncounted_list(),
+            LayoutKind::Nested(layout) => layout.uncountable_list_path(),
             _ => None,
         };
         Some(match inner {
@@ -276,10 +276,10 @@ impl LayoutField {
 
 impl LayoutField {
     /// Returns whether the field contains a list whose length is in no column, see
-    /// [`Layout::uncounted`].
-    fn has_uncounted(&self) -> bool {
+    /// [`Layout::uncountable_list`].
+    fn has_uncountable_list(&self) -> bool {
         let is_there = self.role != FieldRole::Hidden && self.count != Some(0);
-        is_there && self.kind.has_uncounted()
+        is_there && self.kind.has_uncountable_list()
     }
 }
 
@@ -319,10 +319,12 @@ impl LayoutKind {
         }
     }
 
-    fn has_uncounted(&self) -> bool {
+    fn has_uncountable_list(&self) -> bool {
         match self {
-            Self::Nested(layout) => layout.has_uncounted,
-            Self::List(element) => !element.has_columns() || element.has_uncounted(),
+            Self::Nested(layout) => layout.has_uncountable_list,
+            Self::List(element) => {
+                !element.has_columns() || element.has_uncountable_list()
+            }
             _ => false,
         }
     }

@@ -47,15 +47,17 @@ impl TimeBase {
         let Some(first) = columns.first_mut() else {
             return Err(Error::new(ErrorKind::Malformed, "a table without columns"));
         };
-        let shifted: TimestampNanosecondArray = match first.is_empty() {
-            true => TimestampNanosecondArray::from(Vec::<i64>::new()),
-            false => first
+        let shifted: TimestampNanosecondArray = if first.is_empty() {
+            TimestampNanosecondArray::from(Vec::<i64>::new())
+        } else {
+            first
                 .as_primitive::<TimestampNanosecondType>()
-                .unary_opt(|nanos| nanos.checked_add(self.offset_nanos)),
+                .unary_opt(|nanos| nanos.checked_add(self.offset_nanos))
         };
-        *first = match self.is_utc {
-            true => Arc::new(shifted.with_timezone("UTC")),
-            false => Arc::new(shifted),
+        *first = if self.is_utc {
+            Arc::new(shifted.with_timezone("UTC"))
+        } else {
+            Arc::new(shifted)
         };
         RecordBatch::try_new(schema.clone(), columns).map_err(|err| {
             Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)

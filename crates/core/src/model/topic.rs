@@ -31,9 +31,11 @@ impl TopicId {
     }
 }
 
-/// The key of a topic's metadata with the value that the column `validity` has in valid
-/// rows. Rows with another value are kept in the topic, but nothing is derived from them.
-pub const VALID_ROWS_KEY: &str = "valid";
+/// The metadata key of [`Topic::valid_row_value`].
+const VALID_ROWS_KEY: &str = "valid";
+
+/// The metadata key of [`Topic::position_unit`].
+const POSITION_UNIT_KEY: &str = "position";
 
 /// A named sequence of records with the same columns.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -66,7 +68,7 @@ pub struct Topic {
     pub time: Option<TimeRange>,
     /// The number of records with an implausible time. `time` excludes them.
     #[serde(default)]
-    pub odd_times: u64,
+    pub implausible_times: u64,
     /// The number of records from before the start of logging. `time` excludes them.
     #[serde(default)]
     pub before_start: u64,
@@ -77,7 +79,7 @@ pub struct Topic {
     /// The number of bytes at the start of each payload that belong to the file format
     /// and not to the encoding. Writers of other formats drop them.
     #[serde(default)]
-    pub envelope: u32,
+    pub header_len: u32,
     /// The definition as it is in the file, if it is binary, e.g. in protobuf.
     #[serde(
         default,
@@ -104,10 +106,10 @@ impl Topic {
             records: None,
             bytes: None,
             time: None,
-            odd_times: 0,
+            implausible_times: 0,
             before_start: 0,
             latched: Vec::new(),
-            envelope: 0,
+            header_len: 0,
             descriptor: Vec::new(),
             metadata: BTreeMap::new(),
         }
@@ -121,6 +123,41 @@ pub struct Stream {
     pub topic: TopicId,
     /// The metadata of the stream in the file.
     pub metadata: BTreeMap<String, Value>,
+    /// Where the keys of the metadata come from.
+    #[serde(default)]
+    pub metadata_keys: MetadataKeys,
+}
+
+/// Where the keys of metadata come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MetadataKeys {
+    /// The format defines them.
+    #[default]
+    Format,
+    /// The program that wrote the file chose them. Writers of other formats keep all
+    /// entries, or report them as dropped.
+    File,
+}
+
+/// The unit of the columns with latitudes and longitudes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PositionUnit {
+    /// Degrees.
+    Degrees,
+    /// Degrees and minutes in one number, `ddmm.mmmm`, like in NMEA sentences.
+    DegreesAndMinutes,
+}
+
+impl PositionUnit {
+    /// Returns the description in the metadata of a topic.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Degrees => "degrees",
+            Self::DegreesAndMinutes => "degrees and minutes, ddmm.mmmm",
+        }
+    }
 }
 
 /// The origin of the records of a topic.
@@ -170,16 +207,44 @@ impl Topic {
     /// Returns the mean rate of the records since the start of logging in hertz, without
     /// implausible timestamps.
     pub fn rate_hz(&self) -> Option<f64> {
-        let left_out = self.odd_times.saturating_add(self.before_start);
+        let left_out = self.implausible_times.saturating_add(self.before_start);
         self.time?.rate_hz(self.records?.checked_sub(left_out)?)
     }
 
     /// Returns the definition as it is in the file.
     pub fn definition_bytes(&self) -> &[u8] {
-        match self.descriptor.is_empty() {
-            true => self.definition.as_bytes(),
-            false => &self.descriptor,
+        if self.descriptor.is_empty() {
+            self.definition.as_bytes()
+        } else {
+            &self.descriptor
         }
+    }
+
+    /// Returns the value that the column `validity` has in valid rows, or `None` if all
+    /// rows are valid. Rows with another value are in the topic, but nothing is derived
+    /// from them.
+    pub fn valid_row_value(&self) -> Option<u8> {
+        self.metadata.get(VALID_ROWS_KEY)?.parse().ok()
+    }
+
+    /// Sets the value that the column `validity` has in valid rows.
+    pub fn set_valid_row_value(&mut self, value: u8) {
+        self.metadata.insert(VALID_ROWS_KEY.to_owned(), value.to_string());
+    }
+
+    /// Returns the unit of latitudes and longitudes, if the reader of the format detected
+    /// it from the values.
+    pub fn position_unit(&self) -> Option<PositionUnit> {
+        let text = self.metadata.get(POSITION_UNIT_KEY)?;
+        [PositionUnit::Degrees, PositionUnit::DegreesAndMinutes]
+            .into_iter()
+            .find(|unit| unit.description() == text)
+    }
+
+    /// Sets the unit of latitudes and longitudes.
+    pub fn set_position_unit(&mut self, unit: PositionUnit) {
+        let text = unit.description().to_owned();
+        self.metadata.insert(POSITION_UNIT_KEY.to_owned(), text);
     }
 
     /// Returns whether a subscriber that connects later also gets the last record of

@@ -29,7 +29,7 @@ use crate::{
         topic::TopicId,
     },
     operations::{
-        asof::{limits::Limits, sweep::Sweep},
+        asof::{limits::MemoryLimits, sweep::Sweep},
         export_tables::ReadReport,
     },
     sink::TableWriter,
@@ -98,7 +98,7 @@ pub fn merge_asof(
     job: &AsofJob<'_>,
     writer: &mut dyn TableWriter,
 ) -> Result<AsofReport> {
-    Sweep::new(log, job, writer, Limits::default())?.run()
+    Sweep::new(log, job, writer, MemoryLimits::default())?.run()
 }
 
 /// Returns the columns of the table with times on the log's clock, and the number of
@@ -156,7 +156,7 @@ fn into_error(err: arrow_schema::ArrowError) -> Error {
 
 impl AsofJob<'_> {
     /// Returns the times of the records that can affect a row.
-    fn heard(&self) -> TimeRange {
+    fn affecting_times(&self) -> TimeRange {
         let TimeRange { start, end } = self.time;
         let start = self.max_age_nanos.map_or(Timestamp::MIN, |age| {
             Timestamp::from_nanos(start.as_nanos().saturating_sub_unsigned(age))

@@ -27,11 +27,11 @@ use crate::{
     },
     operations::{
         check::{
-            counts::Counts, damage::Found, duplicates::Twins, inspected_log::Inspected,
-            order::Order, period::Periods,
+            counts::RecordCounts, damage::DamageSummary, duplicates::DuplicateFinder,
+            inspected_log::InspectedLog, order::Order, period::RecordIntervals,
         },
         read_ahead::ReadAhead,
-        trial_decode::{Outcome, Summing, Trials},
+        trial_decode::{PayloadHashing, TrialDecoder, TrialResult},
     },
     record::block::{Block, TopicSort},
 };
@@ -46,16 +46,16 @@ pub const CODES: &[&Code] = &[
     &damage::DOUBTFUL,
     &damage::INDEX,
     &damage::LATIN1,
-    &damage::MISFIT,
+    &damage::TYPE_MISMATCH,
     &damage::NO_COLUMN,
-    &damage::SURPLUS,
+    &damage::EXTRA_BYTES,
     &counts::RECORDS,
     &counts::OUTSIDE,
     &counts::OVERLAP,
     &order::BACK,
     &order::MIXED,
     &period::GAP,
-    &duplicates::TWIN,
+    &duplicates::DUPLICATE,
     &REMARK,
 ];
 
@@ -70,19 +70,19 @@ pub const CODES: &[&Code] = &[
 pub fn check(log: &dyn Log, progress: &dyn Fn(u64)) -> Result<Findings> {
     let mut findings = Findings::default();
     let inspection = log.inspect(&mut findings)?;
-    let inspected = Inspected { log, inspection: inspection.as_deref() };
-    let summing = Summing {
+    let inspected = InspectedLog { log, inspection: inspection.as_deref() };
+    let hashing = PayloadHashing {
         topics: Arc::new(log.manifest().logged_topics()),
         sum: duplicates::sum,
     };
-    let trials = Trials::new(&inspected, Some(summing));
+    let trials = TrialDecoder::new(&inspected, Some(hashing));
     let selection = Selection::default();
     let plan = log.manifest().plan(&selection, 0);
     // The time of a part may also cover derived records, which are not checked.
     let starts = log.manifest().parts.iter().map(|part| part.bytes.start);
     let times: HashMap<u64, TimeRange> = starts.zip(log.part_times()).collect();
     let mut ahead = ReadAhead::new(&trials, plan.clone(), selection);
-    let mut pass = Pass::new(log);
+    let mut pass = CheckPass::new(log);
     for mut part in plan {
         part.time = times.get(&part.bytes.start).copied().unwrap_or(part.time);
         pass.part(&part, &trials, &mut ahead)?;
@@ -95,21 +95,21 @@ pub fn check(log: &dyn Log, progress: &dyn Fn(u64)) -> Result<Findings> {
 }
 
 /// The state that continues from part to part.
-struct Pass<'l> {
+struct CheckPass<'l> {
     log: &'l dyn Log,
     /// The topics that are not derived. Derived records are only checked for whether they
     /// can be decoded.
     logged: TopicSet,
-    damage: Found,
+    damage: DamageSummary,
     order: Order,
-    twins: Twins,
-    periods: Periods,
-    counts: Counts,
+    duplicates: DuplicateFinder,
+    periods: RecordIntervals,
+    counts: RecordCounts,
     block: Block,
     sort: TopicSort,
 }
 
-impl<'l> Pass<'l> {
+impl<'l> CheckPass<'l> {
     fn new(log: &'l dyn Log) -> Self {
         let manifest = log.manifest();
         let topic_count = manifest.topics.len();
@@ -117,11 +117,11 @@ impl<'l> Pass<'l> {
         Self {
             log,
             logged: manifest.logged_topics(),
-            damage: Found::default(),
+            damage: DamageSummary::default(),
             order: Order::new(topic_count),
-            twins: Twins::new(topic_count),
-            periods: Periods::new(topic_count, start),
-            counts: Counts::new(topic_count),
+            duplicates: DuplicateFinder::new(topic_count),
+            periods: RecordIntervals::new(topic_count, start),
+            counts: RecordCounts::new(topic_count),
             block: Block::default(),
             sort: TopicSort::default(),
         }
@@ -131,7 +131,7 @@ impl<'l> Pass<'l> {
     fn part(
         &mut self,
         part: &Part,
-        trials: &Trials<'_>,
+        trials: &TrialDecoder<'_>,
         ahead: &mut ReadAhead<'_>,
     ) -> Result<()> {
         let mut block = std::mem::take(&mut self.block);
@@ -139,7 +139,7 @@ impl<'l> Pass<'l> {
         let mut more = ahead.fill_part(&mut block)?;
         let outcomes = trials.next_part();
         while more {
-            let Outcome { sums, decoded } = outcomes.next(&block);
+            let TrialResult { sums, decoded } = outcomes.next(&block);
             self.damage.extend(block.damage());
             let records = block.heads().filter(|r| self.logged.contains(r.topic));
             for (record, sum) in records.zip(sums) {
@@ -148,7 +148,7 @@ impl<'l> Pass<'l> {
                 if !self.log.manifest().is_before_start(record.time) {
                     self.order.record(&record);
                 }
-                self.twins.record(&record, sum);
+                self.duplicates.record(&record, sum);
                 self.periods.record(&record);
                 self.counts.record(part, &record);
             }
@@ -165,11 +165,11 @@ impl<'l> Pass<'l> {
 
     fn finish(self, findings: &mut Findings) {
         let manifest = self.log.manifest();
-        self.counts.tell(manifest, &self.damage, findings);
-        self.damage.tell(manifest, findings);
-        self.order.tell(findings);
-        self.twins.tell(findings);
-        self.periods.tell(findings);
+        self.counts.report(manifest, &self.damage, findings);
+        self.damage.report(manifest, findings);
+        self.order.report(findings);
+        self.duplicates.report(findings);
+        self.periods.report(findings);
         counts::overlaps(self.log, findings);
     }
 }

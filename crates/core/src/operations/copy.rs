@@ -85,18 +85,24 @@ pub fn copy<'c>(
     retime: Option<&'c mut (dyn Retime + 'c)>,
     sink: &'c mut (dyn RecordSink + 'c),
 ) -> Result<CopyReport> {
-    let mut copying =
-        Copying { job, retime, times: Vec::new(), sink, copied: CopyReport::default() };
+    let mut copying = RunningCopy {
+        job,
+        retime,
+        times: Vec::new(),
+        sink,
+        copied: CopyReport::default(),
+    };
     let manifest = job.log.manifest();
     copying.sink.copy_attachments(job.from, &**job.log.source())?;
     if !job.verify && copying.takes_log()? {
         return Ok(copying.copied);
     }
     let plan = manifest.plan(&job.selection, 0);
-    let known = Known::new(manifest, &job.selection);
-    match job.verify {
-        true => verify::copy(&mut copying, plan, &known)?,
-        false => copying.parts(plan, &known)?,
+    let known = VerbatimParts::new(manifest, &job.selection);
+    if job.verify {
+        verify::copy(&mut copying, plan, &known)?
+    } else {
+        copying.parts(plan, &known)?
     }
     let mut copied = copying.copied;
     copied.damage.sort_by_key(|damage| damage.bytes.start);
@@ -105,7 +111,7 @@ pub fn copy<'c>(
 }
 
 /// A copy in progress.
-struct Copying<'c> {
+struct RunningCopy<'c> {
     job: &'c CopyJob<'c>,
     retime: Option<&'c mut (dyn Retime + 'c)>,
     times: Vec<Timestamp>,
@@ -113,7 +119,7 @@ struct Copying<'c> {
     copied: CopyReport,
 }
 
-impl Copying<'_> {
+impl RunningCopy<'_> {
     /// Copies the whole file at once, if everything is selected and the sink supports it.
     fn takes_log(&mut self) -> Result<bool> {
         let (manifest, source) = (self.job.log.manifest(), self.job.log.source());
@@ -133,7 +139,7 @@ impl Copying<'_> {
 
     /// Copies `plan`: whole parts verbatim if the sink supports it, and records
     /// otherwise.
-    fn parts(&mut self, plan: Vec<Part>, known: &Known) -> Result<()> {
+    fn parts(&mut self, plan: Vec<Part>, known: &VerbatimParts) -> Result<()> {
         let may_take = self.retime.is_none() && self.sink.copies_parts(self.job.from);
         let is_whole = |part: &Part| may_take && known.is_sound_and_wanted(part);
         let plan: Vec<(Part, bool)> = plan
@@ -190,27 +196,24 @@ impl Copying<'_> {
     }
 
     /// Copies the records of `plan`.
-    fn read(&mut self, plan: Vec<Part>, known: &Known) -> Result<()> {
+    fn read(&mut self, plan: Vec<Part>, known: &VerbatimParts) -> Result<()> {
         let lengths: Vec<u64> =
             plan.iter().map(|part| part.bytes.end - part.bytes.start).collect();
         let (log, selection) = (self.job.log, &self.job.selection);
         // Encoding in the reading threads does not pay off for few records.
         let encodes = self.retime.is_none()
-            && plan.iter().all(|part| known.is_wholly_wanted(part));
+            && plan.iter().all(|part| known.is_fully_selected(part));
         let encoder = encodes.then(|| self.sink.encoder()).flatten();
         let encodes = encoder.is_some();
         let ahead = ReadAhead::new(log, plan, selection.clone());
         let mut ahead = match encoder {
             Some(encoder) => ahead.encoding(encoder, self.job.from),
-            None => ahead.gathering(),
+            None => ahead.with_compaction(),
         };
         let mut block = Block::default();
         for length in lengths {
             while ahead.fill_part(&mut block)? {
-                match encodes {
-                    true => self.encoded(&mut block)?,
-                    false => self.block(&block)?,
-                }
+                if encodes { self.encoded(&mut block)? } else { self.block(&block)? }
             }
             (self.job.progress)(length);
         }
@@ -230,9 +233,10 @@ impl Copying<'_> {
         let doubtful = DoubtfulRecords::in_block(block);
         let is_dropped = self.job.drops_doubtful && !doubtful.is_empty();
         for records in &doubtful {
-            match is_dropped {
-                true => self.copied.damage.push(records.dropped()),
-                false => self.sink.note_doubtful(self.job.from, records),
+            if is_dropped {
+                self.copied.damage.push(records.dropped())
+            } else {
+                self.sink.note_doubtful(self.job.from, records)
             }
         }
         self.copied.doubtful.extend(doubtful);
@@ -255,7 +259,7 @@ impl Copying<'_> {
 }
 
 /// Selects the parts of a log that can be copied without decoding.
-struct Known {
+struct VerbatimParts {
     time: TimeRange,
     /// The topics outside the selection, except derived topics.
     unwanted: TopicSet,
@@ -264,7 +268,7 @@ struct Known {
     damage: Vec<(u64, u64)>,
 }
 
-impl Known {
+impl VerbatimParts {
     fn new(manifest: &Manifest, selection: &Selection) -> Self {
         let unwanted = manifest.topics().filter(|(id, topic)| {
             !selection.topics.contains(*id) && topic.origin != TopicOrigin::Derived
@@ -289,11 +293,11 @@ impl Known {
 
     /// Returns whether all records of `part` are selected and undamaged.
     fn is_sound_and_wanted(&self, part: &Part) -> bool {
-        self.is_wholly_wanted(part) && !self.is_damaged(part)
+        self.is_fully_selected(part) && !self.is_damaged(part)
     }
 
     /// Returns whether all records of `part` are selected.
-    fn is_wholly_wanted(&self, part: &Part) -> bool {
+    fn is_fully_selected(&self, part: &Part) -> bool {
         let TimeRange { start, end } = self.time;
         let is_in_time =
             start <= part.time.start && (part.time.end <= end || end == Timestamp::MAX);

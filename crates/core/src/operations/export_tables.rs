@@ -94,19 +94,19 @@ pub fn export_tables(
     sink: &dyn TableSink,
 ) -> Result<ReadReport> {
     let plan = log.manifest().plan(&job.selection, job.part_bytes);
-    let lanes = log.manifest().topics.iter().map(|_| Mutex::default()).collect();
-    let driver = Driver {
+    let queues = log.manifest().topics.iter().map(|_| Mutex::default()).collect();
+    let export = TableExport {
         log,
         job,
         sink,
         plan,
-        lanes,
-        spare: Mutex::default(),
+        queues,
+        idle_workers: Mutex::default(),
         state: Mutex::default(),
         width: rayon::current_num_threads() + 1,
     };
-    rayon::scope(|scope| driver.begin_parts(scope));
-    driver.finish()
+    rayon::scope(|scope| export.begin_parts(scope));
+    export.finish()
 }
 
 impl TableJob<'_> {
@@ -117,29 +117,29 @@ impl TableJob<'_> {
 }
 
 /// The state that all tasks share.
-struct Driver<'d> {
+struct TableExport<'d> {
     log: &'d dyn Log,
     job: &'d TableJob<'d>,
     sink: &'d dyn TableSink,
     plan: Vec<Part>,
-    lanes: Vec<Mutex<Lane>>,
+    queues: Vec<Mutex<TopicQueue>>,
     /// Workers that no task is using.
-    spare: Mutex<Vec<Workbench>>,
-    state: Mutex<State>,
+    idle_workers: Mutex<Vec<DecodeWorker>>,
+    state: Mutex<ExportState>,
     /// The maximum number of active parts.
     width: usize,
 }
 
 #[derive(Default)]
-struct State {
+struct ExportState {
     /// The number of parts for which tasks exist, and the next part that a task will
     /// read. The first task to run reads the first part, because later parts wait for it.
-    begun: usize,
+    started: usize,
     next: usize,
     /// The number of parts that are started and not completely written.
     under_way: usize,
     /// Decoded pieces that wait for earlier parts.
-    early: BTreeMap<usize, Piece>,
+    early: BTreeMap<usize, PartBatches>,
     /// The next part to append to the queues.
     hand_over: usize,
     report: ReadReport,
@@ -148,21 +148,21 @@ struct State {
 
 /// The batches of one topic on the way to its table.
 #[derive(Default)]
-struct Lane {
-    waiting: VecDeque<(RecordBatch, Arc<Ticket>)>,
+struct TopicQueue {
+    waiting: VecDeque<(RecordBatch, Arc<PendingWrite>)>,
     writer: Option<Box<dyn TableWriter>>,
     is_busy: bool,
 }
 
 /// The decoded batches of a part, or of a piece of it if it has a lot of data.
-struct Piece {
+struct PartBatches {
     batches: Vec<(TopicId, RecordBatch)>,
     /// The cursor at the rest of the part, if there is a rest.
     rest: Option<Box<dyn Cursor>>,
 }
 
 /// A piece that is being written.
-struct Ticket {
+struct PendingWrite {
     /// The number of its batches that are not yet written.
     batches: AtomicUsize,
     part: usize,
@@ -175,13 +175,13 @@ const PIECE_ROWS: usize = 1 << 18;
 
 /// The buffers and decoders of a task. They are reused for the next part.
 #[derive(Default)]
-struct Workbench {
+struct DecodeWorker {
     block: Block,
     sort: TopicSort,
     decoders: Vec<Option<Box<dyn Decoder>>>,
 }
 
-impl<'d> Driver<'d> {
+impl<'d> TableExport<'d> {
     /// Starts as many parts as are allowed to be active.
     fn begin_parts<'s>(&'s self, scope: &Scope<'s>)
     where
@@ -190,9 +190,9 @@ impl<'d> Driver<'d> {
         let mut state = lock(&self.state);
         while state.failed.is_none()
             && state.under_way < self.width
-            && state.begun < self.plan.len()
+            && state.started < self.plan.len()
         {
-            state.begun += 1;
+            state.started += 1;
             state.under_way += 1;
             scope.spawn(move |scope| {
                 let mut state = lock(&self.state);
@@ -215,9 +215,9 @@ impl<'d> Driver<'d> {
         'd: 's,
     {
         let part = &self.plan[index];
-        let mut bench = lock(&self.spare).pop().unwrap_or_default();
-        let decoded = self.decode(part, rest, &mut bench);
-        lock(&self.spare).push(bench);
+        let mut worker = lock(&self.idle_workers).pop().unwrap_or_default();
+        let decoded = self.decode(part, rest, &mut worker);
+        lock(&self.idle_workers).push(worker);
         if decoded.as_ref().is_ok_and(|(piece, _)| piece.rest.is_none()) {
             self.log.source().release(part.bytes.clone());
             (self.job.progress)(part.bytes.end - part.bytes.start);
@@ -239,7 +239,8 @@ impl<'d> Driver<'d> {
             }
             while state.failed.is_none() {
                 let part = state.hand_over;
-                let Some(Piece { batches, rest }) = state.early.remove(&part) else {
+                let Some(PartBatches { batches, rest }) = state.early.remove(&part)
+                else {
                     break;
                 };
                 let is_end = rest.is_none();
@@ -251,15 +252,15 @@ impl<'d> Driver<'d> {
                     }
                     continue;
                 }
-                let ticket = Arc::new(Ticket {
+                let pending = Arc::new(PendingWrite {
                     batches: AtomicUsize::new(batches.len()),
                     part,
                     rest: Mutex::new(rest),
                 });
                 for (topic, batch) in batches {
-                    let mut lane = lock(&self.lanes[topic.index()]);
-                    lane.waiting.push_back((batch, ticket.clone()));
-                    if !mem::replace(&mut lane.is_busy, true) {
+                    let mut write_queue = lock(&self.queues[topic.index()]);
+                    write_queue.waiting.push_back((batch, pending.clone()));
+                    if !mem::replace(&mut write_queue.is_busy, true) {
                         ready.push(topic);
                     }
                 }
@@ -268,7 +269,7 @@ impl<'d> Driver<'d> {
         self.begin_parts(scope);
         // Last, because this thread has the batches in its caches and starts with them.
         for topic in ready {
-            scope.spawn(move |scope| self.lane(topic, scope));
+            scope.spawn(move |scope| self.write_queue(topic, scope));
         }
     }
 
@@ -277,10 +278,10 @@ impl<'d> Driver<'d> {
         &self,
         part: &Part,
         rest: Option<Box<dyn Cursor>>,
-        bench: &mut Workbench,
-    ) -> Result<(Piece, ReadReport)> {
-        let Workbench { block, sort, decoders } = bench;
-        decoders.resize_with(self.lanes.len(), || None);
+        worker: &mut DecodeWorker,
+    ) -> Result<(PartBatches, ReadReport)> {
+        let DecodeWorker { block, sort, decoders } = worker;
+        decoders.resize_with(self.queues.len(), || None);
         let mut report = ReadReport::default();
         let mut cursor = match rest {
             Some(cursor) => cursor,
@@ -320,22 +321,22 @@ impl<'d> Driver<'d> {
                 batches.push((topic, batch));
             }
         }
-        Ok((Piece { batches, rest: (!is_end).then_some(cursor) }, report))
+        Ok((PartBatches { batches, rest: (!is_end).then_some(cursor) }, report))
     }
 
     /// Writes the batches in the queue of a topic until it is empty.
-    fn lane<'s>(&'s self, topic: TopicId, scope: &Scope<'s>)
+    fn write_queue<'s>(&'s self, topic: TopicId, scope: &Scope<'s>)
     where
         'd: 's,
     {
-        let mut writer = lock(&self.lanes[topic.index()]).writer.take();
+        let mut writer = lock(&self.queues[topic.index()]).writer.take();
         loop {
-            let (batch, ticket) = {
-                let mut lane = lock(&self.lanes[topic.index()]);
-                match lane.waiting.pop_front() {
+            let (batch, pending) = {
+                let mut write_queue = lock(&self.queues[topic.index()]);
+                match write_queue.waiting.pop_front() {
                     Some(next) => next,
                     None => {
-                        (lane.writer, lane.is_busy) = (writer, false);
+                        (write_queue.writer, write_queue.is_busy) = (writer, false);
                         return;
                     }
                 }
@@ -345,9 +346,9 @@ impl<'d> Driver<'d> {
                 return; // still marked as busy, so that nothing more is written
             }
             drop(batch);
-            if ticket.batches.fetch_sub(1, Ordering::AcqRel) == 1 {
-                let part = ticket.part;
-                match lock(&ticket.rest).take() {
+            if pending.batches.fetch_sub(1, Ordering::AcqRel) == 1 {
+                let part = pending.part;
+                match lock(&pending.rest).take() {
                     None => {
                         lock(&self.state).under_way -= 1;
                         self.begin_parts(scope);
@@ -382,9 +383,10 @@ impl<'d> Driver<'d> {
         }
         let failed = Mutex::new(None);
         rayon::scope(|scope| {
-            for lane in self.lanes {
-                let lane = lane.into_inner().unwrap_or_else(PoisonError::into_inner);
-                let Some(writer) = lane.writer else { continue };
+            for write_queue in self.queues {
+                let write_queue =
+                    write_queue.into_inner().unwrap_or_else(PoisonError::into_inner);
+                let Some(writer) = write_queue.writer else { continue };
                 let failed = &failed;
                 scope.spawn(move |_| {
                     if let Err(err) = writer.finish() {

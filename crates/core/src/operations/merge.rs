@@ -22,8 +22,8 @@ use std::{
 };
 
 use self::{
-    open_part::Lane,
-    part_opening::{Known, Paused},
+    open_part::OpenPart,
+    part_opening::{KnownStarts, PausedPart},
 };
 use crate::{
     error::Result,
@@ -38,11 +38,11 @@ use crate::{
 };
 
 pub use self::time_order::TimeOrder;
-pub(crate) use self::{batch::Batch, batch_pipeline::Batches};
+pub(crate) use self::{batch::Batch, batch_pipeline::BatchPipeline};
 
 /// The position of a record in the order: its time, the rank of its part, and its index
 /// in the part.
-type Key = (Timestamp, u32, u64);
+type RecordKey = (Timestamp, u32, u64);
 
 /// Parts with fewer bytes are joined with adjacent ones.
 const PART_BYTES: u64 = 256 << 10;
@@ -67,32 +67,32 @@ pub struct Merge<'l> {
     parts: Vec<(usize, Part)>,
     /// The parts that are not yet opened, in the order of their start times.
     ahead: ReadAhead<'l>,
-    waiting: std::vec::IntoIter<Key>,
+    waiting: std::vec::IntoIter<RecordKey>,
     /// Parts to read again or to continue, from this position on.
-    again: BinaryHeap<Reverse<Key>>,
+    again: BinaryHeap<Reverse<RecordKey>>,
     /// The readers of parts to continue, and the block starts of parts with dropped
     /// records.
-    paused: HashMap<u32, Paused>,
-    known: HashMap<u32, Known>,
-    lanes: Vec<Option<Lane>>,
+    paused: HashMap<u32, PausedPart>,
+    known_starts: HashMap<u32, KnownStarts>,
+    open_parts: Vec<Option<OpenPart>>,
     /// The indices of closed parts.
     free: Vec<usize>,
     /// The next record of each open part, except the current one.
-    next: BinaryHeap<Reverse<(Key, usize)>>,
+    next: BinaryHeap<Reverse<(RecordKey, usize)>>,
     /// The open part with the earliest record, until the merge reaches this position.
-    current: Option<(usize, Option<Key>)>,
+    current: Option<(usize, Option<RecordKey>)>,
     /// The number of records of the current part, including the one that was last
     /// returned, that come before all others and are in one block.
     run: usize,
     /// Records from this position on are dropped until all earlier ones were returned.
-    horizon: Option<Key>,
+    horizon: Option<RecordKey>,
     /// The memory of the open parts in bytes.
-    held: usize,
+    buffered_bytes: usize,
     budget: usize,
     damage: Vec<(usize, Damage)>,
     /// The time of the last record that was returned.
     reached: Timestamp,
-    spare: Vec<Block>,
+    spare_blocks: Vec<Block>,
     /// Closed parts with the index of their log. They are released when their records are
     /// no longer used.
     closed: Vec<(usize, Range<u64>)>,
@@ -119,7 +119,7 @@ impl<'l> Merge<'l> {
             })
             .collect();
         let key = |(rank, (_, part)): (u32, &(usize, Part))| (part.time.start, rank, 0);
-        let mut waiting: Vec<Key> = (0..).zip(&parts).map(key).collect();
+        let mut waiting: Vec<RecordKey> = (0..).zip(&parts).map(key).collect();
         waiting.sort_unstable();
         let plan = waiting.iter().map(|(_, rank, _)| parts[*rank as usize].clone());
         Self {
@@ -129,18 +129,18 @@ impl<'l> Merge<'l> {
             waiting: waiting.into_iter(),
             again: BinaryHeap::new(),
             paused: HashMap::new(),
-            known: HashMap::new(),
-            lanes: Vec::new(),
+            known_starts: HashMap::new(),
+            open_parts: Vec::new(),
             free: Vec::new(),
             next: BinaryHeap::new(),
             current: None,
             run: 0,
             horizon: None,
-            held: 0,
+            buffered_bytes: 0,
             budget,
             damage: Vec::new(),
             reached: Timestamp::MIN,
-            spare: Vec::new(),
+            spare_blocks: Vec::new(),
             closed: Vec::new(),
         }
     }
@@ -153,25 +153,27 @@ impl<'l> Merge<'l> {
     // Not an `Iterator`, because the record is borrowed from this value.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<(usize, Record<'_>)>> {
-        let lane = match (self.run, self.current) {
-            (2.., Some((lane, _))) => {
+        let index = match (self.run, self.current) {
+            (2.., Some((index, _))) => {
                 self.advance(1);
                 self.run -= 1;
-                lane
+                index
             }
             (run, _) => {
                 self.pass(run.min(1));
                 self.run = 0;
                 self.release();
-                let Some(lane) = self.settle()? else { return Ok(None) };
+                let Some(index) = self.find_next()? else { return Ok(None) };
                 let limit = self.current.and_then(|(_, limit)| limit);
-                self.run = self.lanes[lane].as_ref().map_or(0, |lane| lane.run(limit));
-                lane
+                self.run = self.open_parts[index]
+                    .as_ref()
+                    .map_or(0, |open_part| open_part.run(limit));
+                index
             }
         };
-        let Some(lane) = &self.lanes[lane] else { return Ok(None) };
-        let log = self.parts[lane.rank as usize].0;
-        Ok(lane.record().map(|record| (log, record)))
+        let Some(open_part) = &self.open_parts[index] else { return Ok(None) };
+        let log = self.parts[open_part.rank as usize].0;
+        Ok(open_part.record().map(|record| (log, record)))
     }
 
     /// Returns the damage found since the last call, with the index of the log.
@@ -181,33 +183,35 @@ impl<'l> Merge<'l> {
 
     /// Makes the open part with the earliest record the current one, and returns its
     /// index, or `None` at the end of all logs.
-    fn settle(&mut self) -> Result<Option<usize>> {
+    fn find_next(&mut self) -> Result<Option<usize>> {
         loop {
-            if let Some((lane, limit)) = self.current {
-                match self.lanes[lane].as_ref().and_then(Lane::key) {
+            if let Some((index, limit)) = self.current {
+                match self.open_parts[index].as_ref().and_then(OpenPart::key) {
                     Some(key) if limit.is_none_or(|limit| key < limit) => {
-                        return Ok(Some(lane));
+                        return Ok(Some(index));
                     }
-                    Some(key) => self.next.push(Reverse((key, lane))),
-                    None => self.close(lane),
+                    Some(key) => self.next.push(Reverse((key, index))),
+                    None => self.close(index),
                 }
                 self.current = None;
             }
             let first = self.next.peek().map(|Reverse((key, _))| *key);
-            let is_ahead = |horizon: &Key| first.is_some_and(|first| first < *horizon);
+            let is_ahead =
+                |horizon: &RecordKey| first.is_some_and(|first| first < *horizon);
             self.horizon = self.horizon.filter(is_ahead);
             let waiting = self.waiting_key();
-            let is_before =
-                |key: Key, other: Option<Key>| other.is_none_or(|other| key < other);
+            let is_before = |key: RecordKey, other: Option<RecordKey>| {
+                other.is_none_or(|other| key < other)
+            };
             if let Some(key) = waiting
                 && is_before(key, first)
                 && is_before(key, self.horizon)
             {
                 self.open(key)?;
-            } else if let Some(Reverse((_, lane))) = self.next.pop() {
+            } else if let Some(Reverse((_, index))) = self.next.pop() {
                 let other = self.next.peek().map(|Reverse((key, _))| *key);
                 let limit = other.into_iter().chain(waiting).min();
-                self.current = Some((lane, limit));
+                self.current = Some((index, limit));
             } else {
                 return Ok(None);
             }
@@ -215,7 +219,7 @@ impl<'l> Merge<'l> {
     }
 
     /// Returns the position at which the next part must be opened.
-    fn waiting_key(&self) -> Option<Key> {
+    fn waiting_key(&self) -> Option<RecordKey> {
         let first = self.waiting.as_slice().first().copied();
         let again = self.again.peek().map(|Reverse(key)| *key);
         first.into_iter().chain(again).min()
@@ -223,26 +227,26 @@ impl<'l> Merge<'l> {
 
     /// Closes the part with this index, which is at its end.
     fn close(&mut self, index: usize) {
-        let Some(lane) = self.lanes[index].take() else { return };
+        let Some(open_part) = self.open_parts[index].take() else { return };
         self.free.push(index);
-        self.held -= self.counted(&lane);
-        self.again.extend(lane.forgotten().map(Reverse));
-        let (log, part) = &self.parts[lane.rank as usize];
+        self.buffered_bytes -= self.counted(&open_part);
+        self.again.extend(open_part.forgotten().map(Reverse));
+        let (log, part) = &self.parts[open_part.rank as usize];
         self.closed.push((*log, part.bytes.clone()));
-        lane.into_blocks().for_each(|block| self.give_back(block));
+        open_part.into_blocks().for_each(|block| self.recycle_shared(block));
     }
 
     /// Skips `count` records of the current part, which are in one block. Returns the
     /// block if it is no longer needed.
     fn advance(&mut self, count: usize) -> Option<Arc<Block>> {
-        let lane = self.lanes[self.current?.0].as_mut()?;
-        if let Some(time) = lane.time(count.saturating_sub(1)) {
+        let open_part = self.open_parts[self.current?.0].as_mut()?;
+        if let Some(time) = open_part.time(count.saturating_sub(1)) {
             self.reached = time;
         }
-        let before = lane.cost();
-        let done = lane.advance(count);
-        if !lane.is_stretch {
-            self.held -= before - lane.cost();
+        let before = open_part.cost();
+        let done = open_part.advance(count);
+        if !open_part.is_segment {
+            self.buffered_bytes -= before - open_part.cost();
         }
         done
     }
@@ -250,7 +254,7 @@ impl<'l> Merge<'l> {
     /// Skips `count` records of the current part, which are in one block.
     fn pass(&mut self, count: usize) {
         let done = self.advance(count);
-        done.into_iter().for_each(|block| self.give_back(block));
+        done.into_iter().for_each(|block| self.recycle_shared(block));
     }
 
     /// Releases the bytes of closed parts.
@@ -261,15 +265,15 @@ impl<'l> Merge<'l> {
     }
 
     /// Reuses the memory of a block, unless it is still shared.
-    fn give_back(&mut self, block: Arc<Block>) {
+    fn recycle_shared(&mut self, block: Arc<Block>) {
         if let Some(block) = Arc::into_inner(block) {
             self.recycle(block);
         }
     }
 
     fn recycle(&mut self, block: Block) {
-        if self.spare.len() < SPARE && !block.is_long_and_made() {
-            self.spare.push(block);
+        if self.spare_blocks.len() < SPARE && !block.is_long_and_made() {
+            self.spare_blocks.push(block);
         }
     }
 }

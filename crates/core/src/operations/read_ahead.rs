@@ -12,7 +12,7 @@ use crate::{
     log::{Cursor, Log},
     model::manifest::{Part, Selection},
     operations::read_ahead::{
-        block_pool::{GATHERED, SHORT, Spare},
+        block_pool::{BlockPool, MAX_COPY_BYTES, SHORT_BYTES},
         encoding_cursor::Encoding,
         slot::Slot,
     },
@@ -63,9 +63,9 @@ pub struct ReadAhead<'l> {
     /// The parts that are not started, each with the index of its log.
     plan: vec::IntoIter<(usize, Part)>,
     /// The started parts. The first one is currently read by the caller.
-    begun: VecDeque<Begun>,
+    started: VecDeque<StartedPart>,
     /// Blocks for reuse.
-    spare: Arc<Spare>,
+    pool: Arc<BlockPool>,
     /// The maximum number of started parts.
     width: usize,
     /// The maximum number of started parts if they take little memory, e.g. because few
@@ -85,7 +85,7 @@ pub struct ReadAhead<'l> {
 }
 
 /// A started part, or several consecutive ones that are read together.
-struct Begun {
+struct StartedPart {
     log: usize,
     part: Part,
     /// The number of parts of the plan.
@@ -107,11 +107,11 @@ impl<'l> ReadAhead<'l> {
     /// selected records are read as one, so that an error in one of them ends all of
     /// them. In a pool of one thread, each part is still read separately.
     #[must_use]
-    pub fn gathering(mut self) -> Self {
-        if let Some(spare) = Arc::get_mut(&mut self.spare) {
+    pub fn with_compaction(mut self) -> Self {
+        if let Some(pool) = Arc::get_mut(&mut self.pool) {
             // No thread reads yet. With one thread, there is no other thread to notify.
-            let short = if self.width > 1 { SHORT } else { 0 };
-            spare.gathers = Some(short);
+            let short = if self.width > 1 { SHORT_BYTES } else { 0 };
+            pool.compacts_below = Some(short);
         }
         self
     }
@@ -135,15 +135,15 @@ impl<'l> ReadAhead<'l> {
             (threads, Some(_)) => threads + MORE,
             (threads, None) => threads + 1 + MORE,
         };
-        let (plan, spare) = (plan.into_iter(), Arc::new(Spare::new(3 * width)));
-        let begun = VecDeque::new();
+        let (plan, pool) = (plan.into_iter(), Arc::new(BlockPool::new(3 * width)));
+        let started = VecDeque::new();
         let (most, taken, before) = (width, 0, usize::MAX);
         let (len, ended, releases) = (0, 0, false);
         Self {
             logs,
             plan,
-            begun,
-            spare,
+            started,
+            pool,
             width,
             most,
             taken,
@@ -169,19 +169,20 @@ impl<'l> ReadAhead<'l> {
             return Ok(false);
         }
         self.begin();
-        let Some(Begun { slot, .. }) = self.begun.front() else { return Ok(false) };
+        let Some(StartedPart { slot, .. }) = self.started.front() else {
+            return Ok(false);
+        };
         // While another thread reads this part, help with the others.
-        let others = || self.begun.iter().skip(1);
-        while slot.is_awaited() && others().any(|one| one.slot.read_ahead(&self.spare))
-        {
+        let others = || self.started.iter().skip(1);
+        while slot.is_awaited() && others().any(|one| one.slot.read_ahead(&self.pool)) {
         }
-        let filled = slot.fill(block, &self.spare);
+        let filled = slot.fill(block, &self.pool);
         match filled {
             Ok(true) => self.taken = self.taken.saturating_add(block.cost()),
             _ => self.before = mem::take(&mut self.taken),
         }
         if !matches!(filled, Ok(true))
-            && let Some(Begun { log, part, count, .. }) = self.begun.pop_front()
+            && let Some(StartedPart { log, part, count, .. }) = self.started.pop_front()
         {
             (self.len, self.ended) = (part.bytes.end - part.bytes.start, count - 1);
             if self.releases {
@@ -194,14 +195,14 @@ impl<'l> ReadAhead<'l> {
     /// Skips the rest of the current part, without starting another one. This is for
     /// parts that are copied verbatim.
     pub fn skip_part(&mut self) {
-        if self.begun.pop_front().is_none() {
+        if self.started.pop_front().is_none() {
             self.plan.next();
         }
     }
 
     /// Returns whether all parts were read.
     pub fn is_done(&self) -> bool {
-        self.ended == 0 && self.begun.is_empty() && self.plan.as_slice().is_empty()
+        self.ended == 0 && self.started.is_empty() && self.plan.as_slice().is_empty()
     }
 
     /// Returns the maximum number of started parts, assuming that they are similar to the
@@ -221,9 +222,9 @@ impl<'l> ReadAhead<'l> {
     fn next(&mut self) -> Option<(usize, Part, usize)> {
         let (log, mut part) = self.plan.next()?;
         let mut count = 1;
-        let light = (GATHERED / self.before.max(1)) as u64;
+        let light = (MAX_COPY_BYTES / self.before.max(1)) as u64;
         let target = self.len.saturating_mul(light.min(2)).min(JOINED);
-        while self.spare.gathers.is_some()
+        while self.pool.compacts_below.is_some()
             && self.width > 1
             && let Some((other, next)) = self.plan.as_slice().first()
             && *other == log
@@ -238,7 +239,7 @@ impl<'l> ReadAhead<'l> {
 
     /// Starts as many parts as allowed.
     fn begin(&mut self) {
-        while self.begun.len() < self.width()
+        while self.started.len() < self.width()
             && let Some((log, part, count)) = self.next()
         {
             let (from, selection) = &self.logs[log];
@@ -249,12 +250,12 @@ impl<'l> ReadAhead<'l> {
             };
             let slot = Arc::new(Slot::new(cursor));
             if self.width > 1 {
-                let (slot, spare) = (slot.clone(), self.spare.clone());
+                let (slot, pool) = (slot.clone(), self.pool.clone());
                 rayon::spawn(move || {
-                    slot.read_ahead(&spare);
+                    slot.read_ahead(&pool);
                 });
             }
-            self.begun.push_back(Begun { log, part, count, slot });
+            self.started.push_back(StartedPart { log, part, count, slot });
         }
     }
 }
@@ -273,7 +274,7 @@ impl Cursor for ReadAhead<'_> {
 impl fmt::Debug for ReadAhead<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReadAhead")
-            .field("begun", &self.begun.len())
+            .field("begun", &self.started.len())
             .field("left", &self.plan.len())
             .finish_non_exhaustive()
     }

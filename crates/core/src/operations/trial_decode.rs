@@ -21,20 +21,20 @@ use crate::{
 
 /// The number of payload bytes to decode at once, so that the columns stay in the caches
 /// and reuse the same memory.
-const TRIED: usize = 64 << 10;
+const TRIAL_BYTES: usize = 64 << 10;
 
 /// A log whose records are decoded on trial while they are read.
-pub(crate) struct Trials<'l> {
+pub(crate) struct TrialDecoder<'l> {
     log: &'l dyn Log,
-    summing: Option<Summing>,
-    spare: Arc<Spare>,
+    hashing: Option<PayloadHashing>,
+    pool: Arc<DecoderPool>,
     /// The results of the started parts, in the order of their start.
-    begun: Mutex<VecDeque<Arc<Outcomes>>>,
+    started: Mutex<VecDeque<Arc<TrialResults>>>,
 }
 
 /// The hashing of payloads.
 #[derive(Clone)]
-pub(crate) struct Summing {
+pub(crate) struct PayloadHashing {
     /// The topics whose payloads are hashed.
     pub(crate) topics: Arc<TopicSet>,
     /// The hash function.
@@ -43,11 +43,11 @@ pub(crate) struct Summing {
 
 /// The results of the blocks of a part, in order.
 #[derive(Default)]
-pub(crate) struct Outcomes(Mutex<VecDeque<Outcome>>);
+pub(crate) struct TrialResults(Mutex<VecDeque<TrialResult>>);
 
 /// The result of the trial decoding of a block.
 #[derive(Default)]
-pub(crate) struct Outcome {
+pub(crate) struct TrialResult {
     /// The hashes of the payloads of the selected topics, in the order of the block.
     pub(crate) sums: Vec<u64>,
     /// The damage of undecodable records, or the error of a decoder. `None` if there was
@@ -57,7 +57,7 @@ pub(crate) struct Outcome {
 
 /// Decoders and blocks for reuse.
 #[derive(Default)]
-struct Spare {
+struct DecoderPool {
     decoders: Mutex<HashMap<TopicId, Vec<Box<dyn Decoder>>>>,
     /// Blocks whose buffers can be read into.
     blocks: Mutex<Vec<Block>>,
@@ -66,25 +66,25 @@ struct Spare {
 /// A cursor that decodes the blocks of a part on trial. If their payloads are hashed, it
 /// returns the records without payloads, so that the same buffer is reused for each
 /// block.
-struct Trying {
+struct TrialCursor {
     cursor: Box<dyn Cursor>,
     block: Option<Block>,
-    summing: Option<Summing>,
+    hashing: Option<PayloadHashing>,
     decoders: HashMap<TopicId, Box<dyn Decoder>>,
     sort: TopicSort,
-    outcomes: Arc<Outcomes>,
-    spare: Arc<Spare>,
+    results: Arc<TrialResults>,
+    pool: Arc<DecoderPool>,
 }
 
-impl<'l> Trials<'l> {
+impl<'l> TrialDecoder<'l> {
     /// Creates a trial decoding of `log`, with optional hashing of payloads.
-    pub(crate) fn new(log: &'l dyn Log, summing: Option<Summing>) -> Self {
-        Self { log, summing, spare: Arc::default(), begun: Mutex::default() }
+    pub(crate) fn new(log: &'l dyn Log, hashing: Option<PayloadHashing>) -> Self {
+        Self { log, hashing, pool: Arc::default(), started: Mutex::default() }
     }
 
     /// Returns the results of the next started part.
-    pub(crate) fn next_part(&self) -> Arc<Outcomes> {
-        lock(&self.begun).pop_front().unwrap_or_default()
+    pub(crate) fn next_part(&self) -> Arc<TrialResults> {
+        lock(&self.started).pop_front().unwrap_or_default()
     }
 
     /// Decodes a block for which there was no decoder, and keeps the decoders for later
@@ -97,30 +97,38 @@ impl<'l> Trials<'l> {
         let mut damage = Vec::new();
         for run in block.runs_by_topic(sort) {
             let topic = run.topic();
-            let mut decoder = match self.spare.take(topic) {
+            let mut decoder = match self.pool.take(topic) {
                 Some(decoder) => decoder,
                 None => decoder(self.log, topic)?,
             };
-            tried(&mut *decoder, run, &mut damage)?;
-            self.spare.give([(topic, decoder)]);
+            try_decoding(&mut *decoder, run, &mut damage)?;
+            self.pool.give([(topic, decoder)]);
         }
         Ok(damage)
     }
 }
 
-impl Log for Trials<'_> {
+impl Log for TrialDecoder<'_> {
     fn manifest(&self) -> &Manifest {
         self.log.manifest()
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        let outcomes: Arc<Outcomes> = Arc::default();
-        lock(&self.begun).push_back(outcomes.clone());
+        let results: Arc<TrialResults> = Arc::default();
+        lock(&self.started).push_back(results.clone());
         let cursor = self.log.read(part, selection)?;
-        let (summing, spare) = (self.summing.clone(), self.spare.clone());
+        let (hashing, pool) = (self.hashing.clone(), self.pool.clone());
         let (decoders, sort) = (HashMap::new(), TopicSort::default());
         let block = None;
-        Ok(Box::new(Trying { cursor, block, summing, decoders, sort, outcomes, spare }))
+        Ok(Box::new(TrialCursor {
+            cursor,
+            block,
+            hashing,
+            decoders,
+            sort,
+            results,
+            pool,
+        }))
     }
 
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
@@ -132,60 +140,60 @@ impl Log for Trials<'_> {
     }
 }
 
-impl Outcomes {
+impl TrialResults {
     /// Returns the result of `block`, which must be the next one.
-    pub(crate) fn next(&self, block: &Block) -> Outcome {
-        let next = is_tried(block).then(|| lock(&self.0).pop_front());
+    pub(crate) fn next(&self, block: &Block) -> TrialResult {
+        let next = needs_trial(block).then(|| lock(&self.0).pop_front());
         next.flatten().unwrap_or_default()
     }
 }
 
-impl Cursor for Trying {
+impl Cursor for TrialCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         let own = self.block.take();
-        let mut own = own.unwrap_or_else(|| self.spare.block());
+        let mut own = own.unwrap_or_else(|| self.pool.block());
         let filled = self.cursor.fill(&mut own);
         if !matches!(filled, Ok(true)) {
             self.block = Some(own); // its buffer is read into by other cursors
             return filled;
         }
-        let outcome = is_tried(&own).then(|| self.tried(&own));
-        match outcome {
-            Some(Outcome { decoded: Some(_), .. }) if self.summing.is_some() => {
-                block.take_heads(&mut own);
+        let result = needs_trial(&own).then(|| self.try_decoding(&own));
+        match result {
+            Some(TrialResult { decoded: Some(_), .. }) if self.hashing.is_some() => {
+                block.take_headers(&mut own);
             }
             _ => mem::swap(block, &mut own),
         }
-        lock(&self.outcomes.0).extend(outcome);
+        lock(&self.results.0).extend(result);
         self.block = Some(own);
         filled
     }
 }
 
 /// Returns whether `block` has records. The reader may drop blocks without records.
-fn is_tried(block: &Block) -> bool {
+fn needs_trial(block: &Block) -> bool {
     !block.is_empty()
 }
 
-impl Trying {
-    fn tried(&mut self, block: &Block) -> Outcome {
-        let sums = self.summing.as_ref().map(|Summing { topics, sum }| {
+impl TrialCursor {
+    fn try_decoding(&mut self, block: &Block) -> TrialResult {
+        let sums = self.hashing.as_ref().map(|PayloadHashing { topics, sum }| {
             let records = block.iter().filter(|record| topics.contains(record.topic));
             records.map(|record| sum(record.payload)).collect()
         });
-        Outcome { sums: sums.unwrap_or_default(), decoded: self.decode(block) }
+        TrialResult { sums: sums.unwrap_or_default(), decoded: self.decode(block) }
     }
 
     fn decode(&mut self, block: &Block) -> Option<Result<Vec<Damage>>> {
-        let Self { decoders, sort, spare, .. } = self;
+        let Self { decoders, sort, pool, .. } = self;
         let mut damage = Vec::new();
         for run in block.runs_by_topic(sort) {
             let topic = run.topic();
             let decoder = match decoders.entry(topic) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(place) => place.insert(spare.take(topic)?),
+                Entry::Vacant(place) => place.insert(pool.take(topic)?),
             };
-            if let Err(err) = tried(&mut **decoder, run, &mut damage) {
+            if let Err(err) = try_decoding(&mut **decoder, run, &mut damage) {
                 decoders.remove(&topic); // a decoder that failed is not used again
                 return Some(Err(err));
             }
@@ -194,14 +202,14 @@ impl Trying {
     }
 }
 
-impl Drop for Trying {
+impl Drop for TrialCursor {
     fn drop(&mut self) {
-        self.spare.give(mem::take(&mut self.decoders));
-        lock(&self.spare.blocks).extend(self.block.take());
+        self.pool.give(mem::take(&mut self.decoders));
+        lock(&self.pool.blocks).extend(self.block.take());
     }
 }
 
-impl Spare {
+impl DecoderPool {
     fn block(&self) -> Block {
         lock(&self.blocks).pop().unwrap_or_default()
     }
@@ -211,9 +219,9 @@ impl Spare {
     }
 
     fn give(&self, decoders: impl IntoIterator<Item = (TopicId, Box<dyn Decoder>)>) {
-        let mut spare = lock(&self.decoders);
+        let mut pool = lock(&self.decoders);
         for (topic, decoder) in decoders {
-            spare.entry(topic).or_default().push(decoder);
+            pool.entry(topic).or_default().push(decoder);
         }
     }
 }
@@ -224,12 +232,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Decodes the records of `run` and discards the rows.
-fn tried(
+fn try_decoding(
     decoder: &mut dyn Decoder,
     run: Run<'_>,
     damage: &mut Vec<Damage>,
 ) -> Result<()> {
-    run.pieces(TRIED).try_for_each(|piece| {
+    run.pieces(TRIAL_BYTES).try_for_each(|piece| {
         decoder.append(piece, damage);
         decoder.discard_rows()
     })

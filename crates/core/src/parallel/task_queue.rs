@@ -34,21 +34,21 @@ pub struct TaskQueue<T> {
 
 #[derive(Debug)]
 struct Job<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<TaskState<T>>,
     is_done: Condvar,
 }
 
-enum State<T> {
+enum TaskState<T> {
     Waiting(Box<dyn FnOnce() -> T + Send>),
     Begun,
     /// Running, and a thread waits for the result. Notifying no thread would still be a
     /// system call, so this state avoids it.
     Awaited,
-    Done(Outcome<T>),
+    Done(TaskResult<T>),
 }
 
 /// The result of a task, or its panic, which is resumed in the caller.
-type Outcome<T> = Result<T, Box<dyn Any + Send>>;
+type TaskResult<T> = Result<T, Box<dyn Any + Send>>;
 
 impl<T: Send + 'static> TaskQueue<T> {
     /// Creates a queue that is long enough for all threads of the pool.
@@ -70,7 +70,7 @@ impl<T: Send + 'static> TaskQueue<T> {
     /// Appends a task.
     pub fn push(&mut self, job: impl FnOnce() -> T + Send + 'static) {
         let job = Arc::new(Job {
-            state: Mutex::new(State::Waiting(Box::new(job))),
+            state: Mutex::new(TaskState::Waiting(Box::new(job))),
             is_done: Condvar::new(),
         });
         self.jobs.push_back(job.clone());
@@ -113,12 +113,12 @@ impl<T> Job<T> {
     /// Runs the task, unless it was started before. Returns whether it ran.
     fn work(&self) -> bool {
         let mut state = self.state();
-        match mem::replace(&mut *state, State::Begun) {
-            State::Waiting(job) => {
+        match mem::replace(&mut *state, TaskState::Begun) {
+            TaskState::Waiting(job) => {
                 drop(state);
                 let done = panic::catch_unwind(AssertUnwindSafe(job));
-                let before = mem::replace(&mut *self.state(), State::Done(done));
-                if matches!(before, State::Awaited) {
+                let before = mem::replace(&mut *self.state(), TaskState::Done(done));
+                if matches!(before, TaskState::Awaited) {
                     self.is_done.notify_one(); // only one thread takes the result
                 }
                 true
@@ -131,13 +131,13 @@ impl<T> Job<T> {
     }
 
     fn is_begun(&self) -> bool {
-        matches!(*self.state(), State::Begun)
+        matches!(*self.state(), TaskState::Begun)
     }
 
     fn try_take(&self) -> Option<T> {
         let mut state = self.state();
-        match mem::replace(&mut *state, State::Begun) {
-            State::Done(done) => Some(outcome(done)),
+        match mem::replace(&mut *state, TaskState::Begun) {
+            TaskState::Done(done) => Some(outcome(done)),
             other => {
                 *state = other;
                 None
@@ -149,7 +149,8 @@ impl<T> Job<T> {
     fn wait(&self) -> T {
         let mut state = self.state();
         loop {
-            if let State::Done(done) = mem::replace(&mut *state, State::Awaited) {
+            if let TaskState::Done(done) = mem::replace(&mut *state, TaskState::Awaited)
+            {
                 drop(state);
                 return outcome(done);
             }
@@ -158,13 +159,13 @@ impl<T> Job<T> {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<T>> {
+    fn state(&self) -> MutexGuard<'_, TaskState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Returns the result of the task, or resumes its panic.
-fn outcome<T>(done: Outcome<T>) -> T {
+fn outcome<T>(done: TaskResult<T>) -> T {
     done.unwrap_or_else(|panic| panic::resume_unwind(panic))
 }
 
@@ -174,7 +175,7 @@ impl<T: Send + 'static> Default for TaskQueue<T> {
     }
 }
 
-impl<T> fmt::Debug for State<T> {
+impl<T> fmt::Debug for TaskState<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Waiting(_) => "Waiting",

@@ -18,7 +18,7 @@ use crate::model::{
 };
 
 pub use self::topic_sort::TopicSort;
-pub(crate) use self::{record_copies::Gather, record_header::Head};
+pub(crate) use self::{record_copies::RecordCopies, record_header::RecordHeader};
 
 /// A block is sparse if its records take at most this fraction (1/4) of its bytes. Then
 /// copies of the records are kept instead.
@@ -53,8 +53,10 @@ impl Record<'_> {
 
     /// Returns the damage to report if the last `bytes` bytes of the payload belong to no
     /// field.
-    pub fn surplus(&self, bytes: usize) -> Damage {
-        self.undecodable().with_kind(DamageKind::Surplus).with_lost_bytes(bytes as u64)
+    pub fn extra_bytes(&self, bytes: usize) -> Damage {
+        self.undecodable()
+            .with_kind(DamageKind::ExtraBytes)
+            .with_lost_bytes(bytes as u64)
     }
 }
 
@@ -66,8 +68,8 @@ impl Record<'_> {
 #[derive(Clone, Debug, Default)]
 pub struct Block {
     bytes: Bytes,
-    origin: Origin,
-    entries: Vec<Entry>,
+    origin: BlockOrigin,
+    entries: Vec<RecordEntry>,
     damage: Vec<Damage>,
     /// The encoded records.
     encoded: Vec<u8>,
@@ -75,7 +77,7 @@ pub struct Block {
 
 /// The position of the block's bytes in the file.
 #[derive(Clone, Debug)]
-enum Origin {
+enum BlockOrigin {
     /// The block is a copy or a slice of the file from this offset.
     Plain(u64),
     /// The block was decompressed from the chunk at this offset.
@@ -87,7 +89,7 @@ enum Origin {
 
 /// The position of a record in its block.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct RecordEntry {
     pub(crate) topic: TopicId,
     pub(crate) stream: u32,
     pub(crate) start: u32,
@@ -102,7 +104,7 @@ impl Block {
     /// # Panics
     /// Panics if there are 4 GiB or more. Cursors read far less at once.
     pub fn reset(&mut self, bytes: Bytes, offset: u64) {
-        self.start_over(bytes, Origin::Plain(offset));
+        self.start_over(bytes, BlockOrigin::Plain(offset));
     }
 
     /// Resets the block to `bytes` that were decompressed from the chunk at `offset` of
@@ -111,10 +113,10 @@ impl Block {
     /// # Panics
     /// Panics if there are 4 GiB or more.
     pub fn reset_unpacked(&mut self, bytes: Bytes, offset: u64) {
-        self.start_over(bytes, Origin::Unpacked(offset));
+        self.start_over(bytes, BlockOrigin::Unpacked(offset));
     }
 
-    fn start_over(&mut self, bytes: Bytes, origin: Origin) {
+    fn start_over(&mut self, bytes: Bytes, origin: BlockOrigin) {
         assert!(u32::try_from(bytes.len()).is_ok(), "a block is shorter than 4 GiB");
         (self.bytes, self.origin) = (bytes, origin);
         self.entries.clear();
@@ -145,7 +147,7 @@ impl Block {
     ) {
         assert!(payload.start <= payload.end && payload.end <= self.bytes.len());
         let (start, end) = (payload.start as u32, payload.end as u32);
-        self.entries.push(Entry { topic, stream, start, end, time });
+        self.entries.push(RecordEntry { topic, stream, start, end, time });
     }
 
     /// Adds `damage`.
@@ -166,16 +168,16 @@ impl Block {
     /// start of each payload in `bytes` and its file offset, in ascending order of the
     /// starts.
     pub(crate) fn reset_gathered(&mut self, bytes: Bytes, places: Vec<(u32, u64)>) {
-        self.start_over(bytes, Origin::Gathered(places));
+        self.start_over(bytes, BlockOrigin::Gathered(places));
     }
 
     /// Returns whether the block has copied payloads and is too large to be recycled.
     pub(crate) fn is_long_and_made(&self) -> bool {
-        matches!(self.origin, Origin::Gathered(_)) && self.bytes.len() > LONG
+        matches!(self.origin, BlockOrigin::Gathered(_)) && self.bytes.len() > LONG
     }
 
     /// Returns the positions of the records.
-    pub(crate) fn entries(&self) -> &[Entry] {
+    pub(crate) fn entries(&self) -> &[RecordEntry] {
         &self.entries
     }
 
@@ -183,7 +185,7 @@ impl Block {
     pub(crate) fn share(
         &mut self,
         other: &Self,
-        entries: impl IntoIterator<Item = Entry>,
+        entries: impl IntoIterator<Item = RecordEntry>,
     ) {
         self.start_over(other.bytes.clone(), other.origin.clone());
         self.entries.extend(entries);
@@ -201,16 +203,16 @@ impl Block {
     /// Returns whether the records take so little of the block that copies of them should
     /// be kept instead.
     pub(crate) fn is_sparse(&self) -> bool {
-        let len = |entry: &Entry| entry.end.saturating_sub(entry.start) as usize;
+        let len = |entry: &RecordEntry| entry.end.saturating_sub(entry.start) as usize;
         self.entries.iter().map(len).sum::<usize>() <= self.bytes.len() / SPARSE
     }
 
     /// Returns the memory of the block in bytes.
     pub(crate) fn cost(&self) -> usize {
-        let entries = self.entries.len() * size_of::<Entry>();
+        let entries = self.entries.len() * size_of::<RecordEntry>();
         let places = match &self.origin {
-            Origin::Gathered(places) => size_of_val(places.as_slice()),
-            Origin::Plain(_) | Origin::Unpacked(_) => 0,
+            BlockOrigin::Gathered(places) => size_of_val(places.as_slice()),
+            BlockOrigin::Plain(_) | BlockOrigin::Unpacked(_) => 0,
         };
         size_of::<Self>() + self.bytes.len() + self.encoded.len() + entries + places
     }
@@ -266,8 +268,8 @@ impl Block {
     /// were decompressed or copied from several positions.
     pub fn place(&self) -> Range<u64> {
         match self.origin {
-            Origin::Plain(start) => start..start + self.bytes.len() as u64,
-            Origin::Unpacked(_) | Origin::Gathered(_) => 0..0,
+            BlockOrigin::Plain(start) => start..start + self.bytes.len() as u64,
+            BlockOrigin::Unpacked(_) | BlockOrigin::Gathered(_) => 0..0,
         }
     }
 
@@ -293,14 +295,17 @@ impl Block {
         self.runs_of(&self.entries)
     }
 
-    fn runs_of<'b>(&'b self, entries: &'b [Entry]) -> impl Iterator<Item = Run<'b>> {
-        let same = |a: &Entry, b: &Entry| a.topic == b.topic;
+    fn runs_of<'b>(
+        &'b self,
+        entries: &'b [RecordEntry],
+    ) -> impl Iterator<Item = Run<'b>> {
+        let same = |a: &RecordEntry, b: &RecordEntry| a.topic == b.topic;
         let run = |entries| Run { block: self, entries };
         entries.chunk_by(same).map(run)
     }
 
     #[inline]
-    fn record(&self, entry: &Entry) -> Record<'_> {
+    fn record(&self, entry: &RecordEntry) -> Record<'_> {
         Record {
             topic: entry.topic,
             stream: entry.stream,
@@ -311,11 +316,11 @@ impl Block {
     }
 
     #[inline]
-    fn offset(&self, entry: &Entry) -> u64 {
+    fn offset(&self, entry: &RecordEntry) -> u64 {
         match &self.origin {
-            Origin::Plain(offset) => offset + u64::from(entry.start),
-            Origin::Unpacked(offset) => *offset,
-            Origin::Gathered(places) => {
+            BlockOrigin::Plain(offset) => offset + u64::from(entry.start),
+            BlockOrigin::Unpacked(offset) => *offset,
+            BlockOrigin::Gathered(places) => {
                 let place = places.partition_point(|(start, _)| *start <= entry.start);
                 place.checked_sub(1).map_or(0, |place| places[place].1)
             }
@@ -327,7 +332,7 @@ impl Block {
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'b> {
     block: &'b Block,
-    entries: &'b [Entry],
+    entries: &'b [RecordEntry],
 }
 
 impl<'b> Run<'b> {
@@ -375,12 +380,13 @@ impl<'b> Run<'b> {
     #[inline]
     pub fn payloads(self) -> impl ExactSizeIterator<Item = &'b [u8]> {
         let bytes: &[u8] = &self.block.bytes;
-        let payload = |entry: &Entry| &bytes[entry.start as usize..entry.end as usize];
+        let payload =
+            |entry: &RecordEntry| &bytes[entry.start as usize..entry.end as usize];
         self.entries.iter().map(payload)
     }
 }
 
-impl Default for Origin {
+impl Default for BlockOrigin {
     fn default() -> Self {
         Self::Plain(0)
     }

@@ -65,7 +65,7 @@ pub fn check_float_parser(parse: impl Fn(&str) -> f64) {
 }
 
 /// The content of a record, for comparisons.
-type Owned = (TopicId, Timestamp, Vec<u8>);
+type OwnedRecord = (TopicId, Timestamp, Vec<u8>);
 
 /// The maximum number of positions at which a file is truncated or changed.
 const PLACES: usize = 400;
@@ -101,7 +101,7 @@ pub fn check_damaged(format: &dyn Format, bytes: Bytes) {
 }
 
 /// Law 1: reading the parts one by one gives the whole log.
-fn parts_are_the_whole(log: &dyn Log, whole: &[Owned]) {
+fn parts_are_the_whole(log: &dyn Log, whole: &[OwnedRecord]) {
     for target in [0, 64, 4096] {
         let all = Selection::default();
         let parts = read(log, &log.manifest().plan(&all, target), &all).0;
@@ -111,7 +111,10 @@ fn parts_are_the_whole(log: &dyn Log, whole: &[Owned]) {
 
 /// Law 1, with other threads and another order: reading ahead gives the whole log, and
 /// reading in the order of time gives the stably sorted records with any memory limit.
-fn reading_ahead_and_in_order_of_time_reads_the_same(log: &dyn Log, whole: &[Owned]) {
+fn reading_ahead_and_in_order_of_time_reads_the_same(
+    log: &dyn Log,
+    whole: &[OwnedRecord],
+) {
     let all = Selection::default();
     for target in [0, 4096] {
         let plan = log.manifest().plan(&all, target);
@@ -129,7 +132,7 @@ fn reading_ahead_and_in_order_of_time_reads_the_same(log: &dyn Log, whole: &[Own
 
 /// Law 2: reading a selection is the same as filtering a full read. For records that
 /// produce rows with other times, all that may produce selected rows are read.
-fn selecting_only_saves_work(log: &dyn Log, whole: &[Owned]) {
+fn selecting_only_saves_work(log: &dyn Log, whole: &[OwnedRecord]) {
     let mut times: Vec<Timestamp> = whole.iter().map(|record| record.1).collect();
     times.sort_unstable();
     let middle = times.get(times.len() / 2).copied().unwrap_or_default();
@@ -154,7 +157,7 @@ fn resuming_reads_the_same(
     format: &dyn Format,
     bytes: &Bytes,
     manifest: &Manifest,
-    whole: &[Owned],
+    whole: &[OwnedRecord],
 ) {
     let text = serde_json::to_string(manifest).expect("a manifest serialises");
     let back: Manifest = serde_json::from_str(&text).expect("and deserialises");
@@ -169,7 +172,7 @@ fn resuming_reads_the_same(
 fn blocks_of_any_length_read_the_same(
     format: &dyn Format,
     bytes: &Bytes,
-    whole: &[Owned],
+    whole: &[OwnedRecord],
 ) {
     let lengths: &[u32] = if bytes.len() < 1 << 16 { &[1, 7, 64] } else { &[4099] };
     for block_bytes in lengths {
@@ -184,7 +187,11 @@ fn blocks_of_any_length_read_the_same(
 
 /// Law 5, first half: the records before a truncation are still read. The last record may
 /// be the beginning of the truncated one.
-fn a_shorter_file_gives_a_prefix(format: &dyn Format, bytes: &Bytes, whole: &[Owned]) {
+fn a_shorter_file_gives_a_prefix(
+    format: &dyn Format,
+    bytes: &Bytes,
+    whole: &[OwnedRecord],
+) {
     for len in (0..bytes.len()).step_by(bytes.len().div_ceil(PLACES)) {
         let source = Arc::new(bytes.slice(..len));
         let Ok(log) = format.open(source, OpenOptions::default()) else { continue };
@@ -194,7 +201,7 @@ fn a_shorter_file_gives_a_prefix(format: &dyn Format, bytes: &Bytes, whole: &[Ow
             ..Selection::default()
         };
         let (records, _) = read(&*log, &log.manifest().plan(&all, 0), &all);
-        let names = |log: &dyn Log, record: &Owned| {
+        let names = |log: &dyn Log, record: &OwnedRecord| {
             let topic = log.manifest().get(record.0).expect("a record has a topic");
             (topic.label().into_owned(), record.1, record.2.clone())
         };
@@ -359,7 +366,7 @@ fn read(
     log: &dyn Log,
     plan: &[Part],
     selection: &Selection,
-) -> (Vec<Owned>, Vec<Damage>) {
+) -> (Vec<OwnedRecord>, Vec<Damage>) {
     let (mut records, mut damage) = (vec![], vec![]);
     for part in plan {
         let mut cursor = log.read(part, selection).expect("a planned part opens");
@@ -371,7 +378,7 @@ fn read(
 }
 
 /// Returns all records and damage of `cursor`.
-fn drain(cursor: &mut dyn Cursor) -> (Vec<Owned>, Vec<Damage>) {
+fn drain(cursor: &mut dyn Cursor) -> (Vec<OwnedRecord>, Vec<Damage>) {
     let (mut block, mut records, mut damage) = (Block::default(), vec![], vec![]);
     while cursor.fill(&mut block).expect("a memory source does not fail") {
         damage.extend_from_slice(block.damage());

@@ -28,9 +28,9 @@ use crate::{
 };
 
 /// A log of scripted parts. The bytes of part `p` are `p * 1000..(p + 1) * 1000`.
-pub(crate) struct Scripted {
+pub(crate) struct MockLog {
     manifest: Manifest,
-    parts: Vec<Vec<Play>>,
+    parts: Vec<Vec<MockResult>>,
     source: Arc<dyn Source>,
     /// The number of blocks that were filled.
     pub(crate) filled: Arc<AtomicUsize>,
@@ -42,7 +42,7 @@ pub(crate) struct Scripted {
 
 /// The next result of a cursor.
 #[derive(Clone, Debug)]
-pub(crate) enum Play {
+pub(crate) enum MockResult {
     /// A block of records of topic 0: their times and payloads.
     Block(Vec<(i64, Vec<u8>)>),
     /// A block with damage and without records.
@@ -53,9 +53,9 @@ pub(crate) enum Play {
     Panic,
 }
 
-impl Scripted {
-    pub(crate) fn new(parts: Vec<Vec<Play>>) -> Self {
-        let part = |(index, plays): (u64, &Vec<Play>)| Part {
+impl MockLog {
+    pub(crate) fn new(parts: Vec<Vec<MockResult>>) -> Self {
+        let part = |(index, plays): (u64, &Vec<MockResult>)| Part {
             bytes: index * 1000..(index + 1) * 1000,
             topics: TopicSet::from_iter([TopicId(0)]),
             time: times(plays),
@@ -67,7 +67,7 @@ impl Scripted {
             ..Manifest::default()
         };
         let released = Arc::default();
-        let source = Releasing(Arc::clone(&released));
+        let source = ReleaseRecorder(Arc::clone(&released));
         Self {
             manifest,
             parts,
@@ -86,8 +86,9 @@ impl Scripted {
             ordinal += 1;
             (*time, ordinal.to_le_bytes().to_vec())
         };
-        let part =
-            |times: &&[i64]| vec![Play::Block(times.iter().map(&mut record).collect())];
+        let part = |times: &&[i64]| {
+            vec![MockResult::Block(times.iter().map(&mut record).collect())]
+        };
         Self::new(parts.iter().map(part).collect())
     }
 
@@ -116,10 +117,10 @@ fn topic() -> Topic {
     Topic { encoding: String::new(), ..Topic::new("all", Arc::new(Schema::empty())) }
 }
 
-fn times(plays: &[Play]) -> TimeRange {
+fn times(plays: &[MockResult]) -> TimeRange {
     let mut time = TimeRange::EMPTY;
     for play in plays {
-        let Play::Block(records) = play else { continue };
+        let MockResult::Block(records) = play else { continue };
         for (at, _) in records {
             time = time.cover(&TimeRange::from_timestamp(Timestamp::from_nanos(*at)));
         }
@@ -127,7 +128,7 @@ fn times(plays: &[Play]) -> TimeRange {
     time
 }
 
-impl Log for Scripted {
+impl Log for MockLog {
     fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -136,7 +137,7 @@ impl Log for Scripted {
         // The results of all joined parts.
         let all = (part.bytes.start / 1000) as usize..(part.bytes.end / 1000) as usize;
         self.read.lock().unwrap().push(all.start);
-        Ok(Box::new(Playing {
+        Ok(Box::new(MockCursor {
             plays: self.parts[all].concat().into(),
             at: part.bytes.start,
             selection: selection.clone(),
@@ -146,7 +147,7 @@ impl Log for Scripted {
 
     fn decoder(&self, _: TopicId, _: &Columns) -> Result<Box<dyn Decoder>> {
         let fields = vec![time_field("timestamp", "ns")];
-        Ok(Box::new(Times(Arc::new(Schema::new(fields)), Vec::new())))
+        Ok(Box::new(TimeDecoder(Arc::new(Schema::new(fields)), Vec::new())))
     }
 
     fn source(&self) -> &Arc<dyn Source> {
@@ -154,19 +155,19 @@ impl Log for Scripted {
     }
 }
 
-struct Playing {
-    plays: VecDeque<Play>,
+struct MockCursor {
+    plays: VecDeque<MockResult>,
     at: u64,
     selection: Selection,
     filled: Arc<AtomicUsize>,
 }
 
-impl Cursor for Playing {
+impl Cursor for MockCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         let Some(play) = self.plays.pop_front() else { return Ok(false) };
         self.filled.fetch_add(1, Ordering::Relaxed);
         match play {
-            Play::Block(records) => {
+            MockResult::Block(records) => {
                 let bytes = records.iter().flat_map(|(_, payload)| payload.clone());
                 block.reset(Bytes::from_iter(bytes), self.at);
                 let mut start = 0;
@@ -179,21 +180,21 @@ impl Cursor for Playing {
                     start = end;
                 }
             }
-            Play::Damage => {
+            MockResult::Damage => {
                 block.reset(Bytes::new(), self.at);
                 block.report(Damage::new(DamageKind::Garbled, self.at..self.at + 1));
             }
-            Play::Error => return Err(Error::new(ErrorKind::Io, "as was told")),
-            Play::Panic => panic!("as was told"),
+            MockResult::Error => return Err(Error::new(ErrorKind::Io, "as was told")),
+            MockResult::Panic => panic!("as was told"),
         }
         Ok(true)
     }
 }
 
 /// A decoder of tables with a time column only.
-struct Times(SchemaRef, Vec<Timestamp>);
+struct TimeDecoder(SchemaRef, Vec<Timestamp>);
 
-impl Decoder for Times {
+impl Decoder for TimeDecoder {
     fn schema(&self) -> &SchemaRef {
         &self.0
     }
@@ -214,9 +215,9 @@ impl Decoder for Times {
 }
 
 /// A source without bytes that records which bytes are released.
-struct Releasing(Arc<Mutex<Vec<Range<u64>>>>);
+struct ReleaseRecorder(Arc<Mutex<Vec<Range<u64>>>>);
 
-impl Source for Releasing {
+impl Source for ReleaseRecorder {
     fn len(&self) -> u64 {
         0
     }

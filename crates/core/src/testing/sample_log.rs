@@ -21,20 +21,20 @@ use crate::{
 };
 
 /// A record: topic, stream, time, payload.
-pub(crate) type Told = (u32, u32, i64, &'static [u8]);
+pub(crate) type SampleRecord = (u32, u32, i64, &'static [u8]);
 
 /// A log with two topics, of which the second has the latched streams 0 and 1. The bytes
 /// of part `p` are `p * 1000..(p + 1) * 1000`. A payload of less than 4 bytes cannot be
 /// decoded.
 pub(crate) struct Sample {
     pub(crate) manifest: Manifest,
-    parts: Vec<(Vec<Told>, Vec<Damage>)>,
+    parts: Vec<(Vec<SampleRecord>, Vec<Damage>)>,
     source: Arc<dyn Source>,
 }
 
 impl Sample {
-    pub(crate) fn new(parts: &[&[Told]]) -> Self {
-        let part = |(index, told): (u64, &&[Told])| Part {
+    pub(crate) fn new(parts: &[&[SampleRecord]]) -> Self {
+        let part = |(index, told): (u64, &&[SampleRecord])| Part {
             bytes: index * 1000..(index + 1) * 1000,
             topics: told.iter().map(|record| TopicId(record.0)).collect::<TopicSet>(),
             time: told.iter().fold(TimeRange::EMPTY, |all, record| {
@@ -86,12 +86,13 @@ impl Log for Sample {
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
         let parts = part.bytes.start / 1000..part.bytes.end / 1000;
         let parts = &self.parts[parts.start as usize..parts.end as usize];
-        let wanted =
-            |r: &&Told| selection.wants(TopicId(r.0), Timestamp::from_nanos(r.2));
+        let wanted = |r: &&SampleRecord| {
+            selection.wants(TopicId(r.0), Timestamp::from_nanos(r.2))
+        };
         let records = parts.iter().flat_map(|part| &part.0);
         let records = records.filter(wanted).copied().collect();
         let damage = parts.iter().flat_map(|part| part.1.clone()).collect();
-        Ok(Box::new(Once(Some((records, damage)), part.bytes.start)))
+        Ok(Box::new(SampleCursor(Some((records, damage)), part.bytes.start)))
     }
 
     fn decoder(&self, _: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
@@ -99,7 +100,7 @@ impl Log for Sample {
         only.insert(0, 0);
         only.dedup();
         let schema = Arc::new(schema().project(&only).unwrap());
-        Ok(Box::new(Numbers { schema, only, rows: vec![] }))
+        Ok(Box::new(SampleDecoder { schema, only, rows: vec![] }))
     }
 
     fn source(&self) -> &Arc<dyn Source> {
@@ -107,9 +108,9 @@ impl Log for Sample {
     }
 }
 
-struct Once(Option<(Vec<Told>, Vec<Damage>)>, u64);
+struct SampleCursor(Option<(Vec<SampleRecord>, Vec<Damage>)>, u64);
 
-impl Cursor for Once {
+impl Cursor for SampleCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         let Some((records, damage)) = self.0.take() else { return Ok(false) };
         let bytes: Vec<u8> = records.iter().flat_map(|r| r.3).copied().collect();
@@ -127,13 +128,13 @@ impl Cursor for Once {
 }
 
 /// A decoder of the first four bytes as a number and as a timestamp.
-struct Numbers {
+struct SampleDecoder {
     schema: SchemaRef,
     only: Vec<usize>,
     rows: Vec<(i64, u32)>,
 }
 
-impl Decoder for Numbers {
+impl Decoder for SampleDecoder {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -173,21 +174,21 @@ type KeptRecord = (usize, u32, u32, i64, Vec<u8>);
 
 /// A sink that keeps the records. It copies parts verbatim if `takes_parts` is set.
 #[derive(Clone, Default)]
-pub(crate) struct Kept {
+pub(crate) struct RecordCollector {
     pub(crate) takes_parts: bool,
     pub(crate) records: Arc<Mutex<Vec<KeptRecord>>>,
     /// The starts of the parts that were copied verbatim.
     pub(crate) parts: Arc<Mutex<Vec<u64>>>,
 }
 
-impl Kept {
+impl RecordCollector {
     /// Returns the times of the records, each with the index of its slice.
     pub(crate) fn times(&self) -> Vec<(usize, i64)> {
         self.records.lock().unwrap().iter().map(|r| (r.0, r.3)).collect()
     }
 }
 
-impl RecordSink for Kept {
+impl RecordSink for RecordCollector {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
         let Record { topic, stream, time, payload, .. } = record;
         let kept = (from, topic.0, stream, time.as_nanos(), payload.to_vec());

@@ -42,7 +42,7 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     let wanted = selection::topics(manifest, &request.topics, false)?;
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
         if let Some(of) = ImageRecordType::of(topic) {
-            types.insert(id, (of, topic.envelope as usize));
+            types.insert(id, (of, topic.header_len as usize));
         }
     }
     if types.is_empty() {
@@ -164,8 +164,8 @@ impl ImageReader<'_> {
             let encoded: Vec<_> = records
                 .into_par_iter()
                 .filter_map(|record| {
-                    let (of, envelope) = *self.types.get(&record.topic)?;
-                    let payload = record.payload.get(envelope..).unwrap_or_default();
+                    let (of, header_len) = *self.types.get(&record.topic)?;
+                    let payload = record.payload.get(header_len..).unwrap_or_default();
                     Some((record, ImageFile::new(of, &Record { payload, ..record })))
                 })
                 .collect();
@@ -176,9 +176,9 @@ impl ImageReader<'_> {
             for (record, image) in encoded {
                 match image {
                     Ok(Some(image)) => {
-                        if image.surplus > 0 {
-                            let surplus = record.surplus(image.surplus);
-                            surplus.add_to(&mut found.damage);
+                        if image.extra_bytes > 0 {
+                            let extra_bytes = record.extra_bytes(image.extra_bytes);
+                            extra_bytes.add_to(&mut found.damage);
                         }
                         found.images.push(image);
                     }

@@ -181,7 +181,7 @@ impl LogCopy {
                     let source = fit.map(source).unwrap_or_default();
                     remarks.extend(moved.told().map(|told| format!("{told}{source}")));
                 }
-                options.words =
+                options.metadata =
                     translation.metadata_records(manifest, input.file_name());
                 let time = time.shifted_by(moved.nanos);
                 (prepared.log, Selection { time, ..Selection::default() })

@@ -88,7 +88,7 @@ pub(super) struct TopicEntry {
     pub(super) time_ns: Option<(i64, i64)>,
     /// The number of records with an impossible time, which `time_ns` does not include.
     #[serde(default)]
-    pub(super) odd_times: u64,
+    pub(super) implausible_times: u64,
     /// The table with the rows of the topic.
     #[serde(default)]
     pub(super) table: Option<String>,
@@ -156,7 +156,7 @@ impl LogEntry {
             if topic.records == Some(seen.records) {
                 let time = (seen.first.as_nanos(), seen.last.as_nanos());
                 topic.bytes.get_or_insert(seen.bytes);
-                if topic.odd_times == 0 {
+                if topic.implausible_times == 0 {
                     topic.time_ns.get_or_insert(time);
                 }
             }
@@ -166,7 +166,7 @@ impl LogEntry {
     /// Adds the losses of a log of which every byte was read.
     pub(super) fn add_losses(&mut self, findings: &mut Findings) {
         let list = findings.list();
-        let harm = list.iter().filter(|finding| finding.damage.kind.is_harm());
+        let harm = list.iter().filter(|finding| finding.damage.kind.is_harmful());
         let damages = harm.count() as u64;
         let losses = list.iter().map(|finding| &finding.damage);
         let losses = losses.filter(|damage| damage.kind.is_loss());
@@ -180,7 +180,7 @@ impl LogEntry {
     /// Adds the losses of a log of which only a part was read. Without losses in that part,
     /// the counts stay unknown.
     pub(super) fn add_known_losses(&mut self, findings: &mut Findings) {
-        if findings.list().iter().any(|finding| finding.damage.kind.is_harm()) {
+        if findings.list().iter().any(|finding| finding.damage.kind.is_harmful()) {
             self.add_losses(findings);
         }
     }
@@ -214,7 +214,7 @@ impl TopicEntry {
             records: topic.records,
             bytes: topic.bytes,
             time_ns: topic.time.and_then(first_and_last),
-            odd_times: topic.odd_times,
+            implausible_times: topic.implausible_times,
             table: None,
             rows: None,
         }
@@ -225,7 +225,7 @@ impl TopicEntry {
         let (first, last) = self.time_ns?;
         let (start, last) = (Timestamp::from_nanos(first), Timestamp::from_nanos(last));
         let time = TimeRange { start, end: TimeRange::from_timestamp(last).end };
-        time.rate_hz(self.records?.checked_sub(self.odd_times)?)
+        time.rate_hz(self.records?.checked_sub(self.implausible_times)?)
     }
 }
 

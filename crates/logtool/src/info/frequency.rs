@@ -59,7 +59,7 @@ pub(super) fn measure(log: &dyn Log) -> Result<Vec<Option<Frequency>>> {
     let mut times = PartTimes::new(log, selection);
     let is_possible = |id: TopicId, time| {
         manifest.get(id).is_ok_and(|topic: &Topic| {
-            (topic.odd_times, topic.before_start) == (0, 0)
+            (topic.implausible_times, topic.before_start) == (0, 0)
                 || topic.time.is_none_or(|possible| possible.contains(time))
         })
     };

@@ -26,7 +26,7 @@ impl Findings {
         let texts = [
             self.lost(),
             self.definitions(),
-            self.trailing_bytes(),
+            self.extra_bytes(),
             self.type_mismatches(),
             self.without_column(),
             self.doubtful(),
@@ -109,10 +109,10 @@ impl Findings {
         })
     }
 
-    fn trailing_bytes(&self) -> Option<String> {
-        let is_surplus = |kind| kind == DamageKind::Surplus;
-        self.places(is_surplus)?;
-        let all = || self.all(is_surplus);
+    fn extra_bytes(&self) -> Option<String> {
+        let is_extra_bytes = |kind| kind == DamageKind::ExtraBytes;
+        self.places(is_extra_bytes)?;
+        let all = || self.all(is_extra_bytes);
         let bytes = all().map(|damage| damage.lost_bytes).fold(0, u64::saturating_add);
         let records = all().map(|damage| damage.records).fold(0, u64::saturating_add);
         let (bytes, records) = (counted(bytes, "byte"), counted(records, "record"));
@@ -120,9 +120,9 @@ impl Findings {
     }
 
     fn type_mismatches(&self) -> Option<String> {
-        let is_misfit = |kind| kind == DamageKind::Misfit;
-        self.places(is_misfit)?;
-        let records = self.all(is_misfit).map(|damage| damage.records);
+        let is_type_mismatch = |kind| kind == DamageKind::TypeMismatch;
+        self.places(is_type_mismatch)?;
+        let records = self.all(is_type_mismatch).map(|damage| damage.records);
         let records = counted(records.fold(0, u64::saturating_add), "record");
         Some(format!("{records} with values of the wrong type, which are null"))
     }

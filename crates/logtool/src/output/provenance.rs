@@ -37,7 +37,7 @@ fn made_of(sources: Vec<SourceFile>, session: &Session) -> Provenance {
 /// Adds the provenance to the options of a new log of `format`, if the format can store it.
 pub fn tell(options: &mut WriteOptions, format: LogFormat, provenance: &Provenance) {
     if format.stores_annotations() {
-        options.words.push((Provenance::NAME.to_owned(), provenance.entries()));
+        options.metadata.push((Provenance::NAME.to_owned(), provenance.entries()));
     }
 }
 

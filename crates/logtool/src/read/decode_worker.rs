@@ -40,7 +40,7 @@ struct Topic {
     decoder: Option<Box<dyn Decoder>>,
     /// The number of bytes before each message; `None` for a derived topic, whose records are shown
     /// with those of the topic that it is derived from.
-    envelope: Option<u32>,
+    header_len: Option<u32>,
     /// Whether some of the last records had no row, or several.
     is_uneven: bool,
     table: Option<Table>,
@@ -69,8 +69,8 @@ impl<M> DecodeWorker<M> {
                 *decoder = Some(log.decoder(record.topic, columns)?);
                 let about = log.manifest().get(record.topic)?;
                 let is_derived = about.origin == TopicOrigin::Derived;
-                self.topics[record.topic.index()].envelope =
-                    (!is_derived).then_some(about.envelope);
+                self.topics[record.topic.index()].header_len =
+                    (!is_derived).then_some(about.header_len);
             }
         }
         self.bytes = self.block.place();
@@ -136,8 +136,8 @@ impl Topic {
                 found.clear();
             }
         }
-        let envelope = self.envelope.filter(|_| self.is_uneven);
-        let mut undecodable = envelope.map(RawRows::new).transpose()?;
+        let header_len = self.header_len.filter(|_| self.is_uneven);
+        let mut undecodable = header_len.map(RawRows::new).transpose()?;
         let rows_each = self.is_uneven.then(|| {
             let mut each = Vec::with_capacity(run.len());
             for record in run.singles() {
@@ -173,9 +173,9 @@ struct RawRows {
 }
 
 impl RawRows {
-    fn new(envelope: u32) -> Result<Self> {
+    fn new(header_len: u32) -> Result<Self> {
         let decoder = RawDecoder::new("ns", &Columns::default())?;
-        Ok(Self { decoder: decoder.without_envelope(envelope), rows_each: Vec::new() })
+        Ok(Self { decoder: decoder.without_header(header_len), rows_each: Vec::new() })
     }
 
     /// Adds the next record.

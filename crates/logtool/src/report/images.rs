@@ -22,7 +22,7 @@ pub(super) fn first_of_each(log: &dyn Log, time: TimeRange) -> Result<Vec<Block>
         if blocks.len() == MAX_IMAGES {
             break;
         }
-        let header_len = topic.envelope as usize;
+        let header_len = topic.header_len as usize;
         if let Some(image) = first(log, id, time, record_type, header_len)? {
             blocks.push(block(&topic.label(), image));
         }

@@ -33,7 +33,8 @@ impl RepairedTimes {
     /// The log cannot be read.
     pub fn new(log: Arc<dyn Log>) -> Result<Self> {
         let manifest = log.manifest();
-        let odd: u64 = manifest.topics.iter().map(|topic| topic.odd_times).sum();
+        let odd: u64 =
+            manifest.topics.iter().map(|topic| topic.implausible_times).sum();
         let is_long = |time: TimeRange| time.span_nanos() > YEAR.unsigned_abs();
         let (usable, odd) = match manifest.time.is_some_and(is_long) {
             // The format knows which times are possible, and excludes the others.

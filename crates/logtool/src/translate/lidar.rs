@@ -24,8 +24,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use logtool_core::{
     Error, ErrorKind, Log, Manifest, Selection, Topic, TopicContent, TopicOrigin,
-    TopicSet, TranslatedLog, VALID_ROWS_KEY,
+    TopicSet, TranslatedLog,
 };
+use logtool_velodyne::vel;
 
 use crate::{
     error::Result,
@@ -96,7 +97,7 @@ pub(super) fn lidar(
             };
             continue;
         }
-        if topic.type_name == "ImageM" {
+        if vel::is_image_topic(topic) {
             let images = images::images(&log, id, topic, offset_nanos, kind, frames)?;
             translations.extend(images);
             continue;
@@ -113,7 +114,7 @@ pub(super) fn lidar(
                 *time,
                 offset_nanos,
             )?);
-            if topic.metadata.contains_key(VALID_ROWS_KEY) {
+            if topic.valid_row_value().is_some() {
                 let label = topic.label();
                 remarks.push(format!("left out: {label} that are not marked valid"));
             }
@@ -137,7 +138,7 @@ pub(super) fn lidar(
     }
     let log = TranslatedLog::new(log, translations, offset_nanos, is_unix);
     let log = match groups {
-        Some(groups) => log.in_groups(groups),
+        Some(groups) => log.with_row_groups(groups),
         None => log.in_one_part(),
     };
     Ok(PreparedTranslation { log: Arc::new(log), remarks, warnings: Vec::new() })

@@ -13,6 +13,7 @@ use logtool_core::{
     Columns, Log, Topic, TopicContent, TopicId, TopicOrigin, TopicSet, TranslatedLog,
     Translation,
 };
+use logtool_mcap::set_schema_encoding;
 use logtool_protobuf::{FileSet, LayoutMessages, RowMessages};
 
 use crate::{
@@ -122,10 +123,9 @@ pub(super) fn common(
 
 /// Returns the topic of protocol buffers of the type `type_name` for `topic`.
 fn topic(topic: &Topic, type_name: &str, files: &FileSet) -> Topic {
-    let mut metadata = BTreeMap::from([
-        ("schema_encoding".to_owned(), "protobuf".to_owned()),
-        ("topic".to_owned(), topic.label().into_owned()),
-    ]);
+    let mut metadata =
+        BTreeMap::from([("topic".to_owned(), topic.label().into_owned())]);
+    set_schema_encoding(&mut metadata, "protobuf");
     if topic.origin == TopicOrigin::Logged {
         metadata.insert("multi_id".to_owned(), topic.instance.to_string());
     }
@@ -139,7 +139,7 @@ fn topic(topic: &Topic, type_name: &str, files: &FileSet) -> Topic {
         definition: files.to_string(),
         descriptor: files.to_bytes(),
         metadata,
-        envelope: 0,
+        header_len: 0,
         ..topic.clone()
     }
 }

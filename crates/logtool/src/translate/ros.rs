@@ -7,7 +7,7 @@ mod px4;
 mod rows;
 
 use logtool_core::{Topic, TopicContent, TopicOrigin};
-use logtool_rosmsg::Definition;
+use logtool_rosmsg::{Definition, TopicMetadata};
 
 use crate::{
     error::{Context as _, Result},
@@ -34,7 +34,9 @@ pub(super) fn common(topic: &Topic, more: &str, type_name: &str) -> Result<Topic
 /// Returns the topic of messages with `definition` for `topic`.
 fn made(topic: &Topic, type_name: &str, definition: &Definition) -> Result<Topic> {
     let mut metadata = topic.metadata.clone();
-    metadata.insert("md5sum".to_owned(), definition.md5sum()?);
+    let md5sum = definition.md5sum()?;
+    let changed = TopicMetadata { md5sum: Some(&md5sum), ..TopicMetadata::default() };
+    changed.insert_into(&mut metadata);
     Ok(Topic {
         name: translate::name(topic),
         instance: 0,
@@ -45,7 +47,7 @@ fn made(topic: &Topic, type_name: &str, definition: &Definition) -> Result<Topic
         definition: definition.text(),
         descriptor: Vec::new(),
         metadata,
-        envelope: 0,
+        header_len: 0,
         ..topic.clone()
     })
 }

@@ -108,7 +108,7 @@ impl ChunkSummary {
             let real = first.cover(&TimeRange::from_timestamp(timestamp(last)));
             let what = "it has messages outside its declared time range";
             let finding = Finding::new(&code::CHUNK_TIME, what).at(bytes());
-            self.findings.add(finding.during(real));
+            self.findings.add(finding.with_time(real));
         }
     }
 

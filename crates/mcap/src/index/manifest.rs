@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use logtool_core::{
     Clock, ColumnBudget, Columns, Damage, DamageKind, ErrorKind, LogAccess, Manifest,
-    Part, Result, Stream, TimeRange, Topic, TopicContent, TopicId, TopicOrigin,
-    TopicSet, Value, raw_schema,
+    MetadataKeys, Part, Result, Stream, TimeRange, Topic, TopicContent, TopicId,
+    TopicOrigin, TopicSet, Value, raw_schema,
 };
-use logtool_rosmsg::Derived;
+use logtool_rosmsg::{ConnectionMetadata, Derived};
 
 use crate::{
     channels::derived_of,
@@ -20,8 +20,9 @@ use crate::{
         ros2::is_latched,
         unusable_json_schema,
     },
+    schema_encoding::{remove_schema_encoding, schema_encoding, set_schema_encoding},
     table::ChannelEntry,
-    wire::{ENVELOPE, SCHEMA_ENCODING},
+    wire::PAYLOAD_HEADER_LEN,
 };
 
 impl IndexPass {
@@ -115,10 +116,9 @@ impl IndexPass {
         let number = |entry: &ChannelEntry| {
             let ChannelEntry { channel, schema, topic, .. } = entry;
             let topic = topics.get(topic.index())?;
-            let encoding = topic.metadata.get(SCHEMA_ENCODING).map(String::as_str);
             let is_as_told = schema.id == channel.schema
                 && topic.type_name == schema.name
-                && encoding.unwrap_or_default() == schema.encoding
+                && schema_encoding(topic).unwrap_or_default() == schema.encoding
                 && topic.definition_bytes() == schema.data
                 && !STREAM_KEYS.iter().any(|key| channel.metadata.contains_key(*key));
             is_as_told.then_some(channel.schema)
@@ -139,7 +139,7 @@ impl IndexPass {
             *instance += 1;
             if let Some((definition, encoding)) = missing_definition(&topic) {
                 topic.definition = definition;
-                topic.metadata.insert(SCHEMA_ENCODING.to_owned(), encoding.to_owned());
+                set_schema_encoding(&mut topic.metadata, encoding);
                 let name = &topic.name;
                 self.remarks.push(format!(
                     "the topic {name:?} has an empty definition; that of the well-known \
@@ -167,7 +167,7 @@ impl IndexPass {
             };
             if declared > MAX_DEFINITIONS || room.check().is_err() {
                 (topic.definition, topic.descriptor) = (String::new(), Vec::new());
-                topic.metadata.remove(SCHEMA_ENCODING);
+                remove_schema_encoding(&mut topic);
                 raw(ErrorKind::Limit, "the definitions exceed the limit");
                 topics.push(topic);
                 continue;
@@ -185,7 +185,7 @@ impl IndexPass {
                     room.admit(&schema).map(|()| schema)
                 }
                 Some(Ok(layout)) => {
-                    if let Some(what) = layout.uncounted() {
+                    if let Some(what) = layout.uncountable_list() {
                         anomalies.push(format!("the topic {name:?}: {what}"));
                     }
                     room.schema(&layout)
@@ -202,7 +202,7 @@ impl IndexPass {
                 Ok(schema) => topic.schema = schema,
                 Err(why) => {
                     (topic.definition, topic.descriptor) = (String::new(), Vec::new());
-                    topic.metadata.remove(SCHEMA_ENCODING);
+                    remove_schema_encoding(&mut topic);
                     raw(why.kind(), why.what());
                 }
             }
@@ -226,7 +226,7 @@ impl IndexPass {
             protobuf::text(schema)
         };
         let mut metadata = channel.metadata.clone();
-        metadata.insert(SCHEMA_ENCODING.to_owned(), schema.encoding.clone());
+        set_schema_encoding(&mut metadata, &schema.encoding);
         let channels = self.table.of_topic(id).map(|(_, entry)| entry.channel.id);
         let total = self.counts.as_ref().and_then(|counts| {
             let count = |id| counts.get(&id).copied().unwrap_or(NO_MESSAGES);
@@ -244,10 +244,10 @@ impl IndexPass {
             records: total.map(|total| total.records),
             bytes: total.and_then(|total| total.bytes),
             time: total.and_then(|total| total.time),
-            odd_times: 0,
+            implausible_times: 0,
             before_start: 0,
             latched: self.latched(id),
-            envelope: ENVELOPE,
+            header_len: PAYLOAD_HEADER_LEN,
             descriptor,
             metadata,
         }
@@ -256,8 +256,8 @@ impl IndexPass {
     /// Returns the streams of `topic` that are latched.
     fn latched(&self, topic: TopicId) -> Vec<u32> {
         let is_latching = |entry: &ChannelEntry| {
-            let declared = entry.channel.metadata.get("latching").map(String::as_str);
-            let is_latching = matches!(declared, Some("1" | "true"));
+            let metadata = ConnectionMetadata::from_strings(&entry.channel.metadata);
+            let is_latching = matches!(metadata.latching, Some("1" | "true"));
             is_latching || is_latched(&entry.channel.metadata)
         };
         let entries = self.table.of_topic(topic);
@@ -336,7 +336,7 @@ fn stream(entry: &ChannelEntry) -> Stream {
         text(&entry.schema.name),
     ];
     metadata.extend(STREAM_KEYS.map(str::to_owned).into_iter().zip(facts));
-    Stream { topic: entry.topic, metadata }
+    Stream { topic: entry.topic, metadata, metadata_keys: MetadataKeys::File }
 }
 
 /// The statistics of a channel without messages.

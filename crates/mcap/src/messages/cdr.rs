@@ -23,7 +23,7 @@ pub(crate) struct CdrDecoder {
     transcoder: Transcoder,
     columns: LayoutDecoder,
     /// The number of bytes in each payload before the message.
-    envelope: usize,
+    header_len: usize,
     block: Block,
     /// The number of bytes of messages in the current batch. Compressed messages have
     /// many more bytes than their records.
@@ -46,16 +46,16 @@ pub(crate) fn layout(topic: &Topic) -> Result<Arc<Layout>> {
 
 impl CdrDecoder {
     /// Creates a decoder of the selected `columns` of messages with `layout`, which
-    /// follow `envelope` header bytes.
+    /// follow `header_len` header bytes.
     pub(crate) fn new(
         layout: &Layout,
-        envelope: u32,
+        header_len: u32,
         columns: &Columns,
     ) -> Result<Self> {
         Ok(Self {
             transcoder: Transcoder::of_ros2(layout)?,
             columns: LayoutDecoder::new(layout, columns)?,
-            envelope: envelope as usize,
+            header_len: header_len as usize,
             block: Block::default(),
             waiting: 0,
         })
@@ -74,7 +74,7 @@ impl Decoder for CdrDecoder {
         let mut offset = None;
         for record in run.records() {
             offset.get_or_insert(record.offset);
-            let message = record.payload.get(self.envelope..).unwrap_or_default();
+            let message = record.payload.get(self.header_len..).unwrap_or_default();
             let start = bytes.len();
             let room = MAX_UNPACKED.saturating_sub(start);
             let message = Encoding::Cdr.unpacked(message, room);
@@ -89,8 +89,8 @@ impl Decoder for CdrDecoder {
                 record.undecodable().add_to(damage);
                 continue;
             };
-            if remainder.surplus > 0 {
-                record.surplus(remainder.surplus).add_to(damage);
+            if remainder.extra_bytes > 0 {
+                record.extra_bytes(remainder.extra_bytes).add_to(damage);
             }
             entries.push((record, start..bytes.len()));
         }

@@ -10,7 +10,7 @@ use crate::{
         self,
         json::{IntegerTypes, RangeReader},
     },
-    wire::ENVELOPE,
+    wire::PAYLOAD_HEADER_LEN,
 };
 
 /// The maximum number of bytes that are examined, so that large logs are not read
@@ -43,7 +43,7 @@ fn examine(log: &dyn Log, readers: &mut HashMap<TopicId, RangeReader>) -> Result
         while cursor.fill(&mut block)? {
             for record in block.iter() {
                 if let Some(reader) = readers.get_mut(&record.topic) {
-                    let payload = record.payload.get(ENVELOPE as usize..);
+                    let payload = record.payload.get(PAYLOAD_HEADER_LEN as usize..);
                     reader.read(payload.unwrap_or_default());
                 }
             }

@@ -3,7 +3,7 @@
 use logtool_core::{Result, Topic};
 use logtool_protobuf::{FileSet, MessageReader};
 
-use crate::wire::{SCHEMA_ENCODING, Schema};
+use crate::{schema_encoding::schema_encoding, wire::Schema};
 
 /// The message encoding and the schema encoding of protobuf.
 pub(crate) const PROTOBUF: &str = "protobuf";
@@ -15,7 +15,7 @@ const MAX_TEXT: usize = 1 << 18;
 /// reader.
 /// Returns `None` if the messages are not protobuf.
 pub(crate) fn reader(topic: &Topic) -> Option<Result<MessageReader>> {
-    let schema = topic.metadata.get(SCHEMA_ENCODING).map_or("", String::as_str);
+    let schema = schema_encoding(topic).unwrap_or_default();
     if topic.encoding != PROTOBUF || schema != PROTOBUF {
         return None;
     }

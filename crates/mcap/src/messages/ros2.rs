@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use logtool_core::{Error, ErrorKind, Result, Topic};
-use logtool_rosmsg::{Transcoder, describe};
+use logtool_rosmsg::{ConnectionMetadata, TopicMetadata, Transcoder, describe};
 
 use crate::messages::cdr::CDR;
 
@@ -57,7 +57,7 @@ impl Translation {
         if topic.encoding != "ros1" {
             return Ok(None);
         }
-        let md5sum = topic.metadata.get("md5sum").map_or("*", String::as_str);
+        let md5sum = TopicMetadata::new(&topic.metadata).md5sum_or_any();
         let translation = describe(&topic.type_name, md5sum, &topic.definition)
             .and_then(|described| {
                 let is_log = described.definition.is_log();
@@ -116,9 +116,10 @@ pub(crate) fn channel_metadata(
     words: &BTreeMap<String, String>,
     is_latched: bool,
 ) -> BTreeMap<String, String> {
-    let caller = words.get_key_value("callerid");
-    let mut kept: BTreeMap<String, String> =
-        caller.map(|(key, value)| (key.clone(), value.clone())).into_iter().collect();
+    let caller = ConnectionMetadata::from_strings(words).caller;
+    let kept = ConnectionMetadata { caller, ..ConnectionMetadata::default() };
+    let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+    let mut kept: BTreeMap<String, String> = kept.entries().map(owned).collect();
     if is_latched {
         kept.insert(QOS.to_owned(), LATCHED.to_owned());
     }

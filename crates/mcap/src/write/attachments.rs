@@ -51,7 +51,7 @@ impl<W: Output> Writer<W> {
         let was = attachment.log_time;
         attachment.log_time = shifted_time(was, shift);
         if attachment.log_time == was && sum == ChecksumMode::Keep {
-            self.place.put_from(source, position)?;
+            self.place.append_from(source, position)?;
         } else {
             let time_at = position.start + RECORD_HEADER_LEN as u64;
             let after = time_at + TIME_LEN;
@@ -62,12 +62,12 @@ impl<W: Output> Writer<W> {
                 ChecksumMode::Drop => 0,
             };
             let change = Change { was, is: attachment.log_time, rest: sum_at - after };
-            self.place.put_from(source, position.start..time_at)?;
-            self.place.put(&attachment.log_time.to_le_bytes())?;
-            self.place.put_from(source, after..sum_at)?;
-            self.place.put(&change.apply_to(sum).to_le_bytes())?;
+            self.place.append_from(source, position.start..time_at)?;
+            self.place.append(&attachment.log_time.to_le_bytes())?;
+            self.place.append_from(source, after..sum_at)?;
+            self.place.append(&change.apply_to(sum).to_le_bytes())?;
             // Fields that a later specification adds are not part of the checksum.
-            self.place.put_from(source, sum_at + SUM_LEN..position.end)?;
+            self.place.append_from(source, sum_at + SUM_LEN..position.end)?;
         }
         let name = attachment.name.clone();
         self.attachments.push(WrittenAttachment { at, len, attachment });

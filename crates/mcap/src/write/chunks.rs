@@ -111,25 +111,25 @@ impl<W: Output> Writer<W> {
 
     pub(super) fn write_chunk(&mut self, compressed: FinishedChunk) -> Result<()> {
         let FinishedChunk { before, body, properties } = compressed;
-        self.place.put(&before)?;
+        self.place.append(&before)?;
         let at = self.place.at();
         let (compression, compressed_len) = match body {
             Body::New(compression, mut bytes, free) => {
                 let (name, len) = (compression.name(), bytes.len() as u64);
-                self.place.put(&encode::chunk_head(&properties, name, len))?;
+                self.place.append(&encode::chunk_head(&properties, name, len))?;
                 self.place.write_owned(&mut bytes)?;
                 self.recycle(bytes);
                 self.recycle(free);
                 (name.to_owned(), len)
             }
             Body::Copied(record, compression, compressed_len) => {
-                self.place.put(&record)?;
+                self.place.append(&record)?;
                 (compression, compressed_len)
             }
         };
         let indexes_at = self.place.at();
         let (indexes, channels) = encode::message_indexes(&properties, indexes_at);
-        self.place.put(&indexes)?;
+        self.place.append(&indexes)?;
         self.chunks.push(ChunkIndex {
             start: properties.start,
             end: properties.end,

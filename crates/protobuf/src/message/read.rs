@@ -14,7 +14,7 @@ pub(super) struct RowDecoder {
     pub(super) most: u64,
     pub(super) added: u64,
     /// The number of bytes that belong to no field of a type.
-    pub(super) surplus: usize,
+    pub(super) extra_bytes: usize,
 }
 
 // Messages are decoded at most as deep as types are nested.
@@ -29,11 +29,11 @@ impl RowDecoder {
     ) -> Option<()> {
         let rest = self.fields(of, bytes, row)?;
         let is_cut = wire::field_number(rest).is_some_and(|number| of.has(number));
-        let has_fields = self.surplus + rest.len() < bytes.len();
+        let has_fields = self.extra_bytes + rest.len() < bytes.len();
         if !rest.is_empty() && (is_cut || !has_fields) {
             return None;
         }
-        self.surplus += rest.len();
+        self.extra_bytes += rest.len();
         Some(())
     }
 
@@ -67,12 +67,12 @@ impl RowDecoder {
                 None => of.index(number),
             };
             let Some(field) = at.and_then(|at| of.fields.get(at)) else {
-                self.surplus += len;
+                self.extra_bytes += len;
                 continue;
             };
             last = at.unwrap_or(last);
             if !self.field(field, wire, row)? {
-                self.surplus += len;
+                self.extra_bytes += len;
             }
         }
         Some(&[])

@@ -45,17 +45,17 @@ fn all() -> FileSet {
 
 /// Returns the rows of `payloads`, and the number of bytes in no field.
 fn read(files: &FileSet, payloads: &[&[u8]]) -> (Option<RecordBatch>, usize) {
-    let mut surplus = 0;
+    let mut extra_bytes = 0;
     let mut reader = MessageReader::new(files, "p.All").unwrap();
     let mut row = Branch::new(&Shape::Struct(reader.shape().clone()));
     for payload in payloads {
         let Some(added) = reader.read(payload, &mut row, 1000) else {
             return (None, 0);
         };
-        surplus += added.surplus;
+        extra_bytes += added.extra_bytes;
     }
     let array = row.take().unwrap();
-    (Some(array.as_struct().into()), surplus)
+    (Some(array.as_struct().into()), extra_bytes)
 }
 
 /// Made by hand after the documentation of the encoding.
@@ -71,9 +71,9 @@ fn every_kind_of_field_becomes_a_column() {
         b"\x42\x04\x08\x02\x10\x07",     // at: 2 s, 7 ns
     ]
     .concat();
-    let (batch, surplus) = read(&all(), &[&told, b"\x78\x01"]);
+    let (batch, extra_bytes) = read(&all(), &[&told, b"\x78\x01"]);
     let batch = batch.unwrap();
-    assert_eq!(surplus, 2);
+    assert_eq!(extra_bytes, 2);
     assert_eq!(batch["n"].as_primitive::<Int32Type>().values(), &[-1, 0]);
     let list = batch["list"].as_list::<i32>();
     assert_eq!(list.value(0).as_primitive::<UInt32Type>().values(), &[1, 300, 5]);
@@ -115,7 +115,7 @@ fn broken_messages_are_rejected() {
 /// Made by hand after the documentation of the encoding: `n` is 7, then unknown bytes.
 #[test]
 fn bytes_in_no_field_are_counted_and_the_fields_are_read() {
-    for (rest, surplus) in [
+    for (rest, extra_bytes) in [
         (&b"\x78\x01"[..], 2),                  // field 15, a varint
         (b"\x7a\x02hi\x7d\x01\x02\x03\x04", 9), // field 15, as text and as 4 bytes
         (b"\x7b\x08\x01\x7c", 4),               // field 15, a group
@@ -128,7 +128,7 @@ fn bytes_in_no_field_are_counted_and_the_fields_are_read() {
     ] {
         let payload = [b"\x08\x07", rest].concat();
         let (batch, found) = read(&all(), &[&payload]);
-        assert_eq!(found, surplus, "{rest:?}");
+        assert_eq!(found, extra_bytes, "{rest:?}");
         let n = batch.unwrap()["n"].as_primitive::<Int32Type>().value(0);
         assert_eq!(n, 7, "{rest:?}");
     }

@@ -11,15 +11,15 @@ use logtool_core::{
 };
 
 use crate::{
-    bag::Content,
     check::{
         CheckedBag, codes as code,
         index::IndexEntry,
-        layout::{ChunkRecord, IndexRecord, Layout},
-        messages::{Messages, over_a_second},
+        layout::{ChunkRecord, FileLayout, IndexRecord},
+        messages::{MessageCounts, bytes_over_a_second},
     },
-    chunk::Unpacked,
-    connection::Connection,
+    codec::compression::Unpacked,
+    connections::connection::Connection,
+    file::bag::Content,
     wire::{self, Fields, FrameMatch, Header},
 };
 
@@ -47,7 +47,7 @@ pub(super) fn check(
     log: &CheckedBag,
     seen: &ChunkRecord,
     content: &Content,
-    layout: &Layout,
+    layout: &FileLayout,
     entry: IndexEntry<'_>,
 ) -> Result<ChunkResults> {
     let mut looked = ChunkResults::default();
@@ -59,16 +59,17 @@ pub(super) fn check(
         return Ok(looked);
     }
     let Some((bytes, how)) = opened(log, content)? else { return Ok(looked) };
-    let mut messages = Messages::default();
+    let mut messages = MessageCounts::default();
     seen.chunk.scan_records(&bytes, how, &mut messages);
     size(seen, &bytes, how, &mut looked.findings);
-    let over_a_second = over_a_second(&bytes);
+    let over_a_second = bytes_over_a_second(&bytes);
     let chunk = ChunkCheck { log, seen, bytes, messages };
     if !chunk.messages.is_damaged && !seen.chunk.is_cut {
         chunk.compare_chunk_info(entry, &mut looked.findings);
         chunk.indices(&mut looked.findings)?;
     }
-    let Messages { counts, declared, at_zero, broken, others, .. } = chunk.messages;
+    let MessageCounts { counts, declared, at_zero, broken, others, .. } =
+        chunk.messages;
     for id in broken {
         let what = format!("connection {id}, in a chunk");
         let finding = Finding::new(&code::CONNECTION_BROKEN, what);
@@ -169,7 +170,7 @@ struct ChunkCheck<'l> {
     log: &'l CheckedBag,
     seen: &'l ChunkRecord,
     bytes: Bytes,
-    messages: Messages,
+    messages: MessageCounts,
 }
 
 impl ChunkCheck<'_> {
@@ -219,7 +220,7 @@ impl ChunkCheck<'_> {
         };
         if let Some(real) = real.filter(|real| !is_told(*real)) {
             let what = "it has messages outside the time range in the index";
-            let finding = Finding::new(&code::CHUNK_INFO_TIME, what).during(real);
+            let finding = Finding::new(&code::CHUNK_INFO_TIME, what).with_time(real);
             findings.add(finding.at(info.at..info.at));
         }
     }
@@ -266,7 +267,7 @@ impl ChunkCheck<'_> {
                     findings.add(
                         finding
                             .at(bytes.clone())
-                            .during(TimeRange::from_timestamp(time)),
+                            .with_time(TimeRange::from_timestamp(time)),
                     );
                 }
             }
@@ -325,7 +326,7 @@ impl ChunkResults {
     pub(super) fn report(
         self,
         log: &CheckedBag,
-        layout: &Layout,
+        layout: &FileLayout,
         seen: &ChunkRecord,
         declared: &mut BTreeSet<u32>,
         findings: &mut Findings,

@@ -10,20 +10,20 @@ use bytes::BytesMut;
 use logtool_core::{Findings, ReorderBuffer, Result};
 
 use crate::{
-    bag::{Chunk, Content},
     check::{
         CheckedBag,
         chunk::{self, ChunkResults},
-        index::Infos,
-        layout::Layout,
+        index::ChunkInfos,
+        layout::FileLayout,
     },
+    file::bag::{Chunk, Content},
 };
 
 /// The chunks of a bag; each is checked once, by the thread that opens it.
 pub(crate) struct ChunkChecker {
     log: CheckedBag,
-    layout: Layout,
-    infos: Infos,
+    layout: FileLayout,
+    infos: ChunkInfos,
     state: Mutex<CheckState>,
 }
 
@@ -38,8 +38,8 @@ struct CheckState {
 }
 
 impl ChunkChecker {
-    pub(super) fn new(log: CheckedBag, layout: Layout) -> Self {
-        let (infos, state) = (Infos::new(&layout), Mutex::default());
+    pub(super) fn new(log: CheckedBag, layout: FileLayout) -> Self {
+        let (infos, state) = (ChunkInfos::new(&layout), Mutex::default());
         Self { log, layout, infos, state }
     }
 

@@ -5,8 +5,7 @@ use logtool_rosmsg::define;
 
 use crate::{
     check::{CheckedBag, codes as code},
-    connection::Connection,
-    connection_table::Entry,
+    connections::{connection::Connection, connection_table::Entry},
     wire::Fields,
 };
 
@@ -28,7 +27,7 @@ pub(super) fn check(log: &CheckedBag, findings: &mut Findings) {
             let what = format!("the field {name:?} of connection {id}");
             findings.add(Finding::new(&code::CONNECTION_TEXT, what).of(*topic));
         }
-        if let Some(latching) = connection.latching_word() {
+        if let Some(latching) = connection.latching_text() {
             let id = connection.id;
             let what = format!("the connection {id} has the value {latching:?}");
             findings.add(Finding::new(&code::CONNECTION_LATCHING, what).of(*topic));

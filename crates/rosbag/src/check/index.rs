@@ -7,13 +7,13 @@ use logtool_core::{Finding, Findings};
 use crate::{
     check::{
         CheckedBag, codes as code,
-        layout::{InfoRecord, Layout},
+        layout::{FileLayout, InfoRecord},
     },
-    encryption::Encryption,
+    codec::encryption::Encryption,
 };
 
 /// The chunk infos by the positions of their chunks.
-pub(super) struct Infos {
+pub(super) struct ChunkInfos {
     /// Indices into the chunk infos of the layout.
     by_chunk: HashMap<u64, usize>,
     /// Whether there is an index that should list every chunk.
@@ -30,8 +30,8 @@ pub(super) enum IndexEntry<'l> {
     NoIndex,
 }
 
-impl Infos {
-    pub(super) fn new(layout: &Layout) -> Self {
+impl ChunkInfos {
+    pub(super) fn new(layout: &FileLayout) -> Self {
         let infos = layout.infos.iter().enumerate();
         let by_chunk = infos.map(|(index, seen)| (seen.info.chunk_at, index));
         Self {
@@ -41,7 +41,7 @@ impl Infos {
     }
 
     /// Returns the entry of the chunk at `at`; these are the infos of `layout`.
-    pub(super) fn of<'l>(&self, at: u64, layout: &'l Layout) -> IndexEntry<'l> {
+    pub(super) fn of<'l>(&self, at: u64, layout: &'l FileLayout) -> IndexEntry<'l> {
         let info = self.by_chunk.get(&at).and_then(|index| layout.infos.get(*index));
         match info {
             Some(info) => IndexEntry::Info(info),
@@ -52,7 +52,7 @@ impl Infos {
 }
 
 /// Checks the position and the counts of the index.
-pub(super) fn check(log: &CheckedBag, layout: &Layout, findings: &mut Findings) {
+pub(super) fn check(log: &CheckedBag, layout: &FileLayout, findings: &mut Findings) {
     let (head, len) = (&log.bag.head, log.bag.source.len());
     if !head.has_header {
         return;
@@ -107,11 +107,11 @@ pub(super) fn check(log: &CheckedBag, layout: &Layout, findings: &mut Findings) 
             findings.add(Finding::new(code, what).at(header.clone()));
         }
     }
-    places(layout, findings);
+    check_positions(layout, findings);
 }
 
 /// Adds findings for chunk infos without a chunk.
-fn places(layout: &Layout, findings: &mut Findings) {
+fn check_positions(layout: &FileLayout, findings: &mut Findings) {
     for seen in &layout.infos {
         let place = seen.info.chunk_at;
         if layout.chunks.binary_search_by_key(&place, |seen| seen.chunk.at).is_err() {

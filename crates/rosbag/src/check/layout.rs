@@ -5,19 +5,23 @@ use std::{collections::BTreeMap, ops::Range};
 use logtool_core::{Finding, Findings, Result};
 
 use crate::{
-    bag::Chunk,
     check::{CheckedBag, codes as code},
-    chunk_extent::is_unfinished,
-    connection::{Connection, RawConnection},
-    connection_trust::Trust,
-    encryption::Encryption,
-    toplevel::{ChunkHeader, TopLevelKind, TopLevelReader, TopLevelRecord},
+    codec::encryption::Encryption,
+    connections::{
+        connection::{Connection, RawConnection},
+        connection_trust::HeaderTrust,
+    },
+    file::{
+        bag::Chunk,
+        toplevel_record::{ChunkHeader, TopLevelKind, TopLevelReader, TopLevelRecord},
+    },
+    recovery::chunk_extent::is_unfinished,
     wire,
 };
 
 /// The records of a bag outside its chunks.
 #[derive(Debug, Default)]
-pub(super) struct Layout {
+pub(super) struct FileLayout {
     pub(super) chunks: Vec<ChunkRecord>,
     pub(super) infos: Vec<InfoRecord>,
     /// The connections of the index, by their ids.
@@ -58,7 +62,7 @@ pub(super) struct InfoRecord {
     pub(super) counts: Vec<(u32, u32)>,
 }
 
-impl Layout {
+impl FileLayout {
     /// Reads the records of the bag.
     pub(super) fn read(log: &CheckedBag, findings: &mut Findings) -> Result<Self> {
         let mut toplevel = TopLevelReader::new(log.bag.source.clone());
@@ -152,7 +156,7 @@ impl Layout {
                 let header = toplevel.data(&data)?.unwrap_or_default();
                 let connection =
                     Connection::new(RawConnection::new(id, &topic, &header));
-                if Trust::of(&connection) == Trust::Broken {
+                if HeaderTrust::of(&connection) == HeaderTrust::Broken {
                     let what = format!("connection {id}, outside chunks");
                     let bytes = at..data.end;
                     findings

@@ -6,15 +6,17 @@ use bytes::{Bytes, BytesMut};
 use logtool_core::{Damage, TimeRange, Timestamp, TopicId};
 
 use crate::{
-    connection::{Connection, RawConnection},
-    connection_trust::Trust,
-    record_scanner::RecordVisitor,
+    connections::{
+        connection::{Connection, RawConnection},
+        connection_trust::HeaderTrust,
+    },
+    records::record_scanner::RecordVisitor,
     wire::{self, FrameMatch},
 };
 
 /// The contents of a chunk.
 #[derive(Debug, Default)]
-pub(super) struct Messages {
+pub(super) struct MessageCounts {
     /// The number of messages of each connection, and their time range.
     pub(super) counts: BTreeMap<u32, (u64, TimeRange)>,
     /// The connections that it declares.
@@ -31,7 +33,7 @@ pub(super) struct Messages {
 
 /// Returns the number of messages at the start of `bytes` whose nanoseconds are a second or
 /// more. (Readers of times carry them over.)
-pub(super) fn over_a_second(bytes: &[u8]) -> u64 {
+pub(super) fn bytes_over_a_second(bytes: &[u8]) -> u64 {
     let (mut rest, mut count) = (bytes, 0);
     while let FrameMatch::Whole(frame) = wire::frame(rest) {
         let mut fields = wire::fields(rest, frame);
@@ -44,7 +46,7 @@ pub(super) fn over_a_second(bytes: &[u8]) -> u64 {
     count
 }
 
-impl RecordVisitor for Messages {
+impl RecordVisitor for MessageCounts {
     fn enter(&mut self, _: u64) {}
 
     fn window(&mut self, _: Bytes, _: u64) {}
@@ -65,7 +67,7 @@ impl RecordVisitor for Messages {
 
     fn connection(&mut self, raw: RawConnection) {
         let connection = Connection::new(raw);
-        if Trust::of(&connection) == Trust::Broken {
+        if HeaderTrust::of(&connection) == HeaderTrust::Broken {
             self.broken.push(connection.id);
         }
         self.declared.push(connection);

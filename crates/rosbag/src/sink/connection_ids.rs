@@ -31,7 +31,7 @@ pub(super) fn assign<W: Output>(
             wanted.map(|wanted| numbers.assign(writer, wanted)).transpose()
         });
         let new_handles = assigned.collect::<Result<Vec<_>>>()?;
-        numbers.end_extract();
+        numbers.end_selection();
         all.push(new_handles);
     }
     Ok(all)
@@ -78,7 +78,7 @@ impl IdAllocator {
     }
 
     /// Lets connections of the next selection merge with those of this one.
-    fn end_extract(&mut self) {
+    fn end_selection(&mut self) {
         for (key, handle) in self.selected.drain(..) {
             self.alike.entry(key).or_default().insert(handle.id(), handle);
         }

@@ -2,14 +2,17 @@
 //! files.
 
 use logtool_core::{
-    Error, ErrorKind, Manifest, Result, Selection, Stream, UnsupportedContent, Value,
+    Error, ErrorKind, Manifest, MetadataKeys, Result, Selection, Stream,
+    UnsupportedContent, Value,
 };
-use logtool_rosmsg::Encoding;
+use logtool_rosmsg::{ConnectionMetadata, Encoding};
 
 use crate::{
-    connection::{FACTS, RawConnection},
-    connection_table::ConnectionTable,
-    write::header::ConnectionHeader,
+    connections::{
+        connection::{RawConnection, is_own_key},
+        connection_table::ConnectionTable,
+    },
+    write::connection_header::ConnectionHeader,
 };
 
 /// The maximum number of dropped metadata records that are named.
@@ -41,20 +44,19 @@ pub(super) fn connections(
     }
     let connections = (0..).zip(&manifest.streams).map(|(number, stream)| {
         let topic = manifest.get(stream.topic)?;
-        let words = |key: &str| words(stream, key);
-        let on = words("original_topic").unwrap_or(&topic.name);
+        let metadata = ConnectionMetadata::from_values(&stream.metadata);
+        let on = metadata.original_topic.unwrap_or(&topic.name);
         let mut header = ConnectionHeader::new(on, &topic.type_name, &topic.definition);
         let computed = header.md5sum().ok();
-        let md5sum = words("md5sum").map(str::to_owned).or(computed);
-        header = header.with_md5sum(md5sum.as_deref().unwrap_or("*"));
-        if let Some(caller) = words("callerid") {
+        let md5sum = metadata.md5sum.or(computed.as_deref());
+        header = header.with_md5sum(md5sum.unwrap_or("*"));
+        if let Some(caller) = metadata.caller {
             header = header.with_caller(caller);
         }
         let latches = topic.is_latched(number).then_some("1");
-        header = header.saying_of_latching(words("latching").or(latches));
-        for (name, value) in others(manifest, stream).filter(|(name, _)| is_field(name))
-        {
-            header = header.saying(name, value);
+        header = header.with_latching_text(metadata.latching.or(latches));
+        for (name, value) in other_metadata(stream).filter(|(name, _)| is_field(name)) {
+            header = header.with_field(name, value);
         }
         let id = match stream.metadata.get("id") {
             Some(Value::UInt(id)) => u32::try_from(*id).unwrap_or(number),
@@ -63,7 +65,7 @@ pub(super) fn connections(
         let raw = RawConnection::new(id, topic.name.as_bytes(), &header.to_bytes()?);
         Ok((raw, stream.topic))
     });
-    Ok(ConnectionTable::of_streams(connections.collect::<Result<Vec<_>>>()?))
+    Ok(ConnectionTable::from_streams(connections.collect::<Result<Vec<_>>>()?))
 }
 
 /// Returns the contents of the log of `manifest` that a bag cannot store besides messages. The
@@ -82,7 +84,7 @@ pub(crate) fn unsupported_content(manifest: &Manifest) -> Option<UnsupportedCont
     let names = words.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
     let more = if words.len() > NAMED { ", …" } else { "" };
     let names = format!(" ({names}{more})");
-    let unnamed = manifest.streams.iter().flat_map(|stream| others(manifest, stream));
+    let unnamed = manifest.streams.iter().flat_map(|stream| other_metadata(stream));
     let unnamed = unnamed.filter(|(name, _)| !is_field(name)).count() as u64;
     let counts = [
         (files, "attachment", ""),
@@ -99,15 +101,13 @@ pub(crate) fn unsupported_content(manifest: &Manifest) -> Option<UnsupportedCont
     (!dropped.is_empty()).then_some(UnsupportedContent { topic: None, what })
 }
 
-/// Returns the metadata of `stream` of an MCAP file that have no field of their own in a bag.
-fn others<'m>(
-    manifest: &Manifest,
-    stream: &'m Stream,
-) -> impl Iterator<Item = (&'m str, &'m str)> {
-    let is_file = manifest.format == "mcap";
-    let dropped = stream.metadata.iter().filter(move |_| is_file);
-    dropped.filter_map(|(name, value)| match value {
-        Value::Text(value) if name != DEFINITION && !FACTS.contains(&&**name) => {
+/// Returns the metadata of `stream` whose keys the writer of the file chose, and that have no
+/// field of their own in a bag.
+fn other_metadata(stream: &Stream) -> impl Iterator<Item = (&str, &str)> {
+    let is_of_file = stream.metadata_keys == MetadataKeys::File;
+    let entries = stream.metadata.iter().filter(move |_| is_of_file);
+    entries.filter_map(|(name, value)| match value {
+        Value::Text(value) if name != DEFINITION && !is_own_key(name) => {
             Some((&**name, &**value))
         }
         _ => None,
@@ -117,12 +117,4 @@ fn others<'m>(
 /// Returns whether `name` is possible as the name of a connection field.
 fn is_field(name: &str) -> bool {
     !name.is_empty() && !name.contains('=')
-}
-
-/// Returns the string metadata of `stream` under `key`.
-fn words<'s>(stream: &'s Stream, key: &str) -> Option<&'s str> {
-    match stream.metadata.get(key) {
-        Some(Value::Text(text)) => Some(text),
-        _ => None,
-    }
 }

@@ -13,19 +13,21 @@ use logtool_core::{
 };
 
 use crate::{
-    connection::Connection,
-    encryption::Encryption,
-    head::FileHeader,
-    index::{self, Index, IndexedChunk},
-    toplevel::{TopLevelKind, TopLevelReader, TopLevelRecord},
+    codec::encryption::Encryption,
+    connections::connection::Connection,
+    file::{
+        file_header::FileHeader,
+        index::{self, Index, IndexedChunk},
+        toplevel_record::{TopLevelKind, TopLevelReader, TopLevelRecord},
+    },
     wire::{self, FrameMatch},
     write::{
         ChunkInfo, Writer,
         chunk_builder::Summary,
+        editable_header::EditableHeader,
         encode::{self, IndexOrder},
-        head::EditableHeader,
         options::WriterOptions,
-        stamp::Stamp,
+        ros_time::RosTime,
     },
 };
 
@@ -42,8 +44,8 @@ impl Writer<File> {
     /// reading or writing fails.
     pub fn append(mut file: File, options: WriterOptions) -> Result<Self> {
         let source: Arc<dyn Source> = Arc::new(FileSource::new(file.try_clone()?)?);
-        let Finished { mut head, index_at, index, index_order } =
-            Finished::read(&source)?;
+        let FinishedBag { mut head, index_at, index, index_order } =
+            FinishedBag::read(&source)?;
 
         head.set(0, 0, 0);
         file.seek(SeekFrom::Start(head.at))?;
@@ -66,7 +68,7 @@ impl Writer<File> {
             }
         }
         for IndexedChunk { at, time, counts } in index.chunks {
-            let summary = Summary { times: stamps(&time)?, counts };
+            let summary = Summary { times: first_and_last(&time)?, counts };
             writer.chunks.push(ChunkInfo { at, summary });
         }
         Ok(writer)
@@ -74,7 +76,7 @@ impl Writer<File> {
 }
 
 /// A finished bag with a sound index.
-struct Finished {
+struct FinishedBag {
     head: EditableHeader,
     index_at: u64,
     index: Index,
@@ -82,7 +84,7 @@ struct Finished {
     index_order: Option<IndexOrder>,
 }
 
-impl Finished {
+impl FinishedBag {
     fn read(source: &Arc<dyn Source>) -> Result<Self> {
         let mut remarks = Vec::new();
         let head = FileHeader::read(source, OpenOptions::default(), &mut remarks)?;
@@ -98,12 +100,12 @@ impl Finished {
             return unsupported("cannot append to an encrypted bag");
         }
         if let Some(remark) = remarks.first() {
-            return Err(unsound(remark));
+            return Err(unsound_error(remark));
         }
         let index = index::read(source, &head, &encryption, false)?;
-        let index = index.map_err(|why| unsound(&why))?;
+        let index = index.map_err(|why| unsound_error(&why))?;
         if let Some(remark) = index.remarks.first() {
-            return Err(unsound(remark));
+            return Err(unsound_error(remark));
         }
         let mut toplevel = TopLevelReader::new(source.clone());
         check_connections(&index)?;
@@ -123,13 +125,13 @@ fn check_connections(index: &Index) -> Result<()> {
         let id = connection.id;
         let other = by_id.insert(id, connection);
         if other.is_some_and(|other| by_id.get(&id) != Some(&other)) {
-            return Err(unsound(&format!("two connections have the id {id}")));
+            return Err(unsound_error(&format!("two connections have the id {id}")));
         }
     }
     let mut counts = index.chunks.iter().flat_map(|chunk| &chunk.counts);
     match counts.find(|(id, _)| !by_id.contains_key(id)) {
         Some((id, _)) => {
-            Err(unsound(&format!("there is no connection with the id {id}")))
+            Err(unsound_error(&format!("there is no connection with the id {id}")))
         }
         None => Ok(()),
     }
@@ -138,8 +140,8 @@ fn check_connections(index: &Index) -> Result<()> {
 /// Checks that the times of chunks are possible.
 fn check_times(index: &Index) -> Result<()> {
     for IndexedChunk { at, time, .. } in &index.chunks {
-        if stamps(time).is_err() {
-            return Err(unsound(&format!(
+        if first_and_last(time).is_err() {
+            return Err(unsound_error(&format!(
                 "the chunk info of the chunk at byte {at} has no valid time"
             )));
         }
@@ -162,7 +164,7 @@ fn check_end(
                 at = data.end
             }
             Some(TopLevelRecord { kind: TopLevelKind::Index { .. }, data }) => {
-                order = order_of(&toplevel.bytes(at, data.start - at)?);
+                order = detect_index_order(&toplevel.bytes(at, data.start - at)?);
                 at = data.end;
             }
             Some(TopLevelRecord { kind: TopLevelKind::Padding, data }) => at = data.end,
@@ -173,13 +175,13 @@ fn check_end(
     if at == head.index_at {
         Ok(order)
     } else {
-        Err(unsound(&format!("the index does not list the data at byte {at}")))
+        Err(unsound_error(&format!("the index does not list the data at byte {at}")))
     }
 }
 
 /// Returns the order of the fields of the index data at the start of `bytes`, if they have
 /// exactly the known fields.
-fn order_of(bytes: &[u8]) -> Option<IndexOrder> {
+fn detect_index_order(bytes: &[u8]) -> Option<IndexOrder> {
     let FrameMatch::Whole(frame) = wire::frame(bytes) else { return None };
     let known = |name: &[u8]| {
         encode::INDEX_ORDER.into_iter().find(|known| known.as_bytes() == name)
@@ -198,16 +200,16 @@ fn find_head(
     let line = wire::version(&first).map_or(0, |line| line.line_len);
     let bytes = first.get(line..).unwrap_or_default();
     EditableHeader::find(bytes, line as u64)
-        .ok_or_else(|| unsound("the header of the bag lacks a field"))
+        .ok_or_else(|| unsound_error("the header of the bag lacks a field"))
 }
 
 /// Returns the first and the last time in `range`.
-fn stamps(range: &TimeRange) -> Result<[Stamp; 2]> {
+fn first_and_last(range: &TimeRange) -> Result<[RosTime; 2]> {
     let last = Timestamp::from_nanos(range.end.as_nanos().saturating_sub(1));
-    Ok([Stamp::new(range.start)?, Stamp::new(last)?])
+    Ok([RosTime::new(range.start)?, RosTime::new(last)?])
 }
 
-fn unsound(why: &str) -> Error {
+fn unsound_error(why: &str) -> Error {
     let what = format!("cannot append to this bag without repairing it first: {why}");
     Error::new(ErrorKind::Malformed, what)
 }

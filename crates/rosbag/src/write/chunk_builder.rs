@@ -4,7 +4,7 @@ use std::mem;
 
 use crate::write::{
     encode::{self, IndexOrder},
-    stamp::Stamp,
+    ros_time::RosTime,
 };
 
 /// The chunk to which messages are added.
@@ -13,10 +13,10 @@ pub(crate) struct ChunkBuilder {
     bytes: Vec<u8>,
     /// The index entries by the index of the connection in the writer; empty for a connection
     /// without messages.
-    entries: Vec<Vec<(Stamp, u32)>>,
+    entries: Vec<Vec<(RosTime, u32)>>,
     /// The connections with messages: their ids, and their indices in the writer.
     used: Vec<(u32, usize)>,
-    times: Option<[Stamp; 2]>,
+    times: Option<[RosTime; 2]>,
 }
 
 /// A full chunk that is not yet compressed.
@@ -38,7 +38,7 @@ pub(crate) struct ChunkIndex {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Summary {
     /// Its first and its last time.
-    pub(crate) times: [Stamp; 2],
+    pub(crate) times: [RosTime; 2],
     /// The number of messages of each connection.
     pub(crate) counts: Vec<(u32, u32)>,
 }
@@ -64,7 +64,7 @@ impl ChunkBuilder {
         &mut self,
         id: u32,
         number: usize,
-        stamp: Stamp,
+        stamp: RosTime,
         payload: &[u8],
     ) {
         self.add_entry(id, number, stamp, self.bytes.len() as u32);
@@ -72,7 +72,7 @@ impl ChunkBuilder {
     }
 
     /// Adds an index entry for the message at `offset`.
-    fn add_entry(&mut self, id: u32, number: usize, stamp: Stamp, offset: u32) {
+    fn add_entry(&mut self, id: u32, number: usize, stamp: RosTime, offset: u32) {
         if self.entries.len() <= number {
             self.entries.resize_with(number + 1, Vec::new);
         }
@@ -115,7 +115,7 @@ impl ChunkBuilder {
 
 /// Returns the index data and the chunk info of a chunk with these messages, given as the
 /// connection id, the time and the offset of each.
-pub(crate) fn index_messages(messages: &[(u32, Stamp, u32)]) -> Option<ChunkIndex> {
+pub(crate) fn index_messages(messages: &[(u32, RosTime, u32)]) -> Option<ChunkIndex> {
     let mut ids: Vec<u32> = messages.iter().map(|(id, ..)| *id).collect();
     ids.sort_unstable();
     ids.dedup();

@@ -1,6 +1,6 @@
 //! Encoding of records, with fields in alphabetical order as in ROS.
 
-use crate::{wire::op, write::stamp::Stamp};
+use crate::{wire::op, write::ros_time::RosTime};
 
 /// The total length of the fields and the padding of a bag header in ROS.
 const BAG_HEADER: usize = 4096;
@@ -51,7 +51,7 @@ pub(crate) fn connection(out: &mut Vec<u8>, id: u32, topic: &[u8], header: &[u8]
 }
 
 /// Appends a message.
-pub(crate) fn message(out: &mut Vec<u8>, id: u32, stamp: Stamp, payload: &[u8]) {
+pub(crate) fn message(out: &mut Vec<u8>, id: u32, stamp: RosTime, payload: &[u8]) {
     let fields: [(&str, &[u8]); 3] = [
         ("conn", &id.to_le_bytes()),
         ("op", &[op::MESSAGE]),
@@ -91,7 +91,7 @@ pub(crate) fn index(
     out: &mut Vec<u8>,
     order: IndexOrder,
     id: u32,
-    entries: &[(Stamp, u32)],
+    entries: &[(RosTime, u32)],
 ) {
     let (id, count) = (id.to_le_bytes(), (entries.len() as u32).to_le_bytes());
     let version = 1_u32.to_le_bytes();
@@ -116,7 +116,7 @@ pub(crate) fn index(
 pub(crate) fn chunk_info(
     out: &mut Vec<u8>,
     at: u64,
-    [first, last]: [Stamp; 2],
+    [first, last]: [RosTime; 2],
     counts: &[(u32, u32)],
 ) {
     let fields: [(&str, &[u8]); 6] = [

@@ -1,6 +1,6 @@
 //! Options for writing a bag.
 
-use crate::chunk::Compression;
+use crate::codec::compression::Compression;
 
 /// The default length of chunks, which is that of ROS.
 const CHUNK: u32 = 768 << 10;

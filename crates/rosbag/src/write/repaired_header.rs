@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use logtool_core::decode_text;
 
 use crate::{
-    connection::Connection, connection_trust::Trust, wire::Fields, write::encode,
+    connections::{connection::Connection, connection_trust::HeaderTrust},
+    wire::Fields,
+    write::encode,
 };
 
 /// The fields of a connection in the form in which they are written.
@@ -20,8 +22,11 @@ pub(crate) struct RepairedHeader {
 /// complete fields, and defaults for missing required ones. If `is_careful`, they are also
 /// converted so that every reader accepts them: to UTF-8 (other strings are read as Latin-1,
 /// as in [`Connection`]), and latching as a number.
-pub(crate) fn repaired(connection: &Connection, is_careful: bool) -> RepairedHeader {
-    if !is_careful && Trust::of(connection) != Trust::Broken {
+pub(crate) fn repair_header(
+    connection: &Connection,
+    is_careful: bool,
+) -> RepairedHeader {
+    if !is_careful && HeaderTrust::of(connection) != HeaderTrust::Broken {
         return RepairedHeader {
             header: connection.header().to_vec(),
             changes: Vec::new(),
@@ -31,7 +36,7 @@ pub(crate) fn repaired(connection: &Connection, is_careful: bool) -> RepairedHea
         (Vec::new(), Vec::new(), BTreeSet::new());
     let is_utf8 = |value: &[u8]| str::from_utf8(value).is_ok();
     let mut is_text = is_utf8(connection.topic_bytes());
-    let word = connection.latching_word().filter(|_| is_careful);
+    let word = connection.latching_text().filter(|_| is_careful);
     let latching = if connection.is_latching() { b"1" } else { b"0" };
     let mut fields = Fields::new(connection.header());
     for (name, value) in fields.by_ref() {
@@ -57,7 +62,7 @@ pub(crate) fn repaired(connection: &Connection, is_careful: bool) -> RepairedHea
         let what = "lacks fields, which are empty or \"*\" in the new bag";
         changes.push(what.to_owned());
     }
-    if Trust::of(connection) == Trust::Broken {
+    if HeaderTrust::of(connection) == HeaderTrust::Broken {
         for (name, value) in
             needed.into_iter().filter(|(name, _)| !names.contains(name))
         {
@@ -80,7 +85,7 @@ pub(crate) fn repaired(connection: &Connection, is_careful: bool) -> RepairedHea
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::connection::RawConnection;
+    use crate::connections::connection::RawConnection;
 
     fn field(name: &str, value: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -89,50 +94,53 @@ mod tests {
     }
 
     /// Returns a header with all required fields, and `more`.
-    fn whole(more: &[Vec<u8>]) -> Vec<u8> {
+    fn complete_header(more: &[Vec<u8>]) -> Vec<u8> {
         let needed = [field("md5sum", b"*"), field("message_definition", b"")];
         [&needed, &[field("type", b"*")][..], more].concat().concat()
     }
 
-    fn mended(header: &[u8], is_careful: bool) -> (Vec<u8>, String) {
+    fn repair_fields(header: &[u8], is_careful: bool) -> (Vec<u8>, String) {
         let connection = Connection::new(RawConnection::new(0, b"/t", header));
-        let RepairedHeader { header, changes } = repaired(&connection, is_careful);
+        let RepairedHeader { header, changes } = repair_header(&connection, is_careful);
         (header, changes.join("; "))
     }
 
     #[test]
     fn careful_headers_are_converted_for_every_reader() {
-        let latin = whole(&[field("callerid", b"\xb0C"), field("b", b"x")]);
-        let utf8 = whole(&[field("callerid", "°C".as_bytes()), field("b", b"x")]);
-        assert_eq!(mended(&latin, false), (latin.clone(), String::new()));
-        let (header, why) = mended(&latin, true);
+        let latin = complete_header(&[field("callerid", b"\xb0C"), field("b", b"x")]);
+        let utf8 =
+            complete_header(&[field("callerid", "°C".as_bytes()), field("b", b"x")]);
+        assert_eq!(repair_fields(&latin, false), (latin.clone(), String::new()));
+        let (header, why) = repair_fields(&latin, true);
         assert_eq!(header, utf8);
         assert!(why.starts_with("has strings that are not UTF-8"), "{why}");
-        assert_eq!(mended(&utf8, true), (utf8.clone(), String::new()));
+        assert_eq!(repair_fields(&utf8, true), (utf8.clone(), String::new()));
         for (word, number) in [("True", "1"), ("no", "0")] {
-            let of = |value: &str| whole(&[field("latching", value.as_bytes())]);
-            let (header, why) = mended(&of(word), true);
+            let of =
+                |value: &str| complete_header(&[field("latching", value.as_bytes())]);
+            let (header, why) = repair_fields(&of(word), true);
             assert_eq!(header, of(number));
             let start = format!("declares latching by the word {word:?}");
             assert!(why.starts_with(&start), "{why}");
-            assert_eq!(mended(&of(number), true), (of(number), String::new()));
+            assert_eq!(repair_fields(&of(number), true), (of(number), String::new()));
         }
-        let empty = whole(&[field("latching", b"")]);
-        assert_eq!(mended(&empty, true), (empty.clone(), String::new()));
+        let empty = complete_header(&[field("latching", b"")]);
+        assert_eq!(repair_fields(&empty, true), (empty.clone(), String::new()));
     }
 
     #[test]
     fn each_change_has_its_own_reason() {
         for is_careful in [false, true] {
-            let torn = [whole(&[]), b"\x09\0\0\0lat".to_vec()].concat();
-            let (header, why) = mended(&torn, is_careful);
-            assert_eq!(header, whole(&[field("topic", b"/t")]));
+            let torn = [complete_header(&[]), b"\x09\0\0\0lat".to_vec()].concat();
+            let (header, why) = repair_fields(&torn, is_careful);
+            assert_eq!(header, complete_header(&[field("topic", b"/t")]));
             assert_eq!(why, "is truncated within a field, which is dropped");
-            let (_, why) = mended(&field("type", b"a/B"), is_careful);
+            let (_, why) = repair_fields(&field("type", b"a/B"), is_careful);
             assert!(why.starts_with("lacks fields") && !why.contains(';'), "{why}");
         }
-        let both = whole(&[field("latching", b"true"), field("callerid", b"\xb0")]);
-        let (_, why) = mended(&both, true);
+        let both =
+            complete_header(&[field("latching", b"true"), field("callerid", b"\xb0")]);
+        let (_, why) = repair_fields(&both, true);
         assert!(
             why.contains("declares latching") && why.contains("not UTF-8"),
             "{why}"

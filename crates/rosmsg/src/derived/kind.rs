@@ -13,6 +13,7 @@ use crate::{
         point_decoder::{PointDecoder, PointSource},
     },
     field_reader::Encoding,
+    metadata::TopicMetadata,
     points::Shape,
     sensor::{cloud, cloud2, json::JsonCloud, packets, scan},
 };
@@ -37,7 +38,7 @@ impl Derivation {
     pub fn of(topic: &Topic) -> Option<Self> {
         match Encoding::from_name(&topic.encoding)? {
             Encoding::Ros1 => {
-                let md5sum = topic.metadata.get("md5sum").map_or("*", String::as_str);
+                let md5sum = TopicMetadata::new(&topic.metadata).md5sum_or_any();
                 Self::of_ros1(&topic.type_name, md5sum, || {
                     let described =
                         define(&topic.type_name, md5sum, &topic.definition).ok()?;

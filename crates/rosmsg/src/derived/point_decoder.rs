@@ -208,11 +208,11 @@ impl Decoder for PointDecoder {
                 let short = record.undecodable().with_lost_bytes(0).with_reason(SHORT);
                 short.add_to(damage);
             }
-            if points.surplus > 0 {
-                record.surplus(points.surplus).add_to(damage);
+            if points.extra_bytes > 0 {
+                record.extra_bytes(points.extra_bytes).add_to(damage);
             }
             for (kind, why) in [
-                (DamageKind::Misfit, &points.untold.odd),
+                (DamageKind::TypeMismatch, &points.untold.odd),
                 (DamageKind::NoColumn, &points.untold.late),
             ] {
                 if let Some(why) = why {

@@ -10,8 +10,8 @@ fn ros1_has_no_gaps_and_a_sequence_number() {
     let mut cut = FieldReader::new(&message, Encoding::Ros1).unwrap();
     let header = cut.header().unwrap();
     assert_eq!((header.stamp, header.frame), (3_000_000_009, &b"ab"[..]));
-    assert_eq!((cut.u8(), cut.surplus()), (Some(5), 4));
-    assert_eq!((cut.u32(), cut.surplus()), (Some(1), 0));
+    assert_eq!((cut.u8(), cut.extra_bytes()), (Some(5), 4));
+    assert_eq!((cut.u32(), cut.extra_bytes()), (Some(1), 0));
     assert_eq!(cut.u8(), None);
 }
 
@@ -29,7 +29,7 @@ fn cdr_aligns_numbers_and_terminates_strings() {
         assert_eq!((header.stamp, header.frame), (3_000_000_009, &b"ab"[..]));
         assert_eq!((cut.u8(), cut.f32()), (Some(5), Some(1.5)));
         assert_eq!(cut.numbers(4).map(<[u8]>::len), Some(8));
-        assert_eq!(cut.surplus(), 0);
+        assert_eq!(cut.extra_bytes(), 0);
     }
     let other = FieldReader::new(b"\0\x02\0\0", Encoding::Cdr);
     assert!(other.is_none(), "parameters are not read");

@@ -31,7 +31,7 @@ struct Cloud<'b> {
     channels: Vec<(&'b [u8], &'b [u8])>,
     is_big: bool,
     /// The number of bytes after the last field.
-    surplus: usize,
+    extra_bytes: usize,
 }
 
 /// Returns the columns of the points of the cloud in `payload`, or `None` if it is not a cloud or
@@ -62,8 +62,8 @@ pub(crate) fn points<'b>(
         count => cloud.columns(count, shape)?,
     };
     let (stamp, width) = (cloud.header.stamp, count as u32);
-    let surplus = cloud.surplus;
-    Ok(Points { stamp, count, missing: 0, width, columns, untold, surplus })
+    let extra_bytes = cloud.extra_bytes;
+    Ok(Points { stamp, count, missing: 0, width, columns, untold, extra_bytes })
 }
 
 impl<'b> Cloud<'b> {
@@ -118,7 +118,7 @@ impl<'b> Cloud<'b> {
         for _ in 0..cut.count()? {
             channels.push((cut.text()?, cut.numbers(FLOAT as usize)?));
         }
-        let (is_big, surplus) = (cut.is_big(), cut.surplus());
-        Some(Self { header, points, channels, is_big, surplus })
+        let (is_big, extra_bytes) = (cut.is_big(), cut.extra_bytes());
+        Some(Self { header, points, channels, is_big, extra_bytes })
     }
 }

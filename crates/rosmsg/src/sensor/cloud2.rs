@@ -28,7 +28,7 @@ struct Cloud<'b> {
     row_step: u32,
     data: &'b [u8],
     /// The number of bytes after the last field.
-    surplus: usize,
+    extra_bytes: usize,
 }
 
 /// Returns the columns of the points of the cloud in `payload`, or `None` if it is not a cloud or
@@ -62,7 +62,7 @@ pub(crate) fn points<'b>(
         width,
         columns,
         untold,
-        surplus: cloud.surplus,
+        extra_bytes: cloud.extra_bytes,
     })
 }
 
@@ -83,7 +83,7 @@ impl<'b> Cloud<'b> {
         let (point_step, row_step) = (cut.u32()?, cut.u32()?);
         let data = cut.numbers(1)?;
         cut.u8()?; // Points that are nowhere are NaN whether it says so or not.
-        let surplus = cut.surplus();
+        let extra_bytes = cut.extra_bytes();
         Some(Self {
             header,
             height,
@@ -93,7 +93,7 @@ impl<'b> Cloud<'b> {
             point_step,
             row_step,
             data,
-            surplus,
+            extra_bytes,
         })
     }
 

@@ -28,7 +28,7 @@ pub(crate) fn points<'b>(
         width: u32::try_from(grid.points()).map_err(|_| no_points())?,
         columns,
         untold,
-        surplus: 0,
+        extra_bytes: 0,
     })
 }
 

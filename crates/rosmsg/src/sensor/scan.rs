@@ -55,7 +55,7 @@ fn cut_points<'b>(
     let (_scan_time, range_min, range_max) = (cut.f32()?, cut.f32()?, cut.f32()?);
     let ranges = cut.numbers(FLOAT as usize)?;
     let intensities = cut.numbers(FLOAT as usize)?;
-    let (is_big, surplus) = (cut.is_big(), cut.surplus());
+    let (is_big, extra_bytes) = (cut.is_big(), cut.extra_bytes());
     let [count, measured] = [ranges, intensities].map(|all| all.len() / FLOAT as usize);
     let odd = (measured > count)
         .then(|| format!("it has {measured} intensities for {count} ranges"));
@@ -97,7 +97,7 @@ fn cut_points<'b>(
         width: count as u32,
         columns,
         untold: MissingColumn { odd, late: None },
-        surplus,
+        extra_bytes,
     })
 }
 

@@ -32,8 +32,8 @@ pub(super) fn run(
     let cut = FieldReader::new(payload, Encoding::Cdr)?;
     let mut conversion = FromCdr { program, cut, out, limit, beyond: 0, left_out: 0 };
     conversion.steps(0, program.ops.len())?;
-    let surplus = conversion.cut.surplus().saturating_add(conversion.left_out);
-    Some(CdrRemainder { unrepresentable_times: conversion.beyond, surplus })
+    let extra_bytes = conversion.cut.extra_bytes().saturating_add(conversion.left_out);
+    Some(CdrRemainder { unrepresentable_times: conversion.beyond, extra_bytes })
 }
 
 impl FromCdr<'_> {

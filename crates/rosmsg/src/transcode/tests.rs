@@ -124,19 +124,22 @@ fn truncated_messages_and_trailing_bytes_in_ros1_are_rejected() {
 #[test]
 fn bytes_after_the_last_field_are_counted_except_padding() {
     let transcoder = of_ros2("int32 x");
-    let surplus = |more: &[u8]| {
+    let extra_bytes = |more: &[u8]| {
         let (payload, mut out) = ([&bytes("00010000 05000000"), more].concat(), vec![]);
         let remainder = transcoder.from_cdr(&payload, &mut out).unwrap();
         assert_eq!(out, [5, 0, 0, 0], "the known field is read");
-        remainder.surplus
+        remainder.extra_bytes
     };
     // Writers pad to 4 bytes, or to 8 with zeros.
     for len in 0..8 {
-        assert_eq!(surplus(&vec![0; len]), 0, "{len} zeros");
-        assert_eq!(surplus(&vec![0xab; len]), if len < 4 { 0 } else { len });
+        assert_eq!(extra_bytes(&vec![0; len]), 0, "{len} zeros");
+        assert_eq!(extra_bytes(&vec![0xab; len]), if len < 4 { 0 } else { len });
     }
     for len in [8, 12, 1000] {
-        assert_eq!((surplus(&vec![0; len]), surplus(&vec![0xab; len])), (len, len));
+        assert_eq!(
+            (extra_bytes(&vec![0; len]), extra_bytes(&vec![0xab; len])),
+            (len, len)
+        );
     }
 }
 

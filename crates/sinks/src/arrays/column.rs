@@ -12,7 +12,7 @@ use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::{DataType, Field, TimeUnit};
 use logtool_core::{Error, ErrorKind, Result};
 
-use crate::arrays::spill::{Reader, Spill, Stream};
+use crate::arrays::spill::{Spill, SpillReader, SpillStream};
 
 /// The values of a column that were collected so far.
 #[derive(Debug)]
@@ -26,18 +26,18 @@ pub(super) struct Column {
     pub(super) body: ColumnData,
     /// One byte for each value: 1 if it is present, 0 if it is null. `None` as long as no value
     /// is null.
-    pub(super) valid: Option<Stream>,
+    pub(super) valid: Option<SpillStream>,
 }
 
 /// The values of a column, by kind of type.
 #[derive(Debug)]
 pub(super) enum ColumnData {
     /// Numbers, booleans (one byte each) or times of this type, little-endian.
-    Values(DataType, Stream),
+    Values(DataType, SpillStream),
     /// Strings or byte strings, concatenated.
     Strings(Strings),
     /// Lists: the end index of each list among the items (8 bytes each), and the items.
-    Lists(Stream, Box<Column>),
+    Lists(SpillStream, Box<Column>),
     /// Structs.
     Fields(Vec<Column>),
 }
@@ -48,8 +48,8 @@ pub(super) struct Strings {
     /// Whether they are UTF-8 strings.
     pub(super) is_text: bool,
     /// The end offset of each string in the concatenated bytes, 8 bytes each.
-    pub(super) ends: Stream,
-    pub(super) bytes: Stream,
+    pub(super) ends: SpillStream,
+    pub(super) bytes: SpillStream,
     /// The number of characters of the longest string.
     pub(super) longest: usize,
     /// Whether a string ends in NUL.
@@ -71,7 +71,7 @@ impl Column {
         let body = match data_type {
             DataType::FixedSizeBinary(len) => {
                 dims.push(usize::try_from(*len).unwrap_or(0));
-                ColumnData::Values(DataType::UInt8, Stream::default())
+                ColumnData::Values(DataType::UInt8, SpillStream::default())
             }
             DataType::Utf8 | DataType::Dictionary(..) => {
                 ColumnData::Strings(Strings { is_text: true, ..Strings::default() })
@@ -80,7 +80,7 @@ impl Column {
             DataType::List(item) => {
                 let mut items = Self::new(item)?;
                 items.name.clear();
-                ColumnData::Lists(Stream::default(), Box::new(items))
+                ColumnData::Lists(SpillStream::default(), Box::new(items))
             }
             DataType::Struct(fields) => {
                 let fields = fields.iter().map(|field| Self::new(field));
@@ -89,13 +89,13 @@ impl Column {
             DataType::Boolean
             | DataType::Timestamp(TimeUnit::Nanosecond, _)
             | DataType::Duration(TimeUnit::Nanosecond) => {
-                ColumnData::Values(data_type.clone(), Stream::default())
+                ColumnData::Values(data_type.clone(), SpillStream::default())
             }
             other
                 if other.is_integer()
                     || matches!(other, DataType::Float32 | DataType::Float64) =>
             {
-                ColumnData::Values(other.clone(), Stream::default())
+                ColumnData::Values(other.clone(), SpillStream::default())
             }
             other => {
                 let what =
@@ -163,7 +163,7 @@ impl Column {
         let valid = match &mut self.valid {
             Some(valid) => valid,
             none => {
-                let valid = none.insert(Stream::default());
+                let valid = none.insert(SpillStream::default());
                 let mut before = self.count;
                 while before > 0 {
                     let some = before.min(1 << 16);
@@ -182,7 +182,7 @@ impl Column {
 
     /// Returns the validity if it must be written as an array of its own. Missing floats are NaN
     /// and missing times are the least integer, so they need no such array.
-    pub(super) fn validity_array(&self) -> Option<&Stream> {
+    pub(super) fn validity_array(&self) -> Option<&SpillStream> {
         let has_sentinel = match &self.body {
             ColumnData::Values(data_type, _) => matches!(
                 data_type,
@@ -272,11 +272,11 @@ fn bytes(array: &ArrayRef) -> Vec<u8> {
 }
 
 /// Reads 64-bit integers one by one, e.g. the ends of lists.
-pub(super) struct Ints<'s>(BufReader<Reader<'s>>);
+pub(super) struct IntegerReader<'s>(BufReader<SpillReader<'s>>);
 
-impl<'s> Ints<'s> {
+impl<'s> IntegerReader<'s> {
     /// Creates a reader of `stream` that starts at the integer with the index `from`.
-    pub(super) fn new(spill: &'s Spill, stream: &'s Stream, from: u64) -> Self {
+    pub(super) fn new(spill: &'s Spill, stream: &'s SpillStream, from: u64) -> Self {
         Self(BufReader::with_capacity(64 << 10, spill.read(stream, from * 8)))
     }
 

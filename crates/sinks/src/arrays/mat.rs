@@ -25,16 +25,16 @@ use crate::{
     arrays::{
         column::{Column, ColumnData},
         mat::{
-            element::{Class, characters, container, frame, length},
-            names::Names,
+            element::{MatrixClass, characters, container, frame, length},
+            names::VariableNames,
             values::{Values, class, row_major_index, with_dims},
         },
-        spill::{Spill, Stream},
-        table::{Shared, Table},
+        spill::{Spill, SpillStream},
+        table::{SinkState, Table},
     },
-    memory_budget::MemoryBudget,
+    files::staged_outputs::{Outputs, StagedFile},
     provenance::table_metadata,
-    staged::{Outputs, StagedFile},
+    row_buffers::memory_budget::MemoryBudget,
 };
 
 /// Writes one MATLAB file that `load` opens, with a struct for each topic.
@@ -57,7 +57,7 @@ pub struct MatSink {
     outputs: Arc<Outputs>,
     file_name: String,
     metadata: BTreeMap<String, String>,
-    shared: Shared,
+    shared: SinkState,
     staged: Mutex<Option<StagedFile>>,
     done: Arc<Mutex<Vec<FinishedTable>>>,
     /// The number of characters that were written as hexadecimal digits.
@@ -84,7 +84,7 @@ impl MatSink {
             outputs,
             file_name,
             metadata,
-            shared: Shared::new(budget),
+            shared: SinkState::new(budget),
             staged: Mutex::default(),
             done: Arc::default(),
             escaped_characters: AtomicU64::new(0),
@@ -112,9 +112,10 @@ impl TableSink for MatSink {
         let mut done = std::mem::take(&mut *self.done.lock());
         done.sort_by(|a, b| a.topic.label().cmp(&b.topic.label()));
         let out = BufWriter::with_capacity(256 << 10, staged);
-        let mut mat = Mat { out, at: 0, escaped_characters: &self.escaped_characters };
+        let mut mat =
+            ElementWriter { out, at: 0, escaped_characters: &self.escaped_characters };
         mat.write(&header())?;
-        let mut names = Names::default();
+        let mut names = VariableNames::default();
         let own = names.unique("logtool");
         let mut about = BTreeMap::new();
         for FinishedTable { topic, table } in &done {
@@ -166,7 +167,7 @@ fn header() -> Vec<u8> {
 }
 
 /// A writer of the elements of a MATLAB file.
-struct Mat<'m> {
+struct ElementWriter<'m> {
     out: BufWriter<StagedFile>,
     at: u64,
     escaped_characters: &'m AtomicU64,
@@ -175,7 +176,7 @@ struct Mat<'m> {
 /// How much memory may be used to transpose rows into columns.
 const TRANSPOSE_BYTES: u64 = 16 << 20;
 
-impl Mat<'_> {
+impl ElementWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.write_all(bytes)?;
         self.at += bytes.len() as u64;
@@ -210,15 +211,15 @@ impl Mat<'_> {
         outer: &[u64],
         spill: &Spill,
     ) -> Result<()> {
-        let mut names = Names::default();
+        let mut names = VariableNames::default();
         let mut fields: Vec<String> =
             columns.iter().map(|column| names.unique(&column.name)).collect();
         let valid = columns.iter().filter_map(|c| Some((c, c.validity_array()?)));
-        let valid: Vec<(&Column, &Stream)> = valid.collect();
+        let valid: Vec<(&Column, &SpillStream)> = valid.collect();
         fields.extend(
             valid.iter().map(|(c, _)| names.unique(&format!("{}_valid", c.name))),
         );
-        let head = container(name, Class::Struct, &[1, 1], &fields)?;
+        let head = container(name, MatrixClass::Struct, &[1, 1], &fields)?;
         self.write_container(&head, |mat| {
             for column in columns {
                 mat.column(column, outer, spill)
@@ -226,7 +227,7 @@ impl Mat<'_> {
             }
             for (column, stream) in valid {
                 let shape = with_dims(outer, &column.dims);
-                mat.numbers(Class::Logical, 1, stream, &shape, spill)?;
+                mat.numbers(MatrixClass::Logical, 1, stream, &shape, spill)?;
             }
             Ok(())
         })
@@ -246,7 +247,7 @@ impl Mat<'_> {
             ColumnData::Strings(_) | ColumnData::Lists(..)
                 if column.dims.is_empty() && outer.len() == 1 =>
             {
-                let head = container("", Class::Cell, &shape, &[])?;
+                let head = container("", MatrixClass::Cell, &shape, &[])?;
                 let mut values = Values::new(column, spill, self.escaped_characters);
                 self.write_container(&head, |mat| {
                     (0..column.count).try_for_each(|_| mat.write(&values.read_cell()?))
@@ -264,9 +265,9 @@ impl Mat<'_> {
     /// needs them column by column.
     fn numbers(
         &mut self,
-        class: Class,
+        class: MatrixClass,
         width: usize,
-        stream: &Stream,
+        stream: &SpillStream,
         shape: &[u64],
         spill: &Spill,
     ) -> Result<()> {

@@ -15,14 +15,16 @@ use zip::{CompressionMethod, ZipWriter, result::ZipError, write::SimpleFileOptio
 
 use crate::{
     arrays::{
-        column::{Column, ColumnData, Ints, Strings},
-        spill::{Spill, Stream},
-        table::{Shared, Table},
+        column::{Column, ColumnData, IntegerReader, Strings},
+        spill::{Spill, SpillStream},
+        table::{SinkState, Table},
     },
-    file_name::FileNames,
-    memory_budget::MemoryBudget,
+    files::{
+        file_name::FileNames,
+        staged_outputs::{Outputs, StagedFile},
+    },
     provenance::table_metadata,
-    staged::{Outputs, StagedFile},
+    row_buffers::memory_budget::MemoryBudget,
 };
 
 /// Writes one `.npz` file for each topic, which `numpy.load` opens.
@@ -42,7 +44,7 @@ pub struct NpzSink {
     outputs: Arc<Outputs>,
     names: FileNames,
     metadata: BTreeMap<String, String>,
-    shared: Shared,
+    shared: SinkState,
 }
 
 impl NpzSink {
@@ -54,7 +56,7 @@ impl NpzSink {
         metadata: BTreeMap<String, String>,
         budget: MemoryBudget,
     ) -> Self {
-        Self { outputs, names, metadata, shared: Shared::new(budget) }
+        Self { outputs, names, metadata, shared: SinkState::new(budget) }
     }
 }
 
@@ -82,7 +84,7 @@ impl TableWriter for NpzWriter {
         self.table.store()?;
         let out = BufWriter::with_capacity(256 << 10, self.staged);
         let (zip, names) = (ZipWriter::new(out), BTreeSet::new());
-        let mut npz = Npz { zip, names, spill: &self.table.spill };
+        let mut npz = ArrayWriter { zip, names, spill: &self.table.spill };
         for column in &self.table.columns {
             npz.column("", column, &[self.table.rows])?;
         }
@@ -93,7 +95,7 @@ impl TableWriter for NpzWriter {
 }
 
 /// A writer of the arrays of one file.
-struct Npz<'s> {
+struct ArrayWriter<'s> {
     zip: ZipWriter<BufWriter<StagedFile>>,
     names: BTreeSet<String>,
     spill: &'s Spill,
@@ -103,7 +105,7 @@ struct Npz<'s> {
 const MAX_PADDING: u64 = 16;
 const ALWAYS_PADDED: u64 = 1 << 20;
 
-impl Npz<'_> {
+impl ArrayWriter<'_> {
     /// Writes the arrays of `column`, whose values have the outer dimensions `outer`.
     fn column(&mut self, above: &str, column: &Column, outer: &[u64]) -> Result<()> {
         let name = match (above, column.name.as_str()) {
@@ -153,7 +155,7 @@ impl Npz<'_> {
         }
         let longest = texts.longest.max(1);
         self.start_array(name, &format!("<U{longest}"), shape, padded.unwrap_or(0))?;
-        let mut ends = Ints::new(self.spill, &texts.ends, 0);
+        let mut ends = IntegerReader::new(self.spill, &texts.ends, 0);
         let mut bytes =
             BufReader::with_capacity(64 << 10, self.spill.read(&texts.bytes, 0));
         let (mut start, mut text, mut wide) = (0, Vec::new(), Vec::new());
@@ -172,7 +174,7 @@ impl Npz<'_> {
     }
 
     /// Writes the start offsets of the lists that end at `ends`.
-    fn offsets(&mut self, name: &str, ends: &Stream, count: u64) -> Result<()> {
+    fn offsets(&mut self, name: &str, ends: &SpillStream, count: u64) -> Result<()> {
         let name = format!("{name}.offsets");
         self.start_array(&name, "<i8", &[count + 1], ends.len() + 8)?;
         self.zip.write_all(&[0; 8])?;
@@ -184,7 +186,7 @@ impl Npz<'_> {
         name: &str,
         descr: &str,
         shape: &[u64],
-        values: &Stream,
+        values: &SpillStream,
     ) -> Result<()> {
         self.start_array(name, descr, shape, values.len())?;
         Ok(copy(self.spill, values, &mut self.zip)?)
@@ -264,7 +266,7 @@ fn size(dims: &[usize]) -> u64 {
     dims.iter().map(|dim| *dim as u64).product::<u64>().max(1)
 }
 
-fn copy(spill: &Spill, stream: &Stream, out: &mut impl Write) -> io::Result<()> {
+fn copy(spill: &Spill, stream: &SpillStream, out: &mut impl Write) -> io::Result<()> {
     io::copy(&mut BufReader::with_capacity(256 << 10, spill.read(stream, 0)), out)?;
     Ok(())
 }

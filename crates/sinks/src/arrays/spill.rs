@@ -29,7 +29,7 @@ struct SpillFile {
 
 /// The locations of the bytes of one stream in a [`Spill`].
 #[derive(Debug, Default)]
-pub(super) struct Stream {
+pub(super) struct SpillStream {
     segments: Vec<Range<u64>>,
     len: u64,
 }
@@ -45,7 +45,11 @@ impl Spill {
     }
 
     /// Appends `bytes` to `stream`.
-    pub(super) fn push(&self, stream: &mut Stream, bytes: &[u8]) -> io::Result<()> {
+    pub(super) fn push(
+        &self,
+        stream: &mut SpillStream,
+        bytes: &[u8],
+    ) -> io::Result<()> {
         if bytes.is_empty() {
             return Ok(());
         }
@@ -67,7 +71,11 @@ impl Spill {
     }
 
     /// Returns a reader of `stream` that starts at its byte `from`.
-    pub(super) fn read<'s>(&'s self, stream: &'s Stream, from: u64) -> Reader<'s> {
+    pub(super) fn read<'s>(
+        &'s self,
+        stream: &'s SpillStream,
+        from: u64,
+    ) -> SpillReader<'s> {
         let (mut skip, mut next) = (from, 0);
         while let Some(segment) = stream.segments.get(next) {
             let len = segment.end - segment.start;
@@ -77,11 +85,11 @@ impl Spill {
             skip -= len;
             next += 1;
         }
-        Reader { spill: self, stream, next, skip }
+        SpillReader { spill: self, stream, next, skip }
     }
 }
 
-impl Stream {
+impl SpillStream {
     /// Returns the number of bytes of the stream.
     pub(super) fn len(&self) -> u64 {
         self.len
@@ -90,15 +98,15 @@ impl Stream {
 
 /// Reads a stream of a [`Spill`]. It is unbuffered; wrap it in a buffered reader.
 #[derive(Debug)]
-pub(super) struct Reader<'s> {
+pub(super) struct SpillReader<'s> {
     spill: &'s Spill,
-    stream: &'s Stream,
+    stream: &'s SpillStream,
     /// The index of the segment that is read next, and the offset in it.
     next: usize,
     skip: u64,
 }
 
-impl Read for Reader<'_> {
+impl Read for SpillReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let Some(segment) = self.stream.segments.get(self.next) else { return Ok(0) };
         let from = segment.start + self.skip;
@@ -126,7 +134,7 @@ mod tests {
     fn interleaved_streams_are_read_back_separately() {
         let dir = tempfile::tempdir().unwrap();
         let spill = Spill::new(dir.path(), dir.path()).unwrap();
-        let (mut a, mut b) = (Stream::default(), Stream::default());
+        let (mut a, mut b) = (SpillStream::default(), SpillStream::default());
         for (stream, bytes) in
             [(0, "ab"), (0, "c"), (1, "XY"), (0, ""), (0, "def"), (1, "Z")]
         {

@@ -9,14 +9,13 @@ use parking_lot::Mutex;
 
 use crate::{
     arrays::{column::Column, spill::Spill},
-    memory_budget::MemoryBudget,
-    row_buffer::RowBuffer,
-    staged::Outputs,
+    files::staged_outputs::Outputs,
+    row_buffers::{memory_budget::MemoryBudget, row_buffer::RowBuffer},
 };
 
 /// The state that the tables of a sink share.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SinkState {
     spill: Mutex<Option<Arc<Spill>>>,
     budget: MemoryBudget,
 }
@@ -33,7 +32,7 @@ pub(super) struct Table {
 /// Rows are stored in blocks of this many bytes, with a segment for each column.
 const BLOCK_BYTES: usize = 4 << 20;
 
-impl Shared {
+impl SinkState {
     /// Creates the state of a sink whose tables may each buffer `budget`.
     pub(super) fn new(budget: MemoryBudget) -> Self {
         Self { spill: Mutex::default(), budget }

@@ -81,14 +81,14 @@ pub(super) fn array(points: &Points, at: Option<usize>) -> Option<&ArrayRef> {
 
 /// Returns an integer for each of `points`, from the first of the columns `at` that has one; 0
 /// if no column has one.
-pub(super) fn whole(points: &Points, at: &[usize]) -> Vec<u32> {
+pub(super) fn integers_of_first(points: &Points, at: &[usize]) -> Vec<u32> {
     // `as` rounds a float towards zero and saturates.
     let numbers = first(points, at.iter().map(|at| (*at, 1.0)));
     numbers.into_iter().map(|number| number as u32).collect()
 }
 
 /// Returns x, y and z of each point; `None` if it has no position.
-pub(super) fn places(points: &Points) -> Vec<Option<[f64; 3]>> {
+pub(super) fn positions(points: &Points) -> Vec<Option<[f64; 3]>> {
     let [x, y, z] =
         [0, 1, 2].map(|at| array(points, Some(at)).map(floats).unwrap_or_default());
     let places = x.into_iter().zip(y).zip(z).map(|((x, y), z)| [x, y, z]);

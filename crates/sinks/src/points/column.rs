@@ -12,7 +12,7 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Schema, TimeUnit};
 
-use crate::number::Number;
+use crate::text::number::Number;
 
 /// A numeric column.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ scalars! {
 }
 
 /// An operation on the numbers of a column of any type.
-pub(super) trait Visit {
+pub(super) trait ColumnVisitor {
     fn visit<T>(&mut self, numbers: &PrimitiveArray<T>)
     where
         T: ArrowPrimitiveType<Native: Scalar>;
@@ -145,7 +145,7 @@ pub(super) fn arrays(batch: &RecordBatch, columns: &[Column]) -> Vec<ArrayRef> {
 }
 
 /// Calls `visit` with the numbers of `array`.
-pub(super) fn visit(array: &ArrayRef, visit: &mut impl Visit) {
+pub(super) fn visit(array: &ArrayRef, visit: &mut impl ColumnVisitor) {
     match array.data_type() {
         DataType::Int8 => visit.visit(array.as_primitive::<Int8Type>()),
         DataType::UInt8 => visit.visit(array.as_primitive::<UInt8Type>()),
@@ -179,7 +179,7 @@ where
 /// Converts the numbers of `array` to floats, with NaN for nulls.
 pub(super) fn floats(array: &ArrayRef) -> Vec<f64> {
     struct Floats(Vec<f64>);
-    impl Visit for Floats {
+    impl ColumnVisitor for Floats {
         fn visit<T>(&mut self, numbers: &PrimitiveArray<T>)
         where
             T: ArrowPrimitiveType<Native: Scalar>,
@@ -199,7 +199,7 @@ pub(super) fn integers(array: &ArrayRef) -> Vec<u32> {
 }
 
 /// Returns the times of `array` in nanoseconds, or `None` if it is not an array of times.
-pub(super) fn moments(array: &ArrayRef) -> Option<Vec<Option<i64>>> {
-    let moments = array.as_primitive_opt::<TimestampNanosecondType>()?;
-    Some(moments.iter().collect())
+pub(super) fn times_of_points(array: &ArrayRef) -> Option<Vec<Option<i64>>> {
+    let times_of_points = array.as_primitive_opt::<TimestampNanosecondType>()?;
+    Some(times_of_points.iter().collect())
 }

@@ -5,10 +5,10 @@ use std::io::BufWriter;
 use arrow_array::{Array as _, ArrayRef};
 use logtool_core::Result;
 
-use crate::staged::StagedFile;
+use crate::files::staged_outputs::StagedFile;
 
 /// The output of a file.
-pub(super) type Out = BufWriter<StagedFile>;
+pub(super) type PointOutput = BufWriter<StagedFile>;
 
 /// A file that is being written.
 pub(super) trait CloudFile: Send {
@@ -35,13 +35,13 @@ impl Points {
     }
 
     /// Returns the points with only the columns at the indices `kept`.
-    pub(super) fn only(&self, kept: &[usize]) -> Self {
+    pub(super) fn select_columns(&self, kept: &[usize]) -> Self {
         let arrays = kept.iter().filter_map(|at| self.arrays.get(*at)).cloned();
         Self { arrays: arrays.collect(), count: self.count }
     }
 }
 
 /// Finishes the file that `out` writes.
-pub(super) fn close(out: Out) -> Result<()> {
+pub(super) fn close(out: PointOutput) -> Result<()> {
     out.into_inner().map_err(|err| err.into_error())?.finish()
 }

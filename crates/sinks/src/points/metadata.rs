@@ -10,7 +10,7 @@ use crate::provenance::table_metadata;
 const LONGEST: usize = 1_000;
 
 /// Returns the metadata of the points of `topic` and of the `log`, with values of one line.
-pub(super) fn about(
+pub(super) fn point_metadata(
     topic: &Topic,
     log: &BTreeMap<String, String>,
 ) -> BTreeMap<String, String> {

@@ -16,26 +16,29 @@ use logtool_core::{
 };
 
 use crate::{
-    file_name::FileNames,
+    files::{file_name::FileNames, staged_outputs::Outputs},
     points::{
         attributes::PointAttributes,
         column::{self, Column},
-        file::{CloudFile, Out, Points},
-        kitti::Kitti,
-        las::{Las, LasOptions},
-        metadata::about,
+        file::{CloudFile, PointOutput, Points},
+        formats::{
+            kitti::KittiFile,
+            las::{LasFile, LasOptions},
+            pcd::{PcdEncoding, PcdFile},
+            ply::PlyFile,
+        },
+        metadata::point_metadata,
         options::{PointFormat, PointOptions},
-        partial::PartialScans,
-        pcd::{Data, Pcd},
-        ply::Ply,
-        scan_index::{ScanFile, ScanIndex},
-        scan_splitter::ScanSplitter,
+        scans::{
+            partial_scans::PartialScans,
+            scan_index::{ScanFile, ScanIndex},
+            scan_splitter::ScanSplitter,
+        },
     },
-    staged::Outputs,
 };
 
 #[cfg(feature = "plot")]
-use crate::points::image::PointImage;
+use crate::points::formats::image::PointImage;
 
 /// Writes files of points.
 ///
@@ -115,7 +118,7 @@ impl TableSink for PointSink {
             sink: self.clone(),
             label: topic.label().into_owned(),
             stem,
-            about: about(topic, &self.metadata),
+            about: point_metadata(topic, &self.metadata),
             columns,
             attributes,
             is_union: scan_splitter.has_scans() && topic.origin == TopicOrigin::Derived,
@@ -185,7 +188,7 @@ impl TableWriter for PointTable {
 impl PointTable {
     fn add(&mut self, scan: u32, points: &Points) -> Result<()> {
         let moments = self.attributes.time.and_then(|at| points.arrays.get(at));
-        let moments = moments.and_then(column::moments);
+        let moments = moments.and_then(column::times_of_points);
         let at = match self.open.iter().position(|open| open.scan_file.scan == scan) {
             Some(at) => at,
             None => {
@@ -208,7 +211,7 @@ impl PointTable {
         };
         if let Some(OpenScan { scan_file, file, kept }) = self.open.get_mut(at) {
             scan_file.add(points, moments.as_deref());
-            let lost = file.write(&points.only(kept))?;
+            let lost = file.write(&points.select_columns(kept))?;
             self.sink.lost.fetch_add(lost, Ordering::Relaxed);
         }
         Ok(())
@@ -239,16 +242,16 @@ impl PointTable {
             Some(_) => format!("{}, scan {scan}", self.label),
             None => self.label.clone(),
         };
-        let kept = self.kept(points);
+        let kept = self.columns_of_file(points);
         let columns: Vec<Column> =
             kept.iter().filter_map(|at| self.columns.get(*at)).cloned().collect();
-        let file = self.file(out, &columns, &points.only(&kept), title)?;
+        let file = self.file(out, &columns, &points.select_columns(&kept), title)?;
         Ok(OpenScan { scan_file, file, kept })
     }
 
     /// Returns the columns of the file that starts with `first`. Columns that are null for the
     /// whole cloud are dropped, because integers in a file cannot be null.
-    fn kept(&self, first: &Points) -> Vec<usize> {
+    fn columns_of_file(&self, first: &Points) -> Vec<usize> {
         let arrays = first.arrays.iter().enumerate();
         let is_kept = |at: usize, nulls: usize| {
             // x, y and z are in every file.
@@ -261,7 +264,7 @@ impl PointTable {
     /// Starts a file of `columns` in `out` with the points `first`; images have a title.
     fn file(
         &self,
-        out: Out,
+        out: PointOutput,
         columns: &[Column],
         first: &Points,
         title: String,
@@ -269,24 +272,25 @@ impl PointTable {
         let about = &self.about;
         let PointOptions { format, is_unix, .. } = self.sink.options;
         let pcd = |out, data| -> Result<Box<dyn CloudFile>> {
-            Ok(Box::new(Pcd::new(out, columns, data, about)?))
+            Ok(Box::new(PcdFile::new(out, columns, data, about)?))
         };
         match format {
-            PointFormat::PcdAscii => pcd(out, Data::Ascii),
-            PointFormat::PcdBinary => pcd(out, Data::Binary),
-            PointFormat::PcdCompressed => pcd(out, Data::Compressed),
+            PointFormat::PcdAscii => pcd(out, PcdEncoding::Ascii),
+            PointFormat::PcdBinary => pcd(out, PcdEncoding::Binary),
+            PointFormat::PcdCompressed => pcd(out, PcdEncoding::Compressed),
             PointFormat::PlyAscii | PointFormat::PlyBinary => {
                 let is_ascii = format == PointFormat::PlyAscii;
                 let infinities = self.sink.infinities.clone();
-                let ply = Ply::new(out, columns, is_ascii, about, first, infinities)?;
+                let ply =
+                    PlyFile::new(out, columns, is_ascii, about, first, infinities)?;
                 Ok(Box::new(ply))
             }
             PointFormat::Png => self.image(out, columns, title),
-            PointFormat::Kitti => Ok(Box::new(Kitti::new(out, columns))),
+            PointFormat::Kitti => Ok(Box::new(KittiFile::new(out, columns))),
             PointFormat::Las | PointFormat::Laz => {
                 let is_packed = format == PointFormat::Laz;
                 let options = LasOptions { is_packed, is_unix };
-                Ok(Box::new(Las::new(out, columns, options, about, first)?))
+                Ok(Box::new(LasFile::new(out, columns, options, about, first)?))
             }
         }
     }
@@ -295,7 +299,7 @@ impl PointTable {
     #[cfg(feature = "plot")]
     fn image(
         &self,
-        out: Out,
+        out: PointOutput,
         columns: &[Column],
         title: String,
     ) -> Result<Box<dyn CloudFile>> {
@@ -307,7 +311,12 @@ impl PointTable {
 
     /// Fails, because this build cannot draw images.
     #[cfg(not(feature = "plot"))]
-    fn image(&self, _: Out, _: &[Column], _: String) -> Result<Box<dyn CloudFile>> {
+    fn image(
+        &self,
+        _: PointOutput,
+        _: &[Column],
+        _: String,
+    ) -> Result<Box<dyn CloudFile>> {
         let what = "this build cannot draw points: the feature `plot` is off";
         Err(Error::new(ErrorKind::Unsupported, what))
     }

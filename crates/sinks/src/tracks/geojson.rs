@@ -48,10 +48,10 @@ pub(super) fn segment(
             text.push(']');
         }
     }
-    let (topic, log) = (quoted(&about.topic), quoted(&about.log));
+    let (topic, log) = (json_quoted(&about.topic), json_quoted(&about.log));
     write!(text, r#"}},"properties":{{"topic":{topic},"log":{log}"#)?;
     if let Some(mode) = segment.mode {
-        let ([red, green, blue], name) = (mode.color, quoted(&mode.name));
+        let ([red, green, blue], name) = (mode.color, json_quoted(&mode.name));
         write!(text, r#","mode":{name},"stroke":"#)?;
         write!(text, r##""#{red:02x}{green:02x}{blue:02x}""##)?;
     }
@@ -104,6 +104,6 @@ fn time(text: &mut String, fix: &Fix) -> Result {
     }
 }
 
-fn quoted(text: &str) -> String {
+fn json_quoted(text: &str) -> String {
     Value::from(text).to_string()
 }

@@ -7,7 +7,7 @@ use crate::{
     tracks::{
         fix::Fix,
         segment::{TrackInfo, TrackSegment},
-        text::{UtcTime, Xml},
+        text::{UtcTime, XmlText},
     },
 };
 
@@ -17,10 +17,10 @@ pub(super) fn head(text: &mut String, about: &TrackInfo) -> Result {
     let space = r#"xmlns="http://www.topografix.com/GPX/1/1""#;
     writeln!(text, r#"<gpx version="1.1" creator="{CREATED_BY}" {space}>"#)?;
     if let Some(provenance) = &about.provenance {
-        let provenance = Xml(provenance);
+        let provenance = XmlText(provenance);
         writeln!(text, "<metadata><desc>{provenance}</desc></metadata>")?;
     }
-    let (topic, log) = (Xml(&about.topic), Xml(&about.log));
+    let (topic, log) = (XmlText(&about.topic), XmlText(&about.log));
     writeln!(text, "<trk>\n<name>{topic}</name>\n<src>{log}</src>")
 }
 
@@ -63,7 +63,7 @@ fn point(
         write!(text, "<time>{}</time>", UtcTime(nanos))?;
     }
     if let Some(name) = name {
-        write!(text, "<name>{}</name>", Xml(name))?;
+        write!(text, "<name>{}</name>", XmlText(name))?;
     }
     writeln!(text, "</trkpt>")
 }

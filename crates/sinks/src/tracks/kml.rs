@@ -9,7 +9,7 @@ use crate::{
     tracks::{
         fix::Fix,
         segment::{TrackInfo, TrackSegment},
-        text::{UtcTime, Xml},
+        text::{UtcTime, XmlText},
     },
 };
 
@@ -24,11 +24,11 @@ pub(super) fn head(text: &mut String, about: &TrackInfo) -> Result {
     writeln!(text, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
     writeln!(text, r#"<kml xmlns="http://www.opengis.net/kml/2.2">"#)?;
     writeln!(text, "<Document>")?;
-    writeln!(text, "<name>{}</name>", Xml(&about.topic))?;
-    let log = Xml(&about.log);
+    writeln!(text, "<name>{}</name>", XmlText(&about.topic))?;
+    let log = XmlText(&about.log);
     writeln!(text, "<description>{log}, by {CREATED_BY}</description>")?;
     let Some(provenance) = &about.provenance else { return Ok(()) };
-    let (name, provenance) = (Provenance::NAME, Xml(provenance));
+    let (name, provenance) = (Provenance::NAME, XmlText(provenance));
     let data = format!(r#"<Data name="{name}"><value>{provenance}</value></Data>"#);
     writeln!(text, "<ExtendedData>{data}</ExtendedData>")
 }
@@ -46,10 +46,10 @@ pub(super) fn segment(
     writeln!(text, "<Placemark>")?;
     match segment.mode {
         Some(mode) => {
-            let (topic, mode) = (Xml(&about.topic), Xml(&mode.name));
+            let (topic, mode) = (XmlText(&about.topic), XmlText(&mode.name));
             writeln!(text, "<name>{topic}: {mode}</name>")?;
         }
-        None => writeln!(text, "<name>{}</name>", Xml(&about.topic))?,
+        None => writeln!(text, "<name>{}</name>", XmlText(&about.topic))?,
     }
     if let Some((first, last)) = segment.span().filter(|_| about.is_utc) {
         let (first, last) = (UtcTime(first), UtcTime(last));

@@ -22,7 +22,7 @@ use arrow_array::{
     },
 };
 use arrow_schema::{DataType, Schema};
-use logtool_core::{Topic, VALID_ROWS_KEY};
+use logtool_core::{PositionUnit, Topic};
 
 use crate::tracks::fix::Fix;
 
@@ -135,9 +135,7 @@ impl Position {
                         let is_meant = topic.type_name.ends_with(end);
                         Some((column(name).filter(|_| is_meant)?, *min_values))
                     });
-                let told = topic.metadata.get("position");
-                let valid = topic.metadata.get(VALID_ROWS_KEY);
-                let valid = valid.and_then(|valid| valid.parse().ok());
+                let valid = topic.valid_row_value().map(f64::from);
                 return Some(Self {
                     latitude,
                     longitude,
@@ -145,7 +143,8 @@ impl Position {
                     altitude_valid: column("alt_valid"),
                     min_values: min_values.collect(),
                     validity: column("validity").zip(valid),
-                    is_in_minutes: told.is_some_and(|told| told.contains("ddmm")),
+                    is_in_minutes: topic.position_unit()
+                        == Some(PositionUnit::DegreesAndMinutes),
                 });
             }
         }

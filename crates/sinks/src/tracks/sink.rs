@@ -17,8 +17,10 @@ use logtool_core::{
 };
 
 use crate::{
-    file_name::FileNames,
-    staged::{Outputs, StagedFile},
+    files::{
+        file_name::FileNames,
+        staged_outputs::{Outputs, StagedFile},
+    },
     tracks::{
         antimeridian::antimeridian_crossing,
         fix::Fix,
@@ -63,11 +65,11 @@ pub struct TrackSink {
     log: String,
     provenance: Option<String>,
     modes: Arc<TrackModes>,
-    counts: Arc<Counts>,
+    counts: Arc<DroppedRows>,
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct DroppedRows {
     files: AtomicU64,
     fixes: AtomicU64,
     unknown: AtomicU64,

@@ -2,12 +2,12 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::clock::iso_second;
+use crate::text::time_text::iso_second;
 
 /// A string in XML. Characters that XML does not allow become replacement characters.
-pub(super) struct Xml<'t>(pub(super) &'t str);
+pub(super) struct XmlText<'t>(pub(super) &'t str);
 
-impl fmt::Display for Xml<'_> {
+impl fmt::Display for XmlText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for c in self.0.chars() {
             match c {
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn names_are_escaped() {
-        let text = Xml("a<b>&\"c\"\u{1}\u{85}é\n").to_string();
+        let text = XmlText("a<b>&\"c\"\u{1}\u{85}é\n").to_string();
         assert_eq!(text, "a&lt;b&gt;&amp;&quot;c&quot;\u{fffd}\u{85}é&#10;");
     }
 

@@ -16,7 +16,8 @@ pub(super) fn check(log: &OpenLog, findings: &mut Findings) {
         };
         findings_of(finding, id, findings);
         let topic = log.manifest.topics.get(id.index());
-        let implausible = topic.map(|topic| topic.odd_times).filter(|count| *count > 0);
+        let implausible =
+            topic.map(|topic| topic.implausible_times).filter(|count| *count > 0);
         if let Some(count) = implausible {
             let what = "the time is 0, or far from its neighbors";
             let finding = Finding::new(&code::ODD_TIME, what).times(count);

@@ -265,10 +265,10 @@ impl IndexPass {
                 records: Some(stats.records),
                 bytes: Some(stats.bytes),
                 time: trusted(stats),
-                odd_times: stats.implausible,
+                implausible_times: stats.implausible,
                 before_start: stats.before_start,
                 latched: Vec::new(),
-                envelope: 0,
+                header_len: 0,
                 descriptor: Vec::new(),
                 metadata: time_anomalies(stats),
             }

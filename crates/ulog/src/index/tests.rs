@@ -30,7 +30,7 @@ struct Frequencies {
     /// Times that are far in the future, of topics with no other record.
     ahead: u64,
     /// Records of the wrong length.
-    misfits: u64,
+    type_mismatches: u64,
     /// Bytes that are not a message.
     garbage: u64,
 }
@@ -45,7 +45,7 @@ const NONE: Frequencies = Frequencies {
     absurd: 0,
     jumps: 0,
     ahead: 0,
-    misfits: 0,
+    type_mismatches: 0,
     garbage: 0,
 };
 
@@ -123,7 +123,7 @@ fn log(seed: u64, messages: u64, frequencies: &Frequencies) -> Vec<u8> {
             let time = (now as u16).to_le_bytes();
             let record = message(b'D', &[&999_u16.to_le_bytes(), &time]);
             [std::mem::take(&mut count), record].concat()
-        } else if hits(frequencies.misfits) {
+        } else if hits(frequencies.type_mismatches) {
             message(b'D', &[&id.to_le_bytes(), &[7; 5]])
         } else if hits(frequencies.garbage) {
             (0..random.below(400)).map(|_| random.below(256) as u8).collect()
@@ -175,7 +175,7 @@ fn manifest_of_generated_log_is_same_on_any_number_of_threads() {
         Frequencies { jumps: 300, ..some },
         Frequencies { ahead: 100, ..some },
         Frequencies { counters: 30, ..some },
-        Frequencies { misfits: 50, ..some },
+        Frequencies { type_mismatches: 50, ..some },
         Frequencies { garbage: 20, ..some },
         Frequencies {
             subscriptions: 10,

@@ -182,7 +182,7 @@ impl Clocks {
                 }
                 none => {
                     let jump = Finding::new(&code::CLOCK_JUMP, text).at(bytes);
-                    *none = Some(jump.during(time));
+                    *none = Some(jump.with_time(time));
                 }
             }
             return;
@@ -255,7 +255,7 @@ impl Clocks {
                 "about {lost} {packets} missing, in {gaps} of up to {longest:.6} s"
             );
             let finding = Finding::new(&code::PACKETS_LOST, text);
-            findings.add(finding.during(self.when).of(topic));
+            findings.add(finding.with_time(self.when).of(topic));
         }
     }
 }

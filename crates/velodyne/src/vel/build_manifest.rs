@@ -10,7 +10,7 @@ mod finish;
 mod header_read_ahead;
 mod part_splitter;
 mod position_unit;
-mod quaternion_order;
+pub(crate) mod quaternion_order;
 mod stats;
 
 use std::sync::Arc;

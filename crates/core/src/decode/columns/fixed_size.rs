@@ -8,15 +8,15 @@ use crate::{
     decode::columns::{
         leaf::Leaf,
         node::Node,
-        numbers::{spans, stamps, values},
-        plan::{Made, Planner},
-        value_names::Names,
+        numbers::{spans, timestamps, values},
+        plan::{FieldArray, LayoutPlanner},
+        value_names::ValueNames,
     },
     error::{Error, ErrorKind, Result},
     model::layout::{Layout, LayoutField, LayoutKind, Primitive},
 };
 
-impl Planner<'_> {
+impl LayoutPlanner<'_> {
     /// Returns the array of `field` and that of its labels. The field is at each of the
     /// offsets `begins`.
     pub(super) fn fixed(
@@ -25,8 +25,8 @@ impl Planner<'_> {
         field: &LayoutField,
         name: &str,
         begins: Vec<u32>,
-    ) -> Result<Made> {
-        self.look()?;
+    ) -> Result<FieldArray> {
+        self.count_field()?;
         self.count_name(name)?;
         let Some(count) = field.count.filter(|_| !field.is_chars()) else {
             return self.scalar(layout, field, name, begins);
@@ -48,14 +48,14 @@ impl Planner<'_> {
         field: &LayoutField,
         name: &str,
         begins: Vec<u32>,
-    ) -> Result<Made> {
+    ) -> Result<FieldArray> {
         let chars = field.count.unwrap_or(1);
         let (data_type, node) = self.values(&field.kind, chars, begins)?;
         let label = match node {
             Node::Leaf(leaf) => self.label(layout, &field.name, name, leaf),
             _ => None,
         };
-        let mut made: Made = vec![(arrow_field(name, data_type), node)];
+        let mut made: FieldArray = vec![(arrow_field(name, data_type), node)];
         made.extend(label);
         Ok(made)
     }
@@ -71,13 +71,13 @@ impl Planner<'_> {
         let source = self.source();
         let (data_type, leaf) = match kind {
             LayoutKind::Nested(inner) => {
-                let mut made = Made::new();
+                let mut made = FieldArray::new();
                 for field in inner.fields.iter().filter(|field| field.has_columns()) {
                     let begins = starts.iter().map(|start| start + field.offset);
                     let begins = begins.collect();
                     made.extend(self.fixed(inner, field, &field.name, begins)?);
                 }
-                return Ok(structure(made));
+                return Ok(struct_of(made));
             }
             LayoutKind::Primitive(Primitive::Char) => {
                 (DataType::Utf8, Leaf::chars(source, chars as usize, starts))
@@ -88,7 +88,7 @@ impl Planner<'_> {
             }
             LayoutKind::Stamp | LayoutKind::SignedStamp => {
                 let data_type = DataType::Timestamp(TimeUnit::Nanosecond, None);
-                let values = stamps(*kind == LayoutKind::SignedStamp);
+                let values = timestamps(*kind == LayoutKind::SignedStamp);
                 (data_type, Leaf::new(source, kind.size(), values, starts))
             }
             LayoutKind::Span => {
@@ -111,7 +111,7 @@ impl Planner<'_> {
         column: &str,
         leaf: usize,
     ) -> Option<(FieldRef, Node)> {
-        let names = Names::new(self.labels?.get(&layout.name, field)?);
+        let names = ValueNames::new(self.labels?.get(&layout.name, field)?);
         let fields = layout.fields.iter().map(|field| &*field.name);
         Some((names.field(column, field, fields), Node::Label(leaf, names)))
     }
@@ -123,7 +123,7 @@ pub(super) fn arrow_field(name: &str, data_type: DataType) -> FieldRef {
 }
 
 /// Returns a struct of the arrays `made`.
-pub(super) fn structure(made: Made) -> (DataType, Node) {
+pub(super) fn struct_of(made: FieldArray) -> (DataType, Node) {
     let (fields, nodes): (Vec<FieldRef>, Vec<Node>) = made.into_iter().unzip();
     let fields = Fields::from(fields);
     (DataType::Struct(fields.clone()), Node::Struct(fields, nodes))

@@ -1,30 +1,32 @@
 //! Planning the flat view: a column for each scalar, string and list.
 
 use crate::{
-    decode::columns::{fixed_size::arrow_field, plan::Planner, projection::Chooser},
+    decode::columns::{
+        fixed_size::arrow_field, plan::LayoutPlanner, projection::ColumnProjection,
+    },
     error::Result,
     model::layout::{Layout, LayoutKind},
 };
 
-impl Planner<'_> {
+impl LayoutPlanner<'_> {
     /// Adds a column for each scalar of `layout`, which starts at the current position.
     /// Their names start with `prefix`.
     pub(super) fn flat(
         &mut self,
         layout: &Layout,
         prefix: &str,
-        chooser: &mut Chooser,
+        projection: &mut ColumnProjection,
     ) -> Result<()> {
         for field in &layout.fields {
-            self.look()?;
+            self.count_field()?;
             if !Self::is_shown(field, prefix.is_empty()) {
                 self.skip(layout, field)?;
                 continue;
             }
             if field.is_longer(self.longest) {
                 let name = self.name(&format!("{prefix}{}", field.name))?;
-                let wanted = chooser.wants();
-                let made = self.here(layout, field, &name, wanted)?;
+                let wanted = projection.is_next_selected();
+                let made = self.field_array(layout, field, &name, wanted)?;
                 self.add(made);
                 continue;
             }
@@ -37,23 +39,25 @@ impl Planner<'_> {
                 };
                 if let LayoutKind::Nested(inner) = &field.kind {
                     self.count_name(&name)?;
-                    self.flat(inner, &format!("{name}."), chooser)?;
+                    self.flat(inner, &format!("{name}."), projection)?;
                     continue;
                 }
                 let name = self.name(&name)?;
-                let wanted = chooser.wants();
+                let wanted = projection.is_next_selected();
                 if !field.kind.is_fixed() {
-                    if let Some((data_type, node)) = self.moving(&field.kind, wanted)? {
+                    if let Some((data_type, node)) =
+                        self.variable_size_values(&field.kind, wanted)?
+                    {
                         self.add(vec![(arrow_field(&name, data_type), node)]);
                     }
                     continue;
                 }
                 if wanted {
-                    let begin = self.script.at();
+                    let begin = self.builder.at();
                     let made = self.scalar(layout, field, &name, vec![begin])?;
                     self.add(made);
                 }
-                self.script.pass(size.unwrap_or(field.kind.size()));
+                self.builder.pass(size.unwrap_or(field.kind.size()));
             }
         }
         Ok(())

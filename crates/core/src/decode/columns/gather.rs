@@ -6,7 +6,7 @@ use crate::decode::columns::program::Piece;
 
 /// The offsets of a leaf's values in a piece.
 #[derive(Debug)]
-pub(super) enum Places {
+pub(super) enum ValueOffsets {
     /// One value.
     One(usize),
     /// Several adjacent values.
@@ -17,7 +17,7 @@ pub(super) enum Places {
     All,
 }
 
-impl Places {
+impl ValueOffsets {
     /// Creates the offsets of values of `size` bytes. There must be at least one.
     pub(super) fn new(size: usize, offsets: Vec<u32>) -> Self {
         let next_to = |pair: &[u32]| pair[0] as usize + size == pair[1] as usize;
@@ -32,7 +32,7 @@ impl Places {
 }
 
 /// The pieces from which values are decoded.
-pub(super) enum Pieces<'p> {
+pub(super) enum ValueBytes<'p> {
     /// Payloads of fixed size, with their total bytes and the size of each.
     Rows(&'p [u8], usize),
     /// Pieces of these bytes.
@@ -44,41 +44,41 @@ pub(super) enum Pieces<'p> {
 /// A column of values of one type. It is used as `dyn`, so that the type is inspected
 /// once for many values.
 pub(super) trait Values: Send {
-    fn gather(&mut self, pieces: Pieces<'_>, places: &Places);
+    fn gather(&mut self, pieces: ValueBytes<'_>, places: &ValueOffsets);
     fn take(&mut self) -> ArrayRef;
 }
 
 /// A column of values of one type, for any iterator over pieces.
-pub(super) trait Gather: Send {
+pub(super) trait GatherValues: Send {
     fn gather<'b>(
         &mut self,
         pieces: impl ExactSizeIterator<Item = &'b [u8]>,
-        places: &Places,
+        places: &ValueOffsets,
     );
     fn take(&mut self) -> ArrayRef;
 }
 
-impl<G: Gather> Values for G {
-    fn gather(&mut self, pieces: Pieces<'_>, places: &Places) {
+impl<G: GatherValues> Values for G {
+    fn gather(&mut self, pieces: ValueBytes<'_>, places: &ValueOffsets) {
         match pieces {
-            Pieces::Rows(rows, stride) => {
-                Gather::gather(self, rows.chunks_exact(stride), places);
+            ValueBytes::Rows(rows, stride) => {
+                GatherValues::gather(self, rows.chunks_exact(stride), places);
             }
-            Pieces::Found(bytes, pieces) => {
+            ValueBytes::Found(bytes, pieces) => {
                 let piece = |piece: &Piece| cut(bytes, *piece);
-                Gather::gather(self, pieces.iter().map(piece), places);
+                GatherValues::gather(self, pieces.iter().map(piece), places);
             }
-            Pieces::Elements(bytes, pieces, stride) => {
+            ValueBytes::Elements(bytes, pieces, stride) => {
                 for piece in pieces {
                     let elements = cut(bytes, *piece).chunks_exact(stride);
-                    Gather::gather(self, elements, places);
+                    GatherValues::gather(self, elements, places);
                 }
             }
         }
     }
 
     fn take(&mut self) -> ArrayRef {
-        Gather::take(self)
+        GatherValues::take(self)
     }
 }
 

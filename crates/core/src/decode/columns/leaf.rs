@@ -5,16 +5,16 @@ use std::fmt::Debug;
 use arrow_array::ArrayRef;
 
 use crate::decode::columns::{
-    gather::{Pieces, Places, Values},
+    gather::{ValueBytes, ValueOffsets, Values},
     program::{Table, Tables},
-    strings::{Binaries, Chars, Ends, Strings},
+    strings::{BinaryColumn, FixedStringColumn, ListEnds, StringColumn},
 };
 
 /// A column of primitives of one type, with the values decoded so far.
 pub(super) struct Leaf {
     source: Source,
     /// The offsets of the values in each piece: at least one.
-    places: Places,
+    places: ValueOffsets,
     values: Box<dyn Values>,
 }
 
@@ -24,7 +24,7 @@ pub(super) enum Source {
     /// Whole payloads.
     Payloads,
     /// The pieces in this table.
-    Pieces(Table),
+    ValueBytes(Table),
     /// The pieces in this table, which consist of elements of `stride` bytes.
     Elements { table: Table, stride: usize },
 }
@@ -40,62 +40,64 @@ impl Leaf {
     ) -> Self {
         let size = size as usize;
         match source {
-            Source::Elements { table, stride } if stride == size => {
-                Self { source: Source::Pieces(table), places: Places::All, values }
-            }
-            _ => Self { source, places: Places::new(size, offsets), values },
+            Source::Elements { table, stride } if stride == size => Self {
+                source: Source::ValueBytes(table),
+                places: ValueOffsets::All,
+                values,
+            },
+            _ => Self { source, places: ValueOffsets::new(size, offsets), values },
         }
     }
 
     /// Creates a leaf of fixed-size strings of `len` characters at `offsets`.
     pub(super) fn chars(source: Source, len: usize, offsets: Vec<u32>) -> Self {
-        let values = Box::new(Chars::new(len));
-        Self { source, places: Places::Many(offsets), values }
+        let values = Box::new(FixedStringColumn::new(len));
+        Self { source, places: ValueOffsets::Many(offsets), values }
     }
 
     /// Creates a leaf of the pieces in `table` as strings.
     pub(super) fn texts(table: Table) -> Self {
-        Self::of_pieces(table, Box::new(Strings::default()))
+        Self::from_pieces(table, Box::new(StringColumn::default()))
     }
 
     /// Creates a leaf of the pieces in `table` as binary data.
     pub(super) fn bytes(table: Table) -> Self {
-        Self::of_pieces(table, Box::new(Binaries::default()))
+        Self::from_pieces(table, Box::new(BinaryColumn::default()))
     }
 
     /// Creates a leaf of the ends of lists. The pieces in `table` consist of elements of
     /// `stride` bytes.
-    pub(super) fn ends_of_elements(table: Table, stride: usize) -> Self {
+    pub(super) fn list_ends_by_size(table: Table, stride: usize) -> Self {
         let len = move |piece: &[u8]| piece.len() / stride;
-        Self::of_pieces(table, Box::new(Ends::new(len)))
+        Self::from_pieces(table, Box::new(ListEnds::new(len)))
     }
 
     /// Creates a leaf of the ends of lists. The pieces in `table` are the numbers of
     /// elements.
-    pub(super) fn ends_of_counts(table: Table) -> Self {
+    pub(super) fn list_ends_by_count(table: Table) -> Self {
         let len = |piece: &[u8]| -> usize {
             let bytes = piece.first_chunk().copied().unwrap_or_default();
             u32::from_le_bytes(bytes) as usize
         };
-        Self::of_pieces(table, Box::new(Ends::new(len)))
+        Self::from_pieces(table, Box::new(ListEnds::new(len)))
     }
 
-    fn of_pieces(table: Table, values: Box<dyn Values>) -> Self {
-        Self { source: Source::Pieces(table), places: Places::All, values }
+    fn from_pieces(table: Table, values: Box<dyn Values>) -> Self {
+        Self { source: Source::ValueBytes(table), places: ValueOffsets::All, values }
     }
 
     /// Decodes the values of `rows`: payloads of `stride` bytes each.
     pub(super) fn gather(&mut self, rows: &[u8], stride: usize) {
-        self.values.gather(Pieces::Rows(rows, stride), &self.places);
+        self.values.gather(ValueBytes::Rows(rows, stride), &self.places);
     }
 
     /// Decodes the values from the pieces of `bytes` in `tables`.
     pub(super) fn gather_from(&mut self, bytes: &[u8], tables: &Tables) {
         let pieces = match self.source {
             Source::Payloads => return, // such a leaf has no pieces
-            Source::Pieces(table) => Pieces::Found(bytes, tables.get(table)),
+            Source::ValueBytes(table) => ValueBytes::Found(bytes, tables.get(table)),
             Source::Elements { table, stride } => {
-                Pieces::Elements(bytes, tables.get(table), stride)
+                ValueBytes::Elements(bytes, tables.get(table), stride)
             }
         };
         self.values.gather(pieces, &self.places);

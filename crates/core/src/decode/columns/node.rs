@@ -10,7 +10,7 @@ use arrow_buffer::OffsetBuffer;
 use arrow_schema::{FieldRef, Fields};
 
 use crate::{
-    decode::columns::{into_error, value_names::Names},
+    decode::columns::{into_error, value_names::ValueNames},
     error::Result,
 };
 
@@ -20,7 +20,7 @@ pub(super) enum Node {
     /// The leaf with this index.
     Leaf(usize),
     /// The labels of the values of the leaf with this index.
-    Label(usize, Names),
+    Label(usize, ValueNames),
     /// Fixed-size lists of this length.
     FixedList(FieldRef, i32, Box<Node>),
     /// Lists whose ends are the leaf with this index.

@@ -9,8 +9,8 @@ use arrow_buffer::{BooleanBuffer, ScalarBuffer};
 
 use crate::{
     decode::columns::{
-        gather::{Gather, Places, Values, take},
-        strings::Chars,
+        gather::{GatherValues, ValueOffsets, Values, take},
+        strings::FixedStringColumn,
     },
     model::layout::Primitive,
 };
@@ -18,36 +18,37 @@ use crate::{
 /// Returns an empty column for `primitive`.
 pub(super) fn values(primitive: Primitive) -> Box<dyn Values> {
     match primitive {
-        Primitive::I8 => Box::new(Numbers::<Int8Type>::default()),
-        Primitive::I16 => Box::new(Numbers::<Int16Type>::default()),
-        Primitive::I32 => Box::new(Numbers::<Int32Type>::default()),
-        Primitive::I64 => Box::new(Numbers::<Int64Type>::default()),
-        Primitive::U8 => Box::new(Numbers::<UInt8Type>::default()),
-        Primitive::U16 => Box::new(Numbers::<UInt16Type>::default()),
-        Primitive::U32 => Box::new(Numbers::<UInt32Type>::default()),
-        Primitive::U64 => Box::new(Numbers::<UInt64Type>::default()),
-        Primitive::F32 => Box::new(Numbers::<Float32Type>::default()),
-        Primitive::F64 => Box::new(Numbers::<Float64Type>::default()),
-        Primitive::Bool => Box::new(Truths { bytes: Vec::new() }),
-        Primitive::Char => Box::new(Chars::new(1)),
+        Primitive::I8 => Box::new(NumberColumn::<Int8Type>::default()),
+        Primitive::I16 => Box::new(NumberColumn::<Int16Type>::default()),
+        Primitive::I32 => Box::new(NumberColumn::<Int32Type>::default()),
+        Primitive::I64 => Box::new(NumberColumn::<Int64Type>::default()),
+        Primitive::U8 => Box::new(NumberColumn::<UInt8Type>::default()),
+        Primitive::U16 => Box::new(NumberColumn::<UInt16Type>::default()),
+        Primitive::U32 => Box::new(NumberColumn::<UInt32Type>::default()),
+        Primitive::U64 => Box::new(NumberColumn::<UInt64Type>::default()),
+        Primitive::F32 => Box::new(NumberColumn::<Float32Type>::default()),
+        Primitive::F64 => Box::new(NumberColumn::<Float64Type>::default()),
+        Primitive::Bool => Box::new(BooleanColumn { bytes: Vec::new() }),
+        Primitive::Char => Box::new(FixedStringColumn::new(1)),
     }
 }
 
 /// Returns an empty column of timestamps with signed or unsigned seconds.
-pub(super) fn stamps(is_signed: bool) -> Box<dyn Values> {
-    match is_signed {
-        true => Box::new(Numbers::<TimestampNanosecondType, SignedStamp>::default()),
-        false => Box::new(Numbers::<TimestampNanosecondType, Stamp>::default()),
+pub(super) fn timestamps(is_signed: bool) -> Box<dyn Values> {
+    if is_signed {
+        Box::new(NumberColumn::<TimestampNanosecondType, SignedTimestamp>::default())
+    } else {
+        Box::new(NumberColumn::<TimestampNanosecondType, Stamp>::default())
     }
 }
 
 /// Returns an empty column of durations.
 pub(super) fn spans() -> Box<dyn Values> {
-    Box::new(Numbers::<DurationNanosecondType, Span>::default())
+    Box::new(NumberColumn::<DurationNanosecondType, Span>::default())
 }
 
 /// The way a value is read from little-endian bytes.
-trait Little: Send {
+trait LittleEndian: Send {
     /// The type of the value.
     type Value: Copy + Default;
 
@@ -63,7 +64,7 @@ trait Little: Send {
 
 macro_rules! little {
     ($($reader:ty, $value:ty, $from:expr;)*) => {$(
-        impl Little for $reader {
+        impl LittleEndian for $reader {
             type Value = $value;
 
             #[inline(always)]
@@ -92,8 +93,8 @@ little! {
     u64, u64, u64::from_le_bytes;
     f32, f32, f32::from_le_bytes;
     f64, f64, f64::from_le_bytes;
-    Stamp, i64, stamp;
-    SignedStamp, i64, signed_stamp;
+    Stamp, i64, nanos_of;
+    SignedTimestamp, i64, signed_stamp;
     Span, i64, span;
 }
 
@@ -101,14 +102,14 @@ little! {
 struct Stamp;
 
 /// Reads a timestamp with signed seconds.
-struct SignedStamp;
+struct SignedTimestamp;
 
 /// Reads a duration as nanoseconds.
 struct Span;
 
 /// The nanoseconds may exceed one second. The sum does not overflow an `i64`.
 #[inline(always)]
-fn stamp(bytes: [u8; 8]) -> i64 {
+fn nanos_of(bytes: [u8; 8]) -> i64 {
     let both = u64::from_le_bytes(bytes);
     i64::from(both as u32) * 1_000_000_000 + i64::from((both >> 32) as u32)
 }
@@ -126,28 +127,30 @@ fn span(bytes: [u8; 8]) -> i64 {
 }
 
 /// A column of numbers of one type that are read in one way.
-struct Numbers<T: ArrowPrimitiveType, L = <T as ArrowPrimitiveType>::Native> {
+struct NumberColumn<T: ArrowPrimitiveType, L = <T as ArrowPrimitiveType>::Native> {
     values: Vec<T::Native>,
     read: std::marker::PhantomData<L>,
 }
 
-impl<T: ArrowPrimitiveType, L> Default for Numbers<T, L> {
+impl<T: ArrowPrimitiveType, L> Default for NumberColumn<T, L> {
     fn default() -> Self {
         Self { values: Vec::new(), read: std::marker::PhantomData }
     }
 }
 
-impl<T: ArrowPrimitiveType, L: Little<Value = T::Native>> Gather for Numbers<T, L> {
+impl<T: ArrowPrimitiveType, L: LittleEndian<Value = T::Native>> GatherValues
+    for NumberColumn<T, L>
+{
     fn gather<'b>(
         &mut self,
         pieces: impl ExactSizeIterator<Item = &'b [u8]>,
-        places: &Places,
+        places: &ValueOffsets,
     ) {
         match places {
-            Places::One(at) => {
+            ValueOffsets::One(at) => {
                 self.values.extend(pieces.map(|piece| L::at(piece, *at)));
             }
-            Places::Row { start, count } => {
+            ValueOffsets::Row { start, count } => {
                 let len = count * L::SIZE;
                 self.values.reserve(pieces.len() * count);
                 for piece in pieces {
@@ -155,14 +158,16 @@ impl<T: ArrowPrimitiveType, L: Little<Value = T::Native>> Gather for Numbers<T, 
                     L::extend(&mut self.values, row);
                 }
             }
-            Places::Many(offsets) => {
+            ValueOffsets::Many(offsets) => {
                 self.values.reserve(pieces.len() * offsets.len());
                 for piece in pieces {
                     let row = offsets.iter().map(|at| L::at(piece, *at as usize));
                     self.values.extend(row);
                 }
             }
-            Places::All => pieces.for_each(|piece| L::extend(&mut self.values, piece)),
+            ValueOffsets::All => {
+                pieces.for_each(|piece| L::extend(&mut self.values, piece))
+            }
         }
     }
 
@@ -173,34 +178,36 @@ impl<T: ArrowPrimitiveType, L: Little<Value = T::Native>> Gather for Numbers<T, 
 }
 
 /// A column of Booleans: one byte each while decoding, one bit each in the array.
-struct Truths {
+struct BooleanColumn {
     bytes: Vec<u8>,
 }
 
-impl Gather for Truths {
+impl GatherValues for BooleanColumn {
     fn gather<'b>(
         &mut self,
         pieces: impl ExactSizeIterator<Item = &'b [u8]>,
-        places: &Places,
+        places: &ValueOffsets,
     ) {
         let byte = |piece: &[u8], at: usize| piece.get(at).copied().unwrap_or(0);
         match places {
-            Places::One(at) => {
+            ValueOffsets::One(at) => {
                 self.bytes.extend(pieces.map(|piece| byte(piece, *at)));
             }
-            Places::Row { start, count } => {
+            ValueOffsets::Row { start, count } => {
                 for piece in pieces {
                     let row = piece.get(*start..start + count).unwrap_or_default();
                     self.bytes.extend_from_slice(row);
                 }
             }
-            Places::Many(offsets) => {
+            ValueOffsets::Many(offsets) => {
                 for piece in pieces {
                     let row = offsets.iter().map(|at| byte(piece, *at as usize));
                     self.bytes.extend(row);
                 }
             }
-            Places::All => pieces.for_each(|row| self.bytes.extend_from_slice(row)),
+            ValueOffsets::All => {
+                pieces.for_each(|row| self.bytes.extend_from_slice(row))
+            }
         }
     }
 

@@ -12,8 +12,8 @@ use crate::{
         leaf::{Leaf, Source},
         node::Node,
         program::{Program, Table},
-        program_builder::Script,
-        projection::Chooser,
+        program_builder::ProgramBuilder,
+        projection::ColumnProjection,
     },
     error::{Error, ErrorKind, Result},
     log::{Columns, View},
@@ -84,11 +84,11 @@ impl Plan {
     ) -> Result<(Self, Program)> {
         let is_time = |field: &&LayoutField| field.role == FieldRole::Time;
         let time = layout.fields.iter().find(is_time).map_or("time", |f| &f.name);
-        let mut planner = Planner {
+        let mut planner = LayoutPlanner {
             root: layout,
             labels: columns.labels.as_deref(),
             leaves,
-            script: Script::new(),
+            builder: ProgramBuilder::new(),
             elements: None,
             names: HashSet::from([time.to_owned()]),
             names_len: 0,
@@ -97,9 +97,9 @@ impl Plan {
             looked_at: 0,
             longest: u32::MAX,
         };
-        let mut chooser = Chooser::new(columns.only.as_deref());
+        let mut projection = ColumnProjection::new(columns.only.as_deref());
         match columns.view {
-            View::Nested => planner.nested(layout, &mut chooser)?,
+            View::Nested => planner.nested(layout, &mut projection)?,
             View::Flat => {
                 let fits = |longest: &u32| {
                     layout.flat_columns(MAX_COLUMNS, *longest) <= MAX_COLUMNS
@@ -107,25 +107,25 @@ impl Plan {
                 match [u32::MAX, LONG].into_iter().find(fits) {
                     Some(longest) => {
                         planner.longest = longest;
-                        planner.flat(layout, "", &mut chooser)?;
+                        planner.flat(layout, "", &mut projection)?;
                     }
-                    None => planner.nested(layout, &mut chooser)?,
+                    None => planner.nested(layout, &mut projection)?,
                 }
             }
         }
-        chooser.check()?;
+        projection.check()?;
         let schema = Arc::new(Schema::new(planner.fields));
-        let program = planner.script.finish(layout.frame.tail);
+        let program = planner.builder.finish(layout.frame.tail);
         Ok((Self { schema, nodes: planner.nodes }, program))
     }
 }
 
 /// Walks through a layout field by field.
-pub(super) struct Planner<'p> {
+pub(super) struct LayoutPlanner<'p> {
     root: &'p Layout,
     pub(super) labels: Option<&'p Labels>,
     leaves: &'p mut Vec<Leaf>,
-    pub(super) script: Script,
+    pub(super) builder: ProgramBuilder,
     /// The table of the list elements that are currently planned, and the size of an
     /// element.
     pub(super) elements: Option<(Table, u32)>,
@@ -139,16 +139,20 @@ pub(super) struct Planner<'p> {
 }
 
 /// The array of a field with its Arrow field, and optionally the array of its labels.
-pub(super) type Made = Vec<(FieldRef, Node)>;
+pub(super) type FieldArray = Vec<(FieldRef, Node)>;
 
-impl Planner<'_> {
+impl LayoutPlanner<'_> {
     /// Adds a column for each field of `layout`.
-    fn nested(&mut self, layout: &Layout, chooser: &mut Chooser) -> Result<()> {
+    fn nested(
+        &mut self,
+        layout: &Layout,
+        projection: &mut ColumnProjection,
+    ) -> Result<()> {
         for field in &layout.fields {
             let is_column = field.role == FieldRole::Plain && field.has_columns();
             let name = if is_column { self.name(&field.name)? } else { String::new() };
-            let wanted = is_column && chooser.wants();
-            let mut made = self.here(layout, field, &name, wanted)?;
+            let wanted = is_column && projection.is_next_selected();
+            let mut made = self.field_array(layout, field, &name, wanted)?;
             if let Some((column, _)) = made.first_mut().filter(|_| name != field.name) {
                 *column = with_field_name(Field::clone(column), &field.name).into();
             }
@@ -175,7 +179,7 @@ impl Planner<'_> {
     }
 
     /// Adds columns.
-    pub(super) fn add(&mut self, made: Made) {
+    pub(super) fn add(&mut self, made: FieldArray) {
         for (field, node) in made {
             self.fields.push(field);
             self.nodes.push(node);
@@ -189,7 +193,7 @@ impl Planner<'_> {
                 Source::Elements { table, stride: stride as usize }
             }
             None if self.root.is_fixed() => Source::Payloads,
-            None => Source::Pieces(self.script.stretch()),
+            None => Source::ValueBytes(self.builder.stretch()),
         }
     }
 
@@ -203,7 +207,7 @@ impl Planner<'_> {
     }
 
     /// Counts an inspected field.
-    pub(super) fn look(&mut self) -> Result<()> {
+    pub(super) fn count_field(&mut self) -> Result<()> {
         self.looked_at += 1;
         if self.looked_at > MAX_FIELDS { Err(self.too_many()) } else { Ok(()) }
     }

@@ -29,12 +29,12 @@ pub(super) enum Step {
     Elements { stride: u32, is_text: bool, table: Option<Table> },
     /// A repeated sequence of steps that takes at least `least` bytes (1 or more) each
     /// time.
-    Each { count: Count, least: u32, body: Vec<Step> },
+    Each { count: RepeatCount, least: u32, body: Vec<Step> },
 }
 
 /// The number of repetitions.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Count {
+pub(super) enum RepeatCount {
     /// A constant.
     Fixed(u32),
     /// A preceding `u32`. The piece contains that number.
@@ -58,28 +58,28 @@ const ROOM: usize = 1 << 14;
 impl Program {
     /// Finds the pieces of `payload`, whose copy will start at `base`. Returns `None` if
     /// the payload is too short. Then the caller removes its pieces with
-    /// [`Tables::undo`].
+    /// [`Tables::remove_last_payload`].
     pub(super) fn walk(
         &self,
         payload: &[u8],
         base: usize,
         tables: &mut Tables,
-    ) -> Option<Walked> {
+    ) -> Option<ParsedPayload> {
         tables.before.clear();
         tables.before.extend(tables.tables.iter().map(Vec::len));
         u32::try_from(base.checked_add(payload.len())?).ok()?;
         let tables = &mut tables.tables;
         let mut walk =
-            Walk { payload, at: 0, base, text: 0, texts: Texts::Utf8, tables };
-        walk.follow(&self.steps)?;
+            PayloadParser { payload, at: 0, base, text: 0, texts: Texts::Utf8, tables };
+        walk.run_steps(&self.steps)?;
         let weight = payload.len() as u64 + walk.text;
-        Some(Walked { weight, texts: walk.texts, used: walk.at })
+        Some(ParsedPayload { weight, texts: walk.texts, used: walk.at })
     }
 }
 
 /// The result of parsing a payload.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Walked {
+pub(super) struct ParsedPayload {
     /// An upper bound of the size of the payload in columns in bytes: a byte that is not
     /// valid UTF-8 becomes two.
     pub(super) weight: u64,
@@ -97,7 +97,7 @@ pub(super) enum Texts {
     Latin1,
 }
 
-struct Walk<'w> {
+struct PayloadParser<'w> {
     payload: &'w [u8],
     at: usize,
     base: usize,
@@ -107,8 +107,8 @@ struct Walk<'w> {
     tables: &'w mut [Vec<Piece>],
 }
 
-impl Walk<'_> {
-    fn follow(&mut self, steps: &[Step]) -> Option<()> {
+impl PayloadParser<'_> {
+    fn run_steps(&mut self, steps: &[Step]) -> Option<()> {
         for step in steps {
             match step {
                 Step::Stretch { len, table } => self.cut(*len as usize, *table)?,
@@ -127,13 +127,13 @@ impl Walk<'_> {
                 }
                 Step::Each { count, least, body } => {
                     let count = match count {
-                        Count::Fixed(count) => *count,
-                        Count::Said { table } => self.count(*table)?,
+                        RepeatCount::Fixed(count) => *count,
+                        RepeatCount::Said { table } => self.count(*table)?,
                     };
                     let len = u64::from(count) * u64::from(*least);
                     (len <= (self.payload.len() - self.at) as u64).then_some(())?;
                     for _ in 0..count {
-                        self.follow(body)?;
+                        self.run_steps(body)?;
                     }
                 }
             }
@@ -173,7 +173,7 @@ impl Tables {
     }
 
     /// Removes the pieces of the last payload.
-    pub(super) fn undo(&mut self) {
+    pub(super) fn remove_last_payload(&mut self) {
         for (table, before) in self.tables.iter_mut().zip(&self.before) {
             table.truncate(*before);
         }

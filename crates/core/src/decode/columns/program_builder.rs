@@ -1,30 +1,30 @@
 //! Building a [`Program`] while a layout is planned.
 
 use crate::{
-    decode::columns::program::{Count, Program, Step, Table},
+    decode::columns::program::{Program, RepeatCount, Step, Table},
     model::layout::Tail,
 };
 
 /// A program under construction.
 #[derive(Debug)]
-pub(super) struct Script {
+pub(super) struct ProgramBuilder {
     /// The enclosing repetitions, the outermost first. The first is the payload.
-    outer: Vec<Scope>,
-    inner: Scope,
+    outer: Vec<RepetitionScope>,
+    inner: RepetitionScope,
     tables: usize,
 }
 
 /// The steps of a repetition so far, and the fixed-size range at their end.
 #[derive(Debug, Default)]
-struct Scope {
+struct RepetitionScope {
     steps: Vec<Step>,
     len: u32,
     table: Option<Table>,
 }
 
-impl Script {
+impl ProgramBuilder {
     pub(super) fn new() -> Self {
-        Self { outer: vec![], inner: Scope::default(), tables: 0 }
+        Self { outer: vec![], inner: RepetitionScope::default(), tables: 0 }
     }
 
     /// Returns the offset of the current position in the current fixed-size range.
@@ -64,7 +64,7 @@ impl Script {
     }
 
     /// Ends a repetition of `count` times at least `least` bytes.
-    pub(super) fn close(&mut self, count: Count, least: u32) {
+    pub(super) fn close(&mut self, count: RepeatCount, least: u32) {
         let body = std::mem::take(&mut self.inner).finish();
         self.inner = self.outer.pop().unwrap_or_default();
         self.inner.push(Step::Each { count, least, body });
@@ -75,18 +75,18 @@ impl Script {
     }
 }
 
-impl Scope {
+impl RepetitionScope {
     fn push(&mut self, step: Step) {
-        self.end_stretch();
+        self.end_fixed_range();
         self.steps.push(step);
     }
 
     fn finish(mut self) -> Vec<Step> {
-        self.end_stretch();
+        self.end_fixed_range();
         self.steps
     }
 
-    fn end_stretch(&mut self) {
+    fn end_fixed_range(&mut self) {
         let (len, table) = (std::mem::take(&mut self.len), self.table.take());
         if len > 0 {
             self.steps.push(Step::Stretch { len, table });

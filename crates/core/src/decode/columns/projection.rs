@@ -6,12 +6,12 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Decides for each column in turn whether it is selected.
 #[derive(Debug)]
-pub(crate) struct Chooser {
+pub(crate) struct ColumnProjection {
     only: Option<BTreeSet<usize>>,
     next: usize,
 }
 
-impl Chooser {
+impl ColumnProjection {
     /// Selects the columns with the indices `only`, where 0 is the time column, or all
     /// columns.
     pub(crate) fn new(only: Option<&[usize]>) -> Self {
@@ -19,7 +19,7 @@ impl Chooser {
     }
 
     /// Returns whether the next column is selected.
-    pub(crate) fn wants(&mut self) -> bool {
+    pub(crate) fn is_next_selected(&mut self) -> bool {
         let index = self.next;
         self.next += 1;
         self.only.as_ref().is_none_or(|only| only.contains(&index))

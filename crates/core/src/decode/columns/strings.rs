@@ -6,39 +6,39 @@ use arrow_array::{ArrayRef, BinaryArray, Int32Array, StringArray};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 
 use crate::{
-    decode::columns::gather::{Gather, Places, take},
+    decode::columns::gather::{GatherValues, ValueOffsets, take},
     io::decode_text::decode_text,
 };
 
 /// A column of strings of fixed length, each up to its first NUL.
 ///
 /// Strings that are not valid UTF-8 are decoded as Latin-1.
-pub(super) struct Chars {
+pub(super) struct FixedStringColumn {
     len: usize,
-    texts: Strings,
+    texts: StringColumn,
 }
 
 /// A column of strings. Those that are not valid UTF-8 are decoded as Latin-1.
-pub(super) struct Strings {
+pub(super) struct StringColumn {
     text: String,
     ends: Vec<i32>,
 }
 
 /// A column of binary data.
-pub(super) struct Binaries {
+pub(super) struct BinaryColumn {
     bytes: Vec<u8>,
     ends: Vec<i32>,
 }
 
 /// The ends of lists. The function `len` returns the length of the list from a piece.
-pub(super) struct Ends<F> {
+pub(super) struct ListEnds<F> {
     len: F,
     ends: Vec<i32>,
 }
 
-impl Chars {
+impl FixedStringColumn {
     pub(super) fn new(len: usize) -> Self {
-        Self { len, texts: Strings::default() }
+        Self { len, texts: StringColumn::default() }
     }
 
     fn add(&mut self, piece: &[u8], at: usize) {
@@ -48,49 +48,49 @@ impl Chars {
     }
 }
 
-impl Gather for Chars {
+impl GatherValues for FixedStringColumn {
     fn gather<'b>(
         &mut self,
         pieces: impl ExactSizeIterator<Item = &'b [u8]>,
-        places: &Places,
+        places: &ValueOffsets,
     ) {
         for piece in pieces {
             match places {
-                Places::One(at) => self.add(piece, *at),
-                Places::Row { start, count } => {
+                ValueOffsets::One(at) => self.add(piece, *at),
+                ValueOffsets::Row { start, count } => {
                     (*start..start + count).for_each(|at| self.add(piece, at));
                 }
-                Places::Many(offsets) => {
+                ValueOffsets::Many(offsets) => {
                     offsets.iter().for_each(|at| self.add(piece, *at as usize));
                 }
-                Places::All => self.add(piece, 0),
+                ValueOffsets::All => self.add(piece, 0),
             }
         }
     }
 
     fn take(&mut self) -> ArrayRef {
-        Gather::take(&mut self.texts)
+        GatherValues::take(&mut self.texts)
     }
 }
 
-impl Strings {
+impl StringColumn {
     fn add(&mut self, bytes: &[u8]) {
         self.text.push_str(&decode_text(bytes));
         self.ends.push(end(self.text.len()));
     }
 }
 
-impl Default for Strings {
+impl Default for StringColumn {
     fn default() -> Self {
         Self { text: String::new(), ends: vec![0] }
     }
 }
 
-impl Gather for Strings {
+impl GatherValues for StringColumn {
     fn gather<'b>(
         &mut self,
         pieces: impl ExactSizeIterator<Item = &'b [u8]>,
-        _: &Places,
+        _: &ValueOffsets,
     ) {
         pieces.for_each(|piece| self.add(piece));
     }
@@ -103,17 +103,17 @@ impl Gather for Strings {
     }
 }
 
-impl Default for Binaries {
+impl Default for BinaryColumn {
     fn default() -> Self {
         Self { bytes: Vec::new(), ends: vec![0] }
     }
 }
 
-impl Gather for Binaries {
+impl GatherValues for BinaryColumn {
     fn gather<'b>(
         &mut self,
         pieces: impl ExactSizeIterator<Item = &'b [u8]>,
-        _: &Places,
+        _: &ValueOffsets,
     ) {
         for piece in pieces {
             self.bytes.extend_from_slice(piece);
@@ -128,17 +128,17 @@ impl Gather for Binaries {
     }
 }
 
-impl<F: Fn(&[u8]) -> usize> Ends<F> {
+impl<F: Fn(&[u8]) -> usize> ListEnds<F> {
     pub(super) fn new(len: F) -> Self {
         Self { len, ends: vec![0] }
     }
 }
 
-impl<F: Fn(&[u8]) -> usize + Send> Gather for Ends<F> {
+impl<F: Fn(&[u8]) -> usize + Send> GatherValues for ListEnds<F> {
     fn gather<'b>(
         &mut self,
         pieces: impl ExactSizeIterator<Item = &'b [u8]>,
-        _: &Places,
+        _: &ValueOffsets,
     ) {
         let mut last = self.ends.last().copied().unwrap_or(0);
         self.ends.extend(pieces.map(|piece| {

@@ -1,7 +1,7 @@
 //! Decoding of hand-written payloads.
 
-mod moving;
 mod random;
+mod variable_size;
 
 use arrow_array::{RecordBatch, cast::AsArray as _, types::*};
 use bytes::Bytes;

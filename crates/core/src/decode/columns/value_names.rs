@@ -16,7 +16,7 @@ pub const VALUE_NAMES_KEY: &str = "logtool.names";
 
 /// The labels of the values of one field.
 #[derive(Debug)]
-pub(crate) struct Names {
+pub(crate) struct ValueNames {
     /// Each label once. All batches share this array, so that a file needs only one
     /// dictionary per column.
     dictionary: Arc<StringArray>,
@@ -24,7 +24,7 @@ pub(crate) struct Names {
     keys: HashMap<i64, i32>,
 }
 
-impl Names {
+impl ValueNames {
     /// Creates the dictionary of `labels`.
     pub(crate) fn new(labels: &FieldLabels) -> Self {
         let (mut names, mut keys) = (Vec::<&str>::new(), HashMap::new());

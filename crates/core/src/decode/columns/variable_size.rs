@@ -4,53 +4,54 @@ use arrow_schema::DataType;
 
 use crate::{
     decode::columns::{
-        fixed_size::{arrow_field, fixed_list, structure},
+        fixed_size::{arrow_field, fixed_list, struct_of},
         leaf::Leaf,
         node::Node,
-        plan::{Made, Planner},
-        program::Count,
+        plan::{FieldArray, LayoutPlanner},
+        program::RepeatCount,
     },
     error::Result,
     model::layout::{FieldRole, Layout, LayoutField, LayoutKind},
 };
 
-impl Planner<'_> {
+impl LayoutPlanner<'_> {
     /// Returns the array of `field` and that of its labels, if it is `wanted`. The field
     /// starts at the current position of the program, which moves to its end.
-    pub(super) fn here(
+    pub(super) fn field_array(
         &mut self,
         layout: &Layout,
         field: &LayoutField,
         name: &str,
         wanted: bool,
-    ) -> Result<Made> {
-        self.look()?;
+    ) -> Result<FieldArray> {
+        self.count_field()?;
         if field.is_fixed() {
-            let begin = self.script.at();
-            let made = match wanted {
-                true => self.fixed(layout, field, name, vec![begin])?,
-                false => vec![],
+            let begin = self.builder.at();
+            let made = if wanted {
+                self.fixed(layout, field, name, vec![begin])?
+            } else {
+                vec![]
             };
-            self.script.pass(field.size().unwrap_or(0));
+            self.builder.pass(field.size().unwrap_or(0));
             return Ok(made);
         }
         self.count_name(name)?;
         let Some(count) = field.count else {
-            let made = self.moving(&field.kind, wanted)?;
+            let made = self.variable_size_values(&field.kind, wanted)?;
             let named =
                 made.map(|(data_type, node)| (arrow_field(name, data_type), node));
             return Ok(named.into_iter().collect());
         };
-        self.script.open();
-        let made = self.moving(&field.kind, wanted)?;
-        self.script.close(Count::Fixed(count), field.kind.size());
+        self.builder.open();
+        let made = self.variable_size_values(&field.kind, wanted)?;
+        self.builder.close(RepeatCount::Fixed(count), field.kind.size());
         Ok(made.map(|made| fixed_list(name, count, made)).into_iter().collect())
     }
 
     /// Returns the array of values of the variable-size type `kind`, if they are
     /// `wanted`. The first starts at the current position of the program, which moves to
     /// its end. Fixed-size types are planned elsewhere.
-    pub(super) fn moving(
+    pub(super) fn variable_size_values(
         &mut self,
         kind: &LayoutKind,
         wanted: bool,
@@ -61,23 +62,28 @@ impl Planner<'_> {
             | LayoutKind::SignedStamp
             | LayoutKind::Span => Ok(None),
             LayoutKind::Nested(layout) => {
-                let mut made = Made::new();
+                let mut made = FieldArray::new();
                 for field in &layout.fields {
                     let wanted = wanted && field.has_columns();
-                    made.extend(self.here(layout, field, &field.name, wanted)?);
+                    made.extend(self.field_array(
+                        layout,
+                        field,
+                        &field.name,
+                        wanted,
+                    )?);
                 }
-                Ok(wanted.then(|| structure(made)))
+                Ok(wanted.then(|| struct_of(made)))
             }
             LayoutKind::Text => {
-                let table = wanted.then(|| self.script.table());
-                self.script.text(table);
+                let table = wanted.then(|| self.builder.table());
+                self.builder.text(table);
                 let Some(table) = table else { return Ok(None) };
                 let leaf = self.leaf(Leaf::texts(table))?;
                 Ok(Some((DataType::Utf8, Node::Leaf(leaf))))
             }
             LayoutKind::Bytes => {
-                let table = wanted.then(|| self.script.table());
-                self.script.elements(1, table);
+                let table = wanted.then(|| self.builder.table());
+                self.builder.elements(1, table);
                 let Some(table) = table else { return Ok(None) };
                 let leaf = self.leaf(Leaf::bytes(table))?;
                 Ok(Some((DataType::Binary, Node::Leaf(leaf))))
@@ -91,22 +97,22 @@ impl Planner<'_> {
         element: &LayoutKind,
         wanted: bool,
     ) -> Result<Option<(DataType, Node)>> {
-        let table = wanted.then(|| self.script.table());
+        let table = wanted.then(|| self.builder.table());
         let size = element.size();
         let (ends, made) = if element.is_fixed() {
-            self.script.elements(size, table);
+            self.builder.elements(size, table);
             let Some(table) = table else { return Ok(None) };
-            let ends = self.leaf(Leaf::ends_of_elements(table, size as usize))?;
+            let ends = self.leaf(Leaf::list_ends_by_size(table, size as usize))?;
             let outer = self.elements.replace((table, size));
             let made = self.values(element, 1, vec![0]);
             self.elements = outer;
             (ends, made?)
         } else {
-            self.script.open();
-            let made = self.moving(element, wanted)?;
-            self.script.close(Count::Said { table }, size);
+            self.builder.open();
+            let made = self.variable_size_values(element, wanted)?;
+            self.builder.close(RepeatCount::Said { table }, size);
             let (Some(table), Some(made)) = (table, made) else { return Ok(None) };
-            (self.leaf(Leaf::ends_of_counts(table))?, made)
+            (self.leaf(Leaf::list_ends_by_count(table))?, made)
         };
         let (data_type, node) = made;
         let item = arrow_field("item", data_type);
@@ -116,7 +122,7 @@ impl Planner<'_> {
 
     /// Moves the position of the program to the end of `field`.
     pub(super) fn skip(&mut self, layout: &Layout, field: &LayoutField) -> Result<()> {
-        self.here(layout, field, "", false).map(|_| ())
+        self.field_array(layout, field, "", false).map(|_| ())
     }
 
     /// Returns whether `field` is a column. The time field of a record is not, because

@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field, FieldRef, SchemaRef, TimeUnit};
 
 use crate::{
     decode::{
-        columns::{Chooser, Names, with_field_name},
+        columns::{ColumnProjection, ValueNames, with_field_name},
         tree::{Shape, StructShape, schema_of},
     },
     error::Result,
@@ -30,12 +30,12 @@ struct Column {
     /// The indices of the fields from the root to the column.
     path: Vec<usize>,
     /// The value names, if it is a label column.
-    names: Option<Names>,
+    names: Option<ValueNames>,
 }
 
-struct Planner<'p> {
+struct TreePlanner<'p> {
     labels: Option<&'p Labels>,
-    chooser: Chooser,
+    projection: ColumnProjection,
     names: HashSet<String>,
     fields: Vec<FieldRef>,
     columns: Vec<Column>,
@@ -43,15 +43,15 @@ struct Planner<'p> {
 
 impl Plan {
     pub(super) fn new(shape: &StructShape, columns: &Columns) -> Result<Self> {
-        let mut planner = Planner {
+        let mut planner = TreePlanner {
             labels: columns.labels.as_deref(),
-            chooser: Chooser::new(columns.only.as_deref()),
+            projection: ColumnProjection::new(columns.only.as_deref()),
             names: HashSet::from(["time".to_owned()]),
             fields: Vec::new(),
             columns: Vec::new(),
         };
         planner.add(shape, "", &[], columns.view == View::Flat);
-        planner.chooser.check()?;
+        planner.projection.check()?;
         let schema = schema_of(planner.fields);
         Ok(Self { schema, columns: planner.columns })
     }
@@ -73,7 +73,7 @@ impl Plan {
     }
 }
 
-impl Planner<'_> {
+impl TreePlanner<'_> {
     /// Adds the columns of the fields of `shape`, which is at `path`.
     fn add(&mut self, shape: &StructShape, prefix: &str, path: &[usize], flat: bool) {
         for (index, (name, field)) in shape.fields.iter().enumerate() {
@@ -83,7 +83,7 @@ impl Planner<'_> {
                 continue;
             }
             let called = self.name(&format!("{prefix}{name}"));
-            if !self.chooser.wants() {
+            if !self.projection.is_next_selected() {
                 continue;
             }
             let column = Field::new(&called, data_type(field), true);
@@ -94,7 +94,7 @@ impl Planner<'_> {
             let is_integer =
                 matches!(field, Shape::I32 | Shape::I64 | Shape::U32 | Shape::U64);
             if let Some(labels) = labels.filter(|_| is_integer) {
-                let names = Names::new(labels);
+                let names = ValueNames::new(labels);
                 let fields = shape.fields.iter().map(|(name, _)| &**name);
                 self.fields.push(names.field(&called, name, fields));
                 self.columns.push(Column { path, names: Some(names) });

@@ -27,7 +27,11 @@ impl TreeReader for Toy {
             (*byte < 255).then_some(())?;
         }
         row.close();
-        Some(RowSummary { items: payload.len() as u64, misfits: 0, surplus: 0 })
+        Some(RowSummary {
+            items: payload.len() as u64,
+            type_mismatches: 0,
+            extra_bytes: 0,
+        })
     }
 }
 

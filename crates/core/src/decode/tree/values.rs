@@ -40,13 +40,13 @@ pub(super) enum Values {
     F64(Vec<f64>),
     Time(Vec<i64>),
     Span(Vec<i64>),
-    Text(Texts),
-    Bytes(Texts),
+    Text(StringBuffer),
+    Bytes(StringBuffer),
 }
 
 /// Concatenated strings, and the end of each.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Texts {
+pub(super) struct StringBuffer {
     bytes: Vec<u8>,
     ends: Vec<i32>,
 }
@@ -65,8 +65,8 @@ impl Values {
             Shape::F64 => Self::F64(Vec::new()),
             Shape::Time => Self::Time(Vec::new()),
             Shape::Span => Self::Span(Vec::new()),
-            Shape::Text => Self::Text(Texts::default()),
-            Shape::Bytes => Self::Bytes(Texts::default()),
+            Shape::Text => Self::Text(StringBuffer::default()),
+            Shape::Bytes => Self::Bytes(StringBuffer::default()),
             Shape::Struct(_) | Shape::List(_) => return None,
         })
     }
@@ -141,18 +141,18 @@ impl Values {
             Self::Time(all) => numbers!(TimestampNanosecondArray, all),
             Self::Span(all) => numbers!(DurationNanosecondArray, all),
             Self::Text(all) => {
-                let Texts { bytes, ends } = std::mem::take(all);
+                let StringBuffer { bytes, ends } = std::mem::take(all);
                 Arc::new(StringArray::new(offsets(ends), bytes.into(), nulls))
             }
             Self::Bytes(all) => {
-                let Texts { bytes, ends } = std::mem::take(all);
+                let StringBuffer { bytes, ends } = std::mem::take(all);
                 Arc::new(BinaryArray::new(offsets(ends), bytes.into(), nulls))
             }
         }
     }
 }
 
-impl Texts {
+impl StringBuffer {
     fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         // The decoder limits the number of pending bytes.

@@ -12,30 +12,30 @@ use std::{
 use bytes::Bytes;
 
 /// Smaller and larger buffers are not pooled.
-const LEAST: usize = 64 << 10;
-const MOST: usize = 1 << 20;
+const MIN_POOLED_BYTES: usize = 64 << 10;
+const MAX_POOLED_BYTES: usize = 1 << 20;
 /// The maximum number of pooled buffers.
-const KEPT: usize = 16;
+const MAX_BUFFERS: usize = 16;
 
 /// Unused buffers, the most recently used last, each with the thread that last read into
 /// it: the buffer may still be in the caches of that thread's processor.
 #[derive(Debug, Default)]
-pub(super) struct Spare(Mutex<Vec<(ThreadId, Vec<u8>)>>);
+pub(super) struct BufferPool(Mutex<Vec<(ThreadId, Vec<u8>)>>);
 
 /// A buffer that returns to its pool when it is dropped, if its size is suitable.
-pub(super) struct Lent {
+pub(super) struct PooledBuffer {
     buffer: Vec<u8>,
     /// The reading thread, and the pool of the buffer.
-    home: Option<(ThreadId, Arc<Spare>)>,
+    home: Option<(ThreadId, Arc<BufferPool>)>,
 }
 
-impl Spare {
+impl BufferPool {
     /// Returns an empty buffer with a capacity for `len` bytes.
-    pub(super) fn lend(self: &Arc<Self>, len: usize) -> Lent {
+    pub(super) fn lend(self: &Arc<Self>, len: usize) -> PooledBuffer {
         let longest = len + len / 4;
-        if longest < LEAST {
+        if longest < MIN_POOLED_BYTES {
             // Too small to be pooled: no lock is needed.
-            return Lent { buffer: Vec::new(), home: None };
+            return PooledBuffer { buffer: Vec::new(), home: None };
         }
         let me = thread::current().id();
         let fits = |(_, buffer): &(ThreadId, Vec<u8>)| {
@@ -45,13 +45,13 @@ impl Spare {
         let place = all.iter().rposition(|kept| kept.0 == me && fits(kept));
         let place = place.or_else(|| all.iter().position(fits));
         let buffer = place.map(|place| all.remove(place).1).unwrap_or_default();
-        Lent { buffer, home: Some((me, self.clone())) }
+        PooledBuffer { buffer, home: Some((me, self.clone())) }
     }
 
-    fn give(&self, reader: ThreadId, mut buffer: Vec<u8>) {
+    fn put_back(&self, reader: ThreadId, mut buffer: Vec<u8>) {
         buffer.clear();
         let mut all = self.lock();
-        if all.len() == KEPT {
+        if all.len() == MAX_BUFFERS {
             all.remove(0);
         }
         all.push((reader, buffer));
@@ -62,7 +62,7 @@ impl Spare {
     }
 }
 
-impl Lent {
+impl PooledBuffer {
     /// Returns the buffer to read into.
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
@@ -70,29 +70,31 @@ impl Lent {
 
     /// Converts the content into bytes.
     pub(super) fn into_bytes(mut self) -> Bytes {
-        match self.is_kept() {
-            true => Bytes::from_owner(self),
-            false => mem::take(&mut self.buffer).into(),
+        if self.is_kept() {
+            Bytes::from_owner(self)
+        } else {
+            mem::take(&mut self.buffer).into()
         }
     }
 
     fn is_kept(&self) -> bool {
-        (LEAST..=MOST).contains(&self.buffer.capacity()) && self.home.is_some()
+        (MIN_POOLED_BYTES..=MAX_POOLED_BYTES).contains(&self.buffer.capacity())
+            && self.home.is_some()
     }
 }
 
-impl AsRef<[u8]> for Lent {
+impl AsRef<[u8]> for PooledBuffer {
     fn as_ref(&self) -> &[u8] {
         &self.buffer
     }
 }
 
-impl Drop for Lent {
+impl Drop for PooledBuffer {
     fn drop(&mut self) {
         if self.is_kept()
-            && let Some((reader, spare)) = self.home.take()
+            && let Some((reader, pool)) = self.home.take()
         {
-            spare.give(reader, mem::take(&mut self.buffer));
+            pool.put_back(reader, mem::take(&mut self.buffer));
         }
     }
 }
@@ -102,8 +104,8 @@ mod tests {
     use super::*;
 
     /// Returns a filled buffer of `len` bytes and its address.
-    fn lent(spare: &Arc<Spare>, len: usize) -> (Bytes, *const u8) {
-        let mut lent = spare.lend(len);
+    fn lent(pool: &Arc<BufferPool>, len: usize) -> (Bytes, *const u8) {
+        let mut lent = pool.lend(len);
         assert!(lent.buffer().is_empty());
         lent.buffer().resize(len, 7);
         let bytes = lent.into_bytes();
@@ -113,26 +115,29 @@ mod tests {
 
     #[test]
     fn buffer_is_reused_after_its_last_slice_is_dropped() {
-        let spare = Arc::default();
-        let (bytes, place) = lent(&spare, LEAST + 5);
+        let pool = Arc::default();
+        let (bytes, place) = lent(&pool, MIN_POOLED_BYTES + 5);
         let slice = bytes.slice(10..20);
         drop(bytes);
-        let (other, elsewhere) = lent(&spare, LEAST + 5);
+        let (other, elsewhere) = lent(&pool, MIN_POOLED_BYTES + 5);
         assert_ne!(elsewhere, place);
         assert_eq!(slice, &[7; 10][..]);
         drop(slice);
-        assert_eq!(lent(&spare, LEAST).1, place);
+        assert_eq!(lent(&pool, MIN_POOLED_BYTES).1, place);
         drop(other);
     }
 
     #[test]
     fn pool_is_bounded_in_number_and_size_of_buffers() {
-        let spare = Arc::default();
-        let many: Vec<_> = (0..2 * KEPT).map(|_| lent(&spare, LEAST)).collect();
+        let pool = Arc::default();
+        let many: Vec<_> =
+            (0..2 * MAX_BUFFERS).map(|_| lent(&pool, MIN_POOLED_BYTES)).collect();
         drop(many);
-        drop((lent(&spare, MOST + 1), lent(&spare, 9)));
-        let kept = spare.lock();
-        assert_eq!(kept.len(), KEPT);
-        assert!(kept.iter().all(|(_, buffer)| buffer.capacity() <= 2 * LEAST));
+        drop((lent(&pool, MAX_POOLED_BYTES + 1), lent(&pool, 9)));
+        let kept = pool.lock();
+        assert_eq!(kept.len(), MAX_BUFFERS);
+        assert!(
+            kept.iter().all(|(_, buffer)| buffer.capacity() <= 2 * MIN_POOLED_BYTES)
+        );
     }
 }

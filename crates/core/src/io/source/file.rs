@@ -4,7 +4,7 @@ use std::{fs::File, io, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 
-use crate::io::source::{Source, buffer_pool::Spare, prefetch};
+use crate::io::source::{Source, buffer_pool::BufferPool, prefetch};
 
 /// The size of a cache line. Bytes are read to the same offset within a cache line as in
 /// the file. Copying them from a page of the system to up to 16 bytes after that offset
@@ -16,7 +16,7 @@ const LINE: usize = 64;
 pub struct FileSource {
     file: Arc<File>,
     len: u64,
-    spare: Arc<Spare>,
+    pool: Arc<BufferPool>,
 }
 
 impl FileSource {
@@ -25,7 +25,7 @@ impl FileSource {
     pub fn new(file: impl Into<Arc<File>>) -> io::Result<Self> {
         let file = file.into();
         let len = file.metadata()?.len();
-        Ok(Self { file, len, spare: Arc::default() })
+        Ok(Self { file, len, pool: Arc::default() })
     }
 }
 
@@ -37,7 +37,7 @@ impl Source for FileSource {
     fn read_at(&self, range: Range<u64>) -> io::Result<Bytes> {
         let (start, end) = (range.start.min(self.len), range.end.min(self.len));
         let len = end.saturating_sub(start) as usize;
-        let mut lent = self.spare.lend(len + LINE);
+        let mut lent = self.pool.lend(len + LINE);
         let buffer = lent.buffer();
         buffer.reserve_exact(len + LINE);
         let aside = (start as usize).wrapping_sub(buffer.as_ptr().addr()) % LINE;

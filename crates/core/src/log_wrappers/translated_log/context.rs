@@ -6,8 +6,8 @@ use crate::{
     error::Result,
     log::{Cursor, Log},
     log_wrappers::translated_log::{
-        Streams, Translation, cursor::TranslatedCursor, row_groups::Groups,
-        source_reader::Reader,
+        Streams, Translation, cursor::TranslatedCursor, row_groups::RowGroups,
+        source_reader::SourceReader,
     },
     model::{
         manifest::{Part, Selection},
@@ -18,28 +18,28 @@ use crate::{
 
 /// The source log, the translations, and how they are applied.
 #[derive(Clone)]
-pub(super) struct Making {
+pub(super) struct TranslationContext {
     pub(super) log: Arc<dyn Log>,
     pub(super) translations: Arc<[Translation]>,
     /// Nanoseconds to add to the times of the source log.
     pub(super) offset: i64,
     /// The row groups for messages that combine several records, if the parts differ from
     /// those of the source log.
-    pub(super) groups: Option<Arc<Groups>>,
+    pub(super) groups: Option<Arc<RowGroups>>,
     /// The streams of the translated log, if those of the source log are kept.
     pub(super) streams: Arc<Streams>,
 }
 
 /// A cursor over several parts that are read as one. Messages that combine several
 /// records are returned at the end of the part in which they start.
-pub(super) struct InTurn {
-    making: Making,
+pub(super) struct ChainedCursor {
+    context: TranslationContext,
     parts: vec::IntoIter<Part>,
     selection: Selection,
     now: Option<TranslatedCursor>,
 }
 
-impl Making {
+impl TranslationContext {
     /// Iterates over the translated topics and how they are created.
     pub(super) fn topics(&self) -> impl Iterator<Item = (TopicId, &Translation)> {
         (0..).map(TopicId).zip(&*self.translations)
@@ -69,26 +69,36 @@ impl Making {
             topics: topics.clone(),
             time: part.time.shifted_by(back),
         };
-        let own = match &self.groups {
-            Some(groups) => groups.own(&topics, &part.bytes),
+        let part_groups = match &self.groups {
+            Some(groups) => groups.part_groups(&topics, &part.bytes),
             None => Vec::new(),
         };
         let selection = Selection { topics, time };
-        let reader = Reader::new(self.log.clone(), &part, selection, &own);
-        let cursor =
-            TranslatedCursor::begin(reader, &wanted, &own, self.offset, &self.streams);
+        let reader =
+            SourceReader::new(self.log.clone(), &part, selection, &part_groups);
+        let cursor = TranslatedCursor::begin(
+            reader,
+            &wanted,
+            &part_groups,
+            self.offset,
+            &self.streams,
+        );
         let source = self.groups.as_ref().map(|_| self.log.source().clone());
         Ok(cursor.releasing(source, part.bytes.start))
     }
 }
 
-impl InTurn {
-    pub(super) fn new(making: Making, parts: Vec<Part>, selection: Selection) -> Self {
-        Self { making, parts: parts.into_iter(), selection, now: None }
+impl ChainedCursor {
+    pub(super) fn new(
+        context: TranslationContext,
+        parts: Vec<Part>,
+        selection: Selection,
+    ) -> Self {
+        Self { context, parts: parts.into_iter(), selection, now: None }
     }
 }
 
-impl Cursor for InTurn {
+impl Cursor for ChainedCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         loop {
             if let Some(now) = &mut self.now
@@ -97,7 +107,7 @@ impl Cursor for InTurn {
                 return Ok(true);
             }
             let Some(part) = self.parts.next() else { return Ok(false) };
-            self.now = Some(self.making.read(&part, &self.selection)?);
+            self.now = Some(self.context.read(&part, &self.selection)?);
         }
     }
 }

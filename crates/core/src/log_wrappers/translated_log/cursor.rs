@@ -13,8 +13,8 @@ use crate::{
     io::source::Source,
     log::Cursor,
     log_wrappers::translated_log::{
-        MessageBuffer, Streams, Translate, Translation, message_buffer::MadeOf,
-        row_groups::Own, source_reader::Reader,
+        MessageBuffer, Streams, Translate, Translation, message_buffer::MessageOrigin,
+        row_groups::PartRowGroups, source_reader::SourceReader,
     },
     model::{
         damage::{Damage, DamageKind},
@@ -28,13 +28,13 @@ use crate::{
 const STRETCH: u64 = 16 << 20;
 
 /// The reason that is reported for a record whose time no new log can represent.
-const UNTOLD: &str = "its time is later than 2^63 - 2 ns, or is not known";
+const NO_TIME: &str = "its time is later than 2^63 - 2 ns, or is not known";
 
 /// A cursor that translates the records of a source reader.
 pub(super) struct TranslatedCursor {
-    reader: Reader,
+    reader: SourceReader,
     /// The translators by source topic.
-    makers: Vec<Makers>,
+    translators: Vec<TopicTranslators>,
     offset: i64,
     read: Block,
     sort: TopicSort,
@@ -50,26 +50,26 @@ pub(super) struct TranslatedCursor {
 }
 
 /// The translators of a source topic.
-struct Makers {
+struct TopicTranslators {
     from: TopicId,
     /// The row groups whose records are needed, if there are row groups.
-    own: Option<Own>,
-    all: Vec<Maker>,
+    part_groups: Option<PartRowGroups>,
+    all: Vec<TopicTranslator>,
 }
 
 /// The translator from a source topic to one translated topic.
-struct Maker {
+struct TopicTranslator {
     topic: TopicId,
-    begin: Arc<Begin>,
+    begin: Arc<CreateTranslator>,
     /// `None` before the first record: a part can have few records of many topics.
     translate: Option<Box<dyn Translate>>,
 }
 
 /// Creates a translator.
-type Begin = dyn Fn() -> Result<Box<dyn Translate>> + Send + Sync;
+type CreateTranslator = dyn Fn() -> Result<Box<dyn Translate>> + Send + Sync;
 
 /// A translated message.
-struct Made {
+struct TranslatedMessage {
     /// The index of the source record.
     of: usize,
     topic: TopicId,
@@ -81,31 +81,37 @@ struct Made {
 
 impl TranslatedCursor {
     /// Creates a cursor that translates the records of `reader` to the `wanted` topics.
-    /// Topics with row groups are limited to those in `own`.
+    /// Topics with row groups are limited to those in `part_groups`.
     pub(super) fn begin(
-        reader: Reader,
+        reader: SourceReader,
         wanted: &[(TopicId, &Translation)],
-        own: &[(TopicId, Own)],
+        part_groups: &[(TopicId, PartRowGroups)],
         offset: i64,
         streams: &Arc<Streams>,
     ) -> Self {
-        let own: BTreeMap<_, _> = own.iter().map(|(topic, own)| (topic, own)).collect();
-        let mut of_topics: BTreeMap<TopicId, Makers> = BTreeMap::new();
+        let part_groups: BTreeMap<_, _> = part_groups
+            .iter()
+            .map(|(topic, part_groups)| (topic, part_groups))
+            .collect();
+        let mut of_topics: BTreeMap<TopicId, TopicTranslators> = BTreeMap::new();
         for (topic, Translation { from, begin, .. }) in wanted {
-            let makers = of_topics.entry(*from).or_insert_with(|| Makers {
-                from: *from,
-                own: own.get(from).map(|own| (*own).clone()),
-                all: Vec::new(),
-            });
+            let translators =
+                of_topics.entry(*from).or_insert_with(|| TopicTranslators {
+                    from: *from,
+                    part_groups: part_groups
+                        .get(from)
+                        .map(|part_groups| (*part_groups).clone()),
+                    all: Vec::new(),
+                });
             let (topic, begin) = (*topic, begin.clone());
-            makers.all.push(Maker { topic, begin, translate: None });
+            translators.all.push(TopicTranslator { topic, begin, translate: None });
         }
-        let makers = of_topics.into_values().collect();
+        let translators = of_topics.into_values().collect();
         let (read, sort) = (Block::default(), TopicSort::default());
         let messages = MessageBuffer::default();
         Self {
             reader,
-            makers,
+            translators,
             offset,
             read,
             sort,
@@ -138,40 +144,49 @@ impl TranslatedCursor {
         if std::mem::replace(&mut self.is_at_end, true) {
             return Ok(false);
         }
-        let (mut bytes, mut damage, mut made) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut bytes, mut damage, mut translated) =
+            (Vec::new(), Vec::new(), Vec::new());
         let mut untold = Vec::new();
         let (last, at) = self.last;
-        let makers = self.makers.iter_mut();
-        let makers = makers
-            .flat_map(|makers| makers.all.iter_mut().map(|maker| (makers.from, maker)));
-        for (from, maker) in makers {
-            let Some(translate) = &mut maker.translate else { continue };
+        let translators = self.translators.iter_mut();
+        let translators = translators.flat_map(|translators| {
+            translators.all.iter_mut().map(|translator| (translators.from, translator))
+        });
+        for (from, translator) in translators {
+            let Some(translate) = &mut translator.translate else { continue };
             translate.finish(&mut self.messages)?;
             self.messages.drain(
                 &mut bytes,
                 &mut damage,
-                |MadeOf { time, place, .. }| {
+                |MessageOrigin { time, place, .. }| {
                     let time = time.unwrap_or(last).shifted_by(self.offset);
                     if time == Timestamp::MAX {
                         let lost = Damage::new(DamageKind::Undecodable, at..at);
-                        untold
-                            .push(lost.with_records(1, Some(from)).with_reason(UNTOLD));
+                        untold.push(
+                            lost.with_records(1, Some(from)).with_reason(NO_TIME),
+                        );
                         return;
                     }
-                    let (topic, stream) = (maker.topic, maker.topic.0);
-                    made.push(Made { of: 0, topic, stream, time, place });
+                    let (topic, stream) = (translator.topic, translator.topic.0);
+                    translated.push(TranslatedMessage {
+                        of: 0,
+                        topic,
+                        stream,
+                        time,
+                        place,
+                    });
                 },
             );
         }
         damage.append(&mut untold);
-        let is_something = !made.is_empty() || !damage.is_empty();
-        lay(block, bytes, made, |_| at)?;
+        let is_something = !translated.is_empty() || !damage.is_empty();
+        fill_block(block, bytes, translated, |_| at)?;
         damage.into_iter().for_each(|damage| block.report(damage));
         Ok(is_something)
     }
 }
 
-impl Makers {
+impl TopicTranslators {
     /// Returns the records of `run` to translate, as runs with the index of their first
     /// record. These are all records of the part itself. In adjacent parts, they are the
     /// records of row groups that start in this part.
@@ -179,46 +194,60 @@ impl Makers {
         if is_own {
             return vec![(0, run)];
         }
-        let Some(own) = &self.own else { return Vec::new() };
+        let Some(part_groups) = &self.part_groups else { return Vec::new() };
         let needs = |run: &Run<'_>| {
             let first = run.records().next();
-            first.is_some_and(|record| own.needs(record.offset, record.payload.len()))
+            first.is_some_and(|record| {
+                part_groups.needs(record.offset, record.payload.len())
+            })
         };
         run.singles().enumerate().filter(|(_, run)| needs(run)).collect()
     }
 }
 
-impl Maker {
+impl TopicTranslator {
     /// Returns the translator, and creates it if necessary. It is restricted to the row
-    /// groups in `own`.
-    fn begun(&mut self, own: Option<&Own>) -> Result<&mut dyn Translate> {
+    /// groups in `part_groups`.
+    fn get_or_create(
+        &mut self,
+        part_groups: Option<&PartRowGroups>,
+    ) -> Result<&mut dyn Translate> {
         let translate = match self.translate.take() {
-            Some(begun) => begun,
+            Some(translate) => translate,
             None => {
-                let mut begun = (self.begin)()?;
-                own.into_iter().for_each(|own| begun.only(own.numbers.clone()));
-                begun
+                let mut translate = (self.begin)()?;
+                if let Some(groups) = part_groups {
+                    translate.restrict_to(groups.numbers.clone());
+                }
+                translate
             }
         };
         Ok(&mut **self.translate.insert(translate))
     }
 }
 
-/// Fills `block` with the messages `made`, which are in `bytes` in the same order. `at`
+/// Fills `block` with the messages `translated`, which are in `bytes` in the same order. `at`
 /// returns the file offset of a source record.
-fn lay(
+fn fill_block(
     block: &mut Block,
     bytes: Vec<u8>,
-    made: Vec<Made>,
+    translated: Vec<TranslatedMessage>,
     at: impl Fn(usize) -> u64,
 ) -> Result<()> {
     check_len(bytes.len())?;
-    let places = made.iter().map(|made| (made.place.start as u32, at(made.of)));
+    let places = translated
+        .iter()
+        .map(|translated| (translated.place.start as u32, at(translated.of)));
     block.reset_gathered(Bytes::from(bytes), places.collect());
-    let mut made = made;
-    made.sort_by_key(|made| made.of);
-    for made in made {
-        block.push_from_stream(made.topic, made.stream, made.time, made.place);
+    let mut translated = translated;
+    translated.sort_by_key(|translated| translated.of);
+    for translated in translated {
+        block.push_from_stream(
+            translated.topic,
+            translated.stream,
+            translated.time,
+            translated.place,
+        );
     }
     Ok(())
 }
@@ -241,11 +270,12 @@ impl Cursor for TranslatedCursor {
             return self.finish(block);
         }
         let is_own = self.reader.is_own();
-        let Self { makers, offset, read, sort, messages, streams, last, .. } = self;
+        let Self { translators, offset, read, sort, messages, streams, last, .. } =
+            self;
         // The original index of each record: the sort by topic below is stable.
         let mut order: Vec<usize> = (0..read.len()).collect();
         order.sort_by_key(|index| read.get(*index).map(|record| record.topic));
-        let (mut bytes, mut made) = (Vec::new(), Vec::new());
+        let (mut bytes, mut translated) = (Vec::new(), Vec::new());
         let mut damage = read.damage().to_vec();
         // The records without a message, because its time cannot be represented.
         let mut untold = BTreeSet::new();
@@ -257,18 +287,22 @@ impl Cursor for TranslatedCursor {
         for run in sorted.runs() {
             let of_run = order.get(before..before + run.len()).unwrap_or_default();
             before += run.len();
-            let found = makers.binary_search_by_key(&run.topic(), |makers| makers.from);
-            let Some(makers) = found.ok().and_then(|at| makers.get_mut(at)) else {
+            let found = translators
+                .binary_search_by_key(&run.topic(), |translators| translators.from);
+            let Some(translators) = found.ok().and_then(|at| translators.get_mut(at))
+            else {
                 continue;
             };
             let told = damage.len();
-            for (first, run) in makers.wanted(run, is_own) {
-                for maker in &mut makers.all {
-                    maker.begun(makers.own.as_ref())?.translate(run, messages)?;
+            for (first, run) in translators.wanted(run, is_own) {
+                for translator in &mut translators.all {
+                    translator
+                        .get_or_create(translators.part_groups.as_ref())?
+                        .translate(run, messages)?;
                     messages.drain(
                         &mut bytes,
                         &mut damage,
-                        |MadeOf { record, time, place }| {
+                        |MessageOrigin { record, time, place }| {
                             let Some(of) = of_run.get(first + record) else { return };
                             let Some(record) = read.get(*of) else { return };
                             let time = time.unwrap_or(record.time).shifted_by(*offset);
@@ -276,10 +310,16 @@ impl Cursor for TranslatedCursor {
                                 untold.insert(*of);
                                 return;
                             }
-                            let topic = maker.topic;
+                            let topic = translator.topic;
                             let stream = streams.get(&(topic, record.stream)).copied();
                             let stream = stream.unwrap_or(topic.0);
-                            made.push(Made { of: *of, topic, stream, time, place });
+                            translated.push(TranslatedMessage {
+                                of: *of,
+                                topic,
+                                stream,
+                                time,
+                                place,
+                            });
                         },
                     );
                 }
@@ -289,10 +329,10 @@ impl Cursor for TranslatedCursor {
             }
         }
         for record in untold.into_iter().filter_map(|index| read.get(index)) {
-            record.undecodable().with_reason(UNTOLD).add_to(&mut damage);
+            record.undecodable().with_reason(NO_TIME).add_to(&mut damage);
         }
         let at = |index: usize| read.get(index).map_or(0, |record| record.offset);
-        lay(block, bytes, made, at)?;
+        fill_block(block, bytes, translated, at)?;
         damage.into_iter().for_each(|damage| block.report(damage));
         if is_own {
             self.release();

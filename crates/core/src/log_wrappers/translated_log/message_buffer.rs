@@ -14,13 +14,13 @@ const LONG: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub struct MessageBuffer {
     bytes: Vec<u8>,
-    made: Vec<MadeOf>,
+    made: Vec<MessageOrigin>,
     damage: Vec<Damage>,
 }
 
 /// The origin of a message.
 #[derive(Debug)]
-pub(super) struct MadeOf {
+pub(super) struct MessageOrigin {
     /// The index of the record in the run.
     pub(super) record: usize,
     /// The time of the message, if it is not that of the record.
@@ -49,7 +49,7 @@ impl MessageBuffer {
 
     fn push(&mut self, record: usize, time: Option<Timestamp>) {
         let (start, end) = (self.start(), self.bytes.len());
-        self.made.push(MadeOf { record, time, place: start.min(end)..end });
+        self.made.push(MessageOrigin { record, time, place: start.min(end)..end });
     }
 
     /// Returns the end of the last message.
@@ -66,15 +66,16 @@ impl MessageBuffer {
         mut put: impl FnMut(&[u8], &mut Vec<u8>) -> bool,
     ) {
         for (index, record) in run.records().enumerate() {
-            match put(record.payload, &mut self.bytes) {
-                true => self.end(index),
-                false => self.lose(record.undecodable()),
+            if put(record.payload, &mut self.bytes) {
+                self.end(index)
+            } else {
+                self.discard(record.undecodable())
             }
         }
     }
 
     /// Discards the bytes after the last message, and reports `damage`.
-    pub fn lose(&mut self, damage: Damage) {
+    pub fn discard(&mut self, damage: Damage) {
         self.bytes.truncate(self.start());
         damage.add_to(&mut self.damage);
     }
@@ -85,16 +86,17 @@ impl MessageBuffer {
         &mut self,
         bytes: &mut Vec<u8>,
         damage: &mut Vec<Damage>,
-        mut each: impl FnMut(MadeOf),
+        mut each: impl FnMut(MessageOrigin),
     ) {
         let before = bytes.len();
-        match before == 0 && self.bytes.len() >= LONG {
-            true => mem::swap(bytes, &mut self.bytes),
-            false => bytes.append(&mut self.bytes),
+        if before == 0 && self.bytes.len() >= LONG {
+            mem::swap(bytes, &mut self.bytes)
+        } else {
+            bytes.append(&mut self.bytes)
         }
         for made in self.made.drain(..) {
             let place = before + made.place.start..before + made.place.end;
-            each(MadeOf { place, ..made });
+            each(MessageOrigin { place, ..made });
         }
         damage.append(&mut self.damage);
     }

@@ -19,17 +19,17 @@ use crate::{
 
 /// The row groups of each source topic that has some.
 #[derive(Debug, Default)]
-pub(super) struct Groups(BTreeMap<TopicId, Vec<RowGroup>>);
+pub(super) struct RowGroups(BTreeMap<TopicId, Vec<RowGroup>>);
 
 /// The row groups of a topic that start in a part.
 #[derive(Clone, Debug)]
-pub(super) struct Own {
+pub(super) struct PartRowGroups {
     pub(super) numbers: Range<u32>,
     /// The file offsets of the records that they may consist of, if there are any.
     pub(super) records: Option<RangeInclusive<u64>>,
 }
 
-impl Groups {
+impl RowGroups {
     pub(super) fn new(groups: BTreeMap<TopicId, Vec<RowGroup>>) -> Self {
         Self(groups)
     }
@@ -39,21 +39,23 @@ impl Groups {
     }
 
     /// Returns the groups that start in `bytes`, for each of `topics` that has groups.
-    pub(super) fn own(
+    pub(super) fn part_groups(
         &self,
         topics: &TopicSet,
         bytes: &Range<u64>,
-    ) -> Vec<(TopicId, Own)> {
+    ) -> Vec<(TopicId, PartRowGroups)> {
         let grouped = self.0.iter().filter(|(topic, _)| topics.contains(**topic));
-        grouped.map(|(topic, groups)| (*topic, Own::of(groups, bytes))).collect()
+        grouped
+            .map(|(topic, groups)| (*topic, PartRowGroups::of(groups, bytes)))
+            .collect()
     }
 
     /// Returns the times of the groups of `topic` that start in `bytes`.
     fn time(&self, topic: TopicId, bytes: &Range<u64>) -> TimeRange {
         let groups = self.0.get(&topic).map(Vec::as_slice).unwrap_or_default();
         let from = groups.partition_point(|group| group.start < bytes.start);
-        let own = groups.iter().skip(from).take_while(|g| g.start < bytes.end);
-        own.fold(TimeRange::EMPTY, |all, group| all.cover(&group.time))
+        let part_groups = groups.iter().skip(from).take_while(|g| g.start < bytes.end);
+        part_groups.fold(TimeRange::EMPTY, |all, group| all.cover(&group.time))
     }
 
     /// Returns the parts of `log`, joined up to `part_bytes` bytes, with the times of
@@ -89,7 +91,7 @@ impl Groups {
     }
 }
 
-impl Own {
+impl PartRowGroups {
     /// Returns the groups among `groups` that start in `bytes`.
     fn of(groups: &[RowGroup], bytes: &Range<u64>) -> Self {
         let before = |place: u64| groups.partition_point(|group| group.start < place);

@@ -13,12 +13,12 @@ use crate::{
 };
 
 /// Writes the message of a row, and returns whether the row has one.
-type Write = Box<dyn FnMut(&RecordBatch, usize, &mut Vec<u8>) -> bool + Send>;
+type WriteMessage = Box<dyn FnMut(&RecordBatch, usize, &mut Vec<u8>) -> bool + Send>;
 
 /// A translator that creates a message from each row of a decoder.
 pub struct RowTranslator {
     decoder: Box<dyn Decoder>,
-    write: Write,
+    write: WriteMessage,
 }
 
 impl RowTranslator {
@@ -38,14 +38,15 @@ impl Translate for RowTranslator {
         for (record, run) in run.singles().enumerate() {
             let mut damage = Vec::new();
             self.decoder.append(run, &mut damage);
-            damage.into_iter().for_each(|damage| messages.lose(damage));
+            damage.into_iter().for_each(|damage| messages.discard(damage));
             let batch = self.decoder.take()?;
             for row in 0..batch.num_rows() {
                 let buffer = messages.buffer();
                 let before = buffer.len();
-                match (self.write)(&batch, row, buffer) {
-                    true => messages.end(record),
-                    false => buffer.truncate(before),
+                if (self.write)(&batch, row, buffer) {
+                    messages.end(record)
+                } else {
+                    buffer.truncate(before)
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Arc, vec};
 use crate::{
     error::Result,
     log::{Cursor, Log},
-    log_wrappers::translated_log::row_groups::Own,
+    log_wrappers::translated_log::row_groups::PartRowGroups,
     model::{
         manifest::{Part, Selection},
         topic::TopicId,
@@ -14,10 +14,10 @@ use crate::{
 };
 
 /// A cursor over a part of the source log and the required records of adjacent parts.
-pub(super) struct Reader {
+pub(super) struct SourceReader {
     log: Arc<dyn Log>,
     /// The selections for the part itself and for adjacent parts.
-    own: Selection,
+    part_groups: Selection,
     aside: Selection,
     /// The parts, and whether each is the part itself.
     parts: vec::IntoIter<(Part, bool)>,
@@ -25,18 +25,19 @@ pub(super) struct Reader {
     is_own: bool,
 }
 
-impl Reader {
+impl SourceReader {
     /// Creates a cursor over the `wanted` records of `part`, and over the records of the
     /// row groups `groups` that start in it.
     pub(super) fn new(
         log: Arc<dyn Log>,
         part: &Part,
         wanted: Selection,
-        groups: &[(TopicId, Own)],
+        groups: &[(TopicId, PartRowGroups)],
     ) -> Self {
         let topics = groups.iter().map(|(topic, _)| *topic).collect();
         let aside = Selection { topics, time: wanted.time };
-        let records = groups.iter().filter_map(|(_, own)| own.records.as_ref());
+        let records =
+            groups.iter().filter_map(|(_, part_groups)| part_groups.records.as_ref());
         let earliest = records.clone().map(|records| *records.start()).min();
         let latest = records.map(|records| *records.end()).max();
         let manifest = log.manifest();
@@ -59,7 +60,7 @@ impl Reader {
         parts.push((part.clone(), true));
         parts.extend(around(last));
         let parts = parts.into_iter();
-        Self { log, own: wanted, aside, parts, now: None, is_own: false }
+        Self { log, part_groups: wanted, aside, parts, now: None, is_own: false }
     }
 
     /// Returns whether the last block is from the part itself.
@@ -68,7 +69,7 @@ impl Reader {
     }
 }
 
-impl Cursor for Reader {
+impl Cursor for SourceReader {
     /// Damage is only reported for the part itself.
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         loop {
@@ -81,7 +82,7 @@ impl Cursor for Reader {
                 return Ok(true);
             }
             let Some((part, is_own)) = self.parts.next() else { return Ok(false) };
-            let wanted = if is_own { &self.own } else { &self.aside };
+            let wanted = if is_own { &self.part_groups } else { &self.aside };
             self.now = Some(self.log.read(&part, wanted)?);
             self.is_own = is_own;
         }

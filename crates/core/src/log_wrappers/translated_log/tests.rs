@@ -18,7 +18,7 @@ impl Translate for Twice {
         for (index, record) in run.records().enumerate() {
             messages.buffer().extend_from_slice(record.payload);
             if record.payload.is_empty() {
-                messages.lose(record.undecodable());
+                messages.discard(record.undecodable());
                 continue;
             }
             messages.buffer().extend_from_slice(record.payload);
@@ -149,22 +149,22 @@ fn message_of_several_records_may_span_parts() {
 /// Combines the second letters of payloads that start with the same digit into the
 /// message of that digit. Another first letter is damage.
 struct Words {
-    only: Range<u32>,
+    restrict_to: Range<u32>,
     words: BTreeMap<u32, (Timestamp, Vec<u8>)>,
 }
 
 impl Translate for Words {
-    fn only(&mut self, groups: Range<u32>) {
-        self.only = groups;
+    fn restrict_to(&mut self, groups: Range<u32>) {
+        self.restrict_to = groups;
     }
 
     fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()> {
         for record in run.records() {
             let Some(digit) = char::from(record.payload[0]).to_digit(10) else {
-                messages.lose(record.undecodable());
+                messages.discard(record.undecodable());
                 continue;
             };
-            if self.only.contains(&digit) {
+            if self.restrict_to.contains(&digit) {
                 let word = self.words.entry(digit).or_default();
                 word.0 = record.time;
                 word.1.push(record.payload[1]);
@@ -209,7 +209,7 @@ fn row_groups_are_complete_in_any_parts_and_damage_is_reported_once() {
         from: TopicId(0),
         topic: sample.manifest.topics[0].clone(),
         begin: Arc::new(|| {
-            Ok(Box::new(Words { only: 0..u32::MAX, words: BTreeMap::new() }))
+            Ok(Box::new(Words { restrict_to: 0..u32::MAX, words: BTreeMap::new() }))
         }),
     };
     let plain = Translation {
@@ -230,7 +230,7 @@ fn row_groups_are_complete_in_any_parts_and_damage_is_reported_once() {
         let translations = vec![words(), plain.clone()];
         let log = TranslatedLog::new(sample.clone(), translations, 100, true);
         let groups = [(TopicId(0), groups.clone())].into();
-        let log = log.in_groups_of(groups, part_bytes);
+        let log = log.parts_of_groups(groups, part_bytes);
         let (mut seen, damage) = read(&log, &Selection::default());
         for target in [2000, u64::MAX] {
             let joined = read_in(&log, &Selection::default(), target);
@@ -269,6 +269,7 @@ fn streams_of_the_source_topic_are_kept_on_request() {
             crate::model::value::Value::Text(word.to_owned()),
         )]
         .into(),
+        metadata_keys: crate::model::topic::MetadataKeys::Format,
     };
     sample.manifest.streams = vec![stream(1, "x"), stream(0, "y"), stream(1, "z")];
     // The second topic has the latched streams 0 and 1, of which only the first one is

@@ -38,10 +38,7 @@ impl Grid {
         let start = i128::from(known.start.max(wanted.start).as_nanos());
         let last = i128::from(known.end.min(wanted.end).as_nanos()) - 1;
         let first = -(-start).div_euclid(period) * period;
-        let rows = match first <= last {
-            true => (last - first) / period + 1,
-            false => 0,
-        };
+        let rows = if first <= last { (last - first) / period + 1 } else { 0 };
         match u32::try_from(rows) {
             Ok(rows) if u64::from(rows) <= MAX_ROWS => {
                 let first = i64::try_from(first).unwrap_or_default(); // only fails if rows is 0

@@ -2,7 +2,7 @@
 
 /// Limits of the memory in use at once.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(super) struct MemoryLimits {
     /// The approximate number of bytes of the log to read as one part.
     pub(super) part_bytes: u64,
     /// The number of parts to read in parallel.
@@ -17,7 +17,7 @@ pub(super) struct Limits {
     pub(super) batch_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for MemoryLimits {
     fn default() -> Self {
         Self {
             part_bytes: 2 << 20,

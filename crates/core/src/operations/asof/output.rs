@@ -10,8 +10,8 @@ use crate::{
     log::Log,
     model::time_base::TimeBase,
     operations::asof::{
-        AsofJob, grid::Grid, into_error, limits::Limits, pending::Pending,
-        schema_on_log_clock, topic_rows::Lane,
+        AsofJob, grid::Grid, into_error, limits::MemoryLimits, pending::PendingRows,
+        schema_on_log_clock, topic_rows::TopicRows,
     },
     sink::TableWriter,
 };
@@ -28,7 +28,7 @@ pub(super) struct Output<'o> {
     nulls: Vec<ArrayRef>,
     /// The number of columns of each topic.
     widths: Vec<usize>,
-    limits: Limits,
+    limits: MemoryLimits,
 }
 
 impl<'o> Output<'o> {
@@ -38,7 +38,7 @@ impl<'o> Output<'o> {
         log: &dyn Log,
         job: &AsofJob<'_>,
         grid: Grid,
-        limits: Limits,
+        limits: MemoryLimits,
     ) -> Result<Self> {
         let (schema, widths) = schema_on_log_clock(log, job)?;
         let fields = schema.fields().iter().skip(1);
@@ -49,19 +49,27 @@ impl<'o> Output<'o> {
     }
 
     /// Writes the rows of the table before `ready`. All required rows must be pending.
-    pub(super) fn write(&mut self, pending: &mut Pending, ready: u32) -> Result<()> {
+    pub(super) fn write(
+        &mut self,
+        pending: &mut PendingRows,
+        ready: u32,
+    ) -> Result<()> {
         if pending.done >= ready {
             return Ok(());
         }
-        let widest =
-            pending.lanes.iter().map(Lane::widest).fold(8, usize::saturating_add);
-        let rows = u32::try_from(self.limits.batch_bytes / widest).unwrap_or(u32::MAX);
+        let max_row_bytes = pending
+            .topic_rows
+            .iter()
+            .map(TopicRows::max_row_bytes)
+            .fold(8, usize::saturating_add);
+        let rows =
+            u32::try_from(self.limits.batch_bytes / max_row_bytes).unwrap_or(u32::MAX);
         let rows = rows.clamp(1, self.limits.batch_rows.max(1));
-        let mut from = vec![0; pending.lanes.len()];
+        let mut from = vec![0; pending.topic_rows.len()];
         let mut row = pending.done;
         while row < ready {
             let end = row.saturating_add(rows).min(ready);
-            let batch = self.batch(&pending.lanes, &mut from, row, end)?;
+            let batch = self.batch(&pending.topic_rows, &mut from, row, end)?;
             self.writer.write(&batch)?;
             row = end;
         }
@@ -72,7 +80,7 @@ impl<'o> Output<'o> {
     /// which to start the search.
     fn batch(
         &self,
-        lanes: &[Lane],
+        topic_rows: &[TopicRows],
         from: &mut [usize],
         row: u32,
         end: u32,
@@ -81,15 +89,17 @@ impl<'o> Output<'o> {
         let times = TimestampNanosecondArray::from_iter_values(times);
         let mut columns: Vec<ArrayRef> = vec![Arc::new(times)];
         let mut nulls = self.nulls.iter();
-        for ((lane, from), width) in lanes.iter().zip(from).zip(&self.widths) {
+        for ((rows_of_topic, from), width) in
+            topic_rows.iter().zip(from).zip(&self.widths)
+        {
             let place = |row| {
-                let (place, time) = lane.find(row, from)?;
+                let (place, time) = rows_of_topic.find(row, from)?;
                 let age = self.grid.time(row).abs_diff(time);
                 self.max_age_nanos.is_none_or(|max| age <= max).then_some(place)
             };
             let places: Vec<_> = (row..end).map(place).collect();
             for (column, null) in nulls.by_ref().take(*width).enumerate() {
-                columns.push(lane.column(column, null, &places)?);
+                columns.push(rows_of_topic.column(column, null, &places)?);
             }
         }
         let [on_log_clock, told] = &self.schemas;

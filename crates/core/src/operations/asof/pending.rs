@@ -1,44 +1,47 @@
 //! The decoded rows that the table still needs.
 
-use crate::{error::Result, operations::asof::topic_rows::Lane};
+use crate::{error::Result, operations::asof::topic_rows::TopicRows};
 
 /// The rows of each topic from which the rows `done..limit` of the table will be built.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingRows {
     /// The number of finished rows of the table.
     pub(super) done: u32,
     /// The end of the rows of the table that are currently considered.
     pub(super) limit: u32,
     /// The rows of each topic.
-    pub(super) lanes: Vec<Lane>,
+    pub(super) topic_rows: Vec<TopicRows>,
 }
 
-impl Pending {
+impl PendingRows {
     /// Creates an empty state for the rows `done..limit` of the table and this number of
     /// `topics`.
     pub(super) fn new(done: u32, limit: u32, topics: usize) -> Self {
-        let lanes = std::iter::repeat_with(Lane::default).take(topics).collect();
-        Self { done, limit, lanes }
+        let topic_rows =
+            std::iter::repeat_with(TopicRows::default).take(topics).collect();
+        Self { done, limit, topic_rows }
     }
 
     /// Returns the approximate memory in bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.lanes.iter().map(Lane::bytes).sum()
+        self.topic_rows.iter().map(TopicRows::bytes).sum()
     }
 
     /// Adds the rows of `other`, up to the lower limit of both.
-    pub(super) fn absorb(&mut self, other: Self) {
+    pub(super) fn merge_with(&mut self, other: Self) {
         self.limit = self.limit.min(other.limit);
-        for (lane, other) in self.lanes.iter_mut().zip(other.lanes) {
-            lane.absorb(other);
-            lane.forget_from(self.limit);
+        for (rows_of_topic, other) in self.topic_rows.iter_mut().zip(other.topic_rows) {
+            rows_of_topic.merge_with(other);
+            rows_of_topic.forget_from(self.limit);
         }
     }
 
     /// Marks the rows of the table before `done` as finished.
     pub(super) fn advance(&mut self, done: u32) -> Result<()> {
         self.done = done;
-        self.lanes.iter_mut().try_for_each(|lane| lane.forget_before(done))
+        self.topic_rows
+            .iter_mut()
+            .try_for_each(|rows_of_topic| rows_of_topic.forget_before(done))
     }
 
     /// Lowers the limit until at most `budget` bytes are used, but not below one row.
@@ -46,16 +49,16 @@ impl Pending {
         if self.bytes() <= budget || self.limit <= self.done {
             return Ok(()); // only the values that hold at the limit are left
         }
-        self.lanes.iter_mut().try_for_each(Lane::compact)?;
+        self.topic_rows.iter_mut().try_for_each(TopicRows::compact)?;
         // Only half of it, so that this is not called again soon.
         let budget = budget / 2;
         if self.bytes() <= budget {
             return Ok(());
         }
         let mut costs = Vec::new();
-        for lane in &self.lanes {
-            let each = lane.bytes() / lane.rows().len().max(1);
-            costs.extend(lane.rows().iter().map(|row| (row.row, each)));
+        for rows_of_topic in &self.topic_rows {
+            let each = rows_of_topic.bytes() / rows_of_topic.rows().len().max(1);
+            costs.extend(rows_of_topic.rows().iter().map(|row| (row.row, each)));
         }
         costs.sort_unstable();
         let mut total = 0_usize;
@@ -65,9 +68,9 @@ impl Pending {
         });
         let Some((row, _)) = over else { return Ok(()) };
         self.limit = self.limit.min((*row).max(self.done.saturating_add(1)));
-        for lane in &mut self.lanes {
-            lane.forget_from(self.limit);
-            lane.compact()?;
+        for rows_of_topic in &mut self.topic_rows {
+            rows_of_topic.forget_from(self.limit);
+            rows_of_topic.compact()?;
         }
         Ok(())
     }

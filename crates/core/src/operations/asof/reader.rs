@@ -9,13 +9,13 @@ use crate::{
         topic::TopicId,
     },
     operations::asof::{
-        AsofJob, AsofReport, grid::Grid, limits::Limits, pending::Pending,
+        AsofJob, AsofReport, grid::Grid, limits::MemoryLimits, pending::PendingRows,
     },
     record::block::{Block, TopicSort},
 };
 
 /// A reader of parts that all threads share.
-pub(super) struct Reader<'r> {
+pub(super) struct SharedReader<'r> {
     pub(super) log: &'r dyn Log,
     pub(super) job: &'r AsofJob<'r>,
     /// The selected topics in ascending order. The rows of each are at the same index.
@@ -24,10 +24,10 @@ pub(super) struct Reader<'r> {
     pub(super) grid: Grid,
     /// The plausible times.
     pub(super) known: TimeRange,
-    pub(super) limits: Limits,
+    pub(super) limits: MemoryLimits,
 }
 
-impl Reader<'_> {
+impl SharedReader<'_> {
     /// Reads `part` for the rows `done..limit` of the table: all selected records, or
     /// only the later ones if it `was_read` for earlier rows.
     pub(super) fn read(
@@ -35,8 +35,8 @@ impl Reader<'_> {
         part: &Part,
         was_read: bool,
         (done, limit): (u32, u32),
-    ) -> Result<(Pending, AsofReport)> {
-        let mut pending = Pending::new(done, limit, self.topics.len());
+    ) -> Result<(PendingRows, AsofReport)> {
+        let mut pending = PendingRows::new(done, limit, self.topics.len());
         let mut report = AsofReport::default();
         let mut selection = self.selection.clone();
         if was_read {
@@ -52,10 +52,10 @@ impl Reader<'_> {
             report.read.damage.extend_from_slice(block.damage());
             block.sort_by_topic(&mut sort);
             for run in block.runs() {
-                let Ok(lane) = self.topics.binary_search(&run.topic()) else {
+                let Ok(index) = self.topics.binary_search(&run.topic()) else {
                     continue;
                 };
-                let decoder = self.decoder(&mut decoders, lane)?;
+                let decoder = self.decoder(&mut decoders, index)?;
                 decoder.append(run, &mut report.read.damage);
                 report.read.records += run.len() as u64;
                 if decoder.is_full() {
@@ -64,11 +64,11 @@ impl Reader<'_> {
             }
             decoded = decoded.saturating_add(block.bytes().len());
             if decoded >= self.limits.thin_bytes {
-                self.thin(part, &mut decoders, &mut pending, &mut report)?;
+                self.drop_overwritten(part, &mut decoders, &mut pending, &mut report)?;
                 decoded = 0;
             }
         }
-        self.thin(part, &mut decoders, &mut pending, &mut report)?;
+        self.drop_overwritten(part, &mut decoders, &mut pending, &mut report)?;
         self.log.source().release(part.bytes.clone());
         if !was_read {
             (self.job.progress)(part.bytes.end.saturating_sub(part.bytes.start));
@@ -91,10 +91,10 @@ impl Reader<'_> {
     fn decoder<'d>(
         &self,
         decoders: &'d mut [Option<Box<dyn Decoder>>],
-        lane: usize,
+        index: usize,
     ) -> Result<&'d mut Box<dyn Decoder>> {
-        let topic = self.topics[lane];
-        match &mut decoders[lane] {
+        let topic = self.topics[index];
+        match &mut decoders[index] {
             Some(decoder) => Ok(decoder),
             none => {
                 let columns = self.job.columns_of.get(&topic).cloned();
@@ -108,22 +108,22 @@ impl Reader<'_> {
     }
 
     /// Moves the decoded rows to `pending`.
-    fn thin(
+    fn drop_overwritten(
         &self,
         part: &Part,
         decoders: &mut [Option<Box<dyn Decoder>>],
-        pending: &mut Pending,
+        pending: &mut PendingRows,
         report: &mut AsofReport,
     ) -> Result<()> {
-        let Pending { done, limit, lanes } = pending;
+        let PendingRows { done, limit, topic_rows } = pending;
         let mut left_out = 0;
-        for (lane, decoder) in lanes.iter_mut().zip(decoders) {
+        for (rows_of_topic, decoder) in topic_rows.iter_mut().zip(decoders) {
             let Some(decoder) = decoder.as_mut().filter(|d| d.rows() > 0) else {
                 continue;
             };
             let batch = decoder.take()?;
             let mut known = 0;
-            lane.add(part.bytes.start, &batch, |time| {
+            rows_of_topic.add(part.bytes.start, &batch, |time| {
                 if !self.known.contains(time) {
                     return None;
                 }

@@ -10,32 +10,32 @@ use crate::{
         time::TimeRange,
     },
     operations::asof::{
-        AsofJob, AsofReport, grid::Grid, limits::Limits, output::Output,
-        pending::Pending, reader::Reader,
+        AsofJob, AsofReport, grid::Grid, limits::MemoryLimits, output::Output,
+        pending::PendingRows, reader::SharedReader,
     },
     sink::TableWriter,
 };
 
 /// A part of the log, and whether it was read before.
-struct Planned {
+struct PlannedPart {
     part: Part,
     was_read: bool,
 }
 
 /// A join in progress.
 pub(super) struct Sweep<'s> {
-    reader: Reader<'s>,
+    reader: SharedReader<'s>,
     output: Output<'s>,
     /// The parts in the order of their first times.
-    plan: Vec<Planned>,
-    pending: Pending,
-    limits: Limits,
+    plan: Vec<PlannedPart>,
+    pending: PendingRows,
+    limits: MemoryLimits,
     report: AsofReport,
 }
 
 /// Returns the part of `known` from the first record of the selected topics to the last.
 /// Outside of it, rows would repeat the same values.
-fn told(log: &dyn Log, job: &AsofJob<'_>, known: TimeRange) -> TimeRange {
+fn reported_range(log: &dyn Log, job: &AsofJob<'_>, known: TimeRange) -> TimeRange {
     let topics = job.columns_of.keys().map(|id| log.manifest().get(*id).ok()?.time);
     let Some(times) = topics.collect::<Option<Vec<TimeRange>>>() else { return known };
     let start = times.iter().map(|time| time.start.max(known.start)).min();
@@ -51,25 +51,28 @@ impl<'s> Sweep<'s> {
         log: &'s dyn Log,
         job: &'s AsofJob<'s>,
         writer: &'s mut dyn TableWriter,
-        limits: Limits,
+        limits: MemoryLimits,
     ) -> Result<Self> {
         let manifest = log.manifest();
         let shown = manifest.time.unwrap_or(TimeRange::EMPTY);
         // Values from before the start of logging are the last known ones in the first
         // row.
         let known = manifest.possible_times().unwrap_or(TimeRange::EMPTY);
-        let grid = Grid::new(told(log, job, shown), job.time, job.period_nanos)?;
+        let grid =
+            Grid::new(reported_range(log, job, shown), job.time, job.period_nanos)?;
         let output = Output::new(writer, log, job, grid, limits)?;
         let selection = Selection {
             topics: job.columns_of.keys().copied().collect(),
-            time: job.heard(),
+            time: job.affecting_times(),
         };
         let plan = manifest.plan(&selection, limits.part_bytes);
-        let mut plan: Vec<Planned> =
-            plan.into_iter().map(|part| Planned { part, was_read: false }).collect();
+        let mut plan: Vec<PlannedPart> = plan
+            .into_iter()
+            .map(|part| PlannedPart { part, was_read: false })
+            .collect();
         plan.sort_by_key(|planned| planned.part.time.start);
 
-        let reader = Reader {
+        let reader = SharedReader {
             log,
             job,
             topics: job.columns_of.keys().copied().collect(),
@@ -78,7 +81,7 @@ impl<'s> Sweep<'s> {
             known,
             limits,
         };
-        let pending = Pending::new(0, grid.rows, reader.topics.len());
+        let pending = PendingRows::new(0, grid.rows, reader.topics.len());
         let report = AsofReport { rows: u64::from(grid.rows), ..AsofReport::default() };
         Ok(Self { reader, output, plan, pending, limits, report })
     }
@@ -100,8 +103,9 @@ impl<'s> Sweep<'s> {
     /// postponed.
     fn pass(&mut self) -> Result<()> {
         let rest = self.reader.rest(self.pending.done);
-        let is_needed =
-            |planned: &Planned| !planned.was_read || planned.part.time.overlaps(&rest);
+        let is_needed = |planned: &PlannedPart| {
+            !planned.was_read || planned.part.time.overlaps(&rest)
+        };
         let queue: Vec<usize> =
             (0..self.plan.len()).filter(|i| is_needed(&self.plan[*i])).collect();
         let mut queue = queue.as_slice();
@@ -137,7 +141,7 @@ impl<'s> Sweep<'s> {
 
     /// Returns whether this part is to be read in the current pass.
     fn is_due(&self, planned: usize) -> bool {
-        let Pending { limit, .. } = self.pending;
+        let PendingRows { limit, .. } = self.pending;
         limit == self.reader.grid.rows || self.row_from(planned) < limit
     }
 
@@ -146,17 +150,17 @@ impl<'s> Sweep<'s> {
         let Self { reader, plan, pending, report, .. } = self;
         let rows = (pending.done, pending.limit);
         let read = |index: &usize| {
-            let Planned { part, was_read } = &plan[*index];
+            let PlannedPart { part, was_read } = &plan[*index];
             reader.read(part, *was_read, rows)
         };
         let all: Vec<Result<_>> = group.par_iter().map(read).collect();
         for (index, read) in group.iter().zip(all) {
-            let (found, told) = read?;
-            pending.absorb(found);
+            let (found, reported_range) = read?;
+            pending.merge_with(found);
             if !std::mem::replace(&mut plan[*index].was_read, true) {
-                report.left_out += told.left_out;
-                report.read.records += told.read.records;
-                for damage in told.read.damage {
+                report.left_out += reported_range.left_out;
+                report.read.records += reported_range.read.records;
+                for damage in reported_range.read.damage {
                     damage.add_to(&mut report.read.damage);
                 }
             }

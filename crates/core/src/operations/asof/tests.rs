@@ -68,14 +68,18 @@ fn run(log: &Toy, job: &AsofJob<'_>) -> (Table, AsofReport) {
     (table, report)
 }
 
-fn run_within(log: &Toy, job: &AsofJob<'_>, limits: Limits) -> (Table, AsofReport) {
+fn run_within(
+    log: &Toy,
+    job: &AsofJob<'_>,
+    limits: MemoryLimits,
+) -> (Table, AsofReport) {
     let mut table = Table::default();
     let report = Sweep::new(log, job, &mut table, limits).unwrap().run().unwrap();
     (table, report)
 }
 
 /// Limits that a few records reach.
-const TINY: Limits = Limits {
+const TINY: MemoryLimits = MemoryLimits {
     part_bytes: 0,
     width: 1,
     thin_bytes: 1,
@@ -138,7 +142,7 @@ fn values_are_carried_to_the_end() {
     let mut rows = vec![a(0, 42)];
     rows.extend((0..1000).map(|time| b(time, time as i16, b"ok")));
     let log = Toy::new(&rows, 10, Some(range(0, 1000)));
-    for limits in [Limits::default(), TINY] {
+    for limits in [MemoryLimits::default(), TINY] {
         let (table, _) = run_within(&log, &job(&[A, B], 7), limits);
         assert_eq!(table.values::<Int32Type>("a.value"), vec![Some(42); 143]);
         let x: Vec<_> = (0..143).map(|row| Some(row * 7)).collect();
@@ -163,7 +167,7 @@ fn implausible_times_are_dropped_and_counted() {
     let rows =
         [a(-5, 1), a(20, 2), a(1 << 60, 3), a(i64::MAX, 4), a(30, 5), a(i64::MIN, 6)];
     let log = Toy::new(&rows, 2, Some(range(10, 31)));
-    for limits in [Limits::default(), TINY] {
+    for limits in [MemoryLimits::default(), TINY] {
         let (table, report) = run_within(&log, &job(&[A], 10), limits);
         assert_eq!(table.times(), [10, 20, 30]);
         assert_eq!(table.values::<Int32Type>("a.value"), [None, Some(2), Some(5)]);
@@ -217,7 +221,7 @@ fn labels_match_their_values() {
     let log = Toy::new(&rows, 1, Some(range(0, 41)));
     let mut job = job(&[A], 10);
     job.columns_of.insert(A, Columns { labels, ..Columns::all(View::Flat) });
-    for limits in [Limits::default(), TINY] {
+    for limits in [MemoryLimits::default(), TINY] {
         let (table, _) = run_within(&log, &job, limits);
         let mut names = Vec::new();
         for batch in &table.0 {
@@ -280,7 +284,7 @@ fn damage_and_progress_are_reported_once_for_parts_read_twice() {
 fn sorted_parts_are_read_once() {
     let rows: Vec<Row> = (0..400).map(|time| a(time, time as i32)).collect();
     let log = Toy::new(&rows, 10, Some(range(0, 400)));
-    let limits = Limits { pending_bytes: 2048, ..TINY };
+    let limits = MemoryLimits { pending_bytes: 2048, ..TINY };
     let (table, _) = run_within(&log, &job(&[A], 1), limits);
     assert_eq!(table.times().len(), 400);
     assert_eq!(log.reads.load(Ordering::Relaxed), 40);
@@ -291,7 +295,7 @@ fn wide_rows_are_written_in_small_batches() {
     let rows: Vec<Row> = (0..100).map(|time| b(time, 0, b"ok")).collect();
     let log = Toy::new(&rows, 100, Some(range(0, 100)));
     // 8 bytes of time, 2 of x, 4 + 2 of text: three rows are 48.
-    let limits = Limits { batch_bytes: 50, ..Limits::default() };
+    let limits = MemoryLimits { batch_bytes: 50, ..MemoryLimits::default() };
     let (table, _) = run_within(&log, &job(&[B], 1), limits);
     assert!(table.0.iter().all(|batch| batch.num_rows() <= 3));
     assert_eq!(table.times().len(), 100);
@@ -341,11 +345,11 @@ fn limits_do_not_change_the_table() {
             job.time = range(random(200) as i64, 200 + random(500) as i64);
         }
         for limits in [
-            Limits::default(),
+            MemoryLimits::default(),
             TINY,
-            Limits { pending_bytes: 900, width: 3, ..TINY },
-            Limits { pending_bytes: 5000, part_bytes: 100, width: 2, ..TINY },
-            Limits { pending_bytes: usize::MAX, batch_rows: 1, ..TINY },
+            MemoryLimits { pending_bytes: 900, width: 3, ..TINY },
+            MemoryLimits { pending_bytes: 5000, part_bytes: 100, width: 2, ..TINY },
+            MemoryLimits { pending_bytes: usize::MAX, batch_rows: 1, ..TINY },
         ] {
             let (table, report) = run_within(&log, &job, limits);
             let times = table.times();

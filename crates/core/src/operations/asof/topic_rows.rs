@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The position of a value: the index of its chunk, and its row in the chunk.
-pub(super) type Place = (usize, usize);
+pub(super) type RowPosition = (usize, usize);
 
 /// A row of the topic.
 #[derive(Clone, Copy, Debug)]
@@ -26,20 +26,20 @@ pub(super) struct Row {
     /// The file offset of its part, which decides between rows with equal times: the
     /// highest wins.
     order: u64,
-    place: Place,
+    place: RowPosition,
 }
 
 /// The rows of one topic in the order of time, with one row of the topic for each row of
 /// the table.
 #[derive(Debug, Default)]
-pub(super) struct Lane {
+pub(super) struct TopicRows {
     rows: Vec<Row>,
     /// The columns of these rows without the time, which can also contain dropped rows.
     chunks: Vec<Vec<ArrayRef>>,
     bytes: usize,
 }
 
-impl Lane {
+impl TopicRows {
     /// Adds the rows of `batch`, which were read from the part at the file offset
     /// `order`. `row_from` returns the row of the table for a time, or `None` to drop the
     /// row.
@@ -56,19 +56,19 @@ impl Lane {
                 rows.push(Row { time: time.as_nanos(), row, order, place: (0, index) });
             }
         }
-        thin(&mut rows);
+        drop_overwritten(&mut rows);
         let indices: UInt32Array = rows.iter().map(|row| row.place.1 as u32).collect();
         let columns = batch.columns().iter().skip(1);
         let chunk = columns.map(|column| take(column, &indices, None));
         let chunk = chunk.collect::<Result<Vec<_>, _>>().map_err(into_error)?;
         rows.iter_mut().enumerate().for_each(|(index, row)| row.place.1 = index);
-        self.absorb(Self { rows, bytes: bytes(&chunk), chunks: vec![chunk] });
+        self.merge_with(Self { rows, bytes: bytes(&chunk), chunks: vec![chunk] });
         Ok(())
     }
 
     /// Adds the rows of `other`. At equal times within one part, the rows of `other` are
     /// the later ones.
-    pub(super) fn absorb(&mut self, other: Self) {
+    pub(super) fn merge_with(&mut self, other: Self) {
         let Some(first) = other.rows.first() else { return };
         let is_behind = self.rows.last().is_none_or(|last| last.row < first.row);
         let before = self.chunks.len();
@@ -79,7 +79,7 @@ impl Lane {
         self.chunks.extend(other.chunks);
         self.bytes += other.bytes;
         if !is_behind {
-            thin(&mut self.rows);
+            drop_overwritten(&mut self.rows);
         }
     }
 
@@ -95,7 +95,11 @@ impl Lane {
 
     /// Returns the position and the time of the last row that affects `row` of the table.
     /// The search starts at the index `from`, which is set to the index of the result.
-    pub(super) fn find(&self, row: u32, from: &mut usize) -> Option<(Place, i64)> {
+    pub(super) fn find(
+        &self,
+        row: u32,
+        from: &mut usize,
+    ) -> Option<(RowPosition, i64)> {
         while self.rows.get(*from + 1).is_some_and(|next| next.row <= row) {
             *from += 1;
         }
@@ -109,19 +113,20 @@ impl Lane {
         &self,
         column: usize,
         null: &ArrayRef,
-        places: &[Option<Place>],
+        places: &[Option<RowPosition>],
     ) -> Result<ArrayRef> {
         let mut arrays: Vec<&dyn Array> = vec![&**null];
         arrays
             .extend(self.chunks.iter().filter_map(|chunk| Some(&**chunk.get(column)?)));
-        let place = |place: &Option<Place>| place.map_or((0, 0), |(c, i)| (c + 1, i));
-        let places: Vec<Place> = places.iter().map(place).collect();
+        let place =
+            |place: &Option<RowPosition>| place.map_or((0, 0), |(c, i)| (c + 1, i));
+        let places: Vec<RowPosition> = places.iter().map(place).collect();
         interleave(&arrays, &places).map_err(into_error)
     }
 
     /// Returns the maximum size in bytes of this topic's values in a row of the table.
-    pub(super) fn widest(&self) -> usize {
-        let width = |chunk: &Vec<ArrayRef>| chunk.iter().map(widest).sum();
+    pub(super) fn max_row_bytes(&self) -> usize {
+        let width = |chunk: &Vec<ArrayRef>| chunk.iter().map(max_row_bytes).sum();
         self.chunks.iter().map(width).max().unwrap_or(0)
     }
 
@@ -133,7 +138,7 @@ impl Lane {
         if let Some(first) = self.rows.first_mut().filter(|_| past > 0) {
             first.row = done;
         }
-        thin(&mut self.rows);
+        drop_overwritten(&mut self.rows);
         self.compact()
     }
 
@@ -149,7 +154,7 @@ impl Lane {
             *self = Self::default();
             return Ok(());
         }
-        let places: Vec<Place> = self.rows.iter().map(|row| row.place).collect();
+        let places: Vec<RowPosition> = self.rows.iter().map(|row| row.place).collect();
         let width = self.chunks.first().map_or(0, Vec::len);
         let mut whole = Vec::with_capacity(width);
         for column in 0..width {
@@ -166,7 +171,7 @@ impl Lane {
 }
 
 /// Sorts `rows` by time, and keeps only the last one for each row of the table.
-fn thin(rows: &mut Vec<Row>) {
+fn drop_overwritten(rows: &mut Vec<Row>) {
     rows.sort_by_key(|row| (row.time, row.order));
     rows.dedup_by(|next, kept| {
         let is_same = next.row == kept.row;
@@ -192,7 +197,7 @@ fn bytes(columns: &[ArrayRef]) -> usize {
 }
 
 /// Returns an upper bound of the size of a value of `array` in bytes.
-fn widest(array: &ArrayRef) -> usize {
+fn max_row_bytes(array: &ArrayRef) -> usize {
     match array.data_type() {
         DataType::Boolean => 1,
         DataType::Utf8 => {

@@ -8,8 +8,8 @@ use crate::{
         time::TimeRange,
         topic::{TopicId, TopicOrigin},
     },
-    operations::check::damage::Found,
-    record::block::Head,
+    operations::check::damage::DamageSummary,
+    record::block::RecordHeader,
 };
 
 pub(super) static RECORDS: Code = Code::error(
@@ -28,14 +28,14 @@ pub(super) static OVERLAP: Code = Code::note(
 );
 
 /// Counts the records of each topic.
-pub(super) struct Counts {
+pub(super) struct RecordCounts {
     records: Vec<u64>,
     /// The number of unexpected records in the current part.
     outside: u64,
     found: Vec<Finding>,
 }
 
-impl Counts {
+impl RecordCounts {
     pub(super) fn new(topics: usize) -> Self {
         Self { records: vec![0; topics], outside: 0, found: Vec::new() }
     }
@@ -46,7 +46,7 @@ impl Counts {
     }
 
     #[inline]
-    pub(super) fn record(&mut self, part: &Part, record: &Head) {
+    pub(super) fn record(&mut self, part: &Part, record: &RecordHeader) {
         if let Some(records) = self.records.get_mut(record.topic.index()) {
             *records += 1;
         }
@@ -56,7 +56,7 @@ impl Counts {
     }
 
     #[cold]
-    fn outside(&mut self, part: &Part, record: &Head) {
+    fn outside(&mut self, part: &Part, record: &RecordHeader) {
         let time = TimeRange::from_timestamp(record.time);
         self.outside += 1;
         match self.found.last_mut().filter(|_| self.outside > 1) {
@@ -67,15 +67,15 @@ impl Counts {
             None => {
                 let text = "a part holds records that the log does not say it holds";
                 let finding = Finding::new(&OUTSIDE, text).at(part.bytes.clone());
-                self.found.push(finding.during(time));
+                self.found.push(finding.with_time(time));
             }
         }
     }
 
-    pub(super) fn tell(
+    pub(super) fn report(
         self,
         manifest: &Manifest,
-        damage: &Found,
+        damage: &DamageSummary,
         findings: &mut Findings,
     ) {
         let topics = manifest.topics();
@@ -93,7 +93,7 @@ impl Counts {
 
 /// Returns a message if the stated and the actual number of records differ by more than
 /// the damage explains.
-fn differ(told: u64, read: u64, id: TopicId, damage: &Found) -> Option<String> {
+fn differ(told: u64, read: u64, id: TopicId, damage: &DamageSummary) -> Option<String> {
     let most = read.saturating_add(damage.lost(id));
     let is_explained =
         (read..=most).contains(&told) || told > most && damage.is_uncounted();
@@ -113,7 +113,7 @@ pub(super) fn overlaps(log: &dyn Log, findings: &mut Findings) {
         if over.start < over.end && over.span_nanos() > shorter / 4 {
             let text = "a part begins before the one before it ends";
             let finding = Finding::new(&OVERLAP, text).at(part.bytes.clone());
-            findings.add(finding.during(over));
+            findings.add(finding.with_time(over));
         }
         before = Some(time);
     }

@@ -11,7 +11,7 @@ use crate::{
         manifest::Manifest,
         topic::TopicId,
     },
-    operations::check::damage::tally::Tally,
+    operations::check::damage::tally::DamageTally,
 };
 
 pub(super) static TRUNCATED: Code = Code::error(
@@ -45,12 +45,12 @@ pub(super) static LATIN1: Code = Code::warning(
     "text.latin1",
     "records with texts that are not UTF-8, and are taken for Latin-1",
 );
-pub(super) static SURPLUS: Code = Code::error(
+pub(super) static EXTRA_BYTES: Code = Code::error(
     "damage.surplus",
     "records that are longer than their topic's definition says: the rest of \
               them was read",
 );
-pub(super) static MISFIT: Code = Code::error(
+pub(super) static TYPE_MISMATCH: Code = Code::error(
     "damage.misfit",
     "records with values that are not what their topic's schema says, or cannot \
               be told: these are null",
@@ -64,9 +64,9 @@ pub(super) static NO_COLUMN: Code = Code::note(
 
 /// All damage found in a pass.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct DamageSummary {
     /// The total damage of each kind and topic.
-    tallies: HashMap<(DamageKind, Option<TopicId>), Tally>,
+    tallies: HashMap<(DamageKind, Option<TopicId>), DamageTally>,
     /// The damaged bytes of each kind. Adjacent ranges are joined.
     bytes: HashMap<DamageKind, Vec<Range<u64>>>,
     /// The number of lost records of each topic.
@@ -75,7 +75,7 @@ pub(super) struct Found {
     is_uncounted: bool,
 }
 
-impl Found {
+impl DamageSummary {
     pub(super) fn extend(&mut self, damage: &[Damage]) {
         for damage in damage {
             let bytes = self.bytes.entry(damage.kind).or_default();
@@ -95,7 +95,7 @@ impl Found {
 
     fn tally(&mut self, damage: &Damage) {
         let tally = self.tallies.entry((damage.kind, damage.topic));
-        tally.or_insert_with(|| Tally::new(damage.clone())).add(damage);
+        tally.or_insert_with(|| DamageTally::new(damage.clone())).add(damage);
     }
 
     /// Counts records that were not read. Undecodable records were read.
@@ -121,25 +121,24 @@ impl Found {
 
     /// Adds findings for all damage, including that of `manifest` which the pass did not
     /// find again.
-    pub(super) fn tell(mut self, manifest: &Manifest, findings: &mut Findings) {
+    pub(super) fn report(mut self, manifest: &Manifest, findings: &mut Findings) {
         for ranges in self.bytes.values_mut() {
             ranges.sort_by_key(|range| range.start);
         }
-        let is_told = |damage: &Damage| {
+        let is_reported = |damage: &Damage| {
             let ranges = self.bytes.get(&damage.kind).map_or(&[][..], Vec::as_slice);
             let after = ranges.partition_point(|r| r.start < damage.bytes.end);
             let before = after.checked_sub(1).and_then(|last| ranges.get(last));
             before.is_some_and(|range| range.end > damage.bytes.start)
         };
         // Each format has its own code for unusable definitions.
-        let untold = manifest
-            .damage
-            .iter()
-            .filter(|damage| damage.kind != DamageKind::Definition && !is_told(damage));
-        let untold: Vec<&Damage> = untold.collect();
-        untold.into_iter().for_each(|damage| self.tally(damage));
-        let mut all: Vec<Tally> = self.tallies.into_values().collect();
-        let kind = |tally: &Tally| code(tally.first.kind).name;
+        let unreported = manifest.damage.iter().filter(|damage| {
+            damage.kind != DamageKind::Definition && !is_reported(damage)
+        });
+        let unreported: Vec<&Damage> = unreported.collect();
+        unreported.into_iter().for_each(|damage| self.tally(damage));
+        let mut all: Vec<DamageTally> = self.tallies.into_values().collect();
+        let kind = |tally: &DamageTally| code(tally.first.kind).name;
         all.sort_by_key(|one| (one.first.bytes.start, one.first.topic, kind(one)));
         all.into_iter().for_each(|tally| findings.add(tally.finding()));
     }
@@ -155,8 +154,8 @@ fn code(kind: DamageKind) -> &'static Code {
         DamageKind::Doubtful => &DOUBTFUL,
         DamageKind::Index => &INDEX,
         DamageKind::Latin1 => &LATIN1,
-        DamageKind::Surplus => &SURPLUS,
-        DamageKind::Misfit => &MISFIT,
+        DamageKind::ExtraBytes => &EXTRA_BYTES,
+        DamageKind::TypeMismatch => &TYPE_MISMATCH,
         DamageKind::NoColumn => &NO_COLUMN,
     }
 }
@@ -169,10 +168,10 @@ mod tests {
     fn findings_at_the_same_byte_have_a_stable_order() {
         let kinds = [DamageKind::Truncated, DamageKind::Garbled, DamageKind::Doubtful];
         for _ in 0..30 {
-            let mut found = Found::default();
+            let mut found = DamageSummary::default();
             found.extend(&kinds.map(|kind| Damage::new(kind, 7..9)));
             let mut findings = Findings::default();
-            found.tell(&Manifest::default(), &mut findings);
+            found.report(&Manifest::default(), &mut findings);
             let names: Vec<_> = findings.iter().map(|f| f.code.name).collect();
             let expected = ["damage.doubtful", "damage.garbled", "damage.truncated"];
             assert_eq!(names, expected);

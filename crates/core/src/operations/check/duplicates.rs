@@ -8,10 +8,10 @@ use crate::{
         time::{TimeRange, Timestamp},
         topic::TopicId,
     },
-    record::block::Head,
+    record::block::RecordHeader,
 };
 
-pub(super) static TWIN: Code = Code::warning(
+pub(super) static DUPLICATE: Code = Code::warning(
     "record.twin",
     "a record that is there twice: of the same topic, time and bytes",
 );
@@ -22,19 +22,19 @@ const KEPT: usize = 64;
 const LONG: usize = 256;
 
 /// Remembers the last records of each stream of each topic.
-pub(super) struct Twins {
+pub(super) struct DuplicateFinder {
     /// The first stream of each topic. Most topics have only one.
-    first: Vec<Option<(u32, Last)>>,
-    others: HashMap<(TopicId, u32), Last>,
+    first: Vec<Option<(u32, LastRecords)>>,
+    others: HashMap<(TopicId, u32), LastRecords>,
     found: BTreeMap<TopicId, Finding>,
 }
 
-struct Last {
+struct LastRecords {
     time: Timestamp,
     sums: Vec<u64>,
 }
 
-impl Twins {
+impl DuplicateFinder {
     pub(super) fn new(topics: usize) -> Self {
         let first = std::iter::repeat_with(|| None).take(topics).collect();
         Self { first, others: HashMap::new(), found: BTreeMap::new() }
@@ -42,22 +42,22 @@ impl Twins {
 
     /// Compares the next record, whose payload has this [`sum`].
     #[inline]
-    pub(super) fn record(&mut self, record: &Head, sum: u64) {
-        let Head { topic, stream, time, .. } = *record;
-        let new = || Last { time, sums: Vec::new() };
+    pub(super) fn record(&mut self, record: &RecordHeader, sum: u64) {
+        let RecordHeader { topic, stream, time, .. } = *record;
+        let new = || LastRecords { time, sums: Vec::new() };
         let first = self.first.get_mut(topic.index());
         let first = first.map(|first| first.get_or_insert_with(|| (stream, new())));
         let last = match first {
             Some((first, last)) if *first == stream => last,
             _ => self.others.entry((topic, stream)).or_insert_with(new),
         };
-        if last.is_twin(time, sum) {
-            self.twin(record);
+        if last.is_duplicate(time, sum) {
+            self.count_duplicate(record);
         }
     }
 
     #[cold]
-    fn twin(&mut self, record: &Head) {
+    fn count_duplicate(&mut self, record: &RecordHeader) {
         let alike = self.found.get_mut(&record.topic);
         let time = TimeRange::from_timestamp(record.time);
         match alike {
@@ -67,22 +67,22 @@ impl Twins {
             }
             None => {
                 let text = "a record is there twice, of the same time and bytes";
-                let finding = Finding::new(&TWIN, text).of(record.topic);
-                let finding = finding.during(time).at(record.bytes());
+                let finding = Finding::new(&DUPLICATE, text).of(record.topic);
+                let finding = finding.with_time(time).at(record.bytes());
                 self.found.insert(record.topic, finding);
             }
         }
     }
 
-    pub(super) fn tell(self, findings: &mut Findings) {
+    pub(super) fn report(self, findings: &mut Findings) {
         self.found.into_values().for_each(|finding| findings.add(finding));
     }
 }
 
-impl Last {
+impl LastRecords {
     /// Adds the next record. Returns whether it is a duplicate.
     #[inline]
-    fn is_twin(&mut self, time: Timestamp, sum: u64) -> bool {
+    fn is_duplicate(&mut self, time: Timestamp, sum: u64) -> bool {
         if self.time != time {
             self.time = time;
             self.sums.clear();

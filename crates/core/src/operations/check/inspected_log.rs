@@ -13,12 +13,12 @@ use crate::{
 };
 
 /// A log whose records are inspected while they are read, if there is an inspection.
-pub(super) struct Inspected<'l> {
+pub(super) struct InspectedLog<'l> {
     pub(super) log: &'l dyn Log,
     pub(super) inspection: Option<&'l dyn Inspection>,
 }
 
-impl Log for Inspected<'_> {
+impl Log for InspectedLog<'_> {
     fn manifest(&self) -> &Manifest {
         self.log.manifest()
     }

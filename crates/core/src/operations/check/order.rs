@@ -6,7 +6,7 @@ use crate::{
         time::{TimeRange, Timestamp},
         topic::TopicId,
     },
-    record::block::Head,
+    record::block::RecordHeader,
 };
 
 pub(super) static BACK: Code = Code::warning(
@@ -21,13 +21,13 @@ pub(super) static MIXED: Code = Code::note(
 
 /// Follows the times of a log.
 pub(super) struct Order {
-    topics: Vec<Backs>,
-    all: Backs,
+    topics: Vec<BackwardSteps>,
+    all: BackwardSteps,
 }
 
 /// The number of backward steps in time, and the largest one.
 #[derive(Clone)]
-struct Backs {
+struct BackwardSteps {
     latest: Timestamp,
     count: u64,
     /// The largest backward step: its length in nanoseconds, its times, and its file
@@ -38,7 +38,7 @@ struct Backs {
 
 impl Order {
     pub(super) fn new(topics: usize) -> Self {
-        let none = Backs {
+        let none = BackwardSteps {
             latest: Timestamp::MIN,
             count: 0,
             farthest: (0, TimeRange::EMPTY, 0),
@@ -48,18 +48,18 @@ impl Order {
     }
 
     #[inline]
-    pub(super) fn record(&mut self, record: &Head) {
+    pub(super) fn record(&mut self, record: &RecordHeader) {
         let mut is_back = false;
         if let Some(topic) = self.topics.get_mut(record.topic.index()) {
-            is_back = topic.see(record);
+            is_back = topic.add(record);
         }
         // A step back within a topic is reported for that topic only.
         if !is_back {
-            self.all.see(record);
+            self.all.add(record);
         }
     }
 
-    pub(super) fn tell(&self, findings: &mut Findings) {
+    pub(super) fn report(&self, findings: &mut Findings) {
         for (id, topic) in (0..).map(TopicId).zip(&self.topics) {
             if let Some(finding) = topic.finding(&BACK) {
                 findings.add(finding.of(id));
@@ -69,10 +69,10 @@ impl Order {
     }
 }
 
-impl Backs {
+impl BackwardSteps {
     /// Adds the next record. Returns whether it is older than an earlier one.
     #[inline]
-    fn see(&mut self, record: &Head) -> bool {
+    fn add(&mut self, record: &RecordHeader) -> bool {
         if record.time >= self.latest {
             self.latest = record.time;
             return false;
@@ -97,6 +97,6 @@ impl Backs {
         );
         let time = first.cover(&step);
         let at = offset..offset;
-        Some(Finding::new(code, text).during(time).times(self.count).at(at))
+        Some(Finding::new(code, text).with_time(time).times(self.count).at(at))
     }
 }

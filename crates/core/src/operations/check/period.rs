@@ -8,7 +8,7 @@ use crate::{
         time::{TimeRange, Timestamp},
         topic::TopicId,
     },
-    record::block::Head,
+    record::block::RecordHeader,
 };
 
 pub(super) static GAP: Code = Code::warning(
@@ -28,7 +28,7 @@ const STEPS: u32 = 4;
 const BINS: usize = (64 * STEPS) as usize;
 
 /// Follows the intervals between the records of each topic.
-pub(super) struct Periods {
+pub(super) struct RecordIntervals {
     topics: Vec<Topic>,
     /// The start of logging. Older records are ignored.
     start: Timestamp,
@@ -38,7 +38,7 @@ pub(super) struct Periods {
 struct Topic {
     last: Option<Timestamp>,
     /// A histogram of the intervals, created with the first one.
-    bins: Option<Box<[Bin; BINS]>>,
+    bins: Option<Box<[IntervalBin; BINS]>>,
     /// The longest intervals, in descending order.
     longest: Vec<TimeRange>,
     /// The shortest of the longest intervals if their list is full, otherwise 0.
@@ -47,7 +47,7 @@ struct Topic {
 
 /// The intervals of similar length: their number and their total length.
 #[derive(Clone, Copy, Default)]
-struct Bin {
+struct IntervalBin {
     count: u32,
     nanos: u64,
 }
@@ -55,13 +55,13 @@ struct Bin {
 /// The number of longest intervals to keep.
 const KEPT: usize = 8;
 
-impl Periods {
+impl RecordIntervals {
     pub(super) fn new(topics: usize, start: Timestamp) -> Self {
         Self { topics: vec![Topic::default(); topics], start }
     }
 
     #[inline]
-    pub(super) fn record(&mut self, record: &Head) {
+    pub(super) fn record(&mut self, record: &RecordHeader) {
         if record.time < self.start {
             return;
         }
@@ -76,7 +76,7 @@ impl Periods {
         }
     }
 
-    pub(super) fn tell(&self, findings: &mut Findings) {
+    pub(super) fn report(&self, findings: &mut Findings) {
         for (id, topic) in (0..).map(TopicId).zip(&self.topics) {
             topic.finding().into_iter().for_each(|found| findings.add(found.of(id)));
         }
@@ -85,19 +85,20 @@ impl Periods {
 
 impl Topic {
     fn step(&mut self, step: TimeRange) {
-        let bins = self.bins.get_or_insert_with(|| Box::new([Bin::default(); BINS]));
+        let bins =
+            self.bins.get_or_insert_with(|| Box::new([IntervalBin::default(); BINS]));
         if let Some(bin) = bins.get_mut(bin(len(&step))) {
             bin.count = bin.count.saturating_add(1);
             bin.nanos = bin.nanos.saturating_add(len(&step));
         }
         if len(&step) > self.least {
-            self.keep(step);
+            self.insert_longest(step);
         }
     }
 
     /// Inserts an interval into the list of the longest ones.
     #[cold]
-    fn keep(&mut self, step: TimeRange) {
+    fn insert_longest(&mut self, step: TimeRange) {
         let place = self.longest.partition_point(|known| len(known) >= len(&step));
         self.longest.truncate(KEPT - 1);
         self.longest.insert(place, step);
@@ -130,7 +131,7 @@ impl Topic {
             Nanos(usual)
         );
         let count = more.max(gaps.len() as u64);
-        Some(Finding::new(&GAP, text).during(time).times(count))
+        Some(Finding::new(&GAP, text).with_time(time).times(count))
     }
 }
 
@@ -149,7 +150,7 @@ fn bin(nanos: u64) -> usize {
 }
 
 /// Estimates the interval with this `rank` as the mean of its bin.
-fn at(bins: &[Bin; BINS], rank: u64) -> u64 {
+fn at(bins: &[IntervalBin; BINS], rank: u64) -> u64 {
     let mut before = 0;
     let found = bins.iter().find(|bin| {
         before += u64::from(bin.count);

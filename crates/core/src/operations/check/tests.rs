@@ -16,9 +16,9 @@ use crate::{
         time::{TimeRange, Timestamp},
         topic::TopicId,
     },
-    operations::{check::check, trial_decode::Trials},
+    operations::{check::check, trial_decode::TrialDecoder},
     record::block::{Block, Run, TopicSort},
-    testing::sample_log::{Sample, Told},
+    testing::sample_log::{Sample, SampleRecord},
 };
 
 const PAYLOADS: [&[u8]; 4] = [b"1234", b"2345", b"3456", b"4567"];
@@ -45,7 +45,7 @@ fn found(log: &Sample) -> Vec<(&'static str, Option<u32>, u64)> {
 }
 
 /// Returns different records of topic 0 at `times`.
-fn records(times: impl IntoIterator<Item = i64>) -> Vec<Told> {
+fn records(times: impl IntoIterator<Item = i64>) -> Vec<SampleRecord> {
     let told = |(index, time): (usize, i64)| (0, 0, time, PAYLOADS[index % 4]);
     times.into_iter().enumerate().map(told).collect()
 }
@@ -144,14 +144,14 @@ fn overlapping_parts_are_found() {
 
 #[test]
 fn findings_in_many_blocks_are_in_order() {
-    let mut parts: Vec<Vec<Told>> =
+    let mut parts: Vec<Vec<SampleRecord>> =
         (0..60).map(|part| records(part * 10..part * 10 + 10)).collect();
     parts[7][4].3 = b"a"; // cannot be decoded
     parts[40][0].3 = b"";
     parts[41][9].2 = 1; // runs backwards
     let twin = parts[50][3];
     parts[50].insert(4, twin);
-    let slices: Vec<&[Told]> = parts.iter().map(Vec::as_slice).collect();
+    let slices: Vec<&[SampleRecord]> = parts.iter().map(Vec::as_slice).collect();
     let lost = |at: u64| Damage::new(DamageKind::Garbled, at..at + 5);
     let log = Sample::new(&slices).damaged(55, lost(55_900)).damaged(3, lost(3_900));
     let told: Vec<_> = checked(&log)
@@ -210,23 +210,24 @@ impl Decoder for GivesUp {
     }
 
     fn take(&mut self) -> CoreResult<RecordBatch> {
-        match self.1 {
-            true => Err(Error::new(ErrorKind::Limit, "a decoder gave up")),
-            false => self.0.take(),
+        if self.1 {
+            Err(Error::new(ErrorKind::Limit, "a decoder gave up"))
+        } else {
+            self.0.take()
         }
     }
 }
 
 #[test]
 fn check_returns_the_first_error_in_the_file() {
-    let parts: Vec<Vec<Told>> =
+    let parts: Vec<Vec<SampleRecord>> =
         (0..6).map(|part| records(part * 10..part * 10 + 10)).collect();
     let error_with = |stop: Option<usize>| {
         let mut parts = parts.clone();
         if let Some(part) = stop {
             parts[part][5].3 = b"stop";
         }
-        let slices: Vec<&[Told]> = parts.iter().map(Vec::as_slice).collect();
+        let slices: Vec<&[SampleRecord]> = parts.iter().map(Vec::as_slice).collect();
         checked(&Broken(Sample::new(&slices))).unwrap_err()
     };
     assert!(error_with(None).contains("the part 3 cannot be read"));
@@ -239,7 +240,7 @@ fn failed_decoder_is_not_used_again() {
     let mut parts = [records(0..10), records(10..20), records(20..30)];
     parts[1][5].3 = b"stop";
     let log = Broken(Sample::new(&[&parts[0], &parts[1], &parts[2]]));
-    let trials = Trials::new(&log, None);
+    let trials = TrialDecoder::new(&log, None);
     let (mut block, mut sort) = (Block::default(), TopicSort::default());
     let decoded: Vec<_> = log.manifest().parts[..3]
         .iter()

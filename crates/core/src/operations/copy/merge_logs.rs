@@ -6,7 +6,7 @@ use crate::{
     model::manifest::Selection,
     operations::{
         copy::CopyReport,
-        merge::{Batch, Batches, Merge},
+        merge::{Batch, BatchPipeline, Merge},
     },
     sink::RecordSink,
 };
@@ -40,12 +40,13 @@ pub fn merge(
     let mut copied = vec![CopyReport::default(); jobs.len()];
     let encoder = sink.encoder();
     let encodes = encoder.is_some();
-    let batches = Batches::new(merge, encoder);
+    let batches = BatchPipeline::new(merge, encoder);
     rayon::in_place_scope(|scope| {
         while let Some(mut batch) = batches.next(scope) {
-            match encodes {
-                true => sink.write_encoded(batch.encoded())?,
-                false => write(&batch, sink)?,
+            if encodes {
+                sink.write_encoded(batch.encoded())?
+            } else {
+                write(&batch, sink)?
             }
             for (from, count) in batch.counts() {
                 if let Some(copied) = copied.get_mut(from) {
@@ -59,7 +60,7 @@ pub fn merge(
                 }
             }
             batch.failed()?;
-            batches.give_back(batch);
+            batches.recycle(batch);
         }
         Ok::<_, Error>(())
     })?;

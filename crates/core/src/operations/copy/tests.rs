@@ -19,7 +19,7 @@ use crate::{
     parallel::test_pools::in_pools,
     record::block::Record,
     sink::{Encoder, RecordSink},
-    testing::sample_log::{Kept, Sample, Told},
+    testing::sample_log::{RecordCollector, Sample, SampleRecord},
 };
 
 const NOTHING: &dyn Fn(u64) = &|_| {};
@@ -40,7 +40,7 @@ fn job(log: &Sample, selection: Selection, verify: bool) -> CopyJob<'_> {
 }
 
 fn three_parts() -> Sample {
-    let parts: [&[Told]; 3] = [
+    let parts: [&[SampleRecord]; 3] = [
         &[(0, 0, 1, b"aaaa"), (0, 0, 2, b"bbbb")],
         &[(0, 0, 3, b"cccc"), (1, 0, 4, b"dddd")],
         &[(0, 0, 5, b"eeee"), (0, 0, 6, b"ffff")],
@@ -50,13 +50,16 @@ fn three_parts() -> Sample {
 
 #[test]
 fn completely_selected_parts_are_copied_verbatim() {
-    let (log, sink) = (three_parts(), Kept { takes_parts: true, ..Kept::default() });
+    let (log, sink) = (
+        three_parts(),
+        RecordCollector { takes_parts: true, ..RecordCollector::default() },
+    );
     let copied =
         copy(&job(&log, Selection::default(), false), None, &mut sink.clone()).unwrap();
     assert_eq!((copied.records, copied.in_parts), (300, 300));
     assert_eq!(*sink.parts.lock().unwrap(), [0, 1000, 2000]);
 
-    let sink = Kept { takes_parts: true, ..Kept::default() };
+    let sink = RecordCollector { takes_parts: true, ..RecordCollector::default() };
     let selection =
         Selection { topics: [TopicId(0)].into_iter().collect(), time: times(0, 6) };
     copy(&job(&log, selection, false), None, &mut sink.clone()).unwrap();
@@ -67,7 +70,7 @@ fn completely_selected_parts_are_copied_verbatim() {
 #[test]
 fn sink_without_verbatim_copies_gets_all_records_in_order() {
     for verify in [false, true] {
-        let (log, sink) = (three_parts(), Kept::default());
+        let (log, sink) = (three_parts(), RecordCollector::default());
         let job = job(&log, Selection::default(), verify);
         let copied = copy(&job, None, &mut sink.clone()).unwrap();
         assert_eq!((copied.records, copied.in_parts), (6, 0));
@@ -80,7 +83,7 @@ fn sink_without_verbatim_copies_gets_all_records_in_order() {
 fn damaged_part_is_copied_record_by_record() {
     let lost = Damage::new(DamageKind::Garbled, 1_500..1_600);
     let log = three_parts().damaged(1, lost.clone());
-    let sink = Kept { takes_parts: true, ..Kept::default() };
+    let sink = RecordCollector { takes_parts: true, ..RecordCollector::default() };
     let copied =
         copy(&job(&log, Selection::default(), true), None, &mut sink.clone()).unwrap();
     assert_eq!(*sink.parts.lock().unwrap(), [0, 2000]);
@@ -90,7 +93,7 @@ fn damaged_part_is_copied_record_by_record() {
 
 #[test]
 fn latched_records_are_the_last_of_each_stream() {
-    let parts: [&[Told]; 2] = [
+    let parts: [&[SampleRecord]; 2] = [
         &[(1, 0, 1, b"old!"), (1, 1, 2, b"from"), (1, 2, 3, b"none")],
         &[(1, 0, 5, b"new!"), (1, 0, 9, b"late"), (0, 0, 4, b"else")],
     ];
@@ -107,14 +110,14 @@ fn latched_records_are_the_last_of_each_stream() {
 
 #[test]
 fn records_get_the_time_of_a_field_if_it_is_set() {
-    let parts: [&[Told]; 1] = [&[
+    let parts: [&[SampleRecord]; 1] = [&[
         (0, 0, 100, &[7, 0, 0, 0]),
         (1, 0, 101, &[8, 0, 0, 0]),
         (0, 0, 102, &[0, 0, 0, 0]),
         (0, 0, 103, b"?"),
         (0, 0, 104, &[9, 0, 0, 0]),
     ]];
-    let (log, sink) = (Sample::new(&parts), Kept::default());
+    let (log, sink) = (Sample::new(&parts), RecordCollector::default());
     let topics: TopicSet = [TopicId(0)].into_iter().collect();
     let mut restamp = TimeFromField::new(&log, &topics, "stamp").unwrap();
     let job = job(&log, Selection::default(), false);
@@ -132,11 +135,12 @@ fn records_get_the_time_of_a_field_if_it_is_set() {
 
 #[test]
 fn merged_records_are_in_order_of_time_and_log() {
-    let one: &[&[Told]] =
+    let one: &[&[SampleRecord]] =
         &[&[(0, 0, 1, b"aaaa"), (0, 0, 5, b"bbbb")], &[(0, 0, 6, b"cccc")]];
-    let other: &[&[Told]] =
+    let other: &[&[SampleRecord]] =
         &[&[(0, 0, 5, b"dddd"), (0, 0, 2, b"eeee")], &[(0, 0, 9, b"ffff")]];
-    let (one, other, sink) = (Sample::new(one), Sample::new(other), Kept::default());
+    let (one, other, sink) =
+        (Sample::new(one), Sample::new(other), RecordCollector::default());
     let job = |log| MergeJob { log, selection: Selection::default() };
     let copied = merge(&[job(&one), job(&other)], &mut sink.clone(), NOTHING).unwrap();
     assert_eq!(sink.times(), [(0, 1), (1, 2), (0, 5), (1, 5), (0, 6), (1, 9)]);

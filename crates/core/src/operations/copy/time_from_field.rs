@@ -43,9 +43,10 @@ impl TimeFromField {
     pub fn new(log: &dyn Log, topics: &TopicSet, field: &str) -> Result<Self> {
         let mut made = Vec::new();
         for (id, _) in log.manifest().topics() {
-            made.push(match topics.contains(id) {
-                true => Topic::new(log, id, field)?,
-                false => None,
+            made.push(if topics.contains(id) {
+                Topic::new(log, id, field)?
+            } else {
+                None
             });
         }
         if made.iter().all(Option::is_none) {

@@ -8,9 +8,9 @@ use crate::{
         manifest::Part,
     },
     operations::{
-        copy::{Copying, Known},
+        copy::{RunningCopy, VerbatimParts},
         read_ahead::ReadAhead,
-        trial_decode::Trials,
+        trial_decode::TrialDecoder,
     },
     record::block::{Block, TopicSort},
 };
@@ -21,20 +21,21 @@ const KEPT: usize = 64 << 20;
 /// Reads and copies each part of `plan`: those without damage verbatim, if the sink
 /// supports it.
 pub(super) fn copy(
-    copying: &mut Copying<'_>,
+    copying: &mut RunningCopy<'_>,
     plan: Vec<Part>,
-    known: &Known,
+    known: &VerbatimParts,
 ) -> Result<()> {
     let (log, selection) = (copying.job.log, copying.job.selection.clone());
     let may_take =
         copying.retime.is_none() && copying.sink.copies_parts(copying.job.from);
-    let trials = Trials::new(log, None);
+    let trials = TrialDecoder::new(log, None);
     let mut ahead = ReadAhead::new(&trials, plan.clone(), selection.clone());
     let mut spare = vec![Block::default()];
     let mut sort = TopicSort::default();
     for part in plan {
-        let is_whole = may_take && known.is_wholly_wanted(&part);
-        let mut held = Held { blocks: Vec::new(), bytes: 0, is_sound: is_whole };
+        let is_whole = may_take && known.is_fully_selected(&part);
+        let mut held =
+            BufferedBlocks { blocks: Vec::new(), bytes: 0, is_sound: is_whole };
         let mut block = spare.pop().unwrap_or_default();
         let mut more = ahead.fill_part(&mut block)?;
         let outcomes = trials.next_part();
@@ -69,18 +70,18 @@ pub(super) fn copy(
 }
 
 /// The blocks of a part that were read but not yet written.
-struct Held {
+struct BufferedBlocks {
     blocks: Vec<Block>,
     bytes: usize,
     /// Whether the part can still be copied verbatim.
     is_sound: bool,
 }
 
-impl Held {
+impl BufferedBlocks {
     /// Writes the records.
     fn write(
         &mut self,
-        copying: &mut Copying<'_>,
+        copying: &mut RunningCopy<'_>,
         spare: &mut Vec<Block>,
     ) -> Result<()> {
         for block in self.blocks.drain(..) {

@@ -8,7 +8,7 @@ use arrow_schema::SchemaRef;
 use super::*;
 use crate::{
     model::topic::Topic,
-    testing::mock_log::{Play, Scripted},
+    testing::mock_log::{MockLog, MockResult},
 };
 
 /// The times of a batch, and the number of blocks that were filled when it was written.
@@ -20,7 +20,7 @@ struct Written(Arc<Mutex<Vec<Batch>>>);
 
 struct Writing(Written, Arc<AtomicUsize>);
 
-struct Sink<'s>(Written, &'s Scripted);
+struct Sink<'s>(Written, &'s MockLog);
 
 impl TableSink for Sink<'_> {
     fn table(&self, _: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
@@ -41,7 +41,7 @@ impl TableWriter for Writing {
     }
 }
 
-fn tables(log: &Scripted) -> (Vec<(Vec<i64>, usize)>, Result<ReadReport>) {
+fn tables(log: &MockLog) -> (Vec<(Vec<i64>, usize)>, Result<ReadReport>) {
     let job = TableJob {
         selection: Selection::default(),
         columns: Columns::default(),
@@ -57,19 +57,19 @@ fn tables(log: &Scripted) -> (Vec<(Vec<i64>, usize)>, Result<ReadReport>) {
 }
 
 /// Returns a block with one record of `len` bytes.
-fn block(time: i64, len: usize) -> Play {
-    Play::Block(vec![(time, vec![0; len])])
+fn block(time: i64, len: usize) -> MockResult {
+    MockResult::Block(vec![(time, vec![0; len])])
 }
 
 #[test]
 fn large_part_is_decoded_piece_by_piece() {
     for threads in [1, 3] {
         let huge = |part: i64| (0..50).map(move |i| block(part * 100 + i, 1 << 20));
-        let mut parts: Vec<Vec<Play>> =
+        let mut parts: Vec<Vec<MockResult>> =
             (0..2).map(|part| huge(part).collect()).collect();
         parts.insert(1, vec![]);
         parts.push(vec![block(300, 1)]);
-        let log = Scripted::new(parts);
+        let log = MockLog::new(parts);
         let pool =
             rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let (tables, report) = pool.install(|| tables(&log));
@@ -91,15 +91,15 @@ fn large_part_is_decoded_piece_by_piece() {
 
 #[test]
 fn error_in_a_later_piece_is_returned() {
-    let mut part: Vec<Play> = (0..20).map(|time| block(time, 1 << 20)).collect();
-    part.push(Play::Error);
-    let (_, report) = tables(&Scripted::new(vec![part]));
+    let mut part: Vec<MockResult> = (0..20).map(|time| block(time, 1 << 20)).collect();
+    part.push(MockResult::Error);
+    let (_, report) = tables(&MockLog::new(vec![part]));
     assert!(report.is_err());
 }
 
 #[test]
 fn parts_are_started_in_order_and_written_before_later_ones() {
-    let log = Scripted::new((0..9).map(|part| vec![block(part, 1)]).collect());
+    let log = MockLog::new((0..9).map(|part| vec![block(part, 1)]).collect());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let (tables, report) = pool.install(|| tables(&log));
     assert_eq!(report.unwrap().records, 9);

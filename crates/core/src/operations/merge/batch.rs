@@ -29,7 +29,7 @@ pub(crate) struct Batch {
     cost: usize,
     /// The approximate memory of the records themselves in bytes.
     share: usize,
-    pieces: Vec<Piece>,
+    pieces: Vec<BlockSlice>,
     records: usize,
     /// The encoded records, if there is an encoder.
     encoded: Vec<u8>,
@@ -43,7 +43,7 @@ pub(crate) struct Batch {
 
 /// Consecutive records of a block.
 #[derive(Debug)]
-struct Piece {
+struct BlockSlice {
     /// The index of the log.
     log: u32,
     block: u32,
@@ -115,8 +115,11 @@ impl Batch {
 
     /// Returns the index of `block` in the batch, and adds it if it is new.
     fn number(&mut self, block: &Arc<Block>) -> u32 {
-        let known = self.blocks.iter().rposition(|known| Arc::ptr_eq(known, block));
-        let number = known.unwrap_or_else(|| {
+        let known_starts = self
+            .blocks
+            .iter()
+            .rposition(|known_starts| Arc::ptr_eq(known_starts, block));
+        let number = known_starts.unwrap_or_else(|| {
             self.cost += block.cost();
             self.blocks.push(block.clone());
             self.blocks.len() - 1
@@ -133,11 +136,11 @@ impl Merge<'_> {
         self.release();
         let Batch { blocks, pieces, encoded, .. } = mem::take(batch);
         (batch.blocks, batch.pieces, batch.encoded) = (blocks, pieces, encoded);
-        batch.blocks.drain(..).for_each(|block| self.give_back(block));
+        batch.blocks.drain(..).for_each(|block| self.recycle_shared(block));
         batch.pieces.clear();
         while !batch.is_full(bytes) {
-            match self.settle() {
-                Ok(Some(lane)) => self.add(lane, batch),
+            match self.find_next() {
+                Ok(Some(open_part)) => self.add(open_part, batch),
                 Ok(None) => break,
                 Err(err) => {
                     batch.failed = Some(err);
@@ -150,15 +153,15 @@ impl Merge<'_> {
     }
 
     /// Adds the next records of the current part that are in one block.
-    fn add(&mut self, lane: usize, batch: &mut Batch) {
+    fn add(&mut self, open_part: usize, batch: &mut Batch) {
         let limit = self.current.and_then(|(_, limit)| limit);
-        let Some(lane) = &self.lanes[lane] else { return };
-        let count = lane.run(limit).min(RECORDS);
-        let log = self.parts[lane.rank as usize].0 as u32;
-        if let Some((block, pieces)) = lane.pieces(count) {
+        let Some(open_part) = &self.open_parts[open_part] else { return };
+        let count = open_part.run(limit).min(RECORDS);
+        let log = self.parts[open_part.rank as usize].0 as u32;
+        if let Some((block, pieces)) = open_part.pieces(count) {
             batch.share += block.cost() / block.len().max(1) * count;
             let block = batch.number(block);
-            let piece = |place: Range<usize>| Piece {
+            let piece = |place: Range<usize>| BlockSlice {
                 log,
                 block,
                 first: place.start as u32,

@@ -30,20 +30,20 @@ const READY: usize = 3;
 /// has not started: if the next batch is not ready and no thread works on it, the caller
 /// finds the batch itself. If a thread works on it, the caller runs other tasks of the
 /// pool.
-pub(crate) struct Batches<'l> {
+pub(crate) struct BatchPipeline<'l> {
     encoder: Option<Arc<dyn Encoder>>,
-    state: Mutex<State<'l>>,
+    state: Mutex<PipelineState<'l>>,
     changed: Condvar,
 }
 
-struct State<'l> {
-    filling: Filling<'l>,
+struct PipelineState<'l> {
+    reader: ReaderState<'l>,
     /// The batches in order, with `None` for a batch that is being encoded.
     found: VecDeque<Option<Batch>>,
     /// The number of batches that were removed from the front.
     taken: usize,
     /// Written batches, for reuse.
-    spare: Vec<Batch>,
+    spare_blocks: Vec<Batch>,
     /// The panic of a thread that found or encoded a batch.
     panicked: Option<Box<dyn Any + Send>>,
     /// Whether the caller waits for the next batch. Notifying no thread would still be a
@@ -51,24 +51,24 @@ struct State<'l> {
     is_waited: bool,
 }
 
-enum Filling<'l> {
+enum ReaderState<'l> {
     /// No thread is reading.
-    Paused(Box<Merge<'l>>),
+    PausedPart(Box<Merge<'l>>),
     /// A thread is reading.
     Busy,
     /// All records were read, or nothing more can be read.
     Ended,
 }
 
-impl<'l> Batches<'l> {
+impl<'l> BatchPipeline<'l> {
     /// Creates the batches of `merge`. If there is an `encoder`, their records are
     /// encoded.
     pub(crate) fn new(merge: Merge<'l>, encoder: Option<Arc<dyn Encoder>>) -> Self {
-        let state = State {
-            filling: Filling::Paused(Box::new(merge)),
+        let state = PipelineState {
+            reader: ReaderState::PausedPart(Box::new(merge)),
             found: VecDeque::new(),
             taken: 0,
-            spare: Vec::new(),
+            spare_blocks: Vec::new(),
             panicked: None,
             is_waited: false,
         };
@@ -84,7 +84,7 @@ impl<'l> Batches<'l> {
         let mut state = self.lock();
         loop {
             if let Some(batch) = state.take() {
-                let is_paused = matches!(state.filling, Filling::Paused(_));
+                let is_paused = matches!(state.reader, ReaderState::PausedPart(_));
                 // Waking a thread is slow, so it should have several batches to prepare.
                 let wakes = is_paused && state.found.len() < READY - 1;
                 drop(state);
@@ -115,8 +115,8 @@ impl<'l> Batches<'l> {
     }
 
     /// Returns a written batch for reuse.
-    pub(crate) fn give_back(&self, batch: Batch) {
-        self.lock().spare.push(batch);
+    pub(crate) fn recycle(&self, batch: Batch) {
+        self.lock().spare_blocks.push(batch);
     }
 
     /// Prepares batches until enough are ready, unless another thread does.
@@ -129,15 +129,15 @@ impl<'l> Batches<'l> {
     }
 
     /// Finds and encodes the next batch.
-    fn fill(&self, mut merge: Box<Merge<'l>>) -> MutexGuard<'_, State<'l>> {
-        let mut batch = self.lock().spare.pop().unwrap_or_default();
+    fn fill(&self, mut merge: Box<Merge<'l>>) -> MutexGuard<'_, PipelineState<'l>> {
+        let mut batch = self.lock().spare_blocks.pop().unwrap_or_default();
         let bytes = if self.encoder.is_some() { ENCODED_BYTES } else { BYTES };
         let filled =
             panic::catch_unwind(AssertUnwindSafe(|| merge.fill(&mut batch, bytes)));
         let mut state = self.lock();
-        state.filling = match filled {
-            Ok(()) if !batch.is_last() => Filling::Paused(merge),
-            _ => Filling::Ended,
+        state.reader = match filled {
+            Ok(()) if !batch.is_last() => ReaderState::PausedPart(merge),
+            _ => ReaderState::Ended,
         };
         let number = state.taken + state.found.len();
         state.found.push_back(None);
@@ -170,12 +170,12 @@ impl<'l> Batches<'l> {
 
     /// Locks the state, even after a panic in another thread, which is handled
     /// separately.
-    fn lock(&self) -> MutexGuard<'_, State<'l>> {
+    fn lock(&self) -> MutexGuard<'_, PipelineState<'l>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<'l> State<'l> {
+impl<'l> PipelineState<'l> {
     /// Removes the first batch if it is ready.
     fn take(&mut self) -> Option<Batch> {
         let first = self.found.front_mut()?.take()?;
@@ -189,10 +189,10 @@ impl<'l> State<'l> {
         if self.found.len() >= READY || self.panicked.is_some() {
             return None;
         }
-        match mem::replace(&mut self.filling, Filling::Busy) {
-            Filling::Paused(merge) => Some(merge),
+        match mem::replace(&mut self.reader, ReaderState::Busy) {
+            ReaderState::PausedPart(merge) => Some(merge),
             other => {
-                self.filling = other;
+                self.reader = other;
                 None
             }
         }
@@ -207,7 +207,7 @@ impl<'l> State<'l> {
     fn is_awaited(&self) -> bool {
         let is_begun = match self.found.front() {
             Some(first) => first.is_none(),
-            None => matches!(self.filling, Filling::Busy),
+            None => matches!(self.reader, ReaderState::Busy),
         };
         is_begun && self.panicked.is_none()
     }
@@ -221,12 +221,12 @@ mod tests {
         model::{damage::DamageKind, manifest::Selection},
         parallel::test_pools::in_pools,
         record::block::Record,
-        testing::mock_log::{Play, Scripted},
+        testing::mock_log::{MockLog, MockResult},
     };
 
     /// Creates a part of blocks with one record each. A batch has at most 64 of them.
-    fn part(first: i64, blocks: i64, step: i64) -> Vec<Play> {
-        let block = |number| Play::Block(vec![(first + number * step, vec![1])]);
+    fn part(first: i64, blocks: i64, step: i64) -> Vec<MockResult> {
+        let block = |number| MockResult::Block(vec![(first + number * step, vec![1])]);
         (0..blocks).map(block).collect()
     }
 
@@ -234,9 +234,9 @@ mod tests {
     type Got = (Vec<Vec<i64>>, Vec<DamageKind>, Option<ErrorKind>);
 
     /// Reads to the end or to the first error.
-    fn read(log: &Scripted) -> Got {
+    fn read(log: &MockLog) -> Got {
         let merge = Merge::with_budget(1 << 20, 0, vec![(log, Selection::default())]);
-        let batches = Batches::new(merge, None);
+        let batches = BatchPipeline::new(merge, None);
         let (mut times, mut damage) = (Vec::new(), Vec::new());
         let failed = rayon::in_place_scope(|scope| {
             while let Some(mut batch) = batches.next(scope) {
@@ -247,7 +247,7 @@ mod tests {
                 if let Err(err) = batch.failed() {
                     return Some(err.kind());
                 }
-                batches.give_back(batch);
+                batches.recycle(batch);
             }
             None
         });
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn batches_are_in_order_on_any_number_of_threads() {
         let parts = vec![part(0, 700, 3), part(1, 700, 3), part(2, 700, 3)];
-        let log = Scripted::new(parts);
+        let log = MockLog::new(parts);
         let want: Vec<i64> = (0..2100).collect();
         for _ in 0..20 {
             in_pools(|| {
@@ -272,8 +272,8 @@ mod tests {
     #[test]
     fn error_comes_after_all_earlier_records() {
         let mut plays = part(0, 300, 1);
-        plays.insert(100, Play::Damage);
-        let log = Scripted::new(vec![plays, vec![Play::Error]]);
+        plays.insert(100, MockResult::Damage);
+        let log = MockLog::new(vec![plays, vec![MockResult::Error]]);
         in_pools(|| {
             let (times, damage, failed) = read(&log);
             assert!(times.concat() == (0..300).collect::<Vec<_>>(), "{times:?}");
@@ -284,8 +284,8 @@ mod tests {
     #[test]
     fn panic_is_resumed_in_the_caller() {
         let mut plays = part(0, 500, 1);
-        plays.push(Play::Panic);
-        let log = Scripted::new(vec![plays]);
+        plays.push(MockResult::Panic);
+        let log = MockLog::new(vec![plays]);
         in_pools(|| {
             let read = panic::catch_unwind(AssertUnwindSafe(|| read(&log)));
             assert!(read.is_err());
@@ -322,9 +322,9 @@ mod tests {
     /// Returns the times of three alternating parts of 700 records, as encoded by
     /// `clock`, up to its error.
     fn encoded(clock: Clock) -> (Vec<i64>, Option<ErrorKind>) {
-        let log = Scripted::new((0..3).map(|first| part(first, 700, 3)).collect());
+        let log = MockLog::new((0..3).map(|first| part(first, 700, 3)).collect());
         let merge = Merge::with_budget(1 << 20, 0, vec![(&log, Selection::default())]);
-        let batches = Batches::new(merge, Some(Arc::new(clock)));
+        let batches = BatchPipeline::new(merge, Some(Arc::new(clock)));
         let mut bytes = Vec::new();
         let failed = rayon::in_place_scope(|scope| {
             while let Some(mut batch) = batches.next(scope) {
@@ -334,7 +334,7 @@ mod tests {
                 let counted: u64 = batch.counts().map(|(_, count)| count).sum();
                 assert_eq!(counted * 8, batch.encoded().len() as u64);
                 bytes.append(batch.encoded());
-                batches.give_back(batch);
+                batches.recycle(batch);
             }
             None
         });
@@ -368,11 +368,11 @@ mod tests {
 
     #[test]
     fn pipeline_stops_if_the_caller_stops() {
-        let log = Scripted::new(vec![part(0, 64 * 40, 1)]);
+        let log = MockLog::new(vec![part(0, 64 * 40, 1)]);
         in_pools(|| {
             let merge =
                 Merge::with_budget(1 << 20, 0, vec![(&log, Selection::default())]);
-            let batches = Batches::new(merge, None);
+            let batches = BatchPipeline::new(merge, None);
             let first = rayon::in_place_scope(|scope| batches.next(scope));
             assert!(first.is_some_and(|batch| batch.len() > 0));
             assert!(batches.lock().found.len() <= READY);

@@ -4,24 +4,24 @@ use std::{cmp::Ordering, collections::VecDeque, ops::Range, sync::Arc};
 
 use crate::{
     model::time::{TimeRange, Timestamp},
-    operations::merge::Key,
-    record::block::{Block, Entry, Gather, Record},
+    operations::merge::RecordKey,
+    record::block::{Block, Record, RecordCopies, RecordEntry},
 };
 
 /// An open part: all its records or the first of them, in the order of time.
-pub(super) struct Lane {
+pub(super) struct OpenPart {
     /// The rank of the part.
     pub(super) rank: u32,
     /// Records before this position were returned when the part was open earlier.
-    from: Option<Key>,
+    from: Option<RecordKey>,
     /// Records with a lower index belong to other segments of the part.
     first: u64,
     /// Records from this position on are dropped.
-    horizon: Option<Key>,
+    horizon: Option<RecordKey>,
     blocks: VecDeque<Arc<Block>>,
     /// The positions of the kept records, unless these are all records of the blocks in
     /// their order.
-    places: Option<Vec<Place>>,
+    places: Option<Vec<RecordPosition>>,
     /// The next record: an index into `positions`, or into the first block.
     next: usize,
     /// The index of the next record in the part, if there are no `positions`.
@@ -34,16 +34,16 @@ pub(super) struct Lane {
     latest: Timestamp,
     is_in_order: bool,
     /// The first dropped record.
-    forgotten: Option<Key>,
+    forgotten: Option<RecordKey>,
     cost: usize,
     /// Whether this is a segment of the part, which is continued when the merge reaches
     /// its end. No record of a segment is dropped.
-    pub(super) is_stretch: bool,
+    pub(super) is_segment: bool,
 }
 
 /// The position of a record.
 #[derive(Clone, Copy)]
-struct Place {
+struct RecordPosition {
     time: Timestamp,
     number: u64,
     block: u32,
@@ -52,13 +52,17 @@ struct Place {
 
 /// The memory per record in addition to its block: its position, and another one while
 /// records are dropped.
-const PLACE: usize = size_of::<Place>() + size_of::<(Key, usize)>();
+const PLACE: usize = size_of::<RecordPosition>() + size_of::<(RecordKey, usize)>();
 /// The maximum size of a block of several copies in bytes.
 const GATHERED: usize = 16 << 20;
 
-impl Lane {
+impl OpenPart {
     /// Creates an open part for the records of the part `rank` in `from..horizon`.
-    pub(super) fn new(rank: u32, from: Option<Key>, horizon: Option<Key>) -> Self {
+    pub(super) fn new(
+        rank: u32,
+        from: Option<RecordKey>,
+        horizon: Option<RecordKey>,
+    ) -> Self {
         Self {
             rank,
             from,
@@ -74,15 +78,15 @@ impl Lane {
             is_in_order: true,
             forgotten: None,
             cost: size_of::<Self>(),
-            is_stretch: false,
+            is_segment: false,
         }
     }
 
     /// Creates a segment of the part `rank`: the records from the index `first` and from
     /// the position `from` on.
-    pub(super) fn stretch(rank: u32, first: u64, from: Key) -> Self {
-        let lane = Self::new(rank, Some(from), None);
-        Self { first, number: first, read: first, is_stretch: true, ..lane }
+    pub(super) fn stretch(rank: u32, first: u64, from: RecordKey) -> Self {
+        let open_part = Self::new(rank, Some(from), None);
+        Self { first, number: first, read: first, is_segment: true, ..open_part }
     }
 
     /// Excludes the records with an index below `first`, which are in other segments.
@@ -91,7 +95,7 @@ impl Lane {
     }
 
     /// Returns the position from which on records are returned.
-    pub(super) fn from(&self) -> Option<Key> {
+    pub(super) fn from(&self) -> Option<RecordKey> {
         self.from
     }
 
@@ -145,7 +149,7 @@ impl Lane {
     }
 
     /// Returns the position of the next record in the order of the merge.
-    pub(super) fn key(&self) -> Option<Key> {
+    pub(super) fn key(&self) -> Option<RecordKey> {
         let number = match &self.places {
             Some(places) => places.get(self.next)?.number,
             None => self.number,
@@ -175,7 +179,7 @@ impl Lane {
     }
 
     /// Returns the number of next records that come before `limit` and are in one block.
-    pub(super) fn run(&self, limit: Option<Key>) -> usize {
+    pub(super) fn run(&self, limit: Option<RecordKey>) -> usize {
         let Some(places) = &self.places else {
             let entries = self.blocks.front().map_or(&[][..], |block| block.entries());
             let left = entries.get(self.next..).unwrap_or_default();
@@ -193,7 +197,7 @@ impl Lane {
         };
         let left = places.get(self.next..).unwrap_or_default();
         let Some(first) = left.first() else { return 0 };
-        let key = |place: &Place| (place.time, self.rank, place.number);
+        let key = |place: &RecordPosition| (place.time, self.rank, place.number);
         let in_time =
             left.partition_point(|place| limit.is_none_or(|limit| key(place) < limit));
         let left = left.iter().take(in_time);
@@ -201,7 +205,7 @@ impl Lane {
     }
 
     /// Returns the remaining positions, if there are positions.
-    fn next_places(&self) -> Option<&[Place]> {
+    fn next_places(&self) -> Option<&[RecordPosition]> {
         Some(self.places.as_deref()?.get(self.next..).unwrap_or_default())
     }
 
@@ -218,7 +222,7 @@ impl Lane {
     pub(super) fn block(
         &self,
         count: usize,
-    ) -> Option<(&Block, impl Iterator<Item = &Entry>)> {
+    ) -> Option<(&Block, impl Iterator<Item = &RecordEntry>)> {
         let (block, places) = (self.next_block()?, self.next_places());
         let entries = block.entries();
         let entry = move |index: usize| match places {
@@ -271,7 +275,7 @@ impl Lane {
     }
 
     /// Returns the first dropped record.
-    pub(super) fn forgotten(&self) -> Option<Key> {
+    pub(super) fn forgotten(&self) -> Option<RecordKey> {
         self.forgotten
     }
 
@@ -281,17 +285,18 @@ impl Lane {
     }
 
     /// Iterates over the memory of each record in bytes.
-    pub(super) fn costs(&self) -> impl Iterator<Item = (Key, usize)> {
+    pub(super) fn costs(&self) -> impl Iterator<Item = (RecordKey, usize)> {
         self.left().map(|(place, _, entry)| {
             let bytes = entry.end.saturating_sub(entry.start) as usize;
-            let cost = bytes + size_of::<Entry>() + size_of::<(u32, u64)>() + PLACE;
+            let cost =
+                bytes + size_of::<RecordEntry>() + size_of::<(u32, u64)>() + PLACE;
             ((place.time, self.rank, place.number), cost)
         })
     }
 
     /// Drops all records from `horizon` on, including future ones, and copies the others.
     /// Returns the memory in bytes.
-    pub(super) fn narrow(&mut self, horizon: Option<Key>) -> usize {
+    pub(super) fn narrow(&mut self, horizon: Option<RecordKey>) -> usize {
         let old = Self::new(self.rank, None, None);
         let new = Self {
             horizon,
@@ -310,8 +315,11 @@ impl Lane {
 
     /// Adds copies of those `records` that are to be kept. Each has its index and its
     /// block.
-    fn keep<'b>(&mut self, records: impl Iterator<Item = (u64, &'b Block, Entry)>) {
-        let mut gather = Gather::default();
+    fn keep<'b>(
+        &mut self,
+        records: impl Iterator<Item = (u64, &'b Block, RecordEntry)>,
+    ) {
+        let mut copies = RecordCopies::default();
         for (number, block, entry) in records {
             let key = (entry.time, self.rank, number);
             if number < self.first || self.from.is_some_and(|from| key < from) {
@@ -322,33 +330,33 @@ impl Lane {
                 continue;
             }
             let len = entry.end.saturating_sub(entry.start) as usize;
-            if gather.len() + len > GATHERED {
-                self.push(std::mem::take(&mut gather));
+            if copies.len() + len > GATHERED {
+                self.push(std::mem::take(&mut copies));
             }
-            let place = Place {
+            let place = RecordPosition {
                 time: entry.time,
                 number,
                 block: self.blocks.len() as u32,
-                entry: gather.count() as u32,
+                entry: copies.count() as u32,
             };
             self.places.get_or_insert_default().push(place);
             self.times = self.times.cover(&TimeRange::from_timestamp(entry.time));
-            gather.add(block, &entry);
+            copies.add(block, &entry);
         }
-        self.push(gather);
+        self.push(copies);
     }
 
-    fn push(&mut self, gather: Gather) {
-        if gather.count() > 0 {
+    fn push(&mut self, copies: RecordCopies) {
+        if copies.count() > 0 {
             let mut block = Block::default();
-            gather.finish(&mut block);
+            copies.finish(&mut block);
             self.cost += cost(&block);
             self.blocks.push_back(block.into());
         }
     }
 
     /// Iterates over the remaining records: their positions, blocks and entries.
-    fn left(&self) -> impl Iterator<Item = (Place, &Block, Entry)> {
+    fn left(&self) -> impl Iterator<Item = (RecordPosition, &Block, RecordEntry)> {
         let placed = self.next_places().into_iter().flatten().filter_map(|place| {
             let block = &**self.blocks.get(place.block as usize)?;
             Some((*place, block, *block.entries().get(place.entry as usize)?))
@@ -360,7 +368,7 @@ impl Lane {
         });
         let plain = (self.number..).zip(entries.skip(self.next));
         let plain = plain.map(|(number, (block, entry, from, at))| {
-            (Place { time: at.time, number, block, entry }, from, *at)
+            (RecordPosition { time: at.time, number, block, entry }, from, *at)
         });
         placed.chain(plain)
     }
@@ -368,9 +376,9 @@ impl Lane {
 
 /// Copies the records of `block` into a new block.
 fn copied(block: &Block) -> Block {
-    let (mut gather, mut copy) = (Gather::default(), Block::default());
-    gather.add_all(block);
-    gather.finish(&mut copy);
+    let (mut copies, mut copy) = (RecordCopies::default(), Block::default());
+    copies.add_all(block);
+    copies.finish(&mut copy);
     copy
 }
 

@@ -13,7 +13,7 @@ use crate::{
         damage::{Damage, DamageKind},
         time::Timestamp,
     },
-    operations::merge::{Key, Merge, open_part::Lane},
+    operations::merge::{Merge, RecordKey, open_part::OpenPart},
 };
 
 /// A segment takes this fraction (1/16) of the budget.
@@ -26,20 +26,20 @@ const LATE: &str = "the log says that this part begins later than it does, so th
                     records come after later ones";
 
 /// A part that is continued when the merge reaches the start of its rest.
-pub(super) struct Paused {
+pub(super) struct PausedPart {
     reader: Box<dyn Cursor>,
     /// Records before this position were returned when the part was open earlier.
-    from: Key,
+    from: RecordKey,
 }
 
 /// The start times of the blocks of a part, each with the index of the first record after
 /// the block.
-type Begins = Vec<(u64, Timestamp)>;
+type BlockStarts = Vec<(u64, Timestamp)>;
 
 /// The block starts of a part from which records were dropped.
-pub(super) enum Known {
+pub(super) enum KnownStarts {
     /// The start times of the records in each block and all later ones.
-    Begins(Begins),
+    BlockStarts(BlockStarts),
     /// The start times are useless, because late blocks start early. The records from
     /// this index on are read and dropped as often as necessary.
     Mixed(u64),
@@ -47,38 +47,40 @@ pub(super) enum Known {
 
 impl Merge<'_> {
     /// Opens or continues the part at the position `key`.
-    pub(super) fn open(&mut self, key: Key) -> Result<()> {
+    pub(super) fn open(&mut self, key: RecordKey) -> Result<()> {
         let (_, rank, first) = key;
         let is_first = self.waiting.as_slice().first() == Some(&key);
         let (log, part) = &self.parts[rank as usize];
         let (log, bytes) = (*log, part.bytes.clone());
-        let (mut reader, mut lane) = if is_first {
+        let (mut reader, mut open_part) = if is_first {
             self.waiting.next();
-            (None, Lane::new(rank, None, self.horizon))
+            (None, OpenPart::new(rank, None, self.horizon))
         } else {
             self.again.pop();
-            let (reader, lane) = match self.paused.remove(&rank) {
-                Some(Paused { reader, from }) => {
-                    (reader, Lane::stretch(rank, first, from))
+            let (reader, open_part) = match self.paused.remove(&rank) {
+                Some(PausedPart { reader, from }) => {
+                    (reader, OpenPart::stretch(rank, first, from))
                 }
                 None => {
                     let (log, selection) = &self.logs[log];
-                    let lane = match self.known.get(&rank) {
-                        Some(Known::Begins(_)) => Lane::stretch(rank, 0, key),
-                        Some(Known::Mixed(first)) => {
-                            Lane::new(rank, Some(key), self.horizon).behind(*first)
+                    let open_part = match self.known_starts.get(&rank) {
+                        Some(KnownStarts::BlockStarts(_)) => {
+                            OpenPart::stretch(rank, 0, key)
                         }
-                        None => Lane::new(rank, Some(key), self.horizon),
+                        Some(KnownStarts::Mixed(first)) => {
+                            OpenPart::new(rank, Some(key), self.horizon).behind(*first)
+                        }
+                        None => OpenPart::new(rank, Some(key), self.horizon),
                     };
-                    (log.read(part, selection)?, lane)
+                    (log.read(part, selection)?, open_part)
                 }
             };
-            (Some(reader), lane)
+            (Some(reader), open_part)
         };
-        self.held += self.counted(&lane);
-        let mut begins = Begins::new();
+        self.buffered_bytes += self.counted(&open_part);
+        let mut block_starts = BlockStarts::new();
         loop {
-            let mut block = self.spare.pop().unwrap_or_default();
+            let mut block = self.spare_blocks.pop().unwrap_or_default();
             let is_more = match &mut reader {
                 Some(reader) => reader.fill(&mut block)?,
                 None => self.ahead.fill_part(&mut block)?,
@@ -88,52 +90,52 @@ impl Merge<'_> {
             }
             let damage = block.take_damage();
             let begin = block.entries().iter().map(|entry| entry.time).min();
-            let more = lane.add(block);
+            let more = open_part.add(block);
             if is_first {
                 self.damage.extend(damage.into_iter().map(|damage| (log, damage)));
-                begins.extend(begin.map(|begin| (lane.read(), begin)));
+                block_starts.extend(begin.map(|begin| (open_part.read(), begin)));
             }
-            if !lane.is_stretch {
-                self.held += more;
-                if self.held > self.budget {
-                    self.narrow(&mut lane);
+            if !open_part.is_segment {
+                self.buffered_bytes += more;
+                if self.buffered_bytes > self.budget {
+                    self.narrow(&mut open_part);
                 }
-            } else if self.stretches() + lane.cost() >= self.budget / 2 {
+            } else if self.segments_cost() + open_part.cost() >= self.budget / 2 {
                 // If segments start early and end late, or are whole parts, many are open
                 // at a time.
-                self.known.insert(rank, Known::Mixed(lane.first()));
-                lane.is_stretch = false;
-                self.held += lane.cost();
-                self.narrow(&mut lane);
-            } else if lane.cost() >= self.budget / SHARE
-                && let Some(begin) = self.next_begin(rank, lane.read())
-                && lane.times().start < begin
-                && let (Some(reader), Some(from)) = (reader.take(), lane.from())
+                self.known_starts.insert(rank, KnownStarts::Mixed(open_part.first()));
+                open_part.is_segment = false;
+                self.buffered_bytes += open_part.cost();
+                self.narrow(&mut open_part);
+            } else if open_part.cost() >= self.budget / SHARE
+                && let Some(begin) = self.next_begin(rank, open_part.read())
+                && open_part.times().start < begin
+                && let (Some(reader), Some(from)) = (reader.take(), open_part.from())
             {
-                self.pause(rank, Paused { reader, from });
-                self.again.push(Reverse((begin, rank, lane.read())));
+                self.pause(rank, PausedPart { reader, from });
+                self.again.push(Reverse((begin, rank, open_part.read())));
                 break;
             }
         }
-        lane.finish();
-        if is_first && lane.key().is_some_and(|(time, ..)| time < self.reached) {
+        open_part.finish();
+        if is_first && open_part.key().is_some_and(|(time, ..)| time < self.reached) {
             let late = Damage::new(DamageKind::Doubtful, bytes);
             self.damage.push((log, late.with_reason(LATE)));
         }
-        if is_first && lane.forgotten().is_some() {
+        if is_first && open_part.forgotten().is_some() {
             let mut earliest = Timestamp::MAX;
-            for (_, begin) in begins.iter_mut().rev() {
+            for (_, begin) in block_starts.iter_mut().rev() {
                 earliest = earliest.min(*begin);
                 *begin = earliest;
             }
-            self.known.insert(rank, Known::Begins(begins));
+            self.known_starts.insert(rank, KnownStarts::BlockStarts(block_starts));
         }
-        self.seat(lane);
+        self.insert(open_part);
         Ok(())
     }
 
     /// Keeps the reader of the part `rank`, up to a maximum number of readers.
-    fn pause(&mut self, rank: u32, paused: Paused) {
+    fn pause(&mut self, rank: u32, paused: PausedPart) {
         self.paused.insert(rank, paused);
         if self.paused.len() > PAUSED {
             let length = |rank: u32| {
@@ -147,27 +149,30 @@ impl Merge<'_> {
     }
 
     /// Returns the memory of the open segments in bytes.
-    fn stretches(&self) -> usize {
-        let lanes = self.lanes.iter().flatten();
-        lanes.filter(|lane| lane.is_stretch).map(Lane::cost).sum()
+    fn segments_cost(&self) -> usize {
+        let open_parts = self.open_parts.iter().flatten();
+        open_parts.filter(|open_part| open_part.is_segment).map(OpenPart::cost).sum()
     }
 
     /// Returns the start time of the records of the part `rank` from the index `from` on,
     /// if it is known and there are any.
     fn next_begin(&self, rank: u32, from: u64) -> Option<Timestamp> {
-        let Some(Known::Begins(begins)) = self.known.get(&rank) else { return None };
-        let next = begins.partition_point(|(behind, _)| *behind <= from);
-        Some(begins.get(next)?.1)
+        let Some(KnownStarts::BlockStarts(block_starts)) = self.known_starts.get(&rank)
+        else {
+            return None;
+        };
+        let next = block_starts.partition_point(|(behind, _)| *behind <= from);
+        Some(block_starts.get(next)?.1)
     }
 
     /// Adds `open_part` to the open parts.
-    fn seat(&mut self, lane: Lane) {
+    fn insert(&mut self, open_part: OpenPart) {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.lanes.push(None);
-            self.lanes.len() - 1
+            self.open_parts.push(None);
+            self.open_parts.len() - 1
         });
-        let key = lane.key();
-        self.lanes[index] = Some(lane);
+        let key = open_part.key();
+        self.open_parts[index] = Some(open_part);
         match key {
             Some(key) => self.next.push(Reverse((key, index))),
             None => self.close(index),
@@ -175,21 +180,21 @@ impl Merge<'_> {
     }
 
     /// Returns the memory that counts towards the budget. Segments have their own limit.
-    pub(super) fn counted(&self, lane: &Lane) -> usize {
-        if lane.is_stretch { 0 } else { lane.cost() }
+    pub(super) fn counted(&self, open_part: &OpenPart) -> usize {
+        if open_part.is_segment { 0 } else { open_part.cost() }
     }
 
     /// Drops the latest records of all open parts and of the one that is being opened, so
     /// that about half of the budget is free.
-    fn narrow(&mut self, opening: &mut Lane) {
-        let mut costs: Vec<(Key, usize)> = Vec::new();
-        let lanes = self.lanes.iter().flatten().chain([&*opening]);
-        lanes
-            .filter(|lane| !lane.is_stretch)
-            .for_each(|lane| costs.extend(lane.costs()));
+    fn narrow(&mut self, opening: &mut OpenPart) {
+        let mut costs: Vec<(RecordKey, usize)> = Vec::new();
+        let open_parts = self.open_parts.iter().flatten().chain([&*opening]);
+        open_parts
+            .filter(|open_part| !open_part.is_segment)
+            .for_each(|open_part| costs.extend(open_part.costs()));
         costs.sort_unstable();
         let mut sum = 0;
-        let mut fits = |(_, cost): &(Key, usize)| {
+        let mut fits = |(_, cost): &(RecordKey, usize)| {
             sum += cost;
             sum <= self.budget / 2
         };
@@ -198,10 +203,10 @@ impl Merge<'_> {
             self.horizon = Some(*horizon);
         }
         drop(costs);
-        self.held = 0;
-        let lanes = self.lanes.iter_mut().flatten().chain([opening]);
-        for lane in lanes.filter(|lane| !lane.is_stretch) {
-            self.held += lane.narrow(self.horizon);
+        self.buffered_bytes = 0;
+        let open_parts = self.open_parts.iter_mut().flatten().chain([opening]);
+        for open_part in open_parts.filter(|open_part| !open_part.is_segment) {
+            self.buffered_bytes += open_part.narrow(self.horizon);
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     error::ErrorKind,
     log::Cursor as _,
     model::damage::DamageKind,
-    testing::mock_log::{Play, Scripted},
+    testing::mock_log::{MockLog, MockResult},
 };
 
 /// Times and payloads of records.
@@ -23,7 +23,7 @@ impl Dice {
 
 /// Creates parts of several blocks, each a few milliseconds after the last one, that
 /// overlap by up to `overlap` milliseconds.
-fn parts(dice: &mut Dice, overlap: u64) -> Vec<Vec<Play>> {
+fn parts(dice: &mut Dice, overlap: u64) -> Vec<Vec<MockResult>> {
     let mut number = 0_u32;
     let mut record = |start: u64, dice: &mut Dice| {
         number += 1;
@@ -33,17 +33,18 @@ fn parts(dice: &mut Dice, overlap: u64) -> Vec<Vec<Play>> {
     };
     let part = |start: u64, dice: &mut Dice| {
         let blocks = 0..dice.roll(4);
-        let block =
-            |_| Play::Block((0..dice.roll(9)).map(|_| record(start, dice)).collect());
+        let block = |_| {
+            MockResult::Block((0..dice.roll(9)).map(|_| record(start, dice)).collect())
+        };
         blocks.map(block).collect()
     };
     let mut part = part;
     (0..dice.roll(30)).map(|index| part(index * 10, dice)).collect()
 }
 
-fn all(parts: &[Vec<Play>]) -> Records {
+fn all(parts: &[Vec<MockResult>]) -> Records {
     let records = parts.iter().flatten().flat_map(|play| match play {
-        Play::Block(records) => records.clone(),
+        MockResult::Block(records) => records.clone(),
         _ => vec![],
     });
     records.collect()
@@ -90,7 +91,7 @@ fn by_batches(mut merge: Merge<'_>) -> Records {
     }
 }
 
-fn merge(log: &Scripted, budget: usize) -> Merge<'_> {
+fn merge(log: &MockLog, budget: usize) -> Merge<'_> {
     Merge::with_budget(budget, 0, vec![(log, Selection::default())])
 }
 
@@ -101,7 +102,7 @@ fn merge_is_a_stable_sort_with_any_memory_limit() {
         let overlap = [0, 5, 30, 1000][round % 4];
         let parts = parts(&mut dice, overlap);
         let want = sorted(all(&parts));
-        let mut log = Scripted::new(parts);
+        let mut log = MockLog::new(parts);
         if round % 5 == 0 {
             log = log.without_times();
         }
@@ -119,11 +120,11 @@ fn merge_is_a_stable_sort_with_any_memory_limit() {
 fn equal_times_keep_the_order_of_the_file_in_little_memory() {
     let block = |first: u32| {
         let record = |number: u32| (42, number.to_le_bytes().to_vec());
-        vec![Play::Block((first..first + 50).map(record).collect())]
+        vec![MockResult::Block((first..first + 50).map(record).collect())]
     };
-    let parts: Vec<Vec<Play>> = (0..10).map(|part| block(part * 50)).collect();
+    let parts: Vec<Vec<MockResult>> = (0..10).map(|part| block(part * 50)).collect();
     let want = all(&parts);
-    let log = Scripted::new(parts);
+    let log = MockLog::new(parts);
     assert_eq!(by_blocks(merge(&log, 3000)), want);
     // One part takes more memory than that.
     assert!(log.read.lock().unwrap().len() > 10);
@@ -135,16 +136,20 @@ fn memory_is_bounded() {
     for budget in [3000, 20_000] {
         let parts = (0..40).map(|_| {
             let record = |_| (dice.roll(1000) as i64, vec![1; 20]);
-            vec![Play::Block((0..20).map(record).collect())]
+            vec![MockResult::Block((0..20).map(record).collect())]
         });
-        let log = Scripted::new(parts.collect());
+        let log = MockLog::new(parts.collect());
         let mut merge = merge(&log, budget);
         while merge.next().unwrap().is_some() {
             // A block of 20 records, each with its payload, its position and a key.
-            let lanes = merge.lanes.len() * size_of::<Lane>();
-            assert!(merge.held <= budget + 20 * 140 + lanes, "{}", merge.held);
+            let open_parts = merge.open_parts.len() * size_of::<OpenPart>();
+            assert!(
+                merge.buffered_bytes <= budget + 20 * 140 + open_parts,
+                "{}",
+                merge.buffered_bytes
+            );
         }
-        assert_eq!(merge.held, 0);
+        assert_eq!(merge.buffered_bytes, 0);
     }
 }
 
@@ -153,11 +158,11 @@ fn parts_are_opened_when_the_merge_reaches_them() {
     let parts: Vec<Vec<i64>> =
         (0..1000).map(|part| vec![part * 10, part * 10 + 12]).collect();
     let parts: Vec<&[i64]> = parts.iter().map(Vec::as_slice).collect();
-    let log = Scripted::of_times(&parts);
+    let log = MockLog::of_times(&parts);
     let mut merge = merge(&log, BUDGET);
     for _ in 0..100 {
         merge.next().unwrap();
-        assert!(merge.lanes.iter().flatten().count() <= 2);
+        assert!(merge.open_parts.iter().flatten().count() <= 2);
     }
     let ahead = rayon::current_num_threads() + 4;
     assert!(log.read.lock().unwrap().len() <= 50 + 2 + ahead);
@@ -166,8 +171,8 @@ fn parts_are_opened_when_the_merge_reaches_them() {
 
 #[test]
 fn equal_times_are_in_the_order_of_the_logs() {
-    let a = Scripted::of_times(&[&[1, 3], &[3, 5]]);
-    let b = Scripted::of_times(&[&[2, 3, 6], &[0, 3]]);
+    let a = MockLog::of_times(&[&[1, 3], &[3, 5]]);
+    let b = MockLog::of_times(&[&[2, 3, 6], &[0, 3]]);
     let everything = Selection::default();
     let logs = vec![(&a as &dyn Log, everything.clone()), (&b, everything)];
     let got = by_records(Merge::with_budget(BUDGET, 0, logs));
@@ -189,11 +194,11 @@ fn equal_times_are_in_the_order_of_the_logs() {
 
 #[test]
 fn damage_is_reported_once_and_an_error_after_earlier_records() {
-    let block = |time| Play::Block(vec![(time, vec![1])]);
-    let log = Scripted::new(vec![
-        vec![block(5), Play::Damage],
-        vec![block(3), Play::Damage, block(9)],
-        vec![block(20), Play::Error],
+    let block = |time| MockResult::Block(vec![(time, vec![1])]);
+    let log = MockLog::new(vec![
+        vec![block(5), MockResult::Damage],
+        vec![block(3), MockResult::Damage, block(9)],
+        vec![block(20), MockResult::Error],
     ]);
     let (mut order, mut block) = (TimeOrder::from(merge(&log, 1)), Block::default());
     let (mut times, mut damage) = (vec![], 0);
@@ -220,7 +225,7 @@ fn part_that_starts_earlier_than_stated_is_reported() {
         (5, [0, 10, 5, 15, 20, 25, 30, 40], 1),
         (12, [0, 10, 5, 15, 20, 25, 30, 40], 1),
     ] {
-        let log = Scripted::of_times(&parts).said_later(1, later);
+        let log = MockLog::of_times(&parts).said_later(1, later);
         let mut merge = merge(&log, usize::MAX);
         let mut times = Vec::new();
         while let Some((_, record)) = merge.next().unwrap() {
@@ -238,9 +243,10 @@ fn part_that_starts_earlier_than_stated_is_reported() {
 #[test]
 fn long_runs_are_not_copied() {
     let record = |time| (time, vec![0; 100]);
-    let long =
-        |start: i64| vec![Play::Block((start..start + 1000).map(record).collect())];
-    let log = Scripted::new(vec![long(0), long(998), long(5000)]);
+    let long = |start: i64| {
+        vec![MockResult::Block((start..start + 1000).map(record).collect())]
+    };
+    let log = MockLog::new(vec![long(0), long(998), long(5000)]);
     let (mut order, mut block) =
         (TimeOrder::from(merge(&log, BUDGET)), Block::default());
     let mut blocks = Vec::new();
@@ -253,7 +259,7 @@ fn long_runs_are_not_copied() {
 
 #[test]
 fn blocks_continue_after_single_records() {
-    let log = Scripted::of_times(&[&[1, 4, 5], &[2, 3, 6]]);
+    let log = MockLog::of_times(&[&[1, 4, 5], &[2, 3, 6]]);
     let mut merge = merge(&log, BUDGET);
     for want in [1, 2, 3] {
         let (_, record) = merge.next().unwrap().unwrap();
@@ -265,8 +271,8 @@ fn blocks_continue_after_single_records() {
 
 #[test]
 fn error_of_a_batch_comes_after_its_records() {
-    let block = |time| Play::Block(vec![(time, vec![1])]);
-    let log = Scripted::new(vec![vec![block(3)], vec![block(20), Play::Error]]);
+    let block = |time| MockResult::Block(vec![(time, vec![1])]);
+    let log = MockLog::new(vec![vec![block(3)], vec![block(20), MockResult::Error]]);
     let (mut merge, mut batch) = (merge(&log, BUDGET), Batch::default());
     merge.fill(&mut batch, BYTES);
     let times: Vec<i64> = batch.records().map(|(_, r)| r.time.as_nanos()).collect();
@@ -276,7 +282,7 @@ fn error_of_a_batch_comes_after_its_records() {
 
 #[test]
 fn parts_are_released_when_their_records_are_no_longer_used() {
-    let log = Scripted::of_times(&[&[1, 2], &[3, 4], &[5, 6]]);
+    let log = MockLog::of_times(&[&[1, 2], &[3, 4], &[5, 6]]);
     let mut merge = merge(&log, BUDGET);
     let (mut batch, mut other) = (Batch::default(), Batch::default());
     merge.fill(&mut batch, BYTES);
@@ -291,21 +297,21 @@ fn parts_are_released_when_their_records_are_no_longer_used() {
 fn part_that_exceeds_the_memory_limit_is_read_twice() {
     let block = |at: i64| {
         let record = |number: i64| (at + number / 2 * 3, number.to_le_bytes().to_vec());
-        Play::Block((0..10).map(record).collect())
+        MockResult::Block((0..10).map(record).collect())
     };
-    let part: Vec<Play> = (0..1000).map(|index| block(index * 10)).collect();
-    let parts = vec![part, vec![Play::Block(vec![(5_000, vec![2])])]];
+    let part: Vec<MockResult> = (0..1000).map(|index| block(index * 10)).collect();
+    let parts = vec![part, vec![MockResult::Block(vec![(5_000, vec![2])])]];
     let want = sorted(all(&parts));
-    let log = Scripted::new(parts);
+    let log = MockLog::new(parts);
     assert_eq!(by_batches(merge(&log, 64_000)), want);
     assert_eq!(*log.read.lock().unwrap(), [0, 1, 0]);
     let mut merge = merge(&log, 64_000);
     let mut most = 0;
     while merge.next().unwrap().is_some() {
-        most = most.max(merge.lanes.iter().flatten().map(Lane::cost).sum());
+        most = most.max(merge.open_parts.iter().flatten().map(OpenPart::cost).sum());
     }
     assert!(most < 100_000, "{most}");
-    assert_eq!((merge.held, merge.take_damage()), (0, vec![]));
+    assert_eq!((merge.buffered_bytes, merge.take_damage()), (0, vec![]));
 }
 
 #[test]
@@ -313,10 +319,10 @@ fn parts_with_many_backward_times_are_merged_in_little_memory() {
     let mut dice = Dice(17);
     for round in 0..60 {
         let long = parts(&mut dice, [5, 100][round % 2]).concat();
-        let back: Vec<Play> = long.iter().chain(&long).cloned().collect();
+        let back: Vec<MockResult> = long.iter().chain(&long).cloned().collect();
         let parts = vec![long, back];
         let want = sorted(all(&parts));
-        let log = Scripted::new(parts);
+        let log = MockLog::new(parts);
         for budget in [1, 700, 4000, 16_000] {
             assert_eq!(by_batches(merge(&log, budget)), want, "{round}, {budget}");
             assert_eq!(by_blocks(merge(&log, budget)), want, "{round}, {budget}");
@@ -326,12 +332,12 @@ fn parts_with_many_backward_times_are_merged_in_little_memory() {
 
 /// Asserts that the records are those of `want` in order. Returns the maximum memory of
 /// all open parts.
-fn most_in_order(log: &Scripted, budget: usize, want: &Records) -> usize {
+fn most_in_order(log: &MockLog, budget: usize, want: &Records) -> usize {
     let mut merge = merge(log, budget);
     let (mut records, mut most) = (Records::new(), 0);
     while let Some((_, record)) = merge.next().unwrap() {
         records.push((record.time.as_nanos(), record.payload.to_vec()));
-        most = most.max(merge.lanes.iter().flatten().map(Lane::cost).sum());
+        most = most.max(merge.open_parts.iter().flatten().map(OpenPart::cost).sum());
         assert!(merge.paused.len() <= part_opening::PAUSED);
     }
     assert!(records == *want, "they come in order");
@@ -344,11 +350,11 @@ fn memory_is_bounded_for_segments_that_start_early_and_end_late() {
         // First all records are early, then one in ten.
         let late = if at < 300 { 0 } else { 100_000 };
         let others = (0..9).map(|number| (late + at - number, vec![2; 100]));
-        Play::Block([(at, vec![1; 100])].into_iter().chain(others).collect())
+        MockResult::Block([(at, vec![1; 100])].into_iter().chain(others).collect())
     };
     let parts = vec![(0..1000).map(block).collect()];
     let want = sorted(all(&parts));
-    let log = Scripted::new(parts);
+    let log = MockLog::new(parts);
     let most = most_in_order(&log, 200_000, &want);
     // All records take 2.5 MB.
     assert!(most < 340_000, "{most}");
@@ -357,14 +363,16 @@ fn memory_is_bounded_for_segments_that_start_early_and_end_late() {
 #[test]
 fn memory_is_bounded_for_many_parts_with_the_same_times() {
     let block = |at: i64, part: u8| {
-        Play::Block((0..10).map(|number| (at + number, vec![part; 100])).collect())
+        MockResult::Block(
+            (0..10).map(|number| (at + number, vec![part; 100])).collect(),
+        )
     };
     // Parts that are shorter than a segment, and longer ones.
     for (parts, blocks, bound) in [(250, 2, 340_000), (60, 60, 400_000)] {
         let part = |part: u8| (0..blocks).map(|at| block(at * 10, part)).collect();
-        let parts: Vec<Vec<Play>> = (0..parts).map(part).collect();
+        let parts: Vec<Vec<MockResult>> = (0..parts).map(part).collect();
         let want = sorted(all(&parts));
-        let log = Scripted::new(parts);
+        let log = MockLog::new(parts);
         let most = most_in_order(&log, 200_000, &want);
         // All records take 1.2 MB and 8 MB.
         assert!(most < bound, "{most}");

@@ -7,7 +7,7 @@ use crate::{
     log::{Cursor, Log},
     model::manifest::Selection,
     operations::merge::Merge,
-    record::block::{Block, Gather},
+    record::block::{Block, RecordCopies},
 };
 
 /// A cursor over one log in the order of time: a [`Merge`] of one log.
@@ -36,48 +36,49 @@ impl<'l> TimeOrder<'l> {
     /// Refills `block`. Returns false at the end.
     fn refill(&mut self, block: &mut Block) -> Result<bool> {
         self.merge.release();
-        let mut gather = None::<Gather>;
+        let mut copies = None::<RecordCopies>;
         loop {
-            let settled = match self.merge.settle() {
-                Err(err) if gather.is_some() => {
+            let next = match self.merge.find_next() {
+                Err(err) if copies.is_some() => {
                     self.failed = Some(err);
                     None
                 }
-                settled => settled?,
+                next => next?,
             };
-            let Some(lane) = settled else {
-                let is_some = gather.is_some();
-                gather.unwrap_or_else(|| Gather::new(block)).finish(block);
+            let Some(index) = next else {
+                let is_some = copies.is_some();
+                copies.unwrap_or_else(|| RecordCopies::new(block)).finish(block);
                 return Ok(is_some);
             };
-            let run = self.run(lane);
-            match &mut gather {
+            let run = self.run(index);
+            match &mut copies {
                 None if run.is_long => {
-                    self.pass_on(lane, run.count, block);
+                    self.pass_on(index, run.count, block);
                     return Ok(true);
                 }
                 Some(_) if run.is_long => break,
                 some => {
-                    let some = some.get_or_insert_with(|| Gather::new(block));
-                    self.copy(lane, run.count, some);
+                    let some = some.get_or_insert_with(|| RecordCopies::new(block));
+                    self.copy(index, run.count, some);
                     if some.len() >= GATHERED || some.count() >= GATHERED_RECORDS {
                         break;
                     }
                 }
             }
         }
-        if let Some(gather) = gather {
-            gather.finish(block);
+        if let Some(copies) = copies {
+            copies.finish(block);
         }
         Ok(true)
     }
 
     /// Returns the next consecutive records of the current part.
-    fn run(&self, lane: usize) -> Run {
+    fn run(&self, index: usize) -> Run {
         let limit = self.merge.current.and_then(|(_, limit)| limit);
-        let lane = self.merge.lanes[lane].as_ref();
-        let count = lane.map_or(0, |lane| lane.run(limit));
-        let entries = lane.and_then(|lane| lane.block(count.min(LONG_RUN)));
+        let open_part = self.merge.open_parts[index].as_ref();
+        let count = open_part.map_or(0, |open_part| open_part.run(limit));
+        let entries =
+            open_part.and_then(|open_part| open_part.block(count.min(LONG_RUN)));
         let bytes = entries.map_or(0, |(_, entries)| {
             entries.map(|entry| (entry.end - entry.start) as usize).sum()
         });
@@ -86,12 +87,12 @@ impl<'l> TimeOrder<'l> {
 
     /// Returns the next `count` records of the current part as a block without copying
     /// them.
-    fn pass_on(&mut self, lane: usize, count: usize, block: &mut Block) {
-        let lane = self.merge.lanes[lane].as_ref();
-        let next = match lane.filter(|lane| !lane.is_block(count)) {
-            Some(lane) => {
-                let mut next = self.merge.spare.pop().unwrap_or_default();
-                if let Some((from, entries)) = lane.block(count) {
+    fn pass_on(&mut self, index: usize, count: usize, block: &mut Block) {
+        let open_part = self.merge.open_parts[index].as_ref();
+        let next = match open_part.filter(|open_part| !open_part.is_block(count)) {
+            Some(open_part) => {
+                let mut next = self.merge.spare_blocks.pop().unwrap_or_default();
+                if let Some((from, entries)) = open_part.block(count) {
                     next.share(from, entries.copied());
                 }
                 self.merge.pass(count);
@@ -105,10 +106,12 @@ impl<'l> TimeOrder<'l> {
     }
 
     /// Copies the next `count` records of the current part.
-    fn copy(&mut self, lane: usize, count: usize, gather: &mut Gather) {
-        let lane = self.merge.lanes[lane].as_ref();
-        if let Some((from, entries)) = lane.and_then(|lane| lane.block(count)) {
-            entries.for_each(|entry| gather.add(from, entry));
+    fn copy(&mut self, index: usize, count: usize, copies: &mut RecordCopies) {
+        let open_part = self.merge.open_parts[index].as_ref();
+        if let Some((from, entries)) =
+            open_part.and_then(|open_part| open_part.block(count))
+        {
+            entries.for_each(|entry| copies.add(from, entry));
         }
         self.merge.pass(count);
     }

@@ -6,33 +6,33 @@ use crate::{
     error::Result,
     log::Cursor,
     model::damage::Damage,
-    record::block::{Block, Gather},
+    record::block::{Block, RecordCopies},
 };
 
 /// The approximate maximum size of a block of copies in bytes, and its maximum number of
 /// records.
-pub(super) const GATHERED: usize = 256 << 10;
-const GATHERED_RECORDS: usize = 1 << 12;
+pub(super) const MAX_COPY_BYTES: usize = 256 << 10;
+const MAX_COPY_RECORDS: usize = 1 << 12;
 /// Blocks with at most this many records are always copied, because each block costs its
 /// receiver more than a copy of the records.
-const FEW: usize = 32;
+const FEW_RECORDS: usize = 32;
 /// Blocks of at most this many bytes are copied too, if the receiver is another thread
 /// that would be notified for each block.
-pub(super) const SHORT: usize = 64 << 10;
+pub(super) const SHORT_BYTES: usize = 64 << 10;
 
 /// Unused blocks.
-pub(super) struct Spare {
+pub(super) struct BlockPool {
     blocks: Mutex<Vec<Block>>,
     most: usize,
     /// Whether the records of sparse blocks are copied together, and the size in bytes up
     /// to which a block counts as short.
-    pub(super) gathers: Option<usize>,
+    pub(super) compacts_below: Option<usize>,
 }
 
-impl Spare {
+impl BlockPool {
     /// Creates a pool of at most `most` blocks.
     pub(super) fn new(most: usize) -> Self {
-        Self { blocks: Mutex::default(), most, gathers: None }
+        Self { blocks: Mutex::default(), most, compacts_below: None }
     }
 
     /// Returns an unused block.
@@ -41,7 +41,7 @@ impl Spare {
     }
 
     /// Adds an unused `block`.
-    pub(super) fn give(&self, block: Block) {
+    pub(super) fn put_back(&self, block: Block) {
         let mut blocks = self.lock();
         if blocks.len() < self.most && !block.is_long_and_made() {
             blocks.push(block);
@@ -63,7 +63,8 @@ impl Spare {
         cursor: &mut dyn Cursor,
         blocks: &mut Vec<Block>,
     ) -> Result<bool> {
-        let (mut block, mut gathered) = (self.take(), None::<(Gather, Vec<Damage>)>);
+        let (mut block, mut gathered) =
+            (self.take(), None::<(RecordCopies, Vec<Damage>)>);
         let (filled, is_kept) = loop {
             let filled = cursor.fill(&mut block);
             if !matches!(filled, Ok(true)) {
@@ -73,29 +74,32 @@ impl Spare {
                 continue;
             }
             let is_little = |short| {
-                let is_short = block.len() <= FEW || block.bytes().len() <= short;
+                let is_short =
+                    block.len() <= FEW_RECORDS || block.bytes().len() <= short;
                 is_short || block.is_sparse()
             };
-            if !self.gathers.is_some_and(is_little) {
+            if !self.compacts_below.is_some_and(is_little) {
                 break (filled, true);
             }
-            let (gather, damage) = gathered
-                .get_or_insert_with(|| (Gather::new(&mut self.take()), Vec::new()));
-            gather.add_all(&block);
+            let (copies, damage) = gathered.get_or_insert_with(|| {
+                (RecordCopies::new(&mut self.take()), Vec::new())
+            });
+            copies.add_all(&block);
             damage.append(&mut block.take_damage());
-            if gather.len() >= GATHERED || gather.count() >= GATHERED_RECORDS {
+            if copies.len() >= MAX_COPY_BYTES || copies.count() >= MAX_COPY_RECORDS {
                 break (filled, false);
             }
         };
-        if let Some((gather, damage)) = gathered {
-            let mut copies = Block::default();
-            gather.finish(&mut copies);
-            damage.into_iter().for_each(|damage| copies.report(damage));
-            blocks.push(copies);
+        if let Some((copies, damage)) = gathered {
+            let mut copied = Block::default();
+            copies.finish(&mut copied);
+            damage.into_iter().for_each(|damage| copied.report(damage));
+            blocks.push(copied);
         }
-        match is_kept {
-            true => blocks.push(block),
-            false => self.give(block),
+        if is_kept {
+            blocks.push(block)
+        } else {
+            self.put_back(block)
         }
         filled
     }

@@ -14,7 +14,7 @@ pub(super) struct Encoding(pub(super) Arc<dyn Encoder>, pub(super) usize);
 
 /// A cursor that encodes records while they are in the caches of the processor that read
 /// them.
-struct Encoded {
+struct EncodingCursor {
     cursor: Box<dyn Cursor>,
     encoder: Arc<dyn Encoder>,
     from: usize,
@@ -24,11 +24,11 @@ impl Encoding {
     /// Returns a cursor that encodes the records of `cursor`.
     pub(super) fn of(&self, cursor: Box<dyn Cursor>) -> Box<dyn Cursor> {
         let Self(encoder, from) = self;
-        Box::new(Encoded { cursor, encoder: encoder.clone(), from: *from })
+        Box::new(EncodingCursor { cursor, encoder: encoder.clone(), from: *from })
     }
 }
 
-impl Cursor for Encoded {
+impl Cursor for EncodingCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         if !self.cursor.fill(block)? {
             return Ok(false);

@@ -10,7 +10,7 @@ use std::{
 use crate::{
     error::{Error, Result},
     log::Cursor,
-    operations::read_ahead::block_pool::Spare,
+    operations::read_ahead::block_pool::BlockPool,
     record::block::Block,
 };
 
@@ -66,12 +66,12 @@ impl Slot {
 
     /// Reads the part up to the limit, as long as the reader is still used. Returns
     /// whether it read anything.
-    pub(super) fn read_ahead(self: &Arc<Self>, spare: &Spare) -> bool {
+    pub(super) fn read_ahead(self: &Arc<Self>, pool: &BlockPool) -> bool {
         let Some(mut cursor) = lock(&self.state).begin() else { return false };
         loop {
             let filled = panic::catch_unwind(AssertUnwindSafe(|| {
                 let mut blocks = Vec::new();
-                (spare.fill_some(&mut *cursor, &mut blocks), blocks)
+                (pool.fill_some(&mut *cursor, &mut blocks), blocks)
             }));
             let (filled, blocks) = match filled {
                 Ok((filled, blocks)) => (Ok(filled), blocks),
@@ -108,7 +108,7 @@ impl Slot {
     pub(super) fn fill(
         self: &Arc<Self>,
         block: &mut Block,
-        spare: &Arc<Spare>,
+        pool: &Arc<BlockPool>,
     ) -> Result<bool> {
         let mut state = lock(&self.state);
         loop {
@@ -116,13 +116,13 @@ impl Slot {
                 let was_full = state.bytes >= AHEAD;
                 state.bytes -= next.cost();
                 if was_full && state.bytes < AHEAD && state.is_paused() {
-                    let (slot, spare) = (self.clone(), spare.clone());
+                    let (slot, pool) = (self.clone(), pool.clone());
                     rayon::spawn(move || {
-                        slot.read_ahead(&spare);
+                        slot.read_ahead(&pool);
                     });
                 }
                 drop(state);
-                spare.give(mem::replace(block, next));
+                pool.put_back(mem::replace(block, next));
                 return Ok(true);
             }
             match mem::replace(&mut state.reading, Reading::Busy) {
@@ -139,10 +139,10 @@ impl Slot {
                     drop(state);
                     panic::resume_unwind(panic);
                 }
-                Reading::Paused(mut cursor) if spare.gathers.is_some() => {
+                Reading::Paused(mut cursor) if pool.compacts_below.is_some() => {
                     drop(state);
                     let mut blocks = Vec::new();
-                    let filled = spare.fill_some(&mut *cursor, &mut blocks);
+                    let filled = pool.fill_some(&mut *cursor, &mut blocks);
                     state = lock(&self.state);
                     state.add(blocks);
                     state.reading = Reading::after(filled, cursor);

@@ -10,10 +10,10 @@ use crate::{
     model::time::{TimeRange, Timestamp},
     parallel::test_pools::in_pools,
     record::block::Record,
-    testing::mock_log::{Play, Scripted},
+    testing::mock_log::{MockLog, MockResult},
 };
 
-fn read(log: &Scripted) -> ReadAhead<'_> {
+fn read(log: &MockLog) -> ReadAhead<'_> {
     ReadAhead::new(log, log.plan(), Selection::default())
 }
 
@@ -32,8 +32,8 @@ fn times(cursor: &mut dyn Cursor) -> (Vec<i64>, usize, Result<()>) {
     }
 }
 
-fn block(time: i64) -> Play {
-    Play::Block(vec![(time, vec![7])])
+fn block(time: i64) -> MockResult {
+    MockResult::Block(vec![(time, vec![7])])
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn parts_are_in_order_on_any_number_of_threads() {
     in_pools(|| {
         let parts =
             (0..50).map(|part| (0..part % 4).map(move |i| block(part * 10 + i)));
-        let log = Scripted::new(parts.map(Iterator::collect).collect());
+        let log = MockLog::new(parts.map(Iterator::collect).collect());
         let want: Vec<i64> = (0..50)
             .flat_map(|part| (0..part % 4).map(move |i| part * 10 + i))
             .collect();
@@ -57,15 +57,15 @@ fn parts_are_in_order_on_any_number_of_threads() {
 #[test]
 fn few_parts_are_started_at_once() {
     in_pools(|| {
-        let log = Scripted::new((0..100).map(|part| vec![block(part)]).collect());
-        let heavy = Play::Block(vec![(0, vec![0; LITTLE])]);
-        let very_heavy = Play::Block(vec![(0, vec![0; MUCH])]);
+        let log = MockLog::new((0..100).map(|part| vec![block(part)]).collect());
+        let heavy = MockResult::Block(vec![(0, vec![0; LITTLE])]);
+        let very_heavy = MockResult::Block(vec![(0, vec![0; MUCH])]);
         let is_outside = rayon::current_thread_index().is_none();
         let readers = rayon::current_num_threads() + usize::from(is_outside);
         for (log, most) in [
             (log, 3 * (readers + MORE)),
-            (Scripted::new(vec![vec![heavy.clone(), heavy]; 100]), readers + MORE),
-            (Scripted::new(vec![vec![very_heavy]; 20]), readers + 1),
+            (MockLog::new(vec![vec![heavy.clone(), heavy]; 100]), readers + MORE),
+            (MockLog::new(vec![vec![very_heavy]; 20]), readers + 1),
         ] {
             let (mut ahead, mut block) = (read(&log), Block::default());
             for _ in 0..10 {
@@ -78,9 +78,9 @@ fn few_parts_are_started_at_once() {
 
 #[test]
 fn long_part_is_not_read_completely_into_memory() {
-    let megabyte = Play::Block(vec![(0, vec![0; 1 << 20])]);
+    let megabyte = MockResult::Block(vec![(0, vec![0; 1 << 20])]);
     in_pools(|| {
-        let log = Scripted::new(vec![vec![block(1)], vec![megabyte.clone(); 40]]);
+        let log = MockLog::new(vec![vec![block(1)], vec![megabyte.clone(); 40]]);
         let (mut ahead, mut block) = (read(&log), Block::default());
         assert!(ahead.fill_part(&mut block).unwrap());
         std::thread::sleep(std::time::Duration::from_millis(30));
@@ -95,9 +95,9 @@ fn long_part_is_not_read_completely_into_memory() {
 #[test]
 fn error_comes_after_earlier_blocks() {
     in_pools(|| {
-        let log = Scripted::new(vec![
-            vec![block(1), Play::Damage, block(2)],
-            vec![block(3), Play::Error],
+        let log = MockLog::new(vec![
+            vec![block(1), MockResult::Damage, block(2)],
+            vec![block(3), MockResult::Error],
             vec![block(4)],
         ]);
         let (times, damage, end) = times(&mut read(&log));
@@ -109,7 +109,7 @@ fn error_comes_after_earlier_blocks() {
 #[test]
 fn panic_is_resumed_in_the_caller() {
     in_pools(|| {
-        let log = Scripted::new(vec![vec![block(1)], vec![Play::Panic]]);
+        let log = MockLog::new(vec![vec![block(1)], vec![MockResult::Panic]]);
         let all = panic::AssertUnwindSafe(|| times(&mut read(&log)));
         assert!(panic::catch_unwind(all).is_err());
     });
@@ -118,7 +118,7 @@ fn panic_is_resumed_in_the_caller() {
 #[test]
 fn skipped_part_is_not_read() {
     in_pools(|| {
-        let log = Scripted::new((0..6).map(|part| vec![block(part); 3]).collect());
+        let log = MockLog::new((0..6).map(|part| vec![block(part); 3]).collect());
         let (mut ahead, mut some) = (read(&log), Block::default());
         ahead.skip_part();
         ahead.skip_part();
@@ -135,7 +135,7 @@ fn skipped_part_is_not_read() {
 #[test]
 fn dropping_the_reader_stops_all_tasks() {
     in_pools(|| {
-        let log = Scripted::new((0..9).map(|part| vec![block(part); 1000]).collect());
+        let log = MockLog::new((0..9).map(|part| vec![block(part); 1000]).collect());
         let mut ahead = read(&log);
         assert!(ahead.fill_part(&mut Block::default()).unwrap());
         drop(ahead);
@@ -150,9 +150,9 @@ fn dropping_the_reader_stops_all_tasks() {
 }
 
 /// Returns a block in which [`few`] selects one record in forty.
-fn sparse(time: i64) -> Play {
+fn sparse(time: i64) -> MockResult {
     let unwanted = (0..39).map(|i| (5_000 + i, vec![0; 9]));
-    Play::Block(unwanted.chain([(time, time.to_le_bytes().to_vec())]).collect())
+    MockResult::Block(unwanted.chain([(time, time.to_le_bytes().to_vec())]).collect())
 }
 
 /// Selects the times before 5,000.
@@ -166,12 +166,19 @@ fn few() -> Selection {
 
 #[test]
 fn compaction_returns_the_same_records_in_fewer_blocks() {
-    let full = Play::Block((70..90).map(|time| (time, vec![1; 9])).collect());
-    let log = Scripted::new(vec![
+    let full = MockResult::Block((70..90).map(|time| (time, vec![1; 9])).collect());
+    let log = MockLog::new(vec![
         (0..20).map(sparse).collect(),
-        vec![sparse(20), Play::Damage, sparse(21), full, Play::Damage, sparse(22)],
-        vec![sparse(23), sparse(24), Play::Error],
-        vec![sparse(25), Play::Damage],
+        vec![
+            sparse(20),
+            MockResult::Damage,
+            sparse(21),
+            full,
+            MockResult::Damage,
+            sparse(22),
+        ],
+        vec![sparse(23), sparse(24), MockResult::Error],
+        vec![sparse(25), MockResult::Damage],
     ]);
     let all = |mut ahead: ReadAhead<'_>| {
         let (mut block, mut records, mut damage) = (Block::default(), vec![], vec![]);
@@ -193,7 +200,7 @@ fn compaction_returns_the_same_records_in_fewer_blocks() {
     };
     in_pools(|| {
         let read = || ReadAhead::new(&log, log.plan(), few());
-        let (alone, gathered) = (all(read()), all(read().gathering()));
+        let (alone, gathered) = (all(read()), all(read().with_compaction()));
         assert_eq!(alone.0.len(), 46);
         assert_eq!((alone.1.len(), alone.2), (3, 1));
         assert_eq!(gathered.0, alone.0);
@@ -203,14 +210,14 @@ fn compaction_returns_the_same_records_in_fewer_blocks() {
     });
     // A part that another thread reads.
     let slot = Slot::new(log.read(&log.plan()[0], &few()));
-    let (slot, mut spare) = (Arc::new(slot), Spare::new(1));
-    spare.gathers = Some(0);
+    let (slot, mut pool) = (Arc::new(slot), BlockPool::new(1));
+    pool.compacts_below = Some(0);
     let kept = slot.clone();
-    assert!(kept.read_ahead(&spare));
-    let (mut block, spare) = (Block::default(), Arc::new(spare));
-    assert!(slot.fill(&mut block, &spare).unwrap());
+    assert!(kept.read_ahead(&pool));
+    let (mut block, pool) = (Block::default(), Arc::new(pool));
+    assert!(slot.fill(&mut block, &pool).unwrap());
     assert_eq!(block.len(), 20);
-    assert!(!slot.fill(&mut block, &spare).unwrap());
+    assert!(!slot.fill(&mut block, &pool).unwrap());
 }
 
 #[test]
@@ -218,31 +225,33 @@ fn short_blocks_are_copied_if_they_have_few_records_or_a_thread_waits() {
     let blocks = |records: i64, short| {
         let dense =
             |block: i64| (0..records).map(move |i| (block * 100 + i, vec![0; 9]));
-        let plays = (0..10).map(|block| Play::Block(dense(block).collect())).collect();
-        let log = Scripted::new(vec![plays]);
+        let plays =
+            (0..10).map(|block| MockResult::Block(dense(block).collect())).collect();
+        let log = MockLog::new(vec![plays]);
         let mut cursor = log.read(&log.plan()[0], &Selection::default()).unwrap();
-        let (mut spare, mut blocks) = (Spare::new(1), Vec::new());
-        spare.gathers = Some(short);
-        while spare.fill_some(&mut *cursor, &mut blocks).unwrap() {}
+        let (mut pool, mut blocks) = (BlockPool::new(1), Vec::new());
+        pool.compacts_below = Some(short);
+        while pool.fill_some(&mut *cursor, &mut blocks).unwrap() {}
         blocks.iter().map(Block::len).collect::<Vec<_>>()
     };
     assert_eq!(blocks(4, 0), [40]);
-    assert_eq!(blocks(40, SHORT), [400]);
+    assert_eq!(blocks(40, SHORT_BYTES), [400]);
     assert_eq!(blocks(40, 0), [40; 10]);
 }
 
 #[test]
 fn parts_with_few_selected_records_are_read_together_and_end_separately() {
-    let log = Scripted::new((0..200).map(|part| vec![sparse(part)]).collect());
+    let log = MockLog::new((0..200).map(|part| vec![sparse(part)]).collect());
     in_pools(|| {
         log.read.lock().unwrap().clear();
         log.released.lock().unwrap().clear();
-        let mut ahead = ReadAhead::new(&log, log.plan(), few()).gathering();
+        let mut ahead = ReadAhead::new(&log, log.plan(), few()).with_compaction();
         let (mut block, mut times, mut ends) = (Block::default(), vec![], 0);
         while !ahead.is_done() {
-            match ahead.fill_part(&mut block).unwrap() {
-                true => times.extend(block.iter().map(|r| r.time.as_nanos())),
-                false => ends += 1,
+            if ahead.fill_part(&mut block).unwrap() {
+                times.extend(block.iter().map(|r| r.time.as_nanos()))
+            } else {
+                ends += 1
             }
         }
         assert_eq!((times, ends), ((0..200).collect(), 200));
@@ -256,12 +265,12 @@ fn parts_with_few_selected_records_are_read_together_and_end_separately() {
         assert_eq!(all, Some(200_000));
     });
     // Not if most records are selected.
-    let heavy = vec![Play::Block(vec![(0, vec![0; GATHERED])])];
-    let log = Scripted::new(vec![heavy; 60]);
+    let heavy = vec![MockResult::Block(vec![(0, vec![0; MAX_COPY_BYTES])])];
+    let log = MockLog::new(vec![heavy; 60]);
     in_pools(|| {
         log.read.lock().unwrap().clear();
         let everything = Selection::default();
-        let mut ahead = ReadAhead::new(&log, log.plan(), everything).gathering();
+        let mut ahead = ReadAhead::new(&log, log.plan(), everything).with_compaction();
         assert_eq!(times(&mut ahead).0.len(), 60);
         assert_eq!(log.read.lock().unwrap().len(), 60);
     });

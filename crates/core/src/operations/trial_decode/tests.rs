@@ -1,7 +1,7 @@
 //! The reuse of read buffers by trial decoding.
 
 use super::*;
-use crate::testing::sample_log::{Sample, Told};
+use crate::testing::sample_log::{Sample, SampleRecord};
 
 /// A log that records the content of the buffers that its parts are read into.
 struct Watched(Sample, Arc<Mutex<Vec<Vec<u8>>>>);
@@ -41,11 +41,11 @@ impl Cursor for Watching {
 fn parts_reuse_the_buffer_of_the_previous_part() {
     let payloads: [&[u8]; 4] = [b"0000", b"1111", b"2222", b"3333"];
     let parts = payloads.map(|payload| [(0, 0, 1, payload)]);
-    let log = Sample::new(&parts.each_ref().map(|part: &[Told; 1]| &part[..]));
+    let log = Sample::new(&parts.each_ref().map(|part: &[SampleRecord; 1]| &part[..]));
     let log = Watched(log, Arc::default());
     let topics = Arc::new([TopicId(0)].into_iter().collect());
-    let summing = Summing { topics, sum: |payload| payload.len() as u64 };
-    let trials = Trials::new(&log, Some(summing));
+    let hashing = PayloadHashing { topics, sum: |payload| payload.len() as u64 };
+    let trials = TrialDecoder::new(&log, Some(hashing));
     let (mut block, mut sort) = (Block::default(), TopicSort::default());
     for part in &log.manifest().parts {
         let mut cursor = trials.read(part, &Selection::default()).unwrap();

@@ -4,23 +4,23 @@ use std::mem;
 
 use bytes::BytesMut;
 
-use crate::record::block::{Block, Entry, Origin};
+use crate::record::block::{Block, BlockOrigin, RecordEntry};
 
 /// Collects copies of records of several blocks into one block.
 #[derive(Debug, Default)]
-pub(crate) struct Gather {
+pub(crate) struct RecordCopies {
     bytes: BytesMut,
-    entries: Vec<Entry>,
+    entries: Vec<RecordEntry>,
     places: Vec<(u32, u64)>,
 }
 
-impl Gather {
+impl RecordCopies {
     /// Creates a collection that reuses the buffers of `block`.
     pub(crate) fn new(block: &mut Block) -> Self {
         let Block { bytes, origin, entries, .. } = mem::take(block);
         let places = match origin {
-            Origin::Gathered(places) => places,
-            Origin::Plain(_) | Origin::Unpacked(_) => Vec::new(),
+            BlockOrigin::Gathered(places) => places,
+            BlockOrigin::Plain(_) | BlockOrigin::Unpacked(_) => Vec::new(),
         };
         let bytes = bytes.try_into_mut().unwrap_or_default();
         let mut gather = Self { bytes, entries, places };
@@ -34,7 +34,7 @@ impl Gather {
     ///
     /// # Panics
     /// Panics if the copies would be 4 GiB or more.
-    pub(crate) fn add(&mut self, block: &Block, entry: &Entry) {
+    pub(crate) fn add(&mut self, block: &Block, entry: &RecordEntry) {
         let payload = &block.bytes[entry.start as usize..entry.end as usize];
         let start = self.bytes.len();
         let end = start + payload.len();
@@ -45,7 +45,7 @@ impl Gather {
         }
         let (start, end) = (start as u32, end as u32);
         self.places.push((start, block.offset(entry)));
-        self.entries.push(Entry { start, end, ..*entry });
+        self.entries.push(RecordEntry { start, end, ..*entry });
     }
 
     /// Adds copies of all records of `block`.
@@ -68,7 +68,7 @@ impl Gather {
 
     /// Moves the copies into `block`.
     pub(crate) fn finish(self, block: &mut Block) {
-        block.start_over(self.bytes.freeze(), Origin::Gathered(self.places));
+        block.start_over(self.bytes.freeze(), BlockOrigin::Gathered(self.places));
         block.entries = self.entries;
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 
 /// A record without its payload.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Head {
+pub(crate) struct RecordHeader {
     pub(crate) topic: TopicId,
     pub(crate) stream: u32,
     pub(crate) time: Timestamp,
@@ -21,7 +21,7 @@ pub(crate) struct Head {
     pub(crate) len: u64,
 }
 
-impl Head {
+impl RecordHeader {
     /// Returns the position of the payload in the file, if it is not compressed.
     pub(crate) fn bytes(&self) -> Range<u64> {
         self.offset..self.offset + self.len
@@ -31,15 +31,15 @@ impl Head {
 impl Block {
     /// Moves the records of `other` without their payloads, and its damage, into this
     /// block. The bytes stay in `other`, so that its buffer can be reused.
-    pub(crate) fn take_heads(&mut self, other: &mut Self) {
+    pub(crate) fn take_headers(&mut self, other: &mut Self) {
         self.start_over(Bytes::new(), other.origin.clone());
         mem::swap(&mut self.entries, &mut other.entries);
         mem::swap(&mut self.damage, &mut other.damage);
     }
 
     /// Iterates over the records without payloads, in the order of the file.
-    pub(crate) fn heads(&self) -> impl Iterator<Item = Head> {
-        self.entries.iter().map(|entry| Head {
+    pub(crate) fn heads(&self) -> impl Iterator<Item = RecordHeader> {
+        self.entries.iter().map(|entry| RecordHeader {
             topic: entry.topic,
             stream: entry.stream,
             time: entry.time,

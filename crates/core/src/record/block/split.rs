@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use super::{Block, Entry, Run};
+use super::{Block, RecordEntry, Run};
 
 impl Block {
     /// Moves the records from index `at` on into a new block with the same bytes. The
@@ -23,7 +23,7 @@ impl<'b> Run<'b> {
         let mut rest = self.entries;
         iter::from_fn(move || {
             let mut room = bytes;
-            let fits = |entry: &&Entry| {
+            let fits = |entry: &&RecordEntry| {
                 let len = entry.end.saturating_sub(entry.start) as usize;
                 room.checked_sub(len).map(|left| room = left).is_some()
             };

@@ -1,23 +1,23 @@
 //! Sorting records by topic.
 
-use crate::record::block::Entry;
+use crate::record::block::RecordEntry;
 
 /// The reusable buffers for sorting a block by topic.
 #[derive(Debug, Default)]
 pub struct TopicSort {
     starts: Vec<u32>,
-    sorted: Vec<Entry>,
+    sorted: Vec<RecordEntry>,
 }
 
 impl TopicSort {
     /// Sorts `entries`.
-    pub(super) fn sort(&mut self, entries: &mut Vec<Entry>) {
+    pub(super) fn sort(&mut self, entries: &mut Vec<RecordEntry>) {
         self.sorted(entries);
         std::mem::swap(entries, &mut self.sorted);
     }
 
     /// Returns `entries` sorted by topic, with a counting sort.
-    pub(super) fn sorted(&mut self, entries: &[Entry]) -> &[Entry] {
+    pub(super) fn sorted(&mut self, entries: &[RecordEntry]) -> &[RecordEntry] {
         self.sorted.clear();
         self.sorted.extend_from_slice(entries);
         let last = entries.iter().map(|entry| entry.topic.index()).max().unwrap_or(0);

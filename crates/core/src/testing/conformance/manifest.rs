@@ -13,7 +13,7 @@ use crate::{
         time::Timestamp,
         topic::{Topic, TopicId, TopicOrigin},
     },
-    testing::conformance::Owned,
+    testing::conformance::OwnedRecord,
 };
 
 #[cfg(test)]
@@ -33,7 +33,7 @@ struct TopicRecords {
 /// detects.
 pub(super) fn manifest_states_what_a_full_read_finds(
     log: &dyn Log,
-    whole: &[Owned],
+    whole: &[OwnedRecord],
     damage: &[Damage],
 ) {
     let manifest = log.manifest();
@@ -51,7 +51,7 @@ pub(super) fn manifest_states_what_a_full_read_finds(
 /// because an index need not state them.
 pub(super) fn counts_and_times_are_those_of_the_records(
     manifest: &Manifest,
-    whole: &[Owned],
+    whole: &[OwnedRecord],
 ) {
     let mut topics = vec![TopicRecords::default(); manifest.topics.len()];
     for (topic, time, payload) in whole {
@@ -99,7 +99,7 @@ fn times_are_those_of_the_records(topic: &Topic, records: &TopicRecords) {
     assert_eq!(first, Some(time.start), "first time of {label}");
     let last = inside.max().map(|last| last.as_nanos().saturating_add(1));
     assert_eq!(last, Some(time.end.as_nanos()), "last time of {label}");
-    let left_out = topic.odd_times + topic.before_start;
+    let left_out = topic.implausible_times + topic.before_start;
     assert_eq!(outside, left_out, "times outside those of {label}");
 }
 

@@ -17,9 +17,11 @@ pub enum ImageRecordType {
 impl ImageRecordType {
     /// Returns the type of the records of `topic`, if they are images.
     pub fn of(topic: &Topic) -> Option<Self> {
-        let is_vel =
-            (topic.encoding.as_str(), topic.type_name.as_str()) == ("vel", "ImageM");
-        if is_vel { Some(Self::Vel) } else { ImageType::of(topic).map(Self::Ros) }
+        if vel::is_image_topic(topic) {
+            Some(Self::Vel)
+        } else {
+            ImageType::of(topic).map(Self::Ros)
+        }
     }
 }
 
@@ -38,7 +40,7 @@ pub struct ImageFile {
     /// The number of pixels that are too far away for the file.
     pub(super) clipped: u64,
     /// The number of trailing bytes after the fields of the message.
-    pub(super) surplus: usize,
+    pub(super) extra_bytes: usize,
     extension: &'static str,
     /// The content of the file.
     pub bytes: Vec<u8>,
@@ -86,7 +88,7 @@ impl ImageFile {
             frame_id: format!("camera {}", picture.head.camera),
             quantisation: None,
             clipped: 0,
-            surplus: 0,
+            extra_bytes: 0,
             extension,
             bytes,
         })
@@ -128,7 +130,7 @@ impl ImageFile {
             frame_id: image.frame_id.into_owned(),
             quantisation,
             clipped,
-            surplus: image.surplus,
+            extra_bytes: image.extra_bytes,
             extension,
             bytes,
         }))

@@ -1,6 +1,7 @@
 //! The topics of a log as tables.
 
 use logtool_core::{Manifest, Timestamp, Topic, TopicOrigin};
+use logtool_rosmsg::TopicMetadata;
 
 use crate::{
     info::{Frequency, LogInfo, TopicInfo, text::TextWriter},
@@ -99,7 +100,8 @@ fn write_table(text: &mut TextWriter<'_>, topics: &[&TopicInfo]) {
 
 /// Returns the cell of a topic's type, with the number of connections if there are several.
 fn type_cell(topic: &TopicInfo) -> String {
-    let connections = topic.metadata.get("connections").filter(|count| *count != "1");
+    let connections =
+        TopicMetadata::new(&topic.metadata).connections.filter(|count| *count != 1);
     let connections = connections.map(|count| format!(" ({count} connections)"));
     format!("  {}{}", plain(&topic.type_name), connections.unwrap_or_default())
 }
@@ -124,8 +126,8 @@ fn label_width<'l>(labels: impl Iterator<Item = &'l str>) -> usize {
 pub(super) fn write_md5_sums(text: &mut TextWriter<'_>, manifest: &Manifest) {
     let topics = manifest.topics.iter();
     let logged = topics.filter(|topic| topic.origin == TopicOrigin::Logged);
-    let mut known: Vec<(&Topic, &String)> = logged
-        .filter_map(|topic| Some((topic, topic.metadata.get("md5sum")?)))
+    let mut known: Vec<(&Topic, &str)> = logged
+        .filter_map(|topic| Some((topic, TopicMetadata::new(&topic.metadata).md5sum?)))
         .collect();
     if known.is_empty() {
         return;
@@ -136,7 +138,7 @@ pub(super) fn write_md5_sums(text: &mut TextWriter<'_>, manifest: &Manifest) {
     text.add_heading(&format!("  {:width$}  {:32}  PUBLISHED BY", "TOPIC", "MD5SUM"));
     for ((topic, md5_sum), label) in known.iter().zip(&labels) {
         let (label, md5_sum) = (shown_label(text, label), plain(md5_sum));
-        let caller = topic.metadata.get("callerid").map_or("-", String::as_str);
+        let caller = TopicMetadata::new(&topic.metadata).callers.unwrap_or("-");
         text.add_line(&format!("  {label:width$}  {md5_sum:32}  {}", plain(caller)));
     }
 }

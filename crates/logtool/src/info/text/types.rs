@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use logtool_core::{Manifest, TopicOrigin};
+use logtool_rosmsg::TopicMetadata;
 
 use crate::{info::text::TextWriter, units::plain};
 
@@ -12,7 +13,7 @@ pub(super) fn write(text: &mut TextWriter<'_>, manifest: &Manifest) {
     let logged = topics.filter(|topic| topic.origin == TopicOrigin::Logged);
     let types: BTreeSet<(String, String)> = logged
         .filter_map(|topic| {
-            let md5_sum = topic.metadata.get("md5sum")?;
+            let md5_sum = TopicMetadata::new(&topic.metadata).md5sum?;
             Some((plain(&topic.type_name), plain(md5_sum)))
         })
         .collect();

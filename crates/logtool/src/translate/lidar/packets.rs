@@ -98,7 +98,7 @@ impl Translate for Scans {
                     }
                 }
                 None if Firings::new(record.payload).is_none() => {
-                    messages.lose(record.undecodable());
+                    messages.discard(record.undecodable());
                 }
                 None => self.add(record.time, record.payload, index, messages),
             }

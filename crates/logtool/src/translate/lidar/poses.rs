@@ -8,7 +8,8 @@ use arrow_array::{
     cast::AsArray as _,
     types::{Float32Type, UInt8Type},
 };
-use logtool_core::{Log, Topic, TopicId, Translation, VALID_ROWS_KEY};
+use logtool_core::{Log, Topic, TopicId, Translation};
+use logtool_velodyne::vel::QuaternionOrder;
 
 use crate::{
     error::Result,
@@ -33,18 +34,14 @@ pub(super) fn poses(
     kind: LidarMessageKind,
     frames: &Frames,
 ) -> Result<Option<Translation>> {
-    let Some(told) = topic.metadata.get("quaternion_order") else { return Ok(None) };
-    let names = if told.starts_with("x, y, z, w") {
-        ["q0", "q1", "q2", "q3"]
-    } else if told.starts_with("w, x, y, z") {
-        ["q1", "q2", "q3", "q0"]
-    } else {
-        return Ok(None);
+    let names = match QuaternionOrder::from_topic(topic) {
+        Some(QuaternionOrder::ScalarLast) => ["q0", "q1", "q2", "q3"],
+        Some(QuaternionOrder::ScalarFirst) => ["q1", "q2", "q3", "q0"],
+        None => return Ok(None),
     };
     let mut topic_info = kind.topic(topic, "", LidarMessageType::Transform)?;
     topic_info.name = "/tf".to_owned();
-    let valid: Option<u8> =
-        topic.metadata.get(VALID_ROWS_KEY).and_then(|valid| valid.parse().ok());
+    let valid = topic.valid_row_value();
     let child = frames.name("base_link");
     let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
         let number = |name: &str| {

@@ -53,10 +53,17 @@ pub(super) fn scans(
     let begin = Arc::new(move || {
         let columns = Columns { time, ..Columns::all(View::Flat) };
         let decoder = log.decoder(id, &columns)?;
-        let (frame, only) = (frame.clone(), 0..u32::MAX);
+        let (frame, restrict_to) = (frame.clone(), 0..u32::MAX);
         let (open, spare) = (Vec::new(), Vec::new());
-        let translator: Box<dyn Translate> =
-            Box::new(Scans { decoder, frame, offset_nanos, kind, only, open, spare });
+        let translator: Box<dyn Translate> = Box::new(Scans {
+            decoder,
+            frame,
+            offset_nanos,
+            kind,
+            restrict_to,
+            open,
+            spare,
+        });
         Ok(translator)
     });
     Ok(Translation { from: id, topic: topic_info, begin })
@@ -69,7 +76,7 @@ struct Scans {
     offset_nanos: i64,
     kind: LidarMessageKind,
     /// The numbers of the scans that are selected.
-    only: Range<u32>,
+    restrict_to: Range<u32>,
     /// The incomplete scans, the oldest first.
     open: Vec<Scan>,
     /// Finished scans, whose buffers are reused.
@@ -89,8 +96,8 @@ struct Scan {
 }
 
 impl Translate for Scans {
-    fn only(&mut self, groups: Range<u32>) {
-        self.only = groups;
+    fn restrict_to(&mut self, groups: Range<u32>) {
+        self.restrict_to = groups;
     }
 
     fn translate(
@@ -104,7 +111,7 @@ impl Translate for Scans {
             let batch = self.decoder.take()?;
             self.add(&batch, record, time, messages);
         }
-        damage.into_iter().for_each(|damage| messages.lose(damage));
+        damage.into_iter().for_each(|damage| messages.discard(damage));
         Ok(())
     }
 
@@ -128,7 +135,7 @@ impl Scans {
         let Some(columns) = Points::of(batch) else { return };
         for row in 0..batch.num_rows() {
             let number = columns.scan.value(row);
-            if !self.only.contains(&number) {
+            if !self.restrict_to.contains(&number) {
                 continue;
             }
             let nanos = columns.time.is_valid(row).then(|| columns.time.value(row));

@@ -7,7 +7,10 @@ use logtool_core::{
     DamageKind, Log, MessageBuffer, Run, Topic, TopicId, TopicOrigin, TopicSet,
     Translate, TranslatedLog, Translation,
 };
-use logtool_rosmsg::{CdrRemainder, Definition, Encoding, MAX_UNPACKED, Transcoder};
+use logtool_mcap::{remove_schema_encoding, schema_encoding};
+use logtool_rosmsg::{
+    CdrRemainder, Definition, Encoding, MAX_UNPACKED, TopicMetadata, Transcoder,
+};
 
 use crate::{
     error::{Error, Result},
@@ -20,9 +23,6 @@ const ROS1: &str = "ros1";
 
 /// The encoding of messages of ROS 2, and the encoding of their definitions.
 const CDR: (&str, &str) = ("cdr", "ros2msg");
-
-/// Metadata of CDR's topics that does not apply to the translated topics.
-const CDR_METADATA: [&str; 2] = ["schema_encoding", "md5sum"];
 
 /// The reason of damage for messages with times that ROS 1 cannot represent.
 const NOT_REPRESENTABLE: &str =
@@ -68,13 +68,12 @@ pub(in crate::translate) fn cdr(
 /// Translates `topic`, which has the id `id`, to messages of ROS 1, or returns why this is
 /// impossible.
 fn translation(id: TopicId, topic: &Topic) -> Result<Translation, String> {
-    let envelope = topic.envelope as usize;
-    let mut topic_info = Topic { envelope: 0, ..topic.clone() };
+    let header_len = topic.header_len as usize;
+    let mut topic_info = Topic { header_len: 0, ..topic.clone() };
     let transcoder = match topic.encoding.as_str() {
         ROS1 => None,
         encoding if encoding == CDR.0 => {
-            let of_schema = topic.metadata.get("schema_encoding");
-            let of_schema = of_schema.map_or("", String::as_str);
+            let of_schema = schema_encoding(topic).unwrap_or_default();
             if of_schema != CDR.1 {
                 return Err(format!(
                     "its definition is encoded as {of_schema:?}, not as {:?}",
@@ -86,7 +85,8 @@ fn translation(id: TopicId, topic: &Topic) -> Result<Translation, String> {
             definition.name().clone_into(&mut topic_info.type_name);
             (topic_info.encoding, topic_info.definition) =
                 (ROS1.to_owned(), definition.text());
-            CDR_METADATA.iter().for_each(|key| drop(topic_info.metadata.remove(*key)));
+            remove_schema_encoding(&mut topic_info);
+            TopicMetadata::remove_md5sum(&mut topic_info.metadata);
             Some(Arc::new(transcoder))
         }
         other => {
@@ -97,7 +97,7 @@ fn translation(id: TopicId, topic: &Topic) -> Result<Translation, String> {
     };
     let begin = Arc::new(move || {
         let translator: Box<dyn Translate> =
-            Box::new(Ros1 { transcoder: transcoder.clone(), envelope });
+            Box::new(Ros1 { transcoder: transcoder.clone(), header_len });
         Ok(translator)
     });
     Ok(Translation { from: id, topic: topic_info, begin })
@@ -128,7 +128,7 @@ struct Ros1 {
     /// The conversion from CDR; `None` if messages are already of ROS 1.
     transcoder: Option<Arc<Transcoder>>,
     /// The number of bytes before each message.
-    envelope: usize,
+    header_len: usize,
 }
 
 impl Translate for Ros1 {
@@ -138,7 +138,7 @@ impl Translate for Ros1 {
         messages: &mut MessageBuffer,
     ) -> logtool_core::Result<()> {
         for (index, record) in run.records().enumerate() {
-            let message = record.payload.get(self.envelope..).unwrap_or_default();
+            let message = record.payload.get(self.header_len..).unwrap_or_default();
             let buffer = messages.buffer();
             let room = MAX_UNPACKED.saturating_sub(buffer.len());
             let message = match self.transcoder {
@@ -151,17 +151,17 @@ impl Translate for Ros1 {
             let remainder = match translated {
                 Ok(remainder) => remainder,
                 Err(kind) => {
-                    messages.lose(record.undecodable().with_kind(kind));
+                    messages.discard(record.undecodable().with_kind(kind));
                     continue;
                 }
             };
             messages.end(index);
             if remainder.unrepresentable_times > 0 {
                 let damage = record.undecodable().with_kind(DamageKind::Doubtful);
-                messages.lose(damage.with_reason(NOT_REPRESENTABLE));
+                messages.discard(damage.with_reason(NOT_REPRESENTABLE));
             }
-            if remainder.surplus > 0 {
-                messages.lose(record.surplus(remainder.surplus));
+            if remainder.extra_bytes > 0 {
+                messages.discard(record.extra_bytes(remainder.extra_bytes));
             }
         }
         Ok(())

@@ -90,7 +90,7 @@ struct Value<'v, 'r> {
 
 impl Value<'_, '_> {
     fn push_mismatch(self) {
-        self.reading.added.misfits += 1;
+        self.reading.added.type_mismatches += 1;
         self.branch.push_null();
     }
 

@@ -9,20 +9,21 @@ use super::*;
 /// Returns the columns of `messages`, and the number of mismatched values in each
 /// message.
 fn read_all(schema: &str, messages: &[&str]) -> Option<(RecordBatch, Vec<u64>)> {
-    let mut misfits = Vec::new();
+    let mut type_mismatches = Vec::new();
     let mut reader = JsonReader::new("T", schema);
     let mut row = Branch::new(&Shape::Struct(reader.shape().clone()));
     for message in messages {
-        misfits.push(reader.read(message.as_bytes(), &mut row, 1000)?.misfits);
+        type_mismatches
+            .push(reader.read(message.as_bytes(), &mut row, 1000)?.type_mismatches);
     }
     let array = row.take().ok()?;
-    Some((array.as_struct().into(), misfits))
+    Some((array.as_struct().into(), type_mismatches))
 }
 
 /// Returns the columns of messages without mismatched values.
 fn read(schema: &str, messages: &[&str]) -> Option<RecordBatch> {
-    let (batch, misfits) = read_all(schema, messages)?;
-    misfits.iter().all(|misfits| *misfits == 0).then_some(batch)
+    let (batch, type_mismatches) = read_all(schema, messages)?;
+    type_mismatches.iter().all(|type_mismatches| *type_mismatches == 0).then_some(batch)
 }
 
 const SCHEMA: &str = r##"{"type": "object", "properties": {
@@ -62,8 +63,8 @@ fn mismatched_field_is_null_and_counted() {
         r#"{"in": 3, "of": {}, "x": 2.5}"#,
         r#"{"of": [1, "a", true], "in": {"b": 0}, "x": 2.5}"#,
     ];
-    let (batch, misfits) = read_all(SCHEMA, &messages).unwrap();
-    assert_eq!(misfits, [1, 1, 1, 2, 3]);
+    let (batch, type_mismatches) = read_all(SCHEMA, &messages).unwrap();
+    assert_eq!(type_mismatches, [1, 1, 1, 2, 3]);
     assert_eq!(batch["x"].as_primitive::<Float64Type>().values(), &[2.5; 5]);
     assert_eq!((batch["n"].null_count(), batch["in"].null_count()), (5, 4));
     let of = batch["of"].as_list::<i32>().value(4);
@@ -172,7 +173,7 @@ fn integers_are_exact_in_a_column_of_their_range() {
     let mut row = Branch::new(&Shape::Struct(reader.shape().clone()));
     for message in messages {
         let added = reader.read(message.as_bytes(), &mut row, 1000).unwrap();
-        assert_eq!(added.misfits, 0, "{message}");
+        assert_eq!(added.type_mismatches, 0, "{message}");
     }
     let batch: RecordBatch = row.take().unwrap().as_struct().into();
     let u = batch["u"].as_primitive::<UInt64Type>();

@@ -176,9 +176,9 @@ fn markers_have_the_fields_of_ros_2() {
     let end = cdr.len() - 5;
     assert_eq!(cdr[end..], [0, 0, 0, 0, 1]);
     cdr.splice(end..end + 4, *b"\x04\0\0\0mesh");
-    let (surplus, unrepresentable_times) = (4, 0);
+    let (extra_bytes, unrepresentable_times) = (4, 0);
     back.clear();
-    let remainder = CdrRemainder { unrepresentable_times, surplus };
+    let remainder = CdrRemainder { unrepresentable_times, extra_bytes };
     assert_eq!(to.from_cdr(&cdr, &mut back), Some(remainder));
     assert_eq!(back, message);
     // A type with this name and other fields is unchanged.

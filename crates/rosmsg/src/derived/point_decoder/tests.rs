@@ -205,7 +205,7 @@ fn trailing_bytes_are_counted_and_the_points_are_read() {
         let decoder = decoder(source, &long, &nested());
         let (batch, damage) = told(decoder, &[&message, &long]);
         assert_eq!(batch.num_rows(), 4, "{source:?}");
-        assert_eq!(kinds(&damage), [(DamageKind::Surplus, 1, "")]);
+        assert_eq!(kinds(&damage), [(DamageKind::ExtraBytes, 1, "")]);
         assert_eq!(damage[0].lost_bytes, 2);
     }
 }
@@ -307,7 +307,7 @@ fn cloud_of_the_old_type_has_its_channels_as_columns() {
     let decoder = decoder(PointSource::Cloud, &first, &nested());
     let (_, damage) = told(decoder, &payloads);
     let [a, b, late] = why;
-    let misfit = |why| (DamageKind::Misfit, 1, why);
+    let misfit = |why| (DamageKind::TypeMismatch, 1, why);
     assert_eq!(kinds(&damage), [misfit(a), misfit(b), (DamageKind::NoColumn, 1, late)]);
     let (batch, damage) = joined(PointSource::Cloud, &payloads);
     assert_eq!(

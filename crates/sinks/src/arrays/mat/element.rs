@@ -5,7 +5,7 @@ use logtool_core::{Error, ErrorKind, Result};
 
 /// The class of a matrix (table 1-3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum MatrixClass {
     Cell = 1,
     Struct = 2,
     Char = 4,
@@ -28,7 +28,7 @@ const MATRIX: u32 = 14;
 /// The size of the name of a field in a struct, including the terminating NUL.
 pub(super) const FIELD_BYTES: usize = 64;
 
-impl Class {
+impl MatrixClass {
     /// Returns the type of the elements with the numbers of this class (table 1-1).
     fn data_type(self) -> u32 {
         match self {
@@ -49,7 +49,7 @@ impl Class {
 }
 
 /// The parts of a matrix around its data: the header and the size of the padding.
-pub(super) struct Frame {
+pub(super) struct MatrixFrame {
     pub(super) head: Vec<u8>,
     pub(super) padding: usize,
 }
@@ -60,29 +60,29 @@ pub(super) struct Frame {
 /// The matrix is longer than the format allows.
 pub(super) fn frame(
     name: &str,
-    class: Class,
+    class: MatrixClass,
     shape: &[u64],
     bytes: u64,
-) -> Result<Frame> {
+) -> Result<MatrixFrame> {
     let mut inside = array_header(name, class, shape)?;
     let padding = ((8 - bytes % 8) % 8) as usize;
     inside.extend(tag(class.data_type(), bytes)?);
     let mut head = tag(MATRIX, inside.len() as u64 + bytes + padding as u64)?.to_vec();
     head.extend(inside);
-    Ok(Frame { head, padding })
+    Ok(MatrixFrame { head, padding })
 }
 
 /// Returns the start of a cell array or a struct; its elements follow. The length at byte 4 must
 /// be [filled in](length) later.
 pub(super) fn container(
     name: &str,
-    class: Class,
+    class: MatrixClass,
     shape: &[u64],
     fields: &[String],
 ) -> Result<Vec<u8>> {
     let mut head = tag(MATRIX, 0)?.to_vec();
     head.extend(array_header(name, class, shape)?);
-    if class == Class::Struct {
+    if class == MatrixClass::Struct {
         // The length of field names is a small element: 4 bytes of data next to the tag.
         head.extend((4 << 16 | 5_u32).to_le_bytes());
         head.extend((FIELD_BYTES as u32).to_le_bytes());
@@ -102,8 +102,12 @@ pub(super) fn length(bytes: u64) -> Result<[u8; 4]> {
 }
 
 /// Encodes a matrix of numbers.
-pub(super) fn matrix(class: Class, shape: &[u64], data: &[u8]) -> Result<Vec<u8>> {
-    let Frame { mut head, padding } = frame("", class, shape, data.len() as u64)?;
+pub(super) fn matrix(
+    class: MatrixClass,
+    shape: &[u64],
+    data: &[u8],
+) -> Result<Vec<u8>> {
+    let MatrixFrame { mut head, padding } = frame("", class, shape, data.len() as u64)?;
     head.extend_from_slice(data);
     head.resize(head.len() + padding, 0);
     Ok(head)
@@ -111,7 +115,7 @@ pub(super) fn matrix(class: Class, shape: &[u64], data: &[u8]) -> Result<Vec<u8>
 
 /// Encodes a container of `elements`.
 pub(super) fn container_of(
-    class: Class,
+    class: MatrixClass,
     shape: &[u64],
     fields: &[String],
     elements: impl IntoIterator<Item = Vec<u8>>,
@@ -130,14 +134,15 @@ pub(super) fn characters(name: &str, text: &str) -> Result<Vec<u8>> {
     let units: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let len = units.len() as u64;
     let shape = if len == 0 { [0, 0] } else { [1, len / 2] };
-    let Frame { mut head, padding } = frame(name, Class::Char, &shape, len)?;
+    let MatrixFrame { mut head, padding } =
+        frame(name, MatrixClass::Char, &shape, len)?;
     head.extend(units);
     head.resize(head.len() + padding, 0);
     Ok(head)
 }
 
 /// Encodes flags, dimensions and name, the header of every matrix.
-fn array_header(name: &str, class: Class, shape: &[u64]) -> Result<Vec<u8>> {
+fn array_header(name: &str, class: MatrixClass, shape: &[u64]) -> Result<Vec<u8>> {
     let mut bytes = tag(6, 8)?.to_vec();
     bytes.extend(u64::from(class as u32).to_le_bytes());
     // A matrix has at least two dimensions.

@@ -6,11 +6,11 @@ use crate::arrays::mat::element::FIELD_BYTES;
 
 /// The names used so far for the variables of a file or the fields of a struct.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct VariableNames {
     taken: BTreeSet<String>,
 }
 
-impl Names {
+impl VariableNames {
     /// Converts `name` to a valid MATLAB name that was not used before: at most 63 letters,
     /// digits and underscores, starting with a letter.
     pub(super) fn unique(&mut self, name: &str) -> String {
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn names_are_valid_in_matlab_and_unique() {
-        let mut names = Names::default();
+        let mut names = VariableNames::default();
         assert_eq!(names.unique("/camera/image_raw"), "camera_image_raw");
         assert_eq!(names.unique("camera.image_raw"), "camera_image_raw_1");
         assert_eq!(names.unique("2d"), "x2d");

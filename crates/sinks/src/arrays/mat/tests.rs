@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    staged::Existing,
+    files::staged_outputs::Existing,
     testing::{all_kinds, topic},
 };
 
@@ -15,15 +15,16 @@ fn matrix_has_the_layout_of_the_specification() {
         &[1, 0, 0, 0, 0, 0, 0, 0],                         // miINT8: no name
         &[3, 0, 0, 0, 6, 0, 0, 0, 1, 0, 2, 0, 3, 0, 0, 0], // miINT16, padded
     ];
-    let made = element::matrix(Class::Int16, &[1, 3], &[1, 0, 2, 0, 3, 0]).unwrap();
+    let made =
+        element::matrix(MatrixClass::Int16, &[1, 3], &[1, 0, 2, 0, 3, 0]).unwrap();
     assert_eq!(made, expected.concat());
 }
 
 #[test]
 fn matrices_above_the_size_limit_are_rejected() {
     let limit = (1 << 31) - 1;
-    assert!(frame("", Class::Uint8, &[limit], limit).is_err());
-    assert!(frame("", Class::Uint8, &[1 << 30], 1 << 30).is_ok());
+    assert!(frame("", MatrixClass::Uint8, &[limit], limit).is_err());
+    assert!(frame("", MatrixClass::Uint8, &[1 << 30], 1 << 30).is_ok());
 }
 
 #[test]

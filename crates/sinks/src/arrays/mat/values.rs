@@ -9,31 +9,31 @@ use arrow_schema::DataType;
 use logtool_core::Result;
 
 use crate::arrays::{
-    column::{Column, ColumnData, Ints, Strings},
+    column::{Column, ColumnData, IntegerReader, Strings},
     mat::{
-        element::{Class, characters, container_of, matrix},
-        names::Names,
+        element::{MatrixClass, characters, container_of, matrix},
+        names::VariableNames,
         utf16,
     },
-    spill::{Reader, Spill},
+    spill::{Spill, SpillReader},
 };
 
 /// A reader of the values of a column.
 pub(super) enum Values<'s> {
     Numbers {
-        class: Class,
+        class: MatrixClass,
         width: usize,
-        bytes: BufReader<Reader<'s>>,
+        bytes: BufReader<SpillReader<'s>>,
     },
     Strings {
         is_text: bool,
-        ends: Ints<'s>,
+        ends: IntegerReader<'s>,
         start: u64,
-        bytes: BufReader<Reader<'s>>,
+        bytes: BufReader<SpillReader<'s>>,
         escaped_characters: &'s AtomicU64,
     },
     Lists {
-        ends: Ints<'s>,
+        ends: IntegerReader<'s>,
         start: u64,
         items: Box<Self>,
         dims: &'s [usize],
@@ -62,20 +62,20 @@ impl<'s> Values<'s> {
             ColumnData::Strings(Strings { is_text, ends, bytes, .. }) => {
                 Self::Strings {
                     is_text: *is_text,
-                    ends: Ints::new(spill, ends, 0),
+                    ends: IntegerReader::new(spill, ends, 0),
                     start: 0,
                     bytes: read(bytes),
                     escaped_characters,
                 }
             }
             ColumnData::Lists(ends, items) => Self::Lists {
-                ends: Ints::new(spill, ends, 0),
+                ends: IntegerReader::new(spill, ends, 0),
                 start: 0,
                 items: Box::new(Self::new(items, spill, escaped_characters)),
                 dims: &items.dims,
             },
             ColumnData::Fields(fields) => {
-                let mut names = Names::default();
+                let mut names = VariableNames::default();
                 Self::Fields {
                     names: fields
                         .iter()
@@ -107,12 +107,17 @@ impl<'s> Values<'s> {
                 for (field, dims) in fields {
                     elements.push(field.read_matrix(&with_dims(shape, dims))?);
                 }
-                container_of(Class::Struct, &[1, 1], names, elements)
+                container_of(MatrixClass::Struct, &[1, 1], names, elements)
             }
             Self::Strings { .. } | Self::Lists { .. } => {
                 let cells =
                     (0..count).map(|_| self.read_cell()).collect::<Result<Vec<_>>>()?;
-                container_of(Class::Cell, shape, &[], to_column_major(shape, &cells))
+                container_of(
+                    MatrixClass::Cell,
+                    shape,
+                    &[],
+                    to_column_major(shape, &cells),
+                )
             }
         }
     }
@@ -131,7 +136,7 @@ impl<'s> Values<'s> {
                     escaped_characters.fetch_add(changed, Ordering::Relaxed);
                     characters("", &text)
                 } else {
-                    matrix(Class::Uint8, &[1, text.len() as u64], &text)
+                    matrix(MatrixClass::Uint8, &[1, text.len() as u64], &text)
                 }
             }
             Self::Lists { ends, start, items, dims } => {
@@ -152,19 +157,19 @@ pub(super) fn with_dims(shape: &[u64], dims: &[usize]) -> Vec<u64> {
 }
 
 /// Returns MATLAB's class for a type.
-pub(super) fn class(data_type: &DataType) -> Class {
+pub(super) fn class(data_type: &DataType) -> MatrixClass {
     match data_type {
-        DataType::Boolean => Class::Logical,
-        DataType::Int8 => Class::Int8,
-        DataType::Int16 => Class::Int16,
-        DataType::Int32 => Class::Int32,
-        DataType::UInt8 => Class::Uint8,
-        DataType::UInt16 => Class::Uint16,
-        DataType::UInt32 => Class::Uint32,
-        DataType::UInt64 => Class::Uint64,
-        DataType::Float32 => Class::Single,
-        DataType::Float64 => Class::Double,
-        _ => Class::Int64,
+        DataType::Boolean => MatrixClass::Logical,
+        DataType::Int8 => MatrixClass::Int8,
+        DataType::Int16 => MatrixClass::Int16,
+        DataType::Int32 => MatrixClass::Int32,
+        DataType::UInt8 => MatrixClass::Uint8,
+        DataType::UInt16 => MatrixClass::Uint16,
+        DataType::UInt32 => MatrixClass::Uint32,
+        DataType::UInt64 => MatrixClass::Uint64,
+        DataType::Float32 => MatrixClass::Single,
+        DataType::Float64 => MatrixClass::Double,
+        _ => MatrixClass::Int64,
     }
 }
 

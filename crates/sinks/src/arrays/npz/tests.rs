@@ -2,7 +2,7 @@ use std::io::Cursor;
 
 use super::*;
 use crate::{
-    staged::Existing,
+    files::staged_outputs::Existing,
     testing::{all_kinds, names, written},
 };
 

@@ -94,7 +94,7 @@ fn invalid_rows_have_no_position() {
     let here = |nanos| known(nanos, 1.5, 2.5, None);
     assert_eq!(row_positions("GPSTDataM", columns()).unwrap(), [here(1), here(2)]);
     let mut topic = topic("gps", 0);
-    topic.metadata.insert(VALID_ROWS_KEY.to_owned(), "73".to_owned());
+    topic.set_valid_row_value(73);
     let table = table(columns());
     assert_eq!(position_columns(&topic, &table.schema()), Some(vec![1, 2, 3]));
     let position = Position::find(&topic, &table.schema()).unwrap();
@@ -168,8 +168,7 @@ fn invalid_altitude_is_dropped() {
 #[test]
 fn degrees_and_minutes_are_converted() {
     let mut topic = topic("gps", 0);
-    let told = "degrees and minutes, ddmm.mmmm".to_owned();
-    topic.metadata.insert("position".to_owned(), told);
+    topic.set_position_unit(PositionUnit::DegreesAndMinutes);
     let table = table(vec![
         times("ns", vec![Some(1)]),
         doubles("latitude", vec![5_021.75]),

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use logtool_core::{
-    Clock, ClockZero, LogAccess, Manifest, Result, TimeRange, Topic, TopicId,
-    VALID_ROWS_KEY, Value, WindowReader,
+    Clock, ClockZero, LogAccess, Manifest, PositionUnit, Result, TimeRange, Topic,
+    TopicId, Value, WindowReader,
 };
 
 use crate::{
     lidar::{Lidar, LidarOptions, VALIDITY_WARNING},
     vel::{
         build_manifest::{
-            ManifestBuilder,
+            ManifestBuilder, quaternion_order,
             stats::{GpsStats, Stats, TopicStats, Validity},
         },
         decode::{points, topics::TopicKind},
@@ -89,7 +89,7 @@ impl ManifestBuilder {
             topic.records = Some(counted.records);
             topic.bytes = Some(counted.bytes);
             topic.time = times.span.map(range);
-            topic.odd_times = times.outliers;
+            topic.implausible_times = times.outliers;
             self.stats.add_metadata(*kind, counted, &mut topic);
             Ok(topic)
         });
@@ -220,27 +220,25 @@ impl Stats {
 
     /// Adds what is known about the messages of `kind` to the metadata of `topic`.
     fn add_metadata(&self, kind: TopicKind, counted: &TopicStats, topic: &mut Topic) {
-        let mut insert = |key: &str, value| topic.metadata.insert(key.into(), value);
         let has_invalid = match self.valid_byte() {
             VALID => counted.digit + counted.other > 0,
             _ => counted.other > 0,
         };
         if has_invalid {
-            insert(VALID_ROWS_KEY, self.valid_byte().to_string());
+            topic.set_valid_row_value(self.valid_byte());
         }
         match kind {
             TopicKind::Pose => {
                 if let Some(order) = self.attitudes.order() {
-                    insert("quaternion_order", order);
+                    topic.metadata.insert(quaternion_order::KEY.to_owned(), order);
                 }
             }
             TopicKind::Gps => {
-                let form = if self.gps().positions.are_in_minutes() {
-                    "degrees and minutes, ddmm.mmmm"
+                topic.set_position_unit(if self.gps().positions.are_in_minutes() {
+                    PositionUnit::DegreesAndMinutes
                 } else {
-                    "degrees"
-                };
-                insert("position", form.into());
+                    PositionUnit::Degrees
+                });
             }
             _ => {}
         }

@@ -4,6 +4,8 @@
 //! components are small. These are the second and third component if the scalar comes
 //! first, and the first and second if it comes last.
 
+use logtool_core::Topic;
+
 use crate::vel::message::Pose;
 
 /// The factor by which one order must be more level than the other.
@@ -38,9 +40,9 @@ impl QuaternionStats {
         let mean = self.squares.map(|sum| sum / self.count as f64);
         let (first, last) = (mean[1] + mean[2], mean[0] + mean[1]);
         let order = if last * CLEAR < first {
-            "x, y, z, w"
+            QuaternionOrder::ScalarLast.components()
         } else if first * CLEAR < last {
-            "w, x, y, z"
+            QuaternionOrder::ScalarFirst.components()
         } else {
             "unknown"
         };
@@ -49,6 +51,35 @@ impl QuaternionStats {
              it is last; {} attitudes)",
             self.count
         ))
+    }
+}
+
+/// The metadata key of the order and the reason for it.
+pub(crate) const KEY: &str = "quaternion_order";
+
+/// The order of the four components of an attitude.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuaternionOrder {
+    /// The scalar is the first component.
+    ScalarFirst,
+    /// The scalar is the last component.
+    ScalarLast,
+}
+
+impl QuaternionOrder {
+    /// Returns the order of the attitudes of `topic`, or `None` if it is unknown.
+    pub fn from_topic(topic: &Topic) -> Option<Self> {
+        let text = topic.metadata.get(KEY)?;
+        [Self::ScalarFirst, Self::ScalarLast]
+            .into_iter()
+            .find(|order| text.starts_with(order.components()))
+    }
+
+    fn components(self) -> &'static str {
+        match self {
+            Self::ScalarFirst => "w, x, y, z",
+            Self::ScalarLast => "x, y, z, w",
+        }
     }
 }
 

@@ -37,6 +37,14 @@ pub(crate) enum TopicKind {
 /// The encoding of the payloads: messages without their sizes.
 pub(crate) const ENCODING: &str = "vel";
 
+/// The type of the messages with images.
+const IMAGE_TYPE: &str = "ImageM";
+
+/// Returns whether the records of `topic` are images of the cameras.
+pub fn is_image_topic(topic: &Topic) -> bool {
+    topic.encoding == ENCODING && topic.type_name == IMAGE_TYPE
+}
+
 impl TopicKind {
     /// Returns the topic of `message`.
     pub(crate) fn for_message(message: &Message) -> Self {
@@ -57,7 +65,7 @@ impl TopicKind {
         let (name, type_name, definition) = match self {
             Self::Obd => ("obd", "OBDDataM", layouts::definition(layouts::OBD)),
             Self::Gps => ("gps", "GPSTDataM", layouts::definition(layouts::GPS)),
-            Self::Image => ("image", "ImageM", layouts::IMAGE.to_owned()),
+            Self::Image => ("image", IMAGE_TYPE, layouts::IMAGE.to_owned()),
             Self::Pose => ("pose", "RobotPoseM", layouts::definition(layouts::POSE)),
             Self::Packets => {
                 let definition = [layouts::PACKETS, definition::DATA].join("\n");

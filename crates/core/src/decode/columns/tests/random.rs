@@ -5,7 +5,7 @@ use arrow_schema::DataType;
 
 use super::{
     field,
-    moving::{decode, layout},
+    variable_size::{decode, layout},
 };
 use crate::{
     decode::columns::*,

@@ -16,7 +16,7 @@ const PLACES: usize = 1 << 16;
 
 /// All damage of one kind and topic.
 #[derive(Debug)]
-pub(super) struct Tally {
+pub(super) struct DamageTally {
     /// The first damage in the file.
     pub(super) first: Damage,
     records: u64,
@@ -27,7 +27,7 @@ pub(super) struct Tally {
     times: Vec<TimeRange>,
 }
 
-impl Tally {
+impl DamageTally {
     /// Creates an empty total. `first` is one of the damages, but is not yet added.
     pub(super) fn new(first: Damage) -> Self {
         Self { first, records: 0, lost_bytes: 0, places: vec![], times: vec![] }
@@ -96,7 +96,7 @@ impl Tally {
         Finding::new(code(kind), text)
             .at(self.first.bytes)
             .of(self.first.topic)
-            .during(time)
+            .with_time(time)
             .times(count)
     }
 }
@@ -119,7 +119,7 @@ mod tests {
             lost(9_000..9_050, 50_000..50_250),
             lost(9_000..9_050, 50_100..50_350),
         ];
-        let mut tally = Tally::new(places[0].clone());
+        let mut tally = DamageTally::new(places[0].clone());
         places.iter().for_each(|place| tally.add(place));
         let finding = tally.finding();
         assert_eq!(

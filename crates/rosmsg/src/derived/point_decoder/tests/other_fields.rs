@@ -79,7 +79,7 @@ fn impossible_field_is_reported_and_the_others_are_read() {
         assert_eq!(damage.len(), 1);
         (damage[0].kind, damage[0].why.clone().unwrap())
     };
-    let why = |text: &str| (DamageKind::Misfit, text.to_owned());
+    let why = |text: &str| (DamageKind::TypeMismatch, text.to_owned());
     let fields: Fields<'_> = &[("x", 0, 7, 1), ("i", 4, 9, 1)];
     assert_eq!(misfit(fields), why("its field i has the type 9, which does not exist"));
     let fields: Fields<'_> = &[("x", 0, 7, 1), ("i", 6, 4, 1)];

@@ -1,0 +1,347 @@
+//! Decoding of hand-written payloads of variable size.
+
+use arrow_array::{RecordBatch, cast::AsArray as _, types::*};
+use bytes::Bytes;
+
+use super::{field, primitive};
+use crate::{
+    decode::columns::*,
+    log::View,
+    model::{
+        labels::Labels,
+        layout::{Frame, LayoutField, LayoutKind, Primitive},
+        topic::TopicId,
+    },
+    record::block::Block,
+};
+
+const ROS: Frame = Frame { time_unit: "ns", tail: Tail::Nothing };
+
+pub(super) fn layout(name: &str, fields: Vec<LayoutField>) -> Layout {
+    Layout::packed(name.into(), fields).unwrap().with_frame(ROS)
+}
+
+fn list(name: &str, element: LayoutKind) -> LayoutField {
+    field(name, LayoutKind::List(element.into()), None)
+}
+
+fn header() -> LayoutKind {
+    let fields = vec![
+        primitive("seq", Primitive::U32, None),
+        field("stamp", LayoutKind::Stamp, None),
+        field("frame_id", LayoutKind::Text, None),
+    ];
+    LayoutKind::Nested(layout("std_msgs/Header", fields).into())
+}
+
+/// ```text
+/// Header header · float32[2] xy · point[] cloud {uint8 r, float64 z}
+/// string[2] names · tag[] tags {string key, uint8[] value} · duration d
+/// ```
+fn kitchen() -> Layout {
+    let point =
+        vec![primitive("r", Primitive::U8, None), primitive("z", Primitive::F64, None)];
+    let tag = vec![
+        field("key", LayoutKind::Text, None),
+        field("value", LayoutKind::Bytes, None),
+    ];
+    let fields = vec![
+        field("header", header(), None),
+        primitive("xy", Primitive::F32, Some(2)),
+        list("cloud", LayoutKind::Nested(layout("point", point).into())),
+        field("names", LayoutKind::Text, Some(2)),
+        list("tags", LayoutKind::Nested(layout("tag", tag).into())),
+        field("d", LayoutKind::Span, None),
+    ];
+    layout("kitchen", fields)
+}
+
+/// A message of this type, written by hand.
+const ROW: &[u8] = b"\x09\0\0\0\
+    \x02\0\0\0\x05\0\0\0\
+    \x03\0\0\0imu\
+    \0\0\x80\x3f\0\0\0\xc0\
+    \x02\0\0\0\
+    \x07\0\0\0\0\0\0\xf0\x3f\
+    \x08\0\0\0\0\0\0\x00\x40\
+    \x01\0\0\0a\x02\0\0\0\xc3\xa9\
+    \x01\0\0\0\
+    \x01\0\0\0k\x03\0\0\0\x00\xff\x01\
+    \xff\xff\xff\xff\xfe\xff\xff\xff";
+
+/// Returns the rows, and the number of lost records.
+pub(super) fn decode(
+    layout: &Layout,
+    columns: &Columns,
+    rows: &[&[u8]],
+) -> (RecordBatch, u64) {
+    let (batch, damage) = decode_all(layout, columns, rows);
+    let lost = damage.iter().filter(|damage| damage.kind.is_loss());
+    (batch, lost.map(|damage| damage.records).sum())
+}
+
+fn decode_all(
+    layout: &Layout,
+    columns: &Columns,
+    rows: &[&[u8]],
+) -> (RecordBatch, Vec<Damage>) {
+    let mut block = Block::default();
+    block.reset(Bytes::from(rows.concat()), 0);
+    let mut at = 0;
+    for (time, row) in (7..).zip(rows) {
+        block.push(TopicId(0), Timestamp::from_nanos(time), at..at + row.len());
+        at += row.len();
+    }
+    let mut decoder = LayoutDecoder::new(layout, columns).unwrap();
+    let mut damage = Vec::new();
+    block.runs().for_each(|run| decoder.append(run, &mut damage));
+    (decoder.take().unwrap(), damage)
+}
+
+fn names(batch: &RecordBatch) -> Vec<String> {
+    batch.schema().fields().iter().map(|field| field.name().clone()).collect()
+}
+
+#[test]
+fn fields_after_strings_and_lists_are_found() {
+    let (batch, lost) = decode(&kitchen(), &Columns::default(), &[ROW, ROW]);
+    assert_eq!((lost, batch.num_rows()), (0, 2));
+    assert_eq!(names(&batch), ["time", "header", "xy", "cloud", "names", "tags", "d"]);
+    assert_eq!(batch.schema().field(0).metadata()[TIME_UNIT_KEY], "ns");
+    let header = batch["header"].as_struct();
+    assert_eq!(header["seq"].as_primitive::<UInt32Type>().values(), &[9, 9]);
+    let timestamps = header["stamp"].as_primitive::<TimestampNanosecondType>();
+    assert_eq!(timestamps.values(), &[2_000_000_005, 2_000_000_005]);
+    assert_eq!(header["frame_id"].as_string::<i32>().value(1), "imu");
+    let xy = batch["xy"].as_fixed_size_list().values();
+    assert_eq!(xy.as_primitive::<Float32Type>().values(), &[1.0, -2.0, 1.0, -2.0]);
+    let cloud = batch["cloud"].as_list::<i32>();
+    assert_eq!(cloud.offsets().as_ref(), &[0, 2, 4]);
+    let cloud = cloud.values().as_struct();
+    assert_eq!(cloud["r"].as_primitive::<UInt8Type>().values(), &[7, 8, 7, 8]);
+    assert_eq!(cloud["z"].as_primitive::<Float64Type>().values()[..2], [1.0, 2.0]);
+    let texts = batch["names"].as_fixed_size_list().values().as_string::<i32>();
+    assert_eq!(texts.iter().flatten().collect::<Vec<_>>(), ["a", "é", "a", "é"]);
+    let tags = batch["tags"].as_list::<i32>().value(1);
+    assert_eq!(tags.as_struct()["key"].as_string::<i32>().value(0), "k");
+    assert_eq!(tags.as_struct()["value"].as_binary::<i32>().value(0), b"\x00\xff\x01");
+    let spans = batch["d"].as_primitive::<DurationNanosecondType>();
+    assert_eq!(spans.values(), &[-1_000_000_002; 2]);
+}
+
+#[test]
+fn flat_view_splits_structs_and_fixed_arrays_but_not_lists() {
+    let (batch, _) = decode(&kitchen(), &Columns::all(View::Flat), &[ROW]);
+    let expected = [
+        "time",
+        "header.seq",
+        "header.stamp",
+        "header.frame_id",
+        "xy[0]",
+        "xy[1]",
+        "cloud",
+        "names[0]",
+        "names[1]",
+        "tags",
+        "d",
+    ];
+    assert_eq!(names(&batch), expected);
+    assert_eq!(kitchen().flat_columns(100, u32::MAX), 10);
+    assert_eq!(batch["xy[1]"].as_primitive::<Float32Type>().value(0), -2.0);
+    assert_eq!(batch["names[1]"].as_string::<i32>().value(0), "é");
+    assert_eq!(batch["cloud"].as_list::<i32>().value_length(0), 2);
+}
+
+#[test]
+fn flat_view_keeps_arrays_if_there_are_too_many_columns() {
+    let point = layout("point", vec![primitive("x", Primitive::U8, Some(2))]);
+    let fields = vec![
+        field("at", LayoutKind::Nested(point.into()), None),
+        primitive("big", Primitive::U8, Some(70_000)),
+        primitive("few", Primitive::U8, Some(2)),
+    ];
+    let wide = layout("wide", fields);
+    let mut row = vec![1, 2];
+    row.extend((0..70_000).map(|i| i as u8));
+    row.extend([3, 4]);
+    let columns = Columns::all(View::Flat);
+    let (batch, lost) = decode(&wide, &columns, &[&row, &row]);
+    let expected = ["time", "at.x[0]", "at.x[1]", "big", "few[0]", "few[1]"];
+    assert_eq!((names(&batch), lost), (expected.map(str::to_owned).into(), 0));
+    let big = batch["big"].as_fixed_size_list().value(1);
+    assert_eq!(big.as_primitive::<UInt8Type>().values()[..], row[2..70_002]);
+    assert_eq!(batch["few[1]"].as_primitive::<UInt8Type>().values(), &[4, 4]);
+
+    // 65,536 columns of short arrays, and one.
+    let line = layout("line", vec![primitive("v", Primitive::U8, Some(256))]);
+    let fields = vec![
+        field("lines", LayoutKind::Nested(line.into()), Some(256)),
+        primitive("a", Primitive::U8, None),
+    ];
+    let (batch, _) = decode(&layout("matrix", fields), &columns, &[]);
+    assert_eq!(names(&batch), ["time", "lines", "a"]);
+}
+
+#[test]
+fn any_selection_gives_exactly_the_selected_columns() {
+    for view in [View::Nested, View::Flat] {
+        let (all, _) = decode(&kitchen(), &Columns::all(view), &[ROW, ROW]);
+        for mask in 0..1_u32 << (all.num_columns() - 1) {
+            let only = (1..all.num_columns()).filter(|i| mask >> (i - 1) & 1 == 1);
+            let only: Vec<usize> = only.collect();
+            let mut expected = vec![0];
+            expected.extend(&only);
+            let columns = Columns { only: Some(only), ..Columns::all(view) };
+            let (some, _) = decode(&kitchen(), &columns, &[ROW, ROW]);
+            assert_eq!(some, all.project(&expected).unwrap());
+        }
+    }
+}
+
+#[test]
+fn truncated_payload_is_damage_and_adjacent_records_are_rows() {
+    let (whole, _) = decode(&kitchen(), &Columns::default(), &[ROW, ROW]);
+    for broken in (0..ROW.len()).map(|end| &ROW[..end]) {
+        let (batch, lost) =
+            decode(&kitchen(), &Columns::default(), &[ROW, broken, ROW]);
+        assert_eq!(lost, 1, "{} bytes", broken.len());
+        assert_eq!(batch.columns()[1..], whole.columns()[1..]);
+        let times = batch.column(0).as_primitive::<TimestampNanosecondType>();
+        assert_eq!(times.values(), &[7, 9]);
+    }
+}
+
+#[test]
+fn trailing_bytes_are_reported_and_the_fields_are_a_row() {
+    let (whole, _) = decode(&kitchen(), &Columns::default(), &[ROW, ROW, ROW]);
+    let (long, longer) = ([ROW, b"\0"].concat(), [ROW, &[7; 40_000]].concat());
+    let (batch, damage) =
+        decode_all(&kitchen(), &Columns::default(), &[&long, ROW, &longer]);
+    assert_eq!(batch.columns()[1..], whole.columns()[1..]);
+    let [damage] = &damage[..] else { panic!("{damage:?}") };
+    assert_eq!((damage.kind, damage.records), (DamageKind::ExtraBytes, 2));
+    assert_eq!(damage.lost_bytes, 40_001);
+    assert!(damage.kind.is_harmful() && !damage.kind.is_loss());
+}
+
+#[test]
+fn trailing_bytes_of_fixed_payloads_are_surplus_only_if_the_tail_is_nothing() {
+    let point = || vec![primitive("x", Primitive::U16, None)];
+    for (frame, extra_bytes) in [(ROS, Some((1, 3))), (Frame::default(), None)] {
+        let layout = Layout::packed("point".into(), point()).unwrap().with_frame(frame);
+        let rows: [&[u8]; 4] =
+            [b"\x01\x02", b"\x01", b"\x01\x02\x03\x04\x05", b"\x01\x02"];
+        let (batch, damage) = decode_all(&layout, &Columns::default(), &rows);
+        assert_eq!(batch["x"].as_primitive::<UInt16Type>().values(), &[0x0201; 3]);
+        let of = |kind| {
+            let found = damage.iter().find(|damage| damage.kind == kind);
+            found.map(|damage| (damage.records, damage.lost_bytes))
+        };
+        assert_eq!(of(DamageKind::ExtraBytes), extra_bytes);
+        assert_eq!(of(DamageKind::Undecodable), Some((1, 1)));
+    }
+}
+
+#[test]
+fn huge_length_is_damage() {
+    for at in (0..ROW.len() - 3).step_by(1) {
+        let mut row = ROW.to_vec();
+        row[at..at + 4].copy_from_slice(&[0xff; 4]);
+        let (batch, lost) = decode(&kitchen(), &Columns::default(), &[&row]);
+        assert_eq!(batch.num_rows() as u64 + lost, 1);
+    }
+}
+
+#[test]
+fn billions_of_empty_elements_take_no_time_and_have_no_column() {
+    let nothing = LayoutKind::Nested(layout("nothing", vec![]).into());
+    let fields = vec![
+        list("many", nothing.clone()),
+        list("lists", LayoutKind::List(nothing.into())),
+        primitive("x", Primitive::I8, None),
+    ];
+    let row = b"\xff\xff\xff\xff\x02\0\0\0\xff\xff\xff\xff\xfe\xff\xff\xff\x05";
+    for view in [View::Nested, View::Flat] {
+        let all = Columns::all(view);
+        let layout = layout("billions", fields.clone());
+        let (batch, lost) = decode(&layout, &all, &[row]);
+        assert_eq!((lost, names(&batch)), (0, vec!["time".into(), "x".into()]));
+        assert_eq!(batch.column(1).as_primitive::<Int8Type>().values(), &[5]);
+        let only = Columns { only: Some(vec![1]), ..all };
+        assert_eq!(decode(&layout, &only, &[row]).0, batch);
+    }
+}
+
+#[test]
+fn exponentially_nested_types_are_an_error() {
+    let mut kind = LayoutKind::Primitive(Primitive::U8);
+    for level in 0..30 {
+        let fields = vec![list("a", kind.clone()), list("b", kind)];
+        kind = LayoutKind::Nested(layout(&format!("level{level}"), fields).into());
+    }
+    let LayoutKind::Nested(layout) = kind else { unreachable!() };
+    for view in [View::Nested, View::Flat] {
+        assert!(LayoutDecoder::new(&layout, &Columns::all(view)).is_err());
+        let none = Columns { only: Some(vec![]), ..Columns::all(view) };
+        assert!(LayoutDecoder::new(&layout, &none).is_err());
+    }
+}
+
+#[test]
+fn types_nested_deeper_than_64_levels_are_refused() {
+    let mut fields = vec![primitive("x", Primitive::U8, None)];
+    for depth in 1..=64 {
+        let layout = Layout::packed("deep".into(), fields).unwrap();
+        fields = vec![field("x", LayoutKind::Nested(layout.into()), None)];
+        assert!(depth < 65);
+    }
+    assert!(Layout::packed("deeper".into(), fields).is_err());
+}
+
+#[test]
+fn labelled_values_at_any_position_get_a_dictionary_column() {
+    let status = vec![
+        primitive("status", Primitive::I8, None),
+        field("text", LayoutKind::Text, None),
+    ];
+    let status = LayoutKind::Nested(layout("Status", status).into());
+    let fields = vec![field("now", status.clone(), None), list("past", status)];
+    let mut labels = Labels::default();
+    labels.insert("Status", "status", -1, "NO_FIX".into());
+    let columns =
+        Columns { labels: Some(Arc::new(labels)), ..Columns::all(View::Flat) };
+    let row = b"\xff\0\0\0\0\x02\0\0\0\x07\0\0\0\0\xff\0\0\0\0";
+    let (batch, lost) = decode(&layout("Fix", fields), &columns, &[row]);
+    assert_eq!(lost, 0);
+    let expected = ["time", "now.status", "now.status_label", "now.text", "past"];
+    assert_eq!(names(&batch), expected);
+    let label = batch["now.status_label"].as_dictionary::<Int32Type>();
+    assert_eq!(label.values().as_string::<i32>().value(0), "NO_FIX");
+    let past = batch["past"].as_list::<i32>().values().as_struct();
+    let keys: Vec<_> =
+        past["status_label"].as_dictionary::<Int32Type>().keys().iter().collect();
+    assert_eq!(keys, [None, Some(0)]);
+}
+
+#[test]
+fn field_with_the_name_of_the_time_column_is_renamed() {
+    let fields = vec![
+        field("time", LayoutKind::Stamp, None),
+        field("s", LayoutKind::Text, None),
+    ];
+    let (batch, _) = decode(&layout("t", fields), &Columns::default(), &[&[0; 12]]);
+    assert_eq!(names(&batch), ["time", "time_", "s"]);
+}
+
+#[test]
+fn string_that_is_not_utf8_is_latin1_and_reported() {
+    let layout = layout("text", vec![field("s", LayoutKind::Text, None)]);
+    let rows: [&[u8]; 3] =
+        [b"\x03\0\0\0a\xe4b", b"\x02\0\0\0\xc3\xa4", b"\x01\0\0\0\xff"];
+    let (batch, damage) = decode_all(&layout, &Columns::default(), &rows);
+    let texts: Vec<_> = batch["s"].as_string::<i32>().iter().flatten().collect();
+    assert_eq!(texts, ["aäb", "ä", "ÿ"]);
+    let [damage] = &damage[..] else { panic!("{damage:?}") };
+    assert_eq!((damage.kind, damage.records), (DamageKind::Latin1, 2));
+    assert_eq!(damage.lost_bytes, 0);
+}

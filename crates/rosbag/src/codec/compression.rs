@@ -1,0 +1,99 @@
+//! Decompressing chunks.
+//!
+//! The declared size of a chunk is only a hint for the first allocation. The result is the
+//! content of the compressed bytes, up to a limit.
+
+mod bz2;
+
+use bytes::BytesMut;
+use logtool_lz4::{self as lz4, Output};
+
+use crate::records::record_scanner::may_be_header;
+
+pub(crate) use logtool_lz4::Unpacked;
+
+/// The compression of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Compression {
+    /// Not compressed.
+    None,
+    /// Bzip2.
+    Bz2,
+    /// LZ4 frames.
+    Lz4,
+}
+
+/// The maximum size of the first allocation, whatever a chunk declares.
+const FIRST: usize = 4 << 20;
+
+impl Compression {
+    /// Returns the compression with this `name`.
+    pub(crate) fn from_name(name: &[u8]) -> Option<Self> {
+        match name {
+            b"none" => Some(Self::None),
+            b"bz2" => Some(Self::Bz2),
+            b"lz4" => Some(Self::Lz4),
+            _ => None,
+        }
+    }
+
+    /// Returns whether data of this compression can begin with `bytes`.
+    pub(crate) fn can_start_with(self, bytes: &[u8]) -> bool {
+        match self {
+            Self::None => may_be_header(bytes),
+            Self::Bz2 => bytes.starts_with(b"BZh"),
+            Self::Lz4 => bytes.starts_with(b"\x04\x22\x4d\x18"),
+        }
+    }
+
+    /// Returns the compression whose unambiguous start is at the start of `bytes`.
+    pub(crate) fn detect(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            [b'B', b'Z', b'h', b'1'..=b'9', rest @ ..] => {
+                rest.starts_with(bz2::BLOCK).then_some(Self::Bz2)
+            }
+            [4, 0x22, 0x4d, 0x18, frame @ ..] => {
+                lz4::is_frame(frame).then_some(Self::Lz4)
+            }
+            _ => None,
+        }
+    }
+
+    /// Decompresses `packed` into `buffer`, whose old content is overwritten.
+    pub(crate) fn decompress(
+        self,
+        packed: &[u8],
+        declared: u32,
+        limit: usize,
+        buffer: BytesMut,
+    ) -> (BytesMut, Unpacked) {
+        self.decompress_part(packed, declared, limit, false, buffer)
+    }
+
+    /// Like [`unpack`](Self::unpack); `is_cut` states that the file ends within the data.
+    pub(crate) fn decompress_part(
+        self,
+        packed: &[u8],
+        declared: u32,
+        limit: usize,
+        is_cut: bool,
+        buffer: BytesMut,
+    ) -> (BytesMut, Unpacked) {
+        let mut out = Output::within(buffer, (declared as usize).min(FIRST).min(limit));
+        let how = match self {
+            _ if packed.is_empty() => Unpacked::Whole,
+            Self::None => match out.copy(packed, limit) {
+                Unpacked::Whole if is_cut => Unpacked::Cut,
+                how => how,
+            },
+            Self::Bz2 => bz2::decompress(packed, limit, &mut out),
+            Self::Lz4 => {
+                lz4::unpack(packed, declared as usize, limit, is_cut, &mut out)
+            }
+        };
+        (out.into_buffer(), how)
+    }
+}
+
+#[cfg(test)]
+mod tests;

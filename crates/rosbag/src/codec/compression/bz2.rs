@@ -1,0 +1,74 @@
+//! Bzip2 streams, one or several in a chunk.
+
+#![deny(clippy::indexing_slicing)]
+
+mod blocks;
+
+use bzip2::{Decompress, Status};
+use logtool_lz4::{Output, Unpacked};
+
+/// The bytes that are reserved in the output at a time.
+const ROOM: usize = 256 << 10;
+
+/// The maximum length of the end of a stream: a mark of 6 bytes and a checksum of 4 bytes,
+/// which begin at any bit.
+const TAIL: usize = 11;
+
+/// The mark at the start of every block; the first block follows the stream header directly.
+pub(super) const BLOCK: &[u8] = b"\x31\x41\x59\x26\x53\x59";
+
+/// Decompresses all streams of `packed`.
+pub(super) fn decompress(
+    mut packed: &[u8],
+    limit: usize,
+    out: &mut Output,
+) -> Unpacked {
+    loop {
+        let start = out.len();
+        let (how, used) = stream(packed, limit, out);
+        if how == Unpacked::Broken {
+            // The decoder returns bytes before it verifies the checksum of their block, and
+            // does not show where the block begins in them.
+            out.truncate(start);
+            blocks::unpack_sound(packed, limit, out);
+        }
+        packed = packed.get(used..).unwrap_or_default();
+        if how != Unpacked::Whole || !packed.starts_with(b"BZh") {
+            return how;
+        }
+    }
+}
+
+/// Decompresses one stream; also returns its length.
+fn stream(packed: &[u8], limit: usize, out: &mut Output) -> (Unpacked, usize) {
+    let mut state = Decompress::new(false);
+    // The tail is fed separately: if a block is complete only with it, no other block follows.
+    let mut end = packed.len().saturating_sub(TAIL);
+    let mut before_tail = None;
+    loop {
+        let before = (state.total_in(), state.total_out());
+        let input = packed.get(before.0 as usize..end).unwrap_or_default();
+        if out.room().is_empty() {
+            out.make_room(ROOM);
+        }
+        let status = state.decompress(input, out.room());
+        out.add((state.total_out() - before.1) as usize);
+        let read = state.total_in() as usize;
+        if out.len() > limit {
+            out.truncate(limit);
+            return (Unpacked::OverLimit, read);
+        }
+        match status {
+            Ok(Status::StreamEnd) => return (Unpacked::Whole, read),
+            Ok(_) if before != (state.total_in(), state.total_out()) => {}
+            Ok(_) if before_tail.is_none() => {
+                (before_tail, end) = (Some(out.len()), packed.len());
+            }
+            Ok(_) if before_tail.is_some_and(|len| len < out.len()) => {
+                return (Unpacked::Ended, read);
+            }
+            Ok(_) => return (Unpacked::Cut, read),
+            Err(_) => return (Unpacked::Broken, read),
+        }
+    }
+}

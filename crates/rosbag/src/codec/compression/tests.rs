@@ -1,0 +1,188 @@
+//! Decompression of data from other encoders. The compressed bytes were made with Python's
+//! `lz4.frame` 4.4.5 and `bz2`.
+
+use std::io::Write as _;
+
+use bytes::BytesMut;
+use logtool_core::hex::Hex;
+
+use super::*;
+
+/// 160 bytes: independent blocks of 1 MiB, a content checksum, no content size (the profile of
+/// ROS).
+const LZ4: &str = "04224d186440a70e0000004f61626364040084506461626364000000000756cc43";
+/// The same 160 bytes: linked blocks, block checksums, a content size.
+const LZ4_LINKED: &str = "04224d187840a0000000000000005d0e0000004f616263640400845064616263\
+                          64aa91b5a000000000";
+/// 40 bytes.
+const BZ2: &str = "425a6839314159265359e9f2ef1800000481003c00200020a500cd34e4c4d4e4f177\
+                   245385090e9f2ef180";
+
+fn bytes(digits: &str) -> Vec<u8> {
+    let byte =
+        |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();
+    digits.as_bytes().chunks(2).map(byte).collect()
+}
+
+fn decompress(
+    compression: Compression,
+    packed: &[u8],
+    limit: usize,
+) -> (BytesMut, Unpacked) {
+    compression.decompress(packed, 0, limit, BytesMut::new())
+}
+
+#[test]
+fn lz4_frames_of_all_kinds_are_decompressed() {
+    for frame in [LZ4, LZ4_LINKED] {
+        let (out, how) = decompress(Compression::Lz4, &bytes(frame), 1 << 20);
+        assert_eq!(
+            (out.as_ref(), how),
+            (b"abcd".repeat(40).as_slice(), Unpacked::Whole)
+        );
+    }
+}
+
+#[test]
+fn consecutive_lz4_frames_are_concatenated() {
+    let skipped = [&[0x5f, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"xyz"].concat();
+    let packed = [bytes(LZ4), skipped, bytes(LZ4_LINKED)].concat();
+    let (out, how) = decompress(Compression::Lz4, &packed, 1 << 20);
+    assert_eq!((out.as_ref(), how), (b"abcd".repeat(80).as_slice(), Unpacked::Whole));
+}
+
+#[test]
+fn consecutive_bz2_streams_are_concatenated() {
+    let (out, how) = decompress(Compression::Bz2, &bytes(BZ2).repeat(3), 1 << 20);
+    assert_eq!((out.as_ref(), how), (b"abcd".repeat(30).as_slice(), Unpacked::Whole));
+}
+
+#[test]
+fn lz4_frame_with_wrong_checksum_is_doubtful() {
+    for (frame, at) in [(LZ4, 32), (LZ4_LINKED, 33)] {
+        let mut packed = bytes(frame);
+        packed[at] ^= 1;
+        let (out, how) = decompress(Compression::Lz4, &packed, 1 << 20);
+        assert_eq!((out.len(), how), (160, Unpacked::Doubtful), "{}", Hex(&packed));
+    }
+}
+
+#[test]
+fn bz2_block_with_wrong_checksum_is_lost() {
+    let mut packed = bytes(BZ2);
+    packed[10] ^= 1; // of the block
+    let (out, how) = decompress(Compression::Bz2, &packed, 1 << 20);
+    assert_eq!((out.len(), how), (0, Unpacked::Broken));
+}
+
+#[test]
+fn bz2_blocks_before_a_damaged_block_are_decompressed() {
+    // Level 1: blocks of 100,000 bytes less 19, where no byte follows itself four times.
+    const BLOCK: usize = 100_000 - 19;
+    let step = |i: u64| (i * i % 1009 % 128 + i % 2 * 128) as u8;
+    let content: Vec<u8> = (0..350_000).map(step).collect();
+    let room = bzip2::Compression::fast();
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), room);
+    encoder.write_all(&content).unwrap();
+    let packed = encoder.finish().unwrap();
+    let (out, how) = decompress(Compression::Bz2, &packed, 1 << 20);
+    assert_eq!((out.as_ref(), how), (content.as_slice(), Unpacked::Whole));
+    // One changed byte, at an eighth of the way to each block's middle and end.
+    for (eighths, blocks) in [(1, 0), (3, 1), (4, 1), (5, 2)] {
+        let mut packed = packed.clone();
+        let at = packed.len() * eighths / 8;
+        packed[at] ^= 0x10;
+        let (out, how) = decompress(Compression::Bz2, &packed, 1 << 20);
+        assert_eq!((out.len(), how), (blocks * BLOCK, Unpacked::Broken), "byte {at}");
+        assert!(content.starts_with(&out));
+    }
+    // A stream after a complete one, and the limit.
+    let mut two = [&packed[..], &packed].concat();
+    two[packed.len() + packed.len() / 2] ^= 1;
+    let (out, how) = decompress(Compression::Bz2, &two, 1 << 20);
+    assert_eq!((out.len(), how), (content.len() + BLOCK, Unpacked::Broken));
+    let (out, _) = decompress(Compression::Bz2, &two, content.len() + 10);
+    assert!(out.len() <= content.len() + 10);
+}
+
+#[test]
+fn truncated_data_decompress_to_a_prefix() {
+    let whole = b"abcd".repeat(40);
+    // The decompressed length, and the length of the frame header.
+    let kinds = [
+        (Compression::Lz4, LZ4, 160, 7),
+        (Compression::Lz4, LZ4_LINKED, 160, 15),
+        (Compression::Bz2, BZ2, 40, usize::MAX - 4),
+    ];
+    for (compression, packed, all, header) in kinds {
+        let packed = bytes(packed);
+        for len in 1..packed.len() {
+            let (out, how) = decompress(compression, &packed[..len], 1 << 20);
+            assert!(whole.starts_with(&out), "cut to {len}");
+            // Here, the length of the first block is incomplete.
+            let is_empty = (header..header + 4).contains(&len);
+            let is_all = out.len() == all || is_empty;
+            let want = if is_all { Unpacked::Ended } else { Unpacked::Cut };
+            assert_eq!(how, want, "cut to {len}");
+        }
+    }
+}
+
+#[test]
+fn decompression_stops_at_the_limit() {
+    for (compression, packed) in [(Compression::Lz4, LZ4), (Compression::Bz2, BZ2)] {
+        let (out, how) = decompress(compression, &bytes(packed), 39);
+        assert_eq!((out.len(), how), (39, Unpacked::OverLimit));
+    }
+    let (out, how) = decompress(Compression::None, b"abcde", 4);
+    assert_eq!((out.as_ref(), how), (&b"abcd"[..], Unpacked::OverLimit));
+}
+
+#[test]
+fn declared_size_does_not_determine_the_allocation() {
+    let packed = bytes(LZ4);
+    let (out, how) =
+        Compression::Lz4.decompress(&packed, u32::MAX, 1 << 20, BytesMut::new());
+    assert_eq!((out.len(), how), (160, Unpacked::Whole));
+    assert!(out.capacity() < 8 << 20);
+}
+
+#[test]
+fn garbage_is_broken() {
+    for compression in [Compression::Lz4, Compression::Bz2] {
+        let (out, how) = decompress(compression, b"this was never packed", 1 << 20);
+        assert_eq!((out.len(), how), (0, Unpacked::Broken));
+    }
+}
+
+#[test]
+fn lz4_block_is_decompressed_up_to_its_damage() {
+    // Four literals, and a match with the invalid distance 0.
+    for (frame, offset) in [(LZ4, 16), (LZ4_LINKED, 24)] {
+        let mut packed = bytes(frame);
+        assert_eq!(packed[offset..offset + 2], [4, 0]);
+        packed[offset] = 0;
+        let (out, how) = decompress(Compression::Lz4, &packed, 1 << 20);
+        assert_eq!((out.as_ref(), how), (&b"abcd"[..], Unpacked::Broken));
+    }
+}
+
+#[test]
+fn truncated_lz4_block_is_decompressed_up_to_its_end() {
+    let whole = b"abcd".repeat(40);
+    for (frame, header) in [(LZ4, 7), (LZ4_LINKED, 15)] {
+        let packed = bytes(frame);
+        let cut_to = |len: usize| {
+            let (packed, room) = (&packed[..len], BytesMut::new());
+            Compression::Lz4.decompress_part(packed, 0, 1 << 20, true, room)
+        };
+        // A token, four literals, the match distance, and two bytes of the match length:
+        // 4 + 15 + 132.
+        for (of_block, want) in [(0, 0), (1, 0), (3, 2), (5, 4), (7, 4), (8, 155)] {
+            let (out, how) = cut_to(header + 4 + of_block);
+            let at = header + 4 + of_block;
+            assert_eq!((out.len(), how), (want.min(160), Unpacked::Cut), "cut to {at}");
+            assert!(whole.starts_with(&out));
+        }
+    }
+}

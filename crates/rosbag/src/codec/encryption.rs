@@ -1,0 +1,128 @@
+//! Bags that are encrypted by the plugin of ROS.
+//!
+//! The plugin `rosbag/AesCbcEncryptor` encrypts every chunk, and every connection of the index,
+//! with AES-128 in CBC mode. Each begins with its own initialization vector of 16 bytes, and is
+//! padded by PKCS 7. The key is in the bag header, encrypted with GPG. This crate does not
+//! decrypt it; `gpg --decrypt` does. (Source: `aes_encryptor.cpp` of rosbag_storage.)
+
+use std::fmt;
+
+use aes::{
+    Aes128,
+    cipher::{
+        BlockModeDecrypt as _, KeyIvInit as _,
+        block_padding::{NoPadding, Padding, Pkcs7},
+    },
+};
+use bytes::BytesMut;
+use logtool_core::{Error, ErrorKind, Result};
+
+/// The supported plugin.
+const AES: &[u8] = b"rosbag/AesCbcEncryptor";
+/// The plugin that does not encrypt.
+const NONE: &[u8] = b"rosbag/NoEncryptor";
+
+/// The key for decrypting chunks: the decrypted form of `encrypted_key` in the bag header.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Key([u8; 16]);
+
+impl Key {
+    /// Creates a key from its bytes.
+    pub const fn new(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// Returns the bytes of the key.
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
+    /// Creates a key from its hexadecimal digits.
+    ///
+    /// # Errors
+    /// `Malformed` if these are not 32 hexadecimal digits.
+    pub fn from_hex(digits: &str) -> Result<Self> {
+        let digit = |digit: &u8| char::from(*digit).to_digit(16);
+        let byte =
+            |[high, low]: &[u8; 2]| Some((digit(high)? << 4 | digit(low)?) as u8);
+        let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+        let bytes: Option<Vec<u8>> = pairs.iter().map(byte).collect();
+        let key = bytes.filter(|_| rest.is_empty());
+        let key = key.and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
+        key.map(Self).ok_or_else(|| {
+            Error::new(ErrorKind::Malformed, "the key is not 32 hexadecimal digits")
+        })
+    }
+
+    /// Decrypts `bytes` without vector and padding, or returns `None` if the key is wrong.
+    pub(crate) fn decrypt(&self, bytes: &[u8]) -> Option<BytesMut> {
+        self.decrypt_with_padding::<Pkcs7>(bytes)
+    }
+
+    /// Decrypts the first whole blocks of encrypted bytes that are cut off.
+    pub(crate) fn decrypt_truncated(&self, bytes: &[u8]) -> Option<BytesMut> {
+        let (blocks, _) = bytes.as_chunks::<16>();
+        self.decrypt_with_padding::<NoPadding>(blocks.as_flattened())
+    }
+
+    fn decrypt_with_padding<P: Padding>(&self, bytes: &[u8]) -> Option<BytesMut> {
+        let (vector, text) = bytes.split_first_chunk::<16>()?;
+        let mut text = BytesMut::from(text);
+        let cipher = cbc::Decryptor::<Aes128>::new(&self.0.into(), &(*vector).into());
+        let len = cipher.decrypt_padded::<P>(&mut text).ok()?.len();
+        text.truncate(len);
+        Some(text)
+    }
+}
+
+/// Does not show the key, so that it stays out of logs.
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(..)")
+    }
+}
+
+/// Whether a bag is encrypted, and whether it can be decrypted.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Encryption {
+    /// The bag is not encrypted.
+    #[default]
+    None,
+    /// Chunks and the connections of the index are encrypted with this key.
+    Key(Key),
+    /// They are encrypted, and cannot be decrypted for this reason.
+    Locked(ErrorKind, String),
+}
+
+impl Encryption {
+    /// Returns the lock of a bag that the plugin `encryptor` encrypted for `user`.
+    pub(crate) fn new(encryptor: &str, user: &str, key: Option<Key>) -> Self {
+        let encryptor = encryptor.trim_end_matches('\0');
+        match (encryptor.as_bytes(), key) {
+            (b"" | NONE, _) => Self::None,
+            (AES, Some(key)) => Self::Key(key),
+            (AES, None) => {
+                let whose = if user.is_empty() { "an unnamed user" } else { user };
+                let what = format!(
+                    "the bag is encrypted for {whose:?} (AES): reading it requires its key, \
+                     which gpg can decrypt from the bag header"
+                );
+                Self::Locked(ErrorKind::NeedsKey, what)
+            }
+            _ => {
+                let what = format!(
+                    "the bag is encrypted by the unsupported plugin {encryptor:?}"
+                );
+                Self::Locked(ErrorKind::Unsupported, what)
+            }
+        }
+    }
+
+    /// Returns an error if the bag cannot be decrypted.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self {
+            Self::Locked(kind, why) => Err(Error::new(*kind, why.clone())),
+            Self::None | Self::Key(_) => Ok(()),
+        }
+    }
+}

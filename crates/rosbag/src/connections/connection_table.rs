@@ -1,0 +1,243 @@
+//! The connections of a bag by their ids, and the topics that they form.
+
+use std::collections::{BTreeMap, HashMap};
+
+use logtool_core::{MetadataKeys, Stream, TopicId};
+use serde::{Deserialize, Serialize};
+
+use crate::connections::{
+    connection::{Connection, RawConnection},
+    connection_trust::{is_corrupted_copy, is_misnamed},
+    type_variants::TypeVariants,
+};
+
+/// Connections in the order of their first declaration.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ConnectionTable {
+    pub(crate) entries: Vec<Entry>,
+    /// The entries of each connection id, in the order of the file.
+    by_id: BTreeMap<u32, Vec<u32>>,
+    /// The topic of each name, type and MD5 sum.
+    topics: HashMap<TopicKey, TopicId>,
+    /// The entries of each topic, in the order of their ids.
+    by_topic: Vec<Vec<u32>>,
+}
+
+/// Connections with equal keys share a topic: the topic name, the type, its MD5 sum (or its
+/// definition if the sum is `*`), and the index of the layout where several have that sum.
+type TopicKey = (Vec<u8>, String, String, usize);
+
+/// A connection, and the position in the file from which on its id stands for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) connection: Connection,
+    pub(crate) since: u64,
+    /// The start of the part that declares it; 0 if that is the index, or not known.
+    pub(crate) declared_at: u64,
+    /// Set when the table is [finished](Table::finish).
+    pub(crate) topic: TopicId,
+}
+
+/// The serialized form of an entry.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct StoredEntry {
+    since: u64,
+    raw: RawConnection,
+}
+
+/// The result of registering a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RegisterResult {
+    /// The id is new.
+    New,
+    /// The connection is already registered.
+    Known,
+    /// It is a corrupted copy of the registered connection.
+    Spoiled,
+    /// It or the registered connection is a copy under a wrong name.
+    Misnamed,
+    /// The id stood for another connection until here.
+    Conflict,
+}
+
+impl ConnectionTable {
+    /// Registers `raw`, which was found at `at`. The entries of one id must be registered in
+    /// the order of the file.
+    pub(crate) fn register(&mut self, raw: RawConnection, at: u64) -> RegisterResult {
+        let connection = Connection::new(raw);
+        let same = self.by_id.entry(connection.id).or_default();
+        let last = same.last().and_then(|last| self.entries.get_mut(*last as usize));
+        let met = match last.map(|last| (&mut last.connection, &mut last.declared_at)) {
+            None => RegisterResult::New,
+            Some((last, _))
+                if last.is_like(&connection)
+                    && last.definition == connection.definition =>
+            {
+                return RegisterResult::Known;
+            }
+            Some((last, _)) if is_corrupted_copy(&connection, last) => {
+                return RegisterResult::Spoiled;
+            }
+            Some((last, _)) if is_misnamed(&connection, last) => {
+                return RegisterResult::Misnamed;
+            }
+            Some((last, declared_at)) if is_corrupted_copy(last, &connection) => {
+                (*last, *declared_at) = (connection, at);
+                return RegisterResult::Known;
+            }
+            Some((last, declared_at)) if is_misnamed(last, &connection) => {
+                (*last, *declared_at) = (connection, at);
+                return RegisterResult::Misnamed;
+            }
+            Some((last, _)) if last.is_like(&connection) => {
+                return RegisterResult::Known;
+            }
+            Some(_) => RegisterResult::Conflict,
+        };
+        same.push(self.entries.len() as u32);
+        // Before its first declaration, an id can stand for nothing else.
+        let since = if met == RegisterResult::New { 0 } else { at };
+        let topic = TopicId::default();
+        self.entries.push(Entry { connection, since, declared_at: at, topic });
+        met
+    }
+
+    /// Returns the index of the entry that `id` stands for in a chunk that begins at `at`.
+    pub(crate) fn lookup(&self, id: u32, at: u64) -> Option<u32> {
+        let same = self.by_id.get(&id)?;
+        let since = |entry: &u32| {
+            self.entries.get(*entry as usize).is_some_and(|entry| entry.since <= at)
+        };
+        same.get(same.partition_point(since).checked_sub(1)?).copied()
+    }
+
+    /// Creates a table for streams of other formats, each with its topic.
+    pub(crate) fn from_streams(streams: Vec<(RawConnection, TopicId)>) -> Self {
+        let entry = |(raw, topic)| Entry {
+            connection: Connection::new(raw),
+            since: 0,
+            declared_at: 0,
+            topic,
+        };
+        Self { entries: streams.into_iter().map(entry).collect(), ..Self::default() }
+    }
+
+    /// Returns the connections as streams with metadata.
+    pub(crate) fn streams(&self) -> Vec<Stream> {
+        let stream = |entry: &Entry| Stream {
+            topic: entry.topic,
+            metadata: entry.connection.metadata_entries(),
+            metadata_keys: MetadataKeys::Format,
+        };
+        self.entries.iter().map(stream).collect()
+    }
+
+    /// Returns whether some id stands for several connections.
+    pub(crate) fn is_disputed(&self) -> bool {
+        self.by_id.values().any(|same| same.len() > 1)
+    }
+
+    /// Returns the index of an entry with the same topic and type.
+    pub(crate) fn find_like(&self, connection: &Connection) -> Option<u32> {
+        let topic = self.topics.get(&key(connection, 0))?;
+        self.by_topic.get(topic.index())?.first().copied()
+    }
+
+    /// Returns the number of topics.
+    pub(crate) fn topics(&self) -> usize {
+        self.by_topic.len()
+    }
+
+    /// Returns the entries of `topic` in the order of their ids.
+    pub(crate) fn of_topic(
+        &self,
+        topic: TopicId,
+    ) -> impl Iterator<Item = &Entry> + Clone {
+        let of_topic = self.by_topic.get(topic.index()).into_iter().flatten();
+        of_topic.filter_map(|entry| self.entries.get(*entry as usize))
+    }
+
+    /// Returns the indices of the latching entries of `topic`, in ascending order.
+    pub(crate) fn latched(&self, topic: TopicId) -> Vec<u32> {
+        let entries = self.by_topic.get(topic.index()).into_iter().flatten().copied();
+        let latches = |index: &u32| {
+            let entry = self.entries.get(*index as usize);
+            entry.is_some_and(|entry| entry.connection.is_latching())
+        };
+        let mut latched: Vec<u32> = entries.filter(latches).collect();
+        latched.sort_unstable();
+        latched
+    }
+
+    /// Returns the topic of the entry with this index.
+    pub(crate) fn topic(&self, entry: u32) -> Option<TopicId> {
+        self.entries.get(entry as usize).map(|entry| entry.topic)
+    }
+
+    /// Assigns a topic to every entry: one for each [key](TopicKey), in the order of the
+    /// connection ids.
+    pub(crate) fn finish(&mut self) {
+        let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
+        order.sort_by_key(|index| {
+            let entry = &self.entries[*index as usize];
+            (entry.connection.id, entry.since)
+        });
+        (self.topics, self.by_topic) = (HashMap::new(), Vec::new());
+        let ordered =
+            order.iter().filter_map(|index| self.entries.get(*index as usize));
+        let variants = TypeVariants::new(ordered.map(|entry| &entry.connection));
+        for index in order {
+            let entry = &mut self.entries[index as usize];
+            let next = TopicId(self.by_topic.len() as u32);
+            let key = key(&entry.connection, variants.variant(&entry.connection));
+            entry.topic = *self.topics.entry(key).or_insert(next);
+            if entry.topic == next {
+                self.by_topic.push(Vec::new());
+            }
+            self.by_topic[entry.topic.index()].push(index);
+        }
+    }
+
+    /// Returns a finished table of the connections as changed by `change`, without those for
+    /// which it returns `None`.
+    pub(crate) fn changed(
+        &self,
+        mut change: impl FnMut(&Connection) -> Option<RawConnection>,
+    ) -> Self {
+        let entries = self.entries.iter();
+        let stored = entries.filter_map(|Entry { connection, since, .. }| {
+            Some(StoredEntry { since: *since, raw: change(connection)? })
+        });
+        Self::restore(stored.collect())
+    }
+
+    /// Returns the serialized form of the entries, for [`restore`](Self::restore).
+    pub(crate) fn store(&self) -> Vec<StoredEntry> {
+        let stored = |entry: &Entry| StoredEntry {
+            since: entry.since,
+            raw: entry.connection.raw().clone(),
+        };
+        self.entries.iter().map(stored).collect()
+    }
+
+    /// Returns the finished table of stored entries.
+    pub(crate) fn restore(stored: Vec<StoredEntry>) -> Self {
+        let mut table = Self::default();
+        for StoredEntry { since, raw } in stored {
+            let connection = Connection::new(raw);
+            let index = table.entries.len() as u32;
+            table.by_id.entry(connection.id).or_default().push(index);
+            let topic = TopicId::default();
+            table.entries.push(Entry { connection, since, declared_at: 0, topic });
+        }
+        table.finish();
+        table
+    }
+}
+
+fn key(connection: &Connection, layout: usize) -> TopicKey {
+    let Connection { type_name, md5sum, definition, .. } = connection;
+    // The sum `*` matches any definition.
+    let of_type = if md5sum == "*" { definition } else { md5sum };
+    (connection.topic_bytes().to_vec(), type_name.clone(), of_type.clone(), layout)
+}

@@ -1,0 +1,197 @@
+//! The state that all readers of a bag share, and decompression of its chunks.
+
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
+
+use bytes::{Bytes, BytesMut};
+use logtool_core::{Damage, DamageKind, OpenOptions, Result, Source};
+
+use crate::{
+    codec::{
+        compression::{Compression, Unpacked},
+        encryption::Encryption,
+    },
+    file::{
+        compression_stats::shorten_name,
+        file_header::FileHeader,
+        index::{self, IndexedChunk},
+        toplevel_record::ChunkHeader,
+    },
+    options::RosbagOptions,
+    records::record_scanner::{
+        RecordVisitor, ScanProgress, ScanRange, WindowScan, scan_records,
+    },
+};
+
+/// The state that all readers of a bag share.
+#[derive(Clone)]
+pub(crate) struct Bag {
+    pub(crate) source: Arc<dyn Source>,
+    pub(crate) options: OpenOptions,
+    pub(crate) encryption: Encryption,
+    pub(crate) head: Arc<FileHeader>,
+    /// The chunks that the index lists; read on first use.
+    listed_chunks: Arc<OnceLock<Vec<IndexedChunk>>>,
+}
+
+/// A chunk, and how much of it the file contains.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Chunk {
+    pub(crate) at: u64,
+    pub(crate) head: ChunkHeader,
+    /// Its compressed bytes, as far as the file contains them.
+    pub(crate) data: Range<u64>,
+    /// Whether the file ends before the chunk does.
+    pub(crate) is_cut: bool,
+    /// Whether the length in its header is not the true length.
+    pub(crate) is_wrong: bool,
+}
+
+/// The content of a chunk.
+pub(crate) enum Content {
+    /// It is not compressed and lies in the file.
+    Plain(WindowScan),
+    /// It is decompressed.
+    Unpacked(Bytes, Unpacked),
+    /// It cannot be read: all of it is lost.
+    Lost(Damage),
+}
+
+impl Bag {
+    /// Creates the shared state of the bag in `source`, which starts with `head`.
+    pub(crate) fn new(
+        source: Arc<dyn Source>,
+        head: FileHeader,
+        options: &RosbagOptions,
+    ) -> Self {
+        let encryption = Encryption::new(&head.encryptor, &head.user, options.key);
+        let (head, listed_chunks) = (Arc::new(head), Arc::default());
+        Self { source, options: options.open, encryption, head, listed_chunks }
+    }
+
+    /// Returns the chunks that the index lists, in the order of the file, including lost
+    /// chunks. The index is read on the first call.
+    pub(crate) fn listed_chunks(&self) -> Result<&[IndexedChunk]> {
+        if let Some(listed_chunks) = self.listed_chunks.get() {
+            return Ok(listed_chunks);
+        }
+        let listed_chunks = index::chunks(&self.source, &self.head, &self.encryption)?;
+        Ok(self.listed_chunks.get_or_init(|| listed_chunks))
+    }
+
+    /// Returns the index entry of the chunk at `at`, or `None` if the index does not list it.
+    pub(crate) fn listed_chunk(&self, at: u64) -> Result<Option<&IndexedChunk>> {
+        let listed_chunks = self.listed_chunks()?;
+        let place = listed_chunks.binary_search_by_key(&at, |chunk| chunk.at).ok();
+        Ok(place.and_then(|place| listed_chunks.get(place)))
+    }
+
+    /// Returns the content of `chunk`, decompressed into `buffer` if it is compressed.
+    pub(crate) fn open(&self, chunk: &Chunk, buffer: BytesMut) -> Result<Content> {
+        self.encryption.check()?;
+        let lost = |kind| Content::Lost(Damage::new(kind, 0..u64::MAX));
+        let compression = match &chunk.head.compression {
+            Ok(compression) => *compression,
+            Err(name) => {
+                let lost = Damage::new(DamageKind::Garbled, 0..u64::MAX);
+                return Ok(Content::Lost(lost.with_reason(unknown_compression(name))));
+            }
+        };
+        if chunk.is_cut && chunk.data.is_empty() {
+            return Ok(lost(DamageKind::Truncated));
+        }
+        let is_open = matches!(self.encryption, Encryption::None);
+        if compression == Compression::None && is_open {
+            return Ok(Content::Plain(WindowScan {
+                bytes: chunk.data.clone(),
+                is_cut: chunk.is_cut,
+                is_outside: false,
+                is_v1: false,
+            }));
+        }
+        let limit = self.options.record_bytes as usize;
+        if chunk.data.end - chunk.data.start > limit as u64 {
+            return Ok(lost(DamageKind::OverLimit));
+        }
+        let mut packed = self.source.read_at(chunk.data.clone())?;
+        if let Encryption::Key(key) = &self.encryption {
+            let text = if chunk.is_cut {
+                key.decrypt_truncated(&packed)
+            } else {
+                key.decrypt(&packed)
+            };
+            match text {
+                Some(text) => packed = text.freeze(),
+                None => return Ok(lost(DamageKind::Garbled)),
+            }
+        }
+        let declared = chunk.head.declared;
+        let (bytes, how) =
+            compression.decompress_part(&packed, declared, limit, chunk.is_cut, buffer);
+        Ok(Content::Unpacked(bytes.freeze(), how))
+    }
+}
+
+/// Returns the reason why a chunk that is compressed with `name` cannot be read.
+fn unknown_compression(name: &str) -> String {
+    let name = shorten_name(name);
+    format!("the chunk is compressed with {name:?}, which logtool does not know")
+}
+
+impl Chunk {
+    /// Scans the content `bytes` of the chunk, which was decompressed with the result `how`.
+    /// Positions of damage count from the start of the content.
+    pub(crate) fn scan_records<V: RecordVisitor>(
+        &self,
+        bytes: &[u8],
+        how: Unpacked,
+        visitor: &mut V,
+    ) {
+        // A chunk that was not finished declares a length of 0, and is complete too.
+        let is_all = self.head.declared as usize <= bytes.len();
+        let cut = match how {
+            Unpacked::Whole | Unpacked::Doubtful => None,
+            Unpacked::Ended if is_all => None,
+            Unpacked::Ended if self.is_cut => Some(DamageKind::Truncated),
+            Unpacked::Ended => Some(DamageKind::Garbled),
+            Unpacked::Cut | Unpacked::Broken if self.is_cut => {
+                Some(DamageKind::Truncated)
+            }
+            Unpacked::Cut | Unpacked::Broken => Some(DamageKind::Garbled),
+            Unpacked::OverLimit => Some(DamageKind::OverLimit),
+        };
+        let segment = ScanRange {
+            base: 0,
+            left: bytes.len() as u64,
+            end: DamageKind::Garbled,
+            goes_on: cut.is_some(),
+            is_short: false,
+            is_outside: false,
+            limit: u64::MAX,
+            is_v1: false,
+        };
+        let ScanProgress { used, .. } = scan_records(bytes, &segment, visitor);
+        if let Some(kind) = cut {
+            visitor.damage(Damage::new(kind, used..u64::MAX));
+        }
+        // No checksum is expected where the file ends.
+        let is_doubtful = match how {
+            Unpacked::Doubtful => true,
+            Unpacked::Ended => is_all && !self.is_cut,
+            // Bzip2 has a checksum for each block, LZ4 one after the last block.
+            Unpacked::Broken => {
+                self.head.compression == Ok(Compression::Lz4) && !bytes.is_empty()
+            }
+            _ => false,
+        };
+        if is_doubtful {
+            let mut doubtful = Damage::new(DamageKind::Doubtful, u64::MAX..u64::MAX);
+            if how == Unpacked::Broken {
+                doubtful = doubtful.with_reason("the checksum lies after the damage");
+            }
+            visitor.damage(doubtful);
+        }
+    }
+}

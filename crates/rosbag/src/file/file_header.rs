@@ -1,0 +1,151 @@
+//! The first line of a bag, and its header.
+
+use std::{ops::Range, sync::Arc};
+
+use logtool_core::{Error, ErrorKind, OpenOptions, Result, Source, decode_text};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    file::toplevel_record::TopLevelReader,
+    wire::{self, FrameMatch, Header},
+};
+
+/// The start of Git LFS pointers, which stand for files that were not fetched.
+const LFS_POINTER: &[u8] = b"version https://git-lfs";
+
+/// The minimum length of a chunk: fewer zeros at the end of a bag replace no chunk.
+pub(crate) const LEAST_CHUNK: u64 = 64;
+
+/// The first line and the header of a bag.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct FileHeader {
+    /// The version, e.g. `(2, 0)`, or `None` if the first line is missing.
+    pub(crate) version: Option<(u32, u32)>,
+    /// The position of the first record.
+    pub(crate) records_at: u64,
+    /// Whether the header is readable.
+    pub(crate) has_header: bool,
+    /// The position of the index, or 0 if there is no index.
+    pub(crate) index_at: u64,
+    /// The declared numbers of connections and chunk infos in the index.
+    pub(crate) connections: u32,
+    pub(crate) chunks: u32,
+    /// The plugin that encrypted the bag, the user for whom, and the key, encrypted by GPG.
+    pub(crate) encryptor: String,
+    pub(crate) user: String,
+    pub(crate) encrypted_key: String,
+}
+
+impl FileHeader {
+    /// Returns whether messages have the form of version 1.2.
+    pub(crate) fn is_v1(&self) -> bool {
+        self.version.is_some_and(|(major, _)| major == 1)
+    }
+
+    /// Returns whether `zeros` at the end of a file of `len` bytes replace recorded data: a bag
+    /// that was not closed ends with a record, and its header declares no counts.
+    pub(crate) fn is_cut_off(&self, zeros: &Range<u64>, len: u64) -> bool {
+        self.index_at == 0 && zeros.end == len && zeros.end - zeros.start >= LEAST_CHUNK
+    }
+
+    /// Reads the first line and the header of the bag in `source`; adds anomalies to `remarks`.
+    pub(crate) fn read(
+        source: &Arc<dyn Source>,
+        options: OpenOptions,
+        remarks: &mut Vec<String>,
+    ) -> Result<Self> {
+        let mut toplevel = TopLevelReader::new(source.clone());
+        let first = toplevel.bytes(0, 4096)?;
+        let mut head = Self::default();
+        match wire::version(&first) {
+            None => check_other(&first)?,
+            Some(line) => {
+                let after = first.get(line.line_len - 1);
+                if !line.ends_well && after == Some(&b'\r') {
+                    let what = "the line endings were changed, as by a transfer in text mode, \
+                                and with them bytes all over the bag: transfer it again in \
+                                binary mode";
+                    return Err(Error::new(ErrorKind::Malformed, what)
+                        .at(line.line_len as u64 - 1));
+                }
+                head.version = Some((line.major, line.minor));
+                head.records_at = line.line_len as u64;
+            }
+        }
+        head.check_version(options, remarks)?;
+        head.read_header(&mut toplevel, remarks)?;
+        Ok(head)
+    }
+
+    fn check_version(
+        &self,
+        options: OpenOptions,
+        remarks: &mut Vec<String>,
+    ) -> Result<()> {
+        let Some((major, minor)) = self.version else {
+            remarks.push("the first line of a bag is missing".to_owned());
+            return Ok(());
+        };
+        match (major, minor) {
+            (2, 0) | (1, 2) => {}
+            (2, _) => remarks.push(format!(
+                "this is a bag of version 2.{minor}, read as one of version 2.0"
+            )),
+            _ if major > 2 && options.force => remarks.push(format!(
+                "this is a bag of version {major}.{minor}, read as one of version 2.0"
+            )),
+            _ => {
+                let what = format!("this is a bag of version {major}.{minor}");
+                return Err(Error::new(ErrorKind::Unsupported, what).at(0));
+            }
+        }
+        Ok(())
+    }
+
+    fn read_header(
+        &mut self,
+        toplevel: &mut TopLevelReader,
+        remarks: &mut Vec<String>,
+    ) -> Result<()> {
+        let at = self.records_at;
+        let mut bytes = toplevel.bytes(at, 4096)?;
+        if let FrameMatch::Partial(need) = wire::frame(&bytes) {
+            bytes = toplevel.bytes(at, need as u64)?;
+        }
+        let FrameMatch::Whole(frame) = wire::frame(&bytes) else {
+            remarks.push("the header of the bag cannot be read".to_owned());
+            return Ok(());
+        };
+        let header = match wire::header(wire::fields(&bytes, frame)) {
+            Some(Header::Bag(header)) => header,
+            _ => {
+                remarks.push("the header of the bag cannot be read".to_owned());
+                return Ok(());
+            }
+        };
+        self.has_header = true;
+        (self.index_at, self.connections, self.chunks) =
+            (header.index_at, header.connections, header.chunks);
+        self.encryptor = decode_text(header.encryptor).into_owned();
+        self.user = decode_text(header.user).into_owned();
+        self.encrypted_key = decode_text(header.encrypted_key).into_owned();
+        // The rest is padding, if its declared length is possible.
+        self.records_at = match at + frame.len() {
+            end if end <= toplevel.len() => end,
+            _ => (at + frame.data_start() as u64).min(toplevel.len()),
+        };
+        Ok(())
+    }
+}
+
+/// Returns an error if a file that does not begin like a bag has a recognizable content.
+fn check_other(first: &[u8]) -> Result<()> {
+    if first.is_empty() {
+        return Err(Error::new(ErrorKind::Unrecognized, "the file is empty"));
+    }
+    if first.starts_with(LFS_POINTER) {
+        let what = "this is a Git LFS pointer; fetch the bag with `git lfs pull`";
+        return Err(Error::new(ErrorKind::Unrecognized, what).at(0));
+    }
+    Ok(())
+}

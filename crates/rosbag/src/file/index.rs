@@ -1,0 +1,303 @@
+//! The index at the end of a bag: connections and chunk infos.
+//!
+//! It is used only if it is consistent: it lies at the position in the bag header, its chunks lie
+//! before it, and nothing that is inspected contradicts it. Otherwise the file is scanned.
+
+mod consistency;
+
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
+
+use logtool_core::{Result, Source, TimeRange};
+
+use crate::{
+    codec::encryption::Encryption,
+    connections::connection::RawConnection,
+    file::{
+        compression_stats::CompressionStats,
+        file_header::FileHeader,
+        index::consistency::Inspector,
+        index_entries::ListedMessages,
+        toplevel_record::{TopLevelKind, TopLevelReader, TopLevelRecord},
+    },
+    wire::{self, FrameMatch, Header},
+};
+
+/// The contents of an index.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    /// The connections, and the byte range of each.
+    pub(crate) connections: Vec<(RawConnection, Range<u64>)>,
+    /// The chunks, in the order of the file.
+    pub(crate) chunks: Vec<IndexedChunk>,
+    /// The compression of the inspected chunks.
+    pub(crate) packing: CompressionStats,
+    pub(crate) remarks: Vec<String>,
+}
+
+/// The chunk info of a chunk.
+#[derive(Clone, Debug)]
+pub(crate) struct IndexedChunk {
+    pub(crate) at: u64,
+    /// The time range of its messages, if it is possible, else all times.
+    pub(crate) time: TimeRange,
+    /// The number of messages of each connection.
+    pub(crate) counts: Vec<(u32, u32)>,
+}
+
+impl IndexedChunk {
+    /// Returns the number of messages by connection, without connections that have none.
+    pub(crate) fn messages(&self) -> BTreeMap<u32, u64> {
+        let mut messages = BTreeMap::new();
+        for (connection, count) in self.counts.iter().filter(|(_, count)| *count > 0) {
+            *messages.entry(*connection).or_default() += u64::from(*count);
+        }
+        messages
+    }
+
+    /// Returns whether `listed` are the messages of this chunk.
+    pub(crate) fn has(&self, listed: &ListedMessages) -> bool {
+        let messages = self.messages();
+        !messages.is_empty() && listed.messages == messages && listed.time == self.time
+    }
+}
+
+/// Reads the index of the bag that begins with `head`, or returns the reason why it cannot be
+/// used. If `is_thorough`, every chunk info is compared with its chunk.
+pub(crate) fn read(
+    source: &Arc<dyn Source>,
+    head: &FileHeader,
+    encryption: &Encryption,
+    is_thorough: bool,
+) -> Result<std::result::Result<Index, String>> {
+    let len = source.len();
+    let is_empty_bag =
+        head.index_at == len && head.connections == 0 && head.chunks == 0;
+    if !head.has_header {
+        return Ok(Err("the header of the bag cannot be read".to_owned()));
+    } else if head.index_at == 0 {
+        return Ok(Err("the bag was not closed: it has no index".to_owned()));
+    } else if head.index_at < head.records_at || head.index_at > len {
+        let at = head.index_at;
+        return Ok(Err(format!("its declared position, byte {at}, is impossible")));
+    } else if head.index_at == len && !is_empty_bag {
+        return Ok(Err("the bag ends where its index should begin".to_owned()));
+    }
+    let mut toplevel = TopLevelReader::new(source.clone());
+    let mut index = Index::default();
+    let end = index.read_records(&mut toplevel, head, encryption)?;
+    let contradiction = index.contradiction(&mut toplevel, head, end, is_thorough)?;
+    Ok(contradiction.map_or(Ok(index), Err))
+}
+
+/// Returns the chunks that the index of the bag that begins with `head` lists, in the order of
+/// the file, as far as the index can be read.
+pub(crate) fn chunks(
+    source: &Arc<dyn Source>,
+    head: &FileHeader,
+    encryption: &Encryption,
+) -> Result<Vec<IndexedChunk>> {
+    let mut index = Index::default();
+    if !head.is_v1() && head.index_at >= head.records_at {
+        index.read_records(
+            &mut TopLevelReader::new(source.clone()),
+            head,
+            encryption,
+        )?;
+    }
+    index.chunks.retain(|chunk| (head.records_at..head.index_at).contains(&chunk.at));
+    Ok(index.chunks)
+}
+
+impl Index {
+    /// Reads all records of the index; returns their end.
+    fn read_records(
+        &mut self,
+        toplevel: &mut TopLevelReader,
+        head: &FileHeader,
+        encryption: &Encryption,
+    ) -> Result<u64> {
+        let end = self.read_from(toplevel, head.index_at, encryption)?;
+        self.chunks.sort_by_key(|chunk| chunk.at);
+        self.chunks.dedup_by_key(|chunk| chunk.at);
+        Ok(end)
+    }
+
+    fn read_from(
+        &mut self,
+        toplevel: &mut TopLevelReader,
+        mut at: u64,
+        encryption: &Encryption,
+    ) -> Result<u64> {
+        loop {
+            match toplevel.record_at(at)? {
+                Some(TopLevelRecord {
+                    kind: TopLevelKind::Connection { id, topic },
+                    data,
+                }) => {
+                    let Some(header) = toplevel.data(&data)? else { return Ok(at) };
+                    let raw = RawConnection::new(id, &topic, &header);
+                    self.connections.push((raw, at..data.end));
+                    at = data.end;
+                }
+                Some(TopLevelRecord { kind: TopLevelKind::ChunkInfo(info), data }) => {
+                    let Some(counts) = toplevel.data(&data)? else { return Ok(at) };
+                    self.chunks.push(IndexedChunk {
+                        at: info.chunk_at,
+                        time: info.time().unwrap_or(TimeRange::ALL),
+                        counts: wire::chunk_counts(&counts).collect(),
+                    });
+                    at = data.end;
+                }
+                Some(TopLevelRecord {
+                    kind: TopLevelKind::Other | TopLevelKind::Padding,
+                    data,
+                }) if data.end <= toplevel.len() && data.end > at => {
+                    at = data.end;
+                }
+                Some(_) => return Ok(at),
+                None => match self.read_encrypted(toplevel, at, encryption)? {
+                    Some(end) => at = end,
+                    None => return Ok(at),
+                },
+            }
+        }
+    }
+
+    /// Reads the encrypted connection at `at`, if there is one; returns its end.
+    fn read_encrypted(
+        &mut self,
+        toplevel: &mut TopLevelReader,
+        at: u64,
+        encryption: &Encryption,
+    ) -> Result<Option<u64>> {
+        if matches!(encryption, Encryption::None) {
+            return Ok(None);
+        }
+        let mut bytes = toplevel.bytes(at, 4096)?;
+        let frame = match wire::frame(&bytes) {
+            FrameMatch::Whole(frame) => frame,
+            _ => return Ok(None),
+        };
+        let end = at + frame.len();
+        if end > toplevel.len() {
+            return Ok(None);
+        }
+        if let Encryption::Key(key) = encryption {
+            bytes = toplevel.bytes(at, frame.len())?;
+            let fields = bytes.get(4..4 + frame.fields_len).unwrap_or_default();
+            let data = bytes.get(frame.data_start()..frame.len() as usize);
+            let fields = key.decrypt(fields);
+            let header = data.and_then(|data| key.decrypt(data));
+            if let (Some(fields), Some(header)) = (fields, header)
+                && let Some(Header::Connection { id, topic }) =
+                    wire::header(wire::Fields::new(&fields))
+            {
+                self.connections
+                    .push((RawConnection::new(id, topic, &header), at..end));
+            }
+        }
+        Ok(Some(end))
+    }
+
+    /// Returns why the index, which ends at `end`, is inconsistent.
+    fn contradiction(
+        &mut self,
+        toplevel: &mut TopLevelReader,
+        head: &FileHeader,
+        end: u64,
+        is_thorough: bool,
+    ) -> Result<Option<String>> {
+        let len = toplevel.len();
+        let (told, found) = (u64::from(head.chunks), self.chunks.len() as u64);
+        let (connections, declared) =
+            (u64::from(head.connections), self.connections.len() as u64);
+        let is_short = found < told || declared < connections;
+        if end < len && (is_short || found == 0 && declared == 0) {
+            return Ok(Some(format!("it is truncated at byte {end}")));
+        }
+        let data = head.records_at..head.index_at;
+        if let Some(chunk) = self.chunks.iter().find(|chunk| !data.contains(&chunk.at))
+        {
+            let at = chunk.at;
+            return Ok(Some(format!(
+                "it lists a chunk at byte {at}, outside the data"
+            )));
+        }
+        // If the header declares another number of chunks, any chunk may be missing.
+        let is_thorough = is_thorough || found != told;
+        let mut inspector = Inspector::new(toplevel, head.index_at, is_thorough);
+        if let Some(why) = inspector.contradiction(&self.chunks, &mut self.packing)? {
+            return Ok(Some(why));
+        }
+        let first = self.chunks.first().map_or(head.index_at, |chunk| chunk.at);
+        if has_messages(toplevel, head.records_at..first)? {
+            return Ok(Some("it does not list the first messages".to_owned()));
+        }
+        if is_short && !self.has_message_at(toplevel, head)? {
+            return Ok(Some(format!("it has {found} chunks instead of {told}")));
+        }
+        if found != told {
+            let what =
+                format!("the header declares {told} chunks, and the index has {found}");
+            self.remarks.push(what);
+        }
+        if declared != connections && !self.connections.is_empty() {
+            self.remarks.push(format!(
+                "the header declares {connections} connections, and the index has {declared}"
+            ));
+        }
+        if end < len {
+            let more = len - end;
+            self.remarks.push(format!("{more} bytes follow the index"));
+        }
+        Ok(None)
+    }
+
+    /// Returns whether only index data lie between the last chunk, or the header if there is no
+    /// chunk, and the index.
+    fn has_message_at(
+        &self,
+        toplevel: &mut TopLevelReader,
+        head: &FileHeader,
+    ) -> Result<bool> {
+        let index_at = head.index_at;
+        let mut at = match self.chunks.last() {
+            None => head.records_at,
+            Some(last) => match toplevel.chunk(last.at)? {
+                Some((_, data)) => data.end,
+                None => return Ok(false),
+            },
+        };
+        while at < index_at {
+            match toplevel.record_at(at)? {
+                Some(TopLevelRecord {
+                    kind: TopLevelKind::Chunk(_) | TopLevelKind::Message,
+                    ..
+                })
+                | None => {
+                    return Ok(false);
+                }
+                Some(TopLevelRecord { data, .. }) => at = data.end,
+            }
+        }
+        Ok(at == index_at)
+    }
+}
+
+/// Returns whether there are messages in `range`, where the index lists no chunk.
+fn has_messages(toplevel: &mut TopLevelReader, range: Range<u64>) -> Result<bool> {
+    let Range { start: mut at, end } = range;
+    while at < end {
+        match toplevel.record_at(at)? {
+            Some(TopLevelRecord {
+                kind: TopLevelKind::Chunk(_) | TopLevelKind::Message,
+                ..
+            }) => {
+                return Ok(true);
+            }
+            Some(TopLevelRecord { data, .. }) => at = data.end,
+            None => return Ok(false),
+        }
+    }
+    Ok(false)
+}

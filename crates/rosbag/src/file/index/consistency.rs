@@ -1,0 +1,148 @@
+//! Comparing the chunk infos of an index with the chunks and their index data.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use logtool_core::{Result, TimeRange, Timestamp};
+
+use crate::{
+    file::{
+        compression_stats::CompressionStats,
+        index::IndexedChunk,
+        index_entries::{ListedMessages, MAX_INDEX},
+        toplevel_record::{TopLevelKind, TopLevelReader, TopLevelRecord},
+    },
+    wire,
+};
+
+/// The number of chunks that are inspected if the comparison is not thorough.
+const INSPECTED: usize = 16;
+
+/// Times that are further apart than this do not belong to one recording.
+const FAR_NANOS: u64 = 366 * 86_400 * 1_000_000_000;
+
+/// Inspects the chunks that an index lists.
+pub(super) struct Inspector<'i> {
+    toplevel: &'i mut TopLevelReader,
+    index_at: u64,
+    is_thorough: bool,
+}
+
+impl<'i> Inspector<'i> {
+    pub(super) fn new(
+        toplevel: &'i mut TopLevelReader,
+        index_at: u64,
+        is_thorough: bool,
+    ) -> Self {
+        Self { toplevel, index_at, is_thorough }
+    }
+
+    /// Returns how `chunks` contradict the file. Counts the inspected chunks in `packing`.
+    pub(super) fn contradiction(
+        &mut self,
+        chunks: &[IndexedChunk],
+        packing: &mut CompressionStats,
+    ) -> Result<Option<String>> {
+        let count = chunks.len();
+        packing.of = count as u64;
+        let inspected = if self.is_thorough { count } else { INSPECTED.min(count) };
+        for number in 0..inspected {
+            let place = if inspected == count {
+                number
+            } else {
+                number * (count - 1) / (inspected - 1)
+            };
+            let Some(chunk) = chunks.get(place) else { break };
+            let at = chunk.at;
+            let Some((head, data)) = self.toplevel.chunk(at)? else {
+                return Ok(Some(format!(
+                    "there is no chunk at byte {at}, as it states"
+                )));
+            };
+            packing.add(&head, data.end - data.start);
+            let next = chunks.get(place + 1).map_or(self.index_at, |next| next.at);
+            if let Some(why) = self.after_chunk(chunk, data.end..next)? {
+                return Ok(Some(format!(
+                    "it contradicts the chunk at byte {at}: {why}"
+                )));
+            }
+        }
+        self.times(chunks)
+    }
+
+    /// Returns how the records in `bytes`, between `chunk` and the next listed chunk, contradict
+    /// the chunk info. If the length matches that of the expected index data, they are only read
+    /// by a thorough comparison.
+    fn after_chunk(
+        &mut self,
+        chunk: &IndexedChunk,
+        bytes: Range<u64>,
+    ) -> Result<Option<&'static str>> {
+        let messages = chunk.messages();
+        let expected =
+            messages.values().map(|count| wire::INDEX_HEAD + 12 * count).sum::<u64>();
+        if !self.is_thorough && bytes.end.saturating_sub(bytes.start) <= expected {
+            return Ok(None);
+        }
+        let (mut at, mut found) = (bytes.start, BTreeMap::<u32, u64>::new());
+        while at < bytes.end {
+            let Some(TopLevelRecord { kind, data }) = self.toplevel.record_at(at)?
+            else {
+                break;
+            };
+            match kind {
+                TopLevelKind::Chunk(_) | TopLevelKind::Message => {
+                    return Ok(Some("unlisted messages follow it"));
+                }
+                TopLevelKind::Index { connection, count, .. } => {
+                    *found.entry(connection).or_default() += u64::from(count);
+                    if self.is_thorough && !self.is_within(&data, chunk.time)? {
+                        return Ok(Some(
+                            "its index data have times outside its time range",
+                        ));
+                    }
+                }
+                _ => {}
+            }
+            at = data.end.max(at + 1);
+        }
+        let is_other = !found.is_empty() && found != messages;
+        Ok(is_other.then_some("its index data have other numbers of messages"))
+    }
+
+    /// Returns whether the entries of the index data in `data` are within `time`.
+    fn is_within(&mut self, data: &Range<u64>, time: TimeRange) -> Result<bool> {
+        let entries = self.toplevel.data(data)?.unwrap_or_default();
+        Ok(wire::index_entries(&entries).all(|(at, _)| time.contains(at)))
+    }
+
+    /// Compares unlikely times with the index data: some writers write 0. Times are unlikely if
+    /// they are 0, or years away from those of most chunks.
+    fn times(&mut self, chunks: &[IndexedChunk]) -> Result<Option<String>> {
+        let mut starts: Vec<i64> =
+            chunks.iter().map(|chunk| chunk.time.start.as_nanos()).collect();
+        starts.sort_unstable();
+        let median = starts.get(starts.len() / 2).copied().unwrap_or(0);
+        let is_far = |at: Timestamp| at.as_nanos().abs_diff(median) > FAR_NANOS;
+        let zero = TimeRange::from_timestamp(Timestamp::from_nanos(0));
+        let is_unlikely = |time: TimeRange| {
+            time != TimeRange::ALL
+                && (time == zero || is_far(time.start) || is_far(time.end))
+        };
+        let mut room = MAX_INDEX;
+        for chunk in chunks.iter().filter(|chunk| is_unlikely(chunk.time)) {
+            let at = chunk.at;
+            let listed = ListedMessages::after_chunk(self.toplevel, at, &mut room)?;
+            let is_empty = |listed: &ListedMessages| {
+                listed.messages.is_empty() && chunk.messages().is_empty()
+            };
+            if !listed
+                .is_some_and(|listed| listed.time == chunk.time || is_empty(&listed))
+            {
+                return Ok(Some(format!(
+                    "the time range of the chunk at byte {at} is not that of its index data"
+                )));
+            }
+        }
+        Ok(None)
+    }
+}

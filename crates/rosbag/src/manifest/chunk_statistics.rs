@@ -1,0 +1,99 @@
+//! Statistics of chunks and their index data, without decompression.
+
+use std::collections::BTreeMap;
+
+use logtool_core::{Part, Result, Timestamp, TopicId, Value};
+
+use crate::{
+    connections::connection_table::ConnectionTable,
+    file::{
+        bag::Bag,
+        compression_stats::CompressionStats,
+        toplevel_record::{TopLevelKind, TopLevelReader, TopLevelRecord},
+    },
+    wire,
+};
+
+/// Adds the times of all messages of the chunk `part` to `times`; returns `false`, without
+/// changes, if its index data do not have them.
+pub(crate) fn times(
+    bag: &Bag,
+    table: &ConnectionTable,
+    part: &Part,
+    times: &mut Vec<(TopicId, Timestamp)>,
+) -> Result<bool> {
+    let before = times.len();
+    let mut toplevel = TopLevelReader::new(bag.source.clone());
+    let is_told = index_times(&mut toplevel, table, part, times)?;
+    if !is_told {
+        times.truncate(before);
+    }
+    Ok(is_told)
+}
+
+fn index_times(
+    toplevel: &mut TopLevelReader,
+    table: &ConnectionTable,
+    part: &Part,
+    times: &mut Vec<(TopicId, Timestamp)>,
+) -> Result<bool> {
+    let (start, end) = (part.bytes.start, part.bytes.end);
+    let Some((_, data)) = toplevel.chunk(start)? else { return Ok(false) };
+    let mut at = data.end;
+    let mut has_index = false;
+    while at < end {
+        let Some(TopLevelRecord { kind, data }) = toplevel.record_at(at)? else {
+            return Ok(false);
+        };
+        match kind {
+            TopLevelKind::Index { connection, count, version: 1 } => {
+                let topic = table.lookup(connection, start);
+                let topic = topic.and_then(|entry| table.topic(entry));
+                let entries = toplevel.data(&data)?.unwrap_or_default();
+                let is_whole = entries.len() as u64 == u64::from(count) * 12;
+                let Some(topic) = topic.filter(|_| is_whole) else { return Ok(false) };
+                let listed =
+                    wire::index_entries(&entries).map(|(time, _)| (topic, time));
+                times.extend(listed);
+                has_index = true;
+            }
+            TopLevelKind::Padding | TopLevelKind::Other => {}
+            _ => return Ok(false),
+        }
+        at = data.end;
+    }
+    Ok(has_index)
+}
+
+/// Returns the compression statistics of the chunks of `parts`, with one read for each.
+pub(crate) fn layout(bag: &Bag, parts: &[Part]) -> Result<BTreeMap<String, Value>> {
+    let mut toplevel = TopLevelReader::new(bag.source.clone());
+    let (mut packing, mut sizes) = (CompressionStats::default(), Vec::new());
+    for part in parts {
+        if let Some((head, data)) = toplevel.chunk(part.bytes.start)? {
+            let len = data.end.min(toplevel.len()).saturating_sub(data.start);
+            sizes.push((len, u64::from(head.declared)));
+            packing.add(&head, len);
+        }
+    }
+    let column = |of: fn(&(u64, u64)) -> u64| quantiles(sizes.iter().map(of).collect());
+    Ok(BTreeMap::from([
+        ("chunks".to_owned(), packing.to_value()),
+        ("chunk_bytes".to_owned(), column(|(packed, _)| *packed)),
+        ("unpacked_chunk_bytes".to_owned(), column(|(_, unpacked)| *unpacked)),
+    ]))
+}
+
+/// Returns the minimum, the median and the maximum of `numbers`.
+fn quantiles(mut numbers: Vec<u64>) -> Value {
+    numbers.sort_unstable();
+    let facts = [
+        ("min", numbers.first()),
+        ("median", numbers.get(numbers.len() / 2)),
+        ("max", numbers.last()),
+    ];
+    let some = facts
+        .into_iter()
+        .filter_map(|(name, number)| Some((name.to_owned(), Value::UInt(*number?))));
+    Value::Map(some.collect())
+}

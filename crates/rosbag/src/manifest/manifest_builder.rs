@@ -1,0 +1,435 @@
+//! Building the manifest of a bag.
+
+mod recording_time;
+mod remarks;
+pub(crate) mod topics;
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    ops::Range,
+    sync::Arc,
+};
+
+use logtool_core::{
+    Clock, Damage, DamageKind, Error, ErrorKind, LogAccess, Manifest, Part, Result,
+    Source, TimeRange, TopicSet,
+};
+
+use crate::{
+    codec::{
+        compression::Compression,
+        encryption::{Encryption, Key},
+    },
+    connections::{
+        connection::{Connection, RawConnection},
+        connection_table::ConnectionTable,
+        connection_trust::{HeaderTrust, is_truncated},
+        derived_topics::derived_topics,
+        v1_definitions::with_definitions,
+    },
+    file::{
+        bag::Bag,
+        compression_stats::CompressionStats,
+        file_header::FileHeader,
+        index::{self, Index},
+        toplevel_record::TopLevelReader,
+    },
+    format_state::{FORMAT_NAME, FormatState},
+    manifest::scan::{self, PartDraft, Scan},
+    options::{OpenMode, RosbagOptions},
+    read::{
+        part_content::{ConnectionConflicts, MessageCount, read_content},
+        part_messages::PartMessages,
+    },
+};
+
+/// Bags up to this length are read completely when they are opened, unless they decompress to
+/// more than [`MAX_DECOMPRESSED_BYTES`] bytes, or their bz2 chunks, which take 20 times as long as
+/// others, to more than [`MAX_BZ2_BYTES`] bytes.
+const SMALL_BAG_BYTES: u64 = 128 << 10;
+const MAX_DECOMPRESSED_BYTES: u64 = 32 << 20;
+const MAX_BZ2_BYTES: u64 = 64 << 10;
+
+/// Why the type of a topic of version 1.2 is doubtful.
+const UNDEFINED: &str =
+    "no record defines the type of this topic; only its messages name it";
+/// The number of chunks with which a key is tried.
+const MAX_KEY_TRIALS: usize = 8;
+
+/// The collected facts about a bag, from which the manifest is built.
+#[derive(Default)]
+struct ManifestBuilder {
+    table: ConnectionTable,
+    drafts: Vec<PartDraft>,
+    /// The messages of each draft, where they are known.
+    contents: Vec<Option<PartMessages>>,
+    packing: CompressionStats,
+    access: LogAccess,
+    damage: Vec<Damage>,
+    remarks: Vec<String>,
+    conflicts: ConnectionConflicts,
+    /// Connections that are used only if no chunk has a better copy, and the byte range of
+    /// each.
+    unsound: Vec<(RawConnection, Range<u64>)>,
+    /// Topics whose records have too many columns.
+    too_wide: TopicSet,
+    /// Whether the bag is encrypted and no key was given.
+    is_sealed: bool,
+    /// The reason why nothing can be read, if no chunk can be decompressed.
+    unreadable: Option<String>,
+    /// Missing chunks; reported only if no other loss is known.
+    missing: Option<Damage>,
+}
+
+/// Builds the manifest of the bag in `source`.
+pub(crate) fn build_manifest(
+    source: &Arc<dyn Source>,
+    options: RosbagOptions,
+) -> Result<(Manifest, FormatState)> {
+    let mut remarks = Vec::new();
+    let head = FileHeader::read(source, options.open, &mut remarks)?;
+    let bag = Bag::new(source.clone(), head.clone(), &options);
+    let mut builder = ManifestBuilder {
+        remarks,
+        too_wide: TopicSet::EMPTY,
+        ..ManifestBuilder::default()
+    };
+
+    let uses_index = options.mode != OpenMode::Scan && !head.is_v1();
+    let is_thorough = options.open.compare_index;
+    let read = || index::read(source, &head, &bag.encryption, is_thorough);
+    match uses_index.then(read).transpose()? {
+        Some(Ok(index)) => builder.use_index(index, &head),
+        Some(Err(why)) => builder.use_scan(&bag, &head, Some(why))?,
+        None => builder.use_scan(&bag, &head, None)?,
+    }
+    if head.version.is_none() && builder.drafts.is_empty() {
+        let what = "it does not begin like a bag, and contains no chunk";
+        return Err(Error::new(ErrorKind::Unrecognized, what).at(0));
+    }
+    let is_short = source.len() <= SMALL_BAG_BYTES
+        && builder.packing.unpacked(Compression::Bz2) <= MAX_BZ2_BYTES;
+    let budget = match options.mode {
+        OpenMode::Full => u64::MAX,
+        OpenMode::Auto if is_short => MAX_DECOMPRESSED_BYTES,
+        OpenMode::Auto | OpenMode::Index | OpenMode::Scan => 0,
+    };
+    builder.unreadable = builder.packing.unreadable(builder.drafts.len());
+    match &bag.encryption {
+        Encryption::Locked(_, why) => {
+            let why = why.clone();
+            builder.use_declared_contents();
+            builder.is_sealed = true;
+            builder.remarks.push(why);
+        }
+        _ if builder.unreadable.is_some() => builder.use_declared_contents(),
+        Encryption::Key(key) => {
+            builder.try_key(&bag, key)?;
+            builder.read_contents(&bag, budget)?;
+        }
+        Encryption::None => builder.read_contents(&bag, budget)?,
+    }
+    builder.finish(source.len(), head)
+}
+
+/// Returns the chunks that are missing from `scan`, by the counts in the bag header or in an
+/// index that is not at its declared position. (A complete index lists each chunk.)
+fn missing_index_damage(
+    bag: &Bag,
+    head: &FileHeader,
+    scan: &Scan,
+) -> Result<Option<Damage>> {
+    let (infos, found, len) = (scan.infos, scan.chunks, bag.source.len());
+    if head.version.is_some() && head.records_at >= len && !head.has_header {
+        let cut = Damage::new(DamageKind::Truncated, len..len);
+        return Ok(Some(cut.with_reason("nothing follows the first line")));
+    }
+    let is_whole = infos > 0 && bag.listed_chunks()?.len() as u64 == infos;
+    let said = if head.has_header { head.chunks.into() } else { infos };
+    if is_whole || found >= said {
+        return Ok(None);
+    }
+    // They most likely lay where zeros were taken for padding.
+    let bytes = if scan.padding.is_empty() { len..len } else { scan.padding.clone() };
+    let why = format!("the bag should have {said} chunks, and {found} were found");
+    Ok(Some(Damage::new(DamageKind::Garbled, bytes).with_reason(why)))
+}
+
+impl ManifestBuilder {
+    fn use_index(&mut self, index: Index, head: &FileHeader) {
+        let Index { connections, chunks, packing, remarks } = index;
+        let mut sound = HashSet::new();
+        for (raw, bytes) in connections {
+            let Connection { type_name, md5sum, definition, .. } =
+                Connection::new(raw.clone());
+            // Many connections have the same type.
+            let key = (type_name, md5sum, definition);
+            let is_sound = sound.contains(&key)
+                || HeaderTrust::of(&Connection::new(raw.clone())) == HeaderTrust::Sound;
+            if is_sound {
+                self.table.register(raw, 0);
+                sound.insert(key);
+            } else {
+                self.unsound.push((raw, bytes));
+            }
+        }
+        let ends = chunks.iter().skip(1).map(|chunk| chunk.at).chain([head.index_at]);
+        let ends: Vec<u64> = ends.collect();
+        let draft = |(chunk, end): (index::IndexedChunk, u64)| PartDraft {
+            bytes: chunk.at..end,
+            messages: Some(PartMessages::Counts(chunk.counts)),
+            time: Some(chunk.time),
+        };
+        self.drafts = chunks.into_iter().zip(ends).map(draft).collect();
+        self.packing = packing;
+        self.access = LogAccess::Indexed;
+        self.remarks.extend(remarks);
+    }
+
+    fn use_scan(
+        &mut self,
+        bag: &Bag,
+        head: &FileHeader,
+        why: Option<String>,
+    ) -> Result<()> {
+        let scan = scan::scan(bag, head, &mut self.table)?;
+        self.access = LogAccess::Damaged;
+        let len = bag.source.len();
+        self.missing = missing_index_damage(bag, head, &scan)?;
+        let Scan { drafts, packing, damage, remarks, unsound, infos, .. } = scan;
+        // If the index is complete, only its position in the header is wrong.
+        if head.has_header
+            && head.index_at > len
+            && infos < u64::from(head.chunks).max(1)
+        {
+            let missing = Damage::new(DamageKind::Truncated, len..head.index_at);
+            let why =
+                "the bag is cut off: by its header, the index begins after its end";
+            self.damage.push(missing.with_reason(why));
+        }
+        self.unsound = unsound;
+        if let Some(why) = why {
+            let chunks = drafts.len();
+            self.remarks.push(format!(
+                "the index is not used: {why}; {chunks} parts were found by scanning the file"
+            ));
+        }
+        (self.drafts, self.packing) = (drafts, packing);
+        self.damage.extend(damage);
+        self.remarks.extend(remarks);
+        Ok(())
+    }
+
+    /// Returns an error if there are chunks and none of the first few can be decrypted with
+    /// `key`.
+    fn try_key(&self, bag: &Bag, key: &Key) -> Result<()> {
+        let mut toplevel = TopLevelReader::new(bag.source.clone());
+        let mut tried = 0;
+        for draft in self.drafts.iter().take(MAX_KEY_TRIALS) {
+            let Some((head, data)) = toplevel.chunk(draft.bytes.start)? else {
+                continue;
+            };
+            let is_there = data.end <= bag.source.len()
+                && data.end - data.start <= bag.options.record_bytes.into();
+            let Ok(compression) = head.compression else { continue };
+            if !is_there || data.is_empty() {
+                continue;
+            }
+            let text = key.decrypt(&bag.source.read_at(data)?);
+            if text.is_some_and(|text| {
+                text.is_empty() || compression.can_start_with(&text)
+            }) {
+                return Ok(());
+            }
+            tried += 1;
+        }
+        if tried == 0 {
+            return Ok(());
+        }
+        let what =
+            "the key is wrong: the chunks of this bag cannot be decrypted with it";
+        Err(Error::new(ErrorKind::Unsupported, what))
+    }
+
+    /// Uses the contents of the index, because the chunks cannot be read.
+    fn use_declared_contents(&mut self) {
+        self.contents =
+            self.drafts.iter_mut().map(|draft| draft.messages.take()).collect();
+    }
+
+    /// Reads the drafts with unknown contents, and also the others until `budget` bytes are
+    /// decompressed.
+    fn read_contents(&mut self, bag: &Bag, mut budget: u64) -> Result<()> {
+        let bounds: Arc<[u64]> = scan::bounds(&self.drafts).into();
+        for draft in &mut self.drafts {
+            let messages = draft.messages.take().filter(|messages| {
+                let mut ids = messages.counts().map(|(id, _)| id);
+                budget == 0
+                    && ids.all(|id| self.table.lookup(id, draft.bytes.start).is_some())
+            });
+            let messages = match messages {
+                Some(messages) => messages,
+                None => {
+                    let (part, table) = (draft.bytes.clone(), &mut self.table);
+                    PartMessages::Content(read_content(
+                        bag,
+                        &bounds,
+                        part,
+                        table,
+                        &mut self.conflicts,
+                    )?)
+                }
+            };
+            if let PartMessages::Content(content) = &messages {
+                budget = budget.saturating_sub(content.unpacked);
+                self.damage.extend(content.damage.iter().cloned());
+            }
+            self.contents.push(Some(messages));
+        }
+        Ok(())
+    }
+
+    /// Returns the manifest of a bag of `bytes` bytes, and the private state of the format.
+    fn finish(
+        mut self,
+        bytes: u64,
+        head: FileHeader,
+    ) -> Result<(Manifest, FormatState)> {
+        self.add_unsound_connections();
+        let is_loss_reported = self.damage.iter().any(|damage| damage.kind.is_loss());
+        self.damage.extend(self.missing.take().filter(|_| !is_loss_reported));
+        self.table.finish();
+        let undefined =
+            if head.is_v1() { self.add_definitions() } else { BTreeSet::new() };
+        let (mut merged, mut of_one_place) = (Vec::new(), Vec::<Damage>::new());
+        for mut damage in std::mem::take(&mut self.damage) {
+            // Until here, topics are the entries of connections.
+            damage.topic = damage.topic.and_then(|entry| self.table.topic(entry.0));
+            if of_one_place.first().is_some_and(|first| first.bytes != damage.bytes) {
+                merged.append(&mut of_one_place);
+            }
+            damage.add_to(&mut of_one_place);
+        }
+        merged.append(&mut of_one_place);
+        self.damage = merged;
+        let mut totals: Vec<Option<MessageCount>> = vec![None; self.table.topics()];
+        let derived = derived_topics(&self.table);
+        let is_disputed = self.table.is_disputed();
+        let (mut parts, mut unsure) = (Vec::new(), Vec::new());
+        let mut strangers: BTreeSet<u32> = BTreeSet::new();
+        let drafts = std::mem::take(&mut self.drafts);
+        let contents = std::mem::take(&mut self.contents);
+        for (draft, messages) in drafts.iter().zip(contents) {
+            let mut topics = TopicSet::EMPTY;
+            let messages = messages.unwrap_or(PartMessages::Counts(Vec::new()));
+            let is_read = messages.counts().all(|(_, count)| count.bytes.is_some());
+            for (id, count) in messages.counts() {
+                let Some(entry) = self.table.lookup(id, draft.bytes.start) else {
+                    strangers.insert(id);
+                    if is_read {
+                        let (bytes, records) = (draft.bytes.clone(), count.records);
+                        let lost = Damage::new(DamageKind::UnknownTopic, bytes);
+                        let len = messages.share_of(&count, lost.lost_bytes);
+                        self.damage.push(
+                            lost.with_records(records, None).with_lost_bytes(len),
+                        );
+                    }
+                    continue;
+                };
+                let Some(topic) = self.table.topic(entry) else { continue };
+                if undefined.contains(&id) {
+                    let odd = Damage::new(DamageKind::Doubtful, draft.bytes.clone());
+                    let odd = odd.with_records(count.records, Some(topic));
+                    self.damage.push(odd.with_reason(UNDEFINED));
+                }
+                topics.insert(topic);
+                if let Some(child) = derived.child(topic) {
+                    topics.insert(child);
+                }
+                if let Some(total) = totals.get_mut(topic.index()) {
+                    *total = Some(total.map_or(count, |total| total.and(count)));
+                }
+            }
+            // Where data are damaged, or one id stands for several connections, a cursor may
+            // find more than was counted, because it knows all connections.
+            unsure.push(is_disputed || messages.is_damaged());
+            let time = messages.time().or(draft.time).unwrap_or(TimeRange::ALL);
+            parts.push(Part { bytes: draft.bytes.clone(), topics, time });
+        }
+        self.add_warnings(&strangers);
+        let topics = self.topics(&totals, &derived, &drafts)?;
+        let time = recording_time::robust_range(&parts, &mut self.remarks);
+        for (part, _) in parts.iter_mut().zip(unsure).filter(|(_, unsure)| *unsure) {
+            (part.topics, part.time) = (TopicSet::All, TimeRange::ALL);
+        }
+        derived.make_room(&mut parts);
+        let streams = self.table.streams();
+        let metadata = self.metadata(&head);
+        self.damage.sort_by_key(|damage| damage.bytes.start);
+        let (connections, too_wide) = (self.table.store(), self.too_wide);
+        let unreadable = self.unreadable.take();
+        let notes = FormatState { head, connections, too_wide, unreadable };
+        let manifest = Manifest {
+            format: FORMAT_NAME.to_owned(),
+            bytes,
+            access: self.access,
+            topics,
+            streams,
+            parts,
+            time_margins: BTreeMap::new(),
+            oldest: None,
+            clock: Clock::default(),
+            time,
+            metadata,
+            damage: self.damage,
+            remarks: self.remarks,
+            format_state: Manifest::encode_state(&notes)?,
+        };
+        Ok((manifest, notes))
+    }
+
+    /// Adds the definitions of a bag of version 1.2 to its connections, and returns the ids of
+    /// those without a definition.
+    fn add_definitions(&mut self) -> BTreeSet<u32> {
+        let contents = self.contents.iter().flatten();
+        let have_messages =
+            contents.flat_map(PartMessages::counts).map(|(id, _)| id).collect();
+        let (table, undefined) = with_definitions(&self.table, &have_messages);
+        self.table = table;
+        undefined
+    }
+
+    /// Adds the unsound connections that nothing else declares, and reports connections of
+    /// which every copy is truncated.
+    fn add_unsound_connections(&mut self) {
+        let mut places = BTreeMap::new();
+        for (raw, bytes) in std::mem::take(&mut self.unsound) {
+            let connection = Connection::new(raw.clone());
+            let known = self.table.lookup(connection.id, u64::MAX);
+            let known = known.and_then(|entry| self.table.entries.get(entry as usize));
+            match known.map(|known| &known.connection) {
+                Some(known) if is_truncated(known) || *known == connection => {}
+                Some(_) => {
+                    self.damage.push(Damage::new(DamageKind::Index, bytes.clone()))
+                }
+                None => _ = self.table.register(raw, 0),
+            }
+            places.insert(connection.id, bytes);
+        }
+        let drafts = self.drafts.iter().map(|draft| (draft.bytes.start, draft));
+        let drafts: BTreeMap<u64, &PartDraft> = drafts.collect();
+        let entries = self.table.entries.iter();
+        for entry in entries.filter(|entry| is_truncated(&entry.connection)) {
+            let Connection { id, topic, .. } = &entry.connection;
+            let len = entry.connection.header().len() as u64;
+            let chunk =
+                || drafts.get(&entry.declared_at).map(|draft| draft.bytes.clone());
+            let place = places.get(id).cloned().or_else(chunk);
+            let bytes = place.unwrap_or(entry.declared_at..entry.declared_at);
+            let torn = Damage::new(DamageKind::Garbled, bytes);
+            let len = len.min(torn.lost_bytes);
+            let why = format!("the connection {id}, of {topic:?}, is truncated");
+            self.damage.push(torn.with_lost_bytes(len).with_reason(why));
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Remarks about a bag, and its metadata.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use logtool_core::{Value, decode_text};
+
+use crate::{
+    codec::encryption_info::EncryptionInfo, connections::connection_trust::other_topic,
+    file::file_header::FileHeader, manifest::manifest_builder::ManifestBuilder,
+};
+
+impl ManifestBuilder {
+    /// Adds remarks about anomalies; `strangers` are the ids of connections that are not
+    /// declared.
+    pub(super) fn add_warnings(&mut self, strangers: &BTreeSet<u32>) {
+        for name in self.packing.unknown() {
+            self.remarks.push(format!(
+                "chunks that are compressed with {name:?} cannot be read: only \"none\", \
+                 \"bz2\" and \"lz4\" are supported"
+            ));
+        }
+        // The declarations may lie in chunks that cannot be read.
+        let is_all_seen = !self.is_sealed && self.unreadable.is_none();
+        if !strangers.is_empty() && is_all_seen {
+            let ids: Vec<String> =
+                strangers.iter().take(8).map(u32::to_string).collect();
+            let ids = ids.join(", ");
+            self.remarks.push(format!(
+                "messages of undeclared connections cannot be read: {ids}"
+            ));
+        }
+        if self.conflicts.reused > 0 {
+            self.remarks.push(format!(
+                "connection ids that were reused for other connections: {}",
+                self.conflicts.reused
+            ));
+        }
+        let connections = self.table.entries.iter().map(|entry| &entry.connection);
+        let other = connections.filter_map(|it| Some((it, other_topic(it)?)));
+        for (connection, inner) in other.take(8) {
+            let (id, topic, inner) =
+                (connection.id, &connection.topic, decode_text(inner));
+            self.remarks.push(format!(
+                "the connection {id} has the topic {topic:?}, but its header names \
+                 {inner:?}: it was renamed, or one of the two is wrong"
+            ));
+        }
+        if self.conflicts.misnamed > 0 {
+            self.remarks.push(format!(
+                "connections whose topic differs between the index, a chunk and their own \
+                 header; the name in the header is used: {}",
+                self.conflicts.misnamed
+            ));
+        }
+    }
+
+    /// Returns the metadata of the bag.
+    pub(super) fn metadata(&self, head: &FileHeader) -> BTreeMap<String, Value> {
+        let (major, minor) = head.version.unwrap_or((2, 0));
+        let mut metadata = BTreeMap::from([
+            ("bag_version".to_owned(), Value::Text(format!("{major}.{minor}"))),
+            ("chunks".to_owned(), self.packing.to_value()),
+        ]);
+        if !head.encryptor.is_empty() {
+            let info = EncryptionInfo {
+                plugin: head.encryptor.clone(),
+                user: head.user.clone(),
+                encrypted_key: head.encrypted_key.clone(),
+                is_locked: self.is_sealed,
+            };
+            info.state(&mut metadata);
+        }
+        metadata
+    }
+}

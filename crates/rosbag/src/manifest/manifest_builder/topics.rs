@@ -1,0 +1,169 @@
+//! The topics of a bag.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    ops::Range,
+};
+
+use arrow_schema::SchemaRef;
+use logtool_core::{
+    ColumnBudget, Damage, DamageKind, Error, ErrorKind, Result, Topic, TopicContent,
+    TopicId, TopicOrigin, raw_schema,
+};
+use logtool_rosmsg::{Derived, Described, Encoding, TopicMetadata};
+
+use crate::{
+    connections::{connection::Connection, schema},
+    manifest::{manifest_builder::ManifestBuilder, scan::PartDraft},
+    read::part_content::MessageCount,
+};
+
+impl ManifestBuilder {
+    /// Returns the topics. `totals` has the message counts of each topic that is not
+    /// `derived`, and `drafts` are the parts of the bag.
+    pub(super) fn topics(
+        &mut self,
+        totals: &[Option<MessageCount>],
+        derived: &Derived,
+        drafts: &[PartDraft],
+    ) -> Result<Vec<Topic>> {
+        let mut instances: HashMap<&str, u32> = HashMap::new();
+        let (mut topics, mut room) = (Vec::new(), ColumnBudget::default());
+        for (id, total) in (0..).map(TopicId).zip(totals) {
+            let connections = self.table.of_topic(id).map(|entry| &entry.connection);
+            let Some(first) = connections.clone().next() else { continue };
+            let instance = instances.entry(first.topic.as_str()).or_default();
+            let found = describe_topic(&mut room, connections.clone());
+            let (text, described, schema) = match found {
+                Ok(((text, described), schema)) => (text, Ok(described), schema),
+                Err(why) => (first.definition.as_str(), Err(why), raw_schema("ns")),
+            };
+            if described.as_ref().is_err_and(|why| why.kind() == ErrorKind::Limit) {
+                self.too_wide.insert(id);
+            }
+            let total = total.unwrap_or(NO_MESSAGES);
+            let definitions = connections.clone().map(|one| one.definition.trim());
+            let is_defined = !definitions.collect::<String>().is_empty();
+            // A topic without definition or messages loses nothing, and a definition that is
+            // only unsupported is not damaged.
+            let is_loss = |why: &&Error| {
+                is_defined && total.records > 0 && why.kind() != ErrorKind::Unsupported
+            };
+            match described.as_ref().err().filter(is_loss) {
+                Some(why) => {
+                    let damage = Damage::new(
+                        DamageKind::Definition,
+                        self.declaring_chunk(id, drafts),
+                    );
+                    let damage = damage.with_records(total.records, Some(id));
+                    self.damage.push(damage.with_reason(why.what().to_owned()));
+                }
+                None => self.remarks.extend(anomaly(first, &described)),
+            }
+            let unkept: u64 = connections.clone().map(|one| one.unkept).sum();
+            if unkept > 0 {
+                let fields = if unkept == 1 { "field" } else { "fields" };
+                self.remarks.push(format!(
+                    "the topic {:?}: {unkept} {fields} of its connections cannot be kept in other \
+                     formats: not UTF-8, duplicate, or with a reserved name",
+                    first.topic
+                ));
+            }
+            let layout = described.as_ref().ok().map(|described| &described.layout);
+            if let Some(what) = layout.and_then(|layout| layout.uncountable_list()) {
+                self.remarks.push(format!("the topic {:?}: {what}", first.topic));
+            }
+            let mut definition = text.to_owned();
+            if let (true, Ok(described)) = (definition.is_empty(), &described) {
+                definition = described.definition.text();
+            }
+            let reason = described.as_ref().err().filter(|why| !is_loss(why));
+            let metadata = topic_metadata(connections, reason);
+            topics.push(Topic {
+                name: first.topic.clone(),
+                instance: *instance,
+                origin: TopicOrigin::Logged,
+                content: TopicContent::Records,
+                encoding: Encoding::Ros1.name().to_owned(),
+                type_name: first.type_name.clone(),
+                definition,
+                schema,
+                records: Some(total.records),
+                bytes: total.bytes,
+                time: total.time.filter(|_| total.records > 0),
+                implausible_times: 0,
+                before_start: 0,
+                latched: self.table.latched(id),
+                header_len: 0,
+                descriptor: Vec::new(),
+                metadata,
+            });
+            *instance += 1;
+        }
+        let made = derived.topics(&topics)?;
+        topics.extend(made);
+        Ok(topics)
+    }
+
+    /// Returns the bytes of the chunk that declares `topic`, or an empty range if only the
+    /// index declares it.
+    fn declaring_chunk(&self, topic: TopicId, drafts: &[PartDraft]) -> Range<u64> {
+        let declared_at =
+            self.table.of_topic(topic).next().map(|entry| entry.declared_at);
+        let draft = drafts.iter().find(|draft| Some(draft.bytes.start) == declared_at);
+        draft.map_or(0..0, |draft| draft.bytes.clone())
+    }
+}
+
+/// Returns the definition of the `connections`, which share a topic and a type, their
+/// description and their columns, if the columns fit into `room`.
+fn describe_topic<'c>(
+    room: &mut ColumnBudget,
+    connections: impl Iterator<Item = &'c Connection>,
+) -> Result<((&'c str, Described), SchemaRef)> {
+    room.check()?;
+    let told = schema::of_topic(connections)?;
+    let schema = room.schema(&told.1.layout)?;
+    Ok((told, schema))
+}
+
+/// Returns the anomaly in the description of the records of `connection`, if there is one.
+fn anomaly(connection: &Connection, described: &Result<Described>) -> Option<String> {
+    let topic = &connection.topic;
+    match described {
+        Ok(Described { oddity: None, .. }) => None,
+        Ok(Described { oddity: Some(oddity), .. }) => {
+            Some(format!("the topic {topic:?}: {oddity}"))
+        }
+        Err(why) => Some(format!("the topic {topic:?} has only raw bytes: {why}")),
+    }
+}
+
+/// The counts of a topic without messages.
+const NO_MESSAGES: MessageCount =
+    MessageCount { records: 0, bytes: Some(0), time: None };
+
+/// Returns the metadata of the topic that the `connections` share, and which has only raw
+/// bytes for this `reason`.
+fn topic_metadata<'c>(
+    connections: impl Iterator<Item = &'c Connection> + Clone,
+    reason: Option<&Error>,
+) -> BTreeMap<String, String> {
+    let callers: BTreeSet<&str> =
+        connections.clone().filter_map(|c| c.caller.as_deref()).collect();
+    let callers = callers.into_iter().collect::<Vec<_>>().join(", ");
+    let reason = reason.map(Error::to_string);
+    let mut metadata = BTreeMap::new();
+    TopicMetadata {
+        md5sum: connections.clone().next().map(|first| first.md5sum.as_str()),
+        callers: connections
+            .clone()
+            .any(|connection| connection.caller.is_some())
+            .then_some(callers.as_str()),
+        connections: Some(connections.clone().count() as u64),
+        is_latching: Some(connections.clone().any(Connection::is_latching)),
+        raw_reason: reason.as_deref(),
+    }
+    .insert_into(&mut metadata);
+    metadata
+}

@@ -1,0 +1,316 @@
+//! Finding the chunks of a bag without its index, by scanning from record to record.
+
+mod displaced_chunks;
+
+use std::ops::Range;
+
+use logtool_core::{Damage, DamageKind, Result, TimeRange};
+
+use crate::{
+    codec::encryption::Encryption,
+    connections::{
+        connection::{Connection, RawConnection},
+        connection_table::ConnectionTable,
+        connection_trust::HeaderTrust,
+    },
+    file::{
+        bag::Bag,
+        compression_stats::CompressionStats,
+        file_header::FileHeader,
+        toplevel_record::{ChunkHeader, TopLevelKind, TopLevelReader, TopLevelRecord},
+    },
+    read::{
+        part_content::{ContentCollector, MessageCount, PartContent},
+        part_messages::PartMessages,
+    },
+    records::record_scanner::{RecordVisitor as _, WindowScan},
+    recovery::chunk_extent::is_unfinished,
+    wire,
+};
+
+/// Messages outside chunks are divided into drafts of about this length.
+const PART_BYTES: u32 = 512 << 10;
+
+/// A segment of the file that becomes a part: a chunk and its index data, or some messages
+/// outside chunks.
+#[derive(Clone, Debug)]
+pub(crate) struct PartDraft {
+    pub(crate) bytes: Range<u64>,
+    /// Its messages, where the file declares them.
+    pub(crate) messages: Option<PartMessages>,
+    /// The time range of all its messages, where the file declares it.
+    pub(crate) time: Option<TimeRange>,
+}
+
+/// The result of a scan.
+#[derive(Debug, Default)]
+pub(crate) struct Scan {
+    /// In the order of the file; bytes between two drafts belong to no part.
+    pub(crate) drafts: Vec<PartDraft>,
+    pub(crate) packing: CompressionStats,
+    /// The damage outside drafts.
+    pub(crate) damage: Vec<Damage>,
+    pub(crate) remarks: Vec<String>,
+    /// Connections outside chunks that are used only if there is no better copy, and the byte
+    /// range of each.
+    pub(crate) unsound: Vec<(RawConnection, Range<u64>)>,
+    /// The number of chunks, including lost ones that the index lists, and the number of chunk
+    /// infos.
+    pub(crate) chunks: u64,
+    pub(crate) infos: u64,
+    /// The longest range of zeros that was taken for padding.
+    pub(crate) padding: Range<u64>,
+    /// The draft whose end is not yet known.
+    open: Option<PartDraft>,
+    is_in_index: bool,
+}
+
+/// Scans `bag` from record to record, and registers the connections outside chunks in `table`.
+pub(crate) fn scan(
+    bag: &Bag,
+    head: &FileHeader,
+    table: &mut ConnectionTable,
+) -> Result<Scan> {
+    let (mut scan, mut toplevel) =
+        (Scan::default(), TopLevelReader::new(bag.source.clone()));
+    let (mut at, len) = (head.records_at, bag.source.len());
+    // The index of an encrypted bag is encrypted too, so that it has no readable records.
+    let is_sealed = !matches!(bag.encryption, Encryption::None)
+        && (at..len).contains(&head.index_at);
+    let end = if is_sealed { head.index_at } else { len };
+    while at < end {
+        at = scan.step(bag, &mut toplevel, at, table)?.max(at + 1);
+    }
+    scan.close(end, is_sealed);
+    Ok(scan)
+}
+
+impl Scan {
+    /// Processes the record at `at`; returns the position of the next record.
+    fn step(
+        &mut self,
+        bag: &Bag,
+        toplevel: &mut TopLevelReader,
+        at: u64,
+        table: &mut ConnectionTable,
+    ) -> Result<u64> {
+        let len = toplevel.len();
+        if bag.head.is_v1() {
+            return self.messages_outside_chunks(bag, at, table);
+        }
+        let top = toplevel.record_at(at)?;
+        let is_lost = match &top {
+            None => true,
+            Some(TopLevelRecord { kind: TopLevelKind::Padding, data }) => {
+                !displaced_chunks::displaced_chunks(bag, toplevel, at..data.end)?
+                    .is_empty()
+            }
+            Some(_) => false,
+        };
+        let Some(TopLevelRecord { kind, data }) = top.filter(|_| !is_lost) else {
+            let next = toplevel.find_record(at + 1..len)?.unwrap_or(len);
+            let lost = Damage::new(DamageKind::Garbled, at..next);
+            self.unreadable(
+                lost,
+                displaced_chunks::displaced_chunks(bag, toplevel, at..next)?,
+            );
+            return Ok(next);
+        };
+        if let Some(damage) = kind.damage()
+            && let Some(next) = toplevel.record_in(&kind, &data, len)?
+        {
+            let lost = Damage::new(damage, at..next);
+            self.unreadable(
+                lost,
+                displaced_chunks::displaced_chunks(bag, toplevel, at..next)?,
+            );
+            return Ok(next);
+        }
+        match kind {
+            TopLevelKind::Chunk(chunk) => return self.chunk(toplevel, at, chunk, data),
+            TopLevelKind::Message => {
+                return self.messages_outside_chunks(bag, at, table);
+            }
+            _ if data.end > len => {
+                self.is_in_index |= matches!(
+                    kind,
+                    TopLevelKind::ChunkInfo(_) | TopLevelKind::Connection { .. }
+                );
+                let is_index =
+                    matches!(kind, TopLevelKind::Index { .. }) || self.is_in_index;
+                let cut =
+                    if is_index { DamageKind::Index } else { DamageKind::Truncated };
+                self.lost(Damage::new(cut, at..len));
+                return Ok(len);
+            }
+            TopLevelKind::Index { connection, count, version } => {
+                let entries = toplevel.data(&data)?.unwrap_or_default();
+                let is_complete =
+                    version == 1 && entries.len() as u64 == u64::from(count) * 12;
+                self.add_index_data(connection, is_complete.then_some(&entries));
+            }
+            TopLevelKind::Connection { id, topic } => {
+                self.close(at, true);
+                if let Some(header) = toplevel.data(&data)? {
+                    let raw = RawConnection::new(id, &topic, &header);
+                    match HeaderTrust::of(&Connection::new(raw.clone())) {
+                        HeaderTrust::Sound => {
+                            ContentCollector::new(table, at).connection(raw)
+                        }
+                        _ => self.unsound.push((raw, at..data.end)),
+                    }
+                }
+            }
+            TopLevelKind::ChunkInfo(_) => {
+                self.close(at, true);
+                self.is_in_index = true;
+                self.infos += 1;
+            }
+            TopLevelKind::Padding => {
+                if bag.head.is_cut_off(&data, len) {
+                    let zeros = len - at;
+                    self.remarks.push(format!(
+                        "the last {zeros} bytes are zeros: recorded data may be missing \
+                         there"
+                    ));
+                    self.lost(Damage::new(DamageKind::Garbled, at..len));
+                }
+                if data.end - at > self.padding.end - self.padding.start {
+                    self.padding = at..data.end;
+                }
+            }
+            TopLevelKind::Other => self.forget_contents(),
+        }
+        Ok(data.end)
+    }
+
+    fn chunk(
+        &mut self,
+        toplevel: &mut TopLevelReader,
+        at: u64,
+        chunk: ChunkHeader,
+        data: Range<u64>,
+    ) -> Result<u64> {
+        let len = toplevel.len();
+        self.close(at, true);
+        self.is_in_index = false;
+        self.chunks += 1;
+        self.packing.add(&chunk, data.end.min(len) - data.start.min(len));
+        let messages = Some(PartMessages::Content(PartContent::default()));
+        self.open = Some(PartDraft { bytes: at..at, messages, time: None });
+        let is_unfinished = is_unfinished(toplevel, &chunk, &data)?;
+        if data.end < len && !is_unfinished && toplevel.goes_on(data.end, len)? {
+            return Ok(data.end);
+        }
+        // The length is wrong if other chunks begin before its end.
+        self.forget_contents();
+        let end = if is_unfinished { len } else { data.end.min(len) };
+        Ok(toplevel.find_chunk(data.start.min(end)..end)?.unwrap_or(end))
+    }
+
+    /// Divides the messages from `at` on into drafts.
+    fn messages_outside_chunks(
+        &mut self,
+        bag: &Bag,
+        at: u64,
+        table: &mut ConnectionTable,
+    ) -> Result<u64> {
+        self.close(at, true);
+        self.is_in_index = false;
+        let bytes = at..bag.source.len();
+        let mut plain = WindowScan {
+            bytes,
+            is_cut: true,
+            is_outside: true,
+            is_v1: bag.head.is_v1(),
+        };
+        let mut options = bag.options;
+        options.block_bytes = PART_BYTES;
+        let mut start = at;
+        loop {
+            let mut collector = ContentCollector::new(table, at);
+            let more = plain.read(&*bag.source, options, &mut collector)?;
+            let content = collector.content;
+            if plain.bytes.start > start {
+                let bytes = start..plain.bytes.start;
+                start = plain.bytes.start;
+                let messages = Some(PartMessages::Content(content));
+                self.drafts.push(PartDraft { bytes, messages, time: None });
+            }
+            if !more || plain.bytes.is_empty() {
+                return Ok(start);
+            }
+        }
+    }
+
+    /// Records that the open chunk has the messages of `connection` in `entries`.
+    fn add_index_data(&mut self, connection: u32, entries: Option<&bytes::Bytes>) {
+        let messages = self.open.as_mut().and_then(|draft| draft.messages.as_mut());
+        let (Some(PartMessages::Content(content)), Some(entries)) = (messages, entries)
+        else {
+            return self.forget_contents();
+        };
+        let times = wire::index_entries(entries)
+            .map(|(time, _)| TimeRange::from_timestamp(time));
+        let records = (entries.len() / 12) as u64;
+        let time = times.reduce(|all, next| all.cover(&next));
+        let count = MessageCount { records, bytes: None, time };
+        content.counts.insert(connection, count);
+    }
+
+    /// Marks the contents of the open draft as unknown.
+    fn forget_contents(&mut self) {
+        if let Some(draft) = &mut self.open {
+            draft.messages = None;
+        }
+    }
+
+    /// Ends the open draft at `end`; `is_whole` states whether its index data are complete.
+    fn close(&mut self, end: u64, is_whole: bool) {
+        let Some(mut draft) = self.open.take() else { return };
+        draft.bytes.end = end;
+        let has_index = draft
+            .messages
+            .as_ref()
+            .is_some_and(|messages| messages.counts().next().is_some());
+        if !is_whole || !has_index {
+            draft.messages = None;
+        }
+        self.drafts.push(draft);
+    }
+
+    /// Records `damage` where nothing can be read but the index lists chunks at `places`. A
+    /// draft begins at each place, so that a cursor finds out what is lost.
+    fn unreadable(&mut self, damage: Damage, places: Vec<u64>) {
+        let Range { start, end } = damage.bytes;
+        let before = start..places.first().copied().unwrap_or(end);
+        if !before.is_empty() {
+            self.lost(damage.at(before));
+        }
+        for place in places {
+            self.close(place, true);
+            self.is_in_index = false;
+            self.chunks += 1;
+            self.open =
+                Some(PartDraft { bytes: place..place, messages: None, time: None });
+        }
+    }
+
+    fn lost(&mut self, damage: Damage) {
+        if self.is_in_index {
+            let (start, end) = (damage.bytes.start, damage.bytes.end);
+            self.remarks.push(format!("bytes {start}..{end} of the index are broken"));
+            return;
+        }
+        self.forget_contents();
+        if self.open.is_none() {
+            self.damage.push(damage);
+        }
+    }
+}
+
+/// Returns the start of each draft, and the end of the last.
+pub(crate) fn bounds(drafts: &[PartDraft]) -> Vec<u64> {
+    let starts = drafts.iter().map(|draft| draft.bytes.start);
+    starts.chain(drafts.last().map(|draft| draft.bytes.end)).collect()
+}

@@ -1,0 +1,143 @@
+//! Counting the messages of a part.
+
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
+
+use bytes::{Bytes, BytesMut};
+use logtool_core::{Damage, Result, TimeRange, Timestamp, TopicId};
+
+use crate::{
+    connections::{
+        connection::RawConnection,
+        connection_table::{ConnectionTable, RegisterResult},
+    },
+    file::bag::Bag,
+    read::part_scanner::PartScanner,
+    records::record_scanner::{ReadSize, RecordVisitor},
+};
+
+/// Counts of the messages of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MessageCount {
+    pub(crate) records: u64,
+    /// The total size of their payloads, if they were read.
+    pub(crate) bytes: Option<u64>,
+    /// Their time range, if it is known.
+    pub(crate) time: Option<TimeRange>,
+}
+
+/// The contents of a part.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PartContent {
+    /// The counts by connection id.
+    pub(crate) counts: BTreeMap<u32, MessageCount>,
+    /// The damage in the part; its topics are indices of connection entries.
+    pub(crate) damage: Vec<Damage>,
+    /// The number of bytes that were decompressed for this.
+    pub(crate) unpacked: u64,
+}
+
+impl MessageCount {
+    /// Returns the sum of two counts.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let bytes = self.bytes.zip(other.bytes).map(|(a, b)| a.saturating_add(b));
+        let time = self.time.zip(other.time).map(|(a, b)| a.cover(&b));
+        Self { records: self.records.saturating_add(other.records), bytes, time }
+    }
+}
+
+/// Reads `part` of `bag`, and registers its connections in `table`.
+pub(crate) fn read_content(
+    bag: &Bag,
+    bounds: &Arc<[u64]>,
+    part: Range<u64>,
+    table: &mut ConnectionTable,
+    conflicts: &mut ConnectionConflicts,
+) -> Result<PartContent> {
+    let mut scanner = PartScanner::new(
+        bag.clone(),
+        bounds.clone(),
+        part.clone(),
+        ReadSize::default(),
+        None,
+    )?;
+    let mut collector = ContentCollector::new(table, part.start);
+    while scanner.step(&mut collector)? {}
+    conflicts.reused += collector.conflicts.reused;
+    conflicts.misnamed += collector.conflicts.misnamed;
+    Ok(collector.content)
+}
+
+/// The number of connections that contradict others with the same id.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ConnectionConflicts {
+    /// The id stood for another connection before.
+    pub(crate) reused: u64,
+    /// The index and a chunk name the topic differently.
+    pub(crate) misnamed: u64,
+}
+
+/// Counts scanned records.
+pub(crate) struct ContentCollector<'c> {
+    table: &'c mut ConnectionTable,
+    at: u64,
+    recycled: Bytes,
+    conflicts: ConnectionConflicts,
+    pub(crate) content: PartContent,
+}
+
+impl<'c> ContentCollector<'c> {
+    pub(crate) fn new(table: &'c mut ConnectionTable, at: u64) -> Self {
+        let (recycled, content) = (Bytes::new(), PartContent::default());
+        Self { table, at, recycled, conflicts: ConnectionConflicts::default(), content }
+    }
+}
+
+impl RecordVisitor for ContentCollector<'_> {
+    fn enter(&mut self, at: u64) {
+        self.at = at;
+    }
+
+    fn window(&mut self, _: Bytes, _: u64) {}
+
+    fn unpacked(&mut self, bytes: Bytes, _: u64) {
+        self.content.unpacked += bytes.len() as u64;
+        self.recycled = bytes;
+    }
+
+    fn buffer(&mut self) -> BytesMut {
+        std::mem::take(&mut self.recycled).try_into_mut().unwrap_or_default()
+    }
+
+    fn message(&mut self, id: u32, time: Timestamp, payload: Range<usize>) -> bool {
+        let one = MessageCount {
+            records: 1,
+            bytes: Some(payload.len() as u64),
+            time: Some(TimeRange::from_timestamp(time)),
+        };
+        let count = self.content.counts.entry(id);
+        count.and_modify(|count| *count = count.and(one)).or_insert(one);
+        // Unknown connections are determined when all connections are registered.
+        true
+    }
+
+    fn connection(&mut self, raw: RawConnection) {
+        match self.table.register(raw, self.at) {
+            RegisterResult::Conflict => self.conflicts.reused += 1,
+            RegisterResult::Misnamed => self.conflicts.misnamed += 1,
+            RegisterResult::New | RegisterResult::Known | RegisterResult::Spoiled => {}
+        }
+    }
+
+    fn knows(&self, id: u32) -> bool {
+        self.table.lookup(id, self.at).is_some()
+    }
+
+    /// Returns the entry of the connection in place of its topic, which is not yet assigned.
+    fn topic(&self, id: u32) -> Option<TopicId> {
+        self.table.lookup(id, self.at).map(TopicId)
+    }
+
+    fn damage(&mut self, damage: Damage) {
+        damage.add_to(&mut self.content.damage);
+    }
+}

@@ -1,0 +1,421 @@
+//! Scanning the messages of a chunk, or messages outside chunks.
+
+#![deny(clippy::indexing_slicing)]
+
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+use logtool_core::{
+    Damage, DamageKind, OpenOptions, Result, Source, Timestamp, TopicId,
+};
+
+use crate::{
+    connections::connection::RawConnection,
+    records::{
+        chunk_record::{self, ParsedRecord},
+        version_1::{self, V1Header},
+    },
+    wire::{self, FrameMatch, Header},
+};
+
+/// The bytes that are searched at once for the next record after a broken one, and how many
+/// of them the next search covers again.
+const SEARCH: u64 = 1 << 20;
+const OVERLAP: u64 = 64 << 10;
+
+/// The longest header that is searched for after a broken record. (The search tries every
+/// byte.)
+const LIKELY: u32 = 1024;
+
+/// The bytes that are read at once if most records are skipped: the header of a message, and
+/// some bytes after it.
+const NEAR: u64 = 4 << 10;
+
+/// The required length of a record without a valid header.
+const NO_RECORD: u64 = u64::MAX;
+
+/// Receives the results of a scan.
+pub(crate) trait RecordVisitor {
+    /// What follows belongs to the chunk or messages that begin at `at`.
+    fn enter(&mut self, at: u64);
+
+    /// What follows lies in `bytes`, which are at the position `at` of the file.
+    fn window(&mut self, bytes: Bytes, at: u64);
+
+    /// What follows lies in `bytes`, which are the decompressed chunk at `at`.
+    fn unpacked(&mut self, bytes: Bytes, at: u64);
+
+    /// Returns a buffer to decompress into, with any length and content.
+    fn buffer(&mut self) -> BytesMut;
+
+    /// Receives a message with its payload in this range of the bytes. Returns whether its
+    /// connection is known.
+    fn message(
+        &mut self,
+        connection: u32,
+        time: Timestamp,
+        payload: Range<usize>,
+    ) -> bool;
+
+    /// Returns whether the payloads of messages of `connection` at `time` are not needed. Such
+    /// a message is passed on before its end is read, and the rest of it is not read.
+    fn passes(&mut self, connection: u32, time: Timestamp) -> bool {
+        let _ = (connection, time);
+        false
+    }
+
+    /// Receives a connection record.
+    fn connection(&mut self, raw: RawConnection);
+
+    /// Returns whether messages of the connection `id` are plausible.
+    fn knows(&self, id: u32) -> bool;
+
+    /// Returns the topic of the connection `id`, or `None` if it is not known.
+    fn topic(&self, id: u32) -> Option<TopicId>;
+
+    /// Is called for a skipped record of an unknown kind.
+    fn other(&mut self) {}
+
+    /// Receives damage. Its positions count from the base of the scanned bytes.
+    fn damage(&mut self, damage: Damage);
+}
+
+/// The bytes that are scanned, and how they end.
+#[derive(Clone, Debug)]
+pub(crate) struct ScanRange {
+    /// The origin of damage positions: the position of the bytes in the file or in a chunk.
+    pub(crate) base: u64,
+    /// The number of bytes that are left, including bytes that are not yet read.
+    pub(crate) left: u64,
+    /// The kind of damage if the last record is incomplete.
+    pub(crate) end: DamageKind,
+    /// Whether more bytes would follow, so that a record may extend beyond the end.
+    pub(crate) goes_on: bool,
+    /// Whether more bytes should follow, so that the end is damage even if no record extends
+    /// beyond it.
+    pub(crate) is_short: bool,
+    /// Whether the bytes lie outside chunks, so that they end where a chunk begins.
+    pub(crate) is_outside: bool,
+    /// The maximum length of a record.
+    pub(crate) limit: u64,
+    /// Whether records have the form of version 1.2.
+    pub(crate) is_v1: bool,
+}
+
+/// How far a scan came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ScanProgress {
+    /// The number of bytes that are done; it may exceed the bytes that were read.
+    pub(crate) used: u64,
+    pub(crate) stop: StopReason,
+}
+
+/// Why a scan stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StopReason {
+    /// All bytes are done.
+    Done,
+    /// The next record needs this many bytes.
+    Need(u64),
+    /// The next record does not belong to messages outside chunks.
+    Outside,
+}
+
+/// Scans `bytes`, which are the next bytes of `segment`.
+pub(crate) fn scan_records<V: RecordVisitor>(
+    bytes: &[u8],
+    segment: &ScanRange,
+    visitor: &mut V,
+) -> ScanProgress {
+    let mut used = 0_u64;
+    let mut broken = BrokenBytes { base: segment.base, start: None };
+    while let Some(rest) = bytes.get(used as usize..).filter(|rest| !rest.is_empty()) {
+        let left = segment.left - used;
+        let fits = |len: u64| len <= left && len <= segment.limit;
+        if broken.start.is_none()
+            && !segment.is_v1
+            && let Some((connection, time, frame)) = wire::usual_message(rest)
+            && fits(frame.len())
+            && (frame.len() <= rest.len() as u64 || visitor.passes(connection, time))
+        {
+            // The common case: equivalent to the code below, without testing for other
+            // records.
+            let (start, end) = (used + frame.data_start() as u64, used + frame.len());
+            if !visitor.message(connection, time, start as usize..end as usize) {
+                let lost = segment.lost(DamageKind::UnknownTopic, used, frame.len());
+                visitor.damage(lost);
+            }
+            used = end;
+            continue;
+        }
+        let need = match segment.parse(rest) {
+            ParsedRecord::Message { connection, time, payload }
+                if fits(payload.end as u64) =>
+            {
+                broken.ends(used, DamageKind::Garbled, visitor);
+                let (at, len) = (used as usize, payload.end as u64);
+                let payload = at + payload.start..at + payload.end;
+                if segment.is_v1
+                    && !visitor.knows(connection)
+                    && let Some(raw) = version_1::declared_connection(rest)
+                {
+                    visitor.connection(raw);
+                }
+                if !visitor.message(connection, time, payload) {
+                    visitor.damage(segment.lost(DamageKind::UnknownTopic, used, len));
+                }
+                used += len;
+                continue;
+            }
+            ParsedRecord::Connection { raw, len } if fits(len as u64) => {
+                broken.ends(used, DamageKind::Garbled, visitor);
+                visitor.connection(raw);
+                used += len as u64;
+                continue;
+            }
+            ParsedRecord::Other { header, .. }
+                if segment.is_outside && is_of_bags(&header) =>
+            {
+                broken.ends(used, DamageKind::Garbled, visitor);
+                return ScanProgress { used, stop: StopReason::Outside };
+            }
+            ParsedRecord::Other { header, len } if len <= left => {
+                broken.ends(used, DamageKind::Garbled, visitor);
+                if let (Header::Other(_), false) = (header, segment.is_v1) {
+                    visitor.other();
+                }
+                used += len;
+                continue;
+            }
+            ParsedRecord::Message { payload, .. } => payload.end as u64,
+            ParsedRecord::Connection { len, .. } => len as u64,
+            ParsedRecord::Other { len, .. } => len,
+            ParsedRecord::Partial { need } => need,
+            ParsedRecord::Invalid => NO_RECORD,
+        };
+        let is_partial = need <= left && need <= segment.limit;
+        if is_partial || segment.goes_on && need > left && need != NO_RECORD {
+            broken.ends(used, DamageKind::Garbled, visitor);
+            return ScanProgress { used, stop: StopReason::Need(need) };
+        }
+        if need <= left {
+            broken.ends(used, DamageKind::Garbled, visitor);
+            visitor.damage(segment.lost(DamageKind::OverLimit, used, need));
+            used += need;
+            continue;
+        }
+        // There is no record here, or one that extends beyond the end.
+        let window = left.min(SEARCH);
+        if (rest.len() as u64) < window {
+            broken.ends(used, DamageKind::Garbled, visitor);
+            return ScanProgress { used, stop: StopReason::Need(window) };
+        }
+        broken.start.get_or_insert(used);
+        let rest = rest.get(..window as usize).unwrap_or(rest);
+        match next_record(rest, left, segment, visitor) {
+            Some(skip) => used += skip as u64,
+            None if window < left => used += window - OVERLAP,
+            None => {
+                used += left;
+                broken.ends(used, segment.end, visitor);
+                return ScanProgress { used, stop: StopReason::Done };
+            }
+        }
+    }
+    broken.ends(used, DamageKind::Garbled, visitor);
+    if segment.is_short && used == segment.left {
+        let end = segment.base + used;
+        visitor.damage(Damage::new(segment.end, end..end));
+    }
+    ScanProgress { used, stop: StopReason::Done }
+}
+
+/// Consecutive bytes that are not a record.
+struct BrokenBytes {
+    base: u64,
+    start: Option<u64>,
+}
+
+impl BrokenBytes {
+    /// Reports the broken bytes, if there are some; they end at `end`.
+    #[inline]
+    fn ends<V: RecordVisitor>(&mut self, end: u64, kind: DamageKind, visitor: &mut V) {
+        if let Some(start) = self.start.take() {
+            visitor.damage(Damage::new(kind, self.base + start..self.base + end));
+        }
+    }
+}
+
+impl ScanRange {
+    /// Parses the record at the start of `bytes`.
+    #[inline]
+    fn parse<'b>(&self, bytes: &'b [u8]) -> ParsedRecord<'b> {
+        if self.is_v1 { version_1::parse(bytes) } else { chunk_record::parse(bytes) }
+    }
+
+    /// Returns the damage for a lost record of `len` bytes that begins at `used`.
+    fn lost(&self, kind: DamageKind, used: u64, len: u64) -> Damage {
+        let start = self.base + used;
+        Damage::new(kind, start..start + len).with_records(1, None)
+    }
+}
+
+/// Returns whether a record with this header can lie between chunks.
+fn is_of_bags(header: &Header<'_>) -> bool {
+    !matches!(header, Header::Other(_))
+}
+
+/// Returns the distance from the start of `bytes`, where there is no valid record, to the next
+/// one; `left` bytes are left of `segment`.
+fn next_record<V: RecordVisitor>(
+    bytes: &[u8],
+    left: u64,
+    segment: &ScanRange,
+    visitor: &V,
+) -> Option<usize> {
+    (1..bytes.len()).find(|skip| {
+        let rest = bytes.get(*skip..).unwrap_or_default();
+        let left = left - *skip as u64;
+        may_be_header(rest) && is_plausible(rest, left, segment, visitor)
+    })
+}
+
+/// Returns whether a header may begin at the start of `bytes`, by a quick test.
+pub(crate) fn may_be_header(bytes: &[u8]) -> bool {
+    let Some([a, b, c, d, e, f, g, h]) = bytes.first_chunk::<8>() else { return false };
+    let (all, first) =
+        (u32::from_le_bytes([*a, *b, *c, *d]), u32::from_le_bytes([*e, *f, *g, *h]));
+    (8..=LIKELY).contains(&all) && (3..=all - 4).contains(&first)
+}
+
+/// Returns whether a record of `segment` begins at the start of `bytes`, and another record or
+/// the end follows it.
+fn is_plausible<V: RecordVisitor>(
+    bytes: &[u8],
+    left: u64,
+    segment: &ScanRange,
+    visitor: &V,
+) -> bool {
+    let FrameMatch::Whole(frame) = wire::frame(bytes) else { return false };
+    let fields = wire::fields(bytes, frame);
+    let after = usize::try_from(frame.len()).ok().and_then(|len| bytes.get(len..));
+    let after = after.unwrap_or_default();
+    let is_one = if segment.is_v1 {
+        match version_1::header(fields) {
+            Some(V1Header::Message(stream, _)) => stream.is_plausible(),
+            Some(V1Header::Definition(..)) => true,
+            Some(V1Header::Other(_)) | None => false,
+        }
+    } else {
+        match wire::header(fields) {
+            Some(Header::Message { connection, .. }) => visitor.knows(connection),
+            Some(Header::Connection { .. }) => true,
+            Some(header) => segment.is_outside && is_of_bags(&header),
+            None => false,
+        }
+    };
+    is_one
+        && frame.len() <= left
+        && (after.is_empty() || segment.parse(after) != ParsedRecord::Invalid)
+}
+
+/// Bytes of the file that are scanned a window at a time.
+#[derive(Clone, Debug)]
+pub(crate) struct WindowScan {
+    pub(crate) bytes: Range<u64>,
+    pub(crate) is_cut: bool,
+    pub(crate) is_outside: bool,
+    pub(crate) is_v1: bool,
+}
+
+impl WindowScan {
+    /// Scans the next window; returns whether there was one.
+    pub(crate) fn read<V: RecordVisitor>(
+        &mut self,
+        source: &dyn Source,
+        options: OpenOptions,
+        visitor: &mut V,
+    ) -> Result<bool> {
+        self.read_at(&mut ReadSize::default(), source, options, visitor)
+    }
+
+    /// Like [`read`](Self::read), with windows whose size adapts to the windows before.
+    pub(crate) fn read_at<V: RecordVisitor>(
+        &mut self,
+        read_size: &mut ReadSize,
+        source: &dyn Source,
+        options: OpenOptions,
+        visitor: &mut V,
+    ) -> Result<bool> {
+        let block = u64::from(options.block_bytes.max(1));
+        let mut want = read_size.near.map_or(block, |near| near.min(block));
+        while !self.bytes.is_empty() {
+            let Range { start, end } = self.bytes;
+            let window = start..end.min(start.saturating_add(want));
+            let bytes = if want < block {
+                source.peek(window)?
+            } else {
+                source.read_at(window)?
+            };
+            visitor.window(bytes.clone(), start);
+            if bytes.is_empty() {
+                // The source became shorter.
+                visitor.damage(Damage::new(DamageKind::Truncated, start..end));
+                self.bytes.start = end;
+                return Ok(true);
+            }
+            let segment = ScanRange {
+                base: start,
+                left: end - start,
+                end: if self.is_cut {
+                    DamageKind::Truncated
+                } else {
+                    DamageKind::Garbled
+                },
+                goes_on: false,
+                is_short: self.is_cut && !self.is_outside,
+                is_outside: self.is_outside,
+                limit: options.record_bytes.into(),
+                is_v1: self.is_v1,
+            };
+            let ScanProgress { used, stop } = scan_records(&bytes, &segment, visitor);
+            self.bytes.start = (start + used).min(end);
+            read_size.adapt(used > bytes.len() as u64);
+            match stop {
+                StopReason::Outside => {
+                    self.bytes.end = self.bytes.start;
+                    return Ok(true);
+                }
+                StopReason::Need(need) if used == 0 && need > want => want = need,
+                StopReason::Need(_) if used == 0 => {
+                    // The source returned fewer bytes than it has.
+                    visitor.damage(Damage::new(DamageKind::Truncated, start..end));
+                    self.bytes.start = end;
+                    return Ok(true);
+                }
+                _ => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The size of reads.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ReadSize {
+    /// A size below that of a block, if many records are skipped.
+    near: Option<u64>,
+}
+
+impl ReadSize {
+    /// The size for selections that skip many records.
+    pub(crate) const NEAR: Self = Self { near: Some(NEAR) };
+
+    /// Adapts the size after a window; `is_beyond` states whether the scan went beyond its end.
+    fn adapt(&mut self, is_beyond: bool) {
+        self.near = match self.near {
+            _ if is_beyond => Some(NEAR),
+            near => near.map(|near| near.saturating_mul(4)),
+        };
+    }
+}

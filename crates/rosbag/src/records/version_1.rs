@@ -1,0 +1,144 @@
+//! The records of version 1.2, which ROS wrote before its first release.
+//!
+//! ```text
+//! op  record       fields                                    data
+//!  1  definition   topic, md5, type, def                     none
+//!  2  message      topic, md5, type, sec u32, nsec u32,      the message
+//!                  callerid, latching
+//!  3  file header  index_pos u64                             spaces
+//!  4  index data   ver u32 = 0, topic, count                 count × (time | file offset u64)
+//! ```
+//! (ROS wiki, "Bags/Format/1.2".) There are no chunks and no connections: each message contains
+//! everything that a connection of version 2.0 declares, except the definition. This crate
+//! derives a connection id from it.
+
+#![deny(clippy::indexing_slicing)]
+
+use logtool_core::Timestamp;
+
+use crate::{
+    connections::connection::RawConnection,
+    records::chunk_record::ParsedRecord,
+    wire::{self, Fields, FrameMatch, Header, time_from, u32_of},
+};
+
+const DEFINITION: u8 = 1;
+const MESSAGE: u8 = 2;
+
+/// The header of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum V1Header<'b> {
+    Definition(ConnectionProperties<'b>, &'b [u8]),
+    Message(ConnectionProperties<'b>, Timestamp),
+    Other(u8),
+}
+
+/// The properties that the messages of one connection share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ConnectionProperties<'b> {
+    topic: &'b [u8],
+    md5sum: &'b [u8],
+    type_name: &'b [u8],
+    caller: &'b [u8],
+    latching: &'b [u8],
+}
+
+/// Parses the record at the start of `bytes`.
+pub(crate) fn parse(bytes: &[u8]) -> ParsedRecord<'_> {
+    let frame = match wire::frame(bytes) {
+        FrameMatch::Whole(frame) => frame,
+        FrameMatch::Partial(need) => {
+            return ParsedRecord::Partial { need: need as u64 };
+        }
+        FrameMatch::No => return ParsedRecord::Invalid,
+    };
+    let payload = frame.data_start()..frame.data_start() + frame.data_len as usize;
+    match header(wire::fields(bytes, frame)) {
+        None => ParsedRecord::Invalid,
+        Some(V1Header::Message(stream, time)) if payload.end <= bytes.len() => {
+            ParsedRecord::Message { connection: stream.number(), time, payload }
+        }
+        Some(V1Header::Message(..)) => ParsedRecord::Partial { need: frame.len() },
+        // It has no data: another length is wrong.
+        Some(V1Header::Definition(stream, text)) => {
+            let raw = stream.connection().with(b"message_definition", text);
+            ParsedRecord::Connection { raw, len: frame.data_start() }
+        }
+        Some(V1Header::Other(op)) => {
+            ParsedRecord::Other { header: Header::Other(op), len: frame.len() }
+        }
+    }
+}
+
+/// Parses a record header.
+pub(crate) fn header(mut fields: Fields<'_>) -> Option<V1Header<'_>> {
+    let (mut stream, mut definition) = (ConnectionProperties::default(), None);
+    let (mut op, mut secs, mut nanos) = (None, None, None);
+    for (name, value) in fields.by_ref() {
+        match name {
+            b"op" => op = value.first().copied().filter(|_| value.len() == 1),
+            b"topic" => stream.topic = value,
+            b"md5" => stream.md5sum = value,
+            b"type" => stream.type_name = value,
+            b"callerid" => stream.caller = value,
+            b"latching" => stream.latching = value,
+            b"def" => definition = Some(value),
+            b"sec" => secs = u32_of(value),
+            b"nsec" => nanos = u32_of(value),
+            _ => {}
+        }
+    }
+    if fields.is_broken() {
+        return None;
+    }
+    Some(match op? {
+        DEFINITION => {
+            let of_all = ConnectionProperties { caller: b"", latching: b"", ..stream };
+            V1Header::Definition(of_all, definition?)
+        }
+        MESSAGE => V1Header::Message(stream, time_from(secs?, nanos?)),
+        other => V1Header::Other(other),
+    })
+}
+
+/// Returns the connection that the message at the start of `bytes` declares, if any.
+pub(crate) fn declared_connection(bytes: &[u8]) -> Option<RawConnection> {
+    let FrameMatch::Whole(frame) = wire::frame(bytes) else { return None };
+    match header(wire::fields(bytes, frame))? {
+        V1Header::Message(stream, _) => Some(stream.connection()),
+        V1Header::Definition(..) | V1Header::Other(_) => None,
+    }
+}
+
+impl ConnectionProperties<'_> {
+    /// Returns the connection id: FNV-1a of all properties.
+    fn number(&self) -> u32 {
+        let Self { topic, type_name, md5sum, caller, latching } = self;
+        let texts = [topic, type_name, md5sum, caller, latching];
+        let bytes = texts.into_iter().flat_map(|text| text.iter().chain(b"\0"));
+        bytes.fold(0x811c_9dc5, |hash: u32, byte| {
+            (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
+        })
+    }
+
+    /// Returns whether its strings are plausible as topic, type and MD5 sum.
+    pub(crate) fn is_plausible(&self) -> bool {
+        let is_sum =
+            self.md5sum.len() == 32 && self.md5sum.iter().all(u8::is_ascii_hexdigit);
+        !self.topic.is_empty()
+            && self.type_name.contains(&b'/')
+            && (is_sum || self.md5sum == b"*")
+    }
+
+    /// Returns the equivalent connection of version 2.0, without its definition.
+    fn connection(&self) -> RawConnection {
+        let Self { topic, type_name, md5sum, caller, latching } = *self;
+        let raw = RawConnection::new(self.number(), topic, &[]);
+        let raw = raw.with(b"topic", topic).with(b"type", type_name);
+        let told = [(&b"callerid"[..], caller), (b"latching", latching)];
+        let told = told.into_iter().filter(|(_, value)| !value.is_empty());
+        told.fold(raw.with(b"md5sum", md5sum), |raw, (name, value)| {
+            raw.with(name, value)
+        })
+    }
+}

@@ -1,0 +1,222 @@
+//! Locating damage in the file, and determining the messages that are lost there.
+//!
+//! A chunk is followed by index data of its messages. If the chunk is broken, they show which
+//! messages were in the broken bytes: of which topics, how many, and when.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use bytes::{Bytes, BytesMut};
+use logtool_core::{Damage, TimeRange, Timestamp, TopicId};
+
+use crate::{
+    connections::connection::RawConnection,
+    file::{
+        bag::Bag,
+        index_entries::{LostMessages, MAX_INDEX, add, each_entry},
+        toplevel_record::TopLevelReader,
+    },
+    records::record_scanner::RecordVisitor,
+    recovery::{chunk_messages::ChunkMessages, open_chunk::OpenChunk},
+};
+
+/// The context of the bytes that are scanned.
+#[derive(Debug)]
+pub(crate) enum DamageContext {
+    /// Bytes between chunks.
+    Outside,
+    /// A chunk that is not compressed, at this range of the file.
+    Plain(Range<u64>),
+    /// A decompressed chunk.
+    Unpacked(CompressedChunk),
+    /// A lost chunk.
+    Lost(LostChunk),
+}
+
+/// A decompressed chunk.
+#[derive(Debug)]
+pub(crate) struct CompressedChunk {
+    /// Its byte range in the file.
+    pub(crate) bytes: Range<u64>,
+    /// The declared or actual length of its content, or 0 if it is not known.
+    pub(crate) content: u64,
+}
+
+/// A chunk that is lost, or that lost its header.
+#[derive(Debug)]
+pub(crate) struct LostChunk {
+    /// Its byte range in the file.
+    pub(crate) bytes: Range<u64>,
+    /// The start of its index data.
+    pub(crate) index_at: u64,
+    /// Its messages that can still be read, or `None` if all are lost.
+    pub(crate) left: Option<ChunkMessages>,
+}
+
+impl CompressedChunk {
+    /// Returns the part of its compressed bytes that corresponds to `range` of its content.
+    fn proportional_share(&self, range: &Range<u64>) -> u64 {
+        let all = self.bytes.end.saturating_sub(self.bytes.start);
+        proportional_share(
+            all,
+            range.end.min(self.content).saturating_sub(range.start).max(1),
+            self.content,
+        )
+    }
+}
+
+/// Returns the part of `all` compressed bytes that corresponds to `part` of `content`
+/// decompressed bytes.
+pub(crate) fn proportional_share(all: u64, part: u64, content: u64) -> u64 {
+    let share =
+        (u128::from(all) * u128::from(part)).div_ceil(u128::from(content.max(1)));
+    if content == 0 { all } else { u64::try_from(share).unwrap_or(all).min(all) }
+}
+
+/// Passes damage to a visitor in terms of positions in the file.
+pub(crate) struct DamageLocator<'l, V> {
+    pub(crate) visitor: &'l mut V,
+    pub(crate) bag: &'l Bag,
+    pub(crate) toplevel: &'l mut TopLevelReader,
+    pub(crate) within: &'l mut DamageContext,
+    /// The chunk that is scanned, if it could be opened.
+    pub(crate) chunk: Option<&'l mut OpenChunk>,
+}
+
+impl<V: RecordVisitor> DamageLocator<'_, V> {
+    /// Reports `damage`, separately for each connection if its `lost` messages are known.
+    pub(crate) fn report(
+        &mut self,
+        damage: Damage,
+        lost: &BTreeMap<u32, LostMessages>,
+    ) {
+        for (connection, LostMessages { records, time }) in lost {
+            let topic = self.visitor.topic(*connection);
+            let mut damage = damage.clone().with_records(*records, topic);
+            damage.time = Some(*time).filter(|time| *time != TimeRange::ALL);
+            self.visitor.damage(damage);
+        }
+        if lost.is_empty() {
+            self.visitor.damage(damage);
+        }
+    }
+
+    /// Reports `damage` in `range` of the content of the chunk.
+    fn report_in(&mut self, damage: Damage, range: &Range<u64>) {
+        let chunk = self.chunk.as_mut().filter(|_| damage.kind.is_loss());
+        let lost = chunk
+            .and_then(|chunk| chunk.lost_messages(self.bag, self.toplevel, range).ok());
+        // Without index data, only the damage itself is known.
+        let (lost, is_all) = lost.unwrap_or_default();
+        self.report(damage.clone(), &lost);
+        if !is_all && !lost.is_empty() {
+            self.visitor.damage(damage.with_lost_bytes(0));
+        }
+    }
+}
+
+impl LostChunk {
+    /// Returns its lost messages by its index data. For connections without index data, the
+    /// chunk info is used if nothing of the chunk is left.
+    fn lost_messages(
+        &mut self,
+        bag: &Bag,
+        toplevel: &mut TopLevelReader,
+    ) -> BTreeMap<u32, LostMessages> {
+        let (mut lost, mut room) = (BTreeMap::new(), MAX_INDEX);
+        each_entry(toplevel, self.index_at, &mut room, |connection, time, _| {
+            let left = self.left.as_mut();
+            if !left
+                .is_some_and(|left| left.is_overfull() || left.take(connection, time))
+            {
+                add(&mut lost, connection, time);
+            }
+        });
+        if self.left.is_none()
+            && let Ok(Some(told)) = bag.listed_chunk(self.bytes.start)
+        {
+            for (connection, records) in told.counts.iter().filter(|told| told.1 > 0) {
+                let all = LostMessages { records: (*records).into(), time: told.time };
+                lost.entry(*connection).or_insert(all);
+            }
+        }
+        lost
+    }
+}
+
+impl<V: RecordVisitor> RecordVisitor for DamageLocator<'_, V> {
+    fn damage(&mut self, damage: Damage) {
+        let range = damage.bytes.clone();
+        let is_loss = damage.kind.is_loss();
+        match self.within {
+            DamageContext::Outside => self.visitor.damage(damage),
+            DamageContext::Plain(_) if damage.records > 0 => {
+                self.visitor.damage(damage)
+            }
+            DamageContext::Plain(data) => {
+                let range = range.start - data.start..range.end - data.start;
+                self.report_in(damage, &range);
+            }
+            DamageContext::Unpacked(chunk_bytes) => {
+                let mut damage = damage.at(chunk_bytes.bytes.clone());
+                if is_loss {
+                    damage =
+                        damage.with_lost_bytes(chunk_bytes.proportional_share(&range));
+                }
+                match damage.records {
+                    0 => self.report_in(damage, &range),
+                    _ => self.visitor.damage(damage),
+                }
+            }
+            DamageContext::Lost(lost_chunk) if !is_loss => {
+                self.visitor.damage(damage.at(lost_chunk.bytes.clone()));
+            }
+            DamageContext::Lost(lost_chunk) => {
+                let lost = lost_chunk.lost_messages(self.bag, self.toplevel);
+                let len = lost_chunk.bytes.end.saturating_sub(lost_chunk.bytes.start);
+                let damage = damage.at(lost_chunk.bytes.clone()).with_lost_bytes(len);
+                self.report(damage, &lost);
+            }
+        }
+    }
+
+    fn enter(&mut self, at: u64) {
+        self.visitor.enter(at);
+    }
+
+    fn window(&mut self, bytes: Bytes, at: u64) {
+        self.visitor.window(bytes, at);
+    }
+
+    fn unpacked(&mut self, bytes: Bytes, at: u64) {
+        self.visitor.unpacked(bytes, at);
+    }
+
+    fn buffer(&mut self) -> BytesMut {
+        self.visitor.buffer()
+    }
+
+    #[inline]
+    fn message(&mut self, id: u32, time: Timestamp, payload: Range<usize>) -> bool {
+        self.visitor.message(id, time, payload)
+    }
+
+    fn passes(&mut self, id: u32, time: Timestamp) -> bool {
+        self.visitor.passes(id, time)
+    }
+
+    fn connection(&mut self, raw: RawConnection) {
+        self.visitor.connection(raw);
+    }
+
+    fn other(&mut self) {
+        self.visitor.other();
+    }
+
+    fn knows(&self, id: u32) -> bool {
+        self.visitor.knows(id)
+    }
+
+    fn topic(&self, id: u32) -> Option<TopicId> {
+        self.visitor.topic(id)
+    }
+}

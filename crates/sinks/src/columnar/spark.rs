@@ -1,0 +1,279 @@
+//! Tables in a form that Apache Spark reads.
+//!
+//! Spark has microseconds where logs have nanoseconds, no unsigned integers, no durations, no lists
+//! of fixed length, before version 3.4 no byte strings of fixed length (SPARK-41096), and names
+//! that are not case-sensitive. It rejects other types in a Parquet file, or reads them as
+//! something else ("Parquet Files" of Spark's guide; its type `TimestampType`). The conversions:
+//!
+//! | in the log | for Spark |
+//! |---|---|
+//! | a time `t` | `t` in microseconds, rounded down, and `t_ns`: all its nanoseconds, as an integer |
+//! | a duration `d` | `d_ns`: its nanoseconds, as an integer |
+//! | `uint8`, `uint16`, `uint32` | the next larger signed integer |
+//! | `uint64` | a decimal number of 20 digits |
+//! | a list of fixed length | a list |
+//! | a list of times or durations | a list of nanoseconds |
+//! | byte strings of fixed length | byte strings |
+//! | `a` in a table that also has `A` | `a_` |
+//!
+//! Spark 3.5 does not support Parquet's encoding `BYTE_STREAM_SPLIT`, so floats in files for Spark
+//! need [`Floats::Plain`](crate::Floats::Plain).
+
+use std::{collections::HashSet, sync::Arc};
+
+use arrow_array::{
+    Array as _, ArrayRef, BinaryArray, Decimal128Array, FixedSizeListArray, ListArray,
+    RecordBatch, StructArray, TimestampMicrosecondArray, cast::AsArray as _, types::*,
+};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::{
+    ArrowError, DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit,
+};
+use logtool_core::{Result, TableSink, TableWriter, Topic};
+
+use crate::error::from_arrow;
+
+/// Converts tables for Spark, and writes them to another sink.
+#[derive(Clone, Debug)]
+pub struct SparkSink<S> {
+    sink: S,
+}
+
+impl<S: TableSink> SparkSink<S> {
+    /// Creates a sink that writes the converted tables to `sink`.
+    pub fn new(sink: S) -> Self {
+        Self { sink }
+    }
+}
+
+impl<S: TableSink> TableSink for SparkSink<S> {
+    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+        let (fields, changes) = changes(schema.fields());
+        let schema = Schema::new_with_metadata(fields, schema.metadata().clone());
+        let schema = Arc::new(schema);
+        let writer = self.sink.table(topic, &schema)?;
+        Ok(Box::new(SparkWriter { schema, changes, writer }))
+    }
+
+    fn finish(&self) -> Result<()> {
+        self.sink.finish()
+    }
+}
+
+struct SparkWriter {
+    schema: SchemaRef,
+    changes: Vec<Conversion>,
+    writer: Box<dyn TableWriter>,
+}
+
+impl TableWriter for SparkWriter {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let columns =
+            convert_all(&self.changes, batch.columns()).map_err(from_arrow)?;
+        let batch = RecordBatch::try_new(self.schema.clone(), columns);
+        self.writer.write(&batch.map_err(from_arrow)?)
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.writer.finish()
+    }
+}
+
+/// How a column is converted.
+#[derive(Debug)]
+enum Conversion {
+    /// It is not changed.
+    None,
+    /// It becomes integers of this larger type.
+    Wider(DataType),
+    /// It becomes nanoseconds.
+    Nanos,
+    /// It becomes microseconds of this type, and a second column of nanoseconds.
+    Micros(DataType),
+    /// It becomes lists with these items.
+    List(FieldRef, Box<Conversion>),
+    /// It becomes byte strings of any length.
+    Bytes,
+    /// It becomes structs with these fields.
+    Fields(Fields, Vec<Conversion>),
+}
+
+/// Returns the converted fields, and how each of `fields` is converted.
+fn changes(fields: &Fields) -> (Fields, Vec<Conversion>) {
+    let (mut made, mut changes) = (Vec::new(), Vec::new());
+    let mut names = FieldNames::new(fields);
+    for field in fields {
+        let plain = |name: &str, data_type| {
+            Arc::new(Field::new(name, data_type, field.is_nullable()))
+        };
+        match field.data_type() {
+            DataType::Timestamp(TimeUnit::Nanosecond, zone) => {
+                let name = names.unique_name(field.name());
+                let micros = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
+                made.push(plain(&name, micros.clone()));
+                made.push(plain(
+                    &names.unused_name(format!("{name}_ns")),
+                    DataType::Int64,
+                ));
+                changes.push(Conversion::Micros(micros));
+            }
+            DataType::Duration(TimeUnit::Nanosecond) => {
+                let name = names.unused_name(format!("{}_ns", field.name()));
+                made.push(plain(&name, DataType::Int64));
+                changes.push(Conversion::Nanos);
+            }
+            other => {
+                let (data_type, change) = change(other);
+                let field = field.as_ref().clone().with_data_type(data_type);
+                let name = names.unique_name(field.name());
+                made.push(Arc::new(field.with_name(name)));
+                changes.push(change);
+            }
+        }
+    }
+    (made.into(), changes)
+}
+
+/// The names of the fields of a table, compared without case.
+struct FieldNames {
+    /// The names of the original table.
+    own: HashSet<String>,
+    used: HashSet<String>,
+}
+
+impl FieldNames {
+    fn new(fields: &Fields) -> Self {
+        let own = fields.iter().map(|field| field.name().to_lowercase());
+        Self { own: own.collect(), used: HashSet::new() }
+    }
+
+    /// Returns `name`, which is one of the table's, changed if it was returned before.
+    fn unique_name(&mut self, name: &str) -> String {
+        if self.used.insert(name.to_lowercase()) {
+            name.to_owned()
+        } else {
+            self.unused_name(format!("{name}_"))
+        }
+    }
+
+    /// Returns `name`, or a similar name that does not occur in the table.
+    fn unused_name(&mut self, mut name: String) -> String {
+        while self.own.contains(&name.to_lowercase())
+            || !self.used.insert(name.to_lowercase())
+        {
+            name.push('_');
+        }
+        name
+    }
+}
+
+/// Returns the type that `data_type` becomes if it is one column, e.g. the items of a list.
+fn change(data_type: &DataType) -> (DataType, Conversion) {
+    let wider = |to: DataType| (to.clone(), Conversion::Wider(to));
+    match data_type {
+        DataType::UInt8 => wider(DataType::Int16),
+        DataType::UInt16 => wider(DataType::Int32),
+        DataType::UInt32 => wider(DataType::Int64),
+        DataType::UInt64 => wider(DataType::Decimal128(20, 0)),
+        DataType::Timestamp(TimeUnit::Nanosecond, _)
+        | DataType::Duration(TimeUnit::Nanosecond) => {
+            (DataType::Int64, Conversion::Nanos)
+        }
+        DataType::List(item) | DataType::FixedSizeList(item, _) => {
+            let (data_type, change) = change(item.data_type());
+            let item = Arc::new(item.as_ref().clone().with_data_type(data_type));
+            (DataType::List(item.clone()), Conversion::List(item, Box::new(change)))
+        }
+        DataType::FixedSizeBinary(_) => (DataType::Binary, Conversion::Bytes),
+        DataType::Struct(fields) => {
+            let (fields, inside) = changes(fields);
+            (DataType::Struct(fields.clone()), Conversion::Fields(fields, inside))
+        }
+        other => (other.clone(), Conversion::None),
+    }
+}
+
+/// Converts `arrays` as specified by `changes`.
+fn convert_all(
+    changes: &[Conversion],
+    arrays: &[ArrayRef],
+) -> Result<Vec<ArrayRef>, ArrowError> {
+    let mut made = Vec::new();
+    for (change, array) in changes.iter().zip(arrays) {
+        if let Conversion::Micros(micros) = change {
+            let nanos = array.as_primitive::<TimestampNanosecondType>();
+            let floor = |nanos: i64| nanos.div_euclid(1_000);
+            let values: TimestampMicrosecondArray = nanos.unary(floor);
+            made.push(Arc::new(values.with_data_type(micros.clone())) as ArrayRef);
+            made.push(convert(&Conversion::Nanos, array)?);
+        } else {
+            made.push(convert(change, array)?);
+        }
+    }
+    Ok(made)
+}
+
+/// Converts `array` as specified by `change`.
+fn convert(change: &Conversion, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    Ok(match change {
+        Conversion::None | Conversion::Micros(_) => array.clone(),
+        Conversion::Nanos => match array.data_type() {
+            DataType::Duration(_) => {
+                let nanos = array.as_primitive::<DurationNanosecondType>();
+                Arc::new(nanos.reinterpret_cast::<Int64Type>())
+            }
+            _ => {
+                let nanos = array.as_primitive::<TimestampNanosecondType>();
+                Arc::new(nanos.reinterpret_cast::<Int64Type>())
+            }
+        },
+        Conversion::Wider(to) => match to {
+            DataType::Int16 => Arc::new(
+                array.as_primitive::<UInt8Type>().unary::<_, Int16Type>(i16::from),
+            ),
+            DataType::Int32 => Arc::new(
+                array.as_primitive::<UInt16Type>().unary::<_, Int32Type>(i32::from),
+            ),
+            DataType::Int64 => Arc::new(
+                array.as_primitive::<UInt32Type>().unary::<_, Int64Type>(i64::from),
+            ),
+            _ => {
+                let values: Decimal128Array =
+                    array.as_primitive::<UInt64Type>().unary(i128::from);
+                Arc::new(values.with_data_type(to.clone()))
+            }
+        },
+        Conversion::List(item, inside) => {
+            let (ends, values, nulls) = match array.data_type() {
+                DataType::List(_) => {
+                    let list: &ListArray = array.as_list();
+                    (list.offsets().clone(), list.values().clone(), list.nulls())
+                }
+                _ => {
+                    let list: &FixedSizeListArray = array.as_fixed_size_list();
+                    let len = usize::try_from(list.value_length()).unwrap_or(0);
+                    let ends = OffsetBuffer::from_repeated_length(len, list.len());
+                    (ends, list.values().clone(), list.nulls())
+                }
+            };
+            let values = convert(inside, &values)?;
+            Arc::new(ListArray::try_new(item.clone(), ends, values, nulls.cloned())?)
+        }
+        Conversion::Bytes => {
+            let bytes = array.as_fixed_size_binary();
+            Arc::new(bytes.iter().collect::<BinaryArray>())
+        }
+        Conversion::Fields(fields, inside) => {
+            let old = array.as_struct();
+            let columns = convert_all(inside, old.columns())?;
+            Arc::new(StructArray::try_new(
+                fields.clone(),
+                columns,
+                old.nulls().cloned(),
+            )?)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! Paths of the files of one log in a data set of many logs.
+//!
+//! | name chosen by the sink | path in the data set |
+//! |---|---|
+//! | `imu.parquet` | `imu/log=<name>/part-0.parquet` |
+//! | `camera/index.csv` | `camera/log=<name>/index.csv` |
+//!
+//! If all files of a log belong together, the path is `log=<name>/` and the name.
+//!
+//! Hive, Spark, DuckDB, Polars and others treat folders called `key=value` as partitions: a reader
+//! of a whole table gets the column `log` in addition to those of the files.
+
+use std::path::{Path, PathBuf};
+
+/// The location of one log in a data set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    log: String,
+    staging_dir: PathBuf,
+    kind: PartitionUnit,
+}
+
+/// The unit that gets a folder of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PartitionUnit {
+    /// The files of a table.
+    Table,
+    /// The files of a log.
+    Log,
+    /// None; the file is directly in the data set.
+    File,
+}
+
+impl Partition {
+    /// Creates the partition of the log called `log`, which must be a valid folder name. Files are
+    /// written in the folder `staging_dir` until they are complete.
+    pub fn new(log: impl Into<String>, staging_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            log: log.into(),
+            staging_dir: staging_dir.into(),
+            kind: PartitionUnit::Table,
+        }
+    }
+
+    /// Returns paths directly in the data set, for logs that are one file: they have no partition.
+    #[must_use]
+    pub fn unpartitioned(mut self) -> Self {
+        self.kind = PartitionUnit::File;
+        self
+    }
+
+    /// Puts all files into the folder `log=<name>`, for files that are only useful together.
+    #[must_use]
+    pub fn in_log_folder(mut self) -> Self {
+        self.kind = PartitionUnit::Log;
+        self
+    }
+
+    /// Returns the folder in which unfinished files are written.
+    pub(crate) fn staging_dir(&self) -> &Path {
+        &self.staging_dir
+    }
+
+    /// Returns the path in the data set of the file that a sink calls `name`.
+    pub(crate) fn path(&self, name: &str) -> String {
+        let log = &self.log;
+        match (name.split_once('/'), name.rsplit_once('.')) {
+            _ if self.kind == PartitionUnit::File => name.to_owned(),
+            _ if self.kind == PartitionUnit::Log => format!("log={log}/{name}"),
+            (Some((table, file)), _) => format!("{table}/log={log}/{file}"),
+            (None, Some((table, end))) => format!("{table}/log={log}/part-0.{end}"),
+            (None, None) => format!("{name}/log={log}/part-0"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Partition;
+
+    #[test]
+    fn files_of_a_log_share_one_folder() {
+        let partition = Partition::new("flight_7", "x").in_log_folder();
+        assert_eq!(partition.path("gps.parquet"), "log=flight_7/gps.parquet");
+        assert_eq!(Partition::new("a", "x").unpartitioned().path("a.mcap"), "a.mcap");
+    }
+
+    #[test]
+    fn files_of_a_table_share_the_folder_of_the_log() {
+        let partition = Partition::new("flight_7", "x");
+        let place = |name: &str| partition.path(name);
+        assert_eq!(place("imu.parquet"), "imu/log=flight_7/part-0.parquet");
+        assert_eq!(place("gps_1.5.csv"), "gps_1.5/log=flight_7/part-0.csv");
+        assert_eq!(place("camera/index.csv"), "camera/log=flight_7/index.csv");
+        assert_eq!(place("camera/1.png"), "camera/log=flight_7/1.png");
+        assert_eq!(partition.clone().unpartitioned().path("a.mcap"), "a.mcap");
+    }
+}

@@ -1,0 +1,130 @@
+//! One file that is being written.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Seek, SeekFrom, Write},
+    path::PathBuf,
+    sync::{Arc, atomic::Ordering},
+};
+
+use logtool_core::{Output, Result};
+use tempfile::TempPath;
+
+use crate::{
+    error::at_path,
+    files::staged_outputs::{Outputs, temporary},
+};
+
+/// A file that is being written. It is discarded unless it is [finished](Self::finish).
+#[derive(Debug)]
+pub struct StagedFile {
+    pub(super) outputs: Arc<Outputs>,
+    pub(super) file: Option<File>,
+    /// `None` after the file is finished.
+    pub(super) temporary: Option<TempPath>,
+    pub(super) place: PathBuf,
+    /// The offset of the next write.
+    pub(super) position: u64,
+}
+
+impl StagedFile {
+    /// Declares the file complete. It gets its final name together with all other files.
+    ///
+    /// # Errors
+    /// `Io` if the file cannot be closed.
+    pub fn finish(mut self) -> Result<()> {
+        self.close().map_err(|err| at_path("write", &self.place, err))?;
+        if let Some(temporary) = self.temporary.take() {
+            let place = std::mem::take(&mut self.place);
+            let mut state = self.outputs.state.lock();
+            state.unfinished.remove(&*temporary);
+            state.done.push((temporary, place));
+        }
+        Ok(())
+    }
+
+    fn write_pieces(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file()?.write_all(bytes)?;
+        self.position += bytes.len() as u64;
+        self.close_if_many()
+    }
+
+    /// Returns the file, and opens it again if it was closed.
+    fn file(&mut self) -> io::Result<&mut File> {
+        let gone = || io::Error::other("the file is finished");
+        match &mut self.file {
+            Some(file) => Ok(file),
+            none => {
+                let path = self.temporary.as_ref().ok_or_else(gone)?;
+                let mut file = OpenOptions::new().write(true).open(path)?;
+                file.seek(SeekFrom::Start(self.position))?;
+                self.outputs.open.fetch_add(1, Ordering::Relaxed);
+                Ok(none.insert(file))
+            }
+        }
+    }
+
+    /// Closes the file if too many files are open. The next write opens it again.
+    pub(super) fn close_if_many(&mut self) -> io::Result<()> {
+        let outputs = &self.outputs;
+        let is_many = outputs.open.load(Ordering::Relaxed) > outputs.most_open;
+        if is_many && !outputs.is_stdout() { self.close() } else { Ok(()) }
+    }
+
+    pub(super) fn close(&mut self) -> io::Result<()> {
+        let Some(file) = self.file.take() else { return Ok(()) };
+        if !self.outputs.is_stdout() {
+            self.outputs.open.fetch_sub(1, Ordering::Relaxed);
+        }
+        temporary::close(file)
+    }
+}
+
+impl Write for StagedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_pieces(bytes).map_err(|err| {
+            let what = format!("cannot write {}: {err}", self.place.display());
+            io::Error::new(err.kind(), what)
+        })?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for StagedFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.position = self.file()?.seek(to)?;
+        Ok(self.position)
+    }
+}
+
+impl Output for StagedFile {}
+
+impl Drop for StagedFile {
+    fn drop(&mut self) {
+        // A dropped file is discarded, so an error of writing it does not matter.
+        let _ = self.close();
+    }
+}
+
+/// Returns standard output as a file, which does not buffer lines.
+#[cfg(unix)]
+pub(super) fn stdout_file() -> io::Result<File> {
+    std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned().map(File::from)
+}
+
+/// Returns standard output as a file, which does not buffer lines.
+#[cfg(windows)]
+pub(super) fn stdout_file() -> io::Result<File> {
+    use std::os::windows::io::AsHandle as _;
+    io::stdout().as_handle().try_clone_to_owned().map(File::from)
+}
+
+/// Fails: standard output is not a file on this system.
+#[cfg(not(any(unix, windows)))]
+pub(super) fn stdout_file() -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
+}

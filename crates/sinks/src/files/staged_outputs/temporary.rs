@@ -1,0 +1,149 @@
+//! Temporary files and directories next to an output, and the removal of leftovers of killed
+//! runs.
+//!
+//! They are called `.logtool-<machine>-<process>-<random>.part`, so that another run can find out
+//! whether the run that created them has ended.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    process,
+    sync::LazyLock,
+    time::{Duration, SystemTime},
+};
+
+use tempfile::{Builder, TempDir, TempPath};
+
+const PREFIX: &str = ".logtool-";
+const SUFFIX: &str = ".part";
+
+/// A temporary file of another machine is abandoned if it was not written to for this long.
+const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
+
+/// Creates an empty file in `dir`, with the permissions that new files get.
+pub(super) fn file_in(dir: &Path) -> io::Result<(File, TempPath)> {
+    Ok(with_builder(0o666, |builder| builder.tempfile_in(dir))?.into_parts())
+}
+
+/// Creates a directory in `dir`, with the permissions that new directories get.
+pub(super) fn dir_in(dir: &Path) -> io::Result<TempDir> {
+    with_builder(0o777, |builder| builder.tempdir_in(dir))
+}
+
+fn with_builder<T>(
+    mode: u32,
+    create: impl FnOnce(&Builder<'_, '_>) -> io::Result<T>,
+) -> io::Result<T> {
+    let prefix = format!("{PREFIX}{:08x}-{}-", *MACHINE, process::id());
+    let mut builder = Builder::new();
+    builder.prefix(&prefix).suffix(SUFFIX);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+    #[cfg(not(unix))]
+    let _ = mode;
+    create(&builder)
+}
+
+/// A number that identifies the boot of this machine and the namespace of its processes (proc(5),
+/// `random/boot_id`; pid_namespaces(7)); 0 if it is unknown.
+static MACHINE: LazyLock<u32> = LazyLock::new(|| {
+    let boot = fs::read("/proc/sys/kernel/random/boot_id");
+    let space = fs::read_link("/proc/self/ns/pid");
+    let (Ok(boot), Ok(space)) = (boot, space) else { return 0 };
+    let bytes = boot.iter().chain(space.as_os_str().as_encoded_bytes());
+    let hash =
+        |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+    bytes.fold(0x811c_9dc5, hash).max(1)
+});
+
+/// Removes the temporary files and directories in `dir` of runs that have ended.
+pub(super) fn remove_abandoned(dir: &Path) {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    for path in entries.map(|entry| entry.path()).filter(|path| is_abandoned(path)) {
+        // Another run may have removed it already.
+        let _ = if path.is_dir() {
+            fs::remove_dir_all(&path)
+        } else {
+            fs::remove_file(&path)
+        };
+    }
+}
+
+fn is_abandoned(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let inner = name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(SUFFIX));
+    let Some(inner) = inner else { return false };
+    let mut words = inner.split('-');
+    let machine = words.next().and_then(|word| u32::from_str_radix(word, 16).ok());
+    let process = words.next().and_then(|word| word.parse::<u32>().ok());
+    match (machine, process) {
+        (Some(machine), Some(process)) if machine != 0 && machine == *MACHINE => {
+            !Path::new(&format!("/proc/{process}")).exists()
+        }
+        _ => last_change(path).is_some_and(|time| {
+            time.elapsed().is_ok_and(|elapsed| elapsed > ABANDONED_AFTER)
+        }),
+    }
+}
+
+/// Returns the time of the last change of the file at `path`, or of the last changed file in the
+/// directory.
+fn last_change(path: &Path) -> Option<SystemTime> {
+    let own = fs::symlink_metadata(path).and_then(|about| about.modified()).ok()?;
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let times = entries.filter_map(|entry| entry.metadata().ok()?.modified().ok());
+    Some(times.fold(own, SystemTime::max))
+}
+
+/// Closes `file`. Some file systems (NFS, quotas) report lost bytes only when a file is closed.
+#[cfg(unix)]
+pub(super) fn close(file: File) -> io::Result<()> {
+    match nix::unistd::close(file) {
+        // After EINTR, the file is closed, too.
+        Ok(()) | Err(nix::errno::Errno::EINTR) => Ok(()),
+        Err(err) => Err(err.into()),
+    }
+}
+
+/// Closes `file`.
+#[cfg(not(unix))]
+pub(super) fn close(file: File) -> io::Result<()> {
+    drop(file);
+    Ok(())
+}
+
+/// Gives the file `new` the mode of the file at `place` that it will replace, if there is one.
+#[cfg(unix)]
+pub(super) fn copy_mode(place: &Path, new: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(place) {
+        Ok(there) if there.is_file() => fs::set_permissions(new, there.permissions()),
+        _ => Ok(()),
+    }
+}
+
+/// Does nothing: files have no mode on this system.
+#[cfg(not(unix))]
+pub(super) fn copy_mode(_: &Path, _: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Returns the number of files that a run may keep open for its outputs: a quarter of the
+/// limit of the process. Inputs and other temporary files need the rest.
+pub(super) fn max_open_files() -> usize {
+    const MOST: u64 = 128;
+    #[cfg(unix)]
+    let allowed = {
+        use nix::sys::resource::{Resource, getrlimit};
+        getrlimit(Resource::RLIMIT_NOFILE).map_or(MOST, |(soft, _)| soft / 4)
+    };
+    #[cfg(not(unix))]
+    let allowed = MOST;
+    usize::try_from(allowed.clamp(1, MOST)).unwrap_or(1)
+}
+
+/// Returns the directory that contains `path`.
+pub(super) fn parent(path: &Path) -> PathBuf {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new(".")).to_owned()
+}

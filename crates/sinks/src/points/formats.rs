@@ -1,0 +1,11 @@
+//! The formats of point clouds.
+
+#[cfg(feature = "plot")]
+pub(crate) mod image;
+pub(crate) mod kitti;
+pub(crate) mod las;
+mod lzf;
+pub(crate) mod pcd;
+pub(crate) mod ply;
+mod point_count_header;
+mod point_rows;

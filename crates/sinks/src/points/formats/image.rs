@@ -1,0 +1,90 @@
+//! Draws points from above.
+
+use std::{collections::BTreeMap, io::Write as _};
+
+use logtool_core::Result;
+use logtool_plot::{TopView, TopViewOptions, with_texts};
+
+use crate::points::{
+    attributes::PointAttributes,
+    column::{Column, floats},
+    file::{CloudFile, PointOutput, Points, close},
+    options::PointColor,
+};
+
+/// The points of an image.
+pub(crate) struct PointImage {
+    out: PointOutput,
+    view: TopView,
+    color: PointColor,
+    attributes: PointAttributes,
+    /// The metadata of the file.
+    about: BTreeMap<String, String>,
+}
+
+/// The width of a pixel in dots.
+const SCALE: u8 = 2;
+
+impl PointImage {
+    /// Starts an image in `out`, with `title` above it, and with the metadata `told`.
+    pub(crate) fn new(
+        out: PointOutput,
+        columns: &[Column],
+        color: PointColor,
+        reach_metres: Option<u32>,
+        title: String,
+        told: &BTreeMap<String, String>,
+    ) -> Self {
+        let attributes = PointAttributes::find(columns);
+        // A cloud without intensities is coloured by height.
+        let color = match color {
+            PointColor::Intensity if attributes.intensity.is_empty() => {
+                PointColor::Height
+            }
+            color => color,
+        };
+        let about = TopViewOptions {
+            title,
+            color: match color {
+                PointColor::Range => "range (m)".to_owned(),
+                PointColor::Height => "height (m)".to_owned(),
+                PointColor::Intensity => "intensity".to_owned(),
+            },
+            reach: reach_metres.map(f64::from),
+            scale: SCALE,
+            ..TopViewOptions::default()
+        };
+        let (view, about) = (TopView::new(about), told.clone());
+        Self { out, view, color, attributes, about }
+    }
+}
+
+impl CloudFile for PointImage {
+    fn write(&mut self, points: &Points) -> Result<u64> {
+        // The first three columns are x, y and z.
+        let [x, y, z] = [0, 1, 2].map(|at| points.arrays.get(at).map(floats));
+        let (x, y, z) =
+            (x.unwrap_or_default(), y.unwrap_or_default(), z.unwrap_or_default());
+        let intensities = match self.color {
+            PointColor::Intensity => self.attributes.unscaled_intensities(points),
+            PointColor::Range | PointColor::Height => Vec::new(),
+        };
+        for (row, ((x, y), z)) in x.iter().zip(&y).zip(&z).enumerate() {
+            let value = match self.color {
+                PointColor::Range => (x * x + y * y + z * z).sqrt(),
+                PointColor::Height => *z,
+                PointColor::Intensity => {
+                    intensities.get(row).copied().unwrap_or(f64::NAN)
+                }
+            };
+            self.view.add(*x, *y, *z, value);
+        }
+        Ok(0)
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        let Self { mut out, view, about, .. } = *self;
+        out.write_all(&with_texts(view.png()?.png, &about))?;
+        close(out)
+    }
+}

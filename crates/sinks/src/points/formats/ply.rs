@@ -1,0 +1,176 @@
+//! PLY 1.0, Stanford's polygon format, with points and without polygons.
+//!
+//! ```text
+//! ply
+//! format binary_little_endian 1.0
+//! comment origin of time: 12.500000000 s
+//! element vertex 100
+//! property float x
+//! end_header
+//! ```
+//! followed by the rows as bytes or text.
+
+use std::{
+    collections::BTreeMap,
+    io::Write as _,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use arrow_array::{
+    ArrayRef, ArrowPrimitiveType, Float64Array, PrimitiveArray,
+    cast::AsArray as _,
+    types::{Float32Type, Float64Type},
+};
+use logtool_core::Result;
+
+use crate::{
+    points::{
+        column::{self, Column, Kind},
+        file::{CloudFile, PointOutput, Points, close},
+        formats::{point_count_header::PointCountHeader, point_rows},
+    },
+    provenance::CREATED_BY,
+};
+
+/// A PLY file.
+pub(crate) struct PlyFile {
+    out: PointOutput,
+    header: PointCountHeader,
+    /// The columns of the file: integers of at most 32 bits, and floats.
+    columns: Vec<Column>,
+    /// For each column of times, the origin of its seconds in nanoseconds.
+    origins: Vec<Option<i64>>,
+    is_ascii: bool,
+    count: u64,
+    infinities: Arc<AtomicU64>,
+}
+
+impl PlyFile {
+    /// Starts a file of `columns` in `out`; `first` are its first points. A text file has `nan` for
+    /// infinities, which `infinities` counts.
+    pub(crate) fn new(
+        mut out: PointOutput,
+        columns: &[Column],
+        is_ascii: bool,
+        about: &BTreeMap<String, String>,
+        first: &Points,
+        infinities: Arc<AtomicU64>,
+    ) -> Result<Self> {
+        let mut about = about.clone();
+        let (mut origins, mut columns) = (Vec::new(), columns.to_vec());
+        for (column, array) in columns.iter_mut().zip(&first.arrays) {
+            let moments = column::times_of_points(array).map(|moments| {
+                let first = moments.into_iter().flatten().next().unwrap_or(0);
+                about.insert(format!("origin of {}", column.name), seconds(first));
+                first
+            });
+            origins.push(moments);
+            if column.kind.bytes() == 8 {
+                column.kind = Kind::Float { bytes: 8 };
+            }
+        }
+        let header = header(&columns, is_ascii, &about);
+        header.write(&mut out, 0)?;
+        Ok(Self { out, header, columns, origins, is_ascii, count: 0, infinities })
+    }
+}
+
+impl CloudFile for PlyFile {
+    fn write(&mut self, points: &Points) -> Result<u64> {
+        let arrays = self.columns.iter().zip(&self.origins).zip(&points.arrays);
+        let arrays = arrays.map(|((column, origin), array)| match origin {
+            Some(origin) => seconds_since(array, *origin),
+            None if column.kind.bytes() == 8 => {
+                Arc::new(Float64Array::from(column::floats(array)))
+            }
+            None => array.clone(),
+        });
+        let points = Points { arrays: arrays.collect(), count: points.count };
+        self.count += points.count as u64;
+        if self.is_ascii {
+            let finite = |array| without_infinities(array, &self.infinities);
+            let finite = points.arrays.iter().map(finite).collect();
+            let points = Points { arrays: finite, ..points };
+            self.out.write_all(&point_rows::text(&points))?;
+        } else {
+            self.out.write_all(&point_rows::bytes(&points, &self.columns))?
+        }
+        Ok(0)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.header.write(&mut self.out, self.count)?;
+        close(self.out)
+    }
+}
+
+/// Replaces infinities in `array` by NaN and adds their number to `count`: readers of text files
+/// accept `nan`, but few of them accept `inf`.
+fn without_infinities(array: &ArrayRef, count: &AtomicU64) -> ArrayRef {
+    if let Some(floats) = array.as_primitive_opt::<Float32Type>() {
+        return finite(floats, f32::is_infinite, f32::NAN, count);
+    }
+    if let Some(floats) = array.as_primitive_opt::<Float64Type>() {
+        return finite(floats, f64::is_infinite, f64::NAN, count);
+    }
+    array.clone()
+}
+
+fn finite<T: ArrowPrimitiveType>(
+    floats: &PrimitiveArray<T>,
+    is_infinite: fn(T::Native) -> bool,
+    nan: T::Native,
+    count: &AtomicU64,
+) -> ArrayRef {
+    let infinite = floats.iter().flatten().filter(|value| is_infinite(*value));
+    count.fetch_add(infinite.count() as u64, Ordering::Relaxed);
+    let finite = |value| if is_infinite(value) { nan } else { value };
+    Arc::new(floats.unary::<_, T>(finite))
+}
+
+/// Converts the times of `array` to seconds since `origin`.
+fn seconds_since(array: &ArrayRef, origin: i64) -> ArrayRef {
+    let moments = column::times_of_points(array).unwrap_or_default();
+    let seconds = moments.into_iter().map(|moment| {
+        moment.map(|moment| (i128::from(moment) - i128::from(origin)) as f64 / 1e9)
+    });
+    Arc::new(seconds.collect::<Float64Array>())
+}
+
+/// Formats `nanos` as seconds with nine decimals.
+fn seconds(nanos: i64) -> String {
+    let sign = if nanos < 0 { "-" } else { "" };
+    let nanos = nanos.unsigned_abs();
+    format!("{sign}{}.{:09} s", nanos / 1_000_000_000, nanos % 1_000_000_000)
+}
+
+fn header(
+    columns: &[Column],
+    is_ascii: bool,
+    about: &BTreeMap<String, String>,
+) -> PointCountHeader {
+    let format = if is_ascii { "ascii" } else { "binary_little_endian" };
+    let told: String =
+        about.iter().map(|(key, value)| format!("comment {key}: {value}\n")).collect();
+    let property = |column: &Column| {
+        let kind = match column.kind {
+            Kind::Integer { is_signed: true, bytes: 1 } => "char",
+            Kind::Integer { is_signed: false, bytes: 1 } => "uchar",
+            Kind::Integer { is_signed: true, bytes: 2 } => "short",
+            Kind::Integer { is_signed: false, bytes: 2 } => "ushort",
+            Kind::Integer { is_signed: true, .. } => "int",
+            Kind::Integer { is_signed: false, .. } => "uint",
+            Kind::Float { bytes: 4 } => "float",
+            Kind::Float { .. } | Kind::Time => "double",
+        };
+        format!("property {kind} {}\n", column.name)
+    };
+    let properties: String = columns.iter().map(property).collect();
+    let parts =
+        [format!("{told}element vertex "), format!("\n{properties}end_header\n")];
+    let head = format!("ply\nformat {format} 1.0\ncomment by {CREATED_BY}");
+    PointCountHeader { head, parts: parts.to_vec() }
+}

@@ -1,0 +1,86 @@
+//! Encodes points row by row, as bytes or as text.
+
+use arrow_array::{ArrowPrimitiveType, PrimitiveArray};
+
+use crate::{
+    points::{
+        column::{Column, ColumnVisitor, Scalar, each, visit},
+        file::Points,
+    },
+    text::number::Number as _,
+};
+
+/// Returns the bytes of `points`, row by row, little-endian.
+pub(crate) fn bytes(points: &Points, columns: &[Column]) -> Vec<u8> {
+    struct Bytes {
+        rows: Vec<u8>,
+        /// The length of a row, and the offset of the number in it.
+        stride: usize,
+        at: usize,
+    }
+    impl ColumnVisitor for Bytes {
+        fn visit<T>(&mut self, numbers: &PrimitiveArray<T>)
+        where
+            T: ArrowPrimitiveType<Native: Scalar>,
+        {
+            let (end, stride) = (self.at + size_of::<T::Native>(), self.stride);
+            let mut rows = self.rows.chunks_exact_mut(stride);
+            each(numbers, |number| {
+                let row = rows.next().unwrap_or_default();
+                number.put_bytes(row.get_mut(self.at..end).unwrap_or_default());
+            });
+        }
+    }
+    let stride: usize = columns.iter().map(|column| column.kind.bytes()).sum();
+    let rows = vec![0; stride * points.count];
+    let mut bytes = Bytes { rows, stride: stride.max(1), at: 0 };
+    for (array, column) in points.arrays.iter().zip(columns) {
+        visit(array, &mut bytes);
+        bytes.at += column.kind.bytes();
+    }
+    bytes.rows
+}
+
+/// Returns the text of `points`: a line for each, with blanks between the numbers.
+pub(crate) fn text(points: &Points) -> Vec<u8> {
+    struct Texts {
+        bytes: Vec<u8>,
+        /// The end of each number of this column.
+        ends: Vec<usize>,
+    }
+    impl ColumnVisitor for Texts {
+        fn visit<T>(&mut self, numbers: &PrimitiveArray<T>)
+        where
+            T: ArrowPrimitiveType<Native: Scalar>,
+        {
+            each(numbers, |number| {
+                let mut place = [0; 32];
+                let length = number.write_to(&mut place);
+                self.bytes.extend_from_slice(place.get(..length).unwrap_or_default());
+                self.ends.push(self.bytes.len());
+            });
+        }
+    }
+    let columns = points.arrays.iter().map(|array| {
+        let mut texts = Texts { bytes: Vec::new(), ends: vec![0] };
+        visit(array, &mut texts);
+        texts
+    });
+    let columns: Vec<Texts> = columns.collect();
+    let length = columns.iter().map(|column| column.bytes.len() + points.count).sum();
+    let mut text = Vec::with_capacity(length);
+    for row in 0..points.count {
+        for (at, column) in columns.iter().enumerate() {
+            if at > 0 {
+                text.push(b' ');
+            }
+            if let Some([start, end]) = column.ends.get(row..row + 2) {
+                text.extend_from_slice(
+                    column.bytes.get(*start..*end).unwrap_or_default(),
+                );
+            }
+        }
+        text.push(b'\n');
+    }
+    text
+}

@@ -1,0 +1,178 @@
+//! Collects rows until they are worth writing.
+
+use std::mem;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use arrow_select::concat::concat_batches;
+use logtool_core::Result;
+
+use crate::{
+    error::from_arrow,
+    row_buffers::memory_size::{bits, rows_of},
+};
+
+/// The last rows of a table, which are not written yet.
+///
+/// How rows are grouped depends only on the rows, and not on the batches in which they arrive.
+#[derive(Debug)]
+pub(crate) struct RowBuffer {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+    rows: usize,
+    bits: u64,
+    /// The size of a group in bits.
+    limit: u64,
+    /// The size up to which `limit` may grow.
+    max_limit: u64,
+    /// The number of groups written since `limit` last grew.
+    groups: u32,
+}
+
+/// Batches are merged when there are this many; each costs some 200 bytes for each column.
+const MAX_BATCHES: usize = 32;
+/// The maximum number of buffered rows.
+const MAX_ROWS: usize = 1 << 20;
+/// The size of groups is doubled after this many groups, if it may grow.
+const GROUPS_PER_SIZE: u32 = 2048;
+
+impl RowBuffer {
+    /// Creates an empty buffer for a table with the columns `schema`, which is written in groups
+    /// of `bytes`.
+    pub(crate) fn new(schema: &SchemaRef, bytes: usize) -> Self {
+        let limit = (8 * bytes as u64).max(1);
+        Self {
+            schema: schema.clone(),
+            batches: Vec::new(),
+            rows: 0,
+            bits: 0,
+            limit,
+            max_limit: limit,
+            groups: 0,
+        }
+    }
+
+    /// Lets groups grow up to `bytes`, for writers that keep some memory for each group until the
+    /// end.
+    pub(crate) fn growing_to(self, bytes: usize) -> Self {
+        Self { max_limit: 8 * bytes as u64, ..self }
+    }
+
+    /// Adds the rows of `batch`, and passes complete groups to `write`.
+    pub(crate) fn push(
+        &mut self,
+        batch: &RecordBatch,
+        mut write: impl FnMut(&RecordBatch) -> Result<()>,
+    ) -> Result<()> {
+        let mut from = 0;
+        while from < batch.num_rows() {
+            from += self.append(batch, from)?;
+            if self.bits >= self.limit || self.rows >= MAX_ROWS {
+                self.flush(&mut write)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes the remaining rows to `write`, if there are any.
+    pub(crate) fn flush(
+        &mut self,
+        mut write: impl FnMut(&RecordBatch) -> Result<()>,
+    ) -> Result<()> {
+        (self.rows, self.bits) = (0, 0);
+        self.groups = self.groups.saturating_add(1);
+        if self.groups == GROUPS_PER_SIZE && self.limit < self.max_limit {
+            (self.groups, self.limit) = (0, 2 * self.limit);
+        }
+        let batches = mem::take(&mut self.batches);
+        if batches.is_empty() { Ok(()) } else { write(&self.concat(&batches)?) }
+    }
+
+    /// Appends rows of `batch`, starting at index `from`, until the group is complete. Returns the
+    /// number of appended rows.
+    fn append(&mut self, batch: &RecordBatch, from: usize) -> Result<usize> {
+        let most = (batch.num_rows() - from).min(MAX_ROWS - self.rows);
+        let some = batch.slice(from, most);
+        let rows = rows_of(&some, self.limit - self.bits);
+        let mut some = some.slice(0, rows);
+        self.rows += rows;
+        self.bits += bits(&some, 0..rows);
+        let is_incomplete = self.bits < self.limit && self.rows < MAX_ROWS;
+        if is_incomplete && rows < batch.num_rows() {
+            // Copies the rows, because a slice would keep the whole batch in memory.
+            some = self.concat(&[some.clone(), some.slice(0, 0)])?;
+        }
+        self.batches.push(some);
+        if self.batches.len() >= MAX_BATCHES {
+            self.batches = vec![self.concat(&self.batches)?];
+        }
+        Ok(rows)
+    }
+
+    fn concat(&self, batches: &[RecordBatch]) -> Result<RecordBatch> {
+        concat_batches(&self.schema, batches).map_err(from_arrow)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Int64Array, StringArray};
+
+    use super::*;
+    use crate::testing::{column, table};
+
+    /// The lengths of the groups of 1,000 rows that arrive `rows` at a time.
+    fn cut(rows: usize) -> (Vec<RecordBatch>, RecordBatch) {
+        let texts = (0..1_000).map(|row| "x".repeat(row % 100));
+        let texts: ArrayRef = Arc::new(texts.map(Some).collect::<StringArray>());
+        let numbers: ArrayRef = Arc::new(
+            (0..1_000).map(|row| (row % 3 > 0).then_some(row)).collect::<Int64Array>(),
+        );
+        let batch = table(vec![column("number", numbers), column("text", texts)]);
+        let mut buffer = RowBuffer::new(&batch.schema(), 6_150);
+        let mut all = Vec::new();
+        let mut write = |rows: &RecordBatch| -> Result<()> {
+            all.push(rows.clone());
+            Ok(())
+        };
+        for from in (0..1_000).step_by(rows) {
+            let some = batch.slice(from, rows.min(1_000 - from));
+            buffer.push(&some, &mut write).unwrap();
+        }
+        buffer.flush(&mut write).unwrap();
+        (all, batch)
+    }
+
+    #[test]
+    fn small_groups_grow_over_time() {
+        let numbers: ArrayRef = Arc::new((0..200_000).collect::<Int64Array>());
+        let batch = table(vec![column("number", numbers)]);
+        // Space for one row.
+        let mut buffer = RowBuffer::new(&batch.schema(), 8).growing_to(1 << 20);
+        let (mut groups, mut rows) = (0, 0);
+        let mut write = |some: &RecordBatch| -> Result<()> {
+            (groups, rows) = (groups + 1, rows + some.num_rows());
+            Ok(())
+        };
+        buffer.push(&batch, &mut write).unwrap();
+        buffer.flush(&mut write).unwrap();
+        assert_eq!(rows, 200_000);
+        // 2,048 groups of 1, 2, 4, 8, 16 and 32 rows have 129,024 rows; the rest is in groups
+        // of 64.
+        assert_eq!(groups, 6 * 2_048 + 70_976 / 64);
+    }
+
+    #[test]
+    fn groups_depend_on_rows_and_not_on_batches() {
+        let (whole, batch) = cut(1_000);
+        // A hundred rows are 100 × (8 + 4) + (0 + 99) × 50 = 6,150 bytes.
+        let lengths: Vec<usize> = whole.iter().map(RecordBatch::num_rows).collect();
+        assert_eq!(lengths, [100; 10]);
+        assert_eq!(concat_batches(&batch.schema(), &whole).unwrap(), batch);
+        for rows in [1, 7, 64, 333] {
+            assert_eq!(cut(rows).0, whole, "{rows} at a time");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The options for CSV files, and the quotes that cells need with them.
+
+use logtool_core::{Error, ErrorKind, Result};
+
+use crate::{
+    row_formats::{csv::cell::FlushText, json::PIECE_BYTES},
+    text::text_buffer::TextBuffer,
+};
+
+/// Options for CSV files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CsvOptions {
+    pub(super) delimiter: u8,
+    /// Whether strings that spreadsheets evaluate as formulas are marked.
+    is_safe: bool,
+}
+
+impl Default for CsvOptions {
+    fn default() -> Self {
+        Self { delimiter: b',', is_safe: false }
+    }
+}
+
+impl CsvOptions {
+    /// Separates cells by `delimiter` instead of a comma.
+    ///
+    /// # Errors
+    /// The delimiter is not an ASCII character, occurs in numbers or times, or is a quote or a line
+    /// end.
+    pub fn with_delimiter(mut self, delimiter: char) -> Result<Self> {
+        let in_cells =
+            |c: char| c.is_ascii_alphanumeric() || "+-.:\"\r\n\0".contains(c);
+        if !delimiter.is_ascii() || in_cells(delimiter) {
+            let what = format!("{delimiter:?} cannot separate cells");
+            return Err(Error::new(ErrorKind::Unsupported, what));
+        }
+        self.delimiter = delimiter as u8;
+        Ok(self)
+    }
+
+    /// Adds an apostrophe before each string that a spreadsheet would evaluate as a formula, because
+    /// it starts with `=`, `+`, `-`, `@`, a tab or a line end. Numbers are not changed.
+    #[must_use]
+    pub fn without_formulas(mut self) -> Self {
+        self.is_safe = true;
+        self
+    }
+
+    /// Returns `text` as a cell: in quotes if it contains something that would end the cell.
+    ///
+    /// ```
+    /// let options = logtool_sinks::CsvOptions::default();
+    /// assert_eq!(options.cell("a,b"), "\"a,b\"");
+    /// assert_eq!(options.without_formulas().cell("=1+2"), "'=1+2");
+    /// ```
+    pub fn cell(self, text: &str) -> String {
+        let mut cell = TextBuffer::default();
+        push_text(text.as_bytes(), self, &mut cell);
+        String::from_utf8_lossy(cell.as_bytes()).into_owned()
+    }
+
+    /// Returns the options without marks of formulas.
+    pub(super) fn with_formulas(self) -> Self {
+        Self { is_safe: false, ..self }
+    }
+}
+
+/// Appends `cell` to `text`, in quotes if it contains something that would end it.
+pub(super) fn push_text(cell: &[u8], options: CsvOptions, text: &mut TextBuffer) {
+    let is_quoted = needs_quotes(cell, options);
+    push_start(cell, options, is_quoted, text);
+    push_part(cell, is_quoted, text);
+    if is_quoted {
+        text.push(b'"');
+    }
+}
+
+/// Like [`push_text`], but calls `flush` whenever `text` is long.
+pub(super) fn push_long_text(
+    cell: &[u8],
+    options: CsvOptions,
+    text: &mut TextBuffer,
+    flush: FlushText<'_>,
+) -> Result<()> {
+    let is_quoted = needs_quotes(cell, options);
+    push_start(cell, options, is_quoted, text);
+    for piece in cell.chunks(PIECE_BYTES) {
+        push_part(piece, is_quoted, text);
+        if text.as_bytes().len() >= PIECE_BYTES {
+            flush(text)?;
+        }
+    }
+    if is_quoted {
+        text.push(b'"');
+    }
+    Ok(())
+}
+
+/// Returns whether `cell` contains something that would end the cell.
+pub(super) fn needs_quotes(cell: &[u8], options: CsvOptions) -> bool {
+    let ends =
+        |byte: &u8| matches!(byte, b'"' | b'\r' | b'\n') || *byte == options.delimiter;
+    cell.iter().any(ends)
+}
+
+/// Appends the start of `cell`: a quote and the mark of a formula, if needed.
+fn push_start(
+    cell: &[u8],
+    options: CsvOptions,
+    is_quoted: bool,
+    text: &mut TextBuffer,
+) {
+    if is_quoted {
+        text.push(b'"');
+    }
+    if options.is_safe && is_formula(cell) {
+        text.push(b'\'');
+    }
+}
+
+/// Appends a part of the content of a cell, with its quotes doubled if the cell is quoted.
+pub(super) fn push_part(part: &[u8], is_quoted: bool, text: &mut TextBuffer) {
+    if !is_quoted {
+        return text.extend(part);
+    }
+    for (i, unquoted) in part.split(|byte| *byte == b'"').enumerate() {
+        if i > 0 {
+            text.extend(b"\"\"");
+        }
+        text.extend(unquoted);
+    }
+}
+
+/// Returns whether a spreadsheet would evaluate the string `cell` as a formula, after OWASP's list
+/// and the full-width characters that some spreadsheets treat alike.
+fn is_formula(cell: &[u8]) -> bool {
+    const STARTS: [&str; 11] = [
+        "=", "+", "-", "@", "\t", "\r", "\n", "\u{ff1d}", "\u{ff0b}", "\u{ff0d}",
+        "\u{ff20}",
+    ];
+    STARTS.iter().any(|start| cell.starts_with(start.as_bytes()))
+}

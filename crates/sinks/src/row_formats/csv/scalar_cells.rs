@@ -1,0 +1,154 @@
+//! The cells of columns of numbers, booleans and times.
+
+use std::ops::Range;
+
+use arrow_array::{ArrayRef, cast::AsArray as _, types::*};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, ScalarBuffer};
+use logtool_core::Result;
+
+use crate::{
+    row_formats::csv::cell::Cell,
+    text::{
+        number::Number,
+        number_format::NumberBuffer,
+        text_buffer::TextBuffer,
+        time_text::{TimeForm, iso_second, nanos},
+    },
+};
+
+/// Cells of numbers.
+///
+/// Most values of a column are equal to the previous value. So the cell remembers the last number and
+/// the location of its text, which is then copied.
+pub(super) struct NumberCell<T: ArrowPrimitiveType> {
+    values: ScalarBuffer<T::Native>,
+    /// The last number, and the location of its text.
+    last: Option<(T::Native, Range<usize>)>,
+    end: u8,
+}
+
+impl<T: ArrowPrimitiveType> NumberCell<T> {
+    /// Creates cells that are followed by `end`.
+    pub(super) fn new(end: u8) -> Self {
+        Self { values: ScalarBuffer::from(Vec::new()), last: None, end }
+    }
+}
+
+impl<T: ArrowPrimitiveType<Native: Number + ArrowNativeType>> Cell for NumberCell<T> {
+    fn load(&mut self, column: &ArrayRef) -> Result<()> {
+        self.values = column.as_primitive::<T>().values().clone();
+        Ok(())
+    }
+
+    fn write(&mut self, row: usize, text: &mut TextBuffer) {
+        let value = self.values[row];
+        match &self.last {
+            Some((last, range)) if last.is_same(value) => text.repeat(range),
+            _ => {
+                let range = text.append_with(self.end, |place| value.write_to(place));
+                self.last = Some((value, range));
+            }
+        }
+    }
+
+    fn forget_positions(&mut self) {
+        self.last = None;
+    }
+
+    fn release_values(&mut self) {
+        self.values = ScalarBuffer::from(Vec::new());
+    }
+}
+
+/// Cells of booleans.
+pub(super) struct BoolCell {
+    values: BooleanBuffer,
+    end: u8,
+}
+
+impl BoolCell {
+    /// Creates cells that are followed by `end`.
+    pub(super) fn new(end: u8) -> Self {
+        Self { values: BooleanBuffer::new_unset(0), end }
+    }
+}
+
+impl Cell for BoolCell {
+    fn load(&mut self, column: &ArrayRef) -> Result<()> {
+        self.values = column.as_boolean().values().clone();
+        Ok(())
+    }
+
+    fn write(&mut self, row: usize, text: &mut TextBuffer) {
+        let is_true = self.values.value(row);
+        text.append_with(self.end, |place| {
+            let (word, len) = if is_true { (b"true ", 4) } else { (b"false", 5) };
+            place[..5].copy_from_slice(word);
+            len
+        });
+    }
+
+    fn release_values(&mut self) {
+        self.values = BooleanBuffer::new_unset(0);
+    }
+}
+
+/// Cells of times.
+pub(super) struct TimeCell {
+    form: TimeForm,
+    values: ScalarBuffer<i64>,
+    /// The last second that was formatted as a date, and its text.
+    second: (i64, [u8; 19]),
+    end: u8,
+}
+
+impl TimeCell {
+    /// Creates cells that are followed by `end`.
+    pub(super) fn new(form: TimeForm, end: u8) -> Self {
+        let values = ScalarBuffer::from(Vec::new());
+        Self { form, values, second: (0, iso_second(0)), end }
+    }
+
+    /// Formats the time as ISO 8601 with `digits` digits after the decimal point.
+    fn write_iso(
+        &mut self,
+        nanos: i64,
+        digits: usize,
+        place: &mut NumberBuffer,
+    ) -> usize {
+        let second = nanos.div_euclid(1_000_000_000);
+        if self.second.0 != second {
+            self.second = (second, iso_second(second));
+        }
+        place[..19].copy_from_slice(&self.second.1);
+        place[19] = b'.';
+        let mut fraction = nanos.rem_euclid(1_000_000_000);
+        for digit in place[20..29].iter_mut().rev() {
+            *digit = b'0' + (fraction % 10) as u8;
+            fraction /= 10;
+        }
+        let len = if digits == 0 { 19 } else { 20 + digits.min(9) };
+        place[len] = b'Z';
+        len + 1
+    }
+}
+
+impl Cell for TimeCell {
+    fn load(&mut self, column: &ArrayRef) -> Result<()> {
+        self.values = nanos(column).unwrap_or_else(|| ScalarBuffer::from(Vec::new()));
+        Ok(())
+    }
+
+    fn write(&mut self, row: usize, text: &mut TextBuffer) {
+        let nanos = self.values[row];
+        let end = self.end;
+        text.append_with(end, |place| match self.form {
+            TimeForm::Number { divisor } => nanos.div_euclid(divisor).write_to(place),
+            TimeForm::Iso { digits } => self.write_iso(nanos, digits, place),
+        });
+    }
+
+    fn release_values(&mut self) {
+        self.values = ScalarBuffer::from(Vec::new());
+    }
+}

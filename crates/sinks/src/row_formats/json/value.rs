@@ -1,0 +1,429 @@
+//! Writes the values of a column of any type as JSON.
+
+use std::ops::Range;
+
+use arrow_array::{Array, ArrayRef, OffsetSizeTrait, cast::AsArray as _, types::*};
+use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field, TimeUnit};
+use logtool_core::{Error, ErrorKind, Result};
+
+use crate::{
+    row_formats::json::text::{JsonText, PIECE_BYTES},
+    text::{
+        infinities::Infinities,
+        number::Number,
+        number_format::NumberBuffer,
+        time_text::{TimeForm, iso_second, nanos},
+    },
+};
+
+/// The values of a column.
+#[derive(Debug)]
+pub(crate) struct Values {
+    nulls: Option<NullBuffer>,
+    kind: JsonKind,
+}
+
+/// The column types, grouped by their JSON form.
+enum JsonKind {
+    Null,
+    Bool(BooleanBuffer),
+    Number(Box<dyn NumberValues>),
+    Time(TimeForm, ScalarBuffer<i64>),
+    Text(Box<dyn ByteValues>),
+    Bytes(Box<dyn ByteValues>),
+    /// The quoted names of the values, and the index of the name of each row.
+    Label(Vec<Vec<u8>>, Vec<usize>),
+    List(Box<dyn Fn(usize) -> (usize, usize) + Send + Sync>, Box<Values>),
+    /// The key before each value, e.g. `,"x":`, and the values.
+    Struct(Vec<(Vec<u8>, Values)>),
+}
+
+/// The deepest nesting of types; deeper recursion could overflow the stack.
+const MAX_DEPTH: usize = 64;
+
+impl Values {
+    /// Prepares the values of `column`, which belongs to `field` at nesting depth `depth`.
+    pub(crate) fn new(
+        field: &Field,
+        column: &ArrayRef,
+        infinities: &Infinities,
+        depth: usize,
+    ) -> Result<Self> {
+        if depth > MAX_DEPTH {
+            let what = format!("types nested more than {MAX_DEPTH} levels deep");
+            return Err(Error::new(ErrorKind::Limit, what));
+        }
+        let nulls = column.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
+        Ok(Self { nulls, kind: JsonKind::new(field, column, infinities, depth)? })
+    }
+
+    /// Appends the value at index `row`, or `null`.
+    pub(crate) fn write(&self, row: usize, json: &mut JsonText<'_>) {
+        let is_null = |nulls: &NullBuffer| row >= nulls.len() || nulls.is_null(row);
+        if self.nulls.as_ref().is_some_and(is_null)
+            || self.kind.write(row, json).is_none()
+        {
+            json.extend_from_slice(b"null");
+        }
+    }
+}
+
+impl JsonKind {
+    fn new(
+        field: &Field,
+        column: &ArrayRef,
+        infinities: &Infinities,
+        depth: usize,
+    ) -> Result<Self> {
+        macro_rules! numbers {
+            ($type:ty) => {
+                Self::Number(Box::new(NumberColumn {
+                    values: column.as_primitive::<$type>().values().clone(),
+                    infinities: infinities.clone(),
+                }))
+            };
+        }
+        Ok(match column.data_type() {
+            DataType::Null => Self::Null,
+            DataType::Boolean => Self::Bool(column.as_boolean().values().clone()),
+            DataType::Int8 => numbers!(Int8Type),
+            DataType::Int16 => numbers!(Int16Type),
+            DataType::Int32 => numbers!(Int32Type),
+            DataType::Int64 => numbers!(Int64Type),
+            DataType::UInt8 => numbers!(UInt8Type),
+            DataType::UInt16 => numbers!(UInt16Type),
+            DataType::UInt32 => numbers!(UInt32Type),
+            DataType::UInt64 => numbers!(UInt64Type),
+            DataType::Float32 => numbers!(Float32Type),
+            DataType::Float64 => numbers!(Float64Type),
+            DataType::Duration(unit) => match unit {
+                TimeUnit::Second => numbers!(DurationSecondType),
+                TimeUnit::Millisecond => numbers!(DurationMillisecondType),
+                TimeUnit::Microsecond => numbers!(DurationMicrosecondType),
+                TimeUnit::Nanosecond => numbers!(DurationNanosecondType),
+            },
+            DataType::Timestamp(..) => {
+                match (TimeForm::for_field(field), nanos(column)) {
+                    (Some(form), Some(nanos)) => Self::Time(form, nanos),
+                    _ => return Err(unsupported(field)),
+                }
+            }
+            DataType::Utf8 => Self::Text(Box::new(column.as_string::<i32>().clone())),
+            DataType::LargeUtf8 => {
+                Self::Text(Box::new(column.as_string::<i64>().clone()))
+            }
+            DataType::Binary | DataType::LargeBinary | DataType::FixedSizeBinary(_) => {
+                Self::Bytes(byte_values(column).ok_or_else(|| unsupported(field))?)
+            }
+            DataType::Dictionary(..) => Self::label(field, column, infinities, depth)?,
+            DataType::List(item) => {
+                let list = column.as_list::<i32>();
+                Self::list(
+                    item,
+                    list.offsets().inner(),
+                    list.values(),
+                    infinities,
+                    depth,
+                )?
+            }
+            DataType::LargeList(item) => {
+                let list = column.as_list::<i64>();
+                Self::list(
+                    item,
+                    list.offsets().inner(),
+                    list.values(),
+                    infinities,
+                    depth,
+                )?
+            }
+            DataType::FixedSizeList(item, len) => {
+                let len = usize::try_from(*len).unwrap_or_default();
+                let values = column.as_fixed_size_list().values();
+                let values = Values::new(item, values, infinities, depth + 1)?;
+                let rows = column.len();
+                let ends = move |row| {
+                    if row < rows {
+                        (row * len, (row + 1) * len)
+                    } else {
+                        (usize::MAX, 0)
+                    }
+                };
+                Self::List(Box::new(ends), Box::new(values))
+            }
+            DataType::Struct(fields) => {
+                let mut columns = Vec::new();
+                for (field, column) in fields.iter().zip(column.as_struct().columns()) {
+                    let mut key = vec![if columns.is_empty() { b'{' } else { b',' }];
+                    quote(field.name(), &mut key);
+                    key.push(b':');
+                    let values = Values::new(field, column, infinities, depth + 1)?;
+                    columns.push((key, values));
+                }
+                Self::Struct(columns)
+            }
+            _ => return Err(unsupported(field)),
+        })
+    }
+
+    fn label(
+        field: &Field,
+        column: &ArrayRef,
+        infinities: &Infinities,
+        depth: usize,
+    ) -> Result<Self> {
+        let dictionary = column.as_any_dictionary();
+        let names = dictionary.values();
+        let item = Field::new(field.name(), names.data_type().clone(), true);
+        let names = (Values::new(&item, names, infinities, depth + 1)?, names.len());
+        let names = (0..names.1).map(|name| {
+            let mut json = Vec::new();
+            names.0.write(name, &mut JsonText::in_buffer(&mut json));
+            json
+        });
+        let keys = if dictionary.values().is_empty() {
+            vec![usize::MAX; column.len()]
+        } else {
+            dictionary.normalized_keys()
+        };
+        Ok(Self::Label(names.collect(), keys))
+    }
+
+    fn list<O: OffsetSizeTrait>(
+        item: &Field,
+        offsets: &ScalarBuffer<O>,
+        values: &ArrayRef,
+        infinities: &Infinities,
+        depth: usize,
+    ) -> Result<Self> {
+        let values = Values::new(item, values, infinities, depth + 1)?;
+        let offsets = offsets.clone();
+        let ends = move |row: usize| match (offsets.get(row), offsets.get(row + 1)) {
+            (Some(start), Some(end)) => (start.as_usize(), end.as_usize()),
+            _ => (usize::MAX, 0),
+        };
+        Ok(Self::List(Box::new(ends), Box::new(values)))
+    }
+
+    /// Appends the value at index `row`; returns `None` without appending if it is null.
+    fn write(&self, row: usize, json: &mut JsonText<'_>) -> Option<()> {
+        match self {
+            Self::Null => return None,
+            Self::Bool(bits) => {
+                let bit = (row < bits.len()).then(|| bits.value(row))?;
+                json.extend_from_slice(if bit { b"true" } else { b"false" });
+            }
+            Self::Number(numbers) => numbers.write(row, json)?,
+            Self::Time(form, nanos) => write_time(*form, *nanos.get(row)?, json),
+            Self::Text(texts) => {
+                let text = texts.get(row)?;
+                json.push(b'"');
+                for piece in text.chunks(PIECE_BYTES) {
+                    escape(piece, json);
+                    json.flush_if_long();
+                }
+                json.push(b'"');
+            }
+            Self::Bytes(bytes) => {
+                let bytes = bytes.get(row)?;
+                json.push(b'"');
+                for piece in bytes.chunks(PIECE_BYTES / 2) {
+                    push_hex(piece, json);
+                    json.flush_if_long();
+                }
+                json.push(b'"');
+            }
+            Self::Label(names, keys) => {
+                json.extend_from_slice(names.get(*keys.get(row)?)?);
+            }
+            Self::List(ends, values) => {
+                let (start, end) = ends(row);
+                (start <= end).then_some(())?;
+                match (&values.nulls, &values.kind) {
+                    (None, JsonKind::Number(all)) => all.write_list(start..end, json),
+                    _ => write_list(start..end, json, |row, json| {
+                        values.write(row, json)
+                    }),
+                }
+            }
+            Self::Struct(columns) => {
+                for (key, values) in columns {
+                    json.extend_from_slice(key);
+                    values.write(row, json);
+                    json.flush_if_long();
+                }
+                json.extend_from_slice(if columns.is_empty() { b"{}" } else { b"}" });
+            }
+        }
+        Some(())
+    }
+}
+
+/// Numbers of any type.
+trait NumberValues: Send + Sync {
+    fn write(&self, row: usize, json: &mut JsonText<'_>) -> Option<()>;
+
+    /// Appends a list of the numbers in `rows`, which must not contain nulls.
+    fn write_list(&self, rows: Range<usize>, json: &mut JsonText<'_>);
+}
+
+/// The numbers of a column of one type.
+struct NumberColumn<N: arrow_buffer::ArrowNativeType> {
+    values: ScalarBuffer<N>,
+    infinities: Infinities,
+}
+
+impl<N: Number + arrow_buffer::ArrowNativeType> NumberValues for NumberColumn<N> {
+    fn write(&self, row: usize, json: &mut JsonText<'_>) -> Option<()> {
+        write_number(*self.values.get(row)?, &self.infinities, json);
+        Some(())
+    }
+
+    fn write_list(&self, rows: Range<usize>, json: &mut JsonText<'_>) {
+        write_list(rows, json, |row, json| match self.values.get(row) {
+            Some(number) => write_number(*number, &self.infinities, json),
+            None => json.extend_from_slice(b"null"),
+        });
+    }
+}
+
+/// The values of a column of strings or bytes.
+pub(crate) trait ByteValues: Send + Sync {
+    /// Returns the value at index `row`, or `None` if the column is shorter.
+    fn get(&self, row: usize) -> Option<&[u8]>;
+}
+
+impl<T: ByteArrayType<Native: AsRef<[u8]>>> ByteValues
+    for arrow_array::GenericByteArray<T>
+{
+    fn get(&self, row: usize) -> Option<&[u8]> {
+        (row < self.len()).then(|| self.value(row).as_ref())
+    }
+}
+
+impl ByteValues for arrow_array::FixedSizeBinaryArray {
+    fn get(&self, row: usize) -> Option<&[u8]> {
+        (row < self.len()).then(|| self.value(row))
+    }
+}
+
+/// Returns the values of a column of bytes, or `None` if `column` is of another type.
+pub(crate) fn byte_values(column: &ArrayRef) -> Option<Box<dyn ByteValues>> {
+    Some(match column.data_type() {
+        DataType::Binary => Box::new(column.as_binary::<i32>().clone()),
+        DataType::LargeBinary => Box::new(column.as_binary::<i64>().clone()),
+        DataType::FixedSizeBinary(_) => Box::new(column.as_fixed_size_binary().clone()),
+        _ => return None,
+    })
+}
+
+/// Appends a list whose items are appended by `write`, for each of `rows`.
+fn write_list(
+    rows: Range<usize>,
+    json: &mut JsonText<'_>,
+    write: impl Fn(usize, &mut JsonText<'_>),
+) {
+    json.push(b'[');
+    for row in rows.clone() {
+        if row > rows.start {
+            json.push(b',');
+        }
+        write(row, json);
+        json.flush_if_long();
+    }
+    json.push(b']');
+}
+
+/// Appends a number. It is formatted in place: copying such a short text would take as long.
+fn write_number(number: impl Number, infinities: &Infinities, json: &mut Vec<u8>) {
+    let start = json.len();
+    json.extend_from_slice(&[0; size_of::<NumberBuffer>()]);
+    let place = json.last_chunk_mut();
+    let len = place.map_or(0, |place| number.write_json(place, infinities));
+    json.truncate(start + len);
+}
+
+fn write_time(form: TimeForm, nanos: i64, json: &mut Vec<u8>) {
+    match form {
+        TimeForm::Number { divisor } => {
+            write_number(nanos.div_euclid(divisor), &Infinities::default(), json);
+        }
+        TimeForm::Iso { digits } => {
+            json.push(b'"');
+            json.extend_from_slice(&iso_second(nanos.div_euclid(1_000_000_000)));
+            let fraction = format!("{:09}", nanos.rem_euclid(1_000_000_000));
+            if digits > 0 {
+                json.push(b'.');
+                json.extend_from_slice(
+                    fraction.get(..digits).unwrap_or_default().as_bytes(),
+                );
+            }
+            json.extend_from_slice(b"Z\"");
+        }
+    }
+}
+
+/// Appends `text` to `json`, quoted and escaped.
+pub(crate) fn quote(text: &str, json: &mut Vec<u8>) {
+    json.push(b'"');
+    escape(text.as_bytes(), json);
+    json.push(b'"');
+}
+
+/// Appends the two hexadecimal digits of each byte to `text`.
+pub(crate) fn push_hex(bytes: &[u8], text: &mut Vec<u8>) {
+    let digit = |nibble: u8| b"0123456789abcdef"[usize::from(nibble & 15)];
+    text.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]));
+}
+
+/// Appends `text`, which is a part of a UTF-8 string, to `json`, with escapes. Only ASCII is
+/// escaped, so that a part may end within a character.
+fn escape(text: &[u8], json: &mut Vec<u8>) {
+    let mut plain = 0;
+    for (at, byte) in text.iter().enumerate() {
+        let escape: &[u8] = match byte {
+            b'"' => b"\\\"",
+            b'\\' => b"\\\\",
+            b'\n' => b"\\n",
+            b'\r' => b"\\r",
+            b'\t' => b"\\t",
+            0..0x20 => {
+                let hex = b"0123456789abcdef";
+                &[
+                    b'\\',
+                    b'u',
+                    b'0',
+                    b'0',
+                    b'0' + (byte >> 4),
+                    hex[usize::from(byte & 15)],
+                ]
+            }
+            _ => continue,
+        };
+        json.extend_from_slice(&text[plain..at]);
+        json.extend_from_slice(escape);
+        plain = at + 1;
+    }
+    json.extend_from_slice(&text[plain..]);
+}
+
+fn unsupported(field: &Field) -> Error {
+    let what = format!("column {:?} has type {}", field.name(), field.data_type());
+    Error::new(ErrorKind::Unsupported, what)
+}
+
+impl std::fmt::Debug for JsonKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Null => "Null",
+            Self::Bool(_) => "Bool",
+            Self::Number(_) => "Number",
+            Self::Time(..) => "Time",
+            Self::Text(_) => "Text",
+            Self::Bytes(_) => "Bytes",
+            Self::Label(..) => "Label",
+            Self::List(..) => "List",
+            Self::Struct(_) => "Struct",
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! Formatting of numbers as text.
+
+use crate::text::{
+    infinities::Infinities,
+    number_format::{NumberBuffer, write_float, write_integer, write_text},
+};
+
+/// A number whose text can be cached.
+pub(crate) trait Number: Copy + Send + Sync + 'static {
+    /// Returns whether it has the same text as `other`; floats must have the same bits.
+    fn is_same(self, other: Self) -> bool;
+
+    /// Writes the shortest decimal text that reads back as the same number to the start of
+    /// `place`, and returns its length, which is at most 24 bytes.
+    ///
+    /// Floats always have a decimal point or an exponent: `1.0`, `1e-7`. NaN and infinities are
+    /// `nan`, `inf` and `-inf`.
+    fn write_to(self, place: &mut NumberBuffer) -> usize;
+
+    /// Like [`write_to`](Self::write_to), for JSON: NaN is `null`, and infinities are written as specified
+    /// by `infinities`.
+    fn write_json(self, place: &mut NumberBuffer, infinities: &Infinities) -> usize;
+}
+
+macro_rules! integers {
+    ($($type:ty: $magnitude:expr),*) => {$(
+        impl Number for $type {
+            #[inline]
+            fn is_same(self, other: Self) -> bool {
+                self == other
+            }
+
+            #[inline]
+            fn write_to(self, place: &mut NumberBuffer) -> usize {
+                let (magnitude, is_negative) = $magnitude(self);
+                match write_integer(u64::from(magnitude), is_negative, place) {
+                    Some(len) => len,
+                    None => write_text(itoa::Buffer::new().format(self).as_bytes(), place),
+                }
+            }
+
+            #[inline]
+            fn write_json(self, place: &mut NumberBuffer, _: &Infinities) -> usize {
+                self.write_to(place)
+            }
+        }
+    )*};
+}
+
+integers! {
+    i8: |n: i8| (n.unsigned_abs(), n < 0),
+    i16: |n: i16| (n.unsigned_abs(), n < 0),
+    i32: |n: i32| (n.unsigned_abs(), n < 0),
+    i64: |n: i64| (n.unsigned_abs(), n < 0),
+    u8: |n| (n, false),
+    u16: |n| (n, false),
+    u32: |n| (n, false),
+    u64: |n| (n, false)
+}
+
+macro_rules! floats {
+    ($($type:ty: $fast:expr),*) => {$(
+        impl Number for $type {
+            #[inline]
+            fn is_same(self, other: Self) -> bool {
+                self.to_bits() == other.to_bits()
+            }
+
+            #[inline]
+            fn write_to(self, place: &mut NumberBuffer) -> usize {
+                if let Some(len) = $fast(self, &mut *place) {
+                    len
+                } else if self.is_finite() {
+                    write_text(zmij::Buffer::new().format_finite(self).as_bytes(), place)
+                } else if self.is_nan() {
+                    write_text(b"nan", place)
+                } else if self > 0.0 {
+                    write_text(b"inf", place)
+                } else {
+                    write_text(b"-inf", place)
+                }
+            }
+
+            #[inline]
+            fn write_json(self, place: &mut NumberBuffer, infinities: &Infinities) -> usize {
+                if self.is_finite() {
+                    self.write_to(place)
+                } else if self.is_nan() {
+                    write_text(b"null", place)
+                } else {
+                    infinities.write_to(self < 0.0, place)
+                }
+            }
+        }
+    )*};
+}
+
+floats!(f32: write_float, f64: |_, _: &mut NumberBuffer| None);

@@ -1,0 +1,194 @@
+//! Writes numbers as text directly into the output buffer.
+//!
+//! Eight digits are computed at once in the bytes of a 64-bit integer; the lowest byte is the
+//! first digit. They are stored with overlapping 8-byte stores that may extend past the end of
+//! the text. Nothing is read back, because the processor would have to wait for the stores.
+//! Formatting numbers takes most of the time of writing a log as text.
+
+use crate::text::shortest_decimal::shortest;
+
+/// The buffer that a number is written to; it is larger than the longest number.
+pub(crate) type NumberBuffer = [u8; 32];
+
+/// Writes `text` to the start of `place` and returns its length.
+pub(crate) fn write_text(text: &[u8], place: &mut NumberBuffer) -> usize {
+    place.iter_mut().zip(text).for_each(|(place, byte)| *place = *byte);
+    text.len().min(place.len())
+}
+
+const ASCII: u64 = u64::from_le_bytes([b'0'; 8]);
+
+/// Writes an integer to the start of `place` and returns its length, or `None` if it has more
+/// than 16 digits.
+#[inline]
+pub(crate) fn write_integer(
+    magnitude: u64,
+    is_negative: bool,
+    place: &mut NumberBuffer,
+) -> Option<usize> {
+    place[0] = b'-';
+    let sign = usize::from(is_negative);
+    let Ok(small) = u32::try_from(magnitude) else {
+        return write_long_integer(magnitude, sign, place);
+    };
+    if small >= 100_000_000 {
+        return write_long_integer(magnitude, sign, place);
+    }
+    let digits = digits8(small);
+    let leading = (digits.trailing_zeros() / 8).min(7); // zero has one digit, too
+    store(place, sign, (digits | ASCII) >> (8 * leading));
+    Some(sign + 8 - leading as usize)
+}
+
+/// Like [`write_integer`], for 9 to 16 digits.
+fn write_long_integer(
+    magnitude: u64,
+    sign: usize,
+    place: &mut NumberBuffer,
+) -> Option<usize> {
+    if magnitude >= 10_000_000_000_000_000 {
+        return None;
+    }
+    let high = digits8((magnitude / 100_000_000) as u32);
+    let leading = high.trailing_zeros() / 8;
+    let first = sign + 8 - leading as usize;
+    store(place, sign, (high | ASCII) >> (8 * leading));
+    store(place, first, digits8((magnitude % 100_000_000) as u32) | ASCII);
+    Some(first + 8)
+}
+
+/// Writes a float to the start of `place`, e.g. as `0.25` or `1.0`, and returns its length.
+/// Returns `None` for numbers that need an exponent, and for NaN and infinities.
+#[inline]
+pub(crate) fn write_float(value: f32, place: &mut NumberBuffer) -> Option<usize> {
+    let magnitude = value.abs();
+    if !(1e-4..1e8).contains(&magnitude) {
+        return None;
+    }
+    let decimal = shortest(magnitude);
+    // Scaled to nine digits: 10^8 ≤ nine < 10^9.
+    let len = decimal_len(decimal.digits);
+    let nine = decimal.digits * POWERS.get(9 - len as usize).copied().unwrap_or(0);
+    let (first, rest) =
+        (b'0' + (nine / 100_000_000) as u8, digits8(nine % 100_000_000));
+    let significant = 9 - rest.leading_zeros() as usize / 8; // without trailing zeros
+    let rest = rest | ASCII;
+
+    place[0] = b'-';
+    let sign = usize::from(value < 0.0);
+    let before = len as i32 + decimal.exponent; // the digits before the decimal point
+    if before > 0 {
+        let before = before as usize & 15;
+        store(place, sign + 1, rest);
+        place[sign] = first;
+        store(place, sign + before + 1, rest >> (8 * (before - 1)));
+        place[sign + before] = b'.';
+        Some(sign + significant.max(before + 1) + 1)
+    } else {
+        let zeros = (2 + before.unsigned_abs() as usize) & 15;
+        store(place, sign, u64::from_le_bytes(*b"0.000000"));
+        store(place, sign + zeros + 1, rest);
+        place[sign + zeros] = first;
+        Some(sign + zeros + significant)
+    }
+}
+
+/// Stores eight bytes at `at`, which must be below 24.
+#[inline(always)]
+fn store(place: &mut NumberBuffer, at: usize, bytes: u64) {
+    if let Some(place) = place[at & 15..].first_chunk_mut() {
+        *place = bytes.to_le_bytes();
+    }
+}
+
+/// Returns the number of digits of `value`, which must be 1 to 10^9 - 1.
+#[inline(always)]
+fn decimal_len(value: u32) -> u32 {
+    // The number of bits times log10(2), or one more.
+    let about = ((32 - value.leading_zeros()) * 1_233) >> 12;
+    let power = POWERS.get(about as usize).copied().unwrap_or(u32::MAX);
+    about + u32::from(value >= power)
+}
+
+const POWERS: [u32; 10] = [
+    1,
+    10,
+    100,
+    1_000,
+    10_000,
+    100_000,
+    1_000_000,
+    10_000_000,
+    100_000_000,
+    1_000_000_000,
+];
+
+/// Returns the eight decimal digits of `value` as bytes from 0 to 9; the lowest byte is the
+/// first digit.
+#[inline(always)]
+fn digits8(value: u32) -> u64 {
+    let value = u64::from(value);
+    // Split into two numbers of four digits, then four of two, then eight of one:
+    // x / 100 is x × 10486 / 2^20 for all x below 10^4, x / 10 is x × 103 / 2^10 for all x
+    // below 100.
+    let fours = (value / 10_000) | ((value % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x7f_0000_007f;
+    let twos = hundreds | ((fours - 100 * hundreds) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((twos - 10 * tens) << 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(
+        write_to: impl FnOnce(&mut NumberBuffer) -> Option<usize>,
+    ) -> Option<String> {
+        let mut place = [b'?'; 32];
+        let len = write_to(&mut place)?;
+        Some(std::str::from_utf8(&place[..len]).unwrap().to_owned())
+    }
+
+    #[test]
+    fn integers_are_written_with_all_digits() {
+        let numbers = (0..20_000).chain((0..62).map(|bit| (1 << bit) - 1));
+        let tens = (0..18).flat_map(|n| [10_u64.pow(n) - 1, 10_u64.pow(n)]);
+        for number in numbers.chain(tens) {
+            let expected = number.to_string();
+            let is_short = expected.len() <= 16;
+            let found = text(|place| write_integer(number, true, place));
+            assert_eq!(found, is_short.then(|| format!("-{expected}")));
+            let found = text(|place| write_integer(number, false, place));
+            assert_eq!(found, is_short.then_some(expected));
+        }
+    }
+
+    /// Compares with zmij, an independent implementation.
+    #[test]
+    fn floats_agree_with_zmij() {
+        let mut few = 0;
+        let mut check = |value: f32| {
+            let expected = zmij::Buffer::new().format(value).to_owned();
+            match text(|place| write_float(value, place)) {
+                Some(found) => assert_eq!(found, expected, "{value:?}"),
+                None => few += 1,
+            }
+        };
+        for i in -2_000..2_000_i16 {
+            let i = f32::from(i);
+            for value in [i, i / 8.0, i / 10.0, i / 1e3, i / 1e6, i * 1e4, i * 1e9] {
+                check(value);
+            }
+        }
+        let mut bits = 1_u32;
+        for _ in 0..200_000 {
+            bits = bits.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            check(f32::from_bits(bits));
+            check(f32::from_bits(
+                (0x3c00_0000 + (bits & 0x07ff_ffff)) | (bits & (1 << 31)),
+            ));
+        }
+        assert!(few < 220_000, "{few} of 428000");
+    }
+}

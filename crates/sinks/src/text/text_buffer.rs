@@ -1,0 +1,79 @@
+//! A buffer of text that grows at the end.
+
+use std::ops::Range;
+
+use crate::text::number_format::NumberBuffer;
+
+/// A buffer of text that grows at the end and reuses its memory.
+///
+/// Short texts are formatted in place after the end, where there is always enough capacity for one.
+#[derive(Debug, Default)]
+pub(crate) struct TextBuffer {
+    /// The text, followed by unspecified bytes.
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+impl TextBuffer {
+    /// Reserves capacity for `bytes` more bytes.
+    #[inline]
+    pub(crate) fn reserve(&mut self, bytes: usize) {
+        if self.bytes.len() < self.len + bytes {
+            self.grow(bytes);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, bytes: usize) {
+        self.bytes.resize((self.len + bytes).next_power_of_two(), 0);
+    }
+
+    /// Appends the text that `write_to` writes into the buffer that it gets, and then `end`. `write_to` returns
+    /// the length of its text. Returns the location of both.
+    #[inline(always)]
+    pub(crate) fn append_with(
+        &mut self,
+        end: u8,
+        write_to: impl FnOnce(&mut NumberBuffer) -> usize,
+    ) -> Range<usize> {
+        self.reserve(size_of::<NumberBuffer>());
+        let start = self.len;
+        if let Some(place) = self.bytes[start..].first_chunk_mut::<32>() {
+            let len = write_to(place) & 31;
+            place[len] = end;
+            self.len += len + 1;
+        }
+        start..self.len
+    }
+
+    /// Appends a copy of the text at `range`, which must not be longer than a number.
+    #[inline(always)]
+    pub(crate) fn repeat(&mut self, range: &Range<usize>) {
+        self.reserve(size_of::<NumberBuffer>());
+        let text = self.bytes.get(range.start..).and_then(|text| text.first_chunk());
+        let Some(text) = text.copied() else { return };
+        if let Some(place) = self.bytes[self.len..].first_chunk_mut::<32>() {
+            *place = text;
+            self.len += range.len();
+        }
+    }
+
+    /// Appends a text of any length.
+    pub(crate) fn extend(&mut self, text: &[u8]) {
+        self.reserve(text.len());
+        self.bytes[self.len..self.len + text.len()].copy_from_slice(text);
+        self.len += text.len();
+    }
+
+    pub(crate) fn push(&mut self, byte: u8) {
+        self.extend(&[byte]);
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+    }
+}
