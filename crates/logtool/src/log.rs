@@ -67,7 +67,11 @@ impl Log {
     }
 
     pub(crate) fn from_opened(opened: Opened) -> Self {
-        Self { input: Arc::new(opened.input), log: opened.log.into() }
+        Self::new(opened.input, opened.log)
+    }
+
+    pub(crate) fn new(input: Input, log: Box<dyn FormatLog>) -> Self {
+        Self { input: Arc::new(input), log: log.into() }
     }
 
     /// Returns the name of the input.
@@ -163,6 +167,27 @@ pub struct Table {
 }
 
 impl Table {
+    /// Creates the table of a split, whose `log` may contain only the rows of the split.
+    pub(crate) fn of_split(
+        log: Log,
+        topic: TopicId,
+        columns: Columns,
+        time: TimeRange,
+        time_base: TimeBase,
+    ) -> Self {
+        Self { log, topic, columns, time, time_base }
+    }
+
+    /// Returns the log.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Returns the topic in the [manifest](Log::manifest) of the log.
+    pub fn topic(&self) -> TopicId {
+        self.topic
+    }
+
     /// Selects the columns that match one of `patterns`; the time is always there.
     ///
     /// # Errors

@@ -187,6 +187,24 @@ fn open_well(
     }
 }
 
+/// Opens a log of `format` with an excerpt of its manifest, without reading its records.
+pub(crate) fn open_excerpt(
+    format: LogFormat,
+    source: Arc<dyn Source>,
+    manifest: Arc<Manifest>,
+    session: &Session,
+) -> Result<Box<dyn Log>> {
+    let options = session.options;
+    if format == LogFormat::Rosbag {
+        let mut options = RosbagOptions::from(options);
+        if let Some(key) = session.key {
+            options = options.with_key(key);
+        }
+        return Ok(Box::new(RosbagLog::open_with_manifest(source, manifest, options)?));
+    }
+    Ok(format.format().open_with_manifest(source, manifest, options)?)
+}
+
 /// Opens the ULog at `path`; `what` describes the feature that only ULogs have.
 pub fn open_ulog(
     path: &Path,
