@@ -7,10 +7,7 @@ use std::{
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use logtool::{
-    Log, PlanRequest, Session, Split,
-    time::typed::TypedTime,
-};
+use logtool::{Log, PlanRequest, Session, Split, time::typed::TypedTime};
 use logtool_core::{Columns, Damage, TimeRange};
 
 /// The maximum length of a split in JSON without the columns of its topic, for logs with up
@@ -54,7 +51,11 @@ impl Rows {
 fn read(table: &logtool::Table) -> Rows {
     let mut batches = table.batches().unwrap();
     let all = (&mut batches).collect::<Result<Vec<_>, _>>().unwrap();
-    Rows { schema: batches.schema().clone(), batches: all, damage: batches.damage().to_vec() }
+    Rows {
+        schema: batches.schema().clone(),
+        batches: all,
+        damage: batches.damage().to_vec(),
+    }
 }
 
 /// Reads the splits of one topic, each after a round trip through JSON.
@@ -93,7 +94,11 @@ fn check(path: &Path, session: &Session, request: impl Fn(PlanRequest) -> PlanRe
             assert!(got.concat() == want.concat(), "other rows: {what}");
             let known = |damage: &Damage| (damage.kind, damage.bytes.clone());
             let damage: Vec<_> = got.damage.iter().map(known).collect();
-            assert_eq!(damage, want.damage.iter().map(known).collect::<Vec<_>>(), "{what}");
+            assert_eq!(
+                damage,
+                want.damage.iter().map(known).collect::<Vec<_>>(),
+                "{what}"
+            );
         }
     }
 }

@@ -195,14 +195,22 @@ pub(crate) fn open_excerpt(
     session: &Session,
 ) -> Result<Box<dyn Log>> {
     let options = session.options;
-    if format == LogFormat::Rosbag {
+    let open_bag = |manifest| -> Result<Box<dyn Log>> {
         let mut options = RosbagOptions::from(options);
         if let Some(key) = session.key {
             options = options.with_key(key);
         }
-        return Ok(Box::new(RosbagLog::open_with_manifest(source, manifest, options)?));
+        let log = RosbagLog::open_with_manifest(source.clone(), manifest, options)?;
+        Ok(Box::new(log))
+    };
+    let open = |manifest| -> Result<Box<dyn Log>> {
+        Ok(format.format().open_with_manifest(source.clone(), manifest, options)?)
+    };
+    match format {
+        LogFormat::Rosbag => lidar_packets::open_excerpt(manifest, open_bag),
+        LogFormat::Mcap => lidar_packets::open_excerpt(manifest, open),
+        _ => open(manifest),
     }
-    Ok(format.format().open_with_manifest(source, manifest, options)?)
 }
 
 /// Opens the ULog at `path`; `what` describes the feature that only ULogs have.
