@@ -6,8 +6,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use logtool_core::{
-    Block, Columns, Damage, Log as FormatLog, Manifest, Part, Selection, TimeBase,
-    TimeRange, Timestamp, Topic, TopicId, TopicSet, View,
+    Block, Columns, Damage, Log as FormatLog, Manifest, Part, Selection, Source,
+    TimeBase, TimeRange, Timestamp, Topic, TopicId, TopicSet, View,
 };
 use logtool_velodyne::lidar::LidarOptions;
 
@@ -72,6 +72,48 @@ impl Log {
 
     pub(crate) fn new(input: Input, log: Box<dyn FormatLog>) -> Self {
         Self { input: Arc::new(input), log: log.into() }
+    }
+
+    /// Opens the log that the bytes of `source` are, e.g. in memory: `Vec<u8>` and
+    /// `Arc<[u8]>` become a source by [`Bytes::from_owner`]. Compressed bytes are
+    /// decompressed into memory. `name` is the name in messages; its extension helps where
+    /// the bytes do not show the format.
+    ///
+    /// # Errors
+    /// If the bytes are not a log.
+    ///
+    /// # Example
+    /// ```no_run
+    /// use std::sync::Arc;
+    ///
+    /// use bytes::Bytes;
+    /// use logtool::{Log, Session};
+    ///
+    /// let bytes = Bytes::from(std::fs::read("flight.ulg")?);
+    /// let log = Log::from_source("flight.ulg", Arc::new(bytes), &Session::new())?;
+    /// # let _ = log;
+    /// # Ok::<(), logtool::Error>(())
+    /// ```
+    pub fn from_source(
+        name: &str,
+        source: Arc<dyn Source>,
+        session: &Session,
+    ) -> Result<Self> {
+        let input = Input::from_source(name, source)?;
+        let lidar = LidarOptions::default();
+        Ok(Self::from_opened(open::open_input(input, session, &lidar)?))
+    }
+
+    /// Opens the log that `bytes` are: like [`from_source`](Self::from_source).
+    ///
+    /// # Errors
+    /// As [`from_source`](Self::from_source).
+    pub fn from_bytes(
+        name: &str,
+        bytes: impl Into<Bytes>,
+        session: &Session,
+    ) -> Result<Self> {
+        Self::from_source(name, Arc::new(bytes.into()), session)
     }
 
     /// Returns the name of the input.
@@ -207,6 +249,11 @@ impl Table {
     pub fn flat(mut self) -> Self {
         self.columns = Columns::all(View::Flat);
         self
+    }
+
+    /// Returns whether each number has a column of its own.
+    pub(crate) fn is_flat(&self) -> bool {
+        self.columns.view == View::Flat
     }
 
     /// Selects the records of these times, on the clock of the log.

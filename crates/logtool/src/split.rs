@@ -4,6 +4,7 @@
 //! middle of the log, so no worker reads a log from its start.
 
 mod plan;
+mod read_request;
 mod state;
 mod version;
 
@@ -18,7 +19,10 @@ use crate::{
     split::{state::SplitState, version::FileVersion},
 };
 
-pub use self::plan::{DEFAULT_TARGET_BYTES, Plan, PlanRequest};
+pub use self::{
+    plan::{DEFAULT_TARGET_BYTES, Plan, PlanRequest},
+    read_request::{ReadReport, ReadRequest},
+};
 
 /// The version of the content of splits. It changes if older programs cannot read them.
 const VERSION: u32 = 1;

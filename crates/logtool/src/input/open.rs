@@ -45,6 +45,15 @@ pub fn open_with(
     readable(look_with(path, session, Some(lidar))?)
 }
 
+/// Opens the log in `input`, which is not a file.
+pub(crate) fn open_input(
+    input: Input,
+    session: &Session,
+    lidar: &LidarOptions,
+) -> Result<Opened> {
+    readable(look_into(input, session, Some(lidar))?)
+}
+
 /// Like [`open_with`], and returns the digest of the input. It is computed at the same time,
 /// because opening a log without an index mostly uses one thread.
 pub fn open_with_digest(
@@ -91,8 +100,15 @@ pub fn look_with(
     session: &Session,
     lidar: Option<&LidarOptions>,
 ) -> Result<Opened> {
-    let input = Input::open(path, session)?;
-    let log = format(path, &input, session)
+    look_into(Input::open(path, session)?, session, lidar)
+}
+
+fn look_into(
+    input: Input,
+    session: &Session,
+    lidar: Option<&LidarOptions>,
+) -> Result<Opened> {
+    let log = format(Path::new(&input.name), &input, session)
         .and_then(|format| open_as(format, &input, session, lidar))
         .map_err(|err| explained(err, &input))?;
     Ok(Opened { input, log })
