@@ -276,7 +276,8 @@ impl Table {
     /// # Errors
     /// If the topic cannot be decoded.
     pub fn schema(&self) -> Result<SchemaRef> {
-        let decoder = self.log.log.decoder(self.topic, &self.columns)?;
+        let columns = Columns { time: self.time, ..self.columns.clone() };
+        let decoder = self.log.log.decoder(self.topic, &columns)?;
         Ok(self.time_base.schema(decoder.schema()))
     }
 
