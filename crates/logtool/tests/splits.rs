@@ -10,6 +10,7 @@ use std::{
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use logtool::{
     ErrorKind, Log, PlanRequest, Session, Split, Table,
     convert::{Convert, ConvertRequest, Destination, OutputFormat},
@@ -232,7 +233,7 @@ fn splits_of_real_logs_are_their_tables() {
         "ulog/pyulog_sample_appended_multiple.ulg",
         "ulog/pyulog_sample_px4_events.ulg",
         "velodyne/hdl64e_s1_atwall.bag",
-        "velodyne/sample_real_s1.vel",
+        "velodyne/sample_sim_s2.vel",
         "velodyne/vlp16_veloview_test-90deg-1-50-frames.pcap",
     ] {
         if let Some(path) = conformance::sample_path(name) {
@@ -354,6 +355,43 @@ fn changed_splits_end_without_a_panic() {
                 };
                 if let Ok(batches) = logtool::read(&split) {
                     batches.for_each(drop);
+                }
+            }
+        }
+    }
+}
+
+/// Returns `split` with another number at the index `change` of the numbers in its state.
+fn with_number(split: &Split, change: usize, number: &str) -> Option<Split> {
+    let mut json = serde_json::to_value(split).unwrap();
+    let state = STANDARD.decode(json["state"].as_str().unwrap()).unwrap();
+    let state = zstd::decode_all(&state[..]).unwrap();
+    let state = String::from_utf8(state).unwrap();
+    let is_digit = |at: usize| state.as_bytes()[at].is_ascii_digit();
+    let mut starts = (1..state.len()).filter(|at| is_digit(*at) && !is_digit(at - 1));
+    let start = starts.nth(change)?;
+    let end = (start..state.len()).find(|at| !is_digit(*at)).unwrap();
+    let changed = format!("{}{number}{}", &state[..start], &state[end..]);
+    let packed = zstd::encode_all(changed.as_bytes(), 1).unwrap();
+    json["state"] = STANDARD.encode(packed).into();
+    Some(serde_json::from_value(json).unwrap())
+}
+
+#[test]
+fn states_with_any_number_end_without_a_panic() {
+    for name in ["quad_flight.ulg", "rover.bag", "car.vel", "puck.pcap"] {
+        let request = PlanRequest::new([testdata(name)]).with_topics(["*"]);
+        let request = request.with_target_bytes(1);
+        let plan = request.run(&Session::new()).unwrap();
+        let split = plan.splits.last().unwrap();
+        for number in ["0", "3", "255", "65535", "4294967295", "18446744073709551615"] {
+            let changed = (0..4000).step_by(37);
+            for changed in changed.map_while(|at| with_number(split, at, number)) {
+                let Ok(batches) = logtool::read(&changed) else { continue };
+                for batch in batches {
+                    if let Err(error) = batch {
+                        assert!(!error.to_string().contains("thread"), "{error}");
+                    }
                 }
             }
         }

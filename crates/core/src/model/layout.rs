@@ -8,7 +8,6 @@
 use std::sync::Arc;
 
 use arrow_schema::DataType;
-
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
