@@ -1,9 +1,12 @@
 //! The plan of the splits of some logs.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 use logtool_core::{
-    Columns, Manifest, Part, Selection, TimeRange, TopicId, TopicSet, View,
+    Columns, Damage, Manifest, Part, Selection, TimeRange, TopicId, TopicSet, View,
 };
 use logtool_velodyne::lidar::LidarOptions;
 use rayon::prelude::*;
@@ -36,6 +39,9 @@ const MAX_PARTS_TEXT: usize = 4 << 10;
 /// The maximum number of parts of a log without an index in a split: its worker can read
 /// them in parallel.
 const MAX_PARTS: u64 = 32;
+
+/// The maximum number of places of known damage in a split. Reading may find all of them.
+const MAX_DAMAGE: usize = 16;
 
 /// A request for the splits of some logs: one or several for each selected topic.
 ///
@@ -156,8 +162,10 @@ impl PlanRequest {
         let found = inputs::find(&self.inputs, Path::new(""), session)?;
         found.check()?;
         let mut plan = Plan::default();
-        let failed = found.failed.into_iter();
-        plan.failed.extend(failed.map(|(path, err)| (path.display().to_string(), err)));
+        for (path, err) in found.failed {
+            let name = path.display().to_string();
+            plan.failed.push((name.clone(), err.context(name)));
+        }
         let session = match found.logs.len() {
             0 | 1 => session.clone(),
             _ => session.for_concurrent_logs(),
@@ -275,6 +283,7 @@ impl LogPlanner<'_> {
         let bytes = parts.iter().map(size).sum();
         let mut topic = TopicSplits { topic, columns, selection, bytes, splits };
         let mut rest = &parts[..];
+        let mut start = 0;
         while !rest.is_empty() {
             let mut sum = 0_u64;
             let fits = |part: &&Part| {
@@ -283,22 +292,30 @@ impl LogPlanner<'_> {
             };
             let count = rest.iter().take_while(fits).count().max(1);
             let (parts, after) = rest.split_at(count);
-            self.add(&mut topic, parts)?;
-            rest = after;
+            let end = after.first().map_or(u64::MAX, |part| part.bytes.start);
+            self.add(&mut topic, parts, start..end)?;
+            (rest, start) = (after, end);
         }
         Ok(())
     }
 
-    /// Adds a split for `parts`, or two if its text would be too long.
-    fn add(&self, topic: &mut TopicSplits<'_>, parts: &[Part]) -> Result<()> {
-        let state = self.state(topic, parts)?;
+    /// Adds a split for `parts`, or two if its text would be too long. It also reports the
+    /// known damage in the bytes `span`, which other splits do not report.
+    fn add(
+        &self,
+        topic: &mut TopicSplits<'_>,
+        parts: &[Part],
+        span: Range<u64>,
+    ) -> Result<()> {
+        let state = self.state(topic, parts, &span)?;
         let is_divisible = parts.len() > 1 && self.opened.input.packing.is_none();
         if is_divisible && state.len() > MAX_PARTS_TEXT {
-            let least = self.state(topic, &parts[..1])?.len();
+            let least = self.state(topic, &parts[..1], &(0..0))?.len();
             if state.len() > least + MAX_PARTS_TEXT {
                 let (first, second) = parts.split_at(parts.len() / 2);
-                self.add(topic, first)?;
-                return self.add(topic, second);
+                let middle = second.first().map_or(span.end, |part| part.bytes.start);
+                self.add(topic, first, span.start..middle)?;
+                return self.add(topic, second, middle..span.end);
             }
         }
         let manifest = self.opened.log.manifest();
@@ -318,9 +335,22 @@ impl LogPlanner<'_> {
         Ok(())
     }
 
-    /// Returns the state of the split for `parts`.
-    fn state(&self, topic: &TopicSplits<'_>, parts: &[Part]) -> Result<String> {
+    /// Returns the state of the split for `parts`, with the known damage in `span`.
+    fn state(
+        &self,
+        topic: &TopicSplits<'_>,
+        parts: &[Part],
+        span: &Range<u64>,
+    ) -> Result<String> {
         let base = self.clock.base();
+        let log = &self.opened.log;
+        let mut manifest = log.excerpt(&topic.selection, parts)?;
+        let is_reported = |damage: &&Damage| {
+            span.contains(&damage.bytes.start)
+                && damage.topic.is_none_or(|of| of == topic.topic)
+        };
+        let damage = log.manifest().damage.iter().filter(is_reported);
+        manifest.damage = damage.take(MAX_DAMAGE).cloned().collect();
         let state = SplitState {
             topic: topic.topic,
             is_flat: self.view == View::Flat,
@@ -328,7 +358,7 @@ impl LogPlanner<'_> {
             time: self.time,
             offset_nanos: base.offset_nanos,
             is_utc: base.is_utc,
-            manifest: self.opened.log.excerpt(&topic.selection, parts)?,
+            manifest,
         };
         state.encode()
     }
