@@ -11,6 +11,7 @@ mod logs;
 mod parse;
 mod plot;
 mod points;
+mod split;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -43,6 +44,7 @@ pub(crate) use self::points::{
     AxesChoice, CalibrationArgs, ColorChoice, LidarArgs, LidarClockChoice, PerChoice,
     PictureArgs, PointArgs,
 };
+pub(crate) use self::split::{PlanArgs, ReadArgs};
 pub(crate) use logtool::{
     formats::{Compression, LogFormat},
     log_messages::LevelChoice,
@@ -187,6 +189,8 @@ pub(crate) enum Command {
     Align(AlignArgs),
     Batch(BatchArgs),
     Index(IndexArgs),
+    Plan(PlanArgs),
+    Read(ReadArgs),
     Calibration(CalibrationArgs),
     Formats(FormatsArgs),
     Completions(CompletionsArgs),

@@ -16,7 +16,9 @@ mod man;
 mod merge;
 mod messages;
 mod params;
+mod plan;
 mod plot;
+mod read;
 mod repair;
 mod report;
 mod schema;
@@ -57,7 +59,8 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
     if let Some(threads) = global.threads {
         pool = pool.num_threads(threads.into());
     }
-    if !matches!(args.command, Command::Batch(_) | Command::Index(_)) {
+    if !matches!(args.command, Command::Batch(_) | Command::Index(_) | Command::Plan(_))
+    {
         // This thread works too: one more would take turns with the others. (Whoever goes
         // through many logs has a thread for each of them, and waits here.)
         pool = pool.use_current_thread();
@@ -78,6 +81,8 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
         Command::Convert(args) => convert::run(args, global),
         Command::Batch(args) => batch::run(args, global),
         Command::Index(args) => index::run(args, global),
+        Command::Plan(args) => plan::run(args, global),
+        Command::Read(args) => read::run(args, global),
         Command::Filter(args) => filter::run(args, global),
         Command::Plot(args) => plot::run(args, global),
         Command::Report(args) => report::run(args, global),
@@ -106,6 +111,7 @@ fn prints_text(command: &Command) -> bool {
             | Command::Info(_)
             | Command::Messages(_)
             | Command::Params(_)
+            | Command::Plan(_)
             | Command::Schema(_)
     )
 }

@@ -90,6 +90,8 @@ mod schema;
 mod selection;
 #[path = "process/settings.rs"]
 mod settings;
+#[path = "process/splits.rs"]
+mod splits;
 #[path = "process/testdata.rs"]
 mod testdata;
 #[path = "process/tracks.rs"]

@@ -20,7 +20,7 @@ use crate::{
         manifest::{Manifest, Part, Selection},
         open_options::OpenOptions,
         time::{TimeRange, Timestamp},
-        topic::TopicId,
+        topic::{TopicId, TopicSet},
         value::Value,
     },
     record::block::{Block, Run},
@@ -137,6 +137,21 @@ pub trait Log: Send + Sync {
     fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<RowGroup>>> {
         let _ = (topic, time);
         Ok(None)
+    }
+
+    /// Returns a small manifest with which [`Format::open_with_manifest`] opens a log that
+    /// reads `selection` in `parts` like this log. That log may contain nothing else.
+    /// `parts` are from [`Manifest::plan`], in ascending order.
+    ///
+    /// The default is [`Manifest::excerpt`] with all topics and the whole private state. A
+    /// format overrides it if its state grows with the file, or refers to parts by index.
+    ///
+    /// # Errors
+    /// Errors of reading the source, and `Unsupported` if the log cannot be opened by its
+    /// manifest alone.
+    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Manifest> {
+        let _ = selection;
+        Ok(self.manifest().excerpt(&TopicSet::All, parts))
     }
 
     /// Returns details of the file's structure that only the format knows. They are not
@@ -374,6 +389,10 @@ impl<L: Log + ?Sized> Log for Arc<L> {
 
     fn groups(&self, topic: TopicId, time: TimeRange) -> Result<Option<Vec<RowGroup>>> {
         (**self).groups(topic, time)
+    }
+
+    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Manifest> {
+        (**self).excerpt(selection, parts)
     }
 
     fn layout(&self) -> Result<BTreeMap<String, Value>> {

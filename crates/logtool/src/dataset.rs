@@ -15,7 +15,7 @@ mod batch;
 mod catalog;
 mod entry;
 mod index;
-mod inputs;
+pub(crate) mod inputs;
 mod log_job;
 mod log_names;
 mod markers;

@@ -19,6 +19,7 @@ use std::{
     sync::Arc,
 };
 
+use bytes::Bytes;
 use logtool_core::{FileSource, Source};
 
 use crate::{
@@ -62,6 +63,25 @@ impl Input {
             Some(url) => Self::open_remote(url, session),
             None => Self::open_local(path, session),
         }
+    }
+
+    /// Creates the input called `name` with the bytes of `origin`, which are decompressed into
+    /// memory if they are compressed.
+    pub fn from_source(name: &str, origin: Arc<dyn Source>) -> Result<Self> {
+        let name = name.to_owned();
+        let head = origin.read_at(0..8).with_context(|| name.clone())?;
+        let packing = Packing::of(&head);
+        let (source, loss) = match packing {
+            None => (Arc::clone(&origin), None),
+            Some(packing) => {
+                let stream = SourceReader::new(Arc::clone(&origin));
+                let mut bytes = Vec::new();
+                let unpacked = packing.unpack_to(stream, origin.len(), &mut bytes);
+                let loss = unpacked.with_context(|| name.clone())?;
+                (Arc::new(Bytes::from(bytes)) as Arc<dyn Source>, loss)
+            }
+        };
+        Ok(Self { name, source, origin, packing, loss, is_remote: false })
     }
 
     fn open_remote(url: &str, session: &Session) -> Result<Self> {

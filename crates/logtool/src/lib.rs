@@ -43,6 +43,7 @@ pub mod selection;
 pub mod session;
 #[cfg(any(feature = "align", feature = "plot"))]
 mod signals;
+pub mod split;
 pub mod suggest;
 pub mod text_style;
 pub mod time;
@@ -57,6 +58,7 @@ pub use crate::{
     log::{Batches, Log, Message, Messages, Table, open},
     losses::Strictness,
     session::{NoticeLevel, OpenFile, Progress, Session, Task},
+    split::{Plan, PlanRequest, Split, read},
 };
 
 /// Compiles the example of the README.

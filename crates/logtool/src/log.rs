@@ -1,13 +1,15 @@
 //! An open log, its tables and its messages.
 
+mod messages;
+
 use std::{fmt, path::Path, sync::Arc, thread};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use logtool_core::{
-    Block, Columns, Damage, Log as FormatLog, Manifest, Part, Selection, TimeBase,
-    TimeRange, Timestamp, Topic, TopicId, TopicSet, View,
+    Block, Columns, Damage, Log as FormatLog, Manifest, Part, Selection, Source,
+    TimeBase, TimeRange, Topic, TopicId, TopicSet, View,
 };
 use logtool_velodyne::lidar::LidarOptions;
 
@@ -23,6 +25,8 @@ use crate::{
     session::Session,
     time::clock::{ShownClock, TimeChoice},
 };
+
+pub use self::messages::{Message, Messages};
 
 /// The approximate number of bytes of a log that a thread reads at a time.
 pub(crate) const PART_BYTES: u64 = 4 << 20;
@@ -67,7 +71,54 @@ impl Log {
     }
 
     pub(crate) fn from_opened(opened: Opened) -> Self {
-        Self { input: Arc::new(opened.input), log: opened.log.into() }
+        Self::new(opened.input, opened.log)
+    }
+
+    pub(crate) fn new(input: Input, log: Box<dyn FormatLog>) -> Self {
+        Self { input: Arc::new(input), log: log.into() }
+    }
+
+    /// Opens the log whose bytes are in `source`: bytes in memory, or a source of the caller.
+    /// Compressed bytes are decompressed into memory. `name` is the name in messages; its
+    /// extension helps where the bytes do not show the format.
+    ///
+    /// # Errors
+    /// If the bytes are not a log.
+    ///
+    /// # Example
+    /// ```no_run
+    /// use std::sync::Arc;
+    ///
+    /// use bytes::Bytes;
+    /// use logtool::{Log, Session};
+    ///
+    /// let bytes = Bytes::from(std::fs::read("flight.ulg")?);
+    /// let log = Log::from_source("flight.ulg", Arc::new(bytes), &Session::new())?;
+    /// # let _ = log;
+    /// # Ok::<(), logtool::Error>(())
+    /// ```
+    pub fn from_source(
+        name: &str,
+        source: Arc<dyn Source>,
+        session: &Session,
+    ) -> Result<Self> {
+        let input = Input::from_source(name, source)?;
+        let lidar = LidarOptions::default();
+        Ok(Self::from_opened(open::open_input(input, session, &lidar)?))
+    }
+
+    /// Opens a log in memory: a `Vec<u8>`, or with [`Bytes::from_owner`] an `Arc<[u8]>`.
+    /// Compressed bytes are decompressed into memory. `name` is as for
+    /// [`from_source`](Self::from_source).
+    ///
+    /// # Errors
+    /// As [`from_source`](Self::from_source).
+    pub fn from_bytes(
+        name: &str,
+        bytes: impl Into<Bytes>,
+        session: &Session,
+    ) -> Result<Self> {
+        Self::from_source(name, Arc::new(bytes.into()), session)
     }
 
     /// Returns the name of the input.
@@ -134,11 +185,10 @@ impl Log {
         let log = Arc::clone(&self.log);
         let parts = log.manifest().plan(&selection, PART_BYTES);
         let count = parts.len();
-        let work = move |index: usize, push: Push<'_, Read>| {
-            read_messages(&*log, &parts[index], &selection, push)
+        let work = move |index: usize, push: Push<'_, messages::MessageBlock>| {
+            messages::read(&*log, &parts[index], &selection, push)
         };
-        let results = Ordered::new(count, threads(), work);
-        Ok(Messages { results, messages: Vec::new().into_iter(), damage: Vec::new() })
+        Ok(Messages::new(Ordered::new(count, threads(), work)))
     }
 }
 
@@ -163,6 +213,27 @@ pub struct Table {
 }
 
 impl Table {
+    /// Creates the table of a split, whose `log` may contain only the rows of the split.
+    pub(crate) fn of_split(
+        log: Log,
+        topic: TopicId,
+        columns: Columns,
+        time: TimeRange,
+        time_base: TimeBase,
+    ) -> Self {
+        Self { log, topic, columns, time, time_base }
+    }
+
+    /// Returns the log.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Returns the topic in the [manifest](Log::manifest) of the log.
+    pub fn topic(&self) -> TopicId {
+        self.topic
+    }
+
     /// Selects the columns that match one of `patterns`; the time is always there.
     ///
     /// # Errors
@@ -182,6 +253,11 @@ impl Table {
     pub fn flat(mut self) -> Self {
         self.columns = Columns::all(View::Flat);
         self
+    }
+
+    /// Returns whether each number has a column of its own.
+    pub(crate) fn is_flat(&self) -> bool {
+        self.columns.view == View::Flat
     }
 
     /// Selects the records of these times, on the clock of the log.
@@ -204,7 +280,8 @@ impl Table {
     /// # Errors
     /// If the topic cannot be decoded.
     pub fn schema(&self) -> Result<SchemaRef> {
-        let decoder = self.log.log.decoder(self.topic, &self.columns)?;
+        let columns = Columns { time: self.time, ..self.columns.clone() };
+        let decoder = self.log.log.decoder(self.topic, &columns)?;
         Ok(self.time_base.schema(decoder.schema()))
     }
 
@@ -328,93 +405,6 @@ impl fmt::Debug for Batches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Batches").field("schema", &self.schema).finish_non_exhaustive()
     }
-}
-
-/// A message as the file has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Message {
-    /// The topic.
-    pub topic: TopicId,
-    /// The time of recording, on the clock of the log.
-    pub time: Timestamp,
-    /// The byte offset of the record in the file; in a compressed chunk, that of the chunk.
-    pub offset: u64,
-    /// The undecoded payload.
-    pub payload: Bytes,
-}
-
-/// Some messages, and the damage that was found while they were read.
-struct Read {
-    messages: Vec<Message>,
-    damage: Vec<Damage>,
-}
-
-/// The messages of a log, in the order of the file.
-pub struct Messages {
-    results: Ordered<Read>,
-    messages: std::vec::IntoIter<Message>,
-    damage: Vec<Damage>,
-}
-
-impl Messages {
-    /// Returns the damage that was found so far, in the order of the file.
-    pub fn damage(&self) -> &[Damage] {
-        &self.damage
-    }
-}
-
-impl Iterator for Messages {
-    type Item = Result<Message>;
-
-    fn next(&mut self) -> Option<Result<Message>> {
-        loop {
-            if let Some(message) = self.messages.next() {
-                return Some(Ok(message));
-            }
-            match self.results.next()? {
-                Ok(Read { messages, damage }) => {
-                    self.messages = messages.into_iter();
-                    for one in damage {
-                        one.add_to(&mut self.damage);
-                    }
-                }
-                Err(error) => return Some(Err(error)),
-            }
-        }
-    }
-}
-
-impl fmt::Debug for Messages {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Messages").finish_non_exhaustive()
-    }
-}
-
-fn read_messages(
-    log: &dyn FormatLog,
-    part: &Part,
-    selection: &Selection,
-    push: Push<'_, Read>,
-) -> Result<()> {
-    let mut cursor = log.read(part, selection)?;
-    let mut block = Block::default();
-    while cursor.fill(&mut block)? {
-        let message = |record: logtool_core::Record<'_>| Message {
-            topic: record.topic,
-            time: record.time,
-            offset: record.offset,
-            payload: Bytes::copy_from_slice(record.payload),
-        };
-        let messages: Vec<Message> = block.iter().map(message).collect();
-        let damage = block.damage().to_vec();
-        let is_empty = messages.is_empty() && damage.is_empty();
-        if !is_empty && !push(Read { messages, damage }) {
-            break;
-        }
-    }
-    log.source().release(part.bytes.clone());
-    Ok(())
 }
 
 /// Returns how many threads read at a time.

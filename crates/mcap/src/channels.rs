@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use logtool_core::{Topic, TopicId, TopicOrigin};
-use logtool_rosmsg::{Derivation, Derived};
+use logtool_rosmsg::{Derivation, Derived, PointColumns};
 
 /// The streams and topics of channels, and the topics that are derived from them.
 #[derive(Debug)]
@@ -20,6 +20,23 @@ impl Channels {
         let by_id =
             with_streams.map(|(stream, (id, topic))| (*id, (stream, *topic))).collect();
         Self { by_id, derived: derived_of(topics) }
+    }
+
+    /// Sets columns of points that are known.
+    pub(crate) fn with_point_columns(mut self, columns: Vec<PointColumns>) -> Self {
+        self.derived = self.derived.with_point_columns(columns);
+        self
+    }
+
+    /// Returns the ids and the topics of the channels, in stream order.
+    pub(crate) fn list(&self) -> Vec<(u16, TopicId)> {
+        let mut list: Vec<(u32, u16, TopicId)> = self
+            .by_id
+            .iter()
+            .map(|(id, (stream, topic))| (*stream, *id, *topic))
+            .collect();
+        list.sort_unstable();
+        list.into_iter().map(|(_, id, topic)| (id, topic)).collect()
     }
 
     /// Returns the stream and the topic of the channel `id`.

@@ -4,6 +4,7 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use logtool_core::{Damage, TopicId};
+use logtool_rosmsg::PointColumns;
 use serde::{Deserialize, Serialize};
 
 use crate::messages::json::IntegerTypes;
@@ -42,4 +43,11 @@ pub(crate) struct FormatState {
     /// The reason why no message can be read, if that is the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) unreadable: Option<String>,
+    /// Whether a part that an excerpt leaves out may have messages whose time cannot be
+    /// represented.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) may_have_null_times: bool,
+    /// The columns of points that are known without inspecting messages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) point_columns: Vec<PointColumns>,
 }

@@ -104,13 +104,22 @@ impl McapLog {
         let parts = manifest.parts.iter().zip(&format_state.chunks);
         let chunks = parts.filter(|(_, is_chunk)| **is_chunk);
         let chunks = chunks.map(|(part, _)| part.bytes.start).collect();
-        let channels =
-            Arc::new(Channels::new(&format_state.channels, &manifest.topics));
-        let FormatState { damaged_ranges, profile, unreadable, integers, .. } =
-            format_state;
+        let FormatState {
+            channels,
+            damaged_ranges,
+            profile,
+            unreadable,
+            integers,
+            may_have_null_times,
+            point_columns,
+            ..
+        } = format_state;
+        let channels = Channels::new(&channels, &manifest.topics);
+        let channels = Arc::new(channels.with_point_columns(point_columns));
         let damaged_ranges = damaged_ranges.into();
         let mut parts = manifest.parts.iter();
-        let may_have_null_times = parts.any(|part| null_time::may_be_in(&part.time));
+        let may_have_null_times =
+            may_have_null_times || parts.any(|part| null_time::may_be_in(&part.time));
         Self {
             source,
             manifest,
@@ -156,6 +165,43 @@ impl Log for McapLog {
         } else {
             decoder
         })
+    }
+
+    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Manifest> {
+        let topics = &selection.topics;
+        let derived = &self.channels.derived;
+        let mut needed = topics.clone();
+        if derived.is_wanted(topics) {
+            // The ids of derived topics depend on all topics that they are derived from.
+            needed.extend(&derived.pairs().map(|(_, parent)| parent).collect());
+        }
+        let mut manifest = self.manifest.excerpt(&needed, parts);
+        let starts = manifest.parts.iter().map(|part| part.bytes.start);
+        let is_chunk = |start| self.chunks.binary_search(&start).is_ok();
+        let is_within = |damage: &&Damage| {
+            parts.iter().any(|part| part.bytes.contains(&damage.bytes.start))
+        };
+        let integers = self.integers.iter();
+        let integers = integers.filter(|(topic, _)| topics.contains(TopicId(**topic)));
+        manifest.format_state = Manifest::encode_state(&FormatState {
+            profile: self.profile.clone(),
+            channels: self.channels.list(),
+            schemas: Vec::new(),
+            chunks: starts.map(is_chunk).collect(),
+            damaged_ranges: self
+                .damaged_ranges
+                .iter()
+                .filter(is_within)
+                .cloned()
+                .collect(),
+            metadata: Vec::new(),
+            attachments: Vec::new(),
+            integers: integers.map(|(topic, types)| (*topic, types.clone())).collect(),
+            unreadable: self.unreadable.clone(),
+            may_have_null_times: self.may_have_null_times,
+            point_columns: derived.point_columns(self, topics)?,
+        })?;
+        Ok(manifest)
     }
 
     fn source(&self) -> &Arc<dyn Source> {

@@ -1,6 +1,7 @@
 //! The private state in the manifest of a bag, with which it is opened without reading.
 
 use logtool_core::TopicSet;
+use logtool_rosmsg::PointColumns;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -21,4 +22,11 @@ pub(crate) struct FormatState {
     /// The reason why nothing can be read, if no chunk can be decompressed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) unreadable: Option<String>,
+    /// The start of each part, and the end of the last, if the manifest does not have all of
+    /// the parts that surround those to be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) bounds: Vec<u64>,
+    /// The columns of points that are known without inspecting messages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) point_columns: Vec<PointColumns>,
 }

@@ -18,7 +18,7 @@ use crate::{
         connection::Connection, connection_table::ConnectionTable,
         derived_topics::derived_topics, schema,
     },
-    file::bag::Bag,
+    file::{bag::Bag, file_header::FileHeader},
     format_state::{FORMAT_NAME, FormatState},
     manifest::{chunk_statistics, manifest_builder::build_manifest},
     options::RosbagOptions,
@@ -36,6 +36,10 @@ pub struct RosbagLog {
     /// The reason why nothing can be read, if no chunk can be decompressed.
     unreadable: Option<String>,
 }
+
+/// The number of parts before a part where its first chunk may begin, in an excerpt of the
+/// manifest. More are needed only if an index names several positions in one chunk.
+const BOUNDS_BEFORE: usize = 2;
 
 /// Checks the content of the chunks of a bag while they are read.
 struct BagInspection {
@@ -73,15 +77,26 @@ impl RosbagLog {
         notes: FormatState,
         options: RosbagOptions,
     ) -> Self {
-        let FormatState { head, connections, too_wide, unreadable } = notes;
+        let FormatState {
+            head,
+            connections,
+            too_wide,
+            unreadable,
+            bounds,
+            point_columns,
+        } = notes;
         let table = ConnectionTable::restore(connections);
         let cells = std::iter::repeat_with(OnceLock::new);
         let described = cells.take(table.topics()).collect();
-        let derived = Arc::new(derived_topics(&table));
+        let derived = derived_topics(&table).with_point_columns(point_columns);
+        let derived = Arc::new(derived);
         let bag = Bag::new(source, head, &options);
         let starts = manifest.parts.iter().map(|part| part.bytes.start);
         let end = manifest.parts.last().map(|part| part.bytes.end);
-        let bounds = starts.chain(end).collect();
+        let bounds = match bounds.is_empty() {
+            true => starts.chain(end).collect(),
+            false => bounds.into(),
+        };
         let table = Arc::new(table);
         let parts = PartReader { bag, table, derived, bounds, checker: None };
         Self { manifest, parts, described, too_wide, unreadable }
@@ -114,6 +129,22 @@ impl RosbagLog {
         }))
     }
 
+    /// Returns the starts of the parts that readers of `parts` use, in ascending order: those
+    /// within them, some before and one after them, and the end of the last part of the bag.
+    fn bounds_around(&self, parts: &[Part]) -> Vec<u64> {
+        let bounds = &*self.parts.bounds;
+        let around = parts.iter().flat_map(|part| {
+            let first = bounds.partition_point(|bound| *bound < part.bytes.start);
+            let end = bounds.partition_point(|bound| *bound <= part.bytes.end);
+            let near = first.saturating_sub(BOUNDS_BEFORE)..(end + 1).min(bounds.len());
+            bounds.get(near).unwrap_or_default()
+        });
+        let mut around: Vec<u64> = around.chain(bounds.last()).copied().collect();
+        around.sort_unstable();
+        around.dedup();
+        around
+    }
+
     /// Returns the version of the format, e.g. `(2, 0)`, or `None` if the first line is damaged.
     pub fn version(&self) -> Option<(u32, u32)> {
         self.parts.bag.head.version
@@ -143,6 +174,26 @@ impl Log for RosbagLog {
                 Err(Error::new(ErrorKind::NoSuch, what))
             }
         }
+    }
+
+    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Manifest> {
+        let PartReader { bag, table, derived, .. } = &self.parts;
+        let topics = &selection.topics;
+        let mut manifest = self.manifest.excerpt(topics, parts).without_definitions();
+        let mut needed = topics.clone();
+        if derived.is_wanted(topics) {
+            // The ids of derived topics depend on all topics that they are derived from.
+            needed.extend(&derived.pairs().map(|(_, parent)| parent).collect());
+        }
+        manifest.format_state = Manifest::encode_state(&FormatState {
+            head: FileHeader::clone(&bag.head),
+            connections: table.store_of(&needed),
+            too_wide: self.too_wide.clone(),
+            unreadable: self.unreadable.clone(),
+            bounds: self.bounds_around(parts),
+            point_columns: derived.point_columns(self, topics)?,
+        })?;
+        Ok(manifest)
     }
 
     fn source(&self) -> &Arc<dyn Source> {

@@ -41,6 +41,7 @@ use logtool_core::{
     Block, Columns, Decoder, Log, Part, Result, Selection, TimeRange, Timestamp, Topic,
     TopicContent, TopicId, TopicOrigin, TopicSet,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::{
     derived::{
@@ -65,6 +66,13 @@ pub struct Derived {
     list: Vec<DerivedTopic>,
     /// For each logged topic, the index of its derived topic.
     places: Vec<Option<u32>>,
+}
+
+/// The columns of the points of a derived topic, as messages declare them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PointColumns {
+    topic: TopicId,
+    shape: Shape,
 }
 
 /// A derived topic.
@@ -201,6 +209,39 @@ impl Derived {
                 Ok(Box::new(decoder) as _)
             }),
         })
+    }
+
+    /// Returns the columns of those `topics` of `log` whose messages declare them, for
+    /// [`with_point_columns`](Self::with_point_columns).
+    ///
+    /// # Errors
+    /// `Io` if the log cannot be read.
+    pub fn point_columns(
+        &self,
+        log: &dyn Log,
+        topics: &TopicSet,
+    ) -> Result<Vec<PointColumns>> {
+        let wanted = self.iter().filter(|(id, one)| {
+            topics.contains(*id)
+                && matches!(one.derivation.what, DerivedKind::Points(_))
+        });
+        wanted
+            .map(|(topic, one)| {
+                let shape = Shape::clone(&*one.shape(log, topic)?);
+                Ok(PointColumns { topic, shape })
+            })
+            .collect()
+    }
+
+    /// Sets columns that are known, so that no messages are inspected for them.
+    #[must_use]
+    pub fn with_point_columns(self, columns: Vec<PointColumns>) -> Self {
+        for PointColumns { topic, shape } in columns {
+            if let Some(one) = self.get(topic) {
+                one.shape.get_or_init(|| Arc::new(shape));
+            }
+        }
+        self
     }
 
     /// Returns each derived topic.

@@ -27,7 +27,7 @@ mod derived;
 
 pub use crate::{
     definition::{Definition, Described, compile, define, describe, md5sum},
-    derived::{Derivation, Derived},
+    derived::{Derivation, Derived, PointColumns},
     field_reader::Encoding,
     image::{
         ImageContent, ImageFile, ImageMessage, ImageType, PixelColor, Pixels, RawImage,

@@ -8,6 +8,7 @@ mod grid;
 mod merged_columns;
 
 use logtool_core::Primitive;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
     fields::{NO_COLUMN, PointField, fills, shape, shown},
@@ -15,7 +16,7 @@ pub(crate) use self::{
 };
 
 /// The columns of the points of a topic, in addition to those that all points have.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Shape {
     pub(crate) columns: Vec<Column>,
     /// Whether points are organized in rows and columns, like the pixels of a depth camera.
@@ -23,7 +24,7 @@ pub(crate) struct Shape {
 }
 
 /// A column of values, with one or several for each point.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Column {
     pub(crate) name: String,
     pub(crate) kind: Kind,
@@ -32,7 +33,7 @@ pub(crate) struct Column {
 }
 
 /// The type of the values of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
     Number(Primitive),
     /// A time in nanoseconds since 1970.

@@ -49,6 +49,8 @@ mod built_in;
 
 mod read;
 
+mod excerpt;
+
 mod index;
 
 pub mod write;

@@ -11,6 +11,7 @@ use crate::{
     built_in::{self, EventReader},
     check::inspect,
     declarations::metadata::Metadata,
+    excerpt::excerpt,
     format_state::{FORMAT_NAME, FormatState},
     index::build_manifest,
     read::open_log::OpenLog,
@@ -102,6 +103,10 @@ impl Log for UlogLog {
 
     fn payload_layout(&self, topic: TopicId) -> Option<Arc<Layout>> {
         self.inner.registry.topics.get(topic.index())?.layout.as_ref().ok().cloned()
+    }
+
+    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Manifest> {
+        excerpt(&self.inner, selection, parts)
     }
 
     fn source(&self) -> &Arc<dyn Source> {

@@ -98,7 +98,7 @@ pub(crate) enum CatFormat {
     Text,
 }
 
-/// Print the logged messages and events of a vehicle, or of ROS nodes
+/// Print the messages and events of a vehicle, or of ROS nodes
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -115,7 +115,7 @@ fn azimuth(text: &str) -> Result<u16, String> {
     Ok((degrees * 100.0).round() as u16 % 36_000)
 }
 
-/// Write the calibration of a lidar, from its packets or from another file
+/// Write the calibration of a lidar, from packets or another file
 ///
 /// An HDL-64E S2 or S3 sends its calibration with its packets: FILE is a .vel log, a capture,
 /// a bag or an MCAP file with them. FILE can also be a calibration, to be written in the

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::{bytes, program::Folder};
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 22] = [
     "align",
     "batch",
     "calibration",
@@ -21,7 +21,9 @@ const COMMANDS: [&str; 20] = [
     "merge",
     "messages",
     "params",
+    "plan",
     "plot",
+    "read",
     "repair",
     "report",
     "schema",

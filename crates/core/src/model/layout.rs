@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use arrow_schema::DataType;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -99,7 +100,7 @@ pub enum FieldRole {
 
 /// The primitive types. All are little-endian.
 #[allow(missing_docs)] // the names are self-explanatory
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Primitive {
     I8,
     I16,

@@ -1,7 +1,8 @@
 //! The manifest of a log, and the plan of the parts to read.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
+use arrow_schema::Schema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -222,6 +223,58 @@ impl Manifest {
             }
         }
         plan
+    }
+
+    /// Returns a smaller manifest for reading `topics` in `parts`, which are in ascending
+    /// order: with the parts that lie in them, and without metadata, streams, remarks, and
+    /// damage, which reading finds again. Other topics keep their ids, but lose their names,
+    /// columns and definitions. The private state of the format is unchanged.
+    #[must_use]
+    pub fn excerpt(&self, topics: &TopicSet, parts: &[Part]) -> Self {
+        let indices = parts.iter().flat_map(|part| self.parts_within(&part.bytes));
+        let kept: Vec<Part> =
+            indices.filter_map(|index| self.parts.get(index)).cloned().collect();
+        let topic = |(id, topic): (TopicId, &Topic)| match topics.contains(id) {
+            true => topic.clone(),
+            false => topic.stub(),
+        };
+        let margins = self.time_margins.iter().filter(|(id, _)| topics.contains(**id));
+        Self {
+            format: self.format.clone(),
+            bytes: self.bytes,
+            access: self.access,
+            topics: self.topics().map(topic).collect(),
+            streams: Vec::new(),
+            parts: kept,
+            time_margins: margins.map(|(id, margin)| (*id, *margin)).collect(),
+            clock: self.clock.clone(),
+            time: self.time,
+            oldest: self.oldest,
+            metadata: BTreeMap::new(),
+            damage: Vec::new(),
+            remarks: Vec::new(),
+            format_state: self.format_state.clone(),
+        }
+    }
+
+    /// Returns the manifest without columns and definitions of topics, for formats that
+    /// have them in their private state.
+    #[must_use]
+    pub fn without_definitions(mut self) -> Self {
+        for topic in &mut self.topics {
+            topic.schema = Arc::new(Schema::empty());
+            topic.definition = String::new();
+            topic.descriptor = Vec::new();
+            topic.metadata = BTreeMap::new();
+        }
+        self
+    }
+
+    /// Returns the indices of the parts that lie in `bytes`.
+    pub fn parts_within(&self, bytes: &Range<u64>) -> Range<usize> {
+        let first = self.parts.partition_point(|part| part.bytes.start < bytes.start);
+        let rest = self.parts.get(first..).unwrap_or_default();
+        first..first + rest.partition_point(|part| part.bytes.end <= bytes.end)
     }
 
     /// Returns whether `selection` has all logged topics and all times.

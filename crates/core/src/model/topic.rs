@@ -1,8 +1,8 @@
 //! Topics, their streams, and sets of topics.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
 use serde::{Deserialize, Serialize};
 
 use crate::model::{time::TimeRange, value::Value};
@@ -204,6 +204,16 @@ impl TopicContent {
 }
 
 impl Topic {
+    /// Returns a topic of the same origin and content, without a name, columns or
+    /// definition.
+    pub(crate) fn stub(&self) -> Self {
+        Self {
+            origin: self.origin,
+            content: self.content,
+            ..Self::new(String::new(), Arc::new(Schema::empty()))
+        }
+    }
+
     /// Returns the mean rate of the records since the start of logging in hertz, without
     /// implausible timestamps.
     pub fn rate_hz(&self) -> Option<f64> {

@@ -11,6 +11,7 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used)] // these are tests
 
+mod excerpt;
 mod manifest;
 mod samples;
 
@@ -96,6 +97,7 @@ pub fn check_damaged(format: &dyn Format, bytes: Bytes) {
     reading_ahead_and_in_order_of_time_reads_the_same(&*log, &whole);
     selecting_only_saves_work(&*log, &whole);
     resuming_reads_the_same(format, &bytes, log.manifest(), &whole);
+    excerpt::excerpts_read_the_same(format, &bytes, &*log);
     blocks_of_any_length_read_the_same(format, &bytes, &whole);
     fewer_columns_are_the_same_columns(&*log);
 }

@@ -33,9 +33,9 @@ use crate::{
 
 /// A log that was found.
 #[derive(Clone, Debug)]
-pub(super) struct InputLog {
+pub(crate) struct InputLog {
     /// The path as it was named, or as it was found in a named folder.
-    pub(super) path: PathBuf,
+    pub(crate) path: PathBuf,
     /// The absolute path without links, or the URL without secrets. It identifies the log.
     pub(super) source: String,
     /// Like `source`, but with the name of the link if the file is one.
@@ -48,7 +48,7 @@ pub(super) struct InputLog {
 
 impl InputLog {
     /// Returns the name to show: the path, or the URL without secrets.
-    pub(super) fn display_name(&self) -> String {
+    pub(crate) fn display_name(&self) -> String {
         if url::of(&self.path).is_some() {
             self.source.clone()
         } else {
@@ -59,13 +59,13 @@ impl InputLog {
 
 /// The result of the search.
 #[derive(Debug, Default)]
-pub(super) struct Inputs {
+pub(crate) struct Inputs {
     /// The logs, each once, sorted by their sources.
-    pub(super) logs: Vec<InputLog>,
+    pub(crate) logs: Vec<InputLog>,
     /// The number of files in folders that are not logs.
     pub(super) other_files: u64,
     /// The inputs that could not be inspected.
-    pub(super) failed: Vec<(PathBuf, Error)>,
+    pub(crate) failed: Vec<(PathBuf, Error)>,
     /// The datasets in folders, which are not searched.
     pub(super) datasets: Vec<PathBuf>,
     /// Whether the output was an input too, and was not searched.
@@ -74,7 +74,7 @@ pub(super) struct Inputs {
 
 impl Inputs {
     /// Checks that there is something to do.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if !self.logs.is_empty() || !self.failed.is_empty() {
             return Ok(());
         }
@@ -142,7 +142,7 @@ pub fn logs_in_folder(folder: &Path, session: &Session) -> Result<Vec<PathBuf>> 
 }
 
 /// Returns the logs that `inputs` name, without those in `output`, a file or a folder.
-pub(super) fn find(
+pub(crate) fn find(
     inputs: &[PathBuf],
     output: &Path,
     session: &Session,

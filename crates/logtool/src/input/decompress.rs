@@ -3,7 +3,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader, Read, Seek as _, Write as _},
+    io::{self, BufReader, Read, Seek as _, Write},
 };
 
 use flate2::bufread::MultiGzDecoder;
@@ -104,12 +104,23 @@ impl Packing {
         packed: impl Read,
         len: u64,
     ) -> Result<(File, Option<Finding>)> {
+        let mut unpacked = temporary_file()?;
+        let loss = self.unpack_to(packed, len, &mut unpacked)?;
+        unpacked.rewind()?;
+        Ok((unpacked, loss))
+    }
+
+    /// Decompresses `packed` like [`unpack`](Self::unpack), to `unpacked`.
+    pub(super) fn unpack_to(
+        self,
+        packed: impl Read,
+        len: u64,
+        unpacked: &mut impl Write,
+    ) -> Result<Option<Finding>> {
         let limit = len.saturating_mul(MAX_RATIO).saturating_add(SLACK);
         let unpacker = self.unpacker(BufReader::with_capacity(1 << 17, packed))?;
-        let mut unpacked = temporary_file()?;
-        let (len, broken) = copy(unpacker, &mut unpacked, limit)?;
-        unpacked.rewind()?;
-        let loss = broken.map(|err| Finding {
+        let (len, broken) = copy(unpacker, unpacked, limit)?;
+        Ok(broken.map(|err| Finding {
             damage: Damage::new(DamageKind::Truncated, len..len),
             topic: None,
             text: format!(
@@ -117,15 +128,14 @@ impl Packing {
                  bytes can be read",
                 self.name()
             ),
-        });
-        Ok((unpacked, loss))
+        }))
     }
 }
 
 /// Copies `from` until its end or an error. Returns the number of bytes, and the error.
 fn copy(
     mut from: Box<dyn Read + '_>,
-    to: &mut File,
+    to: &mut impl Write,
     limit: u64,
 ) -> Result<(u64, Option<io::Error>)> {
     let (mut buffer, mut len) = (vec![0; 1 << 17], 0);

@@ -10,9 +10,11 @@ use logtool_core::{
     Block, Columns, Cursor, Decoder, Findings, Log, Manifest, Part, Record, Selection,
     Source, TimeMargin, TimeRange, Timestamp, TopicContent, TopicId, TopicSet, Value,
 };
-use logtool_velodyne::lidar::{
-    Lidar, LidarOptions, Probe, ScanCache, record_is_packet,
+use logtool_velodyne::{
+    lidar::{Lidar, LidarOptions, Probe, ScanCache, record_is_packet},
+    points::ScanIndex,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 
@@ -26,10 +28,20 @@ struct LidarBag {
 }
 
 /// A lidar in the bag.
+#[derive(Clone, Serialize, Deserialize)]
 struct LidarTopic {
     packets: TopicId,
     points: TopicId,
     lidar: Lidar,
+}
+
+/// The private state in an excerpt of the manifest of a bag with points.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExcerptState {
+    /// The private state of the bag.
+    bag_state: String,
+    lidars: Vec<(LidarTopic, ScanIndex)>,
 }
 
 /// If a packet has no stamp, it is at most this many nanoseconds earlier than its message: the
@@ -83,6 +95,25 @@ pub fn with_points(bag: Box<dyn Log>, options: &LidarOptions) -> Result<Box<dyn 
         lidars.push(LidarTopic { packets, points, lidar });
     }
     let scans = lidars.iter().map(|_| ScanCache::default()).collect();
+    Ok(Box::new(LidarBag { bag, manifest, lidars: lidars.into(), scans }))
+}
+
+/// Opens an excerpt of the manifest of a bag with `open_bag`, and adds the points of its
+/// lidars, if the excerpt is of points.
+pub(crate) fn open_excerpt(
+    excerpt: Arc<Manifest>,
+    open_bag: impl FnOnce(Arc<Manifest>) -> Result<Box<dyn Log>>,
+) -> Result<Box<dyn Log>> {
+    let state: logtool_core::Result<ExcerptState> =
+        excerpt.decode_state(&excerpt.format);
+    let Ok(ExcerptState { bag_state, lidars }) = state else {
+        return open_bag(excerpt);
+    };
+    let manifest = Manifest::clone(&excerpt);
+    let bag = open_bag(Arc::new(Manifest { format_state: bag_state, ..manifest }))?;
+    let manifest = bag.manifest().clone();
+    let (lidars, scans): (Vec<_>, Vec<_>) = lidars.into_iter().unzip();
+    let scans = scans.into_iter().map(ScanCache::from).collect();
     Ok(Box::new(LidarBag { bag, manifest, lidars: lidars.into(), scans }))
 }
 
@@ -153,6 +184,44 @@ impl Log for LidarBag {
         let (lidar, time) = (&sender.lidar, columns.time);
         let scans = scans.get(self, topic, lidar, time, record_is_packet)?;
         Ok(Box::new(sender.lidar.decoder(columns, scans)?))
+    }
+
+    fn excerpt(
+        &self,
+        selection: &Selection,
+        parts: &[Part],
+    ) -> logtool_core::Result<Manifest> {
+        let (mut of_bag, mut lidars) = (TopicSet::EMPTY, Vec::new());
+        let known = self.bag.manifest().topics.len();
+        let wanted = selection.topics.ids(self.manifest.topics.len());
+        wanted.filter(|id| id.index() < known).for_each(|id| of_bag.insert(id));
+        for (one, scans) in self.lidars.iter().zip(&self.scans) {
+            if selection.topics.contains(one.points) {
+                of_bag.insert(one.packets);
+                let (of, lidar) = ((selection.time, parts), &one.lidar);
+                let scans =
+                    scans.excerpt(self, one.points, lidar, of, record_is_packet)?;
+                lidars.push((one.clone(), scans));
+            }
+        }
+        let of_bag = Selection { topics: of_bag, time: selection.time };
+        let bag = self.bag.excerpt(&of_bag, parts)?;
+        if lidars.is_empty() {
+            return Ok(bag);
+        }
+        let Manifest { parts, topics, time_margins, .. } =
+            self.manifest.excerpt(&selection.topics, parts);
+        let points = topics.into_iter().skip(known);
+        Ok(Manifest {
+            topics: bag.topics.into_iter().chain(points).collect(),
+            parts,
+            time_margins,
+            format_state: Manifest::encode_state(&ExcerptState {
+                bag_state: bag.format_state,
+                lidars,
+            })?,
+            ..bag
+        })
     }
 
     fn source(&self) -> &Arc<dyn Source> {

@@ -45,6 +45,15 @@ pub fn open_with(
     readable(look_with(path, session, Some(lidar))?)
 }
 
+/// Opens the log in `input`, which is not a file.
+pub(crate) fn open_input(
+    input: Input,
+    session: &Session,
+    lidar: &LidarOptions,
+) -> Result<Opened> {
+    readable(look_into(input, session, Some(lidar))?)
+}
+
 /// Like [`open_with`], and returns the digest of the input. It is computed at the same time,
 /// because opening a log without an index mostly uses one thread.
 pub fn open_with_digest(
@@ -91,8 +100,15 @@ pub fn look_with(
     session: &Session,
     lidar: Option<&LidarOptions>,
 ) -> Result<Opened> {
-    let input = Input::open(path, session)?;
-    let log = format(path, &input, session)
+    look_into(Input::open(path, session)?, session, lidar)
+}
+
+fn look_into(
+    input: Input,
+    session: &Session,
+    lidar: Option<&LidarOptions>,
+) -> Result<Opened> {
+    let log = format(Path::new(&input.name), &input, session)
         .and_then(|format| open_as(format, &input, session, lidar))
         .map_err(|err| explained(err, &input))?;
     Ok(Opened { input, log })
@@ -184,6 +200,32 @@ fn open_well(
         (LogFormat::Vel, Some(lidar)) => open(&Vel::with_lidar(lidar.clone())),
         (LogFormat::Capture, Some(lidar)) => open(&Capture::with_lidar(lidar.clone())),
         _ => open(format.format()),
+    }
+}
+
+/// Opens a log of `format` with an excerpt of its manifest, without reading its records.
+pub(crate) fn open_excerpt(
+    format: LogFormat,
+    source: Arc<dyn Source>,
+    manifest: Arc<Manifest>,
+    session: &Session,
+) -> Result<Box<dyn Log>> {
+    let options = session.options;
+    let open_bag = |manifest| -> Result<Box<dyn Log>> {
+        let mut options = RosbagOptions::from(options);
+        if let Some(key) = session.key {
+            options = options.with_key(key);
+        }
+        let log = RosbagLog::open_with_manifest(source.clone(), manifest, options)?;
+        Ok(Box::new(log))
+    };
+    let open = |manifest| -> Result<Box<dyn Log>> {
+        Ok(format.format().open_with_manifest(source.clone(), manifest, options)?)
+    };
+    match format {
+        LogFormat::Rosbag => lidar_packets::open_excerpt(manifest, open_bag),
+        LogFormat::Mcap => lidar_packets::open_excerpt(manifest, open),
+        _ => open(manifest),
     }
 }
 

@@ -69,6 +69,8 @@ impl IndexPass {
             attachments: self.attachments.clone(),
             integers: BTreeMap::new(),
             unreadable: self.unreadable(),
+            may_have_null_times: false,
+            point_columns: Vec::new(),
         };
         let manifest = Manifest {
             format: FORMAT_NAME.to_owned(),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use logtool_core::{MetadataKeys, Stream, TopicId};
+use logtool_core::{MetadataKeys, Stream, TopicId, TopicSet};
 use serde::{Deserialize, Serialize};
 
 use crate::connections::{
@@ -218,6 +218,24 @@ impl ConnectionTable {
             raw: entry.connection.raw().clone(),
         };
         self.entries.iter().map(stored).collect()
+    }
+
+    /// Returns the serialized form of the entries, in which only those of `topics` have
+    /// definitions. Returns all of it if the topics would be others without them.
+    pub(crate) fn store_of(&self, topics: &TopicSet) -> Vec<StoredEntry> {
+        let stored = |entry: &Entry| StoredEntry {
+            since: entry.since,
+            raw: match topics.contains(entry.topic) {
+                true => entry.connection.raw().clone(),
+                false => entry.connection.raw().identity(),
+            },
+        };
+        let stored: Vec<StoredEntry> = self.entries.iter().map(stored).collect();
+        let again = Self::restore(stored.clone());
+        let topics = |table: &Self| -> Vec<TopicId> {
+            table.entries.iter().map(|entry| entry.topic).collect()
+        };
+        if topics(&again) == topics(self) { stored } else { self.store() }
     }
 
     /// Returns the finished table of stored entries.

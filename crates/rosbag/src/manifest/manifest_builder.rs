@@ -368,7 +368,15 @@ impl ManifestBuilder {
         self.damage.sort_by_key(|damage| damage.bytes.start);
         let (connections, too_wide) = (self.table.store(), self.too_wide);
         let unreadable = self.unreadable.take();
-        let notes = FormatState { head, connections, too_wide, unreadable };
+        let (bounds, point_columns) = (Vec::new(), Vec::new());
+        let notes = FormatState {
+            head,
+            connections,
+            too_wide,
+            unreadable,
+            bounds,
+            point_columns,
+        };
         let manifest = Manifest {
             format: FORMAT_NAME.to_owned(),
             bytes,

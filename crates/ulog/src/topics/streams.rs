@@ -1,6 +1,8 @@
 //! The state needed to assign data messages to topics and times. It is shared by the
 //! index pass and the cursors, so that both give the same result.
 
+mod equivalent_type;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use logtool_core::{FieldRole, Layout, LayoutKind, Primitive, Timestamp, TopicId};
@@ -106,6 +108,11 @@ impl StreamsState {
         self.clock = before.continued_by(&self.clock).without_stale_votes();
     }
 
+    /// Returns the number of records with counters so far.
+    pub(crate) fn counter_records(&self) -> u64 {
+        self.counter_records
+    }
+
     /// Returns the number of counters.
     pub(crate) fn counters(&self) -> usize {
         self.unwrappers.len()
@@ -156,6 +163,11 @@ impl Streams {
             self.streams.push(stream);
             index
         })
+    }
+
+    /// Returns the stream at `index`.
+    pub(crate) fn get(&self, index: usize) -> Option<&Stream> {
+        self.streams.get(index)
     }
 
     /// Returns the number of streams.

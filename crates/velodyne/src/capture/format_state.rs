@@ -13,6 +13,7 @@ use crate::{
         packets::{duplicates::DuplicateFilter, sender::Sender},
     },
     lidar::Lidar,
+    points::ScanIndex,
 };
 
 /// The results of the index pass that readers of parts need.
@@ -42,6 +43,9 @@ pub(crate) struct Points {
     pub(crate) topic: TopicId,
     /// The lidar that sends the packets.
     pub(crate) lidar: Lidar,
+    /// The scans, if they are known without reading the packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) scans: Option<ScanIndex>,
 }
 
 /// The state of a reader at the start of a part.

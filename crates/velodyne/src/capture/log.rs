@@ -3,9 +3,9 @@
 use std::{fmt, sync::Arc};
 
 use logtool_core::{
-    Columns, Cursor, Decoder, Error, ErrorKind, Finding, Findings, Log, Manifest,
-    OpenOptions, Part, RecordScanner, Result, RowGroup, Selection, Source, TimeRange,
-    TopicId,
+    Columns, Cursor, Damage, Decoder, Error, ErrorKind, Finding, Findings, Log,
+    Manifest, OpenOptions, Part, RecordScanner, Result, RowGroup, Selection, Source,
+    TimeRange, TopicId,
 };
 
 use crate::{
@@ -60,7 +60,7 @@ impl CaptureLog {
     fn with_late_blanking(mut self, keep_scan_start: bool) -> Result<Self> {
         let mut fields = Vec::new();
         for (index, points) in self.format_state.points.iter().enumerate() {
-            let Some(Points { topic, lidar }) = points else { continue };
+            let Some(Points { topic, lidar, .. }) = points else { continue };
             let field = lidar.late_blanking(&self, *topic, lidar::record_is_packet)?;
             fields.extend(field.map(|field| (index, field)));
         }
@@ -96,10 +96,15 @@ impl CaptureLog {
     fn new(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
-        format_state: Notes,
+        mut format_state: Notes,
         options: OpenOptions,
     ) -> Self {
-        let scans = format_state.topics.iter().map(|_| ScanCache::default()).collect();
+        let mut points = format_state.points.iter_mut();
+        let scans = format_state.topics.iter().map(|_| {
+            let known = points.next().and_then(|points| points.as_mut()?.scans.take());
+            known.map(ScanCache::from).unwrap_or_default()
+        });
+        let scans = scans.collect();
         Self { source, manifest, format_state: Arc::new(format_state), options, scans }
     }
 
@@ -174,6 +179,46 @@ impl Log for CaptureLog {
             Some(_) => Ok(Some(self.scans_within(topic, time)?.groups())),
             None => Ok(None),
         }
+    }
+
+    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Manifest> {
+        let mut manifest =
+            self.manifest.excerpt(&selection.topics, parts).without_definitions();
+        manifest.parts = parts.to_vec();
+        let state = &*self.format_state;
+        let end = parts.last().map_or(0, |part| part.bytes.end);
+        let declarations = state.declarations.iter().filter(|(at, _)| *at < end);
+        let is_within = |gap: &&Damage| {
+            parts.iter().any(|part| part.bytes.contains(&gap.bytes.start))
+        };
+        let start = |part: &Part| {
+            let all = &self.manifest.parts;
+            let index = all.binary_search_by_key(&part.bytes.start, |p| p.bytes.start);
+            index.ok().and_then(|index| state.starts.get(index)).cloned()
+        };
+        let mut points = vec![None; state.points.len()];
+        for ((points, known), scans) in
+            points.iter_mut().zip(&state.points).zip(&self.scans)
+        {
+            let Some(Points { topic, lidar, .. }) = known else { continue };
+            if selection.topics.contains(*topic) {
+                let (topic, lidar) = (*topic, lidar.clone());
+                let (of, packets) = ((selection.time, parts), lidar::record_is_packet);
+                let scans = scans.excerpt(self, topic, &lidar, of, packets)?;
+                *points = Some(Points { topic, lidar, scans: Some(scans) });
+            }
+        }
+        manifest.format_state = Manifest::encode_state(&Notes {
+            container: state.container,
+            declarations: declarations.cloned().collect(),
+            gaps: state.gaps.iter().filter(is_within).cloned().collect(),
+            starts: parts.iter().map(|part| start(part).unwrap_or_default()).collect(),
+            topics: state.topics.clone(),
+            points,
+            verifies_checksums: state.verifies_checksums,
+            anomalies: Vec::new(),
+        })?;
+        Ok(manifest)
     }
 
     fn source(&self) -> &Arc<dyn Source> {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use logtool_core::{Log, Result, Selection, TimeRange, TopicId};
+use logtool_core::{Log, Part, Result, Selection, TimeRange, TopicId};
 
 use crate::{
     lidar::{
@@ -27,7 +27,33 @@ struct Known {
     scans: Arc<ScanIndex>,
 }
 
+impl From<ScanIndex> for ScanCache {
+    /// Creates a cache of scans that are known.
+    fn from(scans: ScanIndex) -> Self {
+        Self(Mutex::new(Some(Known { until: u64::MAX, scans: Arc::new(scans) })))
+    }
+}
+
 impl ScanCache {
+    /// Returns the scans for decoding the rows of `selection` in `parts`, in which they have
+    /// the same numbers as in `log`. The arguments are those of [`get`](Self::get).
+    ///
+    /// # Errors
+    /// `Io` if the log cannot be read.
+    pub fn excerpt(
+        &self,
+        log: &dyn Log,
+        topic: TopicId,
+        lidar: &Lidar,
+        (within, parts): (TimeRange, &[Part]),
+        packets: impl PacketExtractor,
+    ) -> Result<ScanIndex> {
+        let scans = self.get(log, topic, lidar, within, packets)?;
+        let start = parts.first().map_or(0, |part| part.bytes.start);
+        let end = parts.last().map_or(0, |part| part.bytes.end);
+        Ok(scans.excerpt(start..end, within))
+    }
+
     /// Returns the scans of `lidar`. `packets` extracts its packets from the records of
     /// `topic` of `log`. The result includes at least all scans that start before the
     /// last record with points in `within`.

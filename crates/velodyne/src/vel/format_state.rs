@@ -8,6 +8,7 @@ use crate::{
     anomaly::Anomaly,
     lidar::Lidar,
     model::Sensor,
+    points::ScanIndex,
     vel::{decode::topics::TopicKind, second_index::IndexStatus, wire::SizeField},
 };
 
@@ -37,6 +38,9 @@ pub(crate) struct FormatState {
     pub(crate) points: Option<TopicId>,
     /// The lidar that sent the packets, if it is known.
     pub(crate) lidar: Option<Lidar>,
+    /// The scans of the points, if they are known without reading the packets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) scans: Option<ScanIndex>,
     /// The anomalies, except those of the lidar.
     pub(crate) anomalies: Vec<Anomaly>,
 }

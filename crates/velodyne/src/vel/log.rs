@@ -94,10 +94,11 @@ impl VelLog {
     fn new(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
-        format_state: FormatState,
+        mut format_state: FormatState,
         options: OpenOptions,
     ) -> Self {
-        let (format_state, scans) = (Arc::new(format_state), ScanCache::default());
+        let scans = format_state.scans.take().map(ScanCache::from).unwrap_or_default();
+        let format_state = Arc::new(format_state);
         Self { source, manifest, format_state, options, scans }
     }
 
@@ -178,6 +179,36 @@ impl Log for VelLog {
         } else {
             Ok(None)
         }
+    }
+
+    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Manifest> {
+        let mut manifest =
+            self.manifest.excerpt(&selection.topics, parts).without_definitions();
+        manifest.parts = parts.to_vec();
+        let is_within = |at: u64| parts.iter().any(|part| part.bytes.contains(&at));
+        let state = &*self.format_state;
+        let points = state.points.filter(|points| selection.topics.contains(*points));
+        let lidar = state.lidar.as_ref().filter(|_| points.is_some());
+        let scans = match points.zip(lidar) {
+            Some((points, lidar)) => {
+                let of = (selection.time, parts);
+                let packets = packets(lidar.sensor);
+                Some(self.scans.excerpt(self, points, lidar, of, packets)?)
+            }
+            None => None,
+        };
+        let gaps = state.gaps.iter().filter(|gap| is_within(gap.bytes.start));
+        let broken = state.broken.iter().filter(|broken| is_within(broken.at));
+        manifest.format_state = Manifest::encode_state(&FormatState {
+            gaps: gaps.cloned().collect(),
+            broken: broken.copied().collect(),
+            topics: state.topics.clone(),
+            lidar: lidar.cloned(),
+            scans,
+            anomalies: Vec::new(),
+            ..*state
+        })?;
+        Ok(manifest)
     }
 
     fn source(&self) -> &Arc<dyn Source> {

@@ -204,7 +204,7 @@ fn add_points(
         let with_packets = parts.filter(|part| part.topics.contains(packets));
         with_packets.for_each(|part| part.topics.insert(id));
         manifest.time_margins.insert(id, lidar.reach());
-        Some(Points { topic: id, lidar })
+        Some(Points { topic: id, lidar, scans: None })
     };
     (0..).map(TopicId).zip(lidars).map(add).collect()
 }

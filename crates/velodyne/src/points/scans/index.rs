@@ -1,5 +1,7 @@
 //! Scans: rotations of the head between two passes of the scan start azimuth.
 
+use std::ops::Range;
+
 use logtool_core::{RowGroup, TimeRange, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -67,8 +69,16 @@ pub(crate) struct PacketScans {
 /// read from the start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScanIndex {
-    /// The starts. The number of a scan is its index.
+    /// The starts. The number of a scan is its index, plus the number of scans that an
+    /// [excerpt](Self::excerpt) leaves out.
     pub starts: Vec<ScanStart>,
+    /// The number of scans before the first start.
+    #[serde(default)]
+    omitted: u32,
+    /// The partial scans of the whole stream in the selected times, if these are only some
+    /// of its scans.
+    #[serde(default)]
+    known_partial: Option<String>,
     /// Whether the last block may have firings after the scan start azimuth, i.e. in one
     /// more scan.
     #[serde(default)]
@@ -102,6 +112,9 @@ impl ScanIndex {
     /// outside `within` are dropped. The format is that of the metadata
     /// [`PARTIAL`](crate::points::PARTIAL): `0,7-9,31`.
     pub(crate) fn partial(&self, within: TimeRange) -> String {
+        if let Some(known) = &self.known_partial {
+            return known.clone();
+        }
         let mut runs: Vec<(u32, u32)> = Vec::new();
         let count = self.starts.len() + usize::from(self.extends_past_end);
         let numbers = 0..u32::try_from(count).unwrap_or(u32::MAX);
@@ -136,6 +149,22 @@ impl ScanIndex {
         let (from, to) = (within.start.as_nanos(), within.end.as_nanos());
         let is_selected = after > from && first < to;
         is_selected && (first < from || after > to || self.is_partial(number))
+    }
+
+    /// Returns the scans for decoding the packets in records at offsets in `records`, with
+    /// the same numbers. The selected times are `within`.
+    pub(crate) fn excerpt(&self, records: Range<u64>, within: TimeRange) -> Self {
+        let before = |offset: u64| self.starts.partition_point(|s| s.offset < offset);
+        // The rates are those of the scan in which the first packet lies.
+        let first = before(records.start).saturating_sub(1);
+        let starts = self.starts.get(first..before(records.end)).unwrap_or_default();
+        Self {
+            starts: starts.to_vec(),
+            omitted: self.omitted + first as u32,
+            known_partial: Some(self.partial(within)),
+            extends_past_end: self.extends_past_end,
+            overlap_offset: None,
+        }
     }
 
     /// Adds the packet in the record at `offset` and `time`. `tracker` must see all
@@ -211,7 +240,7 @@ impl ScanIndex {
         }
         let known = self.starts.get(before.saturating_sub(1));
         PacketScans {
-            first: before as u32,
+            first: self.omitted + before as u32,
             begins,
             rate: known.map_or(0.0, |start| start.rate),
             rotation_rate: known.map_or(0.0, |start| start.rotation_rate),

@@ -74,6 +74,7 @@ impl ManifestBuilder {
             topics: self.topics,
             points,
             lidar: own,
+            scans: None,
             anomalies,
         };
         manifest.format_state = Manifest::encode_state(&format_state)?;

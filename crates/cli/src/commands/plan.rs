@@ -1,0 +1,76 @@
+//! `logtool plan`: prints splits of logs.
+
+use std::io::{self, Write};
+
+use logtool::{
+    Plan, PlanRequest, Result, Split,
+    units::{Bytes, counted, plain},
+};
+
+use crate::{
+    args::{GlobalArgs, PlanArgs},
+    error,
+    exit_status::Outcome,
+    lidar_options, notices,
+    terminal::{self, say},
+};
+
+pub(super) fn run(args: &PlanArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let clock = args.clock.choice();
+    let mut request = PlanRequest::new(&args.inputs)
+        .with_topics(&args.records.topics)
+        .with_columns(&args.fields)
+        .with_time(args.records.time.start, args.records.time.end)
+        .with_clock(clock)
+        .with_lidar(lidar_options::options(&args.lidar, clock)?);
+    if args.flat {
+        request = request.with_flat_columns();
+    }
+    if let Some(size) = args.target_bytes {
+        request = request.with_target_bytes(size.0);
+    }
+    let Plan { splits, failed, losses, .. } = request.run(&global.session)?;
+    let mut worst = Outcome::Done;
+    for mut findings in losses {
+        findings.check(global.strict)?;
+        worst = worst.max(notices::losses(findings, global.quiet));
+    }
+    for (_, err) in &failed {
+        error::print(err);
+        worst = Outcome::Failed;
+    }
+    let mut out = terminal::stdout();
+    if args.json {
+        for split in &splits {
+            serde_json::to_writer(&mut out, split)?;
+            writeln!(out)?;
+        }
+    } else {
+        print_table(&mut out, &splits)?;
+    }
+    out.flush()?;
+    if splits.is_empty() && !global.quiet {
+        say!("no records are selected");
+    }
+    Ok(worst)
+}
+
+/// Prints a line for each split: the log, the topic, the bytes and the records.
+fn print_table(out: &mut impl Write, splits: &[Split]) -> io::Result<()> {
+    let widths = splits.iter().map(|split| split.topic().chars().count());
+    let width = widths.max().unwrap_or(0).min(40);
+    for of_log in splits.chunk_by(|split, next| split.path() == next.path()) {
+        let Some(first) = of_log.first() else { continue };
+        let count = counted(of_log.len() as u64, "split");
+        writeln!(out, "{}  {}, {count}", plain(first.path()), first.format())?;
+        for split in of_log {
+            let (topic, bytes) = (plain(split.topic()), Bytes(split.bytes()));
+            let records = match split.records() {
+                Some(records) => format!("about {}", counted(records, "record")),
+                None => "unknown number of records".to_owned(),
+            };
+            writeln!(out, "  {topic:width$}  {bytes}, {records}")?;
+        }
+    }
+    Ok(())
+}

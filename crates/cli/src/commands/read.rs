@@ -1,0 +1,76 @@
+//! `logtool read`: reads splits that `logtool plan` printed.
+
+use std::{
+    fs::File,
+    io::{self, BufRead as _, BufReader, Read},
+    path::Path,
+};
+
+use logtool::{
+    Error, ErrorKind, Result, Split, convert::OutputFormat, error::Context as _,
+    split::ReadRequest, units::counted,
+};
+
+use crate::{
+    args::{GlobalArgs, ReadArgs},
+    exit_status::Outcome,
+    notices,
+    terminal::{self, say},
+};
+
+/// The maximum length of a line with a split, in bytes.
+const MAX_LINE_BYTES: u64 = 64 << 20;
+
+pub(super) fn run(args: &ReadArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let is_stdout = args.out.as_os_str() == "-";
+    let by_name = || OutputFormat::from_file_name(&args.out);
+    let format = args.format.or_else(by_name).unwrap_or(OutputFormat::Arrow);
+    if is_stdout && terminal::stdout_is_seen() && format == OutputFormat::Arrow {
+        let error = Error::invalid("Arrow is not text for a terminal");
+        return Err(error.with_hint("-o names a file, or use --format jsonl"));
+    }
+    let name = args.split.display().to_string();
+    let splits = splits(&args.split).with_context(|| name)?;
+    let mut request = ReadRequest::new(splits)
+        .with_format(format)
+        .with_strictness(global.strictness());
+    if !is_stdout {
+        request = request.with_output(&args.out);
+    }
+    if args.force {
+        request = request.with_replacement();
+    }
+    let report = request.run(&global.session)?;
+    if !is_stdout && !global.quiet {
+        say!("{}: {}", args.out.display(), counted(report.rows, "row"));
+    }
+    let losses = report.losses.into_iter();
+    let outcomes = losses.map(|losses| notices::losses(losses, global.quiet));
+    Ok(outcomes.max().unwrap_or(Outcome::Done))
+}
+
+/// Returns the splits in the lines of the file at `path`.
+fn splits(path: &Path) -> Result<Vec<Split>> {
+    let mut input: Box<dyn Read> = match path.as_os_str() == "-" {
+        true => Box::new(io::stdin().lock()),
+        false => Box::new(File::open(path)?),
+    };
+    let mut lines = BufReader::new(&mut input);
+    let mut splits = Vec::new();
+    for number in 1_u64.. {
+        let mut line = Vec::new();
+        let len = (&mut lines).take(MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
+        if len == 0 {
+            break;
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let split = serde_json::from_slice(&line).map_err(|err| {
+            let error = Error::from_source(ErrorKind::InvalidRequest, err);
+            error.context(format!("line {number} is not a split"))
+        })?;
+        splits.push(split);
+    }
+    Ok(splits)
+}

@@ -1,0 +1,82 @@
+//! `logtool plan` and `logtool read`.
+
+use std::fs;
+
+use crate::{program::Folder, samples::testdata};
+
+/// Returns the lines of all tables of `log`, as `convert` writes them, sorted by topic.
+fn converted(folder: &Folder, log: &str, topic: &str, options: &[&str]) -> String {
+    let args = ["convert", log, "-o", "-", "--format", "jsonl", "--topic", topic];
+    folder.run(&[&args[..], options].concat()).stdout
+}
+
+#[test]
+fn splits_that_other_processes_read_are_the_converted_table() {
+    let folder = Folder::new();
+    for (log, topic, options) in [
+        ("quad_flight.ulg", "vehicle_attitude", &[][..]),
+        ("rover.bag", "/imu/data", &["--start", "2", "--end", "5.5"]),
+        ("car.vel", "points", &[]),
+        ("puck.pcap", "points", &["--field", "x", "--field", "scan"]),
+    ] {
+        let log = testdata(log);
+        let plan = ["plan", &log, "--topic", topic, "--json", "--target-bytes", "1M"];
+        let run = folder.run(&[&plan[..], options].concat()).succeeded();
+        let read = |split: &str| {
+            let split = format!("{split}\n");
+            let args = ["read", "--split", "-", "--format", "jsonl"];
+            folder.run_with(&args, split.as_bytes()).succeeded().stdout
+        };
+        let rows: String = run.stdout.lines().map(read).collect();
+        assert!(!rows.is_empty());
+        assert_eq!(rows, converted(&folder, &log, topic, options), "{log}");
+    }
+}
+
+#[test]
+fn several_splits_become_one_file() {
+    let (folder, log) = (Folder::new(), testdata("rover.bag"));
+    let plan = folder.run(&["plan", &log, "--topic", "/gps/fix", "--json"]).succeeded();
+    folder.write("splits.jsonl", plan.stdout.as_bytes());
+    let args = ["read", "--split", "splits.jsonl", "-o", "gps.parquet", "-q"];
+    folder.run(&args).succeeded();
+    assert!(fs::read(folder.path().join("gps.parquet")).unwrap().starts_with(b"PAR1"));
+    folder.run(&args).ended(1, &["gps.parquet", "--force"]);
+    let all = folder.run(&["plan", &log, "--json"]).succeeded().stdout;
+    let run =
+        folder.run_with(&["read", "--split", "-", "-o", "x.arrow"], all.as_bytes());
+    run.ended(2, &["other columns"]);
+    assert!(!folder.path().join("x.arrow").exists());
+    let run = folder.run_with(&["read", "--split", "-"], b"{\"path\":\"x\"}\n");
+    run.ended(2, &["line 1 is not a split"]);
+}
+
+#[test]
+fn table_of_splits_names_the_logs_and_topics() {
+    let (folder, log) = (Folder::new(), testdata("rover.bag"));
+    let text = folder.run(&["plan", &log, "-t", "/gps/fix"]).succeeded().stdout;
+    assert!(
+        text.contains("rover.bag  rosbag, ") && text.contains("/gps/fix  "),
+        "{text}"
+    );
+    folder.run(&["plan", &log, "-t", "nothing"]).ended(1, &["no topic `nothing`"]);
+    let run = folder.run(&["plan", &log, "missing.bag", "-t", "/gps/fix", "--json"]);
+    assert_eq!((run.status, run.stdout.lines().count() > 0), (1, true), "{run:?}");
+    assert!(run.stderr.contains("missing.bag"), "{run:?}");
+}
+
+#[test]
+fn damage_in_a_split_is_reported_like_by_cat() {
+    let (folder, log) = (Folder::new(), testdata("damaged/lost_sector.ulg"));
+    let topic = "vehicle_attitude";
+    let plan = folder.run(&["plan", &log, "--topic", topic, "--json"]);
+    assert_eq!(plan.status, 3, "{plan:?}");
+    assert!(plan.stderr.contains("bytes 48668..49175"), "{plan:?}");
+    let args = ["read", "--split", "-", "--format", "jsonl"];
+    let read = folder.run_with(&args, plan.stdout.as_bytes());
+    assert_eq!(read.status, 3, "{read:?}");
+    assert!(read.stderr.contains("bytes 48668..49175"), "{read:?}");
+    assert_eq!(read.stdout, converted(&folder, &log, topic, &[]));
+    let strict = [&args[..], &["--strict"]].concat();
+    assert_eq!(folder.run_with(&strict, plan.stdout.as_bytes()).status, 1);
+}

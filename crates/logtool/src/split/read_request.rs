@@ -1,0 +1,207 @@
+//! Writing the rows of splits to an output.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use logtool_core::{TableSink, TableWriter, TopicSet};
+use logtool_sinks::{
+    CsvOptions, CsvSink, Existing, FileNames, IpcSink, JsonLinesSink, MemoryBudget,
+    NameStyle, Outputs, ParquetSink,
+};
+
+use crate::{
+    convert::OutputFormat,
+    error::{Error, ErrorKind, Result},
+    log::Table,
+    losses::{Findings, Strictness},
+    output::guarded,
+    session::Session,
+    split::Split,
+};
+
+/// A request to write the rows of splits, one after the other, to one table.
+///
+/// ```no_run
+/// use logtool::{Session, Split, split::ReadRequest};
+///
+/// let splits: Vec<Split> = serde_json::from_str("[]")?;
+/// let request = ReadRequest::new(splits).with_output("imu.arrow");
+/// println!("{} rows", request.run(&Session::new())?.rows);
+/// # Ok::<(), logtool::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ReadRequest {
+    splits: Vec<Split>,
+    output: Option<PathBuf>,
+    format: OutputFormat,
+    existing: Existing,
+    strictness: Strictness,
+}
+
+/// The result of a [`ReadRequest`].
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct ReadReport {
+    /// The number of rows.
+    pub rows: u64,
+    /// For each split, the losses that reading found.
+    pub losses: Vec<Findings>,
+}
+
+impl ReadRequest {
+    /// Creates a request to write `splits`, whose tables must have the same columns, to
+    /// standard output as a stream of Arrow IPC.
+    pub fn new(splits: impl IntoIterator<Item = Split>) -> Self {
+        Self {
+            splits: splits.into_iter().collect(),
+            output: None,
+            format: OutputFormat::Arrow,
+            existing: Existing::Refuse,
+            strictness: Strictness::Tolerant,
+        }
+    }
+
+    /// Writes the file `path`, or the object of a store with this URL.
+    pub fn with_output(mut self, path: impl Into<PathBuf>) -> Self {
+        self.output = Some(path.into());
+        self
+    }
+
+    /// Sets the format: Arrow IPC, Parquet, JSON Lines or CSV. CSV needs splits with
+    /// [flat columns](crate::PlanRequest::with_flat_columns), Parquet a file.
+    pub fn with_format(mut self, format: OutputFormat) -> Self {
+        self.format = format;
+        self
+    }
+
+    /// Replaces an existing file.
+    pub fn with_replacement(mut self) -> Self {
+        self.existing = Existing::Replace;
+        self
+    }
+
+    /// Sets what happens if something is damaged or lost.
+    pub fn with_strictness(mut self, strictness: Strictness) -> Self {
+        self.strictness = strictness;
+        self
+    }
+
+    /// Reads the splits and writes the output. An output file appears when it is complete.
+    ///
+    /// # Errors
+    /// `InvalidRequest` if there are no splits, they have different columns, or the format
+    /// cannot be written; those of [`Split::table`]; others if writing fails.
+    pub fn run(&self, session: &Session) -> Result<ReadReport> {
+        self.check()?;
+        let outputs = match &self.output {
+            None => guarded::stdout(session),
+            Some(path) => guarded::one_file(path, self.existing, session)?,
+        };
+        let mut report = ReadReport::default();
+        let mut output: Option<(Table, Box<dyn TableWriter>)> = None;
+        for split in &self.splits {
+            let table = split.table(session)?;
+            let writer = match &mut output {
+                Some((first, writer)) => {
+                    check_columns(first, &table, split)?;
+                    writer
+                }
+                None => {
+                    let writer = self.writer(&table, split, &outputs)?;
+                    &mut output.insert((table.clone(), writer)).1
+                }
+            };
+            let losses =
+                write(&table, &mut **writer, &mut report.rows, self.strictness)?;
+            report.losses.push(losses);
+        }
+        if let Some((_, writer)) = output {
+            writer.finish()?;
+        }
+        outputs.commit()?;
+        Ok(report)
+    }
+
+    fn check(&self) -> Result<()> {
+        let is_table = matches!(
+            self.format,
+            OutputFormat::Arrow
+                | OutputFormat::Csv
+                | OutputFormat::Jsonl
+                | OutputFormat::Parquet
+        );
+        if self.splits.is_empty() {
+            return Err(Error::invalid("there are no splits to read"));
+        }
+        if !is_table || self.output.is_none() && !self.format.is_stream() {
+            let what =
+                "splits are written as arrow, csv or jsonl, and as parquet to a file";
+            return Err(Error::invalid(what));
+        }
+        Ok(())
+    }
+
+    fn writer(
+        &self,
+        table: &Table,
+        split: &Split,
+        outputs: &Arc<Outputs>,
+    ) -> Result<Box<dyn TableWriter>> {
+        if self.format == OutputFormat::Csv && !table.is_flat() {
+            let what = "CSV needs splits with a column for each number";
+            return Err(Error::invalid(what).with_hint("plan them with --flat"));
+        }
+        let topics = table.log().topics();
+        let topic = table.log().manifest().get(table.topic())?;
+        let names = FileNames::new(NameStyle::Topic, topics);
+        let budget = MemoryBudget::for_topics([topic].into_iter());
+        let metadata = BTreeMap::from([
+            ("logtool.log".to_owned(), table.log().input().file_name().to_owned()),
+            ("logtool.format".to_owned(), split.format.clone()),
+        ]);
+        let outputs = Arc::clone(outputs);
+        let sink: Box<dyn TableSink> = match self.format {
+            OutputFormat::Csv => {
+                Box::new(CsvSink::new(outputs, names, CsvOptions::default()))
+            }
+            OutputFormat::Jsonl => Box::new(JsonLinesSink::new(outputs, names)),
+            OutputFormat::Parquet => {
+                Box::new(ParquetSink::new(outputs, names, metadata, budget))
+            }
+            _ => Box::new(IpcSink::new(outputs, names, metadata, budget)),
+        };
+        Ok(sink.table(topic, &table.schema()?)?)
+    }
+}
+
+/// Fails if the columns of `table`, which is of `split`, are not those of `first`.
+fn check_columns(first: &Table, table: &Table, split: &Split) -> Result<()> {
+    if first.schema()?.fields() == table.schema()?.fields() {
+        return Ok(());
+    }
+    let what = format!("the split of {} has other columns than the first", split.topic);
+    let error = Error::new(ErrorKind::InvalidRequest, what);
+    Err(error.with_hint("read the splits of each topic to an output of their own"))
+}
+
+/// Writes the rows of `table`, adds their number to `rows`, and returns the losses.
+fn write(
+    table: &Table,
+    writer: &mut dyn TableWriter,
+    rows: &mut u64,
+    strictness: Strictness,
+) -> Result<Findings> {
+    let (log, is_strict) = (table.log(), strictness.is_strict());
+    let topics: TopicSet = [table.topic()].into_iter().collect();
+    let mut losses = log.losses();
+    losses.check(is_strict)?;
+    let mut batches = table.batches()?;
+    while let Some(batch) = batches.next() {
+        let batch = batch.map_err(|err| err.about(log.name()))?;
+        *rows += batch.num_rows() as u64;
+        writer.write(&batch)?;
+    }
+    losses.add(log.manifest(), &topics, batches.damage());
+    losses.check(is_strict)?;
+    Ok(losses)
+}

@@ -1,0 +1,408 @@
+//! Planning splits, and reading each of them.
+
+#![allow(clippy::unwrap_used)] // a test that cannot go on should stop
+
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use logtool::{
+    ErrorKind, Log, PlanRequest, Session, Split, Table,
+    convert::{Convert, ConvertRequest, Destination, OutputFormat},
+    filter::Filter,
+    formats::Compression,
+    output::LogOutput,
+    time::typed::TypedTime,
+};
+use logtool_core::{Damage, TimeRange, conformance};
+
+/// The number of bytes of a split in JSON that the parts of its log may take, and those that
+/// each topic, connection or channel of its log may take: short names and lengths.
+const BYTES: usize = 6 << 10;
+const BYTES_FOR_TOPIC: usize = 64;
+
+/// Target sizes of splits in bytes.
+const TARGETS: [u64; 4] = [1, 5_000, 1 << 16, u64::MAX];
+
+fn testdata(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
+}
+
+/// The selected columns and times.
+#[derive(Default)]
+struct Selected {
+    columns: Vec<String>,
+    /// The start and the end, in nanoseconds since the start of the log.
+    times: Option<(i64, i64)>,
+}
+
+impl Selected {
+    fn request(&self, path: &Path) -> PlanRequest {
+        let request = PlanRequest::new([path]).with_topics(["*"]);
+        let request = request.with_columns(&self.columns);
+        match self.times {
+            None => request,
+            Some((start, end)) => request.with_time(
+                Some(TypedTime::Relative(start)),
+                Some(TypedTime::Relative(end)),
+            ),
+        }
+    }
+
+    fn table(&self, log: &Log, topic: &str) -> Table {
+        let mut table = log.table(topic).unwrap();
+        if !self.columns.is_empty() {
+            let has = |column: &&String| {
+                table.clone().with_columns(&[String::clone(column)]).is_ok()
+            };
+            let columns: Vec<String> =
+                self.columns.iter().filter(has).cloned().collect();
+            table = table.with_columns(&columns).unwrap();
+        }
+        let Some((start, end)) = self.times else { return table };
+        let log_start = log.manifest().time.unwrap().start;
+        table.with_time(TimeRange {
+            start: log_start.shifted_by(start),
+            end: log_start.shifted_by(end),
+        })
+    }
+}
+
+/// The rows and the damage of a table.
+struct Rows {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+    damage: Vec<Damage>,
+}
+
+impl Rows {
+    fn read(table: &Table) -> Self {
+        let mut batches = table.batches().unwrap();
+        let all = (&mut batches).collect::<Result<Vec<_>, _>>().unwrap();
+        let (schema, damage) = (batches.schema().clone(), batches.damage().to_vec());
+        Self { schema, batches: all, damage }
+    }
+
+    /// Reads the splits of one topic, each after a round trip through JSON.
+    fn of_splits(splits: &[Split]) -> Self {
+        let tables = splits.iter().map(|split| {
+            let json = serde_json::to_string(split).unwrap();
+            let split: Split = serde_json::from_str(&json).unwrap();
+            Self::read(&split.table(&Session::new()).unwrap())
+        });
+        let join = |mut all: Self, next: Self| {
+            assert_eq!(all.schema, next.schema);
+            all.batches.extend(next.batches);
+            next.damage.into_iter().for_each(|one| one.add_to(&mut all.damage));
+            all
+        };
+        tables.reduce(join).unwrap()
+    }
+
+    fn concat(&self) -> RecordBatch {
+        arrow_select::concat::concat_batches(&self.schema, &self.batches).unwrap()
+    }
+
+    fn damaged_bytes(&self) -> Vec<(String, u64, u64)> {
+        let known = |damage: &Damage| {
+            (format!("{:?}", damage.kind), damage.bytes.start, damage.bytes.end)
+        };
+        self.damage.iter().map(known).collect()
+    }
+}
+
+/// Checks that the splits of each topic of the log at `path` are its table, and returns the
+/// highest number of splits of a topic.
+fn check(path: &Path, selected: &Selected) -> usize {
+    let log = logtool::open(path).unwrap();
+    let mut most = 0;
+    for target in TARGETS {
+        let request = selected.request(path).with_target_bytes(target);
+        let plan = request.run(&Session::new()).unwrap();
+        assert!(plan.failed.is_empty(), "{:?}", plan.failed);
+        for splits in plan.splits.chunk_by(|a, b| a.topic() == b.topic()) {
+            let topic = splits[0].topic();
+            let what = format!("{} {topic} {target}", path.display());
+            let want = Rows::read(&selected.table(&log, topic));
+            let got = Rows::of_splits(splits);
+            assert_eq!(got.schema, want.schema, "{what}");
+            assert!(got.concat() == want.concat(), "other rows: {what}");
+            assert_eq!(got.damaged_bytes(), want.damaged_bytes(), "{what}");
+            most = most.max(splits.len());
+        }
+    }
+    most
+}
+
+fn check_all(path: &Path) -> usize {
+    check(path, &Selected::default())
+}
+
+/// Checks the splits of 3 s of the log at `path`, with the `columns`.
+fn check_some(path: &Path, columns: &[&str]) {
+    let columns = columns.iter().copied().map(str::to_owned).collect();
+    check(path, &Selected { columns, times: Some((1_500_000_000, 4_500_000_000)) });
+}
+
+/// Converts the log `name` of the test data to the log `output` in `folder`.
+fn convert(name: &str, folder: &Path, output: &str, format: OutputFormat) -> PathBuf {
+    let output = folder.join(output);
+    let destination = Destination::File(output.clone());
+    let request = ConvertRequest::new(format);
+    Convert::new(testdata(name), destination, request).run(&Session::new()).unwrap();
+    output
+}
+
+#[test]
+fn splits_of_ulogs_are_their_tables() {
+    assert!(check_all(&testdata("quad_flight.ulg")) > 1);
+    check_some(&testdata("quad_flight.ulg"), &["q*", "voltage_v"]);
+    for name in ["hostile_types.ulg", "pasta.ulg"] {
+        check_all(&testdata(name));
+    }
+    for name in ["damaged/crashed.ulg", "damaged/lost_sector.ulg"] {
+        check_all(&testdata(name));
+    }
+}
+
+#[test]
+fn splits_of_bags_are_their_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    for compression in [Compression::None, Compression::Bz2, Compression::Lz4] {
+        let bag = folder.path().join(compression.name()).with_extension("bag");
+        let output = LogOutput::new(&*bag).with_compression(compression);
+        Filter::new(testdata("rover.bag"), output).run(&Session::new()).unwrap();
+        check_all(&bag);
+        check_some(&bag, &["header", "orientation"]);
+    }
+    assert!(check_all(&testdata("rover.bag")) > 1);
+}
+
+#[test]
+fn splits_of_damaged_bags_are_their_tables() {
+    check_all(&testdata("damaged/killed.bag.active"));
+    check_all(&testdata("damaged/lost_sector.bag"));
+}
+
+#[test]
+fn splits_of_mcap_files_are_their_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, output) in [("rover.bag", "ros.mcap"), ("quad_flight.ulg", "pb.mcap")] {
+        check_all(&convert(name, folder.path(), output, OutputFormat::Mcap));
+    }
+}
+
+#[test]
+fn splits_of_points_have_the_scans_of_the_whole_log() {
+    for name in ["puck.pcap", "car.vel", "damaged/cut.vel"] {
+        check_all(&testdata(name));
+    }
+    check(
+        &testdata("car.vel"),
+        &Selected { times: Some((500_000_000, 900_000_000)), ..Selected::default() },
+    );
+}
+
+#[test]
+fn splits_of_points_of_packets_in_bags_and_mcap_files_are_their_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, format) in
+        [("car.bag", OutputFormat::Bag), ("car.mcap", OutputFormat::Mcap)]
+    {
+        let log = convert("car.vel", folder.path(), name, format);
+        let opened = logtool::open(&log).unwrap();
+        let has_points =
+            opened.topics().iter().any(|topic| topic.name.ends_with("/points"));
+        assert!(has_points, "{name}");
+        check_all(&log);
+    }
+}
+
+#[test]
+fn splits_of_real_logs_are_their_tables() {
+    for name in [
+        "rosbag/bag-reader-java-PointCloud2.bag",
+        "rosbag/example-bz2.bag",
+        "rosbag/example-unsorted-chunks.bag",
+        "rosbag/synthetic-velodynescan-compressedimage.bag",
+        "ulog/pyulog_sample_appended_multiple.ulg",
+        "ulog/pyulog_sample_px4_events.ulg",
+        "velodyne/hdl64e_s1_atwall.bag",
+        "velodyne/sample_sim_s2.vel",
+        "velodyne/vlp16_veloview_test-90deg-1-50-frames.pcap",
+    ] {
+        if let Some(path) = conformance::sample_path(name) {
+            let log = logtool::open(&path).unwrap();
+            let request = PlanRequest::new([&path]).with_topics(["*"]);
+            let request = request.with_target_bytes(log.manifest().bytes / 3);
+            let plan = request.run(&Session::new()).unwrap();
+            let mut most = 0;
+            for splits in plan.splits.chunk_by(|a, b| a.topic() == b.topic()) {
+                most = most.max(splits.len());
+                let what = format!("{name} {}", splits[0].topic());
+                let want = Rows::read(&log.table(splits[0].topic()).unwrap());
+                assert!(Rows::of_splits(splits).concat() == want.concat(), "{what}");
+            }
+            // Most of these bags have one chunk.
+            assert!(most > 1 || name.ends_with(".bag"), "{name} has no parts");
+        }
+    }
+}
+
+#[test]
+fn log_that_is_compressed_as_a_whole_has_one_split_for_each_topic() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rover.bag.zst");
+    let bag = fs::read(testdata("rover.bag")).unwrap();
+    fs::write(&path, zstd::encode_all(&bag[..], 1).unwrap()).unwrap();
+    assert_eq!(check_all(&path), 1);
+    let plan = PlanRequest::new([&path]).with_topics(["/imu/data"]);
+    let splits = plan.run(&Session::new()).unwrap().splits;
+    assert!(splits[0].bytes() > bag.len() as u64 / 2, "{}", splits[0].bytes());
+}
+
+#[test]
+fn splits_have_the_bytes_the_records_and_the_times_of_their_topic() {
+    let path = testdata("rover.bag");
+    let log = logtool::open(&path).unwrap();
+    let request = PlanRequest::new([&path]).with_topics(["/imu/data"]);
+    let plan = request.with_target_bytes(1).run(&Session::new()).unwrap();
+    let topic = log.topics().iter().find(|topic| topic.name == "/imu/data").unwrap();
+    let records: u64 = plan.splits.iter().map(|split| split.records().unwrap()).sum();
+    let all = topic.records.unwrap();
+    assert!(records <= all && records + plan.splits.len() as u64 > all, "{records}");
+    let bytes: u64 = plan.splits.iter().map(Split::bytes).sum();
+    assert!(bytes > 0 && bytes <= log.manifest().bytes, "{bytes}");
+    for split in &plan.splits {
+        let time = split.time().unwrap();
+        let rows = Rows::read(&split.table(&Session::new()).unwrap());
+        assert!(time.start < time.end && !rows.batches.is_empty());
+        assert!(Path::new(split.path()).is_absolute());
+    }
+}
+
+/// A split has the columns and the definitions of its topic, and short declarations of the
+/// others. The definitions of events of a ULog take about 100 kB by themselves.
+#[test]
+fn splits_take_a_few_kilobytes() {
+    let mut paths: Vec<PathBuf> =
+        ["quad_flight.ulg", "rover.bag", "car.vel", "puck.pcap"]
+            .into_iter()
+            .map(testdata)
+            .collect();
+    for name in [
+        "rosbag/robot_localization-test1.bag",
+        "rosbag/tilt_laser.bag",
+        "ulog/pyulog_sample.ulg",
+        "ulog/px4ulogrs_6ba1abc7.ulg",
+        "ulog/pyulog_sample_px4_events.ulg",
+        "ulog/flightreviewrs_battery_brownout.ulg",
+    ] {
+        paths.extend(conformance::sample_path(name));
+    }
+    for path in paths {
+        let log = logtool::open(&path).unwrap();
+        let request = PlanRequest::new([&path]).with_topics(["*"]);
+        let plan = request.run(&Session::new()).unwrap();
+        for split in &plan.splits {
+            if ["events", "messages"].contains(&split.topic()) {
+                continue;
+            }
+            let len = serde_json::to_string(split).unwrap().len();
+            let most = BYTES + BYTES_FOR_TOPIC * log.topics().len();
+            let what = format!("{} {}: {len} bytes", path.display(), split.topic());
+            assert!(len <= most, "{what}, at most {most}");
+        }
+    }
+}
+
+#[test]
+fn reading_a_file_that_has_changed_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rover.bag");
+    fs::copy(testdata("rover.bag"), &path).unwrap();
+    let request = PlanRequest::new([&path]).with_topics(["/imu/data"]);
+    let plan = request.run(&Session::new()).unwrap();
+    assert!(logtool::read(&plan.splits[0]).is_ok());
+    let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    file.write_all(b"x").unwrap();
+    drop(file);
+    let error = logtool::read(&plan.splits[0]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidRequest);
+    assert!(error.to_string().contains("has changed"), "{error}");
+    fs::remove_file(&path).unwrap();
+    assert!(logtool::read(&plan.splits[0]).is_err());
+}
+
+#[test]
+fn changed_splits_end_without_a_panic() {
+    for name in ["quad_flight.ulg", "rover.bag", "car.vel", "puck.pcap"] {
+        let request = PlanRequest::new([testdata(name)]).with_topics(["*"]);
+        let plan = request.run(&Session::new()).unwrap();
+        let split = plan.splits.last().unwrap();
+        let json = serde_json::to_string(split).unwrap();
+        for at in (0..json.len()).step_by(json.len().div_ceil(60)) {
+            for change in [b'0', b'9', b'A', b'}', b'\\'] {
+                let mut changed = json.clone().into_bytes();
+                changed[at] = change;
+                let Ok(split) = serde_json::from_slice::<Split>(&changed) else {
+                    continue;
+                };
+                if let Ok(batches) = logtool::read(&split) {
+                    batches.for_each(drop);
+                }
+            }
+        }
+    }
+}
+
+/// Returns `split` with another number at the index `change` of the numbers in its state.
+fn with_number(split: &Split, change: usize, number: &str) -> Option<Split> {
+    let mut json = serde_json::to_value(split).unwrap();
+    let state = STANDARD.decode(json["state"].as_str().unwrap()).unwrap();
+    let state = zstd::decode_all(&state[..]).unwrap();
+    let state = String::from_utf8(state).unwrap();
+    let is_digit = |at: usize| state.as_bytes()[at].is_ascii_digit();
+    let mut starts = (1..state.len()).filter(|at| is_digit(*at) && !is_digit(at - 1));
+    let start = starts.nth(change)?;
+    let end = (start..state.len()).find(|at| !is_digit(*at)).unwrap();
+    let changed = format!("{}{number}{}", &state[..start], &state[end..]);
+    let packed = zstd::encode_all(changed.as_bytes(), 1).unwrap();
+    json["state"] = STANDARD.encode(packed).into();
+    Some(serde_json::from_value(json).unwrap())
+}
+
+#[test]
+fn states_with_any_number_end_without_a_panic() {
+    for name in ["quad_flight.ulg", "rover.bag", "car.vel", "puck.pcap"] {
+        let request = PlanRequest::new([testdata(name)]).with_topics(["*"]);
+        let request = request.with_target_bytes(1);
+        let plan = request.run(&Session::new()).unwrap();
+        let split = plan.splits.last().unwrap();
+        for number in ["0", "3", "255", "65535", "4294967295", "18446744073709551615"] {
+            let changed = (0..4000).step_by(37);
+            for changed in changed.map_while(|at| with_number(split, at, number)) {
+                let Ok(batches) = logtool::read(&changed) else { continue };
+                for batch in batches {
+                    if let Err(error) = batch {
+                        assert!(!error.to_string().contains("thread"), "{error}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn topic_that_no_log_has_is_an_error() {
+    let logs = [testdata("rover.bag"), testdata("quad_flight.ulg")];
+    let plan = PlanRequest::new(&logs).with_topics(["nothing"]).run(&Session::new());
+    assert_eq!(plan.unwrap_err().kind(), ErrorKind::NotFound);
+    let plan = PlanRequest::new(&logs).with_topics(["/gps/fix"]).run(&Session::new());
+    assert!(plan.unwrap().splits.iter().all(|split| split.format() == "rosbag"));
+}
