@@ -17,6 +17,7 @@ mod lidar_options;
 mod malloc;
 mod notices;
 mod open_files;
+mod output_format;
 mod output_summary;
 mod pager;
 mod progress;

@@ -147,7 +147,7 @@ fn text(bytes: &[u8]) -> String {
 /// Reads the calibration in the file at `path`.
 pub fn calibration(path: &Path) -> Result<Calibration> {
     let name = path.display().to_string();
-    let file = File::open(path).with_context(|| name.clone())?;
+    let file = File::open(path).cannot_open(&name)?;
     let mut bytes = Vec::new();
     let read = file.take(LONGEST).read_to_end(&mut bytes);
     if read.with_context(|| name.clone())? as u64 == LONGEST {

@@ -129,7 +129,7 @@ impl Log {
     /// # Errors
     /// `NotFound` if a pattern matches no topic.
     pub fn messages(&self, patterns: &[String], time: TimeRange) -> Result<Messages> {
-        let topics = selection::topics(self.manifest(), patterns, false)?;
+        let topics = selection::topics(self.manifest(), patterns)?;
         let selection = Selection { topics, time };
         let log = Arc::clone(&self.log);
         let parts = log.manifest().plan(&selection, PART_BYTES);

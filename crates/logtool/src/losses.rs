@@ -158,8 +158,8 @@ impl Findings {
     }
 
     /// Fails at the first loss or damage in a strict request.
-    pub fn check(&mut self, is_strict: bool) -> Result<()> {
-        if !is_strict {
+    pub fn check(&mut self, strictness: Strictness) -> Result<()> {
+        if !strictness.is_strict() {
             // Sorting only after the list has doubled keeps the cost linear.
             if self.list.len() > 2 * self.sorted + MAX_LINES {
                 self.sort();

@@ -170,11 +170,11 @@ impl PlotRequest {
     pub fn run(&self, session: &Session) -> Result<Plot> {
         let log = Log::from_opened(open::open_with(&self.path, session, &self.lidar)?);
         let mut losses = log.losses();
-        losses.check(self.strictness.is_strict())?;
+        losses.check(self.strictness)?;
         let (manifest, name) = (log.manifest(), log.name());
         let drawn = self.draw(&log, session).with_context(|| name.to_owned())?;
         losses.add(manifest, &drawn.topics, &drawn.damage);
-        losses.check(self.strictness.is_strict())?;
+        losses.check(self.strictness)?;
         Ok(Plot {
             log: name.to_owned(),
             chart: drawn.chart,

@@ -128,11 +128,11 @@ impl ReportRequest {
             lidar::check_calibration(log.manifest()).with_context(|| name.clone())?;
         }
         let mut losses = log.losses();
-        losses.check(self.strictness.is_strict())?;
+        losses.check(self.strictness)?;
         let (mut page, mut losses) =
             self.page(&log, losses).with_context(|| name.clone())?;
         page.provenance = provenance::of([log.input()], session)?.json();
-        losses.check(self.strictness.is_strict())?;
+        losses.check(self.strictness)?;
         Ok(Report { log: name, page, losses })
     }
 

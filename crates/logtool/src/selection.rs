@@ -13,15 +13,24 @@ use crate::{
 };
 
 /// Returns the topics that match `globs`. Without patterns, all topics are selected, except derived
-/// ones, whose records are also in other topics, unless `derived`.
-pub fn topics(
-    manifest: &Manifest,
-    globs: &[String],
-    derived: bool,
-) -> Result<TopicSet> {
+/// ones, whose records are also in other topics.
+pub fn topics(manifest: &Manifest, globs: &[String]) -> Result<TopicSet> {
     if globs.is_empty() {
-        return Ok(if derived { TopicSet::All } else { manifest.logged_topics() });
+        return Ok(manifest.logged_topics());
     }
+    matching_topics(manifest, globs)
+}
+
+/// Returns the topics that match `globs`. Without patterns, all topics are selected, also derived
+/// ones.
+pub fn topics_with_derived(manifest: &Manifest, globs: &[String]) -> Result<TopicSet> {
+    if globs.is_empty() {
+        return Ok(TopicSet::All);
+    }
+    matching_topics(manifest, globs)
+}
+
+fn matching_topics(manifest: &Manifest, globs: &[String]) -> Result<TopicSet> {
     let mut set = TopicSet::EMPTY;
     for glob in globs.iter().flat_map(|glob| listed(manifest, glob)) {
         let pattern = Pattern::new(glob)?;

@@ -152,13 +152,18 @@ impl Sampler {
         self.left_out += 1;
     }
 
-    /// Returns the lines. A pause of more than five usual periods starts a new line,
-    /// unless a value holds until the next one (`is_held`).
-    pub fn signal(&self, is_held: bool) -> Signal {
-        let longest = match is_held {
-            true => i64::MAX,
-            false => self.periods.usual().saturating_mul(5),
-        };
+    /// Returns the lines. A pause of more than five usual periods starts a new line.
+    pub fn signal(&self) -> Signal {
+        self.lines(self.periods.usual().saturating_mul(5))
+    }
+
+    /// Returns one line, in which each value holds until the next one, also in pauses.
+    pub fn held_signal(&self) -> Signal {
+        self.lines(i64::MAX)
+    }
+
+    /// Returns the lines. A pause of more than `longest` nanoseconds starts a new line.
+    fn lines(&self, longest: i64) -> Signal {
         let mut runs: Vec<Vec<Value>> = Vec::new();
         for column in self.columns.iter().flatten() {
             let mut kept = [column.first, column.low, column.high, column.last];
@@ -256,7 +261,7 @@ mod tests {
             };
             sampler.add(n, value);
         }
-        let signal = sampler.signal(false);
+        let signal = sampler.signal();
         assert_eq!(signal.span(), Some((-1e6, 1e6)));
         assert_eq!(signal.runs.len(), 1);
         let run = &signal.runs[0];
@@ -273,7 +278,7 @@ mod tests {
             times.for_each(|n| sampler.add(n, n as f64));
             sampler.add(1000, 0.0);
             sampler.add(-1001, 0.0);
-            let signal = sampler.signal(true);
+            let signal = sampler.held_signal();
             assert_eq!((signal.values, signal.left_out), (30, 2));
             assert_eq!(signal.times(), Some((-1000, 999)));
             assert_eq!(signal.span(), Some((-1000.0, 999.0)));
@@ -288,12 +293,12 @@ mod tests {
     fn a_gap_ends_a_line_and_what_is_held_has_none() {
         let mut sampler = Sampler::new(0, 1000, 500);
         (0..100).chain(200..300).for_each(|n| sampler.add(n, 1.0));
-        let runs = sampler.signal(false).runs;
+        let runs = sampler.signal().runs;
         assert_eq!(
             runs.iter().map(|run| (run[0].0, run[run.len() - 1].0)).collect::<Vec<_>>(),
             [(0, 99), (200, 299)]
         );
-        assert_eq!(sampler.signal(true).runs.len(), 1);
+        assert_eq!(sampler.held_signal().runs.len(), 1);
     }
 
     #[test]
@@ -310,13 +315,13 @@ mod tests {
         ] {
             sampler.add(nanos, value);
         }
-        let signal = sampler.signal(false);
+        let signal = sampler.signal();
         assert_eq!((signal.values, signal.left_out, signal.astray), (1, 6, 4));
         assert_eq!(signal.runs, [[(10, 1.0)]]);
         let mut all = Sampler::new(i64::MIN, i64::MAX, 4);
         all.add(i64::MAX - 1, 1.0);
         all.add(i64::MIN, 1.0);
-        assert_eq!(all.signal(false).values, 2);
+        assert_eq!(all.signal().values, 2);
     }
 
     #[test]

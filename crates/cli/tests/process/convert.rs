@@ -66,7 +66,7 @@ fn several_logs_have_a_folder_each() {
     folder.write("other.ulg", &bytes::cut_log());
     folder.write("bad.ulg", b"nothing");
     let args = ["convert", "bad.ulg", "flight.ulg", "other.ulg", "-o", "out", "-q"];
-    folder.run(&args).ended(1, &["bad.ulg: not a known log"]);
+    folder.run(&args).ended(1, &["cannot open bad.ulg: not a known log"]);
     assert_eq!(folder.list("out"), ["flight", "other"]);
     folder.write("elsewhere/flight.ulg", &bytes::log());
     let args = ["convert", "flight.ulg", "elsewhere/flight.ulg", "-o", "x"];

@@ -36,11 +36,10 @@ use crate::{
 pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport> {
     let Convert { input, destination, request, existing, strictness } = convert;
     check_destination(destination, input)?;
-    let is_strict = strictness.is_strict();
     let (opened, header, digest) = open_with_digest(input, request, session)?;
     let name = &opened.input.name.clone();
     let mut losses = Findings::of(&opened.input, opened.log.manifest());
-    losses.check(is_strict)?;
+    losses.check(*strictness)?;
 
     let outputs = new_outputs(destination, *existing, session)?;
     let provenance = provenance::of_known(&opened.input, &digest, session);
@@ -55,7 +54,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     let (opened, outputs, summary) = exported;
     let manifest = opened.log.manifest();
     losses.add(manifest, &summary.topics, &summary.damage);
-    losses.check(is_strict)?;
+    losses.check(*strictness)?;
     let has_provenance_file = matches!(destination, Destination::Folder(_))
         && summary.tables > 0
         && provenance_file::is_needed(request.format);

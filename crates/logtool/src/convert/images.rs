@@ -39,7 +39,7 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     let (log, request) = (&*job.opened.log, job.request);
     let manifest = log.manifest();
     let mut types = BTreeMap::new();
-    let wanted = selection::topics(manifest, &request.topics, false)?;
+    let wanted = selection::topics(manifest, &request.topics)?;
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
         if let Some(of) = ImageRecordType::of(topic) {
             types.insert(id, (of, topic.envelope as usize));

@@ -84,7 +84,7 @@ pub(super) fn write(job: &ExportJob<'_>, merge: AsofMerge) -> Result<ExportSumma
 /// Returns the topics that match `globs`: without globs, those of the file that have records.
 fn topics(manifest: &Manifest, globs: &[String]) -> Result<TopicSet> {
     if !globs.is_empty() {
-        return selection::topics(manifest, globs, true);
+        return selection::topics_with_derived(manifest, globs);
     }
     let is_wanted =
         |topic: &Topic| topic.origin == TopicOrigin::Logged && topic.records != Some(0);

@@ -21,7 +21,7 @@ use crate::{
 pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     let (log, request) = (&*job.opened.log, job.request);
     let manifest = log.manifest();
-    let wanted = selection::topics(manifest, &request.topics, true)?;
+    let wanted = selection::topics_with_derived(manifest, &request.topics)?;
     let (mut topics, mut others) = (TopicSet::EMPTY, Vec::new());
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
         // Point clouds are derived from packets and messages. Logged columns x, y and z may be

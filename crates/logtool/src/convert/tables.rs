@@ -21,7 +21,7 @@ use crate::{
 /// Writes the tables of `job`.
 pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     let (manifest, globs) = (job.opened.log.manifest(), &job.request.topics);
-    let topics = selection::topics(manifest, globs, true)?;
+    let topics = selection::topics_with_derived(manifest, globs)?;
     if job.destination.is_stdout() {
         check_one(manifest, &topics, "one standard output", "")?;
     } else if job.request.format != OutputFormat::Mat {

@@ -104,7 +104,7 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
 fn find(job: &ExportJob<'_>) -> Result<Vec<(TopicId, Vec<usize>)>> {
     let (log, globs) = (&*job.opened.log, &job.request.topics);
     let manifest = log.manifest();
-    let wanted = selection::topics(manifest, globs, false)?;
+    let wanted = selection::topics(manifest, globs)?;
     let (mut found, mut looked) = (Vec::new(), 0);
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
         if topic.records == Some(0) {

@@ -10,7 +10,8 @@ use arrow_array::{
 };
 use logtool_core::{TableSink, Topic, TopicOrigin};
 use logtool_sinks::{
-    FileNames, JsonLinesSink, MemoryBudget, NameStyle, Outputs, ParquetSink,
+    CsvOptions, CsvSink, FileNames, JsonLinesSink, MemoryBudget, NameStyle, Outputs,
+    ParquetSink,
 };
 
 use crate::{
@@ -25,16 +26,27 @@ pub(super) const OPTIONS_KEY: &str = "logtool.options";
 
 /// The file format of a catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CatalogFormat {
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[non_exhaustive]
+pub enum CatalogFormat {
+    /// Apache Parquet
     Parquet,
+    /// Comma-separated values
+    Csv,
+    /// A JSON object on each line
+    #[cfg_attr(feature = "clap", value(name = "jsonl"))]
     JsonLines,
 }
 
 impl CatalogFormat {
+    /// All formats.
+    pub const ALL: &'static [Self] = &[Self::Parquet, Self::Csv, Self::JsonLines];
+
     /// Returns the extension of files, without a dot.
-    pub(super) fn extension(self) -> &'static str {
+    pub const fn extension(self) -> &'static str {
         match self {
             Self::Parquet => "parquet",
+            Self::Csv => "csv",
             Self::JsonLines => "jsonl",
         }
     }
@@ -52,6 +64,9 @@ pub(super) fn write(
     let names = [(("catalog".to_owned(), 0), stem.to_owned())];
     let names = FileNames::from_stems(NameStyle::FirstBare, names.into());
     let sink: Box<dyn TableSink> = match format {
+        CatalogFormat::Csv => {
+            Box::new(CsvSink::new(outputs.clone(), names, CsvOptions::default()))
+        }
         CatalogFormat::JsonLines => {
             Box::new(JsonLinesSink::new(outputs.clone(), names))
         }

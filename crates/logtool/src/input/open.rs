@@ -106,7 +106,7 @@ fn readable(opened: Opened) -> Result<Opened> {
     {
         // Without its key a bag has no topics, so missing records would not be noticed.
         let cursor = opened.log.read(part, &Selection::default());
-        cursor.with_context(|| opened.input.name.clone())?;
+        cursor.cannot_open(&opened.input.name)?;
     }
     Ok(opened)
 }
@@ -250,7 +250,7 @@ fn unpacked_name(path: &Path, packing: Option<Packing>) -> &str {
 /// Adds the name of the input and a hint to `err`.
 fn explained(err: Error, input: &Input) -> Error {
     let Some(cause) = err.log_error() else {
-        return err.context(input.name.clone());
+        return err.cannot_open(&input.name);
     };
     let hint = match cause.kind() {
         ErrorKind::Unrecognized => {
@@ -262,9 +262,8 @@ fn explained(err: Error, input: &Input) -> Error {
         }
         _ => None,
     };
-    let Some(hint) = hint else { return err.context(input.name.clone()) };
-    let name = input.name.clone();
-    err.with_hint(hint).context(name)
+    let err = if let Some(hint) = hint { err.with_hint(hint) } else { err };
+    err.cannot_open(&input.name)
 }
 
 /// Returns the name for the outputs of `input`, without extension.

@@ -141,12 +141,16 @@ pub fn compression(
     Ok(how.map(|how| how.name().to_owned()))
 }
 
-/// Returns the format of a new log at `path` for the records of the log with `manifest`: the format
-/// of the extension, or the format of the log itself.
+/// Returns the format of a new log at `path` for the records of the log with `manifest`:
+/// `requested`, else the format of the extension, else the format of the log itself.
 ///
 /// # Errors
-/// The extension is that of a format that cannot hold the records of the log.
-pub fn format(path: &Path, manifest: &Manifest) -> Result<LogFormat> {
+/// `InvalidRequest` if this format cannot hold the records of the log.
+pub fn format(
+    path: &Path,
+    requested: Option<LogFormat>,
+    manifest: &Manifest,
+) -> Result<LogFormat> {
     const TABLES: [(&str, &str); 5] = [
         ("csv", "CSV"),
         ("json", "JSON"),
@@ -163,6 +167,19 @@ pub fn format(path: &Path, manifest: &Manifest) -> Result<LogFormat> {
     let Some(own_format) = LogFormat::of(manifest) else {
         return Err(Error::failed(format!("{own} logs cannot be written")));
     };
+    if let Some(requested) = requested {
+        if requested.can_hold(own_format) {
+            return Ok(requested);
+        }
+        let what = format!("{} files cannot hold a {own} log", requested.name());
+        let formats = LogFormat::ALL.iter().filter(|one| one.can_hold(own_format));
+        let formats: Vec<&str> = formats.map(|format| format.name()).collect();
+        let hint = format!(
+            "a copy of a {own} log can be {}; `logtool convert` writes other formats",
+            formats.join(" or ")
+        );
+        return Err(Error::invalid(what).with_hint(hint));
+    }
     let promised = LogFormat::from_extension(end);
     let table = TABLES.iter().find(|(known, _)| known.eq_ignore_ascii_case(end));
     let unfit = match (promised, table) {

@@ -26,11 +26,11 @@ pub fn open(url: &str, session: &Session) -> Result<Remote> {
     let place = parsed(url)?;
     let name = place.to_string();
     if place.is_folder() && place.scheme() != Scheme::Http {
-        return Err(Error::failed(format!("{name} is a folder, not a log")));
+        return Err(Error::failed("it is a folder, not a log").cannot_open(name));
     }
     let client = session.connection.client()?;
     let opened = client.open(&place).map_err(|err| explained(err, &place));
-    let opened = opened.with_context(|| name.clone())?;
+    let opened = opened.cannot_open(&name)?;
     if opened.is_whole {
         let len = units::Bytes(opened.source.len());
         let what = format!(

@@ -60,7 +60,9 @@ pub(crate) fn read(
             }
         }
     }
-    let signal = |(sampler, wanted): (Sampler, &Wanted)| sampler.signal(wanted.is_held);
+    let signal = |(sampler, wanted): (Sampler, &Wanted)| {
+        if wanted.is_held { sampler.held_signal() } else { sampler.signal() }
+    };
     let signals = made.into_iter().zip(wanted).map(signal).collect();
     Ok(SampledSignals { signals, span, damage })
 }

@@ -1,6 +1,6 @@
 //! The offset that is added to the times of a log.
 
-use logtool_core::Clock;
+use logtool_core::{Clock, ClockZero};
 
 use crate::time::clock::{Seconds, to_unix};
 
@@ -18,6 +18,15 @@ impl ClockOffset {
     pub fn to_unix(clock: &Clock) -> Self {
         let nanos = to_unix(clock);
         Self { nanos: nanos.unwrap_or(0), is_unix: nanos.is_some() }
+    }
+
+    /// Returns the clock of the resulting times, for a log whose clock is `clock`.
+    pub fn resulting_clock(self, clock: &Clock) -> Clock {
+        if self.is_unix {
+            Clock { zero: ClockZero::Unix, to_unix: None }
+        } else {
+            clock.clone()
+        }
     }
 
     /// Describes the offset for users; `None` if it is 0.

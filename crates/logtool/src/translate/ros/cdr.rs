@@ -60,8 +60,10 @@ pub(in crate::translate) fn cdr(
         let why = warnings.join("; ").replace("left out: ", "");
         return Err(Error::failed(format!("{what}; {why}")));
     }
-    let ClockOffset { nanos, is_unix } = moved;
-    let log = TranslatedLog::new(log, translations, nanos, is_unix).with_streams();
+    let clock = moved.resulting_clock(&log.manifest().clock);
+    let log = TranslatedLog::new(log, translations, moved.nanos)
+        .with_clock(clock)
+        .with_streams();
     Ok(PreparedTranslation { log: Arc::new(log), remarks: Vec::new(), warnings })
 }
 

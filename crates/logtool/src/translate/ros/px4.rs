@@ -56,7 +56,7 @@ pub(in crate::translate) fn px4(
     wanted: &TopicSet,
     moved: ClockOffset,
 ) -> Result<PreparedTranslation> {
-    let ClockOffset { nanos, is_unix } = moved;
+    let nanos = moved.nanos;
     let manifest = log.manifest();
     let (mut translations, mut left_out) = (Vec::new(), Vec::new());
     let mut names = UniqueNames::default();
@@ -83,8 +83,9 @@ pub(in crate::translate) fn px4(
     if !left_out.is_empty() {
         remarks.push(format!("left out: {}", left_out.join(", ")));
     }
-    let log = Arc::new(TranslatedLog::new(log, translations, nanos, is_unix));
-    Ok(PreparedTranslation { log, remarks, warnings: Vec::new() })
+    let clock = moved.resulting_clock(&manifest.clock);
+    let log = TranslatedLog::new(log, translations, nanos).with_clock(clock);
+    Ok(PreparedTranslation { log: Arc::new(log), remarks, warnings: Vec::new() })
 }
 
 /// Returns a remark about metadata that a log of only messages cannot hold.
