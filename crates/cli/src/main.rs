@@ -21,6 +21,7 @@ mod output_format;
 mod output_summary;
 mod pager;
 mod progress;
+mod remedies;
 mod terminal;
 
 mod commands;

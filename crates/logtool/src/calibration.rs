@@ -19,7 +19,7 @@ use logtool_velodyne::{
 };
 
 use crate::{
-    error::{Context as _, Error, Result},
+    error::{Context as _, Error, Remedy, Result},
     input::open,
     lidar,
     output::guarded,
@@ -164,7 +164,7 @@ impl ExtractCalibration {
         })?;
         let lidar = probe.finish(options).ok_or_else(|| {
             Error::not_found("no lidar is recognised by its packets")
-                .with_hint("name it with --model")
+                .with_remedy(Remedy::SetLidarModel)
         })?;
         match lidar.sensor.model {
             Model::Hdl64eS2 | Model::Hdl64eS3 => sent_calibration(log, topic, &lidar),
@@ -213,8 +213,8 @@ fn packet_topic(log: &dyn Log, pattern: Option<&str>) -> Result<TopicId> {
             let labels = several.iter().map(|(_, topic)| selection::numbered(topic));
             let labels: Vec<String> = labels.collect();
             let what = "there are packets of several lidars here";
-            let hint = format!("choose with --topic: {}", labels.join(", "));
-            Err(Error::invalid(what.to_owned()).with_hint(hint))
+            Err(Error::invalid(what)
+                .with_remedy(Remedy::SelectTopic { topics: labels }))
         }
     }
 }

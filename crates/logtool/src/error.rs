@@ -1,5 +1,7 @@
 //! The one error type of the library.
 
+mod remedy;
+
 use std::{
     error,
     fmt::{self, Display},
@@ -7,6 +9,8 @@ use std::{
 };
 
 use logtool_core::ErrorKind as LogErrorKind;
+
+pub use self::remedy::Remedy;
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -31,6 +35,7 @@ struct Inner {
     contexts: Vec<Operation>,
     message: Option<String>,
     hint: Option<String>,
+    remedy: Option<Remedy>,
     source: Option<Box<dyn error::Error + Send + Sync>>,
 }
 
@@ -82,6 +87,7 @@ impl Error {
             contexts: Vec::new(),
             message: Some(message.into()),
             hint: None,
+            remedy: None,
             source: None,
         }))
     }
@@ -111,6 +117,7 @@ impl Error {
             contexts: Vec::new(),
             message: None,
             hint: None,
+            remedy: None,
             source: Some(source.into()),
         }))
     }
@@ -119,6 +126,13 @@ impl Error {
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Sets the setting that helps.
+    #[must_use]
+    pub fn with_remedy(mut self, remedy: Remedy) -> Self {
+        self.0.remedy = Some(remedy);
         self
     }
 
@@ -178,6 +192,11 @@ impl Error {
     /// Returns what may help against the error, if that is known.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
+    }
+
+    /// Returns the setting that helps against the error, if one is known.
+    pub fn remedy(&self) -> Option<&Remedy> {
+        self.0.remedy.as_ref()
     }
 
     /// Returns the byte offset in the log at which the error occurred, if it is known.

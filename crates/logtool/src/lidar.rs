@@ -11,7 +11,7 @@ use logtool_velodyne::{
 };
 
 use crate::{
-    error::{Context as _, Error, Result},
+    error::{Context as _, Error, Remedy, Result},
     selection,
 };
 
@@ -23,8 +23,8 @@ const LONGEST: u64 = 16 << 20;
 pub struct LidarWarnings {
     /// Warnings, one sentence each.
     pub warnings: Vec<String>,
-    /// What may help against them.
-    pub hint: Option<String>,
+    /// The settings that may help against them.
+    pub remedies: Vec<Remedy>,
 }
 
 /// Returns warnings about the models and the calibrations that are used for the points among
@@ -49,11 +49,14 @@ pub fn warnings(manifest: &Manifest, topics: &TopicSet) -> LidarWarnings {
     if let [first, _, ..] = of_file[..] {
         let (count, first) = (of_file.len(), selection::numbered(first));
         warnings.push(format!(
-            "the calibration is used for {count} lidars: --topic {first} means one"
+            "the calibration is used for {count} lidars; {first} is the topic of one of them"
         ));
     }
-    let hint = "--calibration names the file of a lidar's own calibration";
-    LidarWarnings { warnings, hint: lacks_calibration.then(|| hint.to_owned()) }
+    let has_clock_warning =
+        lidars.iter().any(|(_, lidar)| lidar.clock_warning.is_some());
+    let calibration = lacks_calibration.then_some(Remedy::SetCalibration);
+    let clock = has_clock_warning.then_some(Remedy::SetLidarClock);
+    LidarWarnings { warnings, remedies: calibration.into_iter().chain(clock).collect() }
 }
 
 /// Rejects a calibration of the user that matches none of the lidars of a log.
@@ -83,11 +86,10 @@ pub fn check_each(manifest: &Manifest, topics: &TopicSet) -> Result<()> {
             LidarInfo::from_topic(topic)?.calibration_misfit?,
         ))
     });
-    match (misfit, &suited[..]) {
-        (Some((label, misfit)), [first, ..]) => {
-            let all = suited.join(", ");
-            let hint = format!("it matches {all}: --topic {first} selects that one");
-            Err(Error::failed(format!("{label}: {misfit}")).with_hint(hint))
+    match misfit {
+        Some((label, misfit)) if !suited.is_empty() => {
+            let error = Error::failed(format!("{label}: {misfit}"));
+            Err(error.with_remedy(Remedy::SelectMatchingLidar { topics: suited }))
         }
         _ => Ok(()),
     }

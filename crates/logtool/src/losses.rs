@@ -173,8 +173,7 @@ impl Findings {
             Some(first) => {
                 let what = if is_damage(&first.damage) { "damaged: " } else { "" };
                 let what = format!("{name}: {what}{}", first.text);
-                let hint = "without --strict, everything else is read";
-                Err(Error::new(ErrorKind::Damaged, what).with_hint(hint))
+                Err(Error::new(ErrorKind::Damaged, what))
             }
         }
     }
@@ -195,7 +194,9 @@ impl Findings {
             list.iter().take(MAX_LINES).map(LossLine::to_string).collect();
         if list.len() > MAX_LINES {
             let more = list.len() - MAX_LINES;
-            lines.push(format!("… and {more} more (`logtool info --json` lists all)"));
+            lines.push(format!(
+                "… and {more} more (the JSON report of `info` lists all)"
+            ));
         }
         lines
     }

@@ -320,8 +320,7 @@ impl Merge {
                 "the times of a {format} log are in its records, which are copied as they \
                  are"
             );
-            let hint =
-                "an MCAP file can have them at other times: let OUT end in .mcap";
+            let hint = "an MCAP file can have them at other times: let the name of the output end in .mcap";
             return Err(Error::invalid(what).with_hint(hint));
         }
         let moved = clocks::moved(sources, self.unknown_clocks)?;

@@ -8,7 +8,7 @@ use logtool_core::{
 };
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Remedy, Result},
     suggest,
 };
 
@@ -44,8 +44,8 @@ fn matching_topics(manifest: &Manifest, globs: &[String]) -> Result<TopicSet> {
         if !found {
             let names = manifest.topics.iter().map(|topic| topic.name.as_str());
             let hint = if is_of_packets(manifest, glob) {
-                "points of packets are not messages: without -o x.mcap or x.bag they \
-                         are a table, and the format pcd makes files of them"
+                "points of packets are not messages: they can be a table, or files of \
+                 points of the format pcd"
                     .to_owned()
             } else {
                 suggest::hint(glob, names, "`logtool info` lists the topics")
@@ -184,14 +184,13 @@ pub fn columns(
             "fields are named like in the header of the table, e.g. `q[0]` or `lat`";
         let is_column = |name: &str| names.clone().any(|known| known == name);
         let mut within = glob.match_indices(['[', '.']).map(|(at, _)| &glob[..at]);
-        let hint = match within.rfind(|name| is_column(name)) {
+        let error = Error::not_found(format!("no selected topic has a field `{glob}`"));
+        return Err(match within.rfind(|name| is_column(name)) {
             Some(name) if columns.view == View::Nested => {
-                format!("here `{name}` is one column; --flat makes one of each scalar")
+                error.with_remedy(Remedy::FlattenColumns { column: name.to_owned() })
             }
-            _ => suggest::hint(glob, names, hint),
-        };
-        let what = format!("no selected topic has a field `{glob}`");
-        return Err(Error::not_found(what).with_hint(hint));
+            _ => error.with_hint(suggest::hint(glob, names, hint)),
+        });
     }
     *topics = kept;
     Ok(columns_of)

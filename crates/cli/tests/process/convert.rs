@@ -170,9 +170,7 @@ fn what_cannot_be_meant_together_is_misuse() {
         .ended(2, &["cannot be used multiple times"]);
     convert(&["--layout", "flat"]).ended(2, &["--layout is for --format parquet"]);
     convert(&["--merge", "asof"]).ended(2, &["--rate"]);
-    folder
-        .run_with(&["convert", "-"], &bytes::log())
-        .ended(2, &["name a folder with -o"]);
+    folder.run_with(&["convert", "-"], &bytes::log()).ended(2, &["name a folder"]);
     folder.run_with(&["convert", "-", "-o", "in", "-q", "-t", "att"], &bytes::log());
     assert!(folder.list("in").contains(&"stdin_att_0.csv".to_owned()));
     assert_eq!(folder.list("."), ["flight.ulg", "in"]);

@@ -93,7 +93,7 @@ fn check_destination(destination: &Destination, input: &Path) -> Result<()> {
             if url::of(folder).is_none() && folder.is_file() =>
         {
             let what = format!("{} is a file, not a folder", folder.display());
-            Err(Error::invalid(what).with_hint("name a folder with -o"))
+            Err(Error::invalid(what).with_hint("name a folder"))
         }
         Destination::File(file) => overwrite_guard::refuse(file, [input]),
         _ => Ok(()),

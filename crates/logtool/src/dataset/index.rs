@@ -27,7 +27,7 @@ use crate::{
         report::{DatasetReport, LogReport},
         schedule::{self, Limits},
     },
-    error::{Context as _, Error, Result},
+    error::{Context as _, Error, Remedy, Result},
     input::{open, url},
     losses::{Findings, Strictness},
     output::guarded,
@@ -221,7 +221,7 @@ impl IndexRequest {
         let Some((path, err)) = inputs.failed.first() else { return Ok(()) };
         let (path, output) = (path.display(), self.output.display());
         let what = format!("{path}: {err}; {output} is unchanged");
-        Err(Error::failed(what).with_hint("--force writes it without this input"))
+        Err(Error::failed(what).with_remedy(Remedy::WriteWithoutFailedInputs))
     }
 }
 
@@ -231,7 +231,7 @@ fn refuse_url(path: &Path) -> Result<()> {
         return Ok(());
     };
     let what = format!("a catalog must be a local file, not {scheme}://");
-    let hint = "write it to a file and copy it; `logtool batch -o` accepts URLs";
+    let hint = "write it to a file and copy it; datasets can be written to URLs";
     Err(Error::invalid(what).with_hint(hint))
 }
 

@@ -206,7 +206,7 @@ pub fn open_ulog(
     Ok((input, log))
 }
 
-/// Returns the format that `--input-format` names, or else the one that the bytes show.
+/// Returns the format that the session states, or else the one that the bytes show.
 fn format(path: &Path, input: &Input, session: &Session) -> Result<LogFormat> {
     match session.input_format {
         Some(given) => Ok(given),
@@ -256,9 +256,6 @@ fn explained(err: Error, input: &Input) -> Error {
         ErrorKind::Unrecognized => {
             let what = foreign::kind(&input.name, &*input.source);
             what.map(|what| format!("it looks like {what}"))
-        }
-        ErrorKind::IncompatibleFlag => {
-            Some("--read-anyway reads it as far as possible".to_owned())
         }
         _ => None,
     };

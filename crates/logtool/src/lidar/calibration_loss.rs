@@ -34,8 +34,8 @@ pub fn lost(
     let lost = lidars(new.log.manifest(), false);
     lost.iter().any(|lidar| sent.contains(lidar)).then(|| {
         format!(
-            "too short for the calibration that the lidar sends: `logtool calibration {name} \
-             -o db.xml` writes it, and --calibration takes it"
+            "too short for the calibration that the lidar sends: extract it from {name}, \
+             and set it as the calibration file"
         )
     })
 }

@@ -3,7 +3,7 @@
 use logtool_core::{Clock, ClockZero};
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Remedy, Result},
     merge::source::Source,
     time::{
         clock::{to_unix, zero},
@@ -45,12 +45,11 @@ pub(super) fn check(logs: &[Source], unknown: UnknownClocks) -> Result<()> {
             _ if unknown == UnknownClocks::Same => {}
             Relation::Apart(nanos) => {
                 let what = format!(
-                    "{a} and {b} count from different moments, {} apart",
+                    "{a} and {b} count from different moments, {} apart, and the times in \
+                     their records are copied as they are",
                     Span(nanos)
                 );
-                let hint = "their times are in the records, which are copied as they are; \
-                            --same-clock merges them all the same";
-                return Err(Error::failed(what).with_hint(hint));
+                return Err(Error::failed(what).with_remedy(Remedy::AssumeSameClock));
             }
             Relation::Unknown => {
                 let what = format!(
@@ -58,8 +57,7 @@ pub(super) fn check(logs: &[Source], unknown: UnknownClocks) -> Result<()> {
                      count from {}",
                     zero(clocks.0)
                 );
-                let hint = "if it was the same one, --same-clock merges them";
-                return Err(Error::failed(what).with_hint(hint));
+                return Err(Error::failed(what).with_remedy(Remedy::AssumeSameClock));
             }
         }
     }
@@ -139,12 +137,12 @@ pub(super) fn since_1970(
             log.input.name,
             Span(nanos.unsigned_abs())
         );
-        let hint = if have_all_offsets {
-            format!("add {seconds} to each --offset, or leave one out")
+        let remedy = if have_all_offsets {
+            Remedy::IncreaseAllOffsets { seconds }
         } else {
-            format!("add {seconds} or more to its --offset")
+            Remedy::IncreaseOffset { seconds }
         };
-        return Err(Error::invalid(what).with_hint(hint));
+        return Err(Error::invalid(what).with_remedy(remedy));
     }
     Ok(later(i64::try_from(seconds * NANOS).unwrap_or(i64::MAX), false))
 }
@@ -195,11 +193,11 @@ fn no_common_clock(first: &Source, other: &Source) -> Error {
         "nothing brings {a} and {b} onto one clock: the world's time is not known to {}",
         without.join(" and ")
     );
-    let file = other.input.file_name();
-    Error::failed(what).with_hint(format!(
-        "--offset {file}=SECONDS says what to add to the times of {b}; `logtool align {a} {b} \
-         --signal A_TOPIC.FIELD B_TOPIC.FIELD` finds that, from what both measured"
-    ))
+    Error::failed(what).with_remedy(Remedy::SetOffset {
+        first: a.clone(),
+        second: b.clone(),
+        second_file: other.input.file_name().to_owned(),
+    })
 }
 
 /// Returns whether two clocks are known to count from the same moment.

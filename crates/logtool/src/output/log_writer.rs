@@ -47,7 +47,7 @@ impl LogWriter {
         if path.as_os_str() == STDIN {
             let what =
                 "cannot write a log to standard output: the header is written last";
-            return Err(Error::invalid(what).with_hint("name a file with -o"));
+            return Err(Error::invalid(what).with_hint("name a file"));
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if let Some((packing, stem)) = Packing::of_name(&name) {
@@ -135,7 +135,7 @@ pub fn compression(
     {
         let what = format!("{} files do not support {}", format.name(), how.name());
         let known: Vec<&str> = known.iter().map(|known| known.name()).collect();
-        let hint = format!("--compression can be {}", known.join(", "));
+        let hint = format!("the compression can be {}", known.join(", "));
         return Err(Error::invalid(what).with_hint(hint));
     }
     Ok(how.map(|how| how.name().to_owned()))

@@ -59,8 +59,6 @@ impl OutputSummary {
     ) {
         let found = lidar::warnings(manifest, topics);
         self.warn(session, name, &found.warnings);
-        if let Some(hint) = found.hint {
-            session.progress.notice(NoticeLevel::Hint, name, &hint);
-        }
+        found.remedies.iter().for_each(|remedy| session.progress.remedy(remedy));
     }
 }

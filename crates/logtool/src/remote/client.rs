@@ -15,7 +15,7 @@ use logtool_remote::{
 use logtool_sinks::Existing;
 
 use crate::{
-    error::{Context as _, Error, Result},
+    error::{Context as _, Error, ErrorKind, Result},
     remote::{Listed, Remote},
     session::Session,
     units,
@@ -138,7 +138,7 @@ impl Folder {
         self.connection.client()?.upload(file, &place, there).map_err(|err| {
             match err.kind() {
                 io::ErrorKind::AlreadyExists => {
-                    Error::failed("it exists already").with_hint("--force replaces it")
+                    Error::new(ErrorKind::AlreadyExists, "it exists already")
                 }
                 io::ErrorKind::NotFound => Error::failed("there is no such bucket"),
                 _ => explained(err, &place),

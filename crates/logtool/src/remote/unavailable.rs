@@ -62,7 +62,7 @@ pub fn folder(url: &str, _: &Session) -> Result<Folder> {
 
 fn refuse<T>(url: &str) -> Result<T> {
     let what = format!("{url} is a URL, and this logtool was built without `remote`");
-    let hint = "download it first, or build with `--features remote`";
+    let hint = "download it first, or build with the feature `remote`";
     Err(Error::invalid(what).with_hint(hint).into())
 }
 

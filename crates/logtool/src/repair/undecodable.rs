@@ -3,7 +3,7 @@
 use logtool_core::{CopyReport, Damage, DamageKind};
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Remedy, Result},
     input::open::Opened,
     losses::Strictness,
     units::counted,
@@ -51,7 +51,6 @@ impl<'o> Undecodable<'o> {
         let records = counted(self.records, "record");
         let topics = self.topics.join(", ");
         let what = format!("{}: {records} of {topics} cannot be decoded", self.name);
-        let hint = "without --strict, they are kept unchanged";
-        Err(Error::failed(what).with_hint(hint))
+        Err(Error::failed(what).with_remedy(Remedy::KeepUndecodable))
     }
 }

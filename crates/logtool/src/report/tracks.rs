@@ -109,9 +109,7 @@ pub(super) fn all(
     if !more.is_empty() {
         let labels: Vec<&str> = more.iter().map(|source| &*source.label).collect();
         let labels = labels.join(", ");
-        let what = format!(
-            "not shown, but written by `logtool convert --format kml`: {labels}"
-        );
+        let what = format!("not shown here, but in a conversion to KML: {labels}");
         blocks.push(Block::Note(what));
     }
     Ok(blocks)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use logtool_core::{Damage, Log, TimeRange, Topic};
 
 use crate::{
-    error::{Context as _, Error, Result},
+    error::{Context as _, Error, Remedy, Result},
     signals::{Gather, Part, Wanted, find, gather, numbers::norm},
 };
 
@@ -38,8 +38,7 @@ pub(crate) fn one(
     let made = made.pop().unwrap_or_default();
     if made.too_many {
         let what = format!("`{text}` has more than {MOST} samples");
-        let hint = "`logtool filter` with --start and --end cuts a part out of a log";
-        return Err(Error::failed(what).with_hint(hint));
+        return Err(Error::failed(what).with_remedy(Remedy::SelectTimes));
     }
     Ok(All { samples: made.samples, wanted, damage })
 }

@@ -23,7 +23,7 @@ use crate::{
         entry::LogEntry,
         inputs::{InputLog, Inputs},
     },
-    error::{Context as _, Error, Result},
+    error::{Context as _, Error, ErrorKind, Result},
 };
 
 /// The catalog that an earlier run has written.
@@ -215,5 +215,5 @@ fn first_line(path: &Path) -> Result<Vec<u8>> {
 /// Returns the error for the file `path`, which is not a catalog.
 fn foreign(path: &Path) -> Error {
     let what = format!("{} is not a catalog of logs", path.display());
-    Error::failed(what).with_hint("--force replaces it")
+    Error::new(ErrorKind::AlreadyExists, what)
 }
