@@ -125,7 +125,7 @@ impl Align {
         let mut losses = Findings::of(&opened.input, manifest);
         losses.check(self.strictness)?;
         let progress = ProgressCounter::of_bytes(session, &log, manifest.bytes);
-        let signal = signals::one(&*opened.log, &input.signal, &|bytes| {
+        let signal = signals::read_samples(&*opened.log, &input.signal, &|bytes| {
             progress.add(bytes);
         });
         drop(progress);

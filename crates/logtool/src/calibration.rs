@@ -210,7 +210,8 @@ fn packet_topic(log: &dyn Log, pattern: Option<&str>) -> Result<TopicId> {
         [(id, _)] => Ok(*id),
         [] => Err(Error::not_found("there are no packets of a lidar here")),
         several => {
-            let labels = several.iter().map(|(_, topic)| selection::numbered(topic));
+            let labels =
+                several.iter().map(|(_, topic)| selection::unique_label(topic));
             let labels: Vec<String> = labels.collect();
             let what = "there are packets of several lidars here";
             Err(Error::invalid(what)

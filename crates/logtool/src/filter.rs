@@ -221,11 +221,15 @@ impl Filter {
         output.bytes = written.bytes;
         output.remarks = written.remarks;
         if output.records == 0 && !losses.is_harmed() {
-            output.remarks.push(clock::nothing(&manifest.clock));
+            output.remarks.push(clock::empty_selection(&manifest.clock));
         }
         output.remarks.extend(plan.remarks(manifest, self));
         let new = (self.output.path(), written.bytes);
-        output.remarks.extend(calibration_loss::lost((name, manifest), new, session));
+        output.remarks.extend(calibration_loss::warning(
+            (name, manifest),
+            new,
+            session,
+        ));
         Ok(FilterReport { name: name.clone(), output, latched_records, losses })
     }
 }
@@ -295,7 +299,7 @@ fn selected_topics(manifest: &Manifest, request: &Filter) -> Result<TopicSet> {
     };
     let selected = manifest.topics().map(|(id, _)| id);
     let selected = selected.filter(|id| named.contains(*id) && !excluded.contains(*id));
-    selection::copied(manifest, &selected.collect())
+    selection::copyable_topics(manifest, &selected.collect())
 }
 
 /// Adds `renames` to `options`.

@@ -47,7 +47,7 @@ pub fn warnings(manifest: &Manifest, topics: &TopicSet) -> LidarWarnings {
     let of_file = lidars.iter().filter(|(_, lidar)| is_of_file(lidar));
     let of_file: Vec<&Topic> = of_file.map(|(topic, _)| *topic).collect();
     if let [first, _, ..] = of_file[..] {
-        let (count, first) = (of_file.len(), selection::numbered(first));
+        let (count, first) = (of_file.len(), selection::unique_label(first));
         warnings.push(format!(
             "the calibration is used for {count} lidars; {first} is the topic of one of them"
         ));
@@ -78,11 +78,11 @@ pub fn check_each(manifest: &Manifest, topics: &TopicSet) -> Result<()> {
             .is_some_and(|lidar| lidar.calibration_misfit.is_none())
     };
     let suited = manifest.topics.iter().filter(is_suited);
-    let suited: Vec<String> = suited.map(selection::numbered).collect();
+    let suited: Vec<String> = suited.map(selection::unique_label).collect();
     let mut wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
     let misfit = wanted.find_map(|(_, topic)| {
         Some((
-            selection::numbered(topic),
+            selection::unique_label(topic),
             LidarInfo::from_topic(topic)?.calibration_misfit?,
         ))
     });

@@ -18,7 +18,7 @@ use crate::{
         open::{self, Opened},
     },
     losses::Findings,
-    parallel::{Ordered, Push},
+    parallel::{OrderedResults, Push},
     selection,
     session::Session,
     time::clock::{ShownClock, TimeChoice},
@@ -137,7 +137,7 @@ impl Log {
         let work = move |index: usize, push: Push<'_, Read>| {
             read_messages(&*log, &parts[index], &selection, push)
         };
-        let results = Ordered::new(count, threads(), work);
+        let results = OrderedResults::new(count, threads(), work);
         Ok(Messages { results, messages: Vec::new().into_iter(), damage: Vec::new() })
     }
 }
@@ -234,10 +234,10 @@ impl Table {
         };
         let parts = self.log.manifest().plan(&selection, PART_BYTES);
         let count = parts.len();
-        let work = move |index: usize, push: Push<'_, Decoded>| {
+        let work = move |index: usize, push: Push<'_, DecodedRows>| {
             table.decode(&parts[index], &selection, push)
         };
-        let results = Ordered::new(count, threads(), work);
+        let results = OrderedResults::new(count, threads(), work);
         Ok(Batches { schema, results, damage: Vec::new() })
     }
 
@@ -246,7 +246,7 @@ impl Table {
         &self,
         part: &Part,
         selection: &Selection,
-        push: Push<'_, Decoded>,
+        push: Push<'_, DecodedRows>,
     ) -> Result<()> {
         let log = &*self.log.log;
         let mut cursor = log.read(part, selection)?;
@@ -266,7 +266,7 @@ impl Table {
                 let batch = self
                     .time_base
                     .apply(batch, &self.time_base.schema(decoder.schema()))?;
-                if !push(Decoded { batch, damage: std::mem::take(&mut damage) }) {
+                if !push(DecodedRows { batch, damage: std::mem::take(&mut damage) }) {
                     return Ok(());
                 }
             }
@@ -279,7 +279,7 @@ impl Table {
 }
 
 /// Some rows, and the damage that was found while they were decoded.
-struct Decoded {
+struct DecodedRows {
     batch: RecordBatch,
     damage: Vec<Damage>,
 }
@@ -287,7 +287,7 @@ struct Decoded {
 /// The batches of a table, in the order of the file.
 pub struct Batches {
     schema: SchemaRef,
-    results: Ordered<Decoded>,
+    results: OrderedResults<DecodedRows>,
     damage: Vec<Damage>,
 }
 
@@ -311,7 +311,7 @@ impl Iterator for Batches {
         loop {
             match self.results.next()? {
                 Err(error) => return Some(Err(error)),
-                Ok(Decoded { batch, damage }) => {
+                Ok(DecodedRows { batch, damage }) => {
                     for one in damage {
                         one.add_to(&mut self.damage);
                     }
@@ -352,7 +352,7 @@ struct Read {
 
 /// The messages of a log, in the order of the file.
 pub struct Messages {
-    results: Ordered<Read>,
+    results: OrderedResults<Read>,
     messages: std::vec::IntoIter<Message>,
     damage: Vec<Damage>,
 }

@@ -232,7 +232,7 @@ impl Merge {
         output.records = counts.iter().sum();
         (output.bytes, output.remarks) = (written.bytes, written.remarks);
         if output.records == 0 && self.start.or(self.end).is_some() {
-            output.remarks.push(clock::nothing(&Clock::default()));
+            output.remarks.push(clock::empty_selection(&Clock::default()));
         }
         let log =
             |(source, (moved, records)): (Source, (&ClockOffset, u64))| MergedLog {
@@ -323,7 +323,7 @@ impl Merge {
             let hint = "an MCAP file can have them at other times: let the name of the output end in .mcap";
             return Err(Error::invalid(what).with_hint(hint));
         }
-        let moved = clocks::moved(sources, self.unknown_clocks)?;
+        let moved = clocks::offsets(sources, self.unknown_clocks)?;
         clocks::since_1970(sources, moved)
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     losses::{Findings, Strictness, topic_loss::TopicLoss},
     output::{LogOutput, OutputSummary, log_writer, provenance},
     progress_counter::ProgressCounter,
-    repair::undecodable::Undecodable,
+    repair::undecodable::UndecodableRecords,
     session::Session,
     time::clock::ShownClock,
     units::counted,
@@ -141,7 +141,7 @@ impl Repair {
             losses.add(manifest, &TopicSet::All, &copied.damage);
             losses.add(manifest, &TopicSet::All, &left_out);
             losses.check(self.strictness)?;
-            let undecodable = Undecodable::new(&opened, &copied);
+            let undecodable = UndecodableRecords::new(&opened, &copied);
             undecodable.check(self.strictness)?;
             Ok((copied, left_out, undecodable))
         });

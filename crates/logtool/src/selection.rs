@@ -32,7 +32,7 @@ pub fn topics_with_derived(manifest: &Manifest, globs: &[String]) -> Result<Topi
 
 fn matching_topics(manifest: &Manifest, globs: &[String]) -> Result<TopicSet> {
     let mut set = TopicSet::EMPTY;
-    for glob in globs.iter().flat_map(|glob| listed(manifest, glob)) {
+    for glob in globs.iter().flat_map(|glob| split_list(manifest, glob)) {
         let pattern = Pattern::new(glob)?;
         let mut found = false;
         for (id, topic) in manifest.topics() {
@@ -59,7 +59,7 @@ fn matching_topics(manifest: &Manifest, globs: &[String]) -> Result<TopicSet> {
 
 /// Returns the patterns in `glob`: `glob` itself if it matches a topic, whose name may contain a
 /// comma; otherwise the elements of a list (`a,b`).
-pub fn listed<'g>(manifest: &Manifest, glob: &'g str) -> Vec<&'g str> {
+pub fn split_list<'g>(manifest: &Manifest, glob: &'g str) -> Vec<&'g str> {
     let means_a_topic = || {
         let pattern = Pattern::new(glob);
         pattern.is_ok_and(|pattern| manifest.topics.iter().any(|t| pattern.is_topic(t)))
@@ -81,7 +81,7 @@ fn is_of_packets(manifest: &Manifest, name: &str) -> bool {
 }
 
 /// Returns the name that selects `topic` alone if others have the same name.
-pub fn numbered(topic: &Topic) -> String {
+pub fn unique_label(topic: &Topic) -> String {
     format!("{}.{}", topic.name, topic.instance)
 }
 
@@ -90,8 +90,8 @@ pub fn numbered(topic: &Topic) -> String {
 ///
 /// # Errors
 /// No topic is left.
-pub fn copied(manifest: &Manifest, topics: &TopicSet) -> Result<TopicSet> {
-    some(manifest, |id, topic| {
+pub fn copyable_topics(manifest: &Manifest, topics: &TopicSet) -> Result<TopicSet> {
+    non_empty_selection(manifest, |id, topic| {
         topics.contains(id) && topic.origin != TopicOrigin::Derived
     })
 }
@@ -117,13 +117,13 @@ pub fn with_packets(manifest: &Manifest, topics: &TopicSet) -> Result<TopicSet> 
     };
     let has_records =
         |topic: &Topic| topic.origin != TopicOrigin::Derived || is_packets(topic);
-    some(manifest, |id, topic| {
+    non_empty_selection(manifest, |id, topic| {
         topics.contains(id) && has_records(topic) && !is_scans(topic) || wanted(topic)
     })
 }
 
 /// Returns `topics`, or an error if they are empty.
-fn some(
+fn non_empty_selection(
     manifest: &Manifest,
     is_wanted: impl Fn(TopicId, &Topic) -> bool,
 ) -> Result<TopicSet> {
@@ -224,12 +224,12 @@ impl Pattern {
 
     /// Returns whether it matches `topic`: by the name, or by name and instance, `points.0`.
     fn is_topic(&self, topic: &Topic) -> bool {
-        self.is_match(&topic.name) || self.is_match(&numbered(topic))
+        self.is_match(&topic.name) || self.is_match(&unique_label(topic))
     }
 
     /// Returns whether it matches `topic` by its label, or by name and instance.
     pub fn is_one(&self, topic: &Topic) -> bool {
-        self.is_match(&topic.label()) || self.is_match(&numbered(topic))
+        self.is_match(&topic.label()) || self.is_match(&unique_label(topic))
     }
 
     /// Returns whether it matches the column `name`: with or without the topic before it, or by a

@@ -42,7 +42,7 @@ pub use crate::{
     chart::{Band, Chart, Line, Panel, TimeAxis},
     metadata::{with_metadata, with_texts},
     page::{Block, Page, Row, Section},
-    paint::{Painted, png},
+    paint::{RenderedPng, png},
     palette::{LINES, LOOKS, Rgb, line, viridis},
     sample::{Sampler, Signal},
     top_view::{TopView, TopViewOptions},

@@ -31,7 +31,7 @@ struct Column {
 }
 
 impl Column {
-    fn of(value: Value) -> Self {
+    fn new(value: Value) -> Self {
         Self { first: value, low: value, high: value, last: value }
     }
 
@@ -88,7 +88,7 @@ impl Sampler {
     /// Also accepts values before and after the expected times, from `start` to `end`,
     /// exclusive.
     #[must_use]
-    pub fn reaching(self, start: i64, end: i64) -> Self {
+    pub fn with_range(self, start: i64, end: i64) -> Self {
         Self { within: (start, end), ..self }
     }
 
@@ -125,7 +125,7 @@ impl Sampler {
             }
         };
         let column = usize::try_from(since / self.width).ok();
-        let new = Column::of((nanos, value));
+        let new = Column::new((nanos, value));
         if let Some(column) = column.and_then(|at| self.columns.get_mut(at)) {
             *column = Some(column.map_or(new, |kept| kept.and(new)));
         }
@@ -154,7 +154,7 @@ impl Sampler {
 
     /// Returns the lines. A pause of more than five usual periods starts a new line.
     pub fn signal(&self) -> Signal {
-        self.lines(self.periods.usual().saturating_mul(5))
+        self.lines(self.periods.usual_period().saturating_mul(5))
     }
 
     /// Returns one line, in which each value holds until the next one, also in pauses.
@@ -232,7 +232,7 @@ impl Periods {
 
     /// Returns a period that nine tenths of the periods do not exceed, or the maximum
     /// without periods.
-    fn usual(&self) -> i64 {
+    fn usual_period(&self) -> i64 {
         let (mut seen, most) = (0, self.count * 9 / 10);
         for (class, count) in self.classes.iter().enumerate() {
             seen += u64::from(*count);
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn what_comes_before_and_after_makes_columns_wider_and_is_all_there() {
         for columns in [1, 7, 10] {
-            let mut sampler = Sampler::new(0, 10, columns).reaching(-1000, 1000);
+            let mut sampler = Sampler::new(0, 10, columns).with_range(-1000, 1000);
             let times = (0..10).chain(990..1000).chain(-1000..-990);
             times.for_each(|n| sampler.add(n, n as f64));
             sampler.add(1000, 0.0);
@@ -329,7 +329,11 @@ mod tests {
         let mut periods = Periods::default();
         (0..99).for_each(|_| periods.add(1_000));
         periods.add(1_000_000);
-        assert!((1_000..=1_125).contains(&periods.usual()), "{}", periods.usual());
-        assert_eq!(Periods::default().usual(), i64::MAX);
+        assert!(
+            (1_000..=1_125).contains(&periods.usual_period()),
+            "{}",
+            periods.usual_period()
+        );
+        assert_eq!(Periods::default().usual_period(), i64::MAX);
     }
 }

@@ -81,7 +81,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut left = all;
     let mut nulls = 0;
     if left > 0 {
-        let read = reader.each(
+        let read = reader.for_each(
             &mut |lines| {
                 left -= lines.print(left, &mut out, &mut nulls)?;
                 Ok(left > 0)

@@ -25,7 +25,7 @@ pub(super) fn run(args: &IndexArgs, global: &GlobalArgs) -> Result<Outcome> {
     if args.force {
         request = request.with_replacement();
     }
-    let report = meter.during(|| request.run(&global.session))?;
+    let report = meter.run_with_events(|| request.run(&global.session))?;
     let is_written = report.catalog_error.is_none();
     let action = if is_written { "indexed" } else { "looked into" };
     batch::finish(report, &meter, action, global)

@@ -52,7 +52,7 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
     );
     let mut lines = SortedLines::new();
     let mut count = 0_u64;
-    reader.each(
+    reader.for_each(
         &mut |more| {
             for (time, line) in more.drain(..) {
                 lines.add(time, line)?;

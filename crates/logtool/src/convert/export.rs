@@ -72,7 +72,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     report.stale_files = stale_files::find(&report.files);
     if report.files.is_empty() && !destination.is_stdout() && summary.remarks.is_empty()
     {
-        report.empty_reason = Some(clock::nothing(&manifest.clock));
+        report.empty_reason = Some(clock::empty_selection(&manifest.clock));
     }
     if let Some(name) = provenance_file {
         let path = outputs.dir().join(name);

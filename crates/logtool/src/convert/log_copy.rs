@@ -73,7 +73,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     report.records = records;
     report.remarks = written.remarks;
     let new = (&*new_path, written.bytes);
-    report.remarks.extend(calibration_loss::lost((name, manifest), new, session));
+    report.remarks.extend(calibration_loss::warning((name, manifest), new, session));
     report.files = vec![OutputFile { path: new_path, bytes: written.bytes }];
     if copy.translation.is_some_and(TranslationKind::is_of_lidar) {
         report.lidar = lidar::warnings(manifest, &copy.topics);
@@ -149,7 +149,7 @@ impl LogCopy {
         if request.format == OutputFormat::Pcap || is_vel && is_of_ros {
             topics = selection::with_packets(manifest, &topics)?;
         } else if translation.is_none_or(TranslationKind::is_one_for_one) {
-            topics = selection::copied(manifest, &topics)?;
+            topics = selection::copyable_topics(manifest, &topics)?;
         }
         if request.lidar.calibration.is_some() {
             lidar::check_each(manifest, &topics)?;
@@ -178,7 +178,9 @@ impl LogCopy {
                     let source =
                         |fit: &ClockFit| format!(", as {} tell UTC", fit.source);
                     let source = fit.map(source).unwrap_or_default();
-                    remarks.extend(moved.told().map(|told| format!("{told}{source}")));
+                    remarks.extend(
+                        moved.description().map(|told| format!("{told}{source}")),
+                    );
                 }
                 options.words =
                     translation.metadata_records(manifest, input.file_name());

@@ -134,7 +134,7 @@ fn batch(rows: &[Row<'_>]) -> Result<RecordBatch> {
         ("log", text(&|log| Some(&log.log))),
         ("source", text(&|log| Some(&log.source))),
         ("digest", text(&|log| Some(&*log.digest).filter(|text| non_empty(text)))),
-        ("source_bytes", number(&|log| signed(log.source_bytes))),
+        ("source_bytes", number(&|log| to_signed(log.source_bytes))),
         ("modified", utc(&|(log, _)| log.modified_ns)),
         ("format", text(&|log| Some(&*log.format).filter(|text| non_empty(text)))),
         ("packed_with", text(&|log| log.packed_with.as_deref())),
@@ -145,10 +145,10 @@ fn batch(rows: &[Row<'_>]) -> Result<RecordBatch> {
         ("start_utc", utc(&|(log, _)| to_unix(log, log.time_ns?.0))),
         ("end_utc", utc(&|(log, _)| to_unix(log, log.time_ns?.1))),
         ("duration_s", float(&|(log, _)| log.time_ns.map(seconds))),
-        ("records", number(&|log| signed(log.records?))),
-        ("damages", number(&|log| signed(log.damages?))),
-        ("lost_bytes", number(&|log| signed(log.lost_bytes?))),
-        ("lost_records", number(&|log| signed(log.lost_records?))),
+        ("records", number(&|log| to_signed(log.records?))),
+        ("damages", number(&|log| to_signed(log.damages?))),
+        ("lost_bytes", number(&|log| to_signed(log.lost_bytes?))),
+        ("lost_records", number(&|log| to_signed(log.lost_records?))),
         ("damage", text(&|log| log.damage.as_deref())),
         ("error", text(&|log| log.error.as_deref())),
         ("tool", text(&|log| Some(&log.tool))),
@@ -157,9 +157,9 @@ fn batch(rows: &[Row<'_>]) -> Result<RecordBatch> {
         ("type", topic_text(&|topic| Some(topic.type_name.clone()))),
         ("origin", topic_text(&|topic| Some(topic.origin.clone()))),
         ("table", topic_text(&|topic| topic.table.clone())),
-        ("topic_records", topic_number(&|topic| signed(topic.records?))),
-        ("topic_rows", topic_number(&|topic| signed(topic.rows?))),
-        ("topic_bytes", topic_number(&|topic| signed(topic.bytes?))),
+        ("topic_records", topic_number(&|topic| to_signed(topic.records?))),
+        ("topic_rows", topic_number(&|topic| to_signed(topic.rows?))),
+        ("topic_bytes", topic_number(&|topic| to_signed(topic.bytes?))),
         ("topic_start_ns", topic_number(&|topic| Some(topic.time_ns?.0))),
         ("topic_end_ns", topic_number(&|topic| Some(topic.time_ns?.1))),
         ("topic_start_utc", utc(&|(log, topic)| to_unix(log, (*topic)?.time_ns?.0))),
@@ -171,7 +171,7 @@ fn batch(rows: &[Row<'_>]) -> Result<RecordBatch> {
     )?)
 }
 
-fn signed(number: u64) -> Option<i64> {
+fn to_signed(number: u64) -> Option<i64> {
     Some(i64::try_from(number).unwrap_or(i64::MAX))
 }
 

@@ -121,7 +121,7 @@ impl IndexRequest {
         let (stem, format) = stem_and_format(&self.output, self.format)?;
         let inputs = inputs::find(&self.inputs, &self.output, session)?;
         inputs.check()?;
-        let options = options::reading(&self.lidar, session, self.strictness);
+        let options = options::digest_of_reading(&self.lidar, session, self.strictness);
         let previous =
             PreviousCatalog::read(&self.output, self.is_forced, format, &options)?;
         if previous.logs.is_empty() && self.output.exists() && !self.is_forced {

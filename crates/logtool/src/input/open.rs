@@ -53,12 +53,12 @@ pub fn open_with_digest(
     lidar: &LidarOptions,
 ) -> Result<(Opened, String)> {
     let input = Input::open(path, session)?;
-    let format = format(path, &input, session).map_err(|err| explained(err, &input))?;
+    let format = format(path, &input, session).map_err(|err| explain(err, &input))?;
     let (log, digest) = rayon::join(
         || open_as(format, &input, session, Some(lidar)),
         || provenance::digest(&input),
     );
-    let log = log.map_err(|err| explained(err, &input))?;
+    let log = log.map_err(|err| explain(err, &input))?;
     Ok((readable(Opened { input, log })?, digest?))
 }
 
@@ -75,7 +75,7 @@ pub fn open_to_copy(
         open_as(format, &input, session, lidar)
     };
     let log = format(path, &input, session).and_then(open);
-    let log = log.map_err(|err| explained(err, &input))?;
+    let log = log.map_err(|err| explain(err, &input))?;
     readable(Opened { input, log })
 }
 
@@ -94,7 +94,7 @@ pub fn look_with(
     let input = Input::open(path, session)?;
     let log = format(path, &input, session)
         .and_then(|format| open_as(format, &input, session, lidar))
-        .map_err(|err| explained(err, &input))?;
+        .map_err(|err| explain(err, &input))?;
     Ok(Opened { input, log })
 }
 
@@ -202,7 +202,7 @@ pub fn open_ulog(
         Ok(UlogLog::open(Arc::clone(&input.source), session.options)?)
     };
     let log = format(path, &input, session).and_then(open);
-    let log = log.map_err(|err| explained(err, &input))?;
+    let log = log.map_err(|err| explain(err, &input))?;
     Ok((input, log))
 }
 
@@ -248,7 +248,7 @@ fn unpacked_name(path: &Path, packing: Option<Packing>) -> &str {
 }
 
 /// Adds the name of the input and a hint to `err`.
-fn explained(err: Error, input: &Input) -> Error {
+fn explain(err: Error, input: &Input) -> Error {
     let Some(cause) = err.log_error() else {
         return err.cannot_open(&input.name);
     };

@@ -12,7 +12,7 @@ const LONG: u64 = 64 << 20;
 
 /// Returns a warning about the new log at `place` with `bytes` bytes, if the calibration of a
 /// lidar is complete in the log `name` with `manifest`, but not in the new log.
-pub fn lost(
+pub fn warning(
     (name, manifest): (&str, &Manifest),
     (place, bytes): (&Path, u64),
     session: &Session,

@@ -66,7 +66,7 @@ pub(super) fn check(logs: &[Source], unknown: UnknownClocks) -> Result<()> {
 
 /// Returns the offset of each log to a common clock: Unix time, if it is known. Offsets of the
 /// request are relative to the first log without one.
-pub(super) fn moved(
+pub(super) fn offsets(
     logs: &[Source],
     unknown: UnknownClocks,
 ) -> Result<Vec<ClockOffset>> {
@@ -83,7 +83,7 @@ pub(super) fn moved(
         let own = &log.log.manifest().clock;
         let nanos = match log.offset {
             Some(offset) => Some(offset.saturating_add(zero.unwrap_or(0))),
-            None => between(clock, own, unknown),
+            None => offset_between(clock, own, unknown),
         };
         let is_unix = zero.is_some();
         nanos
@@ -165,7 +165,7 @@ const NANOS: u64 = 1_000_000_000;
 
 /// Returns the nanoseconds to add to times of `own` for Unix time, or for `clock` if that does
 /// not know Unix time; `None` if they are unknown.
-fn between(clock: &Clock, own: &Clock, unknown: UnknownClocks) -> Option<i64> {
+fn offset_between(clock: &Clock, own: &Clock, unknown: UnknownClocks) -> Option<i64> {
     let zero = to_unix(clock);
     // A clock that counts from 1970 only has an error to be corrected.
     let is_of_one_start =
@@ -257,25 +257,28 @@ mod tests {
         let apart = relation(&boot(Some(0)), &boot(Some(3 * second)));
         assert_eq!(apart, Relation::Apart(3_000_000_000));
         assert_eq!(relation(&boot(Some(0)), &boot(None)), Relation::Unknown);
-        let between =
-            |a: &Clock, b: &Clock| super::between(a, b, UnknownClocks::Refused);
-        assert_eq!(between(&boot(Some(5)), &boot(Some(6))), Some(5));
+        let offset_between =
+            |a: &Clock, b: &Clock| super::offset_between(a, b, UnknownClocks::Refused);
+        assert_eq!(offset_between(&boot(Some(5)), &boot(Some(6))), Some(5));
         let hour = 3600 * second;
-        assert_eq!(between(&boot(Some(0)), &boot(Some(hour))), Some(hour));
-        assert_eq!(between(&boot(None), &boot(Some(hour))), None);
+        assert_eq!(offset_between(&boot(Some(0)), &boot(Some(hour))), Some(hour));
+        assert_eq!(offset_between(&boot(None), &boot(Some(hour))), None);
         assert_eq!(
-            super::between(&boot(None), &boot(None), UnknownClocks::Same),
+            super::offset_between(&boot(None), &boot(None), UnknownClocks::Same),
             Some(0)
         );
         let unix = clock(ClockZero::Unix, None);
-        assert_eq!(between(&unix, &boot(Some(hour))), Some(hour));
-        assert_eq!(between(&boot(Some(hour)), &unix), Some(0));
+        assert_eq!(offset_between(&unix, &boot(Some(hour))), Some(hour));
+        assert_eq!(offset_between(&boot(Some(hour)), &unix), Some(0));
         // Each clock of Unix time has its own error.
         let late = clock(ClockZero::Unix, Some(-second));
-        assert_eq!(between(&late, &unix), Some(0));
-        assert_eq!(between(&unix, &late), Some(-second));
-        assert_eq!(between(&late, &late), Some(-second));
-        assert_eq!(super::between(&unix, &boot(None), UnknownClocks::Same), None);
+        assert_eq!(offset_between(&late, &unix), Some(0));
+        assert_eq!(offset_between(&unix, &late), Some(-second));
+        assert_eq!(offset_between(&late, &late), Some(-second));
+        assert_eq!(
+            super::offset_between(&unix, &boot(None), UnknownClocks::Same),
+            None
+        );
         assert_eq!(relation(&unix, &unix), Relation::Same);
         assert_eq!(relation(&unix, &boot(Some(0))), Relation::Different);
     }

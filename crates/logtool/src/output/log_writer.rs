@@ -28,7 +28,7 @@ pub struct LogFile {
 }
 
 /// The size of a new log, and remarks about it.
-pub struct Written {
+pub struct WrittenLog {
     /// The size in bytes.
     pub bytes: u64,
     /// Remarks for users, one sentence each.
@@ -69,11 +69,11 @@ impl LogWriter {
         extracts: &[LogSlice<'_>],
         options: &WriteOptions,
         fill: impl FnOnce(&mut dyn RecordSink) -> Result<T>,
-    ) -> Result<(T, Written)> {
+    ) -> Result<(T, WrittenLog)> {
         let (done, remarks) = self.file.write(extracts, options, fill)?;
         let files = self.outputs.commit()?;
         let bytes = files.iter().map(|(_, len)| len).sum();
-        Ok((done, Written { bytes, remarks }))
+        Ok((done, WrittenLog { bytes, remarks }))
     }
 }
 

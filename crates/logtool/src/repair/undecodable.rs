@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The records that were copied though they cannot be decoded.
-pub(super) struct Undecodable<'o> {
+pub(super) struct UndecodableRecords<'o> {
     name: &'o str,
     /// The number of records.
     pub(super) records: u64,
@@ -18,7 +18,7 @@ pub(super) struct Undecodable<'o> {
     topics: Vec<String>,
 }
 
-impl<'o> Undecodable<'o> {
+impl<'o> UndecodableRecords<'o> {
     /// Collects the undecodable records of the copy `copied` of `opened`.
     pub(super) fn new(opened: &'o Opened, copied: &CopyReport) -> Self {
         let manifest = opened.log.manifest();

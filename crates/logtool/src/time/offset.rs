@@ -30,7 +30,7 @@ impl ClockOffset {
     }
 
     /// Describes the offset for users; `None` if it is 0.
-    pub fn told(self) -> Option<String> {
+    pub fn description(self) -> Option<String> {
         let way = if self.nanos < 0 { "earlier" } else { "later" };
         let nanos = Seconds(self.nanos.saturating_abs());
         (self.nanos != 0).then(|| format!("times are {nanos} s {way}"))

@@ -16,7 +16,7 @@ pub enum ImageRecordType {
 
 impl ImageRecordType {
     /// Returns the type of the records of `topic`, if they are images.
-    pub fn of(topic: &Topic) -> Option<Self> {
+    pub fn from_topic(topic: &Topic) -> Option<Self> {
         let is_vel =
             (topic.encoding.as_str(), topic.type_name.as_str()) == ("vel", "ImageM");
         if is_vel { Some(Self::Vel) } else { ImageType::of(topic).map(Self::Ros) }

@@ -27,7 +27,7 @@ pub(super) fn applicable(
     let mut topics = Vec::new();
     for glob in std::mem::take(&mut request.topics) {
         let before = topics.len();
-        for glob in selection::listed(manifest, &glob) {
+        for glob in selection::split_list(manifest, &glob) {
             let glob = glob.to_owned();
             let found =
                 selection::topics_with_derived(manifest, std::slice::from_ref(&glob));

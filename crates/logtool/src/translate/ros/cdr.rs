@@ -148,7 +148,7 @@ impl Translate for Ros1 {
                 None => Ok(message.into()),
             };
             let translated = message.and_then(|message| {
-                self.put(&message, buffer).ok_or(DamageKind::Undecodable)
+                self.append(&message, buffer).ok_or(DamageKind::Undecodable)
             });
             let remainder = match translated {
                 Ok(remainder) => remainder,
@@ -173,7 +173,7 @@ impl Translate for Ros1 {
 impl Ros1 {
     /// Appends `message`, translated to ROS 1, to `out`. Returns `None` if it does not match its
     /// definition.
-    fn put(&self, message: &[u8], out: &mut Vec<u8>) -> Option<CdrRemainder> {
+    fn append(&self, message: &[u8], out: &mut Vec<u8>) -> Option<CdrRemainder> {
         match &self.transcoder {
             Some(transcoder) => transcoder.from_cdr(message, out),
             None => {
