@@ -1,12 +1,12 @@
 //! The alignment: a coarse search, then several rounds of refinement in windows.
 
 use crate::{
-    coarse::{Coarse, coarse},
-    grid::{Axis, steady},
+    coarse_search::{CoarseEstimate, search},
+    confidence::{Confidence, Estimate, UnusableSignal},
+    grid::{Axis, resample},
     line::Line,
     signal::Signal,
-    verdict::{Confidence, Estimate, Unusable},
-    windows::{Cut, Windows, alike, windows},
+    windows::{WindowLayout, Windows, alike, measure_windows},
 };
 
 /// The maximum number of compared values per second.
@@ -38,19 +38,19 @@ const LONGEST: f64 = (1 << 22) as f64;
 pub fn align(
     a: &[(i64, f64)],
     b: &[(i64, f64)],
-) -> Result<Estimate, (usize, Unusable)> {
+) -> Result<Estimate, (usize, UnusableSignal)> {
     let a = Signal::new(a).map_err(|why| (0, why))?;
     let b = Signal::new(b).map_err(|why| (1, why))?;
-    let Some(found) = coarse(&a, &b) else {
+    let Some(found) = search(&a, &b) else {
         let doubts = vec!["the signals do not overlap in any way that fits".to_owned()];
         let model = Model { offset: 0.0, drift: 0.0, reference: 0.0 };
         return Ok(model.estimate(&a, &b, Confidence::default(), doubts));
     };
     let start =
         Model { offset: found.offset, drift: found.drift, reference: b.span() / 2.0 };
-    let (there, fit) = refined(&a, &b, start, &found);
+    let (there, fit) = refine(&a, &b, start, &found);
     // From the other direction, a systematic error has the opposite sign.
-    let back = refined(&b, &a, there.inverse(), &found).0;
+    let back = refine(&b, &a, there.inverse(), &found).0;
     let (mut model, off, drift_off) = there.and(back.inverse());
     let mut confidence = Confidence { peak_ratio: found.peak_ratio, ..fit.confidence };
     confidence.offset_error_seconds = confidence.offset_error_seconds.hypot(off);
@@ -65,7 +65,12 @@ pub fn align(
 
 /// Refines the model `start` with the offsets of windows of `a` and `b`. Returns the
 /// refined model and the quality of its fit.
-fn refined(a: &Signal, b: &Signal, start: Model, found: &Coarse) -> (Model, Fit) {
+fn refine(
+    a: &Signal,
+    b: &Signal,
+    start: Model,
+    found: &CoarseEstimate,
+) -> (Model, Fit) {
     let (mut model, mut fit) = (start, Fit::default());
     for _ in 0..ROUNDS {
         model = model.about(model.middle(a, b));
@@ -159,7 +164,7 @@ struct Fit {
 }
 
 impl Fit {
-    fn new(a: &Signal, b: &Signal, model: &Model, found: &Coarse) -> Self {
+    fn new(a: &Signal, b: &Signal, model: &Model, found: &CoarseEstimate) -> Self {
         let (start, end) = model.overlap(a, b);
         let overlap = end - start;
         // Short signals have short windows, so that there are several to compare.
@@ -170,19 +175,19 @@ impl Fit {
         let len = (overlap * rate) as usize + 1;
         let axis = Axis { start, rate, len };
         let seconds: Vec<f64> = b.seconds.iter().map(|time| model.map(*time)).collect();
-        let of_a = steady(&a.seconds, &a.values, a.period, axis);
-        let of_b = steady(&seconds, &b.values, b.period, axis);
+        let of_a = resample(&a.seconds, &a.values, a.period, axis);
+        let of_b = resample(&seconds, &b.values, b.period, axis);
         let longest = (overlap / 200.0).max(60.0);
         let window = (overlap / WINDOWS).clamp(2.0, longest).max(4.0 * reach);
         let reach = ((reach * rate) as usize).max(2);
-        let cut = Cut { len: ((window * rate) as usize).max(8), reach, rate };
-        let mut windows: Windows = windows(&of_a, &of_b, cut);
+        let cut = WindowLayout { len: ((window * rate) as usize).max(8), reach, rate };
+        let mut windows: Windows = measure_windows(&of_a, &of_b, cut);
         let reference = model.map(model.reference) - start;
         windows.points.iter_mut().for_each(|point| point.x -= reference);
-        let line = Line::through(&windows.points);
+        let line = Line::fit(&windows.points);
 
         let bound = (4.0 * line.scale).clamp(0.5 / rate, reach as f64 / rate / 5.0);
-        let off = windows.points.iter().map(|point| line.off(point));
+        let off = windows.points.iter().map(|point| line.residual(point));
         let agreeing: Vec<f64> = off.filter(|off| off.abs() <= bound).collect();
         let squares: f64 = agreeing.iter().map(|off| off * off).sum();
         let confidence = Confidence {

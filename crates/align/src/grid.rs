@@ -23,13 +23,13 @@ pub(crate) struct Axis {
 
 /// Returns the samples at `seconds`, which are ascending, resampled at the times of
 /// `axis`. Their root mean square is 1, and gaps are 0.
-pub(crate) fn steady(
+pub(crate) fn resample(
     seconds: &[f64],
     values: &[f64],
     period: f64,
     axis: Axis,
 ) -> Vec<f64> {
-    let cells = sampled(seconds, values, period, axis);
+    let cells = sample_at(seconds, values, period, axis);
     let reach = ((SLOW / 2.0 * axis.rate) as usize).clamp(1, (axis.len / 4).max(1));
     let mut all = without_mean(&cells, reach);
     let energy: f64 = all.iter().map(|value| value * value).sum();
@@ -44,7 +44,7 @@ pub(crate) fn steady(
 
 /// Returns the value at each time of `axis`: interpolated, or the mean of several samples
 /// around it.
-fn sampled(
+fn sample_at(
     seconds: &[f64],
     values: &[f64],
     period: f64,
@@ -117,7 +117,7 @@ mod tests {
     fn values_lie_between_those_measured_and_gaps_are_none() {
         let seconds = [0.0, 0.1, 0.2, 2.0, 2.1];
         let axis = Axis { start: 0.0, rate: 20.0, len: 42 };
-        let cells = sampled(&seconds, &[0.0, 1.0, 0.0, 4.0, 4.0], 0.1, axis);
+        let cells = sample_at(&seconds, &[0.0, 1.0, 0.0, 4.0, 4.0], 0.1, axis);
         assert!((cells[1].unwrap() - 0.5).abs() < 1e-9);
         assert!(cells[10].is_none() && (cells[41].unwrap() - 4.0).abs() < 1e-9);
     }
@@ -127,7 +127,7 @@ mod tests {
         let seconds: Vec<f64> = (0..100).map(|n| f64::from(n) / 100.0).collect();
         let values: Vec<f64> = (0..100).map(|n| f64::from(n % 2)).collect();
         let axis = Axis { start: 0.0, rate: 5.0, len: 5 };
-        let cells = sampled(&seconds, &values, 0.01, axis);
+        let cells = sample_at(&seconds, &values, 0.01, axis);
         assert!(
             cells.iter().all(|cell| (cell.unwrap() - 0.5).abs() < 0.06),
             "{cells:?}"
@@ -140,7 +140,7 @@ mod tests {
         let values: Vec<f64> =
             seconds.iter().map(|t| 1e6 + 5.0 * t + (t * 6.0).sin()).collect();
         let axis = Axis { start: 0.0, rate: 10.0, len: 1000 };
-        let all = steady(&seconds, &values, 0.1, axis);
+        let all = resample(&seconds, &values, 0.1, axis);
         let middle = &all[300..700];
         let mean = middle.iter().sum::<f64>() / 400.0;
         assert!(mean.abs() < 0.05, "{mean}");

@@ -6,16 +6,16 @@
 //! confidence of the estimate. This crate only knows numbers over time, and no logs.
 
 mod align;
-mod coarse;
+mod coarse_search;
+mod confidence;
 mod grid;
 mod line;
 mod signal;
-mod verdict;
 mod windows;
 
 pub use self::{
     align::align,
-    verdict::{Confidence, Estimate, Unusable},
+    confidence::{Confidence, Estimate, UnusableSignal},
 };
 
 /// The example of the README is tested.

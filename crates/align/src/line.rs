@@ -30,7 +30,7 @@ const LEAST: f64 = 1e-6;
 impl Line {
     /// Fits a line to `points`: first with the median of all slopes (Theil-Sen), then
     /// with iteratively reweighted least squares.
-    pub(crate) fn through(points: &[Point]) -> Self {
+    pub(crate) fn fit(points: &[Point]) -> Self {
         let pairs = points.iter().enumerate().flat_map(|(index, one)| {
             points.iter().skip(index + 1).map(move |other| (one, other))
         });
@@ -48,13 +48,13 @@ impl Line {
     }
 
     /// Returns the height of `point` above the line.
-    pub(crate) fn off(&self, point: &Point) -> f64 {
+    pub(crate) fn residual(&self, point: &Point) -> f64 {
         point.y - self.height - self.slope * point.x
     }
 
     fn scale_of(&self, points: &[Point]) -> f64 {
         let mut off: Vec<f64> =
-            points.iter().map(|point| self.off(point).abs()).collect();
+            points.iter().map(|point| self.residual(point).abs()).collect();
         // Half of a normal distribution is within 1 / 1.4826 of its standard deviation.
         (1.4826 * median(&mut off)).max(LEAST)
     }
@@ -65,7 +65,7 @@ impl Line {
         let weighted: Vec<Point> = points
             .iter()
             .map(|point| {
-                let off = self.off(point) / (BEYOND * self.scale);
+                let off = self.residual(point) / (BEYOND * self.scale);
                 let near = (1.0 - off * off).max(0.0);
                 Point { weight: point.weight * near * near, ..*point }
             })
@@ -85,7 +85,7 @@ impl Line {
         let mut line = Self { height: y - slope * x, slope, ..self };
         // The effective number of points.
         let count = weight * weight / sum(&|p| p.weight * p.weight);
-        let variance = sum(&|p| p.weight * line.off(p).powi(2)) / weight * count
+        let variance = sum(&|p| p.weight * line.residual(p).powi(2)) / weight * count
             / (count - 2.0).max(1.0);
         let mean_spread = spread / weight;
         line.slope_error = (variance / count / mean_spread).sqrt();
@@ -107,7 +107,7 @@ mod tests {
             Point { x, y, weight: 1.0 }
         };
         let points: Vec<Point> = (0..41).map(point).collect();
-        let line = Line::through(&points);
+        let line = Line::fit(&points);
         assert!((line.height - 0.5).abs() < 1e-4, "{line:?}");
         assert!((line.slope - 2e-3).abs() < 1e-5, "{line:?}");
         assert!(line.height_error < 1e-4 && line.slope_error < 1e-5, "{line:?}");

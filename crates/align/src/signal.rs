@@ -1,6 +1,6 @@
 //! A measured signal.
 
-use crate::verdict::Unusable;
+use crate::confidence::UnusableSignal;
 
 /// The minimum number of samples.
 const FEWEST: usize = 50;
@@ -21,7 +21,7 @@ impl Signal {
     /// Creates a signal from `samples`, times in nanoseconds and values, in any order. Of
     /// several samples with one time, the last counts. Values that are not finite are
     /// ignored.
-    pub(crate) fn new(samples: &[(i64, f64)]) -> Result<Self, Unusable> {
+    pub(crate) fn new(samples: &[(i64, f64)]) -> Result<Self, UnusableSignal> {
         let mut samples: Vec<(i64, f64)> =
             samples.iter().copied().filter(|(_, value)| value.is_finite()).collect();
         samples.sort_by_key(|(time, _)| *time);
@@ -34,11 +34,11 @@ impl Signal {
         });
         let zero = samples.first().map_or(0, |(time, _)| *time);
         if samples.len() < FEWEST {
-            return Err(Unusable::Few(samples.len()));
+            return Err(UnusableSignal::Few(samples.len()));
         }
         let first = samples.first().map_or(0.0, |(_, value)| *value);
         if samples.iter().all(|(_, value)| *value == first) {
-            return Err(Unusable::Constant(first));
+            return Err(UnusableSignal::Constant(first));
         }
         let seconds = |time: i64| (i128::from(time) - i128::from(zero)) as f64 / 1e9;
         let seconds: Vec<f64> =
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_signal_that_never_changes_is_none() {
         let samples: Vec<(i64, f64)> = (0..100).map(|n| (n, 1.0)).collect();
-        assert!(matches!(Signal::new(&samples), Err(Unusable::Constant(_))));
-        assert!(matches!(Signal::new(&samples[..3]), Err(Unusable::Few(3))));
+        assert!(matches!(Signal::new(&samples), Err(UnusableSignal::Constant(_))));
+        assert!(matches!(Signal::new(&samples[..3]), Err(UnusableSignal::Few(3))));
     }
 }

@@ -4,7 +4,7 @@ use crate::line::Point;
 
 /// How two signals are cut into windows, in values of their grid.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cut {
+pub(crate) struct WindowLayout {
     /// The length of a window.
     pub(crate) len: usize,
     /// The maximum offset of a window.
@@ -32,7 +32,7 @@ const EVENTFUL: f64 = 0.1;
 const LEAST_ALIKE: f64 = 0.2;
 
 /// Cuts `a` and `b`, which have the same grid, into windows.
-pub(crate) fn windows(a: &[f64], b: &[f64], cut: Cut) -> Windows {
+pub(crate) fn measure_windows(a: &[f64], b: &[f64], cut: WindowLayout) -> Windows {
     let mut windows = Windows::default();
     let len = a.len().min(b.len());
     let mean = |values: &[f64]| {
@@ -71,10 +71,7 @@ fn best(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
             sum += a * b;
             energy += a * a;
         }
-        match energy * own > 0.0 {
-            true => sum / (energy * own).sqrt(),
-            false => 0.0,
-        }
+        if energy * own > 0.0 { sum / (energy * own).sqrt() } else { 0.0 }
     };
     let alike: Vec<f64> = a.windows(b.len().max(1)).map(alike).collect();
     let highest = alike.iter().copied().max_by(f64::total_cmp)?;
@@ -92,9 +89,10 @@ pub(crate) fn alike(a: &[f64], b: &[f64]) -> f64 {
     let both = || a.iter().zip(b).filter(|(a, b)| **a != 0.0 && **b != 0.0);
     let sum: f64 = both().map(|(a, b)| a * b).sum();
     let energies = both().fold((0.0, 0.0), |e, (a, b)| (e.0 + a * a, e.1 + b * b));
-    match energies.0 * energies.1 > 0.0 {
-        true => sum / (energies.0 * energies.1).sqrt(),
-        false => 0.0,
+    if energies.0 * energies.1 > 0.0 {
+        sum / (energies.0 * energies.1).sqrt()
+    } else {
+        0.0
     }
 }
 
@@ -109,8 +107,8 @@ mod tests {
         let a: Vec<f64> = (0..2000).map(|n| wave(f64::from(n) / 100.0)).collect();
         let b: Vec<f64> =
             (0..2000).map(|n| wave(f64::from(n) / 100.0 + 0.0123)).collect();
-        let cut = Cut { len: 200, reach: 20, rate: 100.0 };
-        let windows = windows(&a, &b, cut);
+        let cut = WindowLayout { len: 200, reach: 20, rate: 100.0 };
+        let windows = measure_windows(&a, &b, cut);
         assert_eq!((windows.eventful, windows.points.len()), (9, 9));
         for point in &windows.points {
             assert!((point.y - 0.0123).abs() < 5e-4, "{point:?}");

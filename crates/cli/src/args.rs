@@ -27,8 +27,8 @@ use crate::color::ColorMode;
 pub(crate) use self::align::AlignArgs;
 pub(crate) use self::batch::{BatchArgs, IndexArgs, ShardChoice};
 pub(crate) use self::commands::{
-    CatArgs, CatFormat, CompletionsArgs, FormatsArgs, HelpArgs, InfoArgs, ManArgs,
-    MessagesArgs, ParamsArgs, ParamsCommand, ParamsFormat, SchemaArgs,
+    CatArgs, CatFormat, CompletionsArgs, DiffFormat, FormatsArgs, HelpArgs, InfoArgs,
+    ManArgs, MessagesArgs, ParamsArgs, ParamsCommand, ParamsFormat, SchemaArgs,
 };
 pub(crate) use self::completion::{
     VARIABLE as COMPLETION_VARIABLE, answer as answer_completion,
@@ -39,7 +39,7 @@ pub(crate) use self::logs::{
     CheckArgs, Drift, FilterArgs, FindingLevel, MergeArgs, Offset, RepairArgs,
 };
 pub(crate) use self::parse::{parse, print_help};
-pub(crate) use self::plot::{PlotArgs, ReportArgs};
+pub(crate) use self::plot::{ImageFormat, PlotArgs, ReportArgs};
 pub(crate) use self::points::{
     AxesChoice, CalibrationArgs, ColorChoice, LidarArgs, LidarClockChoice, PerChoice,
     PictureArgs, PointArgs,

@@ -69,11 +69,11 @@ fn add(words: &mut Vec<String>, arg: &Arg, matches: &ArgMatches) {
             if is_path { Path::new(value).file_name().unwrap_or(value) } else { value };
         match &option {
             Some(option) if arg.is_require_equals_set() => {
-                words.push(format!("{option}={}", quoted(value)));
+                words.push(format!("{option}={}", shell_quote(value)));
             }
             option => {
                 words.extend(option.clone());
-                words.push(quoted(value));
+                words.push(shell_quote(value));
             }
         }
     }
@@ -84,7 +84,7 @@ fn is_path(arg: &Arg) -> bool {
 }
 
 /// Returns `word` with quotes for a shell, if it needs some.
-pub(crate) fn quoted(word: &OsStr) -> String {
+pub(crate) fn shell_quote(word: &OsStr) -> String {
     let word = word.to_string_lossy();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,@%+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use crate::args::Args;
 
-    fn given(typed: &[&str]) -> String {
+    fn command_line_of(typed: &[&str]) -> String {
         let mut program = Args::command();
         let matches = program.try_get_matches_from_mut(typed).unwrap();
         text(&program, &matches, &BTreeSet::new())
@@ -131,14 +131,14 @@ mod tests {
         ];
         let want =
             "convert --format csv --topic '/imu/*' --topic 'a b' --flat --msg-dir msg";
-        assert_eq!(given(&typed), want);
-        assert_eq!(given(&["logtool", "convert", "a.bag"]), "convert");
+        assert_eq!(command_line_of(&typed), want);
+        assert_eq!(command_line_of(&["logtool", "convert", "a.bag"]), "convert");
     }
 
     #[test]
     fn text_has_fields_and_equals_signs_where_required() {
         let typed = ["logtool", "plot", "a.ulg", "b.c", "d.e[0]", "-o", "x.svg"];
-        assert_eq!(given(&typed), "plot b.c 'd.e[0]'");
+        assert_eq!(command_line_of(&typed), "plot b.c 'd.e[0]'");
         let typed = [
             "logtool",
             "batch",
@@ -153,9 +153,12 @@ mod tests {
             "jsonl",
             "--flat",
         ];
-        assert_eq!(given(&typed), "batch --flat");
+        assert_eq!(command_line_of(&typed), "batch --flat");
         let typed =
             ["logtool", "filter", "a.bag", "-o", "b.bag", "--restamp", "--read-anyway"];
-        assert_eq!(given(&typed), "filter --restamp=header.stamp --read-anyway");
+        assert_eq!(
+            command_line_of(&typed),
+            "filter --restamp=header.stamp --read-anyway"
+        );
     }
 }

@@ -152,9 +152,10 @@ fn session(global: &GlobalArgs) -> Result<Session> {
 fn look_into_folders(inputs: &mut Vec<PathBuf>, session: &Session) -> Result<()> {
     let mut logs = Vec::new();
     for input in inputs.drain(..) {
-        match url::of(&input).is_none() && input.is_dir() {
-            true => logs.extend(dataset::logs_in_folder(&input, session)?),
-            false => logs.push(input),
+        if url::of(&input).is_none() && input.is_dir() {
+            logs.extend(dataset::logs_in_folder(&input, session)?);
+        } else {
+            logs.push(input);
         }
     }
     *inputs = logs;

@@ -9,7 +9,7 @@ use logtool::{Error, ErrorKind, Result};
 use serde_json::json;
 
 use crate::{
-    color,
+    color, remedies,
     terminal::{self, say},
 };
 
@@ -28,7 +28,9 @@ pub(crate) fn exit_status(err: &Error) -> i32 {
 pub(crate) fn print(err: &Error) {
     let paint = color::for_stderr();
     say!("{} {err}", paint.red("error:"));
-    let hint = err.hint().or_else(|| remedy(err.kind()));
+    let hint = err.hint().map(str::to_owned);
+    let hint = hint.or_else(|| err.remedy().map(remedies::text));
+    let hint = hint.or_else(|| remedies::of_kind(err.kind()).map(str::to_owned));
     if let Some(hint) = hint {
         say!("{} {hint}", paint.bold("hint:"));
     }
@@ -46,20 +48,6 @@ pub(crate) fn print_json(file: &Path, err: &Error) -> Result<()> {
         .map_err(io::Error::from)?;
     writeln!(out)?;
     Ok(out.flush()?)
-}
-
-/// Returns what may help against errors of this kind.
-fn remedy(kind: ErrorKind) -> Option<&'static str> {
-    match kind {
-        ErrorKind::NeedsKey => {
-            Some("--key-file names the file with the key, or LOGTOOL_KEY_FILE does")
-        }
-        ErrorKind::UnsuitableEncoding => {
-            Some("`logtool convert` makes a bag of it, with messages of ROS 1")
-        }
-        ErrorKind::AlreadyExists => Some("--force replaces what is there"),
-        _ => None,
-    }
 }
 
 /// Returns whether the reader of the output has closed it.

@@ -26,7 +26,7 @@ impl OpenFile for MapFiles {
         is_scanned: bool,
     ) -> io::Result<Arc<dyn Source>> {
         let maps = !is_scanned && !is_being_written(&file);
-        match maps.then(|| mapped(name, &file)) {
+        match maps.then(|| map_watched(name, &file)) {
             Some(Ok(mapped)) => Ok(Arc::new(mapped)),
             _ => Ok(Arc::new(FileSource::new(file)?)),
         }
@@ -34,9 +34,9 @@ impl OpenFile for MapFiles {
 }
 
 /// Returns `file`, which is called `name`, as a memory map whose length is watched.
-fn mapped(name: &str, file: &Arc<File>) -> io::Result<mmap::MappedSource> {
+fn map_watched(name: &str, file: &Arc<File>) -> io::Result<mmap::MappedSource> {
     #[cfg(unix)]
-    let watch = sigbus::Watch::over(name, file)?;
+    let watch = sigbus::Watch::new(name, file)?;
     #[cfg(not(unix))]
     let watch = name.len(); // nothing has to be watched
     mmap::map(file, watch)

@@ -2,13 +2,15 @@
 
 use std::{process, sync::OnceLock};
 
+use logtool::Session;
+
+use crate::pager;
+
 #[cfg(unix)]
 use logtool::Error;
-use logtool::Session;
 
 #[cfg(unix)]
 use crate::error;
-use crate::pager;
 
 /// The exit status of a program that was interrupted: 128 and the number of the signal.
 const INTERRUPTED: i32 = 130;

@@ -13,7 +13,7 @@ pub(crate) fn read(path: Option<&Path>) -> Result<Option<Key>> {
     path.map(|path| {
         let name = || format!("the key in {}", path.display());
         let mut bytes = Vec::new();
-        let file = File::open(path).with_context(name)?;
+        let file = File::open(path).cannot_open(path.display())?;
         file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).with_context(name)?;
         parse(&bytes).with_context(name)
     })

@@ -17,9 +17,11 @@ mod lidar_options;
 mod malloc;
 mod notices;
 mod open_files;
+mod output_format;
 mod output_summary;
 mod pager;
 mod progress;
+mod remedies;
 mod terminal;
 
 mod commands;

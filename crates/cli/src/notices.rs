@@ -1,12 +1,13 @@
 //! Warnings about the logs that a command reads, printed on standard error.
 
 use logtool::{
+    Remedy,
     lidar::{self, LidarWarnings},
     losses::Findings,
 };
 use logtool_core::{Manifest, TopicSet};
 
-use crate::{color, exit_status::Outcome, terminal::say};
+use crate::{color, exit_status::Outcome, remedies, terminal::say};
 
 /// Prints the losses, unless `is_quiet`, and returns the exit status of the command.
 pub(crate) fn losses(mut findings: Findings, is_quiet: bool) -> Outcome {
@@ -43,7 +44,10 @@ pub(crate) fn lidars(name: &str, manifest: &Manifest, topics: &TopicSet) {
 /// Prints warnings about the lidars of the log `name`.
 pub(crate) fn lidar_warnings(name: &str, found: &LidarWarnings) {
     warnings(name, &found.warnings);
-    if let Some(hint) = &found.hint {
-        say!("{} {hint}", color::for_stderr().bold("hint:"));
-    }
+    found.remedies.iter().for_each(remedy);
+}
+
+/// Prints a setting that may help against the preceding warning.
+pub(crate) fn remedy(remedy: &Remedy) {
+    say!("{} {}", color::for_stderr().bold("hint:"), remedies::text(remedy));
 }

@@ -1,11 +1,11 @@
 //! Progress bars on terminals.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use logtool::{NoticeLevel, Progress, Task, units::plain};
+use logtool::{NoticeLevel, Progress, Remedy, Task, units::plain};
 
 use crate::{
     args::GlobalArgs,
-    color, pager,
+    color, notices, pager,
     terminal::{self, say},
 };
 
@@ -67,7 +67,12 @@ impl Progress for TerminalProgress {
             NoticeLevel::Warning => {
                 say!("{} {name}{text}", color::for_stderr().yellow("warning:"));
             }
-            NoticeLevel::Hint => say!("{} {text}", color::for_stderr().bold("hint:")),
+        }
+    }
+
+    fn remedy(&self, remedy: &Remedy) {
+        if !self.is_quiet {
+            notices::remedy(remedy);
         }
     }
 }

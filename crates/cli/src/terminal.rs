@@ -41,13 +41,16 @@ pub(crate) fn stderr_is_seen() -> bool {
 }
 
 /// Buffered standard output. It must be flushed.
-pub(crate) type Stdout = BufWriter<Escaped<Output>>;
+pub(crate) type Stdout = BufWriter<EscapingWriter<Output>>;
 
 /// Returns standard output. On a terminal, characters that act on it are escaped, except
 /// line ends, tabs and our own colours.
 pub(crate) fn stdout() -> Stdout {
     let is_on = stdout_is_seen();
-    BufWriter::with_capacity(1 << 16, Escaped { out: Output, is_on, rest: Vec::new() })
+    BufWriter::with_capacity(
+        1 << 16,
+        EscapingWriter { out: Output, is_on, rest: Vec::new() },
+    )
 }
 
 /// Returns standard output for text that has nothing of a log, such as help.
@@ -74,14 +77,14 @@ impl Write for Output {
 
 /// A writer that escapes the characters that act on a terminal, if `is_on`.
 #[derive(Debug)]
-pub(crate) struct Escaped<W> {
+pub(crate) struct EscapingWriter<W> {
     out: W,
     is_on: bool,
     /// The start of a line that is not complete.
     rest: Vec<u8>,
 }
 
-impl<W: Write> Escaped<W> {
+impl<W: Write> EscapingWriter<W> {
     fn write_escaped(&mut self, text: &[u8]) -> io::Result<()> {
         let text = String::from_utf8_lossy(text);
         let mut escaped = String::with_capacity(text.len());
@@ -101,7 +104,7 @@ impl<W: Write> Escaped<W> {
     }
 }
 
-impl<W: Write> Write for Escaped<W> {
+impl<W: Write> Write for EscapingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.is_on {
             return self.out.write(bytes);
@@ -129,7 +132,7 @@ mod tests {
     #[test]
     fn terminal_output_keeps_lines_tabs_and_colours_and_escapes_other_controls() {
         let written = |is_on| {
-            let mut out = Escaped { out: Vec::new(), is_on, rest: Vec::new() };
+            let mut out = EscapingWriter { out: Vec::new(), is_on, rest: Vec::new() };
             for piece in ["\x1b[1mname", "\x1b[0m\t\u{9b}2", "J\n\x1b]0;", "x\x07"] {
                 out.write_all(piece.as_bytes()).unwrap();
             }

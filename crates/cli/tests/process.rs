@@ -64,6 +64,8 @@ mod merge;
 mod merge_clocks;
 #[path = "process/messages.rs"]
 mod messages;
+#[path = "process/output_format.rs"]
+mod output_format;
 #[path = "process/outputs.rs"]
 mod outputs;
 #[path = "process/params.rs"]

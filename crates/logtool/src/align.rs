@@ -123,9 +123,9 @@ impl Align {
         let opened = open::open(&input.path, session)?;
         let (log, manifest) = (opened.input.name.clone(), opened.log.manifest());
         let mut losses = Findings::of(&opened.input, manifest);
-        losses.check(self.strictness.is_strict())?;
+        losses.check(self.strictness)?;
         let progress = ProgressCounter::of_bytes(session, &log, manifest.bytes);
-        let signal = signals::one(&*opened.log, &input.signal, &|bytes| {
+        let signal = signals::read_samples(&*opened.log, &input.signal, &|bytes| {
             progress.add(bytes);
         });
         drop(progress);
@@ -139,7 +139,7 @@ impl Align {
         }
         let topics = [signal.wanted.topic].into_iter().collect();
         losses.add(manifest, &topics, &signal.damage);
-        losses.check(self.strictness.is_strict())?;
+        losses.check(self.strictness)?;
         let name = signal.wanted.name;
         Ok((AlignedSignal { log, signal: name, outliers, losses }, signal.samples))
     }

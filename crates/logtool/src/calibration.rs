@@ -19,7 +19,7 @@ use logtool_velodyne::{
 };
 
 use crate::{
-    error::{Context as _, Error, Result},
+    error::{Context as _, Error, Remedy, Result},
     input::open,
     lidar,
     output::guarded,
@@ -51,6 +51,38 @@ pub struct ExtractCalibration {
     topic: Option<String>,
     model: Option<Model>,
     existing: Existing,
+    format: Option<CalibrationFormat>,
+}
+
+/// The format of a calibration file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[non_exhaustive]
+pub enum CalibrationFormat {
+    /// db.xml, which VeloView reads
+    Xml,
+    /// YAML, which ROS reads
+    #[cfg_attr(feature = "clap", value(alias = "yml"))]
+    Yaml,
+}
+
+impl CalibrationFormat {
+    /// Returns the format of files with this extension, in upper or lower case.
+    pub fn from_extension(extension: &str) -> Option<Self> {
+        match extension.to_ascii_lowercase().as_str() {
+            "xml" => Some(Self::Xml),
+            "yaml" | "yml" => Some(Self::Yaml),
+            _ => None,
+        }
+    }
+
+    /// Returns `calibration` as the text of a file.
+    fn text(self, calibration: &Calibration) -> String {
+        match self {
+            Self::Xml => calibration.to_xml(),
+            Self::Yaml => calibration.to_yaml(),
+        }
+    }
 }
 
 impl ExtractCalibration {
@@ -62,12 +94,19 @@ impl ExtractCalibration {
             topic: None,
             model: None,
             existing: Existing::Refuse,
+            format: None,
         }
     }
 
     /// Replaces a calibration file that exists. By default that is an error.
     pub fn with_replacement(mut self) -> Self {
         self.existing = Existing::Replace;
+        self
+    }
+
+    /// Sets the format of the calibration file. By default, its extension selects the format.
+    pub fn with_format(mut self, format: CalibrationFormat) -> Self {
+        self.format = Some(format);
         self
     }
 
@@ -101,17 +140,17 @@ impl ExtractCalibration {
     }
 
     /// Returns the calibration, after it has been written to `output`: a path or a URL with the
-    /// extension `.xml` or `.yaml`.
+    /// extension `.xml` or `.yaml`, unless the request has a [format](Self::with_format).
     ///
     /// # Errors
     /// Those of [`run`](Self::run); `InvalidRequest` for another extension; others if the
     /// output cannot be written.
     pub fn write(&self, output: &Path, session: &Session) -> Result<Calibration> {
-        let to_text = text_format(output)?;
+        let format = self.format.map_or_else(|| format_of_name(output), Ok)?;
         let calibration = self.run(session)?;
         let outputs = guarded::one_file(output, self.existing, session)?;
         let name = output.file_name().unwrap_or_default().to_string_lossy();
-        outputs.write(&name, to_text(&calibration).as_bytes())?;
+        outputs.write(&name, format.text(&calibration).as_bytes())?;
         outputs.commit()?;
         Ok(calibration)
     }
@@ -125,7 +164,7 @@ impl ExtractCalibration {
         })?;
         let lidar = probe.finish(options).ok_or_else(|| {
             Error::not_found("no lidar is recognised by its packets")
-                .with_hint("name it with --model")
+                .with_remedy(Remedy::SetLidarModel)
         })?;
         match lidar.sensor.model {
             Model::Hdl64eS2 | Model::Hdl64eS3 => sent_calibration(log, topic, &lidar),
@@ -139,21 +178,13 @@ impl ExtractCalibration {
     }
 }
 
-/// A function that returns the text of a calibration file.
-type ToText = fn(&Calibration) -> String;
-
-/// Returns the function for the extension of `output`.
-fn text_format(output: &Path) -> Result<ToText> {
+/// Returns the format of the extension of `output`.
+fn format_of_name(output: &Path) -> Result<CalibrationFormat> {
     let extension = output.extension().and_then(OsStr::to_str).unwrap_or_default();
-    match extension.to_ascii_lowercase().as_str() {
-        "xml" => Ok(Calibration::to_xml),
-        "yaml" | "yml" => Ok(Calibration::to_yaml),
-        _ => {
-            let what = format!("{} is neither .xml nor .yaml", output.display());
-            let hint = "db.xml is what VeloView reads, YAML what ROS reads";
-            Err(Error::invalid(what).with_hint(hint))
-        }
-    }
+    CalibrationFormat::from_extension(extension).ok_or_else(|| {
+        let what = format!("{} is neither .xml nor .yaml", output.display());
+        Error::invalid(what).with_hint("VeloView reads db.xml, and ROS reads YAML")
+    })
 }
 
 /// Returns the topic of the packets that `pattern` selects, by the topic of packets or of their
@@ -161,7 +192,7 @@ fn text_format(output: &Path) -> Result<ToText> {
 fn packet_topic(log: &dyn Log, pattern: Option<&str>) -> Result<TopicId> {
     let manifest = log.manifest();
     let patterns: Vec<String> = pattern.map(str::to_owned).into_iter().collect();
-    let selected = selection::topics(manifest, &patterns, true)?;
+    let selected = selection::topics_with_derived(manifest, &patterns)?;
     // A topic of points selects the packets that contain them.
     let names: Vec<(String, u32)> = manifest
         .topics()
@@ -179,11 +210,12 @@ fn packet_topic(log: &dyn Log, pattern: Option<&str>) -> Result<TopicId> {
         [(id, _)] => Ok(*id),
         [] => Err(Error::not_found("there are no packets of a lidar here")),
         several => {
-            let labels = several.iter().map(|(_, topic)| selection::numbered(topic));
+            let labels =
+                several.iter().map(|(_, topic)| selection::unique_label(topic));
             let labels: Vec<String> = labels.collect();
             let what = "there are packets of several lidars here";
-            let hint = format!("choose with --topic: {}", labels.join(", "));
-            Err(Error::invalid(what.to_owned()).with_hint(hint))
+            Err(Error::invalid(what)
+                .with_remedy(Remedy::SelectTopic { topics: labels }))
         }
     }
 }

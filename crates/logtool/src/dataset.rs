@@ -30,6 +30,7 @@ mod tables;
 
 pub use self::{
     batch::BatchRequest,
+    catalog::CatalogFormat,
     index::IndexRequest,
     inputs::logs_in_folder,
     progress::{DatasetPlan, DatasetProgress},

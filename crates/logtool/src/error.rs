@@ -1,5 +1,7 @@
 //! The one error type of the library.
 
+mod remedy;
+
 use std::{
     error,
     fmt::{self, Display},
@@ -7,6 +9,8 @@ use std::{
 };
 
 use logtool_core::ErrorKind as LogErrorKind;
+
+pub use self::remedy::Remedy;
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -27,11 +31,20 @@ pub struct Error(Box<Inner>);
 
 struct Inner {
     kind: ErrorKind,
-    /// Descriptions of the operation, the innermost first.
-    contexts: Vec<String>,
+    /// The operations that failed, the innermost first.
+    contexts: Vec<Operation>,
     message: Option<String>,
     hint: Option<String>,
+    remedy: Option<Remedy>,
     source: Option<Box<dyn error::Error + Send + Sync>>,
+}
+
+/// An operation that failed.
+enum Operation {
+    /// Something with this name was opened.
+    Opening(String),
+    /// An operation with this description.
+    Other(String),
 }
 
 /// The kind of an [`Error`], which callers may act on.
@@ -74,6 +87,7 @@ impl Error {
             contexts: Vec::new(),
             message: Some(message.into()),
             hint: None,
+            remedy: None,
             source: None,
         }))
     }
@@ -103,6 +117,7 @@ impl Error {
             contexts: Vec::new(),
             message: None,
             hint: None,
+            remedy: None,
             source: Some(source.into()),
         }))
     }
@@ -114,10 +129,24 @@ impl Error {
         self
     }
 
+    /// Sets the setting that helps.
+    #[must_use]
+    pub fn with_remedy(mut self, remedy: Remedy) -> Self {
+        self.0.remedy = Some(remedy);
+        self
+    }
+
     /// Adds a description of the operation to the start of the message.
     #[must_use]
     pub fn context(mut self, context: impl Display) -> Self {
-        self.0.contexts.push(context.to_string());
+        self.0.contexts.push(Operation::Other(context.to_string()));
+        self
+    }
+
+    /// Adds to the start of the message that `name`, a log or another input, cannot be opened.
+    #[must_use]
+    pub fn cannot_open(mut self, name: impl Display) -> Self {
+        self.0.contexts.push(Operation::Opening(name.to_string()));
         self
     }
 
@@ -128,26 +157,29 @@ impl Error {
         if self.0.message.is_some() { self } else { self.context(name) }
     }
 
-    /// Returns the message without its outermost context, if that is `context`: for lists
-    /// that name the log already.
+    /// Returns the message without its outermost context, if that is the log or the input
+    /// `name`: for lists that name it already.
     ///
     /// ```
     /// use logtool::Error;
     ///
-    /// let error = Error::failed("it is empty").context("x.bag");
+    /// let error = Error::failed("it is empty").cannot_open("x.bag");
+    /// assert_eq!(error.to_string(), "cannot open x.bag: it is empty");
     /// assert_eq!(error.message_without_context("x.bag"), "it is empty");
-    /// assert_eq!(error.message_without_context("y.bag"), "x.bag: it is empty");
+    /// assert_eq!(error.message_without_context("y.bag"), error.to_string());
     /// ```
-    pub fn message_without_context(&self, context: &str) -> String {
-        let contexts = &self.0.contexts;
-        let skipped = usize::from(contexts.last().is_some_and(|last| last == context));
+    pub fn message_without_context(&self, name: &str) -> String {
+        let is_about = |last: &Operation| match last {
+            Operation::Opening(subject) | Operation::Other(subject) => subject == name,
+        };
+        let skipped = usize::from(self.0.contexts.last().is_some_and(is_about));
         let parts: Vec<String> = self.message_parts().skip(skipped).collect();
         parts.join(": ")
     }
 
     /// Returns the contexts, the message and the causes.
     fn message_parts(&self) -> impl Iterator<Item = String> {
-        let contexts = self.0.contexts.iter().rev().cloned();
+        let contexts = self.0.contexts.iter().rev().map(Operation::to_string);
         let causes = self.causes().map(ToString::to_string);
         contexts.chain(self.0.message.clone()).chain(causes)
     }
@@ -160,6 +192,11 @@ impl Error {
     /// Returns what may help against the error, if that is known.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
+    }
+
+    /// Returns the setting that helps against the error, if one is known.
+    pub fn remedy(&self) -> Option<&Remedy> {
+        self.0.remedy.as_ref()
     }
 
     /// Returns the byte offset in the log at which the error occurred, if it is known.
@@ -181,6 +218,15 @@ impl Error {
         let source = self.0.source.as_deref();
         let source = source.map(|source| source as &(dyn error::Error + 'static));
         std::iter::successors(source, |cause| cause.source())
+    }
+}
+
+impl Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Opening(name) => write!(f, "cannot open {name}"),
+            Self::Other(description) => f.write_str(description),
+        }
     }
 }
 
@@ -262,6 +308,12 @@ pub trait Context<T> {
     /// # Errors
     /// As [`context`](Self::context).
     fn with_context<C: Display>(self, context: impl FnOnce() -> C) -> Result<T>;
+
+    /// Adds that `name`, a log or another input, cannot be opened.
+    ///
+    /// # Errors
+    /// The error of the result with that context, or an error for `None`.
+    fn cannot_open(self, name: impl Display) -> Result<T>;
 }
 
 impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
@@ -272,6 +324,10 @@ impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
     fn with_context<C: Display>(self, context: impl FnOnce() -> C) -> Result<T> {
         self.map_err(|error| error.into().context(context()))
     }
+
+    fn cannot_open(self, name: impl Display) -> Result<T> {
+        self.map_err(|error| error.into().cannot_open(name))
+    }
 }
 
 impl<T> Context<T> for Option<T> {
@@ -281,6 +337,12 @@ impl<T> Context<T> for Option<T> {
 
     fn with_context<C: Display>(self, context: impl FnOnce() -> C) -> Result<T> {
         self.ok_or_else(|| Error::failed(context().to_string()))
+    }
+
+    fn cannot_open(self, name: impl Display) -> Result<T> {
+        self.ok_or_else(|| {
+            Error::failed(Operation::Opening(name.to_string()).to_string())
+        })
     }
 }
 

@@ -164,12 +164,11 @@ impl Filter {
         let opened = open::open(&self.input, session)?;
         let (name, manifest) = (&opened.input.name, opened.log.manifest());
         let mut losses = Findings::of(&opened.input, manifest);
-        let is_strict = self.strictness.is_strict();
-        losses.check(is_strict)?;
-        let format = log_writer::format(self.output.path(), manifest)?;
+        losses.check(self.strictness)?;
+        let format = self.output.format_for(manifest)?;
         let mut plan =
             Plan::new(&opened, self, format).with_context(|| name.clone())?;
-        plan.options.verified = is_strict;
+        plan.options.verified = self.strictness.is_strict();
         let new = self.output.begin(format, session)?;
         provenance::add_provenance_of(
             &mut plan.options,
@@ -209,7 +208,7 @@ impl Filter {
             let left_out = sink.dropped_records(0).to_vec();
             losses.add(manifest, &selection.topics, &copied.damage);
             losses.add(manifest, &selection.topics, &left_out);
-            losses.check(is_strict)?;
+            losses.check(self.strictness)?;
             Ok((copied, left_out))
         });
         drop(progress);
@@ -222,11 +221,15 @@ impl Filter {
         output.bytes = written.bytes;
         output.remarks = written.remarks;
         if output.records == 0 && !losses.is_harmed() {
-            output.remarks.push(clock::nothing(&manifest.clock));
+            output.remarks.push(clock::empty_selection(&manifest.clock));
         }
         output.remarks.extend(plan.remarks(manifest, self));
         let new = (self.output.path(), written.bytes);
-        output.remarks.extend(calibration_loss::lost((name, manifest), new, session));
+        output.remarks.extend(calibration_loss::warning(
+            (name, manifest),
+            new,
+            session,
+        ));
         Ok(FilterReport { name: name.clone(), output, latched_records, losses })
     }
 }
@@ -288,15 +291,15 @@ impl Plan {
 
 /// Returns the selected topics that have records in the file.
 fn selected_topics(manifest: &Manifest, request: &Filter) -> Result<TopicSet> {
-    let named = selection::topics(manifest, &request.topics, false)?;
+    let named = selection::topics(manifest, &request.topics)?;
     let excluded = if request.excluded_topics.is_empty() {
         TopicSet::EMPTY
     } else {
-        selection::topics(manifest, &request.excluded_topics, true)?
+        selection::topics_with_derived(manifest, &request.excluded_topics)?
     };
     let selected = manifest.topics().map(|(id, _)| id);
     let selected = selected.filter(|id| named.contains(*id) && !excluded.contains(*id));
-    selection::copied(manifest, &selected.collect())
+    selection::copyable_topics(manifest, &selected.collect())
 }
 
 /// Adds `renames` to `options`.

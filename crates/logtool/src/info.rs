@@ -121,7 +121,7 @@ impl InfoRequest {
             suited.with_context(|| log.name().to_owned())?;
         }
         let mut losses = log.losses();
-        losses.check(self.strictness.is_strict())?;
+        losses.check(self.strictness)?;
         LogInfo::new(&log, losses, self.contents).with_context(|| log.name().to_owned())
     }
 }

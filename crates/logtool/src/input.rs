@@ -86,7 +86,7 @@ impl Input {
 
     fn open_remote(url: &str, session: &Session) -> Result<Self> {
         let Remote { name, source: origin, is_whole } = remote::open(url, session)?;
-        let head = origin.read_at(0..8).with_context(|| name.clone())?;
+        let head = origin.read_at(0..8).cannot_open(&name)?;
         let Some(packing) = Packing::of(&head) else {
             let (source, is_remote) = (origin.clone(), !is_whole);
             let (packing, loss) = (None, None);
@@ -94,10 +94,11 @@ impl Input {
         };
         let mut stream = SourceReader::new(origin.clone());
         let unpacked = packing.unpack(&mut stream, origin.len());
-        let (file, loss) = unpacked.with_context(|| name.clone())?;
+        let (file, loss) = unpacked.cannot_open(&name)?;
         // A network failure must not be reported as damage in the compressed stream.
-        stream.end().with_context(|| name.clone())?;
-        let (source, packing) = (source(&name, file, session)?, Some(packing));
+        stream.end().cannot_open(&name)?;
+        let (source, packing) =
+            (source(&name, file, session).cannot_open(&name)?, Some(packing));
         Ok(Self { name, source, origin, packing, loss, is_remote: true })
     }
 
@@ -106,22 +107,23 @@ impl Input {
         let name =
             if is_stdin { STDIN_NAME.into() } else { path.display().to_string() };
         let file = if is_stdin { spool_stdin() } else { open_file(path) };
-        let mut file = file.with_context(|| name.clone())?;
+        let mut file = file.cannot_open(&name)?;
 
         let mut head = Vec::new();
-        (&mut file).take(8).read_to_end(&mut head).with_context(|| name.clone())?;
-        file.rewind().with_context(|| name.clone())?;
+        (&mut file).take(8).read_to_end(&mut head).cannot_open(&name)?;
+        file.rewind().cannot_open(&name)?;
         let Some(packing) = Packing::of(&head) else {
-            let source = source(&name, file, session)?;
+            let source = source(&name, file, session).cannot_open(&name)?;
             let origin = source.clone();
             let (packing, loss, is_remote) = (None, None, false);
             return Ok(Self { name, source, origin, packing, loss, is_remote });
         };
-        let packed = FileSource::new(file.try_clone().with_context(|| name.clone())?);
-        let origin = Arc::new(packed.with_context(|| name.clone())?);
+        let packed = FileSource::new(file.try_clone().cannot_open(&name)?);
+        let origin = Arc::new(packed.cannot_open(&name)?);
         let unpacked = packing.unpack(file, origin.len());
-        let (file, loss) = unpacked.with_context(|| name.clone())?;
-        let (source, packing) = (source(&name, file, session)?, Some(packing));
+        let (file, loss) = unpacked.cannot_open(&name)?;
+        let (source, packing) =
+            (source(&name, file, session).cannot_open(&name)?, Some(packing));
         Ok(Self { name, source, origin, packing, loss, is_remote: false })
     }
 
@@ -156,7 +158,7 @@ fn open_file(path: &Path) -> Result<File> {
         io::ErrorKind::PermissionDenied => {
             Error::failed("permission denied").with_hint("check its permissions")
         }
-        _ => Error::from(err).context("it cannot be opened"),
+        _ => err.into(),
     })?;
     let about = file.metadata()?;
     if about.is_dir() {

@@ -19,10 +19,10 @@ use crate::{
 /// If the folder cannot be read, or no file in it names a value.
 pub fn read_folder(dir: &Path) -> Result<Arc<Labels>> {
     if dir.is_file() {
-        let what = format!("{}: a file, not a folder of .msg files", dir.display());
-        return Err(Error::failed(what));
+        let error = Error::failed("it is a file, not a folder of .msg files");
+        return Err(error.cannot_open(dir.display()));
     }
-    let labels = read_msg_dir(dir).with_context(|| dir.display().to_string())?;
+    let labels = read_msg_dir(dir).cannot_open(dir.display())?;
     if labels.is_empty() {
         let what = format!("{}: no .msg file here names a value", dir.display());
         let hint = "in PX4's sources this is the folder msg";

@@ -54,7 +54,7 @@ pub use arrow_array;
 pub use arrow_schema;
 
 pub use crate::{
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, Remedy, Result},
     log::{Batches, Log, Message, Messages, Table, open},
     losses::Strictness,
     session::{NoticeLevel, OpenFile, Progress, Session, Task},

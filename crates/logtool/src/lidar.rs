@@ -11,7 +11,7 @@ use logtool_velodyne::{
 };
 
 use crate::{
-    error::{Context as _, Error, Result},
+    error::{Context as _, Error, Remedy, Result},
     selection,
 };
 
@@ -23,8 +23,8 @@ const LONGEST: u64 = 16 << 20;
 pub struct LidarWarnings {
     /// Warnings, one sentence each.
     pub warnings: Vec<String>,
-    /// What may help against them.
-    pub hint: Option<String>,
+    /// The settings that may help against them.
+    pub remedies: Vec<Remedy>,
 }
 
 /// Returns warnings about the models and the calibrations that are used for the points among
@@ -47,13 +47,16 @@ pub fn warnings(manifest: &Manifest, topics: &TopicSet) -> LidarWarnings {
     let of_file = lidars.iter().filter(|(_, lidar)| is_of_file(lidar));
     let of_file: Vec<&Topic> = of_file.map(|(topic, _)| *topic).collect();
     if let [first, _, ..] = of_file[..] {
-        let (count, first) = (of_file.len(), selection::numbered(first));
+        let (count, first) = (of_file.len(), selection::unique_label(first));
         warnings.push(format!(
-            "the calibration is used for {count} lidars: --topic {first} means one"
+            "the calibration is used for {count} lidars; {first} is the topic of one of them"
         ));
     }
-    let hint = "--calibration names the file of a lidar's own calibration";
-    LidarWarnings { warnings, hint: lacks_calibration.then(|| hint.to_owned()) }
+    let has_clock_warning =
+        lidars.iter().any(|(_, lidar)| lidar.clock_warning.is_some());
+    let calibration = lacks_calibration.then_some(Remedy::SetCalibration);
+    let clock = has_clock_warning.then_some(Remedy::SetLidarClock);
+    LidarWarnings { warnings, remedies: calibration.into_iter().chain(clock).collect() }
 }
 
 /// Rejects a calibration of the user that matches none of the lidars of a log.
@@ -75,19 +78,18 @@ pub fn check_each(manifest: &Manifest, topics: &TopicSet) -> Result<()> {
             .is_some_and(|lidar| lidar.calibration_misfit.is_none())
     };
     let suited = manifest.topics.iter().filter(is_suited);
-    let suited: Vec<String> = suited.map(selection::numbered).collect();
+    let suited: Vec<String> = suited.map(selection::unique_label).collect();
     let mut wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
     let misfit = wanted.find_map(|(_, topic)| {
         Some((
-            selection::numbered(topic),
+            selection::unique_label(topic),
             LidarInfo::from_topic(topic)?.calibration_misfit?,
         ))
     });
-    match (misfit, &suited[..]) {
-        (Some((label, misfit)), [first, ..]) => {
-            let all = suited.join(", ");
-            let hint = format!("it matches {all}: --topic {first} selects that one");
-            Err(Error::failed(format!("{label}: {misfit}")).with_hint(hint))
+    match misfit {
+        Some((label, misfit)) if !suited.is_empty() => {
+            let error = Error::failed(format!("{label}: {misfit}"));
+            Err(error.with_remedy(Remedy::SelectMatchingLidar { topics: suited }))
         }
         _ => Ok(()),
     }
@@ -146,7 +148,7 @@ fn text(bytes: &[u8]) -> String {
 /// Reads the calibration in the file at `path`.
 pub fn calibration(path: &Path) -> Result<Calibration> {
     let name = path.display().to_string();
-    let file = File::open(path).with_context(|| name.clone())?;
+    let file = File::open(path).cannot_open(&name)?;
     let mut bytes = Vec::new();
     let read = file.take(LONGEST).read_to_end(&mut bytes);
     if read.with_context(|| name.clone())? as u64 == LONGEST {

@@ -20,7 +20,7 @@ use crate::{
         open::{self, Opened},
     },
     losses::Findings,
-    parallel::{Ordered, Push},
+    parallel::{OrderedResults, Push},
     selection,
     session::Session,
     time::clock::{ShownClock, TimeChoice},
@@ -180,7 +180,7 @@ impl Log {
     /// # Errors
     /// `NotFound` if a pattern matches no topic.
     pub fn messages(&self, patterns: &[String], time: TimeRange) -> Result<Messages> {
-        let topics = selection::topics(self.manifest(), patterns, false)?;
+        let topics = selection::topics(self.manifest(), patterns)?;
         let selection = Selection { topics, time };
         let log = Arc::clone(&self.log);
         let parts = log.manifest().plan(&selection, PART_BYTES);
@@ -188,7 +188,7 @@ impl Log {
         let work = move |index: usize, push: Push<'_, messages::MessageBlock>| {
             messages::read(&*log, &parts[index], &selection, push)
         };
-        Ok(Messages::new(Ordered::new(count, threads(), work)))
+        Ok(Messages::new(OrderedResults::new(count, threads(), work)))
     }
 }
 
@@ -311,10 +311,10 @@ impl Table {
         };
         let parts = self.log.manifest().plan(&selection, PART_BYTES);
         let count = parts.len();
-        let work = move |index: usize, push: Push<'_, Decoded>| {
+        let work = move |index: usize, push: Push<'_, DecodedRows>| {
             table.decode(&parts[index], &selection, push)
         };
-        let results = Ordered::new(count, threads(), work);
+        let results = OrderedResults::new(count, threads(), work);
         Ok(Batches { schema, results, damage: Vec::new() })
     }
 
@@ -323,7 +323,7 @@ impl Table {
         &self,
         part: &Part,
         selection: &Selection,
-        push: Push<'_, Decoded>,
+        push: Push<'_, DecodedRows>,
     ) -> Result<()> {
         let log = &*self.log.log;
         let mut cursor = log.read(part, selection)?;
@@ -343,7 +343,7 @@ impl Table {
                 let batch = self
                     .time_base
                     .apply(batch, &self.time_base.schema(decoder.schema()))?;
-                if !push(Decoded { batch, damage: std::mem::take(&mut damage) }) {
+                if !push(DecodedRows { batch, damage: std::mem::take(&mut damage) }) {
                     return Ok(());
                 }
             }
@@ -356,7 +356,7 @@ impl Table {
 }
 
 /// Some rows, and the damage that was found while they were decoded.
-struct Decoded {
+struct DecodedRows {
     batch: RecordBatch,
     damage: Vec<Damage>,
 }
@@ -364,7 +364,7 @@ struct Decoded {
 /// The batches of a table, in the order of the file.
 pub struct Batches {
     schema: SchemaRef,
-    results: Ordered<Decoded>,
+    results: OrderedResults<DecodedRows>,
     damage: Vec<Damage>,
 }
 
@@ -388,7 +388,7 @@ impl Iterator for Batches {
         loop {
             match self.results.next()? {
                 Err(error) => return Some(Err(error)),
-                Ok(Decoded { batch, damage }) => {
+                Ok(DecodedRows { batch, damage }) => {
                     for one in damage {
                         one.add_to(&mut self.damage);
                     }

@@ -158,8 +158,8 @@ impl Findings {
     }
 
     /// Fails at the first loss or damage in a strict request.
-    pub fn check(&mut self, is_strict: bool) -> Result<()> {
-        if !is_strict {
+    pub fn check(&mut self, strictness: Strictness) -> Result<()> {
+        if !strictness.is_strict() {
             // Sorting only after the list has doubled keeps the cost linear.
             if self.list.len() > 2 * self.sorted + MAX_LINES {
                 self.sort();
@@ -173,8 +173,7 @@ impl Findings {
             Some(first) => {
                 let what = if is_damage(&first.damage) { "damaged: " } else { "" };
                 let what = format!("{name}: {what}{}", first.text);
-                let hint = "without --strict, everything else is read";
-                Err(Error::new(ErrorKind::Damaged, what).with_hint(hint))
+                Err(Error::new(ErrorKind::Damaged, what))
             }
         }
     }
@@ -195,7 +194,9 @@ impl Findings {
             list.iter().take(MAX_LINES).map(LossLine::to_string).collect();
         if list.len() > MAX_LINES {
             let more = list.len() - MAX_LINES;
-            lines.push(format!("… and {more} more (`logtool info --json` lists all)"));
+            lines.push(format!(
+                "… and {more} more (the JSON report of `info` lists all)"
+            ));
         }
         lines
     }

@@ -220,7 +220,7 @@ impl Merge {
                 let left_out = sink.dropped_records(index);
                 findings.add(log.manifest(), &TopicSet::All, left_out);
                 findings.add(log.manifest(), &TopicSet::All, &copied.damage);
-                findings.check(self.strictness.is_strict())?;
+                findings.check(self.strictness)?;
                 let lost: u64 = left_out.iter().map(|damage| damage.records).sum();
                 counts.push(copied.records.saturating_sub(lost));
             }
@@ -232,7 +232,7 @@ impl Merge {
         output.records = counts.iter().sum();
         (output.bytes, output.remarks) = (written.bytes, written.remarks);
         if output.records == 0 && self.start.or(self.end).is_some() {
-            output.remarks.push(clock::nothing(&Clock::default()));
+            output.remarks.push(clock::empty_selection(&Clock::default()));
         }
         let log =
             |(source, (moved, records)): (Source, (&ClockOffset, u64))| MergedLog {
@@ -258,14 +258,11 @@ impl Merge {
         ShownClock::as_logged(&merged).range(self.start, self.end)
     }
 
-    /// Returns the format of the new log: MCAP or rosbag if the path of the output
-    /// has their extension, or else that of the logs.
+    /// Returns the format of the new log: MCAP or rosbag if the output is one, or else that of
+    /// the logs.
     fn format(&self, sources: &[Source]) -> Result<LogFormat> {
-        let path = self.output.path();
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        let extension = extension.unwrap_or_default();
-        let format = LogFormat::from_extension(extension);
-        if let Some(format) = format.filter(|format| format.has_messages()) {
+        let named = self.output.named_format();
+        if let Some(format) = named.filter(|format| format.has_messages()) {
             let can_be_held = |source: &&Source| {
                 source.format().is_some_and(|own| format.can_hold(own))
                     || TranslationKind::for_target(
@@ -277,8 +274,10 @@ impl Merge {
             };
             if let Some(other) = sources.iter().find(|source| !can_be_held(source)) {
                 let (name, own) = (&other.input.name, &other.log.manifest().format);
-                let what =
-                    format!("{name} is {own}, which {extension} files cannot hold");
+                let what = format!(
+                    "{name} is {own}, which {} files cannot hold",
+                    format.name()
+                );
                 return Err(Error::invalid(what));
             }
             return Ok(format);
@@ -291,15 +290,15 @@ impl Merge {
                 let formats =
                     (&one.log.manifest().format, &other.log.manifest().format);
                 let what = format!("{a} is {}, and {b} is {}", formats.0, formats.1);
-                let hint = "logs of several formats become one MCAP file, or one bag, \
-                            which OUT then has to be called: all.mcap, all.bag";
+                let hint = "logs of several formats become one MCAP file or one bag: name \
+                            the output all.mcap or all.bag";
                 return Err(Error::invalid(what).with_hint(hint));
             }
         }
         let Some(first) = sources.first() else {
             return Err(Error::invalid("there are no logs to merge"));
         };
-        log_writer::format(path, first.log.manifest())
+        self.output.format_for(first.log.manifest())
     }
 
     /// Returns the offset of each log to the clock of the new one.
@@ -321,11 +320,10 @@ impl Merge {
                 "the times of a {format} log are in its records, which are copied as they \
                  are"
             );
-            let hint =
-                "an MCAP file can have them at other times: let OUT end in .mcap";
+            let hint = "an MCAP file can have them at other times: let the name of the output end in .mcap";
             return Err(Error::invalid(what).with_hint(hint));
         }
-        let moved = clocks::moved(sources, self.unknown_clocks)?;
+        let moved = clocks::offsets(sources, self.unknown_clocks)?;
         clocks::since_1970(sources, moved)
     }
 }

@@ -25,14 +25,14 @@ const WAITING: usize = 2;
 ///
 /// If no thread can be started, e.g. in a web browser, the caller's thread does the work: it
 /// computes all results of a part when the first one is requested.
-pub(crate) struct Ordered<T> {
+pub(crate) struct OrderedResults<T> {
     parts: Receiver<Receiver<Step<T>>>,
     current: Option<Receiver<Step<T>>>,
-    without_threads: Option<Sequential<T>>,
+    without_threads: Option<SequentialWork<T>>,
 }
 
 /// The parts that the caller's thread works on, and the results of the current part.
-struct Sequential<T> {
+struct SequentialWork<T> {
     parts: Range<usize>,
     work: Arc<Work<T>>,
     results: VecDeque<Result<T>>,
@@ -56,7 +56,7 @@ struct Queue<T> {
     parts: SyncSender<Receiver<Step<T>>>,
 }
 
-impl<T: Send + 'static> Ordered<T> {
+impl<T: Send + 'static> OrderedResults<T> {
     /// Starts to call `work` with each part from 0 to `count`, on up to `threads` threads.
     pub(crate) fn new(
         count: usize,
@@ -83,12 +83,12 @@ impl<T: Send + 'static> Ordered<T> {
             });
             started += usize::from(thread.is_ok());
         }
-        let without_threads = (started == 0).then(|| Sequential::new(count, work));
+        let without_threads = (started == 0).then(|| SequentialWork::new(count, work));
         Self { parts, current: None, without_threads }
     }
 }
 
-impl<T> Sequential<T> {
+impl<T> SequentialWork<T> {
     fn new(count: usize, work: Arc<Work<T>>) -> Self {
         Self { parts: 0..count, work, results: VecDeque::new() }
     }
@@ -124,7 +124,7 @@ fn next_part<T>(
     Some((queue.next - 1, sender))
 }
 
-impl<T> Iterator for Ordered<T> {
+impl<T> Iterator for OrderedResults<T> {
     type Item = Result<T>;
 
     fn next(&mut self) -> Option<Result<T>> {
@@ -165,7 +165,7 @@ mod tests {
             let _ = push(part) && push(part * 10);
             if part == 2 { Err(Error::failed("broken")) } else { Ok(()) }
         };
-        let mut sequential = Sequential::new(4, Arc::new(work));
+        let mut sequential = SequentialWork::new(4, Arc::new(work));
         let results = std::iter::from_fn(|| sequential.next());
         let results: Vec<Option<usize>> = results.map(|result| result.ok()).collect();
         let expected = [0, 0, 1, 10, 2, 20].map(Some);
@@ -178,7 +178,7 @@ mod tests {
             (0..part).take_while(|_| push(part * part)).for_each(drop);
             Ok(())
         };
-        Ordered::new(count, threads, work).map(Result::unwrap).collect()
+        OrderedResults::new(count, threads, work).map(Result::unwrap).collect()
     }
 
     #[test]
@@ -201,7 +201,7 @@ mod tests {
                 Ok(())
             }
         };
-        let texts: Vec<String> = Ordered::new(5, 3, work)
+        let texts: Vec<String> = OrderedResults::new(5, 3, work)
             .map(|result| {
                 result.map_or_else(|error| error.to_string(), |n| n.to_string())
             })
@@ -214,7 +214,7 @@ mod tests {
     fn parts_that_are_not_received_are_not_started() {
         let started = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&started);
-        let ordered = Ordered::new(1_000, 2, move |part, push| {
+        let ordered = OrderedResults::new(1_000, 2, move |part, push| {
             count.fetch_add(1, Ordering::SeqCst);
             push(part);
             Ok(())

@@ -308,7 +308,7 @@ fn open_ulog(
 ) -> Result<(String, UlogLog, Findings)> {
     let (input, log) = open::open_ulog(path, session, "parameters")?;
     let mut losses = Findings::of(&input, log.manifest());
-    losses.check(strictness.is_strict())?;
+    losses.check(strictness)?;
     Ok((input.name, log, losses))
 }
 

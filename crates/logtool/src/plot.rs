@@ -28,7 +28,9 @@ use crate::{
 };
 
 pub(crate) use self::axis::{ends, flight_mode_bands, outlier_note, time_axis};
-pub use logtool_plot::{Band, Chart, LOOKS, Line, Painted, Panel, Signal, TimeAxis};
+pub use logtool_plot::{
+    Band, Chart, LOOKS, Line, Panel, RenderedPng, Signal, TimeAxis,
+};
 
 /// The default width, and the default height of each panel, in pixels.
 const WIDTH: u32 = 1000;
@@ -170,11 +172,11 @@ impl PlotRequest {
     pub fn run(&self, session: &Session) -> Result<Plot> {
         let log = Log::from_opened(open::open_with(&self.path, session, &self.lidar)?);
         let mut losses = log.losses();
-        losses.check(self.strictness.is_strict())?;
+        losses.check(self.strictness)?;
         let (manifest, name) = (log.manifest(), log.name());
         let drawn = self.draw(&log, session).with_context(|| name.to_owned())?;
         losses.add(manifest, &drawn.topics, &drawn.damage);
-        losses.check(self.strictness.is_strict())?;
+        losses.check(self.strictness)?;
         Ok(Plot {
             log: name.to_owned(),
             chart: drawn.chart,
@@ -187,13 +189,15 @@ impl PlotRequest {
         })
     }
 
-    fn draw(&self, log: &Log, session: &Session) -> Result<Drawn> {
+    fn draw(&self, log: &Log, session: &Session) -> Result<PreparedChart> {
         let (format_log, manifest) = (log.format_log(), log.manifest());
         let clock = ShownClock::new(manifest, self.clock)?;
         let wanted = signals::find(format_log, &self.fields)?;
         let range = clock.range(self.start, self.end)?;
-        let wanted = signals::each(format_log, wanted, range)?;
-        if record_span::within(range, record_span::near(manifest)).is_empty() {
+        let wanted = signals::expand_lists(format_log, wanted, range)?;
+        if record_span::intersection(range, record_span::max_shown_range(manifest))
+            .is_empty()
+        {
             return Err(Error::failed(
                 "the log has no records in the selected time range",
             ));
@@ -226,7 +230,7 @@ impl PlotRequest {
             }
         }
         let chart = self.chart(panels, width, format_log, &clock)?;
-        Ok(Drawn { topics, chart, damage: read.damage, outliers })
+        Ok(PreparedChart { topics, chart, damage: read.damage, outliers })
     }
 
     fn chart(
@@ -247,7 +251,8 @@ impl PlotRequest {
         let mut chart = Chart { panels, size, ..Chart::default() };
         if self.start.or(self.end).is_some() {
             let range = clock.range(self.start, self.end)?;
-            let time = record_span::within(range, manifest.time.unwrap_or_default());
+            let time =
+                record_span::intersection(range, manifest.time.unwrap_or_default());
             chart.time.range = (!time.is_empty()).then(|| ends(time));
             let lines = chart.panels.iter().flat_map(|panel| &panel.lines);
             chart.time.cover(lines.map(|line| &line.signal));
@@ -263,7 +268,7 @@ impl PlotRequest {
 }
 
 /// A chart, and the damage and outliers of its signals.
-struct Drawn {
+struct PreparedChart {
     topics: TopicSet,
     chart: Chart,
     damage: Vec<logtool_core::Damage>,
@@ -284,7 +289,7 @@ impl Plot {
     ///
     /// # Errors
     /// If the chart cannot be drawn.
-    pub fn png(&self) -> Result<Painted> {
+    pub fn png(&self) -> Result<RenderedPng> {
         let key = format!("logtool.{}", Provenance::NAME);
         let metadata = BTreeMap::from([(key, self.provenance.clone())]);
         let mut painted = logtool_plot::png(&self.chart.svg()?, f32::from(self.scale))?;

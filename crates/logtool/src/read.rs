@@ -47,10 +47,10 @@ pub struct Reader<'l, M> {
 }
 
 /// Consumes and clears a value; returns whether more values are wanted.
-pub type Take<'t, M> = &'t mut dyn FnMut(&mut M) -> Result<bool>;
+pub type ReceiveValue<'t, M> = &'t mut dyn FnMut(&mut M) -> Result<bool>;
 
 /// Receives damage.
-pub type Tell<'t> = &'t mut dyn FnMut(&[Damage]) -> Result<()>;
+pub type ReceiveDamage<'t> = &'t mut dyn FnMut(&[Damage]) -> Result<()>;
 
 /// The approximate number of bytes that a thread reads at a time.
 const PART_BYTES: u64 = 1 << 20;
@@ -92,7 +92,11 @@ impl<'l, M: Default + Send + 'static> Reader<'l, M> {
 
     /// Passes all values to `take` until it returns false, and all damage to `damaged`, before the
     /// value of the block that contains it. Both may fail, and are called on this thread.
-    pub fn each(mut self, take: Take<'_, M>, damaged: Tell<'_>) -> Result<()> {
+    pub fn for_each(
+        mut self,
+        take: ReceiveValue<'_, M>,
+        damaged: ReceiveDamage<'_>,
+    ) -> Result<()> {
         match rayon::current_num_threads() {
             1 => self.one_by_one(take, damaged),
             _ => self.side_by_side(take, damaged),
@@ -101,7 +105,11 @@ impl<'l, M: Default + Send + 'static> Reader<'l, M> {
 
     /// Passes the rows of each record to `take` before the next record is decoded, so that rows are
     /// shown without delay.
-    fn one_by_one(&mut self, take: Take<'_, M>, damaged: Tell<'_>) -> Result<()> {
+    fn one_by_one(
+        &mut self,
+        take: ReceiveValue<'_, M>,
+        damaged: ReceiveDamage<'_>,
+    ) -> Result<()> {
         self.enough = None;
         while let Some(mut worker) = self.fill()? {
             worker.decode(self.make_rows)?;
@@ -115,7 +123,11 @@ impl<'l, M: Default + Send + 'static> Reader<'l, M> {
     }
 
     /// Decodes blocks, or the parts of blocks that are enough for one worker, on all threads.
-    fn side_by_side(&mut self, take: Take<'_, M>, damaged: Tell<'_>) -> Result<()> {
+    fn side_by_side(
+        &mut self,
+        take: ReceiveValue<'_, M>,
+        damaged: ReceiveDamage<'_>,
+    ) -> Result<()> {
         let mut queue: TaskQueue<Result<DecodeWorker<M>>> = TaskQueue::long();
         let mut taken = |done: Result<DecodeWorker<M>>, reader: &mut Self| {
             let mut worker = done?;
@@ -174,6 +186,6 @@ impl<'l, M: Default + Send + 'static> Reader<'l, M> {
 }
 
 /// Reports the damage of a block, if there is any.
-fn tell<M>(worker: &DecodeWorker<M>, damaged: Tell<'_>) -> Result<()> {
+fn tell<M>(worker: &DecodeWorker<M>, damaged: ReceiveDamage<'_>) -> Result<()> {
     if worker.damage.is_empty() { Ok(()) } else { damaged(&worker.damage) }
 }

@@ -10,11 +10,11 @@ mod unavailable;
 #[cfg(feature = "remote")]
 pub use self::client::{
     Connection, Folder, folder, is_folder, is_same, is_unsupported, list, look, open,
-    shown,
+    without_secrets,
 };
 #[cfg(not(feature = "remote"))]
 pub use self::unavailable::{
-    Connection, Folder, folder, is_folder, is_same, list, look, open, shown,
+    Connection, Folder, folder, is_folder, is_same, list, look, open, without_secrets,
 };
 
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct Remote {
 }
 
 /// The properties of an object in a listing.
-pub struct Listed {
+pub struct ListedObject {
     /// Its URL without secrets.
     pub url: String,
     /// The size in bytes.

@@ -13,7 +13,7 @@ use crate::{
     losses::{Findings, Strictness, topic_loss::TopicLoss},
     output::{LogOutput, OutputSummary, log_writer, provenance},
     progress_counter::ProgressCounter,
-    repair::undecodable::Undecodable,
+    repair::undecodable::UndecodableRecords,
     session::Session,
     time::clock::ShownClock,
     units::counted,
@@ -108,9 +108,8 @@ impl Repair {
         let opened = open::open(&self.input, session)?;
         let (name, manifest) = (&opened.input.name, opened.log.manifest());
         let mut losses = Findings::of(&opened.input, manifest);
-        let is_strict = self.strictness.is_strict();
-        losses.check(is_strict)?;
-        let format = log_writer::format(self.output.path(), manifest)?;
+        losses.check(self.strictness)?;
+        let format = self.output.format_for(manifest)?;
         let mut options = self.output.options(format)?;
         options.careful = true;
         let new = self.output.begin(format, session)?;
@@ -141,8 +140,8 @@ impl Repair {
             let left_out = sink.dropped_records(0).to_vec();
             losses.add(manifest, &TopicSet::All, &copied.damage);
             losses.add(manifest, &TopicSet::All, &left_out);
-            losses.check(is_strict)?;
-            let undecodable = Undecodable::new(&opened, &copied);
+            losses.check(self.strictness)?;
+            let undecodable = UndecodableRecords::new(&opened, &copied);
             undecodable.check(self.strictness)?;
             Ok((copied, left_out, undecodable))
         });

@@ -128,11 +128,11 @@ impl ReportRequest {
             lidar::check_calibration(log.manifest()).with_context(|| name.clone())?;
         }
         let mut losses = log.losses();
-        losses.check(self.strictness.is_strict())?;
+        losses.check(self.strictness)?;
         let (mut page, mut losses) =
             self.page(&log, losses).with_context(|| name.clone())?;
         page.provenance = provenance::of([log.input()], session)?.json();
-        losses.check(self.strictness.is_strict())?;
+        losses.check(self.strictness)?;
         Ok(Report { log: name, page, losses })
     }
 
@@ -143,7 +143,7 @@ impl ReportRequest {
             manifest.time.unwrap_or(TimeRange::from_timestamp(Timestamp::default()));
         let clock = ShownClock::new(manifest, self.clock)?;
         let range = clock.range(self.start, self.end)?;
-        let time = record_span::within(range, all);
+        let time = record_span::intersection(range, all);
         if time.is_empty() {
             return Err(Error::failed(
                 "the log has no records in the selected time range",
@@ -159,8 +159,8 @@ impl ReportRequest {
             clock: &clock,
             bands: &bands,
         };
-        let plots = plots::all(format_log, &context, &mut damage)?;
-        let tracks = tracks::all(format_log, range, &bands, &mut damage)?;
+        let plots = plots::signal_plots(format_log, &context, &mut damage)?;
+        let tracks = tracks::track_maps(format_log, range, &bands, &mut damage)?;
         let scans = scans::first_of_each(format_log, range)?;
         let images = images::first_of_each(format_log, range)?;
         let messages = messages::table(log, range, &clock, &mut damage)?;

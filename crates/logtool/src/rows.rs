@@ -54,7 +54,7 @@ impl Rows {
         let schema = batch.schema();
         let time = schema.field(0);
         let start = format!("{{{}:", serde_json::Value::from(time.name().as_str()));
-        let form = Form::Json(start, TimeUnit::of(time), rows, infinities);
+        let form = Form::Json(start, TimeUnit::from_field(time), rows, infinities);
         Ok(Self { times: batch.column(0).clone(), levels, form })
     }
 

@@ -66,7 +66,7 @@ impl Log {
     /// # Errors
     /// `NotFound` if a pattern matches no topic.
     pub fn schemas(&self, patterns: &[String]) -> Result<Vec<TopicSchema>> {
-        let selected = selection::topics(self.manifest(), patterns, true)?;
+        let selected = selection::topics_with_derived(self.manifest(), patterns)?;
         let topics = self.manifest().topics();
         let topics = topics.filter(|(id, _)| selected.contains(*id));
         Ok(topics.map(|(_, topic)| TopicSchema::new(topic)).collect())

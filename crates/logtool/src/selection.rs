@@ -8,22 +8,31 @@ use logtool_core::{
 };
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Remedy, Result},
     suggest,
 };
 
 /// Returns the topics that match `globs`. Without patterns, all topics are selected, except derived
-/// ones, whose records are also in other topics, unless `derived`.
-pub fn topics(
-    manifest: &Manifest,
-    globs: &[String],
-    derived: bool,
-) -> Result<TopicSet> {
+/// ones, whose records are also in other topics.
+pub fn topics(manifest: &Manifest, globs: &[String]) -> Result<TopicSet> {
     if globs.is_empty() {
-        return Ok(if derived { TopicSet::All } else { manifest.logged_topics() });
+        return Ok(manifest.logged_topics());
     }
+    matching_topics(manifest, globs)
+}
+
+/// Returns the topics that match `globs`. Without patterns, all topics are selected, also derived
+/// ones.
+pub fn topics_with_derived(manifest: &Manifest, globs: &[String]) -> Result<TopicSet> {
+    if globs.is_empty() {
+        return Ok(TopicSet::All);
+    }
+    matching_topics(manifest, globs)
+}
+
+fn matching_topics(manifest: &Manifest, globs: &[String]) -> Result<TopicSet> {
     let mut set = TopicSet::EMPTY;
-    for glob in globs.iter().flat_map(|glob| listed(manifest, glob)) {
+    for glob in globs.iter().flat_map(|glob| split_list(manifest, glob)) {
         let pattern = Pattern::new(glob)?;
         let mut found = false;
         for (id, topic) in manifest.topics() {
@@ -35,8 +44,8 @@ pub fn topics(
         if !found {
             let names = manifest.topics.iter().map(|topic| topic.name.as_str());
             let hint = if is_of_packets(manifest, glob) {
-                "points of packets are not messages: without -o x.mcap or x.bag they \
-                         are a table, and the format pcd makes files of them"
+                "points of packets are not messages: they can be a table, or files of \
+                 points of the format pcd"
                     .to_owned()
             } else {
                 suggest::hint(glob, names, "`logtool info` lists the topics")
@@ -50,7 +59,7 @@ pub fn topics(
 
 /// Returns the patterns in `glob`: `glob` itself if it matches a topic, whose name may contain a
 /// comma; otherwise the elements of a list (`a,b`).
-pub fn listed<'g>(manifest: &Manifest, glob: &'g str) -> Vec<&'g str> {
+pub fn split_list<'g>(manifest: &Manifest, glob: &'g str) -> Vec<&'g str> {
     let means_a_topic = || {
         let pattern = Pattern::new(glob);
         pattern.is_ok_and(|pattern| manifest.topics.iter().any(|t| pattern.is_topic(t)))
@@ -72,7 +81,7 @@ fn is_of_packets(manifest: &Manifest, name: &str) -> bool {
 }
 
 /// Returns the name that selects `topic` alone if others have the same name.
-pub fn numbered(topic: &Topic) -> String {
+pub fn unique_label(topic: &Topic) -> String {
     format!("{}.{}", topic.name, topic.instance)
 }
 
@@ -81,8 +90,8 @@ pub fn numbered(topic: &Topic) -> String {
 ///
 /// # Errors
 /// No topic is left.
-pub fn copied(manifest: &Manifest, topics: &TopicSet) -> Result<TopicSet> {
-    some(manifest, |id, topic| {
+pub fn copyable_topics(manifest: &Manifest, topics: &TopicSet) -> Result<TopicSet> {
+    non_empty_selection(manifest, |id, topic| {
         topics.contains(id) && topic.origin != TopicOrigin::Derived
     })
 }
@@ -108,13 +117,13 @@ pub fn with_packets(manifest: &Manifest, topics: &TopicSet) -> Result<TopicSet> 
     };
     let has_records =
         |topic: &Topic| topic.origin != TopicOrigin::Derived || is_packets(topic);
-    some(manifest, |id, topic| {
+    non_empty_selection(manifest, |id, topic| {
         topics.contains(id) && has_records(topic) && !is_scans(topic) || wanted(topic)
     })
 }
 
 /// Returns `topics`, or an error if they are empty.
-fn some(
+fn non_empty_selection(
     manifest: &Manifest,
     is_wanted: impl Fn(TopicId, &Topic) -> bool,
 ) -> Result<TopicSet> {
@@ -175,14 +184,13 @@ pub fn columns(
             "fields are named like in the header of the table, e.g. `q[0]` or `lat`";
         let is_column = |name: &str| names.clone().any(|known| known == name);
         let mut within = glob.match_indices(['[', '.']).map(|(at, _)| &glob[..at]);
-        let hint = match within.rfind(|name| is_column(name)) {
+        let error = Error::not_found(format!("no selected topic has a field `{glob}`"));
+        return Err(match within.rfind(|name| is_column(name)) {
             Some(name) if columns.view == View::Nested => {
-                format!("here `{name}` is one column; --flat makes one of each scalar")
+                error.with_remedy(Remedy::FlattenColumns { column: name.to_owned() })
             }
-            _ => suggest::hint(glob, names, hint),
-        };
-        let what = format!("no selected topic has a field `{glob}`");
-        return Err(Error::not_found(what).with_hint(hint));
+            _ => error.with_hint(suggest::hint(glob, names, hint)),
+        });
     }
     *topics = kept;
     Ok(columns_of)
@@ -216,12 +224,12 @@ impl Pattern {
 
     /// Returns whether it matches `topic`: by the name, or by name and instance, `points.0`.
     fn is_topic(&self, topic: &Topic) -> bool {
-        self.is_match(&topic.name) || self.is_match(&numbered(topic))
+        self.is_match(&topic.name) || self.is_match(&unique_label(topic))
     }
 
     /// Returns whether it matches `topic` by its label, or by name and instance.
     pub fn is_one(&self, topic: &Topic) -> bool {
-        self.is_match(&topic.label()) || self.is_match(&numbered(topic))
+        self.is_match(&topic.label()) || self.is_match(&unique_label(topic))
     }
 
     /// Returns whether it matches the column `name`: with or without the topic before it, or by a

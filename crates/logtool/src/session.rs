@@ -6,7 +6,8 @@ use logtool_core::{FileSource, OpenOptions, Source};
 use logtool_rosbag::Key;
 
 use crate::{
-    formats::LogFormat, output::live_outputs::LiveOutputs, remote::Connection,
+    error::Remedy, formats::LogFormat, output::live_outputs::LiveOutputs,
+    remote::Connection,
 };
 
 /// Settings for opening logs, and the receiver of progress.
@@ -47,6 +48,12 @@ pub trait Progress: Send + Sync {
 
     /// Passes on a remark about the log called `name`: one sentence.
     fn notice(&self, level: NoticeLevel, name: &str, text: &str);
+
+    /// Passes on a setting that may help against the preceding notice. By default, it is
+    /// ignored.
+    fn remedy(&self, remedy: &Remedy) {
+        let _ = remedy;
+    }
 }
 
 /// A task whose progress is shown until it is dropped.
@@ -62,8 +69,6 @@ pub enum NoticeLevel {
     Note,
     /// A result may differ from what users expect.
     Warning,
-    /// Advice about the preceding warning.
-    Hint,
 }
 
 /// Opens local files: the default reads them at offsets.

@@ -1,13 +1,13 @@
 //! Reads numeric signals of a log over time, downsampled for plots.
 
-#[cfg(feature = "align")]
-mod all;
 #[cfg(feature = "plot")]
 mod elements;
 mod find;
 mod numbers;
 #[cfg(feature = "plot")]
 mod sampled;
+#[cfg(feature = "align")]
+mod samples;
 mod unit;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -22,17 +22,17 @@ use parking_lot::Mutex;
 
 use crate::{error::Result, signals::numbers::numbers};
 
-#[cfg(feature = "align")]
-pub(crate) use self::all::one;
 pub(crate) use self::find::find;
+#[cfg(feature = "align")]
+pub(crate) use self::samples::read_samples;
 #[cfg(feature = "plot")]
 pub(crate) use self::{
-    elements::each, find::of_topic, numbers::numbers_of, sampled::read,
+    elements::expand_lists, find::of_topic, numbers::numbers_of, sampled::read,
 };
 
 /// A signal that is requested.
 #[derive(Clone)]
-pub(crate) struct Wanted {
+pub(crate) struct RequestedSignal {
     /// The topic of the signal.
     pub topic: TopicId,
     /// The columns of the flat view that it is computed from; at least one.
@@ -43,7 +43,7 @@ pub(crate) struct Wanted {
     pub name: String,
     /// The unit; empty if it is unknown.
     pub unit: String,
-    /// Whether a value holds until the next one, e.g. a state.
+    /// Whether a value holds until the next read_samples, e.g. a state.
     pub is_held: bool,
 }
 
@@ -85,7 +85,7 @@ trait Gather: Send {
 /// values in the order of the request, and the damage.
 fn gather<G: Gather + 'static>(
     log: &dyn Log,
-    wanted: &[Wanted],
+    wanted: &[RequestedSignal],
     time: TimeRange,
     new: &dyn Fn() -> G,
     progress: &(dyn Fn(u64) + Sync),
@@ -108,7 +108,7 @@ fn gather<G: Gather + 'static>(
             index,
             inputs: wanted.inputs.iter().map(moved).collect(),
             of: wanted.of.clone(),
-            // All values of the validity column itself are shown.
+            // SignalSamples values of the validity column itself are shown.
             validity: validity
                 .filter(|(column, _)| wanted.inputs.iter().all(|i| i.column != *column))
                 .map(|(column, valid)| (place(column), valid)),

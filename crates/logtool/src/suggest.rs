@@ -1,7 +1,7 @@
 //! Suggests names for mistyped ones.
 
 /// Returns up to three names that are most similar to `wanted`, the most similar first.
-pub fn near<'n>(
+pub fn similar_names<'n>(
     wanted: &str,
     names: impl IntoIterator<Item = &'n str>,
 ) -> Vec<&'n str> {
@@ -24,7 +24,7 @@ pub fn hint<'n>(
     names: impl IntoIterator<Item = &'n str>,
     otherwise: &str,
 ) -> String {
-    match near(wanted, names).as_slice() {
+    match similar_names(wanted, names).as_slice() {
         [] => otherwise.to_owned(),
         near => {
             let near: Vec<_> = near.iter().map(|name| format!("`{name}`")).collect();
@@ -35,13 +35,13 @@ pub fn hint<'n>(
 
 #[cfg(test)]
 mod tests {
-    use super::near;
+    use super::similar_names;
 
     #[test]
     fn typo_suggests_the_similar_name() {
         let names = ["sensor_gps", "vehicle_attitude", "battery_status"];
-        assert_eq!(near("sensor_gsp", names), ["sensor_gps"]);
-        assert_eq!(near("gps*", names), ["sensor_gps"]);
-        assert_eq!(near("qqq", names), [""; 0]);
+        assert_eq!(similar_names("sensor_gsp", names), ["sensor_gps"]);
+        assert_eq!(similar_names("gps*", names), ["sensor_gps"]);
+        assert_eq!(similar_names("qqq", names), [""; 0]);
     }
 }

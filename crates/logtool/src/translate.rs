@@ -175,8 +175,8 @@ impl MessageTypes {
         if self != Self::Foxglove || is_made {
             return Ok(());
         }
-        let what = "--foxglove is for .vel logs and captures, as MCAP files";
-        let hint = "leave it out: ULogs become protocol buffers without it, with positions \
+        let what = "Foxglove's types are for .vel logs and captures, as MCAP files";
+        let hint = "without this request, ULogs become protocol buffers, with positions \
                     and messages of Foxglove's types, and messages of other logs stay as \
                     they are";
         Err(Error::invalid(what).with_hint(hint))

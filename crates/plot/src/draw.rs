@@ -15,7 +15,7 @@ use crate::{
     chart::{Chart, Line, Panel},
     draw::{
         canvas::{Area, Canvas, FINE, GRID, INK, px, text},
-        legend::{Entry, Piece},
+        legend::{Entry, LegendSample},
     },
     palette::{self, Rgb},
     ticks::Axis,
@@ -84,7 +84,7 @@ impl Chart {
         (time, values): (&Axis, Axis),
         left: i32,
         has_times: bool,
-    ) -> canvas::Drawn {
+    ) -> canvas::DrawResult {
         let entries: Vec<_> = panel
             .lines
             .iter()
@@ -92,7 +92,7 @@ impl Chart {
             .map(|(index, line)| Entry {
                 name: line.name.clone(),
                 color: palette::line(index),
-                piece: Piece::Line(palette::dash(index)),
+                piece: LegendSample::Line(palette::dash(index)),
             })
             .collect();
         let beside = canvas::right_of(area, left)?;
@@ -207,7 +207,7 @@ impl Chart {
                 && self.time.seconds(band.end) > start;
             if is_seen && !entries.iter().any(|entry| entry.name == band.name) {
                 let color = tint(band.color);
-                let (name, piece) = (band.name.clone(), Piece::Area);
+                let (name, piece) = (band.name.clone(), LegendSample::Area);
                 entries.push(Entry { name, color, piece });
             }
         }
@@ -243,9 +243,10 @@ fn value_axis(panel: &Panel, height: i32) -> Axis {
         return Axis::numbers(low, high, marks, false);
     }
     // States are integers, so there are no ticks between two of them.
-    match panel.lines.iter().all(|line| line.is_held) {
-        true => Axis::whole_numbers(low, high, marks),
-        false => Axis::numbers(low, high, marks, true),
+    if panel.lines.iter().all(|line| line.is_held) {
+        Axis::whole_numbers(low, high, marks)
+    } else {
+        Axis::numbers(low, high, marks, true)
     }
 }
 

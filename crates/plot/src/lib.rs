@@ -10,7 +10,7 @@
 //!
 //! let mut sampler = Sampler::new(0, 1_000_000_000, 800);
 //! (0..1000).for_each(|n| sampler.add(n * 1_000_000, (n as f64 / 50.0).sin()));
-//! let signal = sampler.signal(false);
+//! let signal = sampler.signal();
 //! let lines = vec![Line { name: "sine".into(), signal, is_held: false }];
 //! let panels = vec![Panel { unit: "m".into(), lines, ..Panel::default() }];
 //! let svg = Chart { panels, size: (900, 300), ..Chart::default() }.svg()?;
@@ -42,7 +42,7 @@ pub use crate::{
     chart::{Band, Chart, Line, Panel, TimeAxis},
     metadata::{with_metadata, with_texts},
     page::{Block, Page, Row, Section},
-    paint::{Painted, png},
+    paint::{RenderedPng, png},
     palette::{LINES, LOOKS, Rgb, line, viridis},
     sample::{Sampler, Signal},
     top_view::{TopView, TopViewOptions},

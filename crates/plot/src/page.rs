@@ -173,7 +173,7 @@ mod tests {
     fn a_single_value_has_some_time_around_it_to_be_seen_in() {
         let mut sampler = Sampler::new(0, 10_000_000_000, 10);
         sampler.add(3_000_000_000, 2.0);
-        let signal = sampler.signal(false);
+        let signal = sampler.signal();
         let line = Line { name: "x".into(), signal, is_held: false };
         let panel =
             Panel { unit: String::new(), lines: vec![line], ..Panel::default() };
@@ -188,8 +188,7 @@ mod tests {
         let evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&";
         let mut sampler = Sampler::new(0, 100, 10);
         sampler.add(1, 2.0);
-        let line =
-            Line { name: evil.into(), signal: sampler.signal(false), is_held: false };
+        let line = Line { name: evil.into(), signal: sampler.signal(), is_held: false };
         let panel = Panel { unit: evil.into(), lines: vec![line], ..Panel::default() };
         let chart = Chart { panels: vec![panel], ..Chart::default() };
         let row = Row { cells: vec![evil.into()], is_warning: true };

@@ -19,7 +19,7 @@ const INCH: f32 = 0.0254;
 
 /// A rendered image.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Painted {
+pub struct RenderedPng {
     /// The PNG file.
     pub png: Vec<u8>,
     /// Characters of its texts that no font has, neither the built-in one nor one of the
@@ -31,16 +31,16 @@ pub struct Painted {
 ///
 /// # Errors
 /// `Malformed` if `svg` is invalid, and `Limit` if there would be too many pixels.
-pub fn png(svg: &str, scale: f32) -> Result<Painted> {
-    over(svg, scale, |_| {})
+pub fn png(svg: &str, scale: f32) -> Result<RenderedPng> {
+    render_over(svg, scale, |_| {})
 }
 
 /// Renders `svg` over the background that `ground` paints.
-pub(crate) fn over(
+pub(crate) fn render_over(
     svg: &str,
     scale: f32,
     ground: impl FnOnce(&mut Pixmap),
-) -> Result<Painted> {
+) -> Result<RenderedPng> {
     let missing = Mutex::default();
     let (fontdb, font_resolver) = (font::database(), font::resolver(&missing));
     let options = Options { fontdb, font_resolver, ..Options::default() };
@@ -62,7 +62,7 @@ pub(crate) fn over(
     // The resolution in dots per metre, horizontally and vertically.
     let density = ((PER_INCH * scale / INCH).round() as u32).to_be_bytes();
     chunk::insert(&mut png, b"pHYs", &[&density[..], &density, &[1]].concat());
-    Ok(Painted {
+    Ok(RenderedPng {
         png,
         missing: missing.into_inner().unwrap_or_else(PoisonError::into_inner),
     })

@@ -31,7 +31,7 @@ struct Column {
 }
 
 impl Column {
-    fn of(value: Value) -> Self {
+    fn new(value: Value) -> Self {
         Self { first: value, low: value, high: value, last: value }
     }
 
@@ -88,7 +88,7 @@ impl Sampler {
     /// Also accepts values before and after the expected times, from `start` to `end`,
     /// exclusive.
     #[must_use]
-    pub fn reaching(self, start: i64, end: i64) -> Self {
+    pub fn with_range(self, start: i64, end: i64) -> Self {
         Self { within: (start, end), ..self }
     }
 
@@ -125,7 +125,7 @@ impl Sampler {
             }
         };
         let column = usize::try_from(since / self.width).ok();
-        let new = Column::of((nanos, value));
+        let new = Column::new((nanos, value));
         if let Some(column) = column.and_then(|at| self.columns.get_mut(at)) {
             *column = Some(column.map_or(new, |kept| kept.and(new)));
         }
@@ -152,13 +152,18 @@ impl Sampler {
         self.left_out += 1;
     }
 
-    /// Returns the lines. A pause of more than five usual periods starts a new line,
-    /// unless a value holds until the next one (`is_held`).
-    pub fn signal(&self, is_held: bool) -> Signal {
-        let longest = match is_held {
-            true => i64::MAX,
-            false => self.periods.usual().saturating_mul(5),
-        };
+    /// Returns the lines. A pause of more than five usual periods starts a new line.
+    pub fn signal(&self) -> Signal {
+        self.lines(self.periods.usual_period().saturating_mul(5))
+    }
+
+    /// Returns one line, in which each value holds until the next one, also in pauses.
+    pub fn held_signal(&self) -> Signal {
+        self.lines(i64::MAX)
+    }
+
+    /// Returns the lines. A pause of more than `longest` nanoseconds starts a new line.
+    fn lines(&self, longest: i64) -> Signal {
         let mut runs: Vec<Vec<Value>> = Vec::new();
         for column in self.columns.iter().flatten() {
             let mut kept = [column.first, column.low, column.high, column.last];
@@ -227,7 +232,7 @@ impl Periods {
 
     /// Returns a period that nine tenths of the periods do not exceed, or the maximum
     /// without periods.
-    fn usual(&self) -> i64 {
+    fn usual_period(&self) -> i64 {
         let (mut seen, most) = (0, self.count * 9 / 10);
         for (class, count) in self.classes.iter().enumerate() {
             seen += u64::from(*count);
@@ -256,7 +261,7 @@ mod tests {
             };
             sampler.add(n, value);
         }
-        let signal = sampler.signal(false);
+        let signal = sampler.signal();
         assert_eq!(signal.span(), Some((-1e6, 1e6)));
         assert_eq!(signal.runs.len(), 1);
         let run = &signal.runs[0];
@@ -268,12 +273,12 @@ mod tests {
     #[test]
     fn what_comes_before_and_after_makes_columns_wider_and_is_all_there() {
         for columns in [1, 7, 10] {
-            let mut sampler = Sampler::new(0, 10, columns).reaching(-1000, 1000);
+            let mut sampler = Sampler::new(0, 10, columns).with_range(-1000, 1000);
             let times = (0..10).chain(990..1000).chain(-1000..-990);
             times.for_each(|n| sampler.add(n, n as f64));
             sampler.add(1000, 0.0);
             sampler.add(-1001, 0.0);
-            let signal = sampler.signal(true);
+            let signal = sampler.held_signal();
             assert_eq!((signal.values, signal.left_out), (30, 2));
             assert_eq!(signal.times(), Some((-1000, 999)));
             assert_eq!(signal.span(), Some((-1000.0, 999.0)));
@@ -288,12 +293,12 @@ mod tests {
     fn a_gap_ends_a_line_and_what_is_held_has_none() {
         let mut sampler = Sampler::new(0, 1000, 500);
         (0..100).chain(200..300).for_each(|n| sampler.add(n, 1.0));
-        let runs = sampler.signal(false).runs;
+        let runs = sampler.signal().runs;
         assert_eq!(
             runs.iter().map(|run| (run[0].0, run[run.len() - 1].0)).collect::<Vec<_>>(),
             [(0, 99), (200, 299)]
         );
-        assert_eq!(sampler.signal(true).runs.len(), 1);
+        assert_eq!(sampler.held_signal().runs.len(), 1);
     }
 
     #[test]
@@ -310,13 +315,13 @@ mod tests {
         ] {
             sampler.add(nanos, value);
         }
-        let signal = sampler.signal(false);
+        let signal = sampler.signal();
         assert_eq!((signal.values, signal.left_out, signal.astray), (1, 6, 4));
         assert_eq!(signal.runs, [[(10, 1.0)]]);
         let mut all = Sampler::new(i64::MIN, i64::MAX, 4);
         all.add(i64::MAX - 1, 1.0);
         all.add(i64::MIN, 1.0);
-        assert_eq!(all.signal(false).values, 2);
+        assert_eq!(all.signal().values, 2);
     }
 
     #[test]
@@ -324,7 +329,11 @@ mod tests {
         let mut periods = Periods::default();
         (0..99).for_each(|_| periods.add(1_000));
         periods.add(1_000_000);
-        assert!((1_000..=1_125).contains(&periods.usual()), "{}", periods.usual());
-        assert_eq!(Periods::default().usual(), i64::MAX);
+        assert!(
+            (1_000..=1_125).contains(&periods.usual_period()),
+            "{}",
+            periods.usual_period()
+        );
+        assert_eq!(Periods::default().usual_period(), i64::MAX);
     }
 }

@@ -31,14 +31,14 @@ impl Axis {
     /// Creates an axis of numbers with about `marks` ticks. If it `has_room`, the axis
     /// starts and ends slightly before and after the numbers.
     pub(crate) fn numbers(start: f64, end: f64, marks: usize, has_room: bool) -> Self {
-        let (start, end) = widened(start, end, has_room);
+        let (start, end) = widen(start, end, has_room);
         let step = nice((end - start) / marks.max(1) as f64);
         Self::new(start, end, step, Kind::Number)
     }
 
     /// Creates an axis of integers with ticks at integers.
     pub(crate) fn whole_numbers(start: f64, end: f64, marks: usize) -> Self {
-        let (start, end) = widened(start, end, true);
+        let (start, end) = widen(start, end, true);
         let step = nice((end - start) / marks.max(1) as f64).max(1.0);
         Self::new(start, end, step, Kind::Number)
     }
@@ -46,7 +46,7 @@ impl Axis {
     /// Creates an axis of times of day, in seconds since the start of the day `day` since
     /// 1970.
     pub(crate) fn times_of_day(start: f64, end: f64, marks: usize, day: i64) -> Self {
-        let (start, end) = widened(start, end, false);
+        let (start, end) = widen(start, end, false);
         let least = (end - start) / marks.max(1) as f64;
         let step = match least {
             least if least <= 1.0 => nice(least),
@@ -126,10 +126,11 @@ fn date(day: i64) -> String {
 }
 
 /// Returns the range from `start` to `end`, widened if it is empty or a single number.
-fn widened(start: f64, end: f64, has_room: bool) -> (f64, f64) {
-    let (start, end) = match start.is_finite() && end.is_finite() {
-        true => (start.min(end).max(-1e300), start.max(end).min(1e300)),
-        false => return (0.0, 1.0),
+fn widen(start: f64, end: f64, has_room: bool) -> (f64, f64) {
+    let (start, end) = if start.is_finite() && end.is_finite() {
+        (start.min(end).max(-1e300), start.max(end).min(1e300))
+    } else {
+        return (0.0, 1.0);
     };
     let most = start.abs().max(end.abs());
     if end - start <= most * 1e-9 {

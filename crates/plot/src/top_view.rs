@@ -6,7 +6,7 @@ mod scene;
 use logtool_core::Result;
 
 use crate::{
-    paint::{self, Painted},
+    paint::{self, RenderedPng},
     top_view::{raster::Raster, scene::Scene},
 };
 
@@ -78,11 +78,11 @@ impl TopView {
     ///
     /// # Errors
     /// Errors of rendering.
-    pub fn png(mut self) -> Result<Painted> {
+    pub fn png(mut self) -> Result<RenderedPng> {
         let raster = self.settle();
         let scene = Scene::new(&self.about, &raster);
         let scale = f32::from(self.about.scale.clamp(1, 8));
-        paint::over(&scene.svg()?, scale, |pixmap| {
+        paint::render_over(&scene.svg()?, scale, |pixmap| {
             let (left, top) = scene.place();
             raster.paint(pixmap, (left * scale) as u32, (top * scale) as u32);
         })

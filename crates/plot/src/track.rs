@@ -1,12 +1,12 @@
 //! Tracks seen from above, without a map: where vehicles went, and where they were meant to.
 
 mod picture;
-mod thin;
+mod simplify;
 
 use crate::{
     chart::Band,
     palette::{self, Rgb},
-    track::thin::{Place, Way},
+    track::simplify::{PathSimplifier, Position},
 };
 
 /// Metres of a degree of latitude: a meridian is 20,004 km long.
@@ -51,7 +51,7 @@ pub struct TrackBuilder {
     /// In the order of time.
     modes: Vec<Band>,
     origin: Option<(f64, f64)>,
-    way: Way,
+    path: PathSimplifier,
     /// The pieces that were begun: the index of the mode, and whether the piece begins
     /// where the previous one ends.
     pieces: Vec<(Option<usize>, bool)>,
@@ -67,7 +67,7 @@ impl TrackBuilder {
             name: name.into(),
             modes,
             origin: None,
-            way: Way::new(),
+            path: PathSimplifier::new(),
             pieces: Vec::new(),
             has_gap: true,
         }
@@ -91,8 +91,8 @@ impl TrackBuilder {
         if has_gap || self.pieces.last().is_none_or(|(last, _)| *last != mode) {
             self.pieces.push((mode, !has_gap));
         }
-        let stretch = u32::try_from(self.pieces.len() - 1).unwrap_or(u32::MAX);
-        self.way.add(Place { x: east, y: north, stretch });
+        let segment = u32::try_from(self.pieces.len() - 1).unwrap_or(u32::MAX);
+        self.path.add(Position { x: east, y: north, segment });
     }
 
     /// Marks a gap: the next position is not joined to the last one.
@@ -107,12 +107,12 @@ impl TrackBuilder {
 
     /// Returns the track without the positions that would not be visible in the image.
     pub fn finish(self) -> Track {
-        let way = self.way.finish();
+        let path = self.path.finish();
         let mut pieces: Vec<Piece> = Vec::new();
-        let mut last: Option<Place> = None;
-        for place in &way.kept {
-            if last.is_none_or(|last| last.stretch != place.stretch) {
-                let begun = self.pieces.get(place.stretch as usize);
+        let mut last: Option<Position> = None;
+        for place in &path.positions {
+            if last.is_none_or(|last| last.segment != place.segment) {
+                let begun = self.pieces.get(place.segment as usize);
                 let (mode, is_joined) = begun.copied().unwrap_or_default();
                 let mode = mode.and_then(|index| self.modes.get(index));
                 let mode = mode.map(|mode| (mode.name.clone(), mode.color));
@@ -126,9 +126,9 @@ impl TrackBuilder {
         }
         Track {
             name: self.name,
-            positions: way.places,
-            drawn: way.kept.len() as u64,
-            max_deviation: way.within,
+            positions: path.added,
+            drawn: path.positions.len() as u64,
+            max_deviation: path.deviation,
             origin: self.origin,
             pieces,
         }

@@ -323,9 +323,9 @@ fn contradicting_clocks_are_reported_and_one_is_chosen() {
     let records = "those of the records";
     let own = "those of the lidar's own clock";
     for (clock, times, other) in [
-        (ClockChoice::Auto, records, "--lidar-clock lidar"),
-        (ClockChoice::Log, records, "--lidar-clock lidar"),
-        (ClockChoice::Lidar, own, "--lidar-clock log"),
+        (ClockChoice::Auto, records, "can have those of the lidar"),
+        (ClockChoice::Log, records, "can have those of the lidar"),
+        (ClockChoice::Lidar, own, "can have those of the log"),
     ] {
         let metadata = of(clock);
         assert_eq!(metadata["times"], times);

@@ -131,9 +131,9 @@ fn what_repeats_is_refused() {
 fn signals_that_are_none_are_told() {
     let good: Vec<(i64, f64)> =
         (0..100).map(|n| (n * 10_000_000, (n as f64).sin())).collect();
-    assert_eq!(align(&good, &[]).unwrap_err(), (1, Unusable::Few(0)));
+    assert_eq!(align(&good, &[]).unwrap_err(), (1, UnusableSignal::Few(0)));
     let flat: Vec<(i64, f64)> = good.iter().map(|(time, _)| (*time, 2.0)).collect();
-    assert_eq!(align(&flat, &good).unwrap_err(), (0, Unusable::Constant(2.0)));
+    assert_eq!(align(&flat, &good).unwrap_err(), (0, UnusableSignal::Constant(2.0)));
 }
 
 /// The turn rates of a hand-held gyroscope: noise with a correlation time of 0.2 s.

@@ -3,6 +3,7 @@
 use std::{path::PathBuf, str::FromStr};
 
 use clap::{Arg, Args, Command, ValueEnum};
+use logtool::dataset::CatalogFormat;
 
 use crate::args::{ConvertArgs, LidarArgs};
 
@@ -71,7 +72,7 @@ pub(crate) struct BatchArgs {
     /// Also write the catalog as JSON Lines
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Batch")]
     #[arg(hide_short_help = true)]
-    pub(crate) catalog: Option<CatalogFormat>,
+    pub(crate) catalog: Option<AdditionalCatalog>,
     /// Print events as JSON, one object per line
     #[arg(long, help_heading = "Batch")]
     pub(crate) json: bool,
@@ -79,11 +80,11 @@ pub(crate) struct BatchArgs {
 
 /// Write a catalog of many logs, without converting them
 ///
-/// INPUT is as for `logtool batch`. The catalog has a row for each log and topic. It is a
-/// Parquet file, or JSON Lines if its name ends in .jsonl. If it exists, only logs that are
-/// new or have changed are opened. Logs that no longer exist are removed from it, unless they
-/// cannot be read now or an input cannot be found: then their rows stay, and the exit status
-/// is 1. JSON Lines are always written anew.
+/// INPUT is as for `logtool batch`. The catalog has a row for each log and topic. If
+/// it exists and is a Parquet file, only logs that are new or have changed are opened. Logs
+/// that no longer exist are removed from it, unless they cannot be read now or an input cannot
+/// be found: then their rows stay, and the exit status is 1. CSV and JSON Lines are always
+/// written completely.
 ///
 /// Logs are opened as by `logtool info`. What it does not find out is null: for bags and MCAP
 /// files with an index, losses, and the bytes, times and rates of topics.
@@ -99,6 +100,10 @@ pub(crate) struct IndexArgs {
     /// Catalog to write
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
+    /// Format of OUT: parquet, csv or jsonl [default: by extension]
+    #[arg(long = "format", value_enum, value_name = "FORMAT")]
+    #[arg(hide_possible_values = true)]
+    pub(crate) file_format: Option<CatalogFormat>,
     /// Open all logs again, and replace a file that is not a catalog
     #[arg(short, long)]
     pub(crate) force: bool,
@@ -111,7 +116,7 @@ pub(crate) struct IndexArgs {
 
 /// An additional format of the catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CatalogFormat {
+pub(crate) enum AdditionalCatalog {
     /// A JSON object on each line
     Jsonl,
 }

@@ -202,14 +202,14 @@ Examples:
         /// Compare the values at the start of the logs, not those at their end
         #[arg(long)]
         initial: bool,
-        /// Print comma-separated values: name,a,b
-        #[arg(long, conflicts_with = "json")]
-        csv: bool,
+        /// Output format: text, csv (name,a,b) or json [default: text]
+        #[arg(long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
+        format: Option<DiffFormat>,
         /// Put an apostrophe before names that spreadsheets would run as formulas
         #[arg(long, hide_short_help = true)]
         csv_safe: bool,
-        /// Print one JSON object: {"NAME": {"a": …, "b": …}}
-        #[arg(long)]
+        /// Same as --format json: one object {"NAME": {"a": …, "b": …}}
+        #[arg(long, conflicts_with = "format")]
         json: bool,
     },
 }
@@ -225,6 +225,17 @@ pub(crate) enum ParamsFormat {
     Json,
     /// A parameter file of QGroundControl
     Qgc,
+}
+
+/// The format of printed differences between parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiffFormat {
+    /// Text for people
+    Text,
+    /// Comma-separated values, with a header
+    Csv,
+    /// One JSON object
+    Json,
 }
 
 /// Print the completion script of a shell

@@ -31,6 +31,9 @@ const FIXED: [&str; 11] = [
     "version",
 ];
 
+/// Options of this id have no defaults either: the format of a file whose extension states it.
+const FILE_FORMAT: &str = "file_format";
+
 /// The places where defaults are stated, the strongest first.
 pub(crate) struct Defaults {
     files: Vec<(PathBuf, Table)>,
@@ -171,7 +174,8 @@ fn user_file() -> Option<PathBuf> {
 /// Returns whether `arg` can have a default: flags, and options of one value.
 fn has_default(arg: &Arg) -> bool {
     let is_single = matches!(arg.get_action(), ArgAction::Set | ArgAction::SetTrue);
-    is_single && arg.get_long().is_some_and(|long| !FIXED.contains(&long))
+    let is_fixed = arg.get_id() == FILE_FORMAT;
+    is_single && !is_fixed && arg.get_long().is_some_and(|long| !FIXED.contains(&long))
 }
 
 /// Refuses names in `table`, the contents of the file at `path`, that are neither options nor

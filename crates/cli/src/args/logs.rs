@@ -6,9 +6,12 @@ use std::{
 };
 
 use clap::{ArgAction, Args, ValueEnum};
-use logtool::{output::LogOutput, time::typed};
+use logtool::{Result, output::LogOutput, time::typed};
 
-use crate::args::{Compression, LidarArgs, RecordArgs, TimeArgs, completion};
+use crate::{
+    args::{Compression, LidarArgs, LogFormat, RecordArgs, TimeArgs, completion},
+    output_format,
+};
 
 /// Copy topics and a time range of a log
 ///
@@ -64,6 +67,18 @@ pub(crate) struct FilterArgs {
 /// The options of new logs.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct WritingArgs {
+    /// Format of OUT [default: by its extension]
+    ///
+    /// Format of OUT: ulog, bag, mcap, vel or pcap, if it can hold the records of the inputs
+    /// [default: by the extension of OUT, else that of the input]
+    #[arg(
+        long = "format",
+        value_enum,
+        value_name = "FORMAT",
+        help_heading = "Writing"
+    )]
+    #[arg(hide_possible_values = true)]
+    pub(crate) file_format: Option<LogFormat>,
     /// Compression of chunks
     ///
     /// Compression of the chunks of bags and MCAP files [default: that of most chunks of the
@@ -80,8 +95,15 @@ pub(crate) struct WritingArgs {
 
 impl WritingArgs {
     /// Returns how to write the log at `path`.
-    pub(crate) fn output(&self, path: &Path) -> LogOutput {
+    ///
+    /// # Errors
+    /// If the extension of `path` is not that of the requested format.
+    pub(crate) fn output(&self, path: &Path) -> Result<LogOutput> {
         let mut output = LogOutput::new(path);
+        if let Some(format) = self.file_format {
+            output_format::check_log_name(path, format)?;
+            output = output.with_format(format);
+        }
         if let Some(compression) = self.compression {
             output = output.with_compression(compression);
         }
@@ -91,7 +113,7 @@ impl WritingArgs {
         if self.force {
             output = output.with_replacement();
         }
-        output
+        Ok(output)
     }
 }
 
@@ -105,7 +127,7 @@ pub(crate) struct Rename {
 impl FromStr for Rename {
     type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
+    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
         match text.split_once('=') {
             Some((from, to)) if !from.is_empty() && !to.is_empty() => {
                 Ok(Self { from: from.to_owned(), to: to.to_owned() })
@@ -125,7 +147,7 @@ pub(crate) struct Offset {
 impl FromStr for Offset {
     type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
+    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
         const LIKE: &str = "an offset is like ros.bag=-2.345";
         let split = text.rsplit_once('=').filter(|(name, _)| !name.is_empty());
         let (name, time) = split.ok_or(LIKE)?;
@@ -147,7 +169,7 @@ pub(crate) struct Drift {
 impl FromStr for Drift {
     type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
+    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
         const LIKE: &str = "a drift is like ros.bag=49.8 or ros.bag=49.8@120.5, and no \
                             clock is off by more than 100000";
         let (name, drift) = text.rsplit_once('=').ok_or(LIKE)?;
@@ -171,7 +193,7 @@ impl FromStr for Drift {
 /// log, completed by the others. ULogs can only be merged if they are of the same flight, which
 /// is checked where GPS gives the time of boot.
 ///
-/// Logs of several formats become one MCAP file or one bag, by the extension of OUT. Messages
+/// Logs of several formats become one MCAP file or one bag, by --format or the extension of OUT. Messages
 /// of bags and MCAP files stay as they are, but a bag has those in CDR as ROS 1 messages. ULogs,
 /// .vel logs and captures become messages as with `logtool convert`. Logs are merged on Unix
 /// time if they know it. Others need --offset, or --align. If two logs have topics of one name

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::args::{LidarArgs, TimeArgs, TimeChoice, completion};
 
@@ -31,9 +31,13 @@ pub(crate) struct PlotArgs {
     /// element of a list. `*` and `?` match anything
     #[arg(required = true, value_name = "TOPIC.FIELD", add = completion::fields())]
     pub(crate) fields: Vec<String>,
-    /// Image to write, .svg or .png
+    /// Image to write
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
+    /// Format of OUT: svg or png [default: by its extension]
+    #[arg(long = "format", value_enum, value_name = "FORMAT")]
+    #[arg(hide_possible_values = true)]
+    pub(crate) file_format: Option<ImageFormat>,
     #[command(flatten)]
     pub(crate) time: TimeArgs,
     /// Clock of the time axis: boot, utc or relative
@@ -75,9 +79,13 @@ Examples:
 pub(crate) struct ReportArgs {
     /// Log; `-` is standard input
     pub(crate) file: PathBuf,
-    /// Page to write, .html
+    /// Page to write
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
+    /// Format of OUT: html [default: by its extension]
+    #[arg(long = "format", value_enum, value_name = "FORMAT")]
+    #[arg(hide_possible_values = true)]
+    pub(crate) file_format: Option<PageFormat>,
     #[command(flatten)]
     pub(crate) time: TimeArgs,
     /// Clock of the plots: boot, utc or relative
@@ -89,6 +97,23 @@ pub(crate) struct ReportArgs {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) lidar: LidarArgs,
+}
+
+/// The format of an image of a plot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImageFormat {
+    /// Scalable vector graphics
+    Svg,
+    /// Pixels
+    Png,
+}
+
+/// The format of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PageFormat {
+    /// A page for browsers
+    #[value(alias = "htm")]
+    Html,
 }
 
 /// Parses a size in pixels.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use logtool::convert::PointEncoding;
+use logtool::{calibration::CalibrationFormat, convert::PointEncoding};
 use logtool_velodyne::{model::Model, points::Formula};
 
 use crate::args::completion;
@@ -129,9 +129,13 @@ Examples:
 pub(crate) struct CalibrationArgs {
     /// Log, or calibration
     pub(crate) file: PathBuf,
-    /// File to write: .xml or .yaml
+    /// File to write
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
+    /// Format of OUT: xml or yaml [default: by its extension]
+    #[arg(long = "format", value_enum, value_name = "FORMAT")]
+    #[arg(hide_possible_values = true)]
+    pub(crate) file_format: Option<CalibrationFormat>,
     /// Topic of points or packets, if there are several lidars
     #[arg(short, long, value_name = "TOPIC", add = completion::topics())]
     pub(crate) topic: Option<String>,

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::{
     args::{AlignArgs, GlobalArgs},
-    command_line::quoted,
+    command_line::shell_quote,
     exit_status::Outcome,
     notices, terminal,
 };
@@ -29,10 +29,12 @@ pub(super) fn run(args: &AlignArgs, global: &GlobalArgs) -> Result<Outcome> {
     let path = args.b.display().to_string();
     let name = if path.starts_with('-') { "2" } else { &path };
     let option = format!("{name}={}", Seconds(report.estimate.offset_nanos));
-    let text = match args.json {
-        true => json(args, &report, &option)?,
-        false if report.is_aligned() => text(&report, name, &option),
-        false => String::new(),
+    let text = if args.json {
+        json(args, &report, &option)?
+    } else if report.is_aligned() {
+        text(&report, name, &option)
+    } else {
+        String::new()
     };
     let mut out = terminal::stdout();
     out.write_all(text.as_bytes())?;
@@ -65,17 +67,18 @@ fn text(report: &AlignReport, name: &str, option: &str) -> String {
     let Confidence { overlap_seconds: overlap, .. } = found.confidence;
     let (ppm, error) = (found.drift_ppm, found.confidence.drift_error_ppm);
     let reference = Seconds(found.reference);
-    let (drift, with) = match found.confidence.knows_drift() {
-        true => (
+    let (drift, with) = if found.confidence.knows_drift() {
+        (
             format!(
                 "{ppm:.2} ppm ± {error:.1}, to add for the time since the reference"
             ),
             format!(
                 " --drift {}",
-                quoted(format!("{name}={ppm:.2}@{reference}").as_ref())
+                shell_quote(format!("{name}={ppm:.2}@{reference}").as_ref())
             ),
-        ),
-        false => (
+        )
+    } else {
+        (
             format!(
                 "not known: {ppm:.0} ppm ± {error:.0}, as both saw too little motion, or \
                  too much noise"
@@ -84,7 +87,7 @@ fn text(report: &AlignReport, name: &str, option: &str) -> String {
                 "   (by up to {:.1} ms off at the ends)",
                 (ppm.abs() + error) * 1e-6 * overlap / 2.0 * 1e3
             ),
-        ),
+        )
     };
     format!(
         "offset      {} s ± {:.3} ms, to add to times of {} to be on the clock of {}\n\
@@ -98,7 +101,7 @@ fn text(report: &AlignReport, name: &str, option: &str) -> String {
         plain(a),
         plain(b),
         figures(&found.confidence),
-        plain(&quoted(option.as_ref())),
+        plain(&shell_quote(option.as_ref())),
     )
 }
 

@@ -51,7 +51,7 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     if let Some(name) = variable("HOSTNAME").or_else(|| variable("COMPUTERNAME")) {
         request = request.with_host_name(name);
     }
-    let report = meter.during(|| request.run(&global.session))?;
+    let report = meter.run_with_events(|| request.run(&global.session))?;
     finish(report, &meter, "converted", global)
 }
 

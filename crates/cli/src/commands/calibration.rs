@@ -5,11 +5,13 @@ use logtool::{Result, calibration::ExtractCalibration, units::counted};
 use crate::{
     args::{CalibrationArgs, GlobalArgs},
     exit_status::Outcome,
+    output_format,
     terminal::say,
 };
 
 pub(super) fn run(args: &CalibrationArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let mut request = ExtractCalibration::new(&args.file);
+    let format = output_format::choose(&args.out, args.file_format)?;
+    let mut request = ExtractCalibration::new(&args.file).with_format(format);
     if let Some(topic) = &args.topic {
         request = request.with_topic(topic);
     }

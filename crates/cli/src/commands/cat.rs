@@ -36,12 +36,12 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let prepare = || {
         let clock = ShownClock::new(manifest, args.clock.choice())?;
         let time = clock.range(args.records.time.start, args.records.time.end)?;
-        let topics = selection::topics(manifest, &args.records.topics, false)?;
+        let topics = selection::topics(manifest, &args.records.topics)?;
         Ok::<_, Error>((clock, Selection { topics, time }))
     };
     let (clock, selection) = prepare().with_context(|| name.clone())?;
     let mut findings = Findings::of(&opened.input, manifest);
-    findings.check(global.strict)?;
+    findings.check(global.strictness())?;
     lidar_options::check_each(&args.lidar, manifest, &selection.topics)
         .with_context(|| name.clone())?;
     if !global.quiet {
@@ -81,14 +81,14 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut left = all;
     let mut nulls = 0;
     if left > 0 {
-        let read = reader.each(
+        let read = reader.for_each(
             &mut |lines| {
                 left -= lines.print(left, &mut out, &mut nulls)?;
                 Ok(left > 0)
             },
             &mut |damage| {
                 findings.add(manifest, &topics, damage);
-                findings.check(global.strict)
+                findings.check(global.strictness())
             },
         );
         read.map_err(|err| err.about(name))?;

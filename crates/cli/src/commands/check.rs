@@ -21,7 +21,7 @@ pub(super) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
     }
     let mut worst = Outcome::Done;
     for file in &args.files {
-        let done = one(file, args, global);
+        let done = check_log(file, args, global);
         if let (true, Err(err)) = (args.json, &done) {
             error::print_json(file, err)?;
         }
@@ -36,7 +36,7 @@ pub(super) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(worst)
 }
 
-fn one(file: &Path, args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
+fn check_log(file: &Path, args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
     let report = check::check(file, &global.session)?;
     let least = match args.level {
         FindingLevel::Note => Severity::Note,
@@ -44,9 +44,10 @@ fn one(file: &Path, args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
         FindingLevel::Error => Severity::Error,
     };
     let mut out = terminal::stdout();
-    match args.json {
-        true => report::json(&report, &mut out, least)?,
-        false => report::text(&report, &mut out, least, color::for_stdout())?,
+    if args.json {
+        report::json(&report, &mut out, least)?;
+    } else {
+        report::text(&report, &mut out, least, color::for_stdout())?;
     }
     out.flush()?;
     let is_bad = match report.worst() {

@@ -12,7 +12,7 @@ use crate::{
 
 pub(super) fn run(args: &FilterArgs, global: &GlobalArgs) -> Result<Outcome> {
     let start = Instant::now();
-    let mut request = Filter::new(&args.file, args.writing.output(&args.out))
+    let mut request = Filter::new(&args.file, args.writing.output(&args.out)?)
         .with_strictness(global.strictness())
         .with_topics(&args.records.topics)
         .with_excluded_topics(&args.exclude);

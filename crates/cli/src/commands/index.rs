@@ -11,19 +11,21 @@ use crate::{
         progress::{DatasetCommand, DatasetMeter},
     },
     exit_status::Outcome,
-    lidar_options,
+    lidar_options, output_format,
 };
 
 pub(super) fn run(args: &IndexArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let format = output_format::choose(&args.out, args.file_format)?;
     let meter = Arc::new(DatasetMeter::new(DatasetCommand::Index, args.json, global));
     let mut request = IndexRequest::new(&args.inputs, &args.out)
+        .with_format(format)
         .with_lidar(lidar_options::options(&args.lidar, TimeChoice::Boot)?)
         .with_strictness(global.strictness())
         .with_progress(meter.clone());
     if args.force {
         request = request.with_replacement();
     }
-    let report = meter.during(|| request.run(&global.session))?;
+    let report = meter.run_with_events(|| request.run(&global.session))?;
     let is_written = report.catalog_error.is_none();
     let action = if is_written { "indexed" } else { "looked into" };
     batch::finish(report, &meter, action, global)

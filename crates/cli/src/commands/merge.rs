@@ -15,7 +15,7 @@ use crate::{
 pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
     let start = Instant::now();
     let inputs = inputs::inputs(args)?;
-    let mut request = Merge::new(inputs, args.writing.output(&args.out))
+    let mut request = Merge::new(inputs, args.writing.output(&args.out)?)
         .with_strictness(global.strictness())
         .with_lidar_options(lidar_options::options(&args.lidar, TimeChoice::Utc)?);
     if let Some(start) = args.time.start {

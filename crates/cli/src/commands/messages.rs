@@ -33,7 +33,7 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
     let MessageTopics { topics, repeated, text_rows, json_rows, .. } = messages;
     let selection = Selection { topics: topics.clone(), time };
     let mut findings = Findings::of(&opened.input, manifest);
-    findings.check(global.strict)?;
+    findings.check(global.strictness())?;
 
     let level = args.level;
     let reader = Reader::new(
@@ -52,7 +52,7 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
     );
     let mut lines = SortedLines::new();
     let mut count = 0_u64;
-    reader.each(
+    reader.for_each(
         &mut |more| {
             for (time, line) in more.drain(..) {
                 lines.add(time, line)?;
@@ -62,7 +62,7 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
         },
         &mut |damage| {
             findings.add(manifest, &topics, damage);
-            findings.check(global.strict)
+            findings.check(global.strictness())
         },
     )?;
     lines.flush()?;

@@ -14,7 +14,7 @@ use logtool::{
 use logtool_sinks::CsvOptions;
 
 use crate::{
-    args::{GlobalArgs, ParamsArgs, ParamsCommand, ParamsFormat},
+    args::{DiffFormat, GlobalArgs, ParamsArgs, ParamsCommand, ParamsFormat},
     exit_status::Outcome,
     notices,
     terminal::{self, say},
@@ -160,7 +160,9 @@ fn print_changes(
 }
 
 fn print_diff(command: &ParamsCommand, global: &GlobalArgs) -> Result<Outcome> {
-    let ParamsCommand::Diff { a, b, names, initial, csv, csv_safe, json } = command;
+    let ParamsCommand::Diff { a, b, names, initial, format, csv_safe, json } = command;
+    let format =
+        format.unwrap_or(if *json { DiffFormat::Json } else { DiffFormat::Text });
     let mut request = ParameterDiffRequest::new(a, b)
         .with_names(names)
         .with_strictness(global.strictness());
@@ -169,25 +171,29 @@ fn print_diff(command: &ParamsCommand, global: &GlobalArgs) -> Result<Outcome> {
     }
     let diff = request.run(&global.session)?;
     let mut out = terminal::stdout();
-    if *csv {
-        writeln!(out, "name,a,b")?;
-        let cells = cells(*csv_safe);
-        for difference in &diff.differences {
-            let (a, b) = (or_empty(difference.first), or_empty(difference.second));
-            writeln!(out, "{},{a},{b}", cells.cell(&difference.name))?;
+    match format {
+        DiffFormat::Csv => {
+            writeln!(out, "name,a,b")?;
+            let cells = cells(*csv_safe);
+            for difference in &diff.differences {
+                let (a, b) = (or_empty(difference.first), or_empty(difference.second));
+                writeln!(out, "{},{a},{b}", cells.cell(&difference.name))?;
+            }
         }
-    } else if *json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&diff)?)?;
-    } else {
-        let width = width(diff.differences.iter().map(|one| one.name.as_str()));
-        let shown = |value: Option<ParameterValue>| match value {
-            Some(value) => ShownValue(value).to_string(),
-            None => "-".to_owned(),
-        };
-        for difference in &diff.differences {
-            let name = plain(&difference.name);
-            let (a, b) = (shown(difference.first), shown(difference.second));
-            writeln!(out, "{name:width$}  {a:>12}  {b:>12}")?;
+        DiffFormat::Json => {
+            writeln!(out, "{}", serde_json::to_string_pretty(&diff)?)?;
+        }
+        DiffFormat::Text => {
+            let width = width(diff.differences.iter().map(|one| one.name.as_str()));
+            let shown = |value: Option<ParameterValue>| match value {
+                Some(value) => ShownValue(value).to_string(),
+                None => "-".to_owned(),
+            };
+            for difference in &diff.differences {
+                let name = plain(&difference.name);
+                let (a, b) = (shown(difference.first), shown(difference.second));
+                writeln!(out, "{name:width$}  {a:>12}  {b:>12}")?;
+            }
         }
     }
     out.flush()?;

@@ -3,7 +3,7 @@
 use std::{io::Write as _, time::Instant};
 
 use logtool::{
-    Error, Result,
+    Result,
     output::guarded,
     plot::{LOOKS, Line, Plot, PlotRequest},
     units::{Count, Span, counted},
@@ -11,34 +11,27 @@ use logtool::{
 use logtool_sinks::Existing;
 
 use crate::{
-    args::{GlobalArgs, PlotArgs},
+    args::{GlobalArgs, ImageFormat, PlotArgs},
     exit_status::Outcome,
-    lidar_options, notices,
+    lidar_options, notices, output_format,
     terminal::say,
 };
 
 pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
     let start = Instant::now();
-    let end = args.out.extension().and_then(|end| end.to_str()).unwrap_or_default();
-    let is_png = end.eq_ignore_ascii_case("png");
-    let is_svg = end.eq_ignore_ascii_case("svg");
-    let name = args.out.file_name().map(|name| name.to_string_lossy());
-    let Some(name) = name.filter(|_| is_png || is_svg) else {
-        let what = format!("{} is not an image file", args.out.display());
-        return Err(
-            Error::invalid(what).with_hint("the extension has to be .svg or .png")
-        );
-    };
+    let format = output_format::choose(&args.out, args.file_format)?;
+    let name = args.out.file_name().unwrap_or_default().to_string_lossy();
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
     let outputs = guarded::one_file(&args.out, existing, &global.session)?;
     let mut staged = outputs.create(&name)?;
 
     let plot = request(args, global)?.run(&global.session)?;
-    let (bytes, missing) = if is_png {
-        let painted = plot.png()?;
-        (painted.png, painted.missing)
-    } else {
-        (plot.svg()?.into_bytes(), String::new())
+    let (bytes, missing) = match format {
+        ImageFormat::Png => {
+            let painted = plot.png()?;
+            (painted.png, painted.missing)
+        }
+        ImageFormat::Svg => (plot.svg()?.into_bytes(), String::new()),
     };
     staged.write_all(&bytes)?;
     staged.finish()?;

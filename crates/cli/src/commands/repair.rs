@@ -14,7 +14,7 @@ use crate::{
 
 pub(super) fn run(args: &RepairArgs, global: &GlobalArgs) -> Result<Outcome> {
     let start = Instant::now();
-    let output = args.writing.output(&args.out);
+    let output = args.writing.output(&args.out)?;
     let mut request =
         Repair::new(&args.file, output).with_strictness(global.strictness());
     if args.drop_doubtful {

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use logtool::{
-    Error, Result,
+    Result,
     output::guarded,
     report::ReportRequest,
     units::{Bytes, counted},
@@ -13,18 +13,14 @@ use logtool_sinks::Existing;
 use crate::{
     args::{GlobalArgs, ReportArgs, TimeChoice},
     exit_status::Outcome,
-    lidar_options, notices,
+    lidar_options, notices, output_format,
     terminal::say,
 };
 
 pub(super) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let name = args.out.file_name().map(|name| name.to_string_lossy());
-    let end = args.out.extension().and_then(|end| end.to_str()).unwrap_or_default();
-    let is_page = ["html", "htm"].iter().any(|known| end.eq_ignore_ascii_case(known));
-    let Some(name) = name.filter(|_| is_page) else {
-        let what = format!("{} is not an HTML file", args.out.display());
-        return Err(Error::invalid(what).with_hint("the extension has to be .html"));
-    };
+    // HTML is the only format.
+    output_format::choose(&args.out, args.file_format)?;
+    let name = args.out.file_name().unwrap_or_default().to_string_lossy();
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
     let outputs = guarded::one_file(&args.out, existing, &global.session)?;
     let mut staged = outputs.create(&name)?;

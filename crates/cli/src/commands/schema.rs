@@ -22,8 +22,8 @@ pub(super) fn run(args: &SchemaArgs, global: &GlobalArgs) -> Result<Outcome> {
     let opened = open::open_with(&args.file, &global.session, &lidar)?;
     let manifest = opened.log.manifest();
     let mut findings = Findings::of(&opened.input, manifest);
-    findings.check(global.strict)?;
-    let selected = selection::topics(manifest, &args.topics, true)?;
+    findings.check(global.strictness())?;
+    let selected = selection::topics_with_derived(manifest, &args.topics)?;
     let topics = manifest.topics().filter(|(id, _)| selected.contains(*id));
     let mut out = terminal::stdout();
     for (index, (_, topic)) in topics.enumerate() {

@@ -26,9 +26,9 @@ use crate::interrupt;
 static BELL: AtomicI32 = AtomicI32::new(-1);
 
 /// The files that are mapped.
-static MAPPED: Mutex<Vec<Mapped>> = Mutex::new(Vec::new());
+static MAPPED: Mutex<Vec<MappedFile>> = Mutex::new(Vec::new());
 
-struct Mapped {
+struct MappedFile {
     number: u64,
     name: String,
     file: Arc<File>,
@@ -41,7 +41,7 @@ pub(super) struct Watch(u64);
 impl Watch {
     /// Makes sure that the program ends in order if `file`, which is to be mapped, gets
     /// shorter. Where that cannot be had, it is an error, and files are better not mapped.
-    pub(super) fn over(name: &str, file: &Arc<File>) -> io::Result<Self> {
+    pub(super) fn new(name: &str, file: &Arc<File>) -> io::Result<Self> {
         static READY: OnceLock<bool> = OnceLock::new();
         static NEXT: AtomicU64 = AtomicU64::new(0);
         if !*READY.get_or_init(|| prepare().is_ok()) {
@@ -49,18 +49,18 @@ impl Watch {
         }
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let (name, len) = (name.to_owned(), file.metadata()?.len());
-        mapped().push(Mapped { number, name, file: file.clone(), len });
+        mapped_files().push(MappedFile { number, name, file: file.clone(), len });
         Ok(Self(number))
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        mapped().retain(|file| file.number != self.0);
+        mapped_files().retain(|file| file.number != self.0);
     }
 }
 
-fn mapped() -> MutexGuard<'static, Vec<Mapped>> {
+fn mapped_files() -> MutexGuard<'static, Vec<MappedFile>> {
     MAPPED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -68,7 +68,7 @@ fn prepare() -> io::Result<()> {
     let (mut waiting, bell) = UnixStream::pair()?;
     thread::Builder::new().name("files that get shorter".into()).spawn(move || {
         if waiting.read_exact(&mut [0]).is_ok() {
-            interrupt::end(&Error::failed(what_happened()));
+            interrupt::end(&Error::failed(describe_cause()));
         }
     })?;
     BELL.store(bell.into_raw_fd(), Ordering::Release);
@@ -79,14 +79,14 @@ fn prepare() -> io::Result<()> {
     // Linux.
     let status = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = hit as *const () as libc::sighandler_t;
+        action.sa_sigaction = handle_sigbus as *const () as libc::sighandler_t;
         libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut())
     };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Rings the bell, and stays: the thread has nothing to go on with.
-extern "C" fn hit(_signal: c_int) {
+extern "C" fn handle_sigbus(_signal: c_int) {
     let bell = BELL.load(Ordering::Acquire);
     loop {
         // SAFETY: one byte of a constant is written to a descriptor that is never closed;
@@ -98,10 +98,10 @@ extern "C" fn hit(_signal: c_int) {
     }
 }
 
-fn what_happened() -> String {
-    let mapped = mapped();
+fn describe_cause() -> String {
+    let mapped = mapped_files();
     let is_shorter =
-        |file: &&Mapped| file.file.metadata().is_ok_and(|now| now.len() < file.len);
+        |file: &&MappedFile| file.file.metadata().is_ok_and(|now| now.len() < file.len);
     match mapped.iter().find(is_shorter) {
         Some(file) => format!("{}: it got shorter while it was read", file.name),
         None => {

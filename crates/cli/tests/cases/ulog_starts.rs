@@ -151,7 +151,9 @@ fn the_stated_utc_start_is_the_same_in_all_commands() {
         assert!(row.starts_with(&wanted), "{log}: {row}");
         run(&["report", "-f", "-o", "r.html"]);
         assert!(
-            folder.read("r.html").contains("2024-06-01 10:00:00.000 UTC (--utc-start")
+            folder
+                .read("r.html")
+                .contains("2024-06-01 10:00:00.000 UTC (given UTC start")
         );
         run(&["index", "-f", "-o", "i.jsonl"]);
         run(&["batch", "-f", "--catalog", "jsonl", "-o", &format!("set_{log}")]);

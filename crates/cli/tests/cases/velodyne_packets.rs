@@ -264,7 +264,7 @@ fn the_utc_start_of_a_log_can_be_stated() {
     assert_eq!(rows[0]["time"].as_str().unwrap()[..19], start[..19]);
     let info = run("obd_throttle.vel", &["info", "--utc-start", start]).unwrap();
     assert!(
-        info.stdout.contains("2024-06-01 10:00:00.000 UTC (--utc-start"),
+        info.stdout.contains("2024-06-01 10:00:00.000 UTC (given UTC start"),
         "{info:?}"
     );
     // A capture has the time of the computer, which is replaced with a warning.

@@ -258,7 +258,7 @@ fn what_is_written_is_no_log_and_is_told_where_there_is_nothing_else() {
     let folder = Folder::new();
     settled(&folder, "logs/x.ulg", &fs::read(testdata("pasta.ulg")).unwrap());
     let index = |out: &str| folder.run(&["index", "logs", "-o", out]);
-    index("logs").ended(2, &["logs is not the name of a catalog"]);
+    index("logs").ended(2, &["the name logs does not state a format"]);
     for _ in 0..2 {
         let run = index("logs/all.parquet").ended(0, &["before"]);
         assert!(!run.stderr.contains("no log"), "{}", run.stderr);

@@ -137,7 +137,7 @@ fn damage_is_an_error_and_one_bad_log_does_not_hide_the_others() {
     let folder = Folder::with(&bytes::cut_log());
     folder.run(&["check", "flight.ulg"]).ended(3, &[]);
     let run = folder.run(&["check", "none.ulg", "flight.ulg"]);
-    let run = run.ended(1, &["none.ulg: there is no such file"]);
+    let run = run.ended(1, &["cannot open none.ulg: there is no such file"]);
     assert!(run.stdout.contains("damage.truncated"), "{run:?}");
 }
 

@@ -134,7 +134,7 @@ fn csv_of_parameters_for_spreadsheets_has_no_formulas() {
             ",\"'=1+2,\"\"x\"\"\",1.0,3.0\n",
         ),
         (
-            &["params", "diff", "a.ulg", "b.ulg", "--csv", "--initial"],
+            &["params", "diff", "a.ulg", "b.ulg", "--format", "csv", "--initial"],
             "\n\"=1+2,",
             "\n\"'=1+2,\"\"x\"\"\",1.0,-2.0\n",
         ),

@@ -298,8 +298,12 @@ fn a_pipe_where_an_output_should_be_stays() {
 fn a_folder_and_what_is_not_there_are_no_logs() {
     let folder = Folder::new();
     fs::create_dir(folder.path().join("logs")).unwrap();
-    folder.run(&["info", "logs"]).ended(1, &["logs: it is a directory", "logs/*"]);
-    folder.run(&["info", "none.ulg"]).ended(1, &["none.ulg: there is no such file"]);
+    folder
+        .run(&["info", "logs"])
+        .ended(1, &["cannot open logs: it is a directory", "logs/*"]);
+    folder
+        .run(&["info", "none.ulg"])
+        .ended(1, &["cannot open none.ulg: there is no such file"]);
 }
 
 #[test]
@@ -312,7 +316,7 @@ fn what_may_not_be_read_does_not_stop_the_others() {
         return;
     }
     let args = ["convert", "secret.ulg", "flight.ulg", "-o", "out"];
-    folder.run(&args).ended(1, &["secret.ulg: permission denied"]);
+    folder.run(&args).ended(1, &["cannot open secret.ulg: permission denied"]);
     assert!(Path::new(&folder.path().join("out")).read_dir().unwrap().count() > 0);
 }
 

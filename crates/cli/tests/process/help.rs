@@ -135,6 +135,9 @@ fn completions_have_commands_options_formats_topics_and_files() {
     has(&["conv"], "convert");
     has(&["convert", "--form"], "--format");
     has(&["convert", "--format", "par"], "parquet");
+    has(&["filter", "--format", "mc"], "mcap");
+    has(&["plot", "--format", "s"], "svg");
+    has(&["params", "diff", "--format", "j"], "json");
     has(&["cat", "--clock", "r"], "relative");
     has(&["cat", "fli"], "flight.ulg");
     has(&["cat", "flight.ulg", "--topic", "a"], "att.1");

@@ -82,8 +82,13 @@ fn one_bad_file_does_not_stop_the_others() {
     folder.write("cut.ulg", &bytes::cut_log());
     folder.write("text.ulg", b"this is no log");
     let run = folder.run(&["info", "text.ulg", "cut.ulg", "missing.ulg", "flight.ulg"]);
-    let run =
-        run.ended(1, &["text.ulg: not a known log", "missing.ulg: there is no such"]);
+    let run = run.ended(
+        1,
+        &[
+            "cannot open text.ulg: not a known log",
+            "cannot open missing.ulg: there is no such",
+        ],
+    );
     assert!(run.stdout.contains("cut.ulg") && run.stdout.contains("flight.ulg"));
     let run = folder.run(&["info", "flight.ulg", "cut.ulg"]).ended(3, &[]);
     assert!(run.stdout.contains("ends inside a record"), "{run:?}");

@@ -63,9 +63,10 @@ fn what_is_no_log_is_named_with_what_to_do() {
     folder.write("x.zip", b"PK\x03\x04xxxxxxxx");
     folder.write("x.ulge", b"ULogEnc\x01\x01\x00\x01\x00\x00xxxxxxxxxxxx");
     let info = |name| folder.run(&["info", name]);
-    info("empty.ulg").ended(1, &["error: empty.ulg:", "it is empty"]);
-    info("logs").ended(1, &["error: logs: it is a directory", "logs/*"]);
-    info("missing.ulg").ended(1, &["error: missing.ulg: there is no such file"]);
+    info("empty.ulg").ended(1, &["error: cannot open empty.ulg:", "it is empty"]);
+    info("logs").ended(1, &["error: cannot open logs: it is a directory", "logs/*"]);
+    info("missing.ulg")
+        .ended(1, &["error: cannot open missing.ulg: there is no such file"]);
     info("x.zip").ended(1, &["hint: it looks like a zip archive: unpack it first"]);
     info("x.ulge").ended(1, &["x.ulge", "encrypted", "Decrypt it first"]);
 }

@@ -157,7 +157,9 @@ fn foxglove_s_types_are_refused_where_nothing_becomes_of_them() {
     let folder = Folder::new();
     for log in ["quad_flight.ulg", "rover.bag"] {
         let convert = ["convert", &testdata(log), "-o", "x.mcap", "--foxglove"];
-        folder.run(&convert).ended(2, &["--foxglove is for .vel logs and captures"]);
+        folder
+            .run(&convert)
+            .ended(2, &["Foxglove's types are for .vel logs and captures"]);
     }
     let log = testdata("car.vel");
     for (out, more, told) in [

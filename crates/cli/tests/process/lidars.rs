@@ -52,7 +52,7 @@ fn clocks_that_contradict_each_other_are_told_aloud_and_either_can_be_chosen() {
     let Some(log) = sample("velodyne/sample_sim_s2.vel") else { return };
     let folder = Folder::new();
     for (clock, taken) in
-        [("log", "use --lidar-clock lidar for"), ("lidar", "use --lidar-clock log for")]
+        [("log", "can have those of the lidar"), ("lidar", "can have those of the log")]
     {
         let args = [
             "cat",
@@ -142,7 +142,7 @@ fn each_of_several_lidars_is_meant_by_its_number() {
     }
     let both = ["convert", "two.pcap", "-o", "both", "-t", "points", "--format", "pcd"];
     let args = [&both[..], &["--calibration", "0.yaml"]].concat();
-    folder.run(&args).ended(0, &["is used for 2 lidars: --topic points.0 means one"]);
+    folder.run(&args).ended(0, &["is used for 2 lidars; points.0 is the topic of one"]);
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn two_logs_are_compared() {
     let run = folder.run(&args).succeeded();
     let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(json, json!({"COUNT": {"a": 5, "b": 6}}));
-    let args = ["params", "diff", "before.ulg", "flight.ulg", "--csv", "-q"];
+    let args = ["params", "diff", "before.ulg", "flight.ulg", "--format", "csv", "-q"];
     assert_eq!(folder.run(&args).succeeded().stdout, "name,a,b\nCOUNT,5,6\n");
 }
 

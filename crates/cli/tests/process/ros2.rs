@@ -75,7 +75,7 @@ fn what_filter_merge_and_repair_write_can_be_for_ros_2() {
         folder.run(&[command, &bag, "-o", &new, "--ros2", "-q"]).succeeded();
         assert_eq!(cat(&folder, &new), cat(&folder, "whole.mcap"));
         let refused = folder.run(&[command, &bag, "-o", "new.bag", "--ros2"]);
-        refused.ended(2, &["--ros2 is for MCAP files"]);
+        refused.ended(2, &["only MCAP files have messages of ROS 2"]);
     }
     for (name, topic) in [("a.bag", "/imu*"), ("b.bag", "/gps/*")] {
         folder.run(&["filter", &bag, "-o", name, "-t", topic, "-q"]).succeeded();

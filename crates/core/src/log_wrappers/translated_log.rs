@@ -89,15 +89,14 @@ type Streams = BTreeMap<(TopicId, u32), u32>;
 
 impl TranslatedLog {
     /// Returns `log` with the topics of `translations` instead of its own. `offset_nanos`
-    /// is added to each time; with `is_unix`, the result is Unix time. Each topic has one
-    /// stream with the metadata of the topic.
+    /// is added to each time, on the clock of `log`. Each topic has one stream with the metadata
+    /// of the topic.
     ///
     /// Damage found while reading refers to the topics of `log`.
     pub fn new(
         log: Arc<dyn Log>,
         translations: Vec<Translation>,
         offset_nanos: i64,
-        is_unix: bool,
     ) -> Self {
         let beneath = log.manifest();
         let ids = || (0..).map(TopicId);
@@ -108,7 +107,6 @@ impl TranslatedLog {
         let reach = ids().zip(&translations);
         let reach = reach
             .filter_map(|(id, one)| Some((id, *beneath.time_margins.get(&one.from)?)));
-        let unix = Clock { zero: ClockZero::Unix, to_unix: None };
         let manifest = Manifest {
             format: beneath.format.clone(),
             bytes: beneath.bytes,
@@ -117,7 +115,7 @@ impl TranslatedLog {
             streams: streams.collect(),
             parts: parts.collect(),
             time_margins: reach.collect(),
-            clock: if is_unix { unix } else { beneath.clock.clone() },
+            clock: beneath.clock.clone(),
             time: beneath.time.map(|time| time.shifted_by(offset_nanos)),
             oldest: beneath.oldest.map(|time| time.shifted_by(offset_nanos)),
             metadata: beneath.metadata.clone(),
@@ -133,6 +131,13 @@ impl TranslatedLog {
             streams: Default::default(),
         };
         Self { manifest, context }
+    }
+
+    /// Sets the clock of the translated times. The default is the clock of the source log.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Clock) -> Self {
+        self.manifest.clock = clock;
+        self
     }
 
     /// Keeps the streams of the source log, with their metadata, for each translated

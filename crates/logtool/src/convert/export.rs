@@ -36,11 +36,10 @@ use crate::{
 pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport> {
     let Convert { input, destination, request, existing, strictness } = convert;
     check_destination(destination, input)?;
-    let is_strict = strictness.is_strict();
     let (opened, header, digest) = open_with_digest(input, request, session)?;
     let name = &opened.input.name.clone();
     let mut losses = Findings::of(&opened.input, opened.log.manifest());
-    losses.check(is_strict)?;
+    losses.check(*strictness)?;
 
     let outputs = new_outputs(destination, *existing, session)?;
     let provenance = provenance::of_known(&opened.input, &digest, session);
@@ -55,7 +54,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     let (opened, outputs, summary) = exported;
     let manifest = opened.log.manifest();
     losses.add(manifest, &summary.topics, &summary.damage);
-    losses.check(is_strict)?;
+    losses.check(*strictness)?;
     let has_provenance_file = matches!(destination, Destination::Folder(_))
         && summary.tables > 0
         && provenance_file::is_needed(request.format);
@@ -73,7 +72,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     report.stale_files = stale_files::find(&report.files);
     if report.files.is_empty() && !destination.is_stdout() && summary.remarks.is_empty()
     {
-        report.empty_reason = Some(clock::nothing(&manifest.clock));
+        report.empty_reason = Some(clock::empty_selection(&manifest.clock));
     }
     if let Some(name) = provenance_file {
         let path = outputs.dir().join(name);
@@ -94,7 +93,7 @@ fn check_destination(destination: &Destination, input: &Path) -> Result<()> {
             if url::of(folder).is_none() && folder.is_file() =>
         {
             let what = format!("{} is a file, not a folder", folder.display());
-            Err(Error::invalid(what).with_hint("name a folder with -o"))
+            Err(Error::invalid(what).with_hint("name a folder"))
         }
         Destination::File(file) => overwrite_guard::refuse(file, [input]),
         _ => Ok(()),

@@ -39,9 +39,9 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     let (log, request) = (&*job.opened.log, job.request);
     let manifest = log.manifest();
     let mut types = BTreeMap::new();
-    let wanted = selection::topics(manifest, &request.topics, false)?;
+    let wanted = selection::topics(manifest, &request.topics)?;
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
-        if let Some(of) = ImageRecordType::of(topic) {
+        if let Some(of) = ImageRecordType::from_topic(topic) {
             types.insert(id, (of, topic.header_len as usize));
         }
     }
@@ -72,13 +72,13 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     for group in groups(&manifest.plan(&reader.selection, 0)) {
         match group {
             [part] if length(part) > LONG_PART_BYTES => {
-                reader.each(part, &mut |found| writer.add(skipped.take(found)))?;
+                reader.for_each(part, &mut |found| writer.add(skipped.take(found)))?;
                 log.source().release(part.bytes.clone());
             }
             parts => {
                 let read = |part: &Part| {
                     let mut all = BlockImages::default();
-                    reader.each(part, &mut |found| {
+                    reader.for_each(part, &mut |found| {
                         all.images.extend(found.images);
                         all.damage.extend(found.damage);
                         all.empty.extend(found.empty);
@@ -152,7 +152,7 @@ struct BlockImages {
 
 impl ImageReader<'_> {
     /// Passes the images of each block of `part` to `push`.
-    fn each(
+    fn for_each(
         &self,
         part: &Part,
         push: &mut dyn FnMut(BlockImages) -> Result<()>,

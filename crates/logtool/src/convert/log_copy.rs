@@ -35,7 +35,6 @@ use crate::{
 /// Writes the records of the input of `convert` to a new log.
 pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport> {
     let Convert { input: path, destination, request, existing, strictness } = convert;
-    let is_strict = strictness.is_strict();
     let (input, log) = open(path, request, session)?;
     let (name, manifest) = (&input.name, log.manifest());
     let new_path = match destination {
@@ -48,11 +47,11 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     };
     overwrite_guard::refuse(&new_path, [&**path])?;
     let mut losses = Findings::of(&input, manifest);
-    losses.check(is_strict)?;
+    losses.check(*strictness)?;
 
     let mut copy = LogCopy::new(&input, &log, request)?;
     request.messages.check(&[copy.translation])?;
-    copy.options.verified = is_strict;
+    copy.options.verified = strictness.is_strict();
     provenance::add_provenance_of(&mut copy.options, copy.format, [&input], session)?;
     // The user may interrupt a long conversion after a warning.
     copy.warnings.iter().for_each(|warning| session.warn(name, warning));
@@ -64,7 +63,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     let written = new.write(&[copy.extract()], &copy.options, |sink| {
         let (records, damage) = copy.write(sink, &progress)?;
         losses.add(manifest, &copy.topics, &damage);
-        losses.check(is_strict)?;
+        losses.check(*strictness)?;
         Ok(records)
     });
     drop(counter);
@@ -74,7 +73,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     report.records = records;
     report.remarks = written.remarks;
     let new = (&*new_path, written.bytes);
-    report.remarks.extend(calibration_loss::lost((name, manifest), new, session));
+    report.remarks.extend(calibration_loss::warning((name, manifest), new, session));
     report.files = vec![OutputFile { path: new_path, bytes: written.bytes }];
     if copy.translation.is_some_and(TranslationKind::is_of_lidar) {
         report.lidar = lidar::warnings(manifest, &copy.topics);
@@ -141,7 +140,7 @@ impl LogCopy {
             TranslationKind::for_target(manifest, format, request.messages);
         let mut topics = match translation.filter(|_| request.topics.is_empty()) {
             Some(translation) => translation.all_topics(manifest),
-            None => selection::topics(manifest, &request.topics, false)?,
+            None => selection::topics(manifest, &request.topics)?,
         };
         // The packets in messages of ROS are topics of their own.
         let own = LogFormat::of(manifest);
@@ -150,7 +149,7 @@ impl LogCopy {
         if request.format == OutputFormat::Pcap || is_vel && is_of_ros {
             topics = selection::with_packets(manifest, &topics)?;
         } else if translation.is_none_or(TranslationKind::is_one_for_one) {
-            topics = selection::copied(manifest, &topics)?;
+            topics = selection::copyable_topics(manifest, &topics)?;
         }
         if request.lidar.calibration.is_some() {
             lidar::check_each(manifest, &topics)?;
@@ -179,7 +178,9 @@ impl LogCopy {
                     let source =
                         |fit: &ClockFit| format!(", as {} tell UTC", fit.source);
                     let source = fit.map(source).unwrap_or_default();
-                    remarks.extend(moved.told().map(|told| format!("{told}{source}")));
+                    remarks.extend(
+                        moved.description().map(|told| format!("{told}{source}")),
+                    );
                 }
                 options.metadata =
                     translation.metadata_records(manifest, input.file_name());

@@ -16,7 +16,7 @@ use crate::{
     },
     error::{Error, Result},
     selection,
-    time::{clock::ShownClock, record_span::Span},
+    time::{clock::ShownClock, record_span::RecordSpan},
     units::counted,
 };
 
@@ -42,7 +42,7 @@ pub(super) fn write(job: &ExportJob<'_>, merge: AsofMerge) -> Result<ExportSumma
     }
     // A record whose time is wrong by years would add a row for each period in between.
     let wanted = clock.range(request.start, request.end)?;
-    let span = Span::of(log, &topics, wanted)?;
+    let span = RecordSpan::from_log(log, &topics, wanted)?;
     let time = if span.stray.is_some() { span.usual } else { wanted };
     let asof = AsofJob {
         columns_of,
@@ -64,7 +64,7 @@ pub(super) fn write(job: &ExportJob<'_>, merge: AsofMerge) -> Result<ExportSumma
         format!("{} dropped because of impossible times", counted(left_out, "record"))
     });
     let stray = span.stray.map(|time| {
-        let time = clock.typed(time);
+        let time = clock.as_typed(time);
         format!(
             "rows are of the times of nine of ten records; others are over an hour away, \
              as {time}: another start and end choose other times"
@@ -84,7 +84,7 @@ pub(super) fn write(job: &ExportJob<'_>, merge: AsofMerge) -> Result<ExportSumma
 /// Returns the topics that match `globs`: without globs, those of the file that have records.
 fn topics(manifest: &Manifest, globs: &[String]) -> Result<TopicSet> {
     if !globs.is_empty() {
-        return selection::topics(manifest, globs, true);
+        return selection::topics_with_derived(manifest, globs);
     }
     let is_wanted =
         |topic: &Topic| topic.origin == TopicOrigin::Logged && topic.records != Some(0);

@@ -44,7 +44,7 @@ pub(super) fn topics_by_decoding(job: &ExportJob<'_>) -> Result<BTreeSet<TopicId
     if !has_payloads(job.request) || LogFormat::of(manifest) == Some(LogFormat::Ulog) {
         return Ok(BTreeSet::new());
     }
-    let wanted = selection::topics(manifest, &job.request.topics, true)?;
+    let wanted = selection::topics_with_derived(manifest, &job.request.topics)?;
     // Only records of the log itself have payloads.
     let is_logged = |(id, topic): &(TopicId, &Topic)| {
         wanted.contains(*id) && topic.origin == TopicOrigin::Logged

@@ -11,7 +11,7 @@ use crate::{
         job::{ExportJob, ExportSummary},
         table_sink, tables,
     },
-    error::{Error, Result},
+    error::{Error, Remedy, Result},
     selection,
     time::clock::ShownClock,
     units::counted,
@@ -21,7 +21,7 @@ use crate::{
 pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     let (log, request) = (&*job.opened.log, job.request);
     let manifest = log.manifest();
-    let wanted = selection::topics(manifest, &request.topics, true)?;
+    let wanted = selection::topics_with_derived(manifest, &request.topics)?;
     let (mut topics, mut others) = (TopicSet::EMPTY, Vec::new());
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
         // Point clouds are derived from packets and messages. Logged columns x, y and z may be
@@ -43,10 +43,8 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
         }
     }
     if topics == TopicSet::EMPTY {
-        let hint = "points are made of clouds, scans and packets, as `logtool info` tells, \
-                    and --model names a lidar that is not recognised; the format csv takes \
-                    every topic";
-        return Err(Error::not_found("there are no points here").with_hint(hint));
+        let error = Error::not_found("there are no points here");
+        return Err(error.with_remedy(Remedy::SetLidarModelOrWriteTables));
     }
     tables::check_file(job, manifest, &topics)?;
     let clock = ShownClock::new(manifest, request.clock())?;

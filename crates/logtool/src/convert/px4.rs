@@ -26,7 +26,7 @@ pub(super) fn write(job: &ExportJob<'_>, header: &Metadata) -> Result<ExportSumm
     let log = &*job.opened.log;
     let manifest = log.manifest();
     let globs = &job.request.topics;
-    let mut topics = selection::topics(manifest, globs, false)?;
+    let mut topics = selection::topics(manifest, globs)?;
     if globs.is_empty() {
         // Parameters and messages are in the documents.
         let logged = manifest.topics().filter(|(_, t)| t.origin == TopicOrigin::Logged);

@@ -6,6 +6,9 @@ use crate::{convert::StaleFiles, lidar::LidarWarnings, losses::Findings};
 
 /// The report of a [`Convert`](crate::convert::Convert): the files, their rows, remarks,
 /// warnings and losses.
+///
+/// Requests that always write one log report an [`OutputSummary`](crate::output::OutputSummary)
+/// instead.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ConvertReport {

@@ -13,7 +13,7 @@ use crate::{
         job::{ExportJob, ExportSummary},
         table_sink::{self, CountingSink},
     },
-    error::{Error, Result},
+    error::{Error, Remedy, Result},
     lidar, selection,
     time::clock::ShownClock,
 };
@@ -21,9 +21,11 @@ use crate::{
 /// Writes the tables of `job`.
 pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     let (manifest, globs) = (job.opened.log.manifest(), &job.request.topics);
-    let topics = selection::topics(manifest, globs, true)?;
+    let topics = selection::topics_with_derived(manifest, globs)?;
     if job.destination.is_stdout() {
-        check_one(manifest, &topics, "one standard output", "")?;
+        check_one(manifest, &topics, "one standard output", |topics| {
+            Remedy::SelectTopic { topics }
+        })?;
     } else if job.request.format != OutputFormat::Mat {
         check_file(job, manifest, &topics)?;
     }
@@ -45,34 +47,33 @@ pub(super) fn check_file(
     topics: &TopicSet,
 ) -> Result<()> {
     let Some(file) = job.destination.file() else { return Ok(()) };
-    let (shown, stem) = (file.display(), file.with_extension(""));
-    let format = job.request.format.name();
-    let folder =
-        format!("; -o {} --format {format} makes a folder of them", stem.display());
-    check_one(manifest, topics, &format!("{shown} is one file"), &folder)
+    let remedy = |topics| Remedy::SelectTopicOrFolder {
+        topics,
+        folder: file.with_extension(""),
+        format: job.request.format.name(),
+    };
+    check_one(manifest, topics, &format!("{} is one file", file.display()), remedy)
 }
 
 /// Rejects several tables for a destination of one table, which `destination` describes;
-/// `alternative` is added to the hint.
+/// `remedy` receives the labels of the topics.
 fn check_one(
     manifest: &Manifest,
     topics: &TopicSet,
     destination: &str,
-    alternative: &str,
+    remedy: impl FnOnce(Vec<String>) -> Remedy,
 ) -> Result<()> {
     let has_records = |topic: &Topic| topic.records != Some(0);
     let topics = manifest
         .topics()
         .filter(|(id, topic)| topics.contains(*id) && has_records(topic));
-    let names: Vec<_> = topics.map(|(_, topic)| topic.label()).collect();
+    let labels = topics.map(|(_, topic)| topic.label().into_owned());
+    let names: Vec<String> = labels.collect();
     if names.len() < 2 {
         return Ok(());
     }
     let what = format!("{} tables, and {destination}", names.len());
-    let some = names.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
-    let more = if names.len() > 4 { ", …" } else { "" };
-    let hint = format!("--topic names one: {some}{more}{alternative}");
-    Err(Error::invalid(what).with_hint(hint))
+    Err(Error::invalid(what).with_remedy(remedy(names)))
 }
 
 /// Writes the tables of `topics` into `sink`.

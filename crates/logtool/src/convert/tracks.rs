@@ -15,7 +15,7 @@ use crate::{
         table_sink::CountingSink,
         tables,
     },
-    error::{Error, Result},
+    error::{Error, Remedy, Result},
     lidar, px4_modes, selection,
     time::clock::ShownClock,
     units::counted,
@@ -34,7 +34,7 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     let mut found = find(job)?;
     let mut remarks = Vec::new();
     if let Some(file) = file {
-        remarks.extend(choose_one(manifest, &mut found, file)?);
+        remarks.extend(choose_one(manifest, &mut found, (file, request.format))?);
     }
     let topics: TopicSet = found.iter().map(|(id, _)| *id).collect();
     let columns_of = found.into_iter().map(|(id, only)| {
@@ -104,7 +104,7 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
 fn find(job: &ExportJob<'_>) -> Result<Vec<(TopicId, Vec<usize>)>> {
     let (log, globs) = (&*job.opened.log, &job.request.topics);
     let manifest = log.manifest();
-    let wanted = selection::topics(manifest, globs, false)?;
+    let wanted = selection::topics(manifest, globs)?;
     let (mut found, mut looked) = (Vec::new(), 0);
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
         if topic.records == Some(0) {
@@ -134,7 +134,7 @@ fn find(job: &ExportJob<'_>) -> Result<Vec<(TopicId, Vec<usize>)>> {
 fn choose_one(
     manifest: &Manifest,
     found: &mut Vec<(TopicId, Vec<usize>)>,
-    file: &Path,
+    (file, format): (&Path, OutputFormat),
 ) -> Result<Option<String>> {
     if found.len() == 1 {
         return Ok(None);
@@ -154,15 +154,16 @@ fn choose_one(
             all.join(", "),
             file.display()
         );
-        let hint = "name one with --topic, or a folder for all of them with -o";
-        return Err(Error::invalid(what).with_hint(hint));
+        let folder = file.with_extension("");
+        let format = format.name();
+        let remedy = Remedy::SelectTopicOrFolder { topics: all, folder, format };
+        return Err(Error::invalid(what).with_remedy(remedy));
     };
     let one = found.remove(chosen);
     let others = labels(found)?.join(", ");
     *found = vec![one];
     Ok(Some(format!(
-        "of {}; positions are also in {others} (--topic names one, and a folder as OUT \
-         takes all)",
+        "of {}; positions are also in {others} (select one, or write all to a folder)",
         all.get(chosen).map_or("", String::as_str)
     )))
 }

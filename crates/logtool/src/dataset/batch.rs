@@ -199,7 +199,7 @@ impl Batch<'_> {
         let job = LogJob {
             request: &request.conversion,
             is_forced: request.is_forced,
-            is_strict: request.strictness.is_strict(),
+            strictness: request.strictness,
             session: &session.for_concurrent_logs(),
             dataset,
             pool: limits.pool()?,

@@ -10,7 +10,8 @@ use arrow_array::{
 };
 use logtool_core::{TableSink, Topic, TopicOrigin};
 use logtool_sinks::{
-    FileNames, JsonLinesSink, MemoryBudget, NameStyle, Outputs, ParquetSink,
+    CsvOptions, CsvSink, FileNames, JsonLinesSink, MemoryBudget, NameStyle, Outputs,
+    ParquetSink,
 };
 
 use crate::{
@@ -25,16 +26,27 @@ pub(super) const OPTIONS_KEY: &str = "logtool.options";
 
 /// The file format of a catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CatalogFormat {
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[non_exhaustive]
+pub enum CatalogFormat {
+    /// Apache Parquet
     Parquet,
+    /// Comma-separated values
+    Csv,
+    /// A JSON object on each line
+    #[cfg_attr(feature = "clap", value(name = "jsonl"))]
     JsonLines,
 }
 
 impl CatalogFormat {
+    /// All formats.
+    pub const ALL: &'static [Self] = &[Self::Parquet, Self::Csv, Self::JsonLines];
+
     /// Returns the extension of files, without a dot.
-    pub(super) fn extension(self) -> &'static str {
+    pub const fn extension(self) -> &'static str {
         match self {
             Self::Parquet => "parquet",
+            Self::Csv => "csv",
             Self::JsonLines => "jsonl",
         }
     }
@@ -52,6 +64,9 @@ pub(super) fn write(
     let names = [(("catalog".to_owned(), 0), stem.to_owned())];
     let names = FileNames::from_stems(NameStyle::FirstBare, names.into());
     let sink: Box<dyn TableSink> = match format {
+        CatalogFormat::Csv => {
+            Box::new(CsvSink::new(outputs.clone(), names, CsvOptions::default()))
+        }
         CatalogFormat::JsonLines => {
             Box::new(JsonLinesSink::new(outputs.clone(), names))
         }
@@ -119,7 +134,7 @@ fn batch(rows: &[Row<'_>]) -> Result<RecordBatch> {
         ("log", text(&|log| Some(&log.log))),
         ("source", text(&|log| Some(&log.source))),
         ("digest", text(&|log| Some(&*log.digest).filter(|text| non_empty(text)))),
-        ("source_bytes", number(&|log| signed(log.source_bytes))),
+        ("source_bytes", number(&|log| to_signed(log.source_bytes))),
         ("modified", utc(&|(log, _)| log.modified_ns)),
         ("format", text(&|log| Some(&*log.format).filter(|text| non_empty(text)))),
         ("packed_with", text(&|log| log.packed_with.as_deref())),
@@ -130,10 +145,10 @@ fn batch(rows: &[Row<'_>]) -> Result<RecordBatch> {
         ("start_utc", utc(&|(log, _)| to_unix(log, log.time_ns?.0))),
         ("end_utc", utc(&|(log, _)| to_unix(log, log.time_ns?.1))),
         ("duration_s", float(&|(log, _)| log.time_ns.map(seconds))),
-        ("records", number(&|log| signed(log.records?))),
-        ("damages", number(&|log| signed(log.damages?))),
-        ("lost_bytes", number(&|log| signed(log.lost_bytes?))),
-        ("lost_records", number(&|log| signed(log.lost_records?))),
+        ("records", number(&|log| to_signed(log.records?))),
+        ("damages", number(&|log| to_signed(log.damages?))),
+        ("lost_bytes", number(&|log| to_signed(log.lost_bytes?))),
+        ("lost_records", number(&|log| to_signed(log.lost_records?))),
         ("damage", text(&|log| log.damage.as_deref())),
         ("error", text(&|log| log.error.as_deref())),
         ("tool", text(&|log| Some(&log.tool))),
@@ -142,9 +157,9 @@ fn batch(rows: &[Row<'_>]) -> Result<RecordBatch> {
         ("type", topic_text(&|topic| Some(topic.type_name.clone()))),
         ("origin", topic_text(&|topic| Some(topic.origin.clone()))),
         ("table", topic_text(&|topic| topic.table.clone())),
-        ("topic_records", topic_number(&|topic| signed(topic.records?))),
-        ("topic_rows", topic_number(&|topic| signed(topic.rows?))),
-        ("topic_bytes", topic_number(&|topic| signed(topic.bytes?))),
+        ("topic_records", topic_number(&|topic| to_signed(topic.records?))),
+        ("topic_rows", topic_number(&|topic| to_signed(topic.rows?))),
+        ("topic_bytes", topic_number(&|topic| to_signed(topic.bytes?))),
         ("topic_start_ns", topic_number(&|topic| Some(topic.time_ns?.0))),
         ("topic_end_ns", topic_number(&|topic| Some(topic.time_ns?.1))),
         ("topic_start_utc", utc(&|(log, topic)| to_unix(log, (*topic)?.time_ns?.0))),
@@ -156,7 +171,7 @@ fn batch(rows: &[Row<'_>]) -> Result<RecordBatch> {
     )?)
 }
 
-fn signed(number: u64) -> Option<i64> {
+fn to_signed(number: u64) -> Option<i64> {
     Some(i64::try_from(number).unwrap_or(i64::MAX))
 }
 

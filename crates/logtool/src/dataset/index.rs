@@ -27,7 +27,7 @@ use crate::{
         report::{DatasetReport, LogReport},
         schedule::{self, Limits},
     },
-    error::{Context as _, Error, Result},
+    error::{Context as _, Error, Remedy, Result},
     input::{open, url},
     losses::{Findings, Strictness},
     output::guarded,
@@ -51,6 +51,7 @@ use crate::{
 pub struct IndexRequest {
     inputs: Vec<PathBuf>,
     output: PathBuf,
+    format: Option<CatalogFormat>,
     lidar: LidarOptions,
     is_forced: bool,
     strictness: Strictness,
@@ -58,8 +59,8 @@ pub struct IndexRequest {
 }
 
 impl IndexRequest {
-    /// Creates a request to describe `inputs` in the catalog `output`, a Parquet file, or JSON
-    /// Lines if its name ends with `.jsonl`. Inputs are like those of
+    /// Creates a request to describe `inputs` in the catalog `output`. Its extension selects the
+    /// [format](CatalogFormat). Inputs are like those of
     /// [`BatchRequest::new`](crate::dataset::BatchRequest::new).
     pub fn new(
         inputs: impl IntoIterator<Item = impl Into<PathBuf>>,
@@ -68,11 +69,18 @@ impl IndexRequest {
         Self {
             inputs: inputs.into_iter().map(Into::into).collect(),
             output: output.into(),
+            format: None,
             lidar: LidarOptions::default(),
             is_forced: false,
             strictness: Strictness::Tolerant,
             progress: Arc::new(NoDatasetProgress),
         }
+    }
+
+    /// Sets the format of the catalog. By default, its extension selects the format.
+    pub fn with_format(mut self, format: CatalogFormat) -> Self {
+        self.format = Some(format);
+        self
     }
 
     /// Sets how lidars are read.
@@ -110,10 +118,10 @@ impl IndexRequest {
     /// would be replaced.
     pub fn run(&self, session: &Session) -> Result<DatasetReport> {
         refuse_url(&self.output)?;
-        let (stem, format) = stem_and_format(&self.output)?;
+        let (stem, format) = stem_and_format(&self.output, self.format)?;
         let inputs = inputs::find(&self.inputs, &self.output, session)?;
         inputs.check()?;
-        let options = options::reading(&self.lidar, session, self.strictness);
+        let options = options::digest_of_reading(&self.lidar, session, self.strictness);
         let previous =
             PreviousCatalog::read(&self.output, self.is_forced, format, &options)?;
         if previous.logs.is_empty() && self.output.exists() && !self.is_forced {
@@ -199,7 +207,7 @@ impl IndexRequest {
         let manifest = opened.log.manifest();
         entry.describe(&opened.input, manifest);
         let mut losses = Findings::of(&opened.input, manifest);
-        losses.check(self.strictness.is_strict())?;
+        losses.check(self.strictness)?;
         if open::is_surveyed(manifest) {
             entry.add_losses(&mut losses);
         } else {
@@ -213,7 +221,7 @@ impl IndexRequest {
         let Some((path, err)) = inputs.failed.first() else { return Ok(()) };
         let (path, output) = (path.display(), self.output.display());
         let what = format!("{path}: {err}; {output} is unchanged");
-        Err(Error::failed(what).with_hint("--force writes it without this input"))
+        Err(Error::failed(what).with_remedy(Remedy::WriteWithoutFailedInputs))
     }
 }
 
@@ -223,18 +231,25 @@ fn refuse_url(path: &Path) -> Result<()> {
         return Ok(());
     };
     let what = format!("a catalog must be a local file, not {scheme}://");
-    let hint = "write it to a file and copy it; `logtool batch -o` accepts URLs";
+    let hint = "write it to a file and copy it; datasets can be written to URLs";
     Err(Error::invalid(what).with_hint(hint))
 }
 
-/// Returns the name of the catalog at `path` without its extension, and its format.
-fn stem_and_format(path: &Path) -> Result<(String, CatalogFormat)> {
-    let formats = [CatalogFormat::Parquet, CatalogFormat::JsonLines];
+/// Returns the name of the catalog at `path` without its extension, and its format: `requested`,
+/// or else that of the extension.
+fn stem_and_format(
+    path: &Path,
+    requested: Option<CatalogFormat>,
+) -> Result<(String, CatalogFormat)> {
     let extension = path.extension().unwrap_or_default();
-    let format = formats.into_iter().find(|format| extension == format.extension());
+    let of_name = || {
+        let mut formats = CatalogFormat::ALL.iter().copied();
+        formats.find(|format| extension == format.extension())
+    };
+    let format = requested.or_else(of_name);
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     stem.zip(format).ok_or_else(|| {
         let what = format!("{} is not the name of a catalog", path.display());
-        Error::invalid(what).with_hint("it ends with .parquet or .jsonl")
+        Error::invalid(what).with_hint("it ends with .parquet, .csv or .jsonl")
     })
 }

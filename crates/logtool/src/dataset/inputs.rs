@@ -27,7 +27,7 @@ use crate::{
         expand::{self, Folder},
         open, url,
     },
-    remote::{self, Listed},
+    remote::{self, ListedObject},
     session::Session,
 };
 
@@ -149,9 +149,9 @@ pub(crate) fn find(
 ) -> Result<Inputs> {
     let mut search = Search {
         session,
-        folders: FolderSearch::excluding(fs::canonicalize(output).ok()),
+        folders: FolderSearch::new(fs::canonicalize(output).ok()),
         output_url: url::of(output).map_or(String::new(), |url| {
-            let url = remote::shown(url);
+            let url = remote::without_secrets(url);
             format!("{}/", url.trim_end_matches('/'))
         }),
         found: Inputs::default(),
@@ -235,7 +235,7 @@ impl Search<'_> {
                 if err.kind() == ErrorKind::InvalidRequest {
                     return Err(err);
                 }
-                self.found.failed.push((remote::shown(url).into(), err));
+                self.found.failed.push((remote::without_secrets(url).into(), err));
             }
             return Ok(());
         }
@@ -261,8 +261,8 @@ impl Search<'_> {
     }
 
     fn add_url(&mut self, url: &str) -> Result<()> {
-        let log = |path: &str, object: Listed| {
-            let Listed { url, bytes, modified } = object;
+        let log = |path: &str, object: ListedObject| {
+            let ListedObject { url, bytes, modified } = object;
             InputLog {
                 path: path.into(),
                 named_path: url.clone(),
@@ -272,12 +272,12 @@ impl Search<'_> {
             }
         };
         let found = &mut self.found;
-        match expand::listed(url, &self.output_url, self.session)? {
+        match expand::list_objects(url, &self.output_url, self.session)? {
             Some(Folder { logs, others, mut sets }) => {
-                let named = remote::shown(url);
+                let named = remote::without_secrets(url);
                 sets.retain(|dataset| !named.starts_with(&**dataset));
                 found.other_files += others;
-                let is_in_dataset = |log: &Listed| {
+                let is_in_dataset = |log: &ListedObject| {
                     sets.iter().any(|dataset| log.url.starts_with(&**dataset))
                 };
                 let logs = logs.into_iter().filter(|log| !is_in_dataset(log));

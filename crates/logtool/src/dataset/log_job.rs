@@ -29,7 +29,7 @@ use crate::{
     error::{ErrorKind, Result},
     input::{open, url},
     lidar,
-    losses::Findings,
+    losses::{Findings, Strictness},
     output::{log_writer::LogFile, provenance},
     session::Session,
     translate::TranslationKind,
@@ -41,7 +41,7 @@ pub(super) struct LogJob<'j> {
     /// Whether logs that were converted before are converted again.
     pub(super) is_forced: bool,
     /// Whether damage and losses are errors.
-    pub(super) is_strict: bool,
+    pub(super) strictness: Strictness,
     pub(super) session: &'j Session,
     pub(super) dataset: &'j Dataset,
     /// The threads that decode; `None` for the default pool.
@@ -188,7 +188,7 @@ impl LogJob<'_> {
         let manifest = opened.log.manifest();
         entry.describe(&opened.input, manifest);
         let mut losses = Findings::of(&opened.input, manifest);
-        losses.check(self.is_strict)?;
+        losses.check(self.strictness)?;
 
         let labels = self.request.labels(manifest);
         let request = selection::applicable(
@@ -223,7 +223,7 @@ impl LogJob<'_> {
         let manifest = opened.log.manifest();
         let WrittenTables { outputs, schemas, tables, summary } = written;
         losses.add(manifest, &summary.topics, &summary.damage);
-        losses.check(self.is_strict)?;
+        losses.check(self.strictness)?;
         self.add_losses(entry, &mut losses, manifest);
         entry.add_tables(&tables, &summary.topic_rows);
         if !self.request.has_time_range() {
@@ -249,7 +249,7 @@ impl LogJob<'_> {
         let manifest = log.manifest();
         entry.describe(&input, manifest);
         let mut losses = Findings::of(&input, manifest);
-        losses.check(self.is_strict)?;
+        losses.check(self.strictness)?;
         let outputs = self.dataset.outputs(&entry.log, OutputKind::OneFile);
         let mut totals = LogTotals::default();
         let request =
@@ -262,7 +262,7 @@ impl LogJob<'_> {
             copy => copy.transpose()?,
         };
         if let Some(mut copy) = copy {
-            copy.options.verified = self.is_strict;
+            copy.options.verified = self.strictness.is_strict();
             let provenance = provenance::of_known(&input, &entry.digest, self.session);
             provenance::tell(&mut copy.options, copy.format, &provenance);
             let name = format!("{}.{}", entry.log, self.request.format.name());
@@ -277,7 +277,7 @@ impl LogJob<'_> {
             );
             let ((rows, damage), remarks) = written?;
             losses.add(manifest, &copy.topics, &damage);
-            losses.check(self.is_strict)?;
+            losses.check(self.strictness)?;
             entry.remarks = [copy.warnings, copy.remarks, remarks].concat();
             if copy.translation.is_some_and(TranslationKind::is_of_lidar) {
                 entry.remarks.extend(lidar::remarks(manifest, &copy.topics));

@@ -18,6 +18,6 @@ pub(super) fn is_foreign(name: &str) -> bool {
 pub(super) fn foreign(dir: &Path, name: &str) -> Error {
     let dir = dir.display();
     let what = format!("{dir} is not a dataset of `logtool batch`: it contains {name}");
-    let hint = "-o names a new or empty folder, or a dataset";
+    let hint = "the output has to be a new or empty folder, or a dataset";
     Error::invalid(what).with_hint(hint)
 }

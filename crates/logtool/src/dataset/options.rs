@@ -11,13 +11,13 @@ pub(super) fn conversion(
     session: &Session,
     strictness: Strictness,
 ) -> String {
-    let reading = reading(&request.lidar, session, strictness);
+    let reading = digest_of_reading(&request.lidar, session, strictness);
     digest(&format!("{request:?} {reading}"))
 }
 
 /// Returns a digest of all options that change how logs are read, and whether damage is a
 /// failure.
-pub(super) fn reading(
+pub(super) fn digest_of_reading(
     lidar: &LidarOptions,
     session: &Session,
     strictness: Strictness,

@@ -107,19 +107,19 @@ pub const CONVERSIONS: &[Conversion] = &[
                 ULOG,
                 "every record, as protobuf with the log's definitions; strings and events as \
                  foxglove.Log, places as foxglove.LocationFix, parameters and infos as \
-                 metadata; not the changes of parameters' defaults; with --ros2 as CDR, as \
-                 in a bag",
+                 metadata; not the changes of parameters' defaults; on request as CDR, as in \
+                 a bag",
             ),
             (
                 BAG,
-                "every message byte for byte, with its connection; with --ros2 as CDR",
+                "every message byte for byte, with its connection; on request as CDR",
             ),
             (MCAP, "every message byte for byte, metadata and attachments"),
             (
                 PACKETS,
                 "scans as PointCloud2, images, positions and poses as messages of ROS, other \
-                 messages as types made for them, or with --foxglove as Foxglove's types, in \
-                 protobuf; packets, if --topic names them or there are no points of them, as \
+                 messages as types made for them, or on request as Foxglove's types, in \
+                 protobuf; packets, if they are selected or there are no points of them, as \
                  VelodyneScan",
             ),
         ],
@@ -143,7 +143,7 @@ pub const CONVERSIONS: &[Conversion] = &[
             (
                 PACKETS,
                 "scans as PointCloud2, images, positions and poses as messages of ROS, other \
-                 messages as types made for them; packets, if --topic names them or there are no \
+                 messages as types made for them; packets, if they are selected or there are no \
                  points of them, as VelodyneScan",
             ),
         ],

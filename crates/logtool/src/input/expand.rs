@@ -8,7 +8,7 @@ use crate::{
     error::{Error, Result},
     formats::LogFormat,
     input::{Packing, url},
-    remote::{self, Listed},
+    remote::{self, ListedObject},
     session::Session,
     units::counted,
 };
@@ -18,7 +18,10 @@ use crate::{
 pub fn expand(inputs: &mut Vec<PathBuf>, session: &Session) -> Result<()> {
     let mut expanded = Vec::new();
     for input in inputs.drain(..) {
-        match url::of(&input).map(|url| listed(url, "", session)).transpose()?.flatten()
+        match url::of(&input)
+            .map(|url| list_objects(url, "", session))
+            .transpose()?
+            .flatten()
         {
             Some(Folder { logs, .. }) => {
                 expanded.extend(logs.into_iter().map(|log| PathBuf::from(log.url)));
@@ -34,7 +37,7 @@ pub fn expand(inputs: &mut Vec<PathBuf>, session: &Session) -> Result<()> {
 pub struct Folder {
     /// The objects with the extension of a log, or all objects that match the pattern, sorted by
     /// URL; at least one.
-    pub logs: Vec<Listed>,
+    pub logs: Vec<ListedObject>,
     /// The number of other objects.
     pub others: u64,
     /// The datasets in the folder, as URLs with a trailing `/`.
@@ -52,7 +55,7 @@ pub fn literal_prefix(url: &str) -> &str {
 /// Lists the objects of `url` if it is a folder of an object store or a pattern. It is a pattern if
 /// it contains `*`, or another wildcard while no object has exactly this name. The contents of the
 /// folder `but` are excluded, unless `but` is empty.
-pub fn listed(url: &str, but: &str, session: &Session) -> Result<Option<Folder>> {
+pub fn list_objects(url: &str, but: &str, session: &Session) -> Result<Option<Folder>> {
     if remote::is_folder(url) {
         return list_folder(url, but, session).map(Some);
     }

@@ -62,12 +62,12 @@ pub fn open_with_digest(
     lidar: &LidarOptions,
 ) -> Result<(Opened, String)> {
     let input = Input::open(path, session)?;
-    let format = format(path, &input, session).map_err(|err| explained(err, &input))?;
+    let format = format(path, &input, session).map_err(|err| explain(err, &input))?;
     let (log, digest) = rayon::join(
         || open_as(format, &input, session, Some(lidar)),
         || provenance::digest(&input),
     );
-    let log = log.map_err(|err| explained(err, &input))?;
+    let log = log.map_err(|err| explain(err, &input))?;
     Ok((readable(Opened { input, log })?, digest?))
 }
 
@@ -84,7 +84,7 @@ pub fn open_to_copy(
         open_as(format, &input, session, lidar)
     };
     let log = format(path, &input, session).and_then(open);
-    let log = log.map_err(|err| explained(err, &input))?;
+    let log = log.map_err(|err| explain(err, &input))?;
     readable(Opened { input, log })
 }
 
@@ -110,7 +110,7 @@ fn look_into(
 ) -> Result<Opened> {
     let log = format(Path::new(&input.name), &input, session)
         .and_then(|format| open_as(format, &input, session, lidar))
-        .map_err(|err| explained(err, &input))?;
+        .map_err(|err| explain(err, &input))?;
     Ok(Opened { input, log })
 }
 
@@ -122,7 +122,7 @@ fn readable(opened: Opened) -> Result<Opened> {
     {
         // Without its key a bag has no topics, so missing records would not be noticed.
         let cursor = opened.log.read(part, &Selection::default());
-        cursor.with_context(|| opened.input.name.clone())?;
+        cursor.cannot_open(&opened.input.name)?;
     }
     Ok(opened)
 }
@@ -244,11 +244,11 @@ pub fn open_ulog(
         Ok(UlogLog::open(Arc::clone(&input.source), session.options)?)
     };
     let log = format(path, &input, session).and_then(open);
-    let log = log.map_err(|err| explained(err, &input))?;
+    let log = log.map_err(|err| explain(err, &input))?;
     Ok((input, log))
 }
 
-/// Returns the format that `--input-format` names, or else the one that the bytes show.
+/// Returns the format that the session states, or else the one that the bytes show.
 fn format(path: &Path, input: &Input, session: &Session) -> Result<LogFormat> {
     match session.input_format {
         Some(given) => Ok(given),
@@ -290,23 +290,19 @@ fn unpacked_name(path: &Path, packing: Option<Packing>) -> &str {
 }
 
 /// Adds the name of the input and a hint to `err`.
-fn explained(err: Error, input: &Input) -> Error {
+fn explain(err: Error, input: &Input) -> Error {
     let Some(cause) = err.log_error() else {
-        return err.context(input.name.clone());
+        return err.cannot_open(&input.name);
     };
     let hint = match cause.kind() {
         ErrorKind::Unrecognized => {
             let what = foreign::kind(&input.name, &*input.source);
             what.map(|what| format!("it looks like {what}"))
         }
-        ErrorKind::IncompatibleFlag => {
-            Some("--read-anyway reads it as far as possible".to_owned())
-        }
         _ => None,
     };
-    let Some(hint) = hint else { return err.context(input.name.clone()) };
-    let name = input.name.clone();
-    err.with_hint(hint).context(name)
+    let err = if let Some(hint) = hint { err.with_hint(hint) } else { err };
+    err.cannot_open(&input.name)
 }
 
 /// Returns the name for the outputs of `input`, without extension.

@@ -46,7 +46,7 @@ pub fn local(argument: OsString) -> OsString {
     }
     let path = &value[SCHEME.len()..];
     let path = path.strip_prefix("localhost").unwrap_or(path);
-    format!("{before}{}", decoded(path)).into()
+    format!("{before}{}", percent_decode(path)).into()
 }
 
 /// Returns the last segment of `path`, without the query of a URL (`?…`).
@@ -64,7 +64,7 @@ pub fn file_name(path: &Path) -> Option<&str> {
 }
 
 /// Decodes the percent-encoded bytes of `text` (RFC 3986, section 2.1).
-fn decoded(text: &str) -> String {
+fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {

@@ -6,8 +6,7 @@ use logtool_core::{ClockFit, Manifest};
 
 use crate::{session::Session, time::clock};
 
-/// Returns `manifest` with the start that `--utc-start` states; `None` without that option,
-/// or if the log has no time that could be its start.
+/// Returns `manifest` with the start that the session states; `None` if it states none, or if the log has no time that could be its start.
 pub fn set(manifest: &Manifest, session: &Session) -> Option<Arc<Manifest>> {
     let start = manifest.time?.start.as_nanos();
     let offset_nanos = session.utc_start?.saturating_sub(start);
@@ -22,7 +21,7 @@ pub fn set(manifest: &Manifest, session: &Session) -> Option<Arc<Manifest>> {
         offset_nanos,
         spread_nanos: 0,
         observations: 1,
-        source: "--utc-start".to_owned(),
+        source: "given UTC start".to_owned(),
     });
     Some(Arc::new(manifest))
 }

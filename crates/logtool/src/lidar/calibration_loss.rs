@@ -12,7 +12,7 @@ const LONG: u64 = 64 << 20;
 
 /// Returns a warning about the new log at `place` with `bytes` bytes, if the calibration of a
 /// lidar is complete in the log `name` with `manifest`, but not in the new log.
-pub fn lost(
+pub fn warning(
     (name, manifest): (&str, &Manifest),
     (place, bytes): (&Path, u64),
     session: &Session,
@@ -34,8 +34,8 @@ pub fn lost(
     let lost = lidars(new.log.manifest(), false);
     lost.iter().any(|lidar| sent.contains(lidar)).then(|| {
         format!(
-            "too short for the calibration that the lidar sends: `logtool calibration {name} \
-             -o db.xml` writes it, and --calibration takes it"
+            "too short for the calibration that the lidar sends: extract it from {name}, \
+             and set it as the calibration file"
         )
     })
 }

@@ -14,7 +14,7 @@ use crate::{
     log::{Log, PART_BYTES, threads},
     log_messages::{self, rosout},
     message_text,
-    parallel::{Ordered, Push},
+    parallel::{OrderedResults, Push},
 };
 
 /// A text message.
@@ -34,13 +34,13 @@ pub struct LogMessage {
 
 /// The text messages of a log. Those of one block of the file are sorted by time.
 pub struct LogMessages {
-    results: Ordered<Decoded>,
+    results: OrderedResults<DecodedMessages>,
     messages: std::vec::IntoIter<LogMessage>,
     damage: Vec<Damage>,
 }
 
 /// Some messages, and the damage that was found while they were decoded.
-struct Decoded {
+struct DecodedMessages {
     messages: Vec<LogMessage>,
     damage: Vec<Damage>,
 }
@@ -67,10 +67,10 @@ impl Log {
         let selection = Selection { topics, time };
         let parts = self.manifest().plan(&selection, PART_BYTES);
         let (log, count) = (self.clone(), parts.len());
-        let work = move |index: usize, push: Push<'_, Decoded>| {
+        let work = move |index: usize, push: Push<'_, DecodedMessages>| {
             decode(log.format_log(), &parts[index], &selection, push)
         };
-        let results = Ordered::new(count, threads(), work);
+        let results = OrderedResults::new(count, threads(), work);
         Ok(LogMessages {
             results,
             messages: Vec::new().into_iter(),
@@ -102,7 +102,7 @@ impl Iterator for LogMessages {
                 return Some(Ok(message));
             }
             match self.results.next()? {
-                Ok(Decoded { messages, damage }) => {
+                Ok(DecodedMessages { messages, damage }) => {
                     self.messages = messages.into_iter();
                     for one in damage {
                         one.add_to(&mut self.damage);
@@ -125,7 +125,7 @@ fn decode(
     log: &dyn FormatLog,
     part: &Part,
     selection: &Selection,
-    push: Push<'_, Decoded>,
+    push: Push<'_, DecodedMessages>,
 ) -> Result<()> {
     let columns = Columns { time: selection.time, ..Columns::default() };
     let topics = selection.topics.ids(log.manifest().topics.len());
@@ -145,7 +145,7 @@ fn decode(
         }
         messages.sort_by_key(|message: &LogMessage| message.time);
         let is_empty = messages.is_empty() && damage.is_empty();
-        if !is_empty && !push(Decoded { messages, damage }) {
+        if !is_empty && !push(DecodedMessages { messages, damage }) {
             break;
         }
     }

@@ -4,7 +4,7 @@
 use logtool_core::{TimeRange, Timestamp};
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Remedy, Result},
     merge::source::Source,
     session::Session,
     time::offset::ClockOffset,
@@ -27,8 +27,7 @@ pub(super) fn check(logs: &[Source], moved: &[ClockOffset]) -> Result<()> {
                 "the times of {} would be before 1677 or after 2262, which no file can store",
                 log.input.name
             );
-            let hint = "--offset takes seconds";
-            return Err(Error::invalid(what).with_hint(hint));
+            return Err(Error::invalid(what).with_remedy(Remedy::DecreaseOffsets));
         }
     }
     Ok(())
@@ -43,11 +42,8 @@ pub(super) fn note(logs: &[Source], moved: &[ClockOffset], session: &Session) {
         });
     for (before, after, nanos) in long_gaps(spans.collect()) {
         let gap = Span(nanos);
-        let text = format!(
-            "{after} begins {gap} after {before} ended: if that is not so, --offset says \
-             what to add to its times"
-        );
-        session.note("", &text);
+        session.note("", &format!("{after} begins {gap} after {before} ended"));
+        session.progress.remedy(&Remedy::CorrectClock);
     }
 }
 

@@ -3,7 +3,7 @@
 use logtool_core::{Clock, ClockZero};
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Remedy, Result},
     merge::source::Source,
     time::{
         clock::{to_unix, zero},
@@ -45,12 +45,11 @@ pub(super) fn check(logs: &[Source], unknown: UnknownClocks) -> Result<()> {
             _ if unknown == UnknownClocks::Same => {}
             Relation::Apart(nanos) => {
                 let what = format!(
-                    "{a} and {b} count from different moments, {} apart",
+                    "{a} and {b} count from different moments, {} apart, and the times in \
+                     their records are copied as they are",
                     Span(nanos)
                 );
-                let hint = "their times are in the records, which are copied as they are; \
-                            --same-clock merges them all the same";
-                return Err(Error::failed(what).with_hint(hint));
+                return Err(Error::failed(what).with_remedy(Remedy::AssumeSameClock));
             }
             Relation::Unknown => {
                 let what = format!(
@@ -58,8 +57,7 @@ pub(super) fn check(logs: &[Source], unknown: UnknownClocks) -> Result<()> {
                      count from {}",
                     zero(clocks.0)
                 );
-                let hint = "if it was the same one, --same-clock merges them";
-                return Err(Error::failed(what).with_hint(hint));
+                return Err(Error::failed(what).with_remedy(Remedy::AssumeSameClock));
             }
         }
     }
@@ -68,7 +66,7 @@ pub(super) fn check(logs: &[Source], unknown: UnknownClocks) -> Result<()> {
 
 /// Returns the offset of each log to a common clock: Unix time, if it is known. Offsets of the
 /// request are relative to the first log without one.
-pub(super) fn moved(
+pub(super) fn offsets(
     logs: &[Source],
     unknown: UnknownClocks,
 ) -> Result<Vec<ClockOffset>> {
@@ -85,7 +83,7 @@ pub(super) fn moved(
         let own = &log.log.manifest().clock;
         let nanos = match log.offset {
             Some(offset) => Some(offset.saturating_add(zero.unwrap_or(0))),
-            None => between(clock, own, unknown),
+            None => offset_between(clock, own, unknown),
         };
         let is_unix = zero.is_some();
         nanos
@@ -139,12 +137,12 @@ pub(super) fn since_1970(
             log.input.name,
             Span(nanos.unsigned_abs())
         );
-        let hint = if have_all_offsets {
-            format!("add {seconds} to each --offset, or leave one out")
+        let remedy = if have_all_offsets {
+            Remedy::IncreaseAllOffsets { seconds }
         } else {
-            format!("add {seconds} or more to its --offset")
+            Remedy::IncreaseOffset { seconds }
         };
-        return Err(Error::invalid(what).with_hint(hint));
+        return Err(Error::invalid(what).with_remedy(remedy));
     }
     Ok(later(i64::try_from(seconds * NANOS).unwrap_or(i64::MAX), false))
 }
@@ -167,7 +165,7 @@ const NANOS: u64 = 1_000_000_000;
 
 /// Returns the nanoseconds to add to times of `own` for Unix time, or for `clock` if that does
 /// not know Unix time; `None` if they are unknown.
-fn between(clock: &Clock, own: &Clock, unknown: UnknownClocks) -> Option<i64> {
+fn offset_between(clock: &Clock, own: &Clock, unknown: UnknownClocks) -> Option<i64> {
     let zero = to_unix(clock);
     // A clock that counts from 1970 only has an error to be corrected.
     let is_of_one_start =
@@ -195,11 +193,11 @@ fn no_common_clock(first: &Source, other: &Source) -> Error {
         "nothing brings {a} and {b} onto one clock: the world's time is not known to {}",
         without.join(" and ")
     );
-    let file = other.input.file_name();
-    Error::failed(what).with_hint(format!(
-        "--offset {file}=SECONDS says what to add to the times of {b}; `logtool align {a} {b} \
-         --signal A_TOPIC.FIELD B_TOPIC.FIELD` finds that, from what both measured"
-    ))
+    Error::failed(what).with_remedy(Remedy::SetOffset {
+        first: a.clone(),
+        second: b.clone(),
+        second_file: other.input.file_name().to_owned(),
+    })
 }
 
 /// Returns whether two clocks are known to count from the same moment.
@@ -259,25 +257,28 @@ mod tests {
         let apart = relation(&boot(Some(0)), &boot(Some(3 * second)));
         assert_eq!(apart, Relation::Apart(3_000_000_000));
         assert_eq!(relation(&boot(Some(0)), &boot(None)), Relation::Unknown);
-        let between =
-            |a: &Clock, b: &Clock| super::between(a, b, UnknownClocks::Refused);
-        assert_eq!(between(&boot(Some(5)), &boot(Some(6))), Some(5));
+        let offset_between =
+            |a: &Clock, b: &Clock| super::offset_between(a, b, UnknownClocks::Refused);
+        assert_eq!(offset_between(&boot(Some(5)), &boot(Some(6))), Some(5));
         let hour = 3600 * second;
-        assert_eq!(between(&boot(Some(0)), &boot(Some(hour))), Some(hour));
-        assert_eq!(between(&boot(None), &boot(Some(hour))), None);
+        assert_eq!(offset_between(&boot(Some(0)), &boot(Some(hour))), Some(hour));
+        assert_eq!(offset_between(&boot(None), &boot(Some(hour))), None);
         assert_eq!(
-            super::between(&boot(None), &boot(None), UnknownClocks::Same),
+            super::offset_between(&boot(None), &boot(None), UnknownClocks::Same),
             Some(0)
         );
         let unix = clock(ClockZero::Unix, None);
-        assert_eq!(between(&unix, &boot(Some(hour))), Some(hour));
-        assert_eq!(between(&boot(Some(hour)), &unix), Some(0));
+        assert_eq!(offset_between(&unix, &boot(Some(hour))), Some(hour));
+        assert_eq!(offset_between(&boot(Some(hour)), &unix), Some(0));
         // Each clock of Unix time has its own error.
         let late = clock(ClockZero::Unix, Some(-second));
-        assert_eq!(between(&late, &unix), Some(0));
-        assert_eq!(between(&unix, &late), Some(-second));
-        assert_eq!(between(&late, &late), Some(-second));
-        assert_eq!(super::between(&unix, &boot(None), UnknownClocks::Same), None);
+        assert_eq!(offset_between(&late, &unix), Some(0));
+        assert_eq!(offset_between(&unix, &late), Some(-second));
+        assert_eq!(offset_between(&late, &late), Some(-second));
+        assert_eq!(
+            super::offset_between(&unix, &boot(None), UnknownClocks::Same),
+            None
+        );
         assert_eq!(relation(&unix, &unix), Relation::Same);
         assert_eq!(relation(&unix, &boot(Some(0))), Relation::Different);
     }

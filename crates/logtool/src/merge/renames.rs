@@ -63,7 +63,7 @@ pub(super) fn rename(
         {
             let topics = translation.all_topics(manifest);
             let selection = Selection { topics, ..Selection::default() };
-            let frames = Frames::of(names::vehicle(first));
+            let frames = Frames::for_vehicle(names::vehicle(first));
             let prepared =
                 translation.prepare(source.log.clone(), &selection, *moved, &frames)?;
             log.log = prepared.log;

@@ -43,7 +43,7 @@ pub(super) fn open(request: &Merge, session: &Session) -> Result<Vec<Source>> {
     for of_request in &request.inputs {
         let opened = open::open_to_copy(of_request.path(), session, &request.lidar)?;
         let mut findings = Findings::of(&opened.input, opened.log.manifest());
-        findings.check(request.strictness.is_strict())?;
+        findings.check(request.strictness)?;
         let (input, mut log): (_, Arc<dyn Log>) = (opened.input, opened.log.into());
         let drift = of_request.drift_correction(log.manifest().time);
         if let Some(shift) = drift {

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 /// The outputs that calls of a session are writing.
 #[derive(Debug, Default)]
-pub struct LiveOutputs(Mutex<Vec<Live>>);
+pub struct LiveOutputs(Mutex<Vec<LiveOutput>>);
 
 impl LiveOutputs {
     /// Removes all outputs that are not complete, and then calls `end`, which ends the
@@ -29,7 +29,7 @@ impl LiveOutputs {
     /// Adds outputs that are being written, and the folder that they are written to, if that
     /// is to be removed.
     pub(crate) fn add(&self, outputs: Arc<Outputs>, staging: Option<PathBuf>) {
-        self.0.lock().push(Live { outputs, staging });
+        self.0.lock().push(LiveOutput { outputs, staging });
     }
 
     /// Removes outputs that were completed or dropped. This waits while the program ends.
@@ -40,7 +40,7 @@ impl LiveOutputs {
 
 /// Outputs and a folder to remove.
 #[derive(Debug)]
-struct Live {
+struct LiveOutput {
     outputs: Arc<Outputs>,
     staging: Option<PathBuf>,
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use logtool_core::WriteOptions;
+use logtool_core::{Manifest, WriteOptions};
 use logtool_sinks::Existing;
 
 use crate::{
@@ -28,6 +28,7 @@ use crate::{
 #[must_use]
 pub struct LogOutput {
     path: PathBuf,
+    format: Option<LogFormat>,
     existing: Existing,
     compression: Option<Compression>,
     has_ros2_messages: bool,
@@ -39,10 +40,18 @@ impl LogOutput {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
+            format: None,
             existing: Existing::Refuse,
             compression: None,
             has_ros2_messages: false,
         }
+    }
+
+    /// Sets the format of the log. By default, the extension of the path selects it, and if
+    /// that is not the extension of a log, the log has the format of its input.
+    pub fn with_format(mut self, format: LogFormat) -> Self {
+        self.format = Some(format);
+        self
     }
 
     /// Replaces a file that exists at the path.
@@ -69,6 +78,21 @@ impl LogOutput {
         &self.path
     }
 
+    /// Returns the format that was set, or that of the extension, if it is that of a log.
+    pub(crate) fn named_format(&self) -> Option<LogFormat> {
+        let extension = self.path.extension().and_then(|extension| extension.to_str());
+        self.format.or_else(|| LogFormat::from_extension(extension?))
+    }
+
+    /// Returns the format of the log for the records of the log with `manifest`: the format
+    /// that was set or that of the extension, or else the format of the log with `manifest`.
+    ///
+    /// # Errors
+    /// `InvalidRequest` if this format cannot hold the records of the log.
+    pub(crate) fn format_for(&self, manifest: &Manifest) -> Result<LogFormat> {
+        log_writer::format(&self.path, self.format, manifest)
+    }
+
     /// Returns whether messages of ROS 1 become messages of ROS 2.
     pub(crate) fn has_ros2_messages(&self) -> bool {
         self.has_ros2_messages
@@ -88,8 +112,8 @@ impl LogOutput {
     /// `InvalidRequest` if a log of `format` cannot be written like that.
     pub(crate) fn options(&self, format: LogFormat) -> Result<WriteOptions> {
         if self.has_ros2_messages && format != LogFormat::Mcap {
-            let error = Error::invalid("--ros2 is for MCAP files");
-            return Err(error.with_hint("let OUT end in .mcap"));
+            let error = Error::invalid("only MCAP files have messages of ROS 2");
+            return Err(error.with_hint("let the name of the output end in .mcap"));
         }
         let mut options = WriteOptions::default();
         options.compression = log_writer::compression(self.compression, format)?;

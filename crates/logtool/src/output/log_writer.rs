@@ -28,7 +28,7 @@ pub struct LogFile {
 }
 
 /// The size of a new log, and remarks about it.
-pub struct Written {
+pub struct WrittenLog {
     /// The size in bytes.
     pub bytes: u64,
     /// Remarks for users, one sentence each.
@@ -47,7 +47,7 @@ impl LogWriter {
         if path.as_os_str() == STDIN {
             let what =
                 "cannot write a log to standard output: the header is written last";
-            return Err(Error::invalid(what).with_hint("name a file with -o"));
+            return Err(Error::invalid(what).with_hint("name a file"));
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if let Some((packing, stem)) = Packing::of_name(&name) {
@@ -69,11 +69,11 @@ impl LogWriter {
         extracts: &[LogSlice<'_>],
         options: &WriteOptions,
         fill: impl FnOnce(&mut dyn RecordSink) -> Result<T>,
-    ) -> Result<(T, Written)> {
+    ) -> Result<(T, WrittenLog)> {
         let (done, remarks) = self.file.write(extracts, options, fill)?;
         let files = self.outputs.commit()?;
         let bytes = files.iter().map(|(_, len)| len).sum();
-        Ok((done, Written { bytes, remarks }))
+        Ok((done, WrittenLog { bytes, remarks }))
     }
 }
 
@@ -135,18 +135,22 @@ pub fn compression(
     {
         let what = format!("{} files do not support {}", format.name(), how.name());
         let known: Vec<&str> = known.iter().map(|known| known.name()).collect();
-        let hint = format!("--compression can be {}", known.join(", "));
+        let hint = format!("the compression can be {}", known.join(", "));
         return Err(Error::invalid(what).with_hint(hint));
     }
     Ok(how.map(|how| how.name().to_owned()))
 }
 
-/// Returns the format of a new log at `path` for the records of the log with `manifest`: the format
-/// of the extension, or the format of the log itself.
+/// Returns the format of a new log at `path` for the records of the log with `manifest`:
+/// `requested`, else the format of the extension, else the format of the log itself.
 ///
 /// # Errors
-/// The extension is that of a format that cannot hold the records of the log.
-pub fn format(path: &Path, manifest: &Manifest) -> Result<LogFormat> {
+/// `InvalidRequest` if this format cannot hold the records of the log.
+pub fn format(
+    path: &Path,
+    requested: Option<LogFormat>,
+    manifest: &Manifest,
+) -> Result<LogFormat> {
     const TABLES: [(&str, &str); 5] = [
         ("csv", "CSV"),
         ("json", "JSON"),
@@ -163,6 +167,19 @@ pub fn format(path: &Path, manifest: &Manifest) -> Result<LogFormat> {
     let Some(own_format) = LogFormat::of(manifest) else {
         return Err(Error::failed(format!("{own} logs cannot be written")));
     };
+    if let Some(requested) = requested {
+        if requested.can_hold(own_format) {
+            return Ok(requested);
+        }
+        let what = format!("{} files cannot hold a {own} log", requested.name());
+        let formats = LogFormat::ALL.iter().filter(|one| one.can_hold(own_format));
+        let formats: Vec<&str> = formats.map(|format| format.name()).collect();
+        let hint = format!(
+            "a copy of a {own} log can be {}; `logtool convert` writes other formats",
+            formats.join(" or ")
+        );
+        return Err(Error::invalid(what).with_hint(hint));
+    }
     let promised = LogFormat::from_extension(end);
     let table = TABLES.iter().find(|(known, _)| known.eq_ignore_ascii_case(end));
     let unfit = match (promised, table) {

@@ -8,7 +8,7 @@ use crate::{
     remote,
 };
 
-/// Rejects the output `out` if it is one of `inputs`, even with --force, because the input would be
+/// Rejects the output `out` if it is one of `inputs`, even if files may be replaced, because the input would be
 /// destroyed while it is read.
 pub fn refuse<'p>(
     out: &Path,
@@ -24,7 +24,7 @@ pub fn refuse<'p>(
         None => Ok(()),
         Some(input) => {
             let what = format!("{} would be overwritten by itself", input.display());
-            let hint = "name another file with -o, and rename it when it is complete";
+            let hint = "write another file, and rename it when it is complete";
             Err(Error::invalid(what).with_hint(hint))
         }
     }

@@ -9,7 +9,12 @@ use crate::{
     session::{NoticeLevel, Session},
 };
 
-/// A summary of the output of a request: its path, its size and remarks on it.
+/// A summary of a new log that a request has written: its path, its size and remarks on it.
+///
+/// [`Filter`](crate::filter::Filter), [`Merge`](crate::merge::Merge) and
+/// [`Repair`](crate::repair::Repair) always write one log. A conversion may write many files, or
+/// none, and counts tables and rows: its report is the separate type
+/// [`ConvertReport`](crate::convert::ConvertReport).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OutputSummary {
@@ -54,8 +59,6 @@ impl OutputSummary {
     ) {
         let found = lidar::warnings(manifest, topics);
         self.warn(session, name, &found.warnings);
-        if let Some(hint) = found.hint {
-            session.progress.notice(NoticeLevel::Hint, name, &hint);
-        }
+        found.remedies.iter().for_each(|remedy| session.progress.remedy(remedy));
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     px4_modes,
     time::{
         clock::{ShownClock, TextTime, TimeChoice},
-        record_span::Span,
+        record_span::RecordSpan,
     },
     units::counted,
 };
@@ -25,7 +25,7 @@ const MAX_AXIS_START: i64 = 1_000_000 * SECOND;
 /// from all others.
 pub(crate) fn outlier_note<'s>(
     signals: impl Iterator<Item = &'s Signal>,
-    span: &Span,
+    span: &RecordSpan,
     clock: &ShownClock,
 ) -> Option<String> {
     let count: u64 = signals.map(|signal| signal.astray).sum();
@@ -33,7 +33,7 @@ pub(crate) fn outlier_note<'s>(
         return None;
     }
     let values = counted(count, "value");
-    let example = span.stray.map(|time| format!(", as {}", clock.typed(time)));
+    let example = span.stray.map(|time| format!(", as {}", clock.as_typed(time)));
     let example = example.unwrap_or_default();
     Some(format!("not shown: {values} at times far from those of the log{example}"))
 }
@@ -66,7 +66,7 @@ pub(crate) fn time_axis(
         // For example a log that also has records of 1970.
         _ if first.saturating_sub(start) > MAX_AXIS_START => {
             let second = first - first.rem_euclid(SECOND);
-            let since = clock.typed(Timestamp::from_nanos(second));
+            let since = clock.as_typed(Timestamp::from_nanos(second));
             (second, format!("time since {since} (s)"))
         }
         _ => (start, "time since the start (s)".to_owned()),

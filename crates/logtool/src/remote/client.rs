@@ -15,22 +15,22 @@ use logtool_remote::{
 use logtool_sinks::Existing;
 
 use crate::{
-    error::{Context as _, Error, Result},
-    remote::{Listed, Remote},
+    error::{Context as _, Error, ErrorKind, Result},
+    remote::{ListedObject, Remote},
     session::Session,
     units,
 };
 
 /// Opens the log at `url`.
 pub fn open(url: &str, session: &Session) -> Result<Remote> {
-    let place = parsed(url)?;
+    let place = parse(url)?;
     let name = place.to_string();
     if place.is_folder() && place.scheme() != Scheme::Http {
-        return Err(Error::failed(format!("{name} is a folder, not a log")));
+        return Err(Error::failed("it is a folder, not a log").cannot_open(name));
     }
     let client = session.connection.client()?;
-    let opened = client.open(&place).map_err(|err| explained(err, &place));
-    let opened = opened.with_context(|| name.clone())?;
+    let opened = client.open(&place).map_err(|err| explain(err, &place));
+    let opened = opened.cannot_open(&name)?;
     if opened.is_whole {
         let len = units::Bytes(opened.source.len());
         let what = format!(
@@ -60,37 +60,39 @@ pub fn is_same(a: &str, b: &str) -> bool {
 }
 
 /// Returns `url` without its secrets.
-pub fn shown(url: &str) -> String {
+pub fn without_secrets(url: &str) -> String {
     Location::parse(url).map_or_else(|_| url.to_owned(), |place| place.to_string())
 }
 
 /// Lists all objects in the folder `url`, sorted by URL, except those in the folder `but`, unless
 /// that is empty.
-pub fn list(url: &str, but: &str, session: &Session) -> Result<Vec<Listed>> {
-    let place = parsed(url)?;
+pub fn list(url: &str, but: &str, session: &Session) -> Result<Vec<ListedObject>> {
+    let place = parse(url)?;
     let listed =
-        session.connection.client()?.list(&place).map_err(|err| explained(err, &place));
-    let listed = listed.with_context(|| place.to_string())?.into_iter().map(named);
-    let is_meant = |object: &Listed| but.is_empty() || !object.url.starts_with(but);
+        session.connection.client()?.list(&place).map_err(|err| explain(err, &place));
+    let listed =
+        listed.with_context(|| place.to_string())?.into_iter().map(listed_object);
+    let is_meant =
+        |object: &ListedObject| but.is_empty() || !object.url.starts_with(but);
     Ok(listed.filter(is_meant).collect())
 }
 
 /// Returns the properties of the object at `url`. If the server does not provide them, the size
 /// is 0 and the time unknown.
-pub fn look(url: &str, session: &Session) -> Result<Listed> {
-    let place = parsed(url)?;
+pub fn look(url: &str, session: &Session) -> Result<ListedObject> {
+    let place = parse(url)?;
     match session.connection.client()?.metadata(&place) {
-        Ok(object) => Ok(named(object)),
+        Ok(object) => Ok(listed_object(object)),
         Err(err) if err.kind() == io::ErrorKind::Other => {
-            Ok(Listed { url: place.to_string(), bytes: 0, modified: None })
+            Ok(ListedObject { url: place.to_string(), bytes: 0, modified: None })
         }
-        Err(err) => Err(explained(err, &place)),
+        Err(err) => Err(explain(err, &place)),
     }
 }
 
-fn named(object: logtool_remote::ObjectInfo) -> Listed {
+fn listed_object(object: logtool_remote::ObjectInfo) -> ListedObject {
     let logtool_remote::ObjectInfo { location, bytes, modified } = object;
-    Listed { url: location.to_string(), bytes, modified }
+    ListedObject { url: location.to_string(), bytes, modified }
 }
 
 /// A folder that files are uploaded to.
@@ -102,7 +104,7 @@ pub struct Folder {
 
 /// Returns the folder `url`.
 pub fn folder(url: &str, session: &Session) -> Result<Folder> {
-    let place = parsed(url)?;
+    let place = parse(url)?;
     if place.scheme() == Scheme::Http {
         let what = format!("{place}: a web server cannot be written to");
         let hint = "s3://, gs:// and az:// can";
@@ -124,7 +126,7 @@ impl Folder {
             .connection
             .client()?
             .exists(&place)
-            .map_err(|err| explained(err, &place));
+            .map_err(|err| explain(err, &place));
         has.with_context(|| place.to_string())
     }
 
@@ -138,10 +140,10 @@ impl Folder {
         self.connection.client()?.upload(file, &place, there).map_err(|err| {
             match err.kind() {
                 io::ErrorKind::AlreadyExists => {
-                    Error::failed("it exists already").with_hint("--force replaces it")
+                    Error::new(ErrorKind::AlreadyExists, "it exists already")
                 }
                 io::ErrorKind::NotFound => Error::failed("there is no such bucket"),
-                _ => explained(err, &place),
+                _ => explain(err, &place),
             }
         })
     }
@@ -153,7 +155,7 @@ impl Folder {
             .connection
             .client()?
             .remove(&place)
-            .map_err(|err| explained(err, &place));
+            .map_err(|err| explain(err, &place));
         removed.with_context(|| place.to_string())
     }
 
@@ -169,7 +171,7 @@ impl Folder {
             within => self.location.join(within),
         };
         let listed = self.connection.client()?.names(&place, take);
-        let listed = listed.map_err(|err| explained(err, &place));
+        let listed = listed.map_err(|err| explain(err, &place));
         listed.with_context(|| place.to_string())
     }
 
@@ -179,7 +181,7 @@ impl Folder {
         match self.connection.client()?.get(&place) {
             Ok(got) => Ok(Some(got)),
             Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(err) => Err(explained(err, &place)).with_context(|| place.to_string()),
+            Err(err) => Err(explain(err, &place)).with_context(|| place.to_string()),
         }
     }
 
@@ -193,7 +195,7 @@ impl Folder {
     ) -> Result<Option<ObjectVersion>> {
         let place = self.location.join(name);
         let put = self.connection.client()?.put(&place, bytes, when);
-        put.map_err(|err| explained(err, &place)).with_context(|| place.to_string())
+        put.map_err(|err| explain(err, &place)).with_context(|| place.to_string())
     }
 }
 
@@ -203,7 +205,7 @@ pub fn is_unsupported(err: &Error) -> bool {
     err.is_some_and(|err| err.kind() == io::ErrorKind::Unsupported)
 }
 
-fn parsed(url: &str) -> Result<Location> {
+fn parse(url: &str) -> Result<Location> {
     Location::parse(url).map_err(|err| Error::invalid(err.to_string()))
 }
 
@@ -233,7 +235,7 @@ impl Connection {
 }
 
 /// Adds a hint to `err`.
-fn explained(err: io::Error, place: &Location) -> Error {
+fn explain(err: io::Error, place: &Location) -> Error {
     if err.kind() == io::ErrorKind::NotFound
         && place.scheme() != Scheme::Http
         && !place.is_folder()

@@ -6,7 +6,7 @@ use logtool_sinks::Existing;
 
 use crate::{
     error::{Error, Result},
-    remote::{Listed, Remote},
+    remote::{ListedObject, Remote},
     session::Session,
 };
 
@@ -41,17 +41,17 @@ pub fn is_same(_: &str, _: &str) -> bool {
 }
 
 /// Returns `url` unchanged.
-pub fn shown(url: &str) -> String {
+pub fn without_secrets(url: &str) -> String {
     url.to_owned()
 }
 
 /// Fails, because this build has no feature `remote`.
-pub fn list(url: &str, _: &str, _: &Session) -> Result<Vec<Listed>> {
+pub fn list(url: &str, _: &str, _: &Session) -> Result<Vec<ListedObject>> {
     refuse(url)
 }
 
 /// Fails, because this build has no feature `remote`.
-pub fn look(url: &str, _: &Session) -> Result<Listed> {
+pub fn look(url: &str, _: &Session) -> Result<ListedObject> {
     refuse(url)
 }
 
@@ -62,7 +62,7 @@ pub fn folder(url: &str, _: &Session) -> Result<Folder> {
 
 fn refuse<T>(url: &str) -> Result<T> {
     let what = format!("{url} is a URL, and this logtool was built without `remote`");
-    let hint = "download it first, or build with `--features remote`";
+    let hint = "download it first, or build with the feature `remote`";
     Err(Error::invalid(what).with_hint(hint).into())
 }
 

@@ -9,7 +9,7 @@ use logtool_sinks::Existing;
 use tempfile::TempDir;
 
 use crate::{
-    error::{Context as _, Error, Result},
+    error::{Context as _, Error, ErrorKind, Result},
     remote::{self, Folder},
     session::Session,
 };
@@ -48,7 +48,7 @@ impl RemoteOutput {
     pub fn check(&self, name: &str) -> Result<()> {
         if self.existing == Existing::Refuse && self.folder.has(name)? {
             let what = format!("{} exists already", self.folder.name(name));
-            return Err(Error::failed(what).with_hint("--force replaces it"));
+            return Err(Error::new(ErrorKind::AlreadyExists, what));
         }
         Ok(())
     }

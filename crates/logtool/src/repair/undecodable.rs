@@ -3,14 +3,14 @@
 use logtool_core::{CopyReport, Damage, DamageKind};
 
 use crate::{
-    error::{Error, Result},
+    error::{Error, Remedy, Result},
     input::open::Opened,
     losses::Strictness,
     units::counted,
 };
 
 /// The records that were copied though they cannot be decoded.
-pub(super) struct Undecodable<'o> {
+pub(super) struct UndecodableRecords<'o> {
     name: &'o str,
     /// The number of records.
     pub(super) records: u64,
@@ -18,7 +18,7 @@ pub(super) struct Undecodable<'o> {
     topics: Vec<String>,
 }
 
-impl<'o> Undecodable<'o> {
+impl<'o> UndecodableRecords<'o> {
     /// Collects the undecodable records of the copy `copied` of `opened`.
     pub(super) fn new(opened: &'o Opened, copied: &CopyReport) -> Self {
         let manifest = opened.log.manifest();
@@ -51,7 +51,6 @@ impl<'o> Undecodable<'o> {
         let records = counted(self.records, "record");
         let topics = self.topics.join(", ");
         let what = format!("{}: {records} of {topics} cannot be decoded", self.name);
-        let hint = "without --strict, they are kept unchanged";
-        Err(Error::failed(what).with_hint(hint))
+        Err(Error::failed(what).with_remedy(Remedy::KeepUndecodable))
     }
 }

@@ -18,12 +18,12 @@ const MAX_BYTES: usize = 2 << 20;
 pub(super) fn first_of_each(log: &dyn Log, time: TimeRange) -> Result<Vec<Block>> {
     let mut blocks = Vec::new();
     for (id, topic) in log.manifest().topics() {
-        let Some(record_type) = ImageRecordType::of(topic) else { continue };
+        let Some(record_type) = ImageRecordType::from_topic(topic) else { continue };
         if blocks.len() == MAX_IMAGES {
             break;
         }
         let header_len = topic.header_len as usize;
-        if let Some(image) = first(log, id, time, record_type, header_len)? {
+        if let Some(image) = first_image(log, id, time, record_type, header_len)? {
             blocks.push(block(&topic.label(), image));
         }
     }
@@ -47,7 +47,7 @@ fn block(label: &str, image: ImageFile) -> Block {
 
 /// Returns the first record of the topic `id` that can be converted to an image. Its payloads
 /// start with a header of `header_len` bytes.
-fn first(
+fn first_image(
     log: &dyn Log,
     id: TopicId,
     time: TimeRange,

@@ -15,7 +15,7 @@ use crate::{
     formats::LogFormat,
     plot,
     report::plots::{message_types::TYPES, transform::Transform},
-    signals::{self, Wanted},
+    signals::{self, RequestedSignal},
     time::{
         clock::{ShownClock, TimeChoice},
         record_span,
@@ -49,14 +49,14 @@ struct PlannedPlot {
 /// The plots of a log, and the signals to read for them.
 #[derive(Default)]
 struct Plan {
-    signals: Vec<Wanted>,
+    signals: Vec<RequestedSignal>,
     plots: Vec<PlannedPlot>,
     /// The number of plots beyond [`MAX_PLOTS`].
     omitted: u64,
 }
 
 /// Returns the plots of `log`, and adds the damage that is met to `damage`.
-pub(super) fn all(
+pub(super) fn signal_plots(
     log: &dyn Log,
     context: &PlotContext<'_>,
     damage: &mut Vec<Damage>,
@@ -122,7 +122,7 @@ fn plan_types(log: &dyn Log) -> Plan {
             plan.signals.extend(lines.iter().filter_map(
                 |(name, columns, transform)| {
                     let signal = signal(log, id, name, columns, *transform)?;
-                    Some(Wanted { is_held: false, ..signal })
+                    Some(RequestedSignal { is_held: false, ..signal })
                 },
             ));
             let Some(own) = plan.signals.get(first) else { continue };
@@ -152,7 +152,7 @@ fn signal(
     name: &str,
     columns: &[&str],
     transform: Transform,
-) -> Option<Wanted> {
+) -> Option<RequestedSignal> {
     let mut columns =
         columns.iter().map(|column| signals::of_topic(log, topic, column));
     let mut signal = columns.next()??;
@@ -180,7 +180,7 @@ fn draw(
     };
     // If the whole log is shown, the axis covers only the times of the signals.
     let is_part = context.time != TimeRange::ALL;
-    let range = plot::ends(record_span::within(context.time, all));
+    let range = plot::ends(record_span::intersection(context.time, all));
     let mut time = TimeAxis { range: is_part.then_some(range), ..TimeAxis::default() };
     time.cover(read.signals.iter());
     let (first, _) = time.range.unwrap_or(range);

@@ -47,7 +47,7 @@ const HAS_ORIGIN: &str = "xy_global";
 
 /// Returns maps of the tracks of all topics with positions within `time`, one map for each
 /// area, and adds the damage that is met to `damage`.
-pub(super) fn all(
+pub(super) fn track_maps(
     log: &dyn Log,
     time: TimeRange,
     bands: &[Band],
@@ -58,7 +58,7 @@ pub(super) fn all(
     if sources.is_empty() {
         return Ok(Vec::new());
     }
-    let finished = Finished::default();
+    let finished = FinishedTables::default();
     let sink = TrackSink { flight_modes: bands.to_vec(), finished: finished.clone() };
     let columns_of = sources.iter().map(|source| {
         let only = Some(source.columns.clone());
@@ -109,9 +109,7 @@ pub(super) fn all(
     if !more.is_empty() {
         let labels: Vec<&str> = more.iter().map(|source| &*source.label).collect();
         let labels = labels.join(", ");
-        let what = format!(
-            "not shown, but written by `logtool convert --format kml`: {labels}"
-        );
+        let what = format!("not shown here, but in a conversion to KML: {labels}");
         blocks.push(Block::Note(what));
     }
     Ok(blocks)
@@ -186,7 +184,7 @@ fn local_columns(label: &str, schema: &Schema) -> Option<Vec<usize>> {
 }
 
 /// The finished tracks, by the labels of their topics.
-type Finished = Arc<Mutex<BTreeMap<String, FinishedTable>>>;
+type FinishedTables = Arc<Mutex<BTreeMap<String, FinishedTable>>>;
 
 struct FinishedTable {
     track: Track,
@@ -197,7 +195,7 @@ struct FinishedTable {
 /// A sink of tables that keeps only their tracks.
 struct TrackSink {
     flight_modes: Vec<Band>,
-    finished: Finished,
+    finished: FinishedTables,
 }
 
 impl TableSink for TrackSink {
@@ -242,7 +240,7 @@ struct TrackWriter {
     positions: Positions,
     track: TrackBuilder,
     without: u64,
-    finished: Finished,
+    finished: FinishedTables,
 }
 
 impl TrackWriter {

@@ -4,35 +4,37 @@ use logtool_core::{Log, TimeRange};
 
 use crate::{
     error::Result,
-    signals::{Gather, Input, Part, Wanted, find::check_count, gather},
+    signals::{Gather, Input, Part, RequestedSignal, find::check_count, gather},
 };
 
 /// Replaces each signal of a list in `wanted` by signals of its elements, as many as the
 /// longest list has within `time`.
-pub(crate) fn each(
+pub(crate) fn expand_lists(
     log: &dyn Log,
-    wanted: Vec<Wanted>,
+    wanted: Vec<RequestedSignal>,
     time: TimeRange,
-) -> Result<Vec<Wanted>> {
-    let is_list = |wanted: &Wanted| wanted.inputs.iter().any(|i| i.part == Part::Count);
-    let lists: Vec<Wanted> = wanted.iter().filter(|w| is_list(w)).cloned().collect();
+) -> Result<Vec<RequestedSignal>> {
+    let is_list =
+        |wanted: &RequestedSignal| wanted.inputs.iter().any(|i| i.part == Part::Count);
+    let lists: Vec<RequestedSignal> =
+        wanted.iter().filter(|w| is_list(w)).cloned().collect();
     if lists.is_empty() {
         return Ok(wanted);
     }
-    let (longest, _) = gather(log, &lists, time, &Longest::default, &|_| {})?;
+    let (longest, _) = gather(log, &lists, time, &LongestList::default, &|_| {})?;
     let (mut longest, mut all) = (longest.into_iter(), Vec::new());
     for wanted in wanted {
         if !is_list(&wanted) {
             all.push(wanted);
             continue;
         }
-        let Longest(count) = longest.next().unwrap_or_default();
+        let LongestList(count) = longest.next().unwrap_or_default();
         check_count(all.len().saturating_add(count))?;
         for at in 0..count {
             let part = Part::Element(at);
             let inputs = wanted.inputs.iter().map(|input| Input { part, ..*input });
             let (name, inputs) = (format!("{}[{at}]", wanted.name), inputs.collect());
-            all.push(Wanted { name, inputs, ..wanted.clone() });
+            all.push(RequestedSignal { name, inputs, ..wanted.clone() });
         }
     }
     Ok(all)
@@ -40,9 +42,9 @@ pub(crate) fn each(
 
 /// The number of elements of the longest list.
 #[derive(Default)]
-struct Longest(usize);
+struct LongestList(usize);
 
-impl Gather for Longest {
+impl Gather for LongestList {
     fn add(&mut self, _: i64, count: f64) {
         self.0 = self.0.max(count as usize);
     }

@@ -10,7 +10,7 @@ use crate::{
     formats::LogFormat,
     selection::Pattern,
     signals::{
-        Input, Part, Wanted,
+        Input, Part, RequestedSignal,
         numbers::{is_list, is_number},
         unit,
     },
@@ -26,9 +26,9 @@ const MOST: usize = 200;
 /// Returns the signals named by `texts`. Each is a topic and a field, e.g. `sensor_gps.1.lat`,
 /// `/imu/data.angular_velocity.x`, `vehicle_attitude.q` or `/scan.ranges[3]`. The signal of a whole
 /// list, e.g. `/scan.ranges`, is its [number of elements](Part::Count).
-pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<Wanted>> {
+pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<RequestedSignal>> {
     let manifest = log.manifest();
-    let mut all: Vec<Wanted> = Vec::new();
+    let mut all: Vec<RequestedSignal> = Vec::new();
     for text in texts {
         let mut failed_lookup = FailedLookup::default();
         let before = all.len();
@@ -69,7 +69,11 @@ pub(super) fn check_count(lines: usize) -> Result<()> {
 /// Returns the signal of the column `column` of the topic `id`, if it is numeric. The column
 /// can also be an element of a list, e.g. `ranges[3]`.
 #[cfg(feature = "plot")]
-pub(crate) fn of_topic(log: &dyn Log, id: TopicId, column: &str) -> Option<Wanted> {
+pub(crate) fn of_topic(
+    log: &dyn Log,
+    id: TopicId,
+    column: &str,
+) -> Option<RequestedSignal> {
     let manifest = log.manifest();
     let topic = manifest.get(id).ok()?;
     let finder = NumberFinder { id, topic, format: LogFormat::of(manifest) };
@@ -79,7 +83,8 @@ pub(crate) fn of_topic(log: &dyn Log, id: TopicId, column: &str) -> Option<Wante
         return finder.of_field(&schema, column).ok()?.pop().filter(|_| is_element);
     };
     let field = schema.field(index);
-    is_number(field.data_type()).then(|| finder.wanted(index, Part::Itself, field))
+    is_number(field.data_type())
+        .then(|| finder.requested_signal(index, Part::Itself, field))
 }
 
 /// Returns the flat view of a topic. The first column is the time, which cannot be selected;
@@ -97,12 +102,12 @@ struct NumberFinder<'t> {
 
 impl NumberFinder<'_> {
     /// Returns the numbers in the columns that the field `text` selects.
-    fn of_field(&self, schema: &SchemaRef, text: &str) -> Result<Vec<Wanted>> {
+    fn of_field(&self, schema: &SchemaRef, text: &str) -> Result<Vec<RequestedSignal>> {
         let pattern = Pattern::new(text)?;
         let mut found = Vec::new();
         for (index, field) in schema.fields().iter().enumerate().skip(1) {
             if is_number(field.data_type()) && pattern.begins(field.name()) {
-                found.push(self.wanted(index, Part::Itself, field));
+                found.push(self.requested_signal(index, Part::Itself, field));
             }
         }
         // A list is one column of the table. Its elements are selected by their index.
@@ -113,12 +118,19 @@ impl NumberFinder<'_> {
         let list = schema.index_of(name).ok().map(|index| (index, schema.field(index)));
         let list =
             list.filter(|(_, field)| found.is_empty() && is_list(field.data_type()));
-        found.extend(list.map(|(index, field)| self.wanted(index, part, field)));
+        found.extend(
+            list.map(|(index, field)| self.requested_signal(index, part, field)),
+        );
         Ok(found)
     }
 
     /// Returns the number `part` of the column `field`, which has the index `column`.
-    fn wanted(&self, column: usize, part: Part, field: &Field) -> Wanted {
+    fn requested_signal(
+        &self,
+        column: usize,
+        part: Part,
+        field: &Field,
+    ) -> RequestedSignal {
         let name = format!("{}.{}", self.topic.label(), field.name());
         let element_type = match field.data_type() {
             DataType::List(item) => item.data_type(),
@@ -129,7 +141,7 @@ impl NumberFinder<'_> {
             element_type,
             DataType::Boolean | DataType::UInt8 | DataType::Int8
         );
-        Wanted {
+        RequestedSignal {
             topic: self.id,
             inputs: vec![Input { column, part }],
             of: Arc::new(|numbers| numbers.first().copied().unwrap_or(f64::NAN)),
@@ -137,7 +149,7 @@ impl NumberFinder<'_> {
                 Part::Element(at) => format!("{name}[{at}]"),
                 _ => name,
             },
-            unit: unit::of(self.format, self.topic, field),
+            unit: unit::of_column(self.format, self.topic, field),
             is_held: is_state,
         }
     }
@@ -181,12 +193,10 @@ impl FailedLookup {
         self.labels.push(label.to_owned());
         self.field = field.to_owned();
         for column in schema.fields().iter().skip(1) {
-            match is_number(column.data_type()) {
-                true => self.columns.push(column.name().clone()),
-                false if column.name() == field => {
-                    self.others.push(column.data_type().to_string());
-                }
-                false => {}
+            if is_number(column.data_type()) {
+                self.columns.push(column.name().clone());
+            } else if column.name() == field {
+                self.others.push(column.data_type().to_string());
             }
         }
     }

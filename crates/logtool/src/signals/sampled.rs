@@ -5,8 +5,8 @@ use logtool_plot::{Sampler, Signal};
 
 use crate::{
     error::Result,
-    signals::{Gather, Wanted, gather},
-    time::record_span::Span,
+    signals::{Gather, RequestedSignal, gather},
+    time::record_span::RecordSpan,
 };
 
 /// Signals that were read.
@@ -14,7 +14,7 @@ pub(crate) struct SampledSignals {
     /// The signals, in the order of the request.
     pub signals: Vec<Signal>,
     /// The time range of the records.
-    pub span: Span,
+    pub span: RecordSpan,
     /// The damage that was found.
     pub damage: Vec<Damage>,
 }
@@ -27,20 +27,21 @@ pub(crate) struct SampledSignals {
 /// If reading fails.
 pub(crate) fn read(
     log: &dyn Log,
-    wanted: &[Wanted],
+    wanted: &[RequestedSignal],
     time: TimeRange,
     columns: usize,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<SampledSignals> {
     let topics = wanted.iter().map(|wanted| wanted.topic).collect();
-    let span @ Span { usual, reach, .. } = Span::of(log, &topics, time)?;
+    let span @ RecordSpan { usual, reach, .. } =
+        RecordSpan::from_log(log, &topics, time)?;
     let new = || {
         let sampler =
             Sampler::new(usual.start.as_nanos(), usual.end.as_nanos(), columns);
-        sampler.reaching(reach.start.as_nanos(), reach.end.as_nanos())
+        sampler.with_range(reach.start.as_nanos(), reach.end.as_nanos())
     };
     let (mut made, mut damage) = gather(log, wanted, time, &new, progress)?;
-    let (held, of): (Vec<Wanted>, Vec<usize>) = wanted
+    let (held, of): (Vec<RequestedSignal>, Vec<usize>) = wanted
         .iter()
         .zip(0..)
         .filter(|(wanted, _)| wanted.is_held && time.start > Timestamp::MIN)
@@ -48,7 +49,7 @@ pub(crate) fn read(
         .unzip();
     if !held.is_empty() {
         let before = TimeRange { start: Timestamp::MIN, end: time.start };
-        let (last, more) = gather(log, &held, before, &Last::default, &|_| {})?;
+        let (last, more) = gather(log, &held, before, &LatestValue::default, &|_| {})?;
         for (last, index) in last.into_iter().zip(of) {
             if let (Some((_, value)), Some(sampler)) = (last.0, made.get_mut(index)) {
                 sampler.begin(usual.start.as_nanos(), value);
@@ -60,16 +61,18 @@ pub(crate) fn read(
             }
         }
     }
-    let signal = |(sampler, wanted): (Sampler, &Wanted)| sampler.signal(wanted.is_held);
+    let signal = |(sampler, wanted): (Sampler, &RequestedSignal)| {
+        if wanted.is_held { sampler.held_signal() } else { sampler.signal() }
+    };
     let signals = made.into_iter().zip(wanted).map(signal).collect();
     Ok(SampledSignals { signals, span, damage })
 }
 
 /// The last value and its time.
 #[derive(Default)]
-struct Last(Option<(i64, f64)>);
+struct LatestValue(Option<(i64, f64)>);
 
-impl Gather for Last {
+impl Gather for LatestValue {
     fn add(&mut self, time: i64, number: f64) {
         if self.0.is_none_or(|(last, _)| last <= time) {
             self.0 = Some((time, number));

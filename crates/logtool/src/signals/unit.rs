@@ -88,7 +88,11 @@ const ROS: [(&str, &[&str], &str); 17] = [
 
 /// Returns the unit of the column `field` of `topic`, in a log of `format`. Empty if the unit is
 /// unknown, or if the values have none.
-pub(super) fn of(format: Option<LogFormat>, topic: &Topic, field: &Field) -> String {
+pub(super) fn of_column(
+    format: Option<LogFormat>,
+    topic: &Topic,
+    field: &Field,
+) -> String {
     if let Some(unit) = field.metadata().get(KEY) {
         return match &**unit {
             "deg" => "°".to_owned(),

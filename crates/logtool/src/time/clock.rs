@@ -126,7 +126,7 @@ impl ShownClock {
 
     /// Returns `time` as a user can type it: a date, or seconds since the start of a log that
     /// has no UTC reference.
-    pub fn typed(&self, time: Timestamp) -> String {
+    pub fn as_typed(&self, time: Timestamp) -> String {
         let nanos = time.as_nanos();
         match self.to_unix {
             Some(offset) => Iso(nanos.saturating_add(offset)).to_string(),
@@ -171,7 +171,7 @@ pub fn to_unix(clock: &Clock) -> Option<i64> {
 }
 
 /// Returns the message for a selection without records, of a log on this `clock`.
-pub fn nothing(clock: &Clock) -> String {
+pub fn empty_selection(clock: &Clock) -> String {
     let nothing = "no records match the selected topics and time range";
     let off = to_unix(clock).filter(|off| clock.zero == ClockZero::Unix && *off != 0);
     let Some(off) = off else { return nothing.to_owned() };
@@ -241,7 +241,7 @@ pub enum TimeUnit {
 
 impl TimeUnit {
     /// Returns the unit of a column of times.
-    pub fn of(field: &Field) -> Self {
+    pub fn from_field(field: &Field) -> Self {
         match field.metadata().get(TIME_UNIT_KEY).map(String::as_str) {
             Some("us") => Self::Micros,
             _ => Self::Nanos,

@@ -1,6 +1,6 @@
 //! The offset that is added to the times of a log.
 
-use logtool_core::Clock;
+use logtool_core::{Clock, ClockZero};
 
 use crate::time::clock::{Seconds, to_unix};
 
@@ -20,8 +20,17 @@ impl ClockOffset {
         Self { nanos: nanos.unwrap_or(0), is_unix: nanos.is_some() }
     }
 
+    /// Returns the clock of the resulting times, for a log whose clock is `clock`.
+    pub fn resulting_clock(self, clock: &Clock) -> Clock {
+        if self.is_unix {
+            Clock { zero: ClockZero::Unix, to_unix: None }
+        } else {
+            clock.clone()
+        }
+    }
+
     /// Describes the offset for users; `None` if it is 0.
-    pub fn told(self) -> Option<String> {
+    pub fn description(self) -> Option<String> {
         let way = if self.nanos < 0 { "earlier" } else { "later" };
         let nanos = Seconds(self.nanos.saturating_abs());
         (self.nanos != 0).then(|| format!("times are {nanos} s {way}"))

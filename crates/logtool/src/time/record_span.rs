@@ -17,7 +17,7 @@ const HOUR: u64 = 3_600_000_000_000;
 
 /// The time range of signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct RecordSpan {
     /// The time range of the records that are shown.
     pub usual: TimeRange,
     /// The possible time range of their values: values of derived records have times of their own.
@@ -27,17 +27,21 @@ pub struct Span {
     pub stray: Option<Timestamp>,
 }
 
-impl Span {
+impl RecordSpan {
     /// Computes the range of the records of `topics`; `asked` is the requested range.
     ///
     /// # Errors
     /// The log cannot be read.
-    pub fn of(log: &dyn Log, topics: &TopicSet, asked: TimeRange) -> Result<Self> {
+    pub fn from_log(
+        log: &dyn Log,
+        topics: &TopicSet,
+        asked: TimeRange,
+    ) -> Result<Self> {
         let manifest = log.manifest();
         let all = manifest.time.unwrap_or(TimeRange::ALL);
         let plain = |time: TimeRange| {
-            let reach = within(around(time), asked);
-            let usual = within(time, reach);
+            let reach = intersection(extend(time), asked);
+            let usual = intersection(time, reach);
             let usual = if usual.is_empty() { reach } else { usual };
             Self { usual, reach, stray: None }
         };
@@ -45,7 +49,7 @@ impl Span {
         let Some(ends) = segments.ends() else { return Ok(plain(all)) };
         let ends = range(&ends);
         let Some(main) = segments.main() else {
-            let usual = within(ends, plain(all).usual);
+            let usual = intersection(ends, plain(all).usual);
             let usual = if usual.is_empty() { plain(all).usual } else { usual };
             return Ok(Self { usual, ..plain(all) });
         };
@@ -67,13 +71,13 @@ impl Span {
 }
 
 /// Returns the longest time range that a plot of the log can show.
-pub fn near(manifest: &Manifest) -> TimeRange {
-    around(manifest.time.unwrap_or(TimeRange::ALL))
+pub fn max_shown_range(manifest: &Manifest) -> TimeRange {
+    extend(manifest.time.unwrap_or(TimeRange::ALL))
 }
 
 /// Returns the longest time range that a plot can show for records in the range `of`: it is
 /// extended by its length, or by a minute, on both sides. Times farther away are impossible.
-fn around(of: TimeRange) -> TimeRange {
+fn extend(of: TimeRange) -> TimeRange {
     if of == TimeRange::ALL {
         return of;
     }
@@ -82,7 +86,7 @@ fn around(of: TimeRange) -> TimeRange {
 }
 
 /// Returns the intersection of two ranges.
-pub fn within(a: TimeRange, b: TimeRange) -> TimeRange {
+pub fn intersection(a: TimeRange, b: TimeRange) -> TimeRange {
     TimeRange { start: a.start.max(b.start), end: a.end.min(b.end) }
 }
 

@@ -6,7 +6,7 @@ pub struct Frames(String);
 
 impl Frames {
     /// Creates the prefix for the vehicle called `name`.
-    pub fn of(name: &str) -> Self {
+    pub fn for_vehicle(name: &str) -> Self {
         Self(format!("{name}/"))
     }
 

@@ -64,7 +64,7 @@ pub(super) fn lidar(
     kind: LidarMessageKind,
     frames: &Frames,
 ) -> Result<PreparedTranslation> {
-    let ClockOffset { nanos: offset_nanos, is_unix } = moved;
+    let offset_nanos = moved.nanos;
     let Selection { topics: wanted, time } = wanted;
     let manifest = log.manifest();
     check_times(manifest, wanted)?;
@@ -136,7 +136,8 @@ pub(super) fn lidar(
             }
         }
     }
-    let log = TranslatedLog::new(log, translations, offset_nanos, is_unix);
+    let clock = moved.resulting_clock(&manifest.clock);
+    let log = TranslatedLog::new(log, translations, offset_nanos).with_clock(clock);
     let log = match groups {
         Some(groups) => log.with_row_groups(groups),
         None => log.in_one_part(),

@@ -36,7 +36,7 @@ pub(super) fn protobuf(
     wanted: &TopicSet,
     moved: ClockOffset,
 ) -> Result<PreparedTranslation> {
-    let ClockOffset { nanos: offset_nanos, is_unix } = moved;
+    let offset_nanos = moved.nanos;
     let manifest = log.manifest();
     let (mut translations, mut left_out) = (Vec::new(), Vec::new());
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
@@ -50,8 +50,9 @@ pub(super) fn protobuf(
     if !left_out.is_empty() {
         remarks.push(format!("left out: {}", left_out.join(", ")));
     }
-    let log = Arc::new(TranslatedLog::new(log, translations, offset_nanos, is_unix));
-    Ok(PreparedTranslation { log, remarks, warnings: Vec::new() })
+    let clock = moved.resulting_clock(&manifest.clock);
+    let log = TranslatedLog::new(log, translations, offset_nanos).with_clock(clock);
+    Ok(PreparedTranslation { log: Arc::new(log), remarks, warnings: Vec::new() })
 }
 
 /// Translates the topic `id` of `log` to protocol buffers, or returns why this is impossible.

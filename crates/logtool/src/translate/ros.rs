@@ -25,14 +25,18 @@ pub(super) use self::{
 /// appended to its name.
 pub(super) fn common(topic: &Topic, more: &str, type_name: &str) -> Result<Topic> {
     let definition = Definition::by_name(type_name).context("a type of ROS")?;
-    let mut topic_info = made(topic, type_name, &definition)?;
+    let mut topic_info = message_topic(topic, type_name, &definition)?;
     topic_info.name.push_str(more);
     topic_info.records = None;
     Ok(topic_info)
 }
 
 /// Returns the topic of messages with `definition` for `topic`.
-fn made(topic: &Topic, type_name: &str, definition: &Definition) -> Result<Topic> {
+fn message_topic(
+    topic: &Topic,
+    type_name: &str,
+    definition: &Definition,
+) -> Result<Topic> {
     let mut metadata = topic.metadata.clone();
     let md5sum = definition.md5sum()?;
     let changed = TopicMetadata { md5sum: Some(&md5sum), ..TopicMetadata::default() };

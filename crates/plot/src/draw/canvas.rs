@@ -48,7 +48,8 @@ pub(crate) const FROM_LEFT: Pos = Pos { h_pos: HPos::Left, v_pos: VPos::Center }
 pub(crate) const UPWARDS: FontTransform = FontTransform::Rotate270;
 
 /// The result of drawing.
-pub(crate) type Drawn<T = ()> = std::result::Result<T, DrawingAreaErrorKind<io::Error>>;
+pub(crate) type DrawResult<T = ()> =
+    std::result::Result<T, DrawingAreaErrorKind<io::Error>>;
 
 /// A part of the canvas.
 pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -62,13 +63,13 @@ pub(crate) const NO_ROOM: DrawingAreaErrorKind<io::Error> =
 pub(crate) fn split_down<'a>(
     area: &Area<'a>,
     height: i32,
-) -> Drawn<(Area<'a>, Area<'a>)> {
+) -> DrawResult<(Area<'a>, Area<'a>)> {
     let fits = height >= 0 && height < area.dim_in_pixel().1 as i32;
     fits.then(|| area.split_vertically(height)).ok_or(NO_ROOM)
 }
 
 /// Returns the part of `area` to the right of its first `width` units.
-pub(crate) fn right_of<'a>(area: &Area<'a>, width: i32) -> Drawn<Area<'a>> {
+pub(crate) fn right_of<'a>(area: &Area<'a>, width: i32) -> DrawResult<Area<'a>> {
     let fits = width >= 0 && width < area.dim_in_pixel().0 as i32;
     fits.then(|| area.split_horizontally(width).1).ok_or(NO_ROOM)
 }
@@ -90,7 +91,10 @@ impl Canvas {
     }
 
     /// Returns the SVG that `draw` draws.
-    pub(crate) fn draw(self, draw: impl FnOnce(&Area<'_>) -> Drawn) -> Result<String> {
+    pub(crate) fn draw(
+        self,
+        draw: impl FnOnce(&Area<'_>) -> DrawResult,
+    ) -> Result<String> {
         font::register();
         let (width, height) = (self.width, self.height);
         let fine = |pixels: u32| px(f64::from(pixels)) as u32;
@@ -113,12 +117,12 @@ impl Canvas {
         }
         let fine = format!("width=\"{}\" height=\"{}\"", fine(width), fine(height));
         let size = format!("width=\"{width}\" height=\"{height}\"");
-        Ok(dashed(svg.replacen(&fine, &size, 1)))
+        Ok(set_dash_styles(svg.replacen(&fine, &size, 1)))
     }
 }
 
 /// Converts the widths of lines in `svg` to dash styles.
-fn dashed(mut svg: String) -> String {
+fn set_dash_styles(mut svg: String) -> String {
     for width in [LINE, STRONG] {
         for (dash, lengths) in (1..).zip(DASHES) {
             let told = format!("stroke-width=\"{}\"", width + dash);

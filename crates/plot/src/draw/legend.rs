@@ -6,7 +6,7 @@ use plotters::{
 };
 
 use crate::{
-    draw::canvas::{self, Area, Drawn, px, text},
+    draw::canvas::{self, Area, DrawResult, px, text},
     font,
     palette::Rgb,
 };
@@ -22,12 +22,12 @@ const ROOM: f64 = 16.0;
 pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) color: Rgb,
-    pub(crate) piece: Piece,
+    pub(crate) piece: LegendSample,
 }
 
 /// The kind of the colour sample.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Piece {
+pub(crate) enum LegendSample {
     /// A line with this dash style.
     Line(u32),
     Area,
@@ -35,7 +35,7 @@ pub(crate) enum Piece {
 
 /// Draws `entries` in as many rows as necessary, at the top of `area`. Returns the rest
 /// of the area.
-pub(crate) fn draw<'a>(area: &Area<'a>, entries: &[Entry]) -> Drawn<Area<'a>> {
+pub(crate) fn draw<'a>(area: &Area<'a>, entries: &[Entry]) -> DrawResult<Area<'a>> {
     let most = area.dim_in_pixel().0 as i32;
     let style = text(area, TEXT).pos(canvas::FROM_LEFT);
     let (mut x, mut y) = (0, px(ROW / 2.0));
@@ -47,11 +47,11 @@ pub(crate) fn draw<'a>(area: &Area<'a>, entries: &[Entry]) -> Drawn<Area<'a>> {
         }
         let color = canvas::color(entry.color);
         match entry.piece {
-            Piece::Line(dash) => {
+            LegendSample::Line(dash) => {
                 let line = color.stroke_width(canvas::STRONG + dash);
                 area.draw(&PathElement::new([(x, y), (x + px(PIECE), y)], line))?;
             }
-            Piece::Area => {
+            LegendSample::Area => {
                 let corners = [(x, y - px(5.0)), (x + px(PIECE), y + px(5.0))];
                 area.draw(&Rectangle::new(corners, color.filled()))?;
             }

@@ -12,7 +12,7 @@ fn chart() -> Chart {
     }
     let line = |name: &str| Line {
         name: name.into(),
-        signal: sampler.signal(false),
+        signal: sampler.signal(),
         is_held: false,
     };
     let panels = vec![
@@ -55,7 +55,7 @@ fn what_is_shorter_than_a_line_is_wide_is_a_dot() {
     for (burst, n) in (0..12).flat_map(|burst| (0..50).map(move |n| (burst, n))) {
         sampler.add(burst * 3_600_000_000_000 + n * 20_000_000, burst as f64);
     }
-    let signal = sampler.signal(false);
+    let signal = sampler.signal();
     assert_eq!(signal.runs.len(), 12);
     let line = Line { name: "a".into(), signal, is_held: false };
     let panels =
@@ -70,7 +70,7 @@ fn what_holds_does_so_from_before_and_to_the_end() {
     let mut sampler = Sampler::new(20, 60, 100);
     sampler.begin(20, 1.0);
     sampler.add(50, 0.0);
-    let signal = sampler.signal(true);
+    let signal = sampler.held_signal();
     assert_eq!(signal.values, 2);
     let line = Line { name: "armed".into(), signal, is_held: true };
     let panels =

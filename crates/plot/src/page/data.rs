@@ -29,7 +29,7 @@ pub(super) fn plot(title: &str, chart: &Chart) -> String {
         if index > 0 {
             out.push(',');
         }
-        one(&mut out, line, palette::line(index), &chart.time, end);
+        write_line(&mut out, line, palette::line(index), &chart.time, end);
     }
     out.push_str("],\"bands\":[");
     for (index, band) in chart.bands.iter().enumerate() {
@@ -45,7 +45,7 @@ pub(super) fn plot(title: &str, chart: &Chart) -> String {
 }
 
 /// Writes a line. A held value continues until `end`.
-fn one(out: &mut String, line: &Line, rgb: Rgb, time: &TimeAxis, end: f64) {
+fn write_line(out: &mut String, line: &Line, rgb: Rgb, time: &TimeAxis, end: f64) {
     let (mut x, mut y) = (String::new(), String::new());
     let mut last = None;
     for run in &line.signal.runs {

@@ -73,10 +73,7 @@ impl Raster {
     pub(super) fn add(&mut self, point: &Point) {
         let (low, high) = self.colors;
         let share = (f64::from(point.value) - low) / (high - low);
-        let color = match share.is_nan() {
-            true => [0xa0; 3],
-            false => viridis(share),
-        };
+        let color = if share.is_nan() { [0xa0; 3] } else { viridis(share) };
         let per_metre = self.side as f64 / (2.0 * self.reach);
         let column = (f64::from(point.x) - self.middle.0 + self.reach) * per_metre;
         let row = (self.reach - f64::from(point.y) + self.middle.1) * per_metre;
@@ -132,9 +129,10 @@ fn middle(points: &[Point]) -> (f64, f64) {
     let (x, y) = (of(|point| point.x), of(|point| point.y));
     let room = (x.1 - x.0).max(y.1 - y.0) / 2.0;
     let is_near = |(low, high): (f64, f64)| low - room <= 0.0 && 0.0 <= high + room;
-    match is_near(x) && is_near(y) {
-        true => (0.0, 0.0),
-        false => (((x.0 + x.1) / 2.0).round(), ((y.0 + y.1) / 2.0).round()),
+    if is_near(x) && is_near(y) {
+        (0.0, 0.0)
+    } else {
+        (((x.0 + x.1) / 2.0).round(), ((y.0 + y.1) / 2.0).round())
     }
 }
 

@@ -8,7 +8,7 @@ use plotters::{
 
 use crate::{
     draw::canvas::{
-        self, Area, CENTER, Canvas, Drawn, FINE, FROM_LEFT, GRID, INK, px, text,
+        self, Area, CENTER, Canvas, DrawResult, FINE, FROM_LEFT, GRID, INK, px, text,
     },
     palette::viridis,
     ticks::Axis,
@@ -54,14 +54,14 @@ impl<'s> Scene<'s> {
         })
     }
 
-    fn title(&self, area: &Area<'_>) -> Drawn {
+    fn title(&self, area: &Area<'_>) -> DrawResult {
         let style = text(area, 13.0).pos(FROM_LEFT);
         let title = crate::font::printable(&self.about.title);
         area.draw_text(&title, &style, (px(LEFT), px(TOP / 2.0)))
     }
 
     /// Draws the axes in metres, and rings of equal distance from the sensor.
-    fn grid(&self, area: &Area<'_>) -> Drawn {
+    fn grid(&self, area: &Area<'_>) -> DrawResult {
         let side = f64::from(SIDE);
         let (left, bottom) = (px(LEFT), px(TOP + side));
         let middle = (px(LEFT + side / 2.0), px(TOP + side / 2.0));
@@ -98,7 +98,7 @@ impl<'s> Scene<'s> {
     }
 
     /// Draws the colour bar.
-    fn bar(&self, area: &Area<'_>) -> Drawn {
+    fn bar(&self, area: &Area<'_>) -> DrawResult {
         let (low, high) = self.colors;
         let side = f64::from(SIDE);
         const STEPS: u32 = 128;

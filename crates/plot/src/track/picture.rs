@@ -9,7 +9,8 @@ use plotters::{
 use crate::{
     draw::{
         canvas::{
-            self, Area, CENTER, Canvas, Drawn, FINE, FROM_LEFT, GRID, INK, px, text,
+            self, Area, CENTER, Canvas, DrawResult, FINE, FROM_LEFT, GRID, INK, px,
+            text,
         },
         legend::{self, Entry},
     },
@@ -80,7 +81,7 @@ impl TrackMap {
         let mut entries: Vec<Entry> = Vec::new();
         let mut add = |name: &str, color| {
             if !name.is_empty() && !entries.iter().any(|entry| entry.name == name) {
-                let piece = legend::Piece::Line(0);
+                let piece = legend::LegendSample::Line(0);
                 entries.push(Entry { name: name.to_owned(), color, piece });
             }
         };
@@ -97,7 +98,7 @@ impl TrackMap {
     }
 }
 
-fn axes(area: &Area<'_>, across: &Axis, up: &Axis, scale: f64) -> Drawn {
+fn axes(area: &Area<'_>, across: &Axis, up: &Axis, scale: f64) -> DrawResult {
     let (left, right) = (px(LEFT), px(LEFT + SIDE));
     let (top, bottom) = (px(TOP), px(TOP + SIDE));
     let (ink, faint) = (INK.stroke_width(FINE), GRID.stroke_width(FINE));

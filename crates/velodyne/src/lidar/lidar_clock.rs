@@ -86,7 +86,7 @@ impl Lidar {
             self.clock_warning = Some(format!(
                 "the clock of the lidar, which a receiver sets according to its packets, is \
                  {seconds:.3} s {where_to} {log}: one of them is wrong; points have {taken} \
-                 times; use --lidar-clock {other} for the other clock"
+                 times, and can have those of the {other}"
             ));
         }
     }

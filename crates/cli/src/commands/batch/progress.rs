@@ -35,13 +35,13 @@ pub(crate) struct DatasetMeter {
     /// Whether events are written to standard output.
     is_json: bool,
     /// `None` until the logs are known.
-    started: OnceLock<Started>,
+    started: OnceLock<RunProgress>,
     /// The first error of writing an event.
     failed: Mutex<Option<io::Error>>,
 }
 
 /// The progress since the logs are known.
-struct Started {
+struct RunProgress {
     bar: ProgressBar,
     time: Instant,
     logs: u64,
@@ -65,7 +65,7 @@ impl DatasetMeter {
     }
 
     /// Runs `work` and writes progress events meanwhile.
-    pub(crate) fn during<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn run_with_events<T>(&self, work: impl FnOnce() -> T) -> T {
         if !self.is_json {
             return work();
         }
@@ -196,7 +196,7 @@ impl DatasetProgress for DatasetMeter {
                 "{warning} --memory is raised to {megabytes}M, which the longest log may need"
             );
         }
-        self.started.get_or_init(|| Started {
+        self.started.get_or_init(|| RunProgress {
             bar: progress::of_logs(logs, bytes, &self.global),
             time: Instant::now(),
             logs,

@@ -16,12 +16,11 @@ pub(super) fn print(as_json: bool) -> Result<Outcome> {
     }
     for Code { name, severity, meaning } in check::codes() {
         let severity = severity.name();
-        match as_json {
-            true => {
-                let code = json!({"code": name, "level": severity, "meaning": meaning});
-                writeln!(out, "{code}")?;
-            }
-            false => writeln!(out, "| `{name}` | {severity} | {meaning} |")?,
+        if as_json {
+            let code = json!({"code": name, "level": severity, "meaning": meaning});
+            writeln!(out, "{code}")?;
+        } else {
+            writeln!(out, "| `{name}` | {severity} | {meaning} |")?
         }
     }
     out.flush()?;

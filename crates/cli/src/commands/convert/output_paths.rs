@@ -46,9 +46,12 @@ pub(super) fn places(args: &ConvertArgs) -> Result<Vec<(&Path, Destination)>> {
 
 fn place(input: &Path, args: &ConvertArgs) -> Result<Destination> {
     let is_stdin = input.as_os_str() == STDIN;
-    let stem = || match is_stdin {
-        true => Ok("stdin".to_owned()),
-        false => open::stem(input).with_context(|| input.display().to_string()),
+    let stem = || {
+        if is_stdin {
+            Ok("stdin".to_owned())
+        } else {
+            open::stem(input).with_context(|| input.display().to_string())
+        }
     };
     if args.is_stdout() {
         return Ok(Destination::Stdout);

@@ -63,9 +63,10 @@ fn print_tables(report: &ConvertReport, destination: &Destination, start: Instan
         Destination::File(file) => file.clone(),
         _ => PathBuf::from(STDIN),
     };
-    let written = match destination.is_stdout() {
-        true => String::new(),
-        false => format!(", {}", Bytes(report.bytes())),
+    let written = if destination.is_stdout() {
+        String::new()
+    } else {
+        format!(", {}", Bytes(report.bytes()))
     };
     say!(
         "{} → {}: {}, {}{written} in {} ({speed:.0} MB/s)",

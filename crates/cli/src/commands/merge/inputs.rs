@@ -83,7 +83,8 @@ fn corrections(files: &[PathBuf], args: &MergeArgs) -> Result<Vec<ClockCorrectio
     let mut kept = Vec::new();
     for path in &args.alignments {
         let of = format!("--align {}", path.display());
-        let found = read(path).with_context(|| of.clone())?;
+        let text = std::fs::read(path).cannot_open(path.display())?;
+        let found = alignment(&text).with_context(|| of.clone())?;
         if !found.aligned {
             return Err(Error::failed(format!("{of}: it says that they do not fit")));
         }
@@ -111,9 +112,10 @@ fn corrections(files: &[PathBuf], args: &MergeArgs) -> Result<Vec<ClockCorrectio
     Ok(all)
 }
 
-fn read(path: &Path) -> Result<Alignment> {
-    let text = std::fs::read(path)?;
-    serde_json::from_slice(&text).context("it is no output of `logtool align --json`")
+/// Parses the output of `logtool align --json`.
+fn alignment(text: &[u8]) -> Result<Alignment> {
+    serde_json::from_slice(text)
+        .context("it is not an output of `logtool align --json`")
 }
 
 /// Returns the correction of the file that `name` means.

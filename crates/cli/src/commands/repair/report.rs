@@ -111,8 +111,8 @@ impl<'r> JsonTopic<'r> {
             topic: loss.topic.as_deref(),
             records: (loss.records > 0).then_some(loss.records),
             is_exact: loss.uncounted_places == 0,
-            from_s: loss.time.and_then(first),
-            to_s: loss.time.and_then(last),
+            from_s: loss.time.and_then(first_time),
+            to_s: loss.time.and_then(last_time),
         }
     }
 }
@@ -138,17 +138,17 @@ impl<'r> JsonPlace<'r> {
             end: damage.bytes.end,
             topic: finding.topic.as_deref(),
             records: (damage.records > 0).then_some(damage.records),
-            from_s: damage.time.and_then(first),
-            to_s: damage.time.and_then(last),
+            from_s: damage.time.and_then(first_time),
+            to_s: damage.time.and_then(last_time),
             text: &finding.text,
         }
     }
 }
 
-fn first(time: TimeRange) -> Option<Box<RawValue>> {
+fn first_time(time: TimeRange) -> Option<Box<RawValue>> {
     json_seconds(time.start.as_nanos())
 }
 
-fn last(time: TimeRange) -> Option<Box<RawValue>> {
+fn last_time(time: TimeRange) -> Option<Box<RawValue>> {
     json_seconds(last_nanos(time))
 }

@@ -4,11 +4,13 @@ use super::*;
 use crate::{
     model::{
         damage::{Damage, DamageKind},
-        time::{TimeRange, Timestamp},
+        time::{Clock, ClockZero, TimeRange, Timestamp},
     },
     record::block::Block,
     testing::sample_log::Sample,
 };
+
+const UNIX: Clock = Clock { zero: ClockZero::Unix, to_unix: None };
 
 /// Doubles each payload. An empty payload is damage.
 struct Twice;
@@ -36,7 +38,7 @@ fn twice(sample: Sample, froms: &[u32]) -> TranslatedLog {
         begin: Arc::new(|| Ok(Box::new(Twice))),
     };
     let translations = froms.iter().map(translation).collect();
-    TranslatedLog::new(Arc::new(sample), translations, 100, true)
+    TranslatedLog::new(Arc::new(sample), translations, 100).with_clock(UNIX)
 }
 
 type Seen = (Vec<(u32, i64, Vec<u8>)>, Vec<Damage>);
@@ -139,8 +141,9 @@ fn message_of_several_records_may_span_parts() {
     let topic = sample.manifest.topics[0].clone();
     let begin = Arc::new(|| Ok(Box::<Pairs>::default() as Box<dyn Translate>));
     let pairs = Translation { from: TopicId(0), topic, begin };
-    let log =
-        TranslatedLog::new(Arc::new(sample), vec![pairs], 100, true).in_one_part();
+    let log = TranslatedLog::new(Arc::new(sample), vec![pairs], 100)
+        .with_clock(UNIX)
+        .in_one_part();
     let (seen, _) = read(&log, &Selection::default());
     let wanted = [(101, b"ab".to_vec()), (103, b"cd".to_vec()), (105, b"e".to_vec())];
     assert_eq!(seen, wanted.map(|(time, bytes)| (0, time, bytes)));
@@ -228,7 +231,8 @@ fn row_groups_are_complete_in_any_parts_and_damage_is_reported_once() {
     ];
     for part_bytes in [0, 2000, 3000, 5000] {
         let translations = vec![words(), plain.clone()];
-        let log = TranslatedLog::new(sample.clone(), translations, 100, true);
+        let log =
+            TranslatedLog::new(sample.clone(), translations, 100).with_clock(UNIX);
         let groups = [(TopicId(0), groups.clone())].into();
         let log = log.parts_of_groups(groups, part_bytes);
         let (mut seen, damage) = read(&log, &Selection::default());

@@ -16,7 +16,7 @@ pub enum ImageRecordType {
 
 impl ImageRecordType {
     /// Returns the type of the records of `topic`, if they are images.
-    pub fn of(topic: &Topic) -> Option<Self> {
+    pub fn from_topic(topic: &Topic) -> Option<Self> {
         if vel::is_image_topic(topic) {
             Some(Self::Vel)
         } else {

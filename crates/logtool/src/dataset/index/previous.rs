@@ -23,7 +23,7 @@ use crate::{
         entry::LogEntry,
         inputs::{InputLog, Inputs},
     },
-    error::{Context as _, Error, Result},
+    error::{Context as _, Error, ErrorKind, Result},
 };
 
 /// The catalog that an earlier run has written.
@@ -53,7 +53,7 @@ const SETTLED_NANOS: i64 = 2_000_000_000;
 impl PreviousCatalog {
     /// Reads the catalog at `path`, if there is one. It is outdated if it was made with other
     /// `options`, or if the caller `is_forced` to open all logs again; then a file that is not
-    /// a catalog is ignored. A catalog of JSON Lines is never read.
+    /// a catalog is ignored. A catalog of CSV or JSON Lines is never read.
     pub(super) fn read(
         path: &Path,
         is_forced: bool,
@@ -65,6 +65,7 @@ impl PreviousCatalog {
                 CatalogFormat::JsonLines => {
                     check_json_lines(path).map(|()| Self::default())
                 }
+                CatalogFormat::Csv => check_csv(path).map(|()| Self::default()),
                 CatalogFormat::Parquet => Self::read_parquet(path, options),
             }
         } else {
@@ -80,7 +81,7 @@ impl PreviousCatalog {
         let written = fs::metadata(path)?.modified()?.duration_since(UNIX_EPOCH);
         let written = written.map_err(|err| Error::failed(err.to_string()))?;
         let written = i64::try_from(written.as_nanos()).unwrap_or(i64::MAX);
-        let file = File::open(path).with_context(name)?;
+        let file = File::open(path).cannot_open(path.display())?;
         let reader =
             ParquetRecordBatchReaderBuilder::try_new(file).map_err(|_| foreign())?;
         let schema = catalog::rows(&LogEntry::default())?.schema();
@@ -184,22 +185,35 @@ impl PreviousCatalog {
     }
 }
 
+/// Refuses the file at `path` if its first line is not the header of a catalog.
+fn check_csv(path: &Path) -> Result<()> {
+    let line = first_line(path)?;
+    let has_columns = line.starts_with(b"log,source,digest,");
+    if line.is_empty() || has_columns { Ok(()) } else { Err(foreign(path)) }
+}
+
 /// Refuses the file at `path` if its first line is not a row of a catalog.
 fn check_json_lines(path: &Path) -> Result<()> {
-    /// More than any row has.
-    const MAX_ROW_BYTES: u64 = 1 << 20;
-    let file = File::open(path).with_context(|| path.display().to_string())?;
-    let mut line = Vec::new();
-    let read = BufReader::new(file.take(MAX_ROW_BYTES)).read_until(b'\n', &mut line);
-    read.with_context(|| path.display().to_string())?;
+    let line = first_line(path)?;
     let row: Option<Value> = serde_json::from_slice(&line).ok();
     let has = |name| row.as_ref().is_some_and(|row| row.get(name).is_some());
     let has_columns = ["log", "source", "source_bytes", "tool"].into_iter().all(has);
     if line.is_empty() || has_columns { Ok(()) } else { Err(foreign(path)) }
 }
 
+/// Returns the first line of the file at `path`, or its start if it is longer than any row.
+fn first_line(path: &Path) -> Result<Vec<u8>> {
+    /// More than any row has.
+    const MAX_ROW_BYTES: u64 = 1 << 20;
+    let file = File::open(path).cannot_open(path.display())?;
+    let mut line = Vec::new();
+    let read = BufReader::new(file.take(MAX_ROW_BYTES)).read_until(b'\n', &mut line);
+    read.with_context(|| path.display().to_string())?;
+    Ok(line)
+}
+
 /// Returns the error for the file `path`, which is not a catalog.
 fn foreign(path: &Path) -> Error {
     let what = format!("{} is not a catalog of logs", path.display());
-    Error::failed(what).with_hint("--force replaces it")
+    Error::new(ErrorKind::AlreadyExists, what)
 }

@@ -36,7 +36,7 @@ const MAX_DEPTH: usize = 256;
 
 impl FolderSearch {
     /// Creates a search that skips the canonical path `excluded`.
-    pub(super) fn excluding(excluded: Option<PathBuf>) -> Self {
+    pub(super) fn new(excluded: Option<PathBuf>) -> Self {
         Self { excluded, ..Self::default() }
     }
 

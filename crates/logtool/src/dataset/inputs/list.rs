@@ -21,7 +21,7 @@ pub(super) fn expand(input: &Path) -> Result<Vec<PathBuf>> {
         _ if name == STDIN => read(io::stdin()).context("the list")?,
         Some(list) if !input.exists() => {
             let context = || format!("the list {list}");
-            read(File::open(list).with_context(context)?).with_context(context)?
+            read(File::open(list).cannot_open(list)?).with_context(context)?
         }
         _ => return Ok(vec![input.to_owned()]),
     };

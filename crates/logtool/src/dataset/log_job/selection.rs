@@ -27,9 +27,10 @@ pub(super) fn applicable(
     let mut topics = Vec::new();
     for glob in std::mem::take(&mut request.topics) {
         let before = topics.len();
-        for glob in selection::listed(manifest, &glob) {
+        for glob in selection::split_list(manifest, &glob) {
             let glob = glob.to_owned();
-            let found = selection::topics(manifest, std::slice::from_ref(&glob), true);
+            let found =
+                selection::topics_with_derived(manifest, std::slice::from_ref(&glob));
             if has_match(found)? {
                 topics.push(glob);
             }
@@ -43,7 +44,7 @@ pub(super) fn applicable(
         return Ok(None);
     }
     request.topics = topics;
-    let selected = selection::topics(manifest, &request.topics, true)?;
+    let selected = selection::topics_with_derived(manifest, &request.topics)?;
     let columns = Columns { labels: labels.cloned(), ..Columns::all(request.view()) };
     let requested = std::mem::take(&mut request.columns);
     let selects_all = requested.is_empty();
@@ -76,7 +77,7 @@ pub(super) fn row_schemas(
 ) -> Result<Vec<RowSchema>> {
     let log = &*opened.log;
     let manifest: &Manifest = log.manifest();
-    let mut topics = selection::topics(manifest, &request.topics, true)?;
+    let mut topics = selection::topics_with_derived(manifest, &request.topics)?;
     let columns = Columns { labels: labels.cloned(), ..Columns::all(request.view()) };
     let columns_of = selection::columns(log, &mut topics, &columns, &request.columns)?;
     let base = ShownClock::new(manifest, request.clock())?.base();

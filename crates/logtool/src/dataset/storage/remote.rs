@@ -86,7 +86,7 @@ impl RemoteBackend {
         session: &Session,
     ) -> Result<Self> {
         let folder = Arc::new(remote::folder(url, session)?);
-        let name = PathBuf::from(remote::shown(url));
+        let name = PathBuf::from(remote::without_secrets(url));
         listing::check_is_dataset(&folder, &name)?;
         let temporary = upload::temporary()?;
         let dir = temporary.path().join("whole");

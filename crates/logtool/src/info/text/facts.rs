@@ -113,7 +113,7 @@ fn write_encryption(text: &mut TextWriter<'_>, manifest: &Manifest) {
     };
     let state = match (encryption.is_locked, encryption.encrypted_key.is_empty()) {
         (true, true) => "not read",
-        (true, false) => "--key-file FILE reads it, where FILE has the key",
+        (true, false) => "not read, which needs its key",
         (false, _) => "read with its key",
     };
     text.add_fact("encryption", &format!("by {}{user}: {state}", encryption.plugin));
@@ -162,7 +162,10 @@ fn write_counts(text: &mut TextWriter<'_>, manifest: &Manifest) {
     if let Some(Value::Map(infos)) = manifest.metadata.get("info_multiple")
         && infos.contains_key("hardfault_plain")
     {
-        text.add_fact("hard fault", "reported: see `hardfault_plain` of --json");
+        text.add_fact(
+            "hard fault",
+            "reported: the JSON report has it as `hardfault_plain`",
+        );
     }
 }
 

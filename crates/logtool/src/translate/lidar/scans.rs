@@ -161,7 +161,7 @@ impl Scans {
             if let Some(scan) = self.open.get_mut(at) {
                 scan.recorded = time;
                 scan.times.push(nanos);
-                columns.put(row, &mut scan.points);
+                columns.append(row, &mut scan.points);
             }
         }
     }
@@ -259,7 +259,7 @@ impl<'b> Points<'b> {
     }
 
     /// Appends the point in the row at index `row` to `out`, without its times.
-    fn put(&self, row: usize, out: &mut Vec<u8>) {
+    fn append(&self, row: usize, out: &mut Vec<u8>) {
         let float = |values: &[f32]| values.get(row).copied().unwrap_or(f32::NAN);
         let byte = |values: &[u8]| values.get(row).copied().unwrap_or_default();
         for values in self.place {

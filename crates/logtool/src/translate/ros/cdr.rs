@@ -60,8 +60,10 @@ pub(in crate::translate) fn cdr(
         let why = warnings.join("; ").replace("left out: ", "");
         return Err(Error::failed(format!("{what}; {why}")));
     }
-    let ClockOffset { nanos, is_unix } = moved;
-    let log = TranslatedLog::new(log, translations, nanos, is_unix).with_streams();
+    let clock = moved.resulting_clock(&log.manifest().clock);
+    let log = TranslatedLog::new(log, translations, moved.nanos)
+        .with_clock(clock)
+        .with_streams();
     Ok(PreparedTranslation { log: Arc::new(log), remarks: Vec::new(), warnings })
 }
 
@@ -146,7 +148,7 @@ impl Translate for Ros1 {
                 None => Ok(message.into()),
             };
             let translated = message.and_then(|message| {
-                self.put(&message, buffer).ok_or(DamageKind::Undecodable)
+                self.append(&message, buffer).ok_or(DamageKind::Undecodable)
             });
             let remainder = match translated {
                 Ok(remainder) => remainder,
@@ -171,7 +173,7 @@ impl Translate for Ros1 {
 impl Ros1 {
     /// Appends `message`, translated to ROS 1, to `out`. Returns `None` if it does not match its
     /// definition.
-    fn put(&self, message: &[u8], out: &mut Vec<u8>) -> Option<CdrRemainder> {
+    fn append(&self, message: &[u8], out: &mut Vec<u8>) -> Option<CdrRemainder> {
         match &self.transcoder {
             Some(transcoder) => transcoder.from_cdr(message, out),
             None => {

@@ -35,7 +35,7 @@ use crate::{
     time::offset::ClockOffset,
     translate::{
         PreparedTranslation, has_log_messages,
-        ros::{made, nav_sat_fix::fixes, rows::rows},
+        ros::{message_topic, nav_sat_fix::fixes, rows::rows},
     },
     units::counted,
 };
@@ -56,18 +56,18 @@ pub(in crate::translate) fn px4(
     wanted: &TopicSet,
     moved: ClockOffset,
 ) -> Result<PreparedTranslation> {
-    let ClockOffset { nanos, is_unix } = moved;
+    let nanos = moved.nanos;
     let manifest = log.manifest();
     let (mut translations, mut left_out) = (Vec::new(), Vec::new());
     let mut names = UniqueNames::default();
-    let attitudes = attitudes::AttitudeInterpolator::of(&log).map(Arc::new);
+    let attitudes = attitudes::AttitudeInterpolator::from_log(&log).map(Arc::new);
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
         if has_log_messages(topic) {
             translations.push(log_messages::log_messages(&log, id, topic, nanos)?);
             continue;
         }
-        let topic = &named(topic, &mut names);
-        match own(&log, id, topic)? {
+        let topic = &with_ros_name(topic, &mut names);
+        match own_type(&log, id, topic)? {
             Ok(own) => translations.push(own),
             Err(why) => left_out.push(format!("{} ({why})", topic.label())),
         }
@@ -83,8 +83,9 @@ pub(in crate::translate) fn px4(
     if !left_out.is_empty() {
         remarks.push(format!("left out: {}", left_out.join(", ")));
     }
-    let log = Arc::new(TranslatedLog::new(log, translations, nanos, is_unix));
-    Ok(PreparedTranslation { log, remarks, warnings: Vec::new() })
+    let clock = moved.resulting_clock(&manifest.clock);
+    let log = TranslatedLog::new(log, translations, nanos).with_clock(clock);
+    Ok(PreparedTranslation { log: Arc::new(log), remarks, warnings: Vec::new() })
 }
 
 /// Returns a remark about metadata that a log of only messages cannot hold.
@@ -102,7 +103,7 @@ pub(in crate::translate) fn left_out(manifest: &Manifest) -> Option<String> {
 }
 
 /// Renames `topic` to a valid and unique name of ROS.
-fn named(topic: &Topic, names: &mut UniqueNames) -> Topic {
+fn with_ros_name(topic: &Topic, names: &mut UniqueNames) -> Topic {
     let name = match topic.instance {
         0 => names.make_unique(&topic.name),
         instance => names.make_unique(&format!("{}_{instance}", topic.name)),
@@ -112,7 +113,7 @@ fn named(topic: &Topic, names: &mut UniqueNames) -> Topic {
 
 /// Translates the topic `id` of `log` to a type that is derived from its format, or returns why
 /// this is impossible.
-fn own(
+fn own_type(
     log: &Arc<dyn Log>,
     id: TopicId,
     topic: &Topic,
@@ -127,7 +128,7 @@ fn own(
         Ok(messages) => messages,
         Err(why) => return Ok(Err(why.to_string())),
     };
-    let topic_info = made(topic, &messages.type_name, &messages.definition)?;
+    let topic_info = message_topic(topic, &messages.type_name, &messages.definition)?;
     let begin = Arc::new(move || {
         let translator: Box<dyn logtool_core::Translate> = Box::new(messages.clone());
         Ok(translator)

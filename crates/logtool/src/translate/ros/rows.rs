@@ -18,7 +18,7 @@ use logtool_rosmsg::{Definition, MessageWriter};
 
 use crate::{
     error::Result,
-    translate::{from_rows::translate_rows, ros::made},
+    translate::{from_rows::translate_rows, ros::message_topic},
 };
 
 /// Translates the records of the topic `id` of `log` to messages of a type of `package`, or
@@ -46,7 +46,7 @@ pub(in crate::translate) fn rows(
         Ok(definition) => definition,
         Err(why) => return Ok(Err(why.to_string())),
     };
-    let topic_info = made(topic, &type_name, &definition)?;
+    let topic_info = message_topic(topic, &type_name, &definition)?;
     let fields = decoder.schema().fields().clone();
     Ok(Ok(translate_rows(
         log,
@@ -55,7 +55,7 @@ pub(in crate::translate) fn rows(
         move |batch: &RecordBatch, row, out: &mut Vec<u8>| {
             let mut message = MessageWriter::new(out);
             for (field, column) in fields.iter().zip(batch.columns()) {
-                put(field, column, row, &mut message);
+                append(field, column, row, &mut message);
             }
             true
         },
@@ -88,7 +88,12 @@ fn kind(data_type: &DataType) -> Option<&'static str> {
     })
 }
 
-fn put(field: &Field, column: &ArrayRef, row: usize, message: &mut MessageWriter<'_>) {
+fn append(
+    field: &Field,
+    column: &ArrayRef,
+    row: usize,
+    message: &mut MessageWriter<'_>,
+) {
     let is_there = column.is_valid(row);
     if has_flag(field) {
         message.u8(u8::from(is_there));

@@ -158,7 +158,7 @@ impl ManifestBuilder {
                 if let (None, Some(id)) = (&lidar, product_id) {
                     let text = format!(
                         "the product ID {id:#04x} of {} data packets is unknown: they are \
-                         not decoded to points; use --model to choose a model",
+                         not decoded to points, unless their model is set",
                         one.records
                     );
                     anomalies.push(Anomaly::new(&codes::PRODUCT, text));

@@ -84,8 +84,8 @@ impl<W: Write + Seek> PacketImporter<W> {
                 "writing a .vel log without packets of a lidar".to_owned()
             } else {
                 format!(
-                    "writing several lidars as a .vel log of one lidar; choose \
-                     one with --topic: {}",
+                    "writing several lidars as a .vel log of one lidar; \
+                     select one of them: {}",
                     wanted.iter().map(name).collect::<Vec<_>>().join(", ")
                 )
             }));

@@ -36,7 +36,7 @@ pub(super) struct AttitudeInterpolator {
 
 impl AttitudeInterpolator {
     /// Returns the attitudes of `log`, if it has some.
-    pub(super) fn of(log: &Arc<dyn Log>) -> Option<Self> {
+    pub(super) fn from_log(log: &Arc<dyn Log>) -> Option<Self> {
         let topic = topic(log.manifest())?;
         let layout = log.payload_layout(topic)?;
         let attitude = FieldReader::find(&layout, "q")?.at_least(4)?;
@@ -84,19 +84,20 @@ impl AttitudeInterpolator {
         let (end, to) = *all.get(later)?;
         let gap = end.checked_sub(start).filter(|gap| *gap <= MAX_GAP_NANOS)?;
         let share = (nanos - start) as f64 / gap as f64;
-        Some(between(from.map(f64::from), to.map(f64::from), share))
+        Some(interpolate(from.map(f64::from), to.map(f64::from), share))
     }
 }
 
 /// Returns the topic with the attitudes, if there are not too many.
 fn topic(manifest: &Manifest) -> Option<TopicId> {
-    let (id, records) = counted(manifest)?;
+    let (id, records) = topic_with_count(manifest)?;
     (1..=MOST).contains(&records).then_some(id)
 }
 
 /// Returns a remark if there are too many attitudes.
 pub(super) fn too_many(manifest: &Manifest) -> Option<String> {
-    let (_, records) = counted(manifest).filter(|(_, records)| *records > MOST)?;
+    let (_, records) =
+        topic_with_count(manifest).filter(|(_, records)| *records > MOST)?;
     Some(format!(
         "{records} attitudes are more than the maximum ({MOST}): the rates and accelerations \
          in sensor_msgs/Imu have no attitude; a shorter time range does"
@@ -104,7 +105,7 @@ pub(super) fn too_many(manifest: &Manifest) -> Option<String> {
 }
 
 /// Returns the topic with the attitudes, and their number.
-fn counted(manifest: &Manifest) -> Option<(TopicId, u64)> {
+fn topic_with_count(manifest: &Manifest) -> Option<(TopicId, u64)> {
     let mut topics = manifest.topics();
     let (id, topic) = topics.find(|(_, topic)| {
         topic.name == TOPIC
@@ -116,7 +117,7 @@ fn counted(manifest: &Manifest) -> Option<(TopicId, u64)> {
 
 /// Interpolates between two attitudes with constant rate along the shorter arc; `share` is from
 /// 0 to 1.
-fn between(from: Quaternion, to: Quaternion, share: f64) -> Quaternion {
+fn interpolate(from: Quaternion, to: Quaternion, share: f64) -> Quaternion {
     let dot = |a: Quaternion, b: Quaternion| -> f64 {
         a.iter().zip(b).map(|(a, b)| a * b).sum()
     };
@@ -184,7 +185,7 @@ mod tests {
             (about_z(0.0), backwards, 0.25, 22.5),
             (about_z(10.0), about_z(10.2), 0.5, 10.1),
         ] {
-            let (found, want) = (between(from, to, share), about_z(want));
+            let (found, want) = (interpolate(from, to, share), about_z(want));
             let is_near = found.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-9);
             assert!(is_near, "{found:?}, not {want:?}");
         }

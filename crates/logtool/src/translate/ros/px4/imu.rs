@@ -32,14 +32,14 @@ const MISSING: [f64; 9] = [-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
 
 /// The location of rates in rad/s, and accelerations in m/s², of the body.
 #[derive(Clone, Copy, Debug)]
-enum Measured {
+enum MeasuredFields {
     /// The rates and accelerations, e.g. in `sensor_combined`.
     Direct([FieldReader; 2]),
     /// Their integrals, and the integration times in microseconds, e.g. in `vehicle_imu`.
     Summed([FieldReader; 2], [FieldReader; 2]),
 }
 
-impl Measured {
+impl MeasuredFields {
     fn find(layout: &Layout) -> Option<Self> {
         for rates in ["gyro_rad", "gyro_rad_s"] {
             let found = FieldReader::each(layout, [rates, "accelerometer_m_s2"]);
@@ -81,7 +81,7 @@ pub(super) fn imu(
     offset_nanos: i64,
     attitudes: Option<Arc<AttitudeInterpolator>>,
 ) -> Result<Option<Translation>> {
-    let Some(measured) = Measured::find(layout) else { return Ok(None) };
+    let Some(measured) = MeasuredFields::find(layout) else { return Ok(None) };
     let topic_info = common(topic, "/imu", TYPE)?;
     let known = attitudes.clone();
     let put = move |payload: &[u8], nanos: i64, out: &mut Vec<u8>| {

@@ -145,7 +145,7 @@ struct State {
 }
 
 impl State {
-    fn put(&self, nanos: i64, out: &mut Vec<u8>) {
+    fn append(&self, nanos: i64, out: &mut Vec<u8>) {
         let mut covariance = [0.0; 36];
         let variances = self.world.variances(self.variances);
         let diagonal = covariance.iter_mut().step_by(7);
@@ -169,7 +169,7 @@ pub(super) fn odometry(
     let Some(places) = Places::find(layout).filter(|_| is_it) else { return Ok(None) };
     let topic_info = common(topic, "/odometry", TYPE)?;
     let put = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
-        places.read(payload)?.put(nanos, out);
+        places.read(payload)?.append(nanos, out);
         Some(())
     };
     Ok(Some(translate_payloads(id, topic_info, layout, offset_nanos, put)))
@@ -207,7 +207,7 @@ pub(super) fn local_position(
             rates: [0.0; 3],
             variances: [0.0; 3],
         };
-        state.put(nanos, out);
+        state.append(nanos, out);
         Some(())
     };
     Ok(Some(translate_payloads(id, topic_info, layout, offset_nanos, put)))

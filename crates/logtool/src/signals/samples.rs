@@ -5,19 +5,19 @@ use std::sync::Arc;
 use logtool_core::{Damage, Log, TimeRange, Topic};
 
 use crate::{
-    error::{Context as _, Error, Result},
-    signals::{Gather, Part, Wanted, find, gather, numbers::norm},
+    error::{Context as _, Error, Remedy, Result},
+    signals::{Gather, Part, RequestedSignal, find, gather, numbers::norm},
 };
 
 /// The maximum number of samples, which take 256 MiB.
 const MOST: usize = 1 << 24;
 
-/// All samples of a signal.
-pub(crate) struct All {
+/// SignalSamples samples of a signal.
+pub(crate) struct SignalSamples {
     /// The times in nanoseconds and the values, in the order of the file.
     pub samples: Vec<(i64, f64)>,
     /// The signal.
-    pub wanted: Wanted,
+    pub wanted: RequestedSignal,
     /// The damage of the records that could not be read.
     pub damage: Vec<Damage>,
 }
@@ -25,11 +25,11 @@ pub(crate) struct All {
 /// Reads the signal `text`. If it names a list, or several columns of one topic, e.g.
 /// `/imu/data.angular_velocity` or `sensor_combined.gyro_rad`, the signal is the norm of that
 /// vector.
-pub(crate) fn one(
+pub(crate) fn read_samples(
     log: &dyn Log,
     text: &str,
     progress: &(dyn Fn(u64) + Sync),
-) -> Result<All> {
+) -> Result<SignalSamples> {
     let wanted = combine(find(log, &[text.to_owned()])?, text, log)?;
     let time = TimeRange::default();
     let new = Samples::default;
@@ -38,17 +38,20 @@ pub(crate) fn one(
     let made = made.pop().unwrap_or_default();
     if made.too_many {
         let what = format!("`{text}` has more than {MOST} samples");
-        let hint = "`logtool filter` with --start and --end cuts a part out of a log";
-        return Err(Error::failed(what).with_hint(hint));
+        return Err(Error::failed(what).with_remedy(Remedy::SelectTimes));
     }
-    Ok(All { samples: made.samples, wanted, damage })
+    Ok(SignalSamples { samples: made.samples, wanted, damage })
 }
 
 /// Combines `found` to one signal.
-fn combine(found: Vec<Wanted>, text: &str, log: &dyn Log) -> Result<Wanted> {
+fn combine(
+    found: Vec<RequestedSignal>,
+    text: &str,
+    log: &dyn Log,
+) -> Result<RequestedSignal> {
     let mut found = found.into_iter();
     let mut all = found.next().with_context(|| format!("there is no `{text}`"))?;
-    let label = |wanted: &Wanted| {
+    let label = |wanted: &RequestedSignal| {
         let topic = log.manifest().get(wanted.topic).map(Topic::label);
         topic.map(std::borrow::Cow::into_owned).unwrap_or_default()
     };

@@ -3,7 +3,7 @@
 use realfft::{RealFftPlanner, num_complex::Complex};
 
 use crate::{
-    grid::{Axis, steady},
+    grid::{Axis, resample},
     signal::Signal,
 };
 
@@ -20,7 +20,7 @@ const FOOT: f64 = 0.3;
 
 /// The result of the coarse search.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Coarse {
+pub(crate) struct CoarseEstimate {
     /// Seconds to add to the times of the second signal, at its middle.
     pub(crate) offset: f64,
     /// The change of the offset per second of the second signal.
@@ -33,7 +33,7 @@ pub(crate) struct Coarse {
 }
 
 /// Tries all offsets, and all drifts that clocks have.
-pub(crate) fn coarse(a: &Signal, b: &Signal) -> Option<Coarse> {
+pub(crate) fn search(a: &Signal, b: &Signal) -> Option<CoarseEstimate> {
     let longest = a.span().max(b.span());
     let rate = RATE.min(LONGEST / longest.max(1.0)).min(1.0 / a.period.min(b.period));
     let len = |signal: &Signal| (signal.span() * rate) as usize + 1;
@@ -49,18 +49,18 @@ pub(crate) fn coarse(a: &Signal, b: &Signal) -> Option<Coarse> {
         forward.process(&mut padded, &mut spectrum).ok()?;
         Some(spectrum)
     };
-    let of_a = steady(&a.seconds, &a.values, a.period, axis(len(a)));
+    let of_a = resample(&a.seconds, &a.values, a.period, axis(len(a)));
     let spectrum_a = spectrum(&of_a)?;
     // A drift error of this size smears the peak by one value of the grid.
     let shorter = a.span().min(b.span()).max(1.0);
     let step = (2.0 / rate / shorter).max(MOST_DRIFT / MOST_TRIED);
     let tried = (MOST_DRIFT / step).floor() as i32;
     let middle = b.span() / 2.0;
-    let mut best: Option<Coarse> = None;
+    let mut best: Option<CoarseEstimate> = None;
     for drift in (-tried..=tried).map(|n| f64::from(n) * step) {
         let warped = |t: &f64| t + drift * (t - middle);
         let seconds: Vec<f64> = b.seconds.iter().map(warped).collect();
-        let of_b = steady(&seconds, &b.values, b.period, axis(len(b)));
+        let of_b = resample(&seconds, &b.values, b.period, axis(len(b)));
         let mut product = spectrum(&of_b)?;
         for (b, a) in product.iter_mut().zip(&spectrum_a) {
             *b = a * b.conj();
@@ -102,9 +102,10 @@ fn scores(a: &[f64], b: &[f64], sums: &[f64], rate: f64, shorter: f64) -> Vec<f6
     let least = (least as usize).max(2);
     let score = |place: usize| {
         // a[i + lag] is compared with b[i].
-        let (skip_a, skip_b) = match place + 1 >= b.len() {
-            true => (place + 1 - b.len(), 0),
-            false => (0, b.len() - 1 - place),
+        let (skip_a, skip_b) = if place + 1 >= b.len() {
+            (place + 1 - b.len(), 0)
+        } else {
+            (0, b.len() - 1 - place)
         };
         let count = (a.len().saturating_sub(skip_a)).min(b.len() - skip_b);
         if count < least {
@@ -122,7 +123,7 @@ fn scores(a: &[f64], b: &[f64], sums: &[f64], rate: f64, shorter: f64) -> Vec<f6
 }
 
 /// Returns the highest peak of `scores`.
-fn peak(scores: &[f64], len_b: usize, rate: f64, drift: f64) -> Option<Coarse> {
+fn peak(scores: &[f64], len_b: usize, rate: f64, drift: f64) -> Option<CoarseEstimate> {
     let highest = |range: &[f64]| range.iter().copied().max_by(f64::total_cmp);
     let height = highest(scores).filter(|height| *height > 0.0)?;
     let place = scores.iter().position(|score| *score == height)?;
@@ -132,7 +133,7 @@ fn peak(scores: &[f64], len_b: usize, rate: f64, drift: f64) -> Option<Coarse> {
     let right = after.iter().position(is_foot).unwrap_or(after.len());
     let others = [highest(&before[..before.len() - left]), highest(&after[right..])];
     let other = others.into_iter().flatten().fold(0.0, f64::max);
-    Some(Coarse {
+    Some(CoarseEstimate {
         offset: (place as f64 - (len_b as f64 - 1.0)) / rate,
         drift,
         peak_ratio: height / other.max(height / 100.0),

@@ -45,7 +45,7 @@ pub struct Confidence {
 }
 
 /// The minimum requirements of a reliable fit.
-struct Least {
+struct Requirements {
     /// The minimum peak ratio, below which the peak may be the wrong one.
     peak: f64,
     /// The minimum correlation, below which the signals are not of the same motion.
@@ -56,9 +56,11 @@ struct Least {
     part: f64,
 }
 
-const USUAL: Least = Least { peak: 1.15, alike: 0.3, windows: 5, part: 0.6 };
+const USUAL: Requirements =
+    Requirements { peak: 1.15, alike: 0.3, windows: 5, part: 0.6 };
 /// A short overlap fits by chance more easily, so all requirements are higher.
-const SHORT: Least = Least { peak: 1.4, alike: 0.6, windows: 4, part: 0.75 };
+const SHORT: Requirements =
+    Requirements { peak: 1.4, alike: 0.6, windows: 4, part: 0.75 };
 /// The length in seconds below which an overlap is short.
 const SHORT_SECONDS: f64 = 100.0;
 /// The maximum drift in parts per million.
@@ -67,13 +69,12 @@ const MOST_DRIFT: f64 = 250.0;
 impl Confidence {
     /// Returns the reasons why an estimate with this drift is unreliable.
     pub(crate) fn doubts(&self, drift_ppm: f64) -> Vec<String> {
-        let Least { peak, alike, windows, part } = match self.is_short() {
-            true => SHORT,
-            false => USUAL,
-        };
-        let of = match self.is_short() {
-            true => format!(" for {:.0} s", self.overlap_seconds),
-            false => String::new(),
+        let Requirements { peak, alike, windows, part } =
+            if self.is_short() { SHORT } else { USUAL };
+        let of = if self.is_short() {
+            format!(" for {:.0} s", self.overlap_seconds)
+        } else {
+            String::new()
         };
         let mut doubts = Vec::new();
         if self.correlation < alike {
@@ -119,14 +120,14 @@ impl Confidence {
 
 /// The reason why a signal cannot be aligned with any other.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Unusable {
+pub enum UnusableSignal {
     /// It has only this number of values.
     Few(usize),
     /// It always has this value.
     Constant(f64),
 }
 
-impl fmt::Display for Unusable {
+impl fmt::Display for UnusableSignal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Few(count) => write!(f, "it has only {count} numbers"),
@@ -135,4 +136,4 @@ impl fmt::Display for Unusable {
     }
 }
 
-impl error::Error for Unusable {}
+impl error::Error for UnusableSignal {}

@@ -1,0 +1,59 @@
+//! The format of an output file: that of `--format`, or else that of the extension of `-o`.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+use logtool::{Error, Result, convert::OutputFormat, formats::LogFormat};
+
+/// Returns the format of the file `out`: `requested`, or else that of its extension. The extensions
+/// of a format are its name and its aliases.
+///
+/// # Errors
+/// If neither names a format, or if the extension is that of another format.
+pub(crate) fn choose<F: ValueEnum>(out: &Path, requested: Option<F>) -> Result<F> {
+    let by_name = F::from_str(extension(out), true).ok();
+    match (requested, by_name) {
+        (Some(format), named) => {
+            let named = named.as_ref().map(name);
+            check_name(out, named.as_deref(), &name(&format))?;
+            Ok(format)
+        }
+        (None, Some(format)) => Ok(format),
+        (None, None) => {
+            let formats = F::value_variants().iter().map(name);
+            let extensions: Vec<String> =
+                formats.map(|name| format!(".{name}")).collect();
+            let extensions = extensions.join(" or ");
+            let what = format!("the name {} does not state a format", out.display());
+            let hint = format!("let the name end in {extensions}, or use --format");
+            Err(Error::invalid(what).with_hint(hint))
+        }
+    }
+}
+
+/// Refuses the name `out` of a log of the format `requested` if its extension is that of
+/// something else.
+pub(crate) fn check_log_name(out: &Path, requested: LogFormat) -> Result<()> {
+    let file_name = out.file_name().unwrap_or_default().to_string_lossy();
+    let log = LogFormat::from_file_name(&file_name).map(LogFormat::name);
+    let other = || OutputFormat::from_extension(extension(out)).map(OutputFormat::name);
+    check_name(out, log.or_else(other), requested.name())
+}
+
+/// Refuses the name `out` if its extension names another format than `requested`.
+fn check_name(out: &Path, named: Option<&str>, requested: &str) -> Result<()> {
+    let Some(named) = named.filter(|named| *named != requested) else { return Ok(()) };
+    let what =
+        format!("{} looks like {named}, but --format is {requested}", out.display());
+    Err(Error::invalid(what).with_hint("use another name, or leave out --format"))
+}
+
+/// Returns the name of `format` in the command line.
+fn name<F: ValueEnum>(format: &F) -> String {
+    let value = format.to_possible_value();
+    value.map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+fn extension(path: &Path) -> &str {
+    path.extension().and_then(|extension| extension.to_str()).unwrap_or_default()
+}
