@@ -26,7 +26,7 @@ use crate::{
     },
     model::{
         manifest::{Manifest, Part, Selection},
-        time::{Clock, ClockZero},
+        time::Clock,
         topic::{MetadataKeys, Stream, Topic, TopicId},
     },
     record::block::Run,

@@ -9,7 +9,7 @@ use logtool_core::{
 
 use crate::{
     error::Result,
-    parallel::{Ordered, Push},
+    parallel::{OrderedResults, Push},
 };
 
 /// A message as the file has it.
@@ -34,13 +34,13 @@ pub(super) struct MessageBlock {
 
 /// The messages of a log, in the order of the file.
 pub struct Messages {
-    results: Ordered<MessageBlock>,
+    results: OrderedResults<MessageBlock>,
     messages: std::vec::IntoIter<Message>,
     damage: Vec<Damage>,
 }
 
 impl Messages {
-    pub(super) fn new(results: Ordered<MessageBlock>) -> Self {
+    pub(super) fn new(results: OrderedResults<MessageBlock>) -> Self {
         Self { results, messages: Vec::new().into_iter(), damage: Vec::new() }
     }
 
