@@ -32,7 +32,7 @@ pub(super) fn run(args: &PlanArgs, global: &GlobalArgs) -> Result<Outcome> {
     let Plan { splits, failed, losses, .. } = request.run(&global.session)?;
     let mut worst = Outcome::Done;
     for mut findings in losses {
-        findings.check(global.strict)?;
+        findings.check(global.strictness())?;
         worst = worst.max(notices::losses(findings, global.quiet));
     }
     for (_, err) in &failed {

@@ -51,9 +51,10 @@ pub(super) fn run(args: &ReadArgs, global: &GlobalArgs) -> Result<Outcome> {
 
 /// Returns the splits in the lines of the file at `path`.
 fn splits(path: &Path) -> Result<Vec<Split>> {
-    let mut input: Box<dyn Read> = match path.as_os_str() == "-" {
-        true => Box::new(io::stdin().lock()),
-        false => Box::new(File::open(path)?),
+    let mut input: Box<dyn Read> = if path.as_os_str() == "-" {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(path)?)
     };
     let mut lines = BufReader::new(&mut input);
     let mut splits = Vec::new();

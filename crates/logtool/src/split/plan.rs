@@ -220,7 +220,7 @@ impl PlanRequest {
         let manifest = log.manifest();
         let clock = ShownClock::new(manifest, self.clock)?;
         let time = clock.range(self.start, self.end)?;
-        let mut topics = selection::topics(manifest, &self.topics, false)?;
+        let mut topics = selection::topics(manifest, &self.topics)?;
         let all = Columns::all(self.view);
         let columns = selection::columns(&**log, &mut topics, &all, &self.columns)?;
         let planner = LogPlanner {

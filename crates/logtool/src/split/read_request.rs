@@ -191,10 +191,10 @@ fn write(
     rows: &mut u64,
     strictness: Strictness,
 ) -> Result<Findings> {
-    let (log, is_strict) = (table.log(), strictness.is_strict());
+    let log = table.log();
     let topics: TopicSet = [table.topic()].into_iter().collect();
     let mut losses = log.losses();
-    losses.check(is_strict)?;
+    losses.check(strictness)?;
     let mut batches = table.batches()?;
     while let Some(batch) = batches.next() {
         let batch = batch.map_err(|err| err.about(log.name()))?;
@@ -202,6 +202,6 @@ fn write(
         writer.write(&batch)?;
     }
     losses.add(log.manifest(), &topics, batches.damage());
-    losses.check(is_strict)?;
+    losses.check(strictness)?;
     Ok(losses)
 }

@@ -364,7 +364,7 @@ impl PacketDecoder {
                 near.correct(raw, |_| (sin, cos), axes, block_returns);
             }
         } else {
-            let FiringAzimuths { sin, cos } = &self.firing_azimuths;
+            let FiringAzimuths { sin, cos, .. } = &self.firing_azimuths;
             compute(own, raw, |at| (sin[at], cos[at]), axes, block_returns);
             if let Some(near) = near {
                 near.correct(raw, |at| (sin[at], cos[at]), axes, block_returns);

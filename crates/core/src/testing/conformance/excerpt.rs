@@ -15,7 +15,7 @@ use crate::{
         topic::TopicId,
     },
     record::block::Block,
-    testing::conformance::Owned,
+    testing::conformance::OwnedRecord,
 };
 
 /// The number of topics whose excerpts are compared.
@@ -93,7 +93,7 @@ fn rows(
     topic: TopicId,
     parts: &[Part],
     selection: &Selection,
-) -> (Vec<Owned>, Vec<Damage>, Option<RecordBatch>) {
+) -> (Vec<OwnedRecord>, Vec<Damage>, Option<RecordBatch>) {
     let columns = Columns { time: selection.time, ..Columns::default() };
     let mut decoder = log.decoder(topic, &columns).ok();
     let (mut block, mut records, mut damage) = (Block::default(), vec![], vec![]);
