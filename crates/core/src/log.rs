@@ -347,6 +347,13 @@ pub fn recognize<'f>(
     }
 }
 
+/// Returns the error of [`Log::excerpt`] for logs that change another log while it is read:
+/// their manifest is not enough to open them.
+pub(crate) fn without_excerpts() -> Error {
+    let what = "a log that is changed while it is read has no excerpts";
+    Error::new(ErrorKind::Unsupported, what)
+}
+
 impl fmt::Debug for dyn Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

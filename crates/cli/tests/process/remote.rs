@@ -79,6 +79,21 @@ fn a_log_on_a_web_server_is_what_it_is_on_disk() {
 }
 
 #[test]
+fn split_of_a_log_on_a_web_server_is_read_there() {
+    let folder = Folder::with(&bytes::log());
+    let url = serve(bytes::log());
+    let plan = ["plan", "--json", "-q", "-t", "att"];
+    let there = folder.run(&[&plan[..], &[&*url]].concat()).succeeded().stdout;
+    let here = folder.run(&[&plan[..], &["flight.ulg"]].concat()).succeeded().stdout;
+    let read = |split: &str| {
+        let args = ["read", "--split", "-", "--format", "jsonl", "-q"];
+        folder.run_with(&args, split.as_bytes()).succeeded().stdout
+    };
+    assert!(there.contains(&url) && !read(&there).is_empty());
+    assert_eq!(read(&there), read(&here));
+}
+
+#[test]
 fn what_is_not_on_a_web_server_is_told_in_a_line() {
     let url = serve(Vec::new()).replace("flight", "other");
     let run = Folder::new().run(&["info", &url]);

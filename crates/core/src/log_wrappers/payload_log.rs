@@ -21,7 +21,7 @@ use crate::{
     decode::columns::{into_error, time_array},
     error::Result,
     io::source::Source,
-    log::{Columns, Cursor, Decoder, Inspection, Log, RowGroup},
+    log::{Columns, Cursor, Decoder, Inspection, Log, RowGroup, without_excerpts},
     model::{
         damage::Damage,
         finding::Findings,
@@ -119,6 +119,10 @@ impl Log for PayloadLog {
 
     fn payload_layout(&self, topic: TopicId) -> Option<Arc<Layout>> {
         self.log.payload_layout(topic)
+    }
+
+    fn excerpt(&self, _: &Selection, _: &[Part]) -> Result<Manifest> {
+        Err(without_excerpts())
     }
 
     fn source(&self) -> &Arc<dyn Source> {

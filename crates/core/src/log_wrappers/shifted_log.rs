@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use crate::{
     error::Result,
     io::source::Source,
-    log::{Columns, Cursor, Decoder, Log},
+    log::{Columns, Cursor, Decoder, Log, without_excerpts},
     model::{
         clock_transform::ClockTransform,
         layout::Layout,
@@ -70,6 +70,10 @@ impl Log for ShiftedLog {
 
     fn payload_layout(&self, topic: TopicId) -> Option<Arc<Layout>> {
         self.log.payload_layout(topic)
+    }
+
+    fn excerpt(&self, _: &Selection, _: &[Part]) -> Result<Manifest> {
+        Err(without_excerpts())
     }
 
     fn source(&self) -> &Arc<dyn Source> {

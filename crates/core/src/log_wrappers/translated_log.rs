@@ -19,7 +19,7 @@ use crate::{
     decode::raw_decoder::RawDecoder,
     error::Result,
     io::source::Source,
-    log::{Columns, Cursor, Decoder, Log, RowGroup},
+    log::{Columns, Cursor, Decoder, Log, RowGroup, without_excerpts},
     log_wrappers::translated_log::{
         context::{ChainedCursor, TranslationContext},
         row_groups::RowGroups,
@@ -235,6 +235,10 @@ impl Log for TranslatedLog {
     fn decoder(&self, topic: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
         self.manifest.get(topic)?;
         Ok(Box::new(RawDecoder::new("ns", columns)?))
+    }
+
+    fn excerpt(&self, _: &Selection, _: &[Part]) -> Result<Manifest> {
+        Err(without_excerpts())
     }
 
     fn source(&self) -> &Arc<dyn Source> {

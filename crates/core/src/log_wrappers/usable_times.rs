@@ -5,7 +5,7 @@ use std::{collections::VecDeque, fmt, mem, sync::Arc};
 use crate::{
     error::Result,
     io::source::Source,
-    log::{Columns, Cursor, Decoder, Log, RowGroup},
+    log::{Columns, Cursor, Decoder, Log, RowGroup, without_excerpts},
     model::{
         layout::Layout,
         manifest::{Manifest, Part, Selection},
@@ -103,6 +103,10 @@ impl Log for UsableTimes {
 
     fn payload_layout(&self, topic: TopicId) -> Option<Arc<Layout>> {
         self.log.payload_layout(topic)
+    }
+
+    fn excerpt(&self, _: &Selection, _: &[Part]) -> Result<Manifest> {
+        Err(without_excerpts())
     }
 
     fn source(&self) -> &Arc<dyn Source> {

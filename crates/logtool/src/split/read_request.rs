@@ -154,7 +154,7 @@ impl ReadRequest {
         let topics = table.log().topics();
         let topic = table.log().manifest().get(table.topic())?;
         let names = FileNames::new(NameStyle::Topic, topics);
-        let budget = MemoryBudget::for_topics([topic].into_iter());
+        let budget = MemoryBudget::for_topics([topic]);
         let metadata = BTreeMap::from([
             ("logtool.log".to_owned(), table.log().input().file_name().to_owned()),
             ("logtool.format".to_owned(), split.format.clone()),
@@ -196,7 +196,7 @@ fn write(
     let mut losses = log.losses();
     losses.check(strictness)?;
     let mut batches = table.batches()?;
-    while let Some(batch) = batches.next() {
+    for batch in &mut batches {
         let batch = batch.map_err(|err| err.about(log.name()))?;
         *rows += batch.num_rows() as u64;
         writer.write(&batch)?;
