@@ -17,7 +17,7 @@ use crate::{
 /// The code of a log that could not be decompressed to its end.
 static DECOMPRESSION: Code = Code::error(
     "file.unpacking",
-    "the file is packed (gzip, xz, zstd), and could not be unpacked to its end",
+    "the compressed file (gzip, xz, zstd) could not be decompressed to its end",
 );
 
 /// The result of a check of a log.

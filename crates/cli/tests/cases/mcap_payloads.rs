@@ -81,7 +81,7 @@ fn one_rule_for_surplus_bytes_holds_in_all_encodings() {
                 .ended(3, &[&extra_bytes]);
             assert_eq!(folder.read("x.csv"), "time,x,s\n1000000000,7,hi\n", "{name}");
             let check = folder.run(&["check", "x.mcap"]).ended(3, &[]);
-            assert!(check.stdout.contains("damage.surplus"), "{name} {check:?}");
+            assert!(check.stdout.contains("damage.extra_bytes"), "{name} {check:?}");
             folder.run(&["--strict", "cat", "x.mcap"]).ended(1, &[]);
         }
     }

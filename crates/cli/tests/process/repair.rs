@@ -60,7 +60,7 @@ fn of_every_damaged_bag_all_is_had_that_can_be_in_a_sound_one() {
                 || matches!(
                     code,
                     "damage.undecodable"
-                        | "damage.surplus"
+                        | "damage.extra_bytes"
                         | "text.latin1"
                         | "bag.message.time_zero"
                         | "bag.chunk.checksum"

@@ -61,7 +61,7 @@ fn a_message_that_does_not_fit_its_definition_is_told_and_the_rest_is_there() {
     folder.write("broken.mcap", &bytes);
     folder
         .run(&["convert", "broken.mcap", "-o", "new.mcap", "--ros2"])
-        .ended(3, &["19 records", "does not fit its schema", "/points"]);
+        .ended(3, &["19 records", "does not match its schema", "/points"]);
     assert_eq!(cat(&folder, "new.mcap").lines().count(), 19);
 }
 
@@ -211,7 +211,7 @@ fn a_message_of_ros_2_that_does_not_fit_is_told_and_the_others_are_in_the_bag() 
         channel("/c", parameters),
     ];
     folder.write("some.mcap", &mcap(&channels));
-    let told = ["1 record", "2 records", "does not fit its schema"];
+    let told = ["1 record", "2 records", "does not match its schema"];
     folder.run(&["convert", "some.mcap", "-o", "some.bag"]).ended(3, &told);
     assert_eq!(cat(&folder, "some.bag").lines().count(), 1);
 }

@@ -236,6 +236,84 @@ const LOOK_BACK: usize = 16;
 /// The maximum number of separate damages in a list, unless they touch.
 const MAX_SEPARATE: usize = 256;
 
+impl Damage {
+    /// Returns a description without the range of bytes and without what is lost.
+    pub(crate) fn description(&self) -> String {
+        let many = self.records;
+        let is_one = many < 2;
+        let text = match self.kind {
+            DamageKind::Truncated => {
+                "the file or a section ends inside a record".into()
+            }
+            DamageKind::Garbled if many == 0 => "no record can be read".into(),
+            DamageKind::Garbled if is_one => "a record cannot be read".into(),
+            DamageKind::Garbled => format!("{many} records cannot be read"),
+            DamageKind::UnknownTopic if is_one => {
+                "a record of a topic that is not declared before it".into()
+            }
+            DamageKind::UnknownTopic => {
+                format!("{many} records of topics that are not declared before them")
+            }
+            DamageKind::Undecodable if is_one => {
+                "a record that does not match its schema".into()
+            }
+            DamageKind::Undecodable => {
+                format!("{many} records that do not match their schema")
+            }
+            DamageKind::OverLimit => "more data than the memory limit allows".into(),
+            DamageKind::Doubtful if self.why.is_some() => "read, but doubtful".into(),
+            DamageKind::Doubtful => {
+                "read, but doubtful: a checksum does not match".into()
+            }
+            DamageKind::Index => "the index is damaged, but no record is lost".into(),
+            DamageKind::Latin1 if is_one => {
+                "a record with a string that is not UTF-8, decoded as Latin-1".into()
+            }
+            DamageKind::Latin1 => {
+                format!(
+                    "{many} records with strings that are not UTF-8, decoded as Latin-1"
+                )
+            }
+            DamageKind::ExtraBytes => {
+                let bytes = match self.lost_bytes {
+                    1 => "1 extra byte that is dropped".to_owned(),
+                    bytes => format!("{bytes} extra bytes that are dropped"),
+                };
+                if is_one {
+                    format!("a record with {bytes}")
+                } else {
+                    format!("{many} records with {bytes}")
+                }
+            }
+            DamageKind::TypeMismatch if is_one => {
+                "a record with a value that does not match its schema and is null"
+                    .into()
+            }
+            DamageKind::TypeMismatch => format!(
+                "{many} records with values that do not match their schema and are null"
+            ),
+            DamageKind::NoColumn if is_one => {
+                "a record with values that are in no column".into()
+            }
+            DamageKind::NoColumn => {
+                format!("{many} records with values that are in no column")
+            }
+            DamageKind::Definition => {
+                let what = "the definition of a topic cannot be used";
+                match many {
+                    0 => what.into(),
+                    1 => format!("{what}, 1 record is not decoded"),
+                    many => format!("{what}, {many} records are not decoded"),
+                }
+            }
+        };
+        match &self.why {
+            Some(why) => format!("{text}: {why}"),
+            None => text,
+        }
+    }
+}
+
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Range { start, end } = self.bytes;
@@ -243,90 +321,7 @@ impl fmt::Display for Damage {
         if self.kind != DamageKind::Definition || start < end {
             write!(f, "bytes {start}..{end}: ")?;
         }
-        let one = self.records < 2;
-        match self.kind {
-            DamageKind::Truncated => write!(f, "ends inside a record")?,
-            DamageKind::Garbled if self.records == 0 => {
-                write!(f, "no record can be read")?;
-            }
-            DamageKind::Garbled if one => write!(f, "a record cannot be read")?,
-            DamageKind::Garbled => {
-                write!(f, "{} records cannot be read", self.records)?;
-            }
-            DamageKind::UnknownTopic if one => {
-                write!(f, "a record of a topic not declared before it")?;
-            }
-            DamageKind::UnknownTopic => {
-                write!(f, "{} records of topics not declared before", self.records)?;
-            }
-            DamageKind::Undecodable if one => {
-                write!(f, "a record that does not fit its schema")?;
-            }
-            DamageKind::Undecodable => {
-                write!(f, "{} records that do not fit their schema", self.records)?;
-            }
-            DamageKind::OverLimit => write!(f, "more than can be kept in memory")?,
-            DamageKind::Doubtful if self.why.is_some() => {
-                write!(f, "read, but doubtful")?;
-            }
-            DamageKind::Doubtful => {
-                write!(f, "read, but doubtful: a checksum does not fit")?;
-            }
-            DamageKind::Index => write!(f, "the index is broken, and no record lost")?,
-            DamageKind::Latin1 if one => {
-                write!(f, "a record with a text that is not UTF-8, taken for Latin-1")?;
-            }
-            DamageKind::Latin1 => {
-                let records = self.records;
-                write!(
-                    f,
-                    "{records} records with texts that are not UTF-8, taken for Latin-1"
-                )?;
-            }
-            DamageKind::ExtraBytes => {
-                let (records, bytes) = (self.records, self.lost_bytes);
-                let unit = if bytes == 1 { "byte" } else { "bytes" };
-                if one {
-                    write!(
-                        f,
-                        "a record with {bytes} {unit} more than its schema says, left out"
-                    )?
-                } else {
-                    write!(
-                        f,
-                        "{records} records with {bytes} {unit} more than their schema says, left out"
-                    )?
-                }
-            }
-            DamageKind::TypeMismatch if one => {
-                write!(f, "a record with a value that does not fit, and is null")?;
-            }
-            DamageKind::TypeMismatch => {
-                let records = self.records;
-                write!(
-                    f,
-                    "{records} records with values that do not fit, and are null"
-                )?;
-            }
-            DamageKind::NoColumn if one => {
-                write!(f, "a record with values that are in no column")?;
-            }
-            DamageKind::NoColumn => {
-                let records = self.records;
-                write!(f, "{records} records with values that are in no column")?;
-            }
-            DamageKind::Definition => {
-                write!(f, "the definition of a topic cannot be used")?;
-                match self.records {
-                    0 => {}
-                    1 => write!(f, ", 1 record is not decoded")?,
-                    records => write!(f, ", {records} records are not decoded")?,
-                }
-            }
-        }
-        if let Some(why) = &self.why {
-            write!(f, ": {why}")?;
-        }
+        f.write_str(&self.description())?;
         if let Some(time) = self.time.filter(|_| self.kind.is_loss()) {
             let secs = time.span_nanos() as f64 / 1e9;
             let at = time.start.as_secs_f64();

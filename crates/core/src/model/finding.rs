@@ -63,7 +63,7 @@ impl fmt::Display for Severity {
 /// A remark of the format that has no code of its own.
 pub(crate) static REMARK: Code = Code::note(
     "log.remark",
-    "something odd that the reader of the format remarks in words",
+    "the reader of the format reports an anomaly that has no code of its own",
 );
 
 /// An error, a warning or a note, found once or several times.

@@ -98,7 +98,7 @@ pub(super) static CHUNK_INFO_MISSING: Code = Code::error(
     "the index does not list a chunk: readers that use the index miss its messages",
 );
 pub(super) static CHUNK_INFO_PLACE: Code =
-    Code::error("bag.chunk_info.place", "the index lists a chunk where there is none");
+    Code::error("bag.chunk_info.place", "the index lists a chunk at a wrong position");
 pub(super) static CHUNK_INFO_COUNT: Code = Code::error(
     "bag.chunk_info.count",
     "a chunk has another number of messages of a connection than the index declares",

@@ -14,17 +14,17 @@ use crate::{
 
 pub(super) static RECORDS: Code = Code::error(
     "count.records",
-    "a topic has more records than the log says, or fewer",
+    "the log declares another number of records of a topic than it has",
 );
 pub(super) static OUTSIDE: Code = Code::error(
     "part.outside",
-    "a part holds records of topics or times that the log does not say it \
-              holds: who asks for these does not get them",
+    "a part contains records of topics or times that the log does not declare for it; \
+     readers that select these miss them",
 );
 pub(super) static OVERLAP: Code = Code::note(
     "part.overlap",
-    "a part begins before the one before it ends: reading in the order of time \
-              needs both at once",
+    "a part begins before the previous one ends; reading in time order needs both at \
+     once",
 );
 
 /// Counts the records of each topic.
@@ -65,7 +65,8 @@ impl RecordCounts {
                 found.time = found.time.map(|all| all.cover(&time));
             }
             None => {
-                let text = "a part holds records that the log does not say it holds";
+                let text =
+                    "a part contains records that the log does not declare for it";
                 let finding = Finding::new(&OUTSIDE, text).at(part.bytes.clone());
                 self.found.push(finding.with_time(time));
             }
@@ -81,9 +82,9 @@ impl RecordCounts {
         let topics = manifest.topics();
         let logged = topics.filter(|(_, t)| t.origin != TopicOrigin::Derived);
         for (id, topic) in logged {
-            let Some(told) = topic.records else { continue };
+            let Some(declared) = topic.records else { continue };
             let read = self.records.get(id.index()).copied().unwrap_or(0);
-            if let Some(text) = differ(told, read, id, damage) {
+            if let Some(text) = differ(declared, read, id, damage) {
                 findings.add(Finding::new(&RECORDS, text).of(id));
             }
         }
@@ -93,11 +94,17 @@ impl RecordCounts {
 
 /// Returns a message if the stated and the actual number of records differ by more than
 /// the damage explains.
-fn differ(told: u64, read: u64, id: TopicId, damage: &DamageSummary) -> Option<String> {
+fn differ(
+    declared: u64,
+    read: u64,
+    id: TopicId,
+    damage: &DamageSummary,
+) -> Option<String> {
     let most = read.saturating_add(damage.lost(id));
     let is_explained =
-        (read..=most).contains(&told) || told > most && damage.is_uncounted();
-    (!is_explained).then(|| format!("the log says {told} records, and has {read}"))
+        (read..=most).contains(&declared) || declared > most && damage.is_uncounted();
+    (!is_explained)
+        .then(|| format!("the log declares {declared} records, but has {read}"))
 }
 
 /// Finds parts that start before the end of the previous part.
@@ -111,7 +118,7 @@ pub(super) fn overlaps(log: &dyn Log, findings: &mut Findings) {
         // Some logs are slightly out of order everywhere, which is not reported.
         let shorter = before.map_or(0, |b| b.span_nanos().min(time.span_nanos()));
         if over.start < over.end && over.span_nanos() > shorter / 4 {
-            let text = "a part begins before the one before it ends";
+            let text = "a part begins before the previous one ends";
             let finding = Finding::new(&OVERLAP, text).at(part.bytes.clone());
             findings.add(finding.with_time(over));
         }

@@ -19,47 +19,42 @@ pub(super) static TRUNCATED: Code = Code::error(
     "the file, or a section of it, ends in the middle of a record",
 );
 pub(super) static GARBLED: Code =
-    Code::error("damage.garbled", "bytes that are no record, and were stepped over");
+    Code::error("damage.garbled", "bytes that are not a record were skipped");
 pub(super) static UNKNOWN_TOPIC: Code = Code::error(
     "damage.unknown_topic",
-    "records of a topic that the file had not declared by then",
+    "records have a topic that is not declared before them",
 );
 pub(super) static UNDECODABLE: Code = Code::error(
     "damage.undecodable",
-    "records that are whole, and not as their topic's definition says",
+    "complete records do not match the definition of their topic",
 );
 pub(super) static OVER_LIMIT: Code = Code::error(
     "damage.over_limit",
-    "records that were left out because they need more memory than is allowed",
+    "records were dropped because they need more memory than the limit allows",
 );
-
 pub(super) static DOUBTFUL: Code = Code::error(
     "damage.doubtful",
-    "records that were read, and may be wrong: a checksum says so, or is lost",
+    "records were read but may be wrong, because a checksum does not match or is lost",
 );
-pub(super) static INDEX: Code = Code::error(
-    "damage.index",
-    "bytes of an index that cannot be read: no record is lost with them",
-);
+pub(super) static INDEX: Code =
+    Code::error("damage.index", "bytes of an index cannot be read; no record is lost");
 pub(super) static LATIN1: Code = Code::warning(
     "text.latin1",
-    "records with texts that are not UTF-8, and are taken for Latin-1",
+    "records contain strings that are not UTF-8; they are decoded as Latin-1",
 );
 pub(super) static EXTRA_BYTES: Code = Code::error(
-    "damage.surplus",
-    "records that are longer than their topic's definition says: the rest of \
-              them was read",
+    "damage.extra_bytes",
+    "records are longer than the definition of their topic; the extra bytes are dropped",
 );
 pub(super) static TYPE_MISMATCH: Code = Code::error(
-    "damage.misfit",
-    "records with values that are not what their topic's schema says, or cannot \
-              be told: these are null",
+    "damage.type_mismatch",
+    "records contain values that do not match the schema of their topic or cannot be \
+     represented; these are null",
 );
-
 pub(super) static NO_COLUMN: Code = Code::note(
     "values.no_column",
-    "records with values that tables leave out, as those that are looked at before \
-              have none of the like",
+    "records contain values that have no column, because none of the inspected records \
+     had such values",
 );
 
 /// All damage found in a pass.

@@ -12,8 +12,8 @@ use crate::{
 };
 
 pub(super) static DUPLICATE: Code = Code::warning(
-    "record.twin",
-    "a record that is there twice: of the same topic, time and bytes",
+    "record.duplicate",
+    "a record occurs twice, with the same topic, time and bytes",
 );
 
 /// The number of records of one topic and time that are compared.
@@ -66,7 +66,7 @@ impl DuplicateFinder {
                 found.time = found.time.map(|all| all.cover(&time));
             }
             None => {
-                let text = "a record is there twice, of the same time and bytes";
+                let text = "a record occurs twice, with the same time and bytes";
                 let finding = Finding::new(&DUPLICATE, text).of(record.topic);
                 let finding = finding.with_time(time).at(record.bytes());
                 self.found.insert(record.topic, finding);

@@ -9,14 +9,12 @@ use crate::{
     record::block::RecordHeader,
 };
 
-pub(super) static BACK: Code = Code::warning(
-    "time.back",
-    "a record that is older than one of its topic before it",
-);
+pub(super) static BACK: Code =
+    Code::warning("time.back", "a record is older than an earlier one of its topic");
 pub(super) static MIXED: Code = Code::note(
     "time.mixed",
-    "a record that is older than one of another topic before it: the file is \
-              not in the order of time",
+    "a record is older than an earlier one of another topic; the file is not in time \
+     order",
 );
 
 /// Follows the times of a log.
@@ -91,7 +89,7 @@ impl BackwardSteps {
         let (far, step, offset) = self.farthest;
         let first = self.first?;
         let text = format!(
-            "{} older than what was before, by {} at most",
+            "{} older than an earlier one, by {} at most",
             if self.count == 1 { "a record is" } else { "records are" },
             super::period::Nanos(far),
         );

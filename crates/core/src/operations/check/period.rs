@@ -13,8 +13,7 @@ use crate::{
 
 pub(super) static GAP: Code = Code::warning(
     "time.gap",
-    "a topic that comes regularly is silent for more than ten of its periods, \
-              and a fifth of a second",
+    "a regular topic has a gap of more than ten of its periods and a fifth of a second",
 );
 
 /// The minimum number of records of a topic with a period.
@@ -126,7 +125,7 @@ impl Topic {
         };
         let time = gaps.iter().fold(**longest, |all, gap| all.cover(gap));
         let text = format!(
-            "silent for {} at most; it comes about every {}",
+            "a gap of {} at most; the usual period is {}",
             Nanos(len(longest)),
             Nanos(usual)
         );
@@ -191,7 +190,7 @@ mod tests {
     fn period_of_400_ms_is_reported() {
         let steps = [400_000_000; 40].into_iter().chain([9_000_000_000]);
         let text = topic(steps).finding().unwrap().text;
-        assert_eq!(text, "silent for 9.000 s at most; it comes about every 400.000 ms");
+        assert_eq!(text, "a gap of 9.000 s at most; the usual period is 400.000 ms");
     }
 
     #[test]

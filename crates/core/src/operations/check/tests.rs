@@ -86,7 +86,7 @@ fn duplicate_records_are_found() {
         (0, 0, 1, b"aaaa"), // duplicate
         (0, 0, 2, b"aaaa"),
     ]]);
-    assert_eq!(found(&log), [("record.twin", Some(0), 1)]);
+    assert_eq!(found(&log), [("record.duplicate", Some(0), 1)]);
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn findings_in_many_blocks_are_in_order() {
         ("damage.garbled", Some(3_900), 2),
         ("damage.undecodable", Some(7_016), 2), // after four payloads of 4 bytes
         ("time.back", Some(41_036), 1),
-        ("record.twin", Some(50_016), 1),
+        ("record.duplicate", Some(50_016), 1),
         ("part.overlap", Some(41_000), 1),
     ];
     assert_eq!(told, expected);

@@ -22,7 +22,7 @@ const SHARE: usize = 16;
 /// their start. The cursor of a part can use a lot of memory, and all parts may overlap.
 pub(super) const PAUSED: usize = 16;
 /// The reason that is reported if the first records of a part come too late.
-const LATE: &str = "the log says that this part begins later than it does, so that its first \
+const LATE: &str = "the log declares that this part begins later than it does, so that its first \
                     records come after later ones";
 
 /// A part that is continued when the merge reaches the start of its rest.

@@ -79,10 +79,7 @@ impl DamageTally {
             time: None,
             ..self.first.clone()
         };
-        let text = all.to_string();
-        // Without the byte range at the start, which the finding has in another field.
-        let mut text =
-            text.split_once(": ").map_or(&*text, |(_, text)| text).to_owned();
+        let mut text = all.description();
         if kind.is_loss() && kind != DamageKind::Undecodable && lost > 0 {
             let seconds = match nanos {
                 0 => String::new(),
