@@ -49,7 +49,7 @@ pub(super) fn run(args: &PlanArgs, global: &GlobalArgs) -> Result<Outcome> {
         print_table(&mut out, &splits)?;
     }
     out.flush()?;
-    if splits.is_empty() && !global.quiet {
+    if splits.is_empty() && failed.is_empty() && !global.quiet {
         say!("no records are selected");
     }
     Ok(worst)

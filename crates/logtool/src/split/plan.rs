@@ -164,7 +164,7 @@ impl PlanRequest {
         let mut plan = Plan::default();
         for (path, err) in found.failed {
             let name = path.display().to_string();
-            plan.failed.push((name.clone(), err.context(name)));
+            plan.failed.push((name.clone(), err.cannot_open(name)));
         }
         let session = match found.logs.len() {
             0 | 1 => session.clone(),
