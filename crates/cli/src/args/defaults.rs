@@ -17,7 +17,7 @@ const FILE: &str = "logtool.toml";
 const PREFIX: &str = "LOGTOOL_";
 
 /// Options that have no defaults: they select inputs and outputs, or replace files.
-const FIXED: [&str; 11] = [
+const FIXED: [&str; 12] = [
     "codes",
     "count",
     "force",
@@ -27,6 +27,7 @@ const FIXED: [&str; 11] = [
     "restamp",
     "shard",
     "signal",
+    "split",
     "utc-start",
     "version",
 ];

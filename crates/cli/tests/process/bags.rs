@@ -234,6 +234,14 @@ fn the_key_of_an_encrypted_bag_is_read_from_a_file() {
     folder.write("key", b"38a894d77a7826af128b2503adda6c3d\n");
     let run = folder.run(&["cat", "--key-file", "key", &bag]).succeeded();
     assert_eq!(run.stdout.lines().count(), 20); // as MANIFEST.tsv says
+    // A split does not contain the key.
+    let plan = folder.run(&["plan", "--key-file", "key", &bag, "--json"]).succeeded();
+    let read = ["read", "--split", "-", "--format", "jsonl", "-q"];
+    let topic = plan.stdout.lines().next().unwrap();
+    let with_key = [&read[..], &["--key-file", "key"]].concat();
+    let rows = folder.run_with(&with_key, topic.as_bytes()).succeeded().stdout;
+    assert!(!rows.is_empty());
+    folder.run_with(&read, topic.as_bytes()).ended(1, &["requires its key"]);
     let made = folder.run(&["convert", "--key-file", "key", &bag, "-o", "open.mcap"]);
     made.ended(0, &["the new log is not encrypted, though the input is"]);
     folder.write("no-key", b"none");

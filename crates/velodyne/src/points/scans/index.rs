@@ -69,8 +69,8 @@ pub(crate) struct PacketScans {
 /// read from the start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ScanIndex {
-    /// The starts. The number of a scan is its index, plus the number of scans that an
-    /// [excerpt](Self::excerpt) leaves out.
+    /// The starts. The number of a scan is its index, plus the number of earlier scans that
+    /// the index of a part of a log leaves out.
     pub starts: Vec<ScanStart>,
     /// The number of scans before the first start.
     #[serde(default)]
@@ -102,10 +102,10 @@ impl ScanIndex {
     /// Returns whether a part of the scan `number` is missing: because it is before the
     /// start or after the end of the recording, or because packets were lost.
     pub fn is_partial(&self, number: u32) -> bool {
-        let at =
-            |number: usize| self.starts.get(number).is_some_and(|s| s.is_at_scan_start);
-        let number = number as usize;
-        !at(number) || !at(number + 1)
+        let start =
+            |number: u32| self.starts.get(number.checked_sub(self.omitted)? as usize);
+        let at = |number: u32| start(number).is_some_and(|s| s.is_at_scan_start);
+        !at(number) || !at(number.saturating_add(1))
     }
 
     /// Returns the numbers of the partial scans with points in `within`, if all points
