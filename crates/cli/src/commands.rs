@@ -37,7 +37,7 @@ use crate::{
     terminal,
 };
 
-/// Runs what was typed.
+/// Runs the command of `args`.
 pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
     let global = &mut args.global;
     global.session = session(global)?;
@@ -58,8 +58,8 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
         pool = pool.num_threads(threads.into());
     }
     if !matches!(args.command, Command::Batch(_) | Command::Index(_)) {
-        // This thread works too: one more would take turns with the others. (Whoever goes
-        // through many logs has a thread for each of them, and waits here.)
+        // This thread works too, because an additional one would compete with the others.
+        // (Commands for many logs have a thread for each log, and only wait here.)
         pool = pool.use_current_thread();
     }
     pool.build_global().map_err(|err| {
