@@ -59,7 +59,7 @@ impl Signal {
     }
 }
 
-/// Returns the median of `numbers`, which are reordered, or 0 if there are none.
+/// Returns the median of `numbers`, which are reordered, or 0 for an empty slice.
 pub(crate) fn median(numbers: &mut [f64]) -> f64 {
     let middle = numbers.len() / 2;
     if numbers.is_empty() {

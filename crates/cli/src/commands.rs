@@ -39,7 +39,7 @@ use crate::{
     terminal,
 };
 
-/// Runs what was typed.
+/// Runs the command of `args`.
 pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
     let global = &mut args.global;
     global.session = session(global)?;
@@ -61,8 +61,8 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
     }
     if !matches!(args.command, Command::Batch(_) | Command::Index(_) | Command::Plan(_))
     {
-        // This thread works too: one more would take turns with the others. (Whoever goes
-        // through many logs has a thread for each of them, and waits here.)
+        // This thread works too, because an additional one would compete with the others.
+        // (Commands for many logs have a thread for each log, and only wait here.)
         pool = pool.use_current_thread();
     }
     pool.build_global().map_err(|err| {

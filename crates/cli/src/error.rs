@@ -29,7 +29,7 @@ pub(crate) fn print(err: &Error) {
     let paint = color::for_stderr();
     say!("{} {err}", paint.red("error:"));
     let hint = err.hint().map(str::to_owned);
-    let hint = hint.or_else(|| err.remedy().map(remedies::text));
+    let hint = hint.or_else(|| err.remedy().and_then(remedies::text));
     let hint = hint.or_else(|| remedies::of_kind(err.kind()).map(str::to_owned));
     if let Some(hint) = hint {
         say!("{} {hint}", paint.bold("hint:"));

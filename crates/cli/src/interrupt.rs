@@ -35,7 +35,7 @@ pub(crate) fn guard(session: &Session) {
     }
 }
 
-/// Prints why the program cannot go on, and ends it as if it were interrupted.
+/// Prints why the program cannot continue, and ends it as if it were interrupted.
 #[cfg(unix)]
 pub(crate) fn end(why: &Error) -> ! {
     leave(|| {
@@ -44,8 +44,8 @@ pub(crate) fn end(why: &Error) -> ! {
     })
 }
 
-/// Removes what is not complete, and ends the program with `status`. The outputs stay locked
-/// until then, so that no new one is started.
+/// Removes unfinished outputs, and ends the program with `status`. The outputs stay locked until
+/// then, so that no new one is started.
 fn leave(status: impl FnOnce() -> i32) -> ! {
     let status = || {
         let status = status();

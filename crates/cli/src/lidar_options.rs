@@ -38,8 +38,8 @@ pub(crate) fn options(args: &LidarArgs, time: TimeChoice) -> Result<LidarOptions
     Ok(options)
 }
 
-/// Refuses a calibration that was given and does not suit one of the lidars of which `topics`
-/// of a log are points, though it suits others.
+/// Refuses a calibration of the user that does not match one of the lidars whose points are among
+/// `topics`, though it matches others.
 pub(crate) fn check_each(
     args: &LidarArgs,
     manifest: &Manifest,

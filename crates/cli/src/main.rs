@@ -29,7 +29,7 @@ mod commands;
 use std::process;
 
 fn main() {
-    malloc::keep();
+    malloc::keep_freed_memory();
     open_files::allow_many();
     args::answer_completion();
     let mut args = args::parse();

@@ -1,29 +1,29 @@
-//! What is freed stays at hand.
+//! Settings of the allocator: freed memory is kept for the next buffers.
 
-#![allow(unsafe_code)] // the allocator is a C library's; the use says why it holds
+#![allow(unsafe_code)] // the allocator is a C library's; the use states why it is sound
 
-/// Blocks of so many bytes and more go back to the system when they are freed.
+/// Blocks of at least this many bytes are returned to the system when they are freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const BLOCK: i32 = 32 << 20;
-/// What is free at the end of a thread's heap goes back when it is more.
+/// More free bytes than this at the end of a thread's heap are returned to the system.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const HEAP: i32 = 64 << 20;
 
-/// Has the allocator keep what is freed, for the blocks of records that come next.
+/// Makes the allocator keep freed memory for the next blocks of records.
 ///
-/// glibc begins with 128 KiB for both limits and raises them as it learns from what is freed
-/// (mallopt(3)); until then, and on heaps of threads, a buffer is given back and faulted in
-/// again page by page, for each block anew, and every other thread is interrupted for it.
+/// glibc starts with 128 KiB for both limits, and raises them when large blocks are freed
+/// (mallopt(3)). Until then, and on heaps of threads, each buffer is returned to the system and
+/// faulted in again page by page, which also interrupts all other threads.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub(crate) fn keep() {
-    // SAFETY: mallopt takes numbers only, and no other thread runs yet. That it refuses them
-    // changes nothing but how fast it is.
+pub(crate) fn keep_freed_memory() {
+    // SAFETY: mallopt takes only numbers, and no other thread runs yet. If it refuses them, the
+    // program is only slower.
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, BLOCK);
         libc::mallopt(libc::M_TRIM_THRESHOLD, HEAP);
     }
 }
 
-/// Elsewhere the allocator is left as it is.
+/// Other allocators keep their settings.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub(crate) fn keep() {}
+pub(crate) fn keep_freed_memory() {}

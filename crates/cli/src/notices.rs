@@ -1,7 +1,7 @@
 //! Warnings about the logs that a command reads, printed on standard error.
 
 use logtool::{
-    Remedy,
+    ErrorKind, Remedy,
     lidar::{self, LidarWarnings},
     losses::Findings,
 };
@@ -35,8 +35,8 @@ pub(crate) fn warnings(name: &str, warnings: &[String]) {
     warnings.iter().for_each(|text| say!("{warning} {name}: {text}"));
 }
 
-/// Prints what is wrong with the models and the calibrations that the points among `topics`
-/// of the log `name` are made with.
+/// Prints warnings about the models and the calibrations that are used for the points among
+/// `topics` of the log `name`.
 pub(crate) fn lidars(name: &str, manifest: &Manifest, topics: &TopicSet) {
     lidar_warnings(name, &lidar::warnings(manifest, topics));
 }
@@ -47,7 +47,16 @@ pub(crate) fn lidar_warnings(name: &str, found: &LidarWarnings) {
     found.remedies.iter().for_each(remedy);
 }
 
+/// Prints what may help against errors of this kind.
+pub(crate) fn hint_of_kind(kind: ErrorKind) {
+    if let Some(hint) = remedies::of_kind(kind) {
+        say!("{} {hint}", color::for_stderr().bold("hint:"));
+    }
+}
+
 /// Prints a setting that may help against the preceding warning.
 pub(crate) fn remedy(remedy: &Remedy) {
-    say!("{} {}", color::for_stderr().bold("hint:"), remedies::text(remedy));
+    if let Some(hint) = remedies::text(remedy) {
+        say!("{} {hint}", color::for_stderr().bold("hint:"));
+    }
 }

@@ -1,15 +1,15 @@
-//! How many files may be open at a time.
+//! The limit of open files.
 
-/// Lets as many be open as the system allows: it begins with fewer, mostly 1,024, for programs that
-/// use `select`, and each log of a merge is open to its end.
+/// Raises the limit of open files to the maximum that the system allows. The default is lower,
+/// mostly 1,024, for programs that use `select`, but each log of a merge stays open.
 #[cfg(unix)]
 pub(crate) fn allow_many() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // Where it is not allowed, there are as many as before, and an error tells if more are needed.
+    // If that is not allowed, the limit stays, and opening too many files is an error.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
-/// Elsewhere there is no such limit.
+/// Other systems have no such limit.
 #[cfg(not(unix))]
 pub(crate) fn allow_many() {}

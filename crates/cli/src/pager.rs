@@ -103,7 +103,7 @@ impl PagedText {
                 drop(input);
                 let _ = child.wait();
             }
-            // The program ends, and nobody can be told of an error.
+            // The program ends, so an error cannot be reported.
             None => {
                 let _ = io::stdout().write_all(&self.held);
             }

@@ -23,9 +23,9 @@ pub(crate) fn of_kind(kind: ErrorKind) -> Option<&'static str> {
     }
 }
 
-/// Returns the option for `remedy`, as a hint.
-pub(crate) fn text(remedy: &Remedy) -> String {
-    match remedy {
+/// Returns the option for `remedy`, as a hint; `None` if no option does it.
+pub(crate) fn text(remedy: &Remedy) -> Option<String> {
+    Some(match remedy {
         Remedy::SelectTopic { topics } => one_topic(topics),
         Remedy::SelectTopicOrFolder { topics, folder, format } => format!(
             "{}; -o {} --format {format} makes a folder of them",
@@ -78,8 +78,8 @@ pub(crate) fn text(remedy: &Remedy) -> String {
             "`logtool filter` with --start and --end copies a part of a log".to_owned()
         }
         Remedy::KeepUndecodable => "without --strict, they are kept unchanged".to_owned(),
-        _ => format!("{remedy:?}"),
-    }
+        _ => return None,
+    })
 }
 
 /// Returns that `--topic` selects one of `topics`.
@@ -87,4 +87,29 @@ fn one_topic(topics: &[String]) -> String {
     let some: Vec<&str> = topics.iter().take(MAX_TOPICS).map(String::as_str).collect();
     let more = if topics.len() > MAX_TOPICS { ", …" } else { "" };
     format!("--topic names one: {}{more}", some.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hint_of_topics_lists_at_most_four() {
+        let topics = |count| (0..count).map(|index| format!("t{index}")).collect();
+        let hint =
+            |count| text(&Remedy::SelectTopic { topics: topics(count) }).unwrap();
+        assert_eq!(hint(4), "--topic names one: t0, t1, t2, t3");
+        assert_eq!(hint(5), "--topic names one: t0, t1, t2, t3, …");
+    }
+
+    #[test]
+    fn hint_of_a_folder_names_the_options_that_write_it() {
+        let remedy = Remedy::SelectTopicOrFolder {
+            topics: vec!["a".to_owned()],
+            folder: "out/x".into(),
+            format: "csv",
+        };
+        let hint = "--topic names one: a; -o out/x --format csv makes a folder of them";
+        assert_eq!(text(&remedy).as_deref(), Some(hint));
+    }
 }

@@ -42,8 +42,10 @@ pub(crate) struct RequestedSignal {
     /// The name of the signal.
     pub name: String,
     /// The unit; empty if it is unknown.
+    #[cfg_attr(not(feature = "plot"), allow(dead_code, reason = "only plots show it"))]
     pub unit: String,
-    /// Whether a value holds until the next read_samples, e.g. a state.
+    /// Whether a value holds until the next one, e.g. a state.
+    #[cfg_attr(not(feature = "plot"), allow(dead_code, reason = "only plots show it"))]
     pub is_held: bool,
 }
 
@@ -67,6 +69,7 @@ pub(crate) enum Part {
     /// The element of a list at this index.
     Element(usize),
     /// The Euclidean norm of a list.
+    #[cfg(feature = "align")]
     Norm,
     /// The number of elements of a list.
     Count,
@@ -108,7 +111,7 @@ fn gather<G: Gather + 'static>(
             index,
             inputs: wanted.inputs.iter().map(moved).collect(),
             of: wanted.of.clone(),
-            // SignalSamples values of the validity column itself are shown.
+            // All values of the validity column itself are shown.
             validity: validity
                 .filter(|(column, _)| wanted.inputs.iter().all(|i| i.column != *column))
                 .map(|(column, valid)| (place(column), valid)),

@@ -103,7 +103,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(notices::losses(findings, global.quiet))
 }
 
-/// Lines that are to be printed.
+/// Lines to print.
 #[derive(Default)]
 struct Lines {
     text: Vec<u8>,
@@ -114,8 +114,8 @@ struct Lines {
 }
 
 impl Lines {
-    /// Prints as many of the lines as there are, but no more than `most`; says how many,
-    /// adds their infinities that are null to `nulls`, and forgets them all.
+    /// Prints at most `most` of the lines, adds their infinities that are null to `nulls`, and
+    /// removes all lines. Returns the number of printed lines.
     fn print(
         &mut self,
         most: u64,

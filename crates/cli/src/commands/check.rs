@@ -1,4 +1,4 @@
-//! `logtool check`: what is wrong with logs, or odd.
+//! `logtool check`: reports errors and anomalies in logs.
 
 mod codes;
 pub(super) mod report;

@@ -6,9 +6,10 @@ use std::{
 };
 
 use logtool::{
-    Error, Result,
+    Error, ErrorKind, Result,
     info::{InfoRequest, TextOptions},
 };
+use logtool_rosbag::EncryptionInfo;
 
 use crate::{
     args::{GlobalArgs, InfoArgs, TimeChoice},
@@ -77,5 +78,12 @@ fn describe(
         out.write_all(info.to_text(&options).as_bytes())?;
     }
     out.flush()?;
+    let encryption = EncryptionInfo::of(info.log().manifest());
+    let needs_key = |encryption: EncryptionInfo| {
+        encryption.is_locked && !encryption.encrypted_key.is_empty()
+    };
+    if !args.json && !global.quiet && encryption.is_some_and(needs_key) {
+        notices::hint_of_kind(ErrorKind::NeedsKey);
+    }
     Ok(notices::outcome(info.losses()))
 }

@@ -1,4 +1,4 @@
-//! `logtool repair`: what can be read of a damaged log, in a sound one.
+//! `logtool repair`: writes the readable records of a damaged log to a sound log.
 
 mod report;
 

@@ -1,7 +1,6 @@
-//! Memory maps: with what happens when a mapped file gets shorter (`shrunk`), all `unsafe` of the
-//! workspace.
+//! Memory maps. PassedRange pages are removed from memory, so that long logs do not fill it.
 
-#![allow(unsafe_code)] // memory maps cannot be had without; each use says why it holds
+#![allow(unsafe_code)] // memory maps need it; each use states why it is sound
 
 use std::{
     any::Any,
@@ -15,49 +14,50 @@ use bytes::Bytes;
 use logtool_core::{FileSource, Source};
 use memmap2::Mmap;
 
-/// A page that is read brings those before and after it into memory, which lie in one large piece of
-/// the cache with it: on Linux 6.18 a piece of up to this length, which begins at a multiple of it.
-/// To let a part of it go takes longer than all.
-const PIECE: u64 = 2 << 20;
+/// The length of a folio of the page cache. Reading a page also maps the pages around it that are
+/// in the same folio: on Linux 6.18 it has up to this length, and starts at a multiple of it.
+/// Removing a part of a folio takes longer than removing all of it.
+const FOLIO_BYTES: u64 = 2 << 20;
 
-/// So many bytes are let go together, which lie in a stretch that is so long at most: for each
-/// time, all processors are interrupted.
-const TOGETHER: u64 = 12 << 20;
-const SPAN: u64 = 64 << 20;
-/// Bytes that are no further apart lie in one stretch.
-const CLOSE: u64 = 12 << 20;
+/// The number of passed bytes that are removed together, because each removal interrupts all
+/// processors.
+const REMOVED_BYTES: u64 = 12 << 20;
+/// The maximum length of the range that contains them.
+const MAX_RANGE_BYTES: u64 = 64 << 20;
+/// PassedRange bytes with at most this distance are in one range.
+const MAX_DISTANCE: u64 = 12 << 20;
 
-/// In so many places of the file what was passed waits for more of it: threads go on at different
-/// ones.
-const PLACES: usize = 4;
+/// The maximum number of ranges that wait for more passed bytes: threads read at different
+/// positions.
+const MAX_RANGES: usize = 4;
 
-/// A mapped file. Reading from it copies nothing, but for a few bytes here and there.
+/// A mapped file. Reads return slices of the map, without copying.
 pub(crate) struct MappedSource {
     map: Arc<Map>,
     /// The same file, not mapped.
     file: FileSource,
     bytes: Bytes,
-    /// What may be let go and is still there; last what grew last.
-    passed: Mutex<Vec<Passed>>,
+    /// The passed ranges that are still in memory. The one that grew last is the last.
+    passed: Mutex<Vec<PassedRange>>,
 }
 
-/// Bytes that were passed, which lie close together: where, and how many.
+/// A range of the file that was passed, and the number of its bytes that were read.
 #[derive(Debug, PartialEq)]
-struct Passed {
-    place: Range<u64>,
+struct PassedRange {
+    range: Range<u64>,
     len: u64,
 }
 
 struct Map {
     pages: Mmap,
-    /// What watches over it: it goes when the pages are gone.
+    /// The guard of the map. It is dropped after the pages.
     _watch: Box<dyn Any + Send + Sync>,
 }
 
-/// Lets [`Bytes`] own a share of the map.
-struct Share(Arc<Map>);
+/// A share of the map, which [`Bytes`] owns.
+struct SharedMap(Arc<Map>);
 
-impl AsRef<[u8]> for Share {
+impl AsRef<[u8]> for SharedMap {
     fn as_ref(&self) -> &[u8] {
         &self.0.pages
     }
@@ -68,15 +68,14 @@ pub(crate) fn map(
     file: &Arc<File>,
     watch: impl Send + Sync + 'static,
 ) -> io::Result<MappedSource> {
-    // SAFETY: nothing is written through the map. That nobody else writes to the file
-    // while it is mapped cannot be known, only asked for: a log is written once, and
-    // the program says so in its help. Where it happens all the same, a changed byte
-    // is read as garbled, for no code relies on reading the same twice to be memory
-    // safe, and a file cut short ends the program in order (`shrunk::Watch`). Files
-    // that are being written are not mapped.
+    // SAFETY: nothing is written through the map. Whether another process writes to the
+    // file while it is mapped cannot be known: logs are written once, and files that are
+    // being written are not mapped. If it happens, changed bytes are read as damage, because
+    // no code depends for its memory safety on reading the same bytes twice, and a file that
+    // gets shorter ends the program in order (`sigbus::Watch`).
     let pages = unsafe { Mmap::map(&**file)? };
     let map = Arc::new(Map { pages, _watch: Box::new(watch) });
-    let bytes = Bytes::from_owner(Share(map.clone()));
+    let bytes = Bytes::from_owner(SharedMap(map.clone()));
     let file = FileSource::new(file.clone())?;
     Ok(MappedSource { map, file, bytes, passed: Mutex::default() })
 }
@@ -84,23 +83,22 @@ pub(crate) fn map(
 impl Map {
     /// Removes the pages of `bytes` from memory.
     #[cfg(unix)]
-    fn let_go(&self, bytes: Range<u64>) {
+    fn remove_pages(&self, bytes: Range<u64>) {
         if bytes.is_empty() {
             return;
         }
-        let start = (bytes.start - bytes.start % PIECE) as usize;
+        let start = (bytes.start - bytes.start % FOLIO_BYTES) as usize;
         let len = (bytes.end as usize).saturating_sub(start);
         let advice = memmap2::UncheckedAdvice::DontNeed;
-        // SAFETY: the map is shared and read-only, so that there is nothing in its
-        // pages that is not in the file: whoever reads them again, and slices of
-        // them may be alive, gets the same bytes from the file. The range lies in
-        // the map; that the system takes whole pages therefore does no harm. If
-        // it refuses, the pages just stay.
+        // SAFETY: the map is shared and read-only, so its pages contain only bytes of the
+        // file: existing slices of them are read from the file again, with the same bytes.
+        // The range is in the map, so it does no harm that the system removes whole pages.
+        // If the system refuses, the pages stay in memory.
         let _ = unsafe { self.pages.unchecked_advise_range(advice, start, len) };
     }
 
     #[cfg(not(unix))]
-    fn let_go(&self, _: Range<u64>) {}
+    fn remove_pages(&self, _: Range<u64>) {}
 }
 
 impl Source for MappedSource {
@@ -120,50 +118,50 @@ impl Source for MappedSource {
         self.file.will_peek(range);
     }
 
-    /// Lets the pages go, so that a log that is longer than the memory does not fill
-    /// it, and does not push out what others need; a few of them at a time. With them go those
-    /// before, which the first of them brought back.
+    /// Removes the pages from memory, many at a time, so that a log that is longer than the
+    /// memory does not fill it, and does not evict the data of other processes. The pages before
+    /// them in the same folio, which reading them has mapped again, are removed too.
     fn release(&self, range: Range<u64>) {
         let len = Source::len(self);
         let (start, end) = (range.start.min(len), range.end.min(len));
         if start >= end {
             return;
         }
-        let go = pass(
+        let removed = add_passed(
             &mut self.passed.lock().unwrap_or_else(PoisonError::into_inner),
             start..end,
         );
-        go.into_iter().for_each(|bytes| self.map.let_go(bytes));
+        removed.into_iter().for_each(|bytes| self.map.remove_pages(bytes));
     }
 }
 
-/// Adds `bytes` to what was `passed`, and says what of that is to go now.
-fn pass(passed: &mut Vec<Passed>, bytes: Range<u64>) -> [Range<u64>; 2] {
-    // What lies close together goes together, with what is between: it was passed over.
+/// Adds `bytes` to the `passed` ranges, and returns the ranges to remove from memory.
+fn add_passed(passed: &mut Vec<PassedRange>, bytes: Range<u64>) -> [Range<u64>; 2] {
+    // Bytes between close ranges were skipped, so they are removed too.
     let len = bytes.end - bytes.start;
-    let mut all = Passed { place: bytes, len };
+    let mut all = PassedRange { range: bytes, len };
     passed.retain(|there| {
-        let (place, other) = (&mut all.place, &there.place);
-        let is_close =
-            place.start <= other.end + CLOSE && other.start <= place.end + CLOSE;
+        let (range, other) = (&mut all.range, &there.range);
+        let is_close = range.start <= other.end + MAX_DISTANCE
+            && other.start <= range.end + MAX_DISTANCE;
         if is_close {
-            *place = other.start.min(place.start)..other.end.max(place.end);
+            *range = other.start.min(range.start)..other.end.max(range.end);
             all.len += there.len;
         }
         !is_close
     });
-    let mut go = [0..0, 0..0];
-    if passed.len() == PLACES {
-        go[0] = passed.remove(0).place;
+    let mut removed = [0..0, 0..0];
+    if passed.len() == MAX_RANGES {
+        removed[0] = passed.remove(0).range;
     }
-    let Passed { place, len } = &mut all;
-    if *len >= TOGETHER || place.end - place.start >= SPAN {
-        let pieces = place.end - place.end % PIECE;
-        go[1] = mem::replace(&mut place.start, pieces)..pieces;
-        *len = place.end - pieces;
+    let PassedRange { range, len } = &mut all;
+    if *len >= REMOVED_BYTES || range.end - range.start >= MAX_RANGE_BYTES {
+        let folio_start = range.end - range.end % FOLIO_BYTES;
+        removed[1] = mem::replace(&mut range.start, folio_start)..folio_start;
+        *len = range.end - folio_start;
     }
     passed.push(all);
-    go
+    removed
 }
 
 #[cfg(test)]
@@ -173,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// How many bytes of the mapped file `name` are in memory.
+    /// Returns how many bytes of the mapped file `name` are in memory.
     fn resident(name: &str) -> u64 {
         let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
         let own = maps.split_once(name).unwrap().1;
@@ -182,14 +180,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_piece_by_piece_is_not_kept() {
+    fn released_bytes_leave_memory() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pages.bin");
-        // Written bit by bit, as recorders do: so are the pieces in the cache.
+        // Written in small parts, like by recorders, which determines the folios of the cache.
         let (len, mut file) = (32 << 20, File::create(&path).unwrap());
         (0..len >> 16).for_each(|_| file.write_all(&[1; 1 << 16]).unwrap());
         let mapped = map(&File::open(&path).unwrap().into(), ()).unwrap();
-        // As chunks of a bag are: behind each something that is read by itself.
+        // Like the chunks of a bag, each followed by records that are read separately.
         let (piece, mut at, mut sum) = (200_123, 0, 0);
         while at < len {
             let bytes = mapped.read_at(at..at + piece).unwrap();
@@ -199,17 +197,17 @@ mod tests {
         }
         assert_eq!(sum, len);
         let kept = resident("pages.bin");
-        assert!(kept <= TOGETHER + PIECE, "{kept} bytes");
+        assert!(kept <= REMOVED_BYTES + FOLIO_BYTES, "{kept} bytes");
     }
 
     #[test]
-    fn what_is_only_peeked_at_is_not_mapped() {
+    fn peeked_bytes_are_not_mapped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("peeked.bin");
         std::fs::write(&path, vec![3; 9 << 20]).unwrap();
         let file = Arc::new(File::open(&path).unwrap());
         let mapped = map(&file, ()).unwrap();
-        // It is open once, however it is read: of many logs, all are open.
+        // Only one descriptor is used, because all logs of a request are open.
         assert_eq!(Arc::strong_count(&file), 2);
         for at in (0..8 << 20).step_by(1 << 20) {
             assert_eq!(mapped.peek(at..at + 100).unwrap(), [3; 100][..]);
@@ -219,45 +217,51 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_read_here_and_there_as_much_goes_together() {
+    fn scattered_reads_are_removed_in_large_ranges() {
         let (mut passed, mut gone) = (Vec::new(), Vec::new());
         let (read, apart) = (1 << 20, 4 << 20);
         for at in (0..1 << 30).step_by(apart) {
-            gone.extend(pass(&mut passed, at..at + read));
+            gone.extend(add_passed(&mut passed, at..at + read));
         }
         gone.retain(|bytes| !bytes.is_empty());
-        // Of each stretch so much was read, and the stretches are all there is.
-        let stretch = (TOGETHER / read - 1) * apart as u64;
+        // Each range has this length, and the ranges cover the file.
+        let stretch = (REMOVED_BYTES / read - 1) * apart as u64;
         assert!(gone.len() as u64 <= (1 << 30) / stretch + 1, "{gone:?}");
         assert_eq!(gone[0].start, 0);
         gone.windows(2).for_each(|pair| assert_eq!(pair[0].end, pair[1].start));
-        // And nothing waits for what is far behind it.
-        let rare = (0..100).flat_map(|i| pass(&mut passed, i << 31..(i << 31) + 9));
-        let long = |bytes: &Range<u64>| bytes.end - bytes.start > SPAN + 2 * CLOSE;
+        // Distant ranges do not wait for each other.
+        let rare =
+            (0..100).flat_map(|i| add_passed(&mut passed, i << 31..(i << 31) + 9));
+        let long = |bytes: &Range<u64>| {
+            bytes.end - bytes.start > MAX_RANGE_BYTES + 2 * MAX_DISTANCE
+        };
         assert!(!rare.filter(|bytes| !bytes.is_empty()).any(|bytes| long(&bytes)));
     }
 
     #[test]
-    fn what_threads_pass_at_different_places_goes_many_pieces_at_a_time() {
+    fn reads_at_several_positions_are_removed_in_large_ranges() {
         let (mut passed, mut gone) = (Vec::new(), Vec::new());
         let (step, steps) = (300_007, 1_000);
         let places = [0, 1 << 30, 5 << 30];
         for i in 0..steps {
             for place in places {
                 let start = place + i * step;
-                gone.extend(pass(&mut passed, start..start + step));
+                gone.extend(add_passed(&mut passed, start..start + step));
             }
         }
         gone.retain(|bytes| !bytes.is_empty());
         for bytes in &gone {
-            assert!(bytes.end - bytes.start >= TOGETHER - PIECE, "{bytes:?}");
-            assert_eq!(bytes.end % PIECE, 0, "no piece is cut: {bytes:?}");
+            assert!(
+                bytes.end - bytes.start >= REMOVED_BYTES - FOLIO_BYTES,
+                "{bytes:?}"
+            );
+            assert_eq!(bytes.end % FOLIO_BYTES, 0, "no folio is split: {bytes:?}");
         }
-        // One behind the other, and the rest is still there.
+        // The ranges are contiguous, and the rest is still in memory.
         assert_eq!(passed.len(), places.len());
         for place in places {
             let end = place + steps * step;
-            let rest = passed.iter().map(|rest| &rest.place);
+            let rest = passed.iter().map(|rest| &rest.range);
             let mut of_place: Vec<_> = gone.iter().chain(rest).collect();
             of_place.retain(|bytes| (place..=end).contains(&bytes.start));
             of_place.sort_by_key(|bytes| bytes.start);
@@ -265,9 +269,9 @@ mod tests {
             pairs.for_each(|pair| assert_eq!(pair[0].end, pair[1].start));
             assert_eq!((of_place[0].start, of_place.last().unwrap().end), (place, end));
         }
-        // And where they come together.
-        let rest = pass(&mut passed, 0..6 << 30);
+        // Ranges that meet are joined.
+        let rest = add_passed(&mut passed, 0..6 << 30);
         assert_eq!(rest[1], 0..6 << 30);
-        assert_eq!(passed, vec![Passed { place: (6 << 30)..(6 << 30), len: 0 }]);
+        assert_eq!(passed, vec![PassedRange { range: (6 << 30)..(6 << 30), len: 0 }]);
     }
 }

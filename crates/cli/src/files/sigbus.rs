@@ -1,11 +1,11 @@
 //! Files that get shorter while they are mapped.
 //!
-//! Who touches a page of a map that the file no longer has gets SIGBUS, which ends a
-//! program at once, with half of its outputs beside their names. Here it ends in order: the
-//! thread that was hit is held where it is, and another says which file it was, removes what
-//! is not whole, and ends the program.
+//! A thread that reads a page of a map after the end of the file receives SIGBUS, which ends a
+//! program immediately and leaves its temporary files. Here the program ends in order: the thread
+//! that received the signal stops, and another thread reports the file, removes unfinished
+//! outputs, and ends the program.
 
-#![allow(unsafe_code)] // a signal cannot be handled without; each use says why it holds
+#![allow(unsafe_code)] // handling a signal needs it; each use states why it is sound
 
 use std::{
     fs::File,
@@ -22,8 +22,8 @@ use logtool::Error;
 
 use crate::interrupt;
 
-/// Where the signal is told to the thread that waits for it.
-static BELL: AtomicI32 = AtomicI32::new(-1);
+/// The socket that wakes the thread that waits for the signal; negative if there is none.
+static WAKE_SOCKET: AtomicI32 = AtomicI32::new(-1);
 
 /// The files that are mapped.
 static MAPPED: Mutex<Vec<MappedFile>> = Mutex::new(Vec::new());
@@ -35,12 +35,12 @@ struct MappedFile {
     len: u64,
 }
 
-/// Says that a file is mapped, for as long as it is.
+/// Registers a mapped file until it is dropped.
 pub(super) struct Watch(u64);
 
 impl Watch {
     /// Makes sure that the program ends in order if `file`, which is to be mapped, gets
-    /// shorter. Where that cannot be had, it is an error, and files are better not mapped.
+    /// shorter. If that is not possible, it is an error, and the file should not be mapped.
     pub(super) fn new(name: &str, file: &Arc<File>) -> io::Result<Self> {
         static READY: OnceLock<bool> = OnceLock::new();
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -65,17 +65,17 @@ fn mapped_files() -> MutexGuard<'static, Vec<MappedFile>> {
 }
 
 fn prepare() -> io::Result<()> {
-    let (mut waiting, bell) = UnixStream::pair()?;
+    let (mut waiting, wake_socket) = UnixStream::pair()?;
     thread::Builder::new().name("files that get shorter".into()).spawn(move || {
         if waiting.read_exact(&mut [0]).is_ok() {
             interrupt::end(&Error::failed(describe_cause()));
         }
     })?;
-    BELL.store(bell.into_raw_fd(), Ordering::Release);
+    WAKE_SOCKET.store(wake_socket.into_raw_fd(), Ordering::Release);
     // SAFETY: all zero is a valid `sigaction`: no flags, no signals blocked. The handler
     // has the signature that goes without SA_SIGINFO, and does nothing but calls that POSIX
     // allows in handlers (`write`, `pause`) and an atomic load. The handler that the
-    // standard library has for SIGBUS only tells of overflown stacks, which are SIGSEGV on
+    // standard library has for SIGBUS only reports stack overflows, which are SIGSEGV on
     // Linux.
     let status = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
@@ -85,14 +85,14 @@ fn prepare() -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Rings the bell, and stays: the thread has nothing to go on with.
+/// Wakes the waiting thread, and stops this thread, which cannot continue.
 extern "C" fn handle_sigbus(_signal: c_int) {
-    let bell = BELL.load(Ordering::Acquire);
+    let socket = WAKE_SOCKET.load(Ordering::Acquire);
     loop {
         // SAFETY: one byte of a constant is written to a descriptor that is never closed;
         // `pause` takes nothing.
         unsafe {
-            libc::write(bell, [1_u8].as_ptr().cast(), 1);
+            libc::write(socket, [1_u8].as_ptr().cast(), 1);
             libc::pause();
         }
     }

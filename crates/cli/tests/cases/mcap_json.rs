@@ -54,7 +54,7 @@ fn integers_above_63_bits_are_exact() {
     let folder = Folder::new();
     folder
         .run(&["convert", &file, "--format", "csv", "-o", "tables"])
-        .ended(3, &["not fit"]);
+        .ended(3, &["not match"]);
     let name = &folder.list("tables")[0];
     let table = folder.read(&format!("tables/{name}"));
     assert!(table.contains(",18446744073709551615,-9223372036854775808\n"), "{table}");

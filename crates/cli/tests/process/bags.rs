@@ -230,6 +230,9 @@ fn the_key_of_an_encrypted_bag_is_read_from_a_file() {
     let Some(bag) = sample("rosbag/edge/encrypted_aes_lz4.bag") else { return };
     let folder = Folder::new();
     folder.run(&["cat", &bag]).ended(1, &["requires its key", "--key-file"]);
+    let info =
+        folder.run(&["info", &bag]).ended(0, &["hint: --key-file names the file"]);
+    assert!(info.stdout.contains("not read, which needs its key"), "{info:?}");
     // What `gpg --decrypt` makes of the key in the bag's header.
     folder.write("key", b"38a894d77a7826af128b2503adda6c3d\n");
     let run = folder.run(&["cat", "--key-file", "key", &bag]).succeeded();

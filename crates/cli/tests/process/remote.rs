@@ -97,7 +97,10 @@ fn split_of_a_log_on_a_web_server_is_read_there() {
 fn what_is_not_on_a_web_server_is_told_in_a_line() {
     let url = serve(Vec::new()).replace("flight", "other");
     let run = Folder::new().run(&["info", &url]);
-    assert_eq!(run.stderr, format!("error: {url}: there is no such object\n"));
+    assert_eq!(
+        run.stderr,
+        format!("error: cannot open {url}: there is no such object\n")
+    );
     assert_eq!(run.status, 1);
 }
 

@@ -30,12 +30,14 @@ pub(super) fn numbers(array: &ArrayRef, part: Part) -> Vec<f64> {
     match part {
         Part::Itself => numbers_of(array),
         Part::Element(at) => of_lists(array, |list| list.get(at).copied()),
+        #[cfg(feature = "align")]
         Part::Norm => of_lists(array, |list| (!list.is_empty()).then(|| norm(list))),
         Part::Count => of_lists(array, |list| Some(list.len() as f64)),
     }
 }
 
 /// Returns the Euclidean norm of a vector.
+#[cfg(feature = "align")]
 pub(super) fn norm(numbers: &[f64]) -> f64 {
     numbers.iter().map(|number| number * number).sum::<f64>().sqrt()
 }
@@ -118,6 +120,7 @@ mod tests {
         assert_eq!(numbers(&lists.slice(2, 1), Part::Element(0)), [3.0]);
     }
 
+    #[cfg(feature = "align")]
     #[test]
     fn norm_of_a_list_is_that_of_pythagoras() {
         let lists = [Some(vec![Some(3.0), Some(4.0)]), Some(vec![]), None];

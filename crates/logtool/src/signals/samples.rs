@@ -12,7 +12,7 @@ use crate::{
 /// The maximum number of samples, which take 256 MiB.
 const MOST: usize = 1 << 24;
 
-/// SignalSamples samples of a signal.
+/// All samples of a signal.
 pub(crate) struct SignalSamples {
     /// The times in nanoseconds and the values, in the order of the file.
     pub samples: Vec<(i64, f64)>,

@@ -1,4 +1,4 @@
-//! Simplifying a path while it is added, so that its shape is positions.
+//! Simplifying a path while it is added, so that its shape is kept.
 //!
 //! Only positions matter, not times. The removed positions are near the remaining line,
 //! at a distance that is too small a fraction of the whole path to be visible. So a path
@@ -109,10 +109,10 @@ pub(super) struct SimplifiedPath {
     pub(super) added: u64,
 }
 
-/// Removes from `places` those that are closer than `tolerance` to the previous one. Then
+/// Removes from `places` the positions that are closer than `tolerance` to the previous one. Then
 /// removes from each segment those that are close to the line between others
 /// (Ramer-Douglas-Peucker). If `keeps_segments` is set, the first position of each segment is
-/// positions. Returns an upper bound of the distance of the removed positions from the line.
+/// kept. Returns an upper bound of the distance of the removed positions from the line.
 fn simplify(places: &mut Vec<Position>, tolerance: f64, keeps_segments: bool) -> f64 {
     let before = places.len();
     let mut last: Option<Position> = None;
@@ -135,8 +135,8 @@ fn simplify(places: &mut Vec<Position>, tolerance: f64, keeps_segments: bool) ->
         mark_bends(segment, tolerance, start, &mut is_kept);
         start += segment.len();
     }
-    let mut positions = is_kept.into_iter();
-    places.retain(|_| positions.next().unwrap_or(true));
+    let mut marks = is_kept.into_iter();
+    places.retain(|_| marks.next().unwrap_or(true));
     if places.len() < before { 2.0 * tolerance } else { 0.0 }
 }
 

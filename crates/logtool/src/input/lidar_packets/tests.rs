@@ -26,14 +26,22 @@ impl Format for WithPoints {
         Ok(with_points(bag, &LidarOptions::default()).unwrap())
     }
 
-    /// Only the bag itself is opened with the manifest; the lidars are detected again.
+    /// Opens an excerpt, which has no streams. For a whole manifest, the lidars are detected
+    /// again.
     fn open_with_manifest(
         &self,
         source: Arc<dyn Source>,
-        _: Arc<Manifest>,
+        manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> logtool_core::Result<Box<dyn Log>> {
-        self.open(source, options)
+        if !manifest.streams.is_empty() {
+            return self.open(source, options);
+        }
+        let open_bag = |manifest| {
+            let bag = RosbagLog::open_with_manifest(source, manifest, options.into())?;
+            Ok(Box::new(bag) as Box<dyn Log>)
+        };
+        Ok(open_excerpt(manifest, open_bag).unwrap())
     }
 }
 
