@@ -84,7 +84,7 @@ pub(crate) fn unsupported_content(manifest: &Manifest) -> Option<UnsupportedCont
     let names = words.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
     let more = if words.len() > NAMED { ", …" } else { "" };
     let names = format!(" ({names}{more})");
-    let unnamed = manifest.streams.iter().flat_map(|stream| other_metadata(stream));
+    let unnamed = manifest.streams.iter().flat_map(other_metadata);
     let unnamed = unnamed.filter(|(name, _)| !is_field(name)).count() as u64;
     let counts = [
         (files, "attachment", ""),
