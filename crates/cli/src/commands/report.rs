@@ -47,7 +47,7 @@ pub(super) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Outcome> {
             "{} → {}: {}, {}",
             report.log,
             args.out.display(),
-            counted(blocks, "piece"),
+            counted(blocks, "element"),
             Bytes(html.len() as u64)
         );
     }

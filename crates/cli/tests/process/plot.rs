@@ -82,7 +82,7 @@ fn a_state_is_drawn_that_was_told_before() {
     let svg = folder.read("x.svg");
     assert!(svg.contains("\n17\n"), "{svg}");
     let page = ["report", &log, "-o", "x.html", "--start", "4.1", "--end", "4.2"];
-    folder.run(&page).ended(0, &["pieces"]);
+    folder.run(&page).ended(0, &["elements"]);
 }
 
 #[test]

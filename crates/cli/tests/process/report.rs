@@ -15,7 +15,7 @@ fn a_page_of_each_format_has_all_in_it() {
         ("puck.pcap", &["Summary", "Scans", "Topics"]),
     ] {
         let out = format!("{log}.html");
-        folder.run(&["report", &testdata(log), "-o", &out]).ended(0, &["pieces"]);
+        folder.run(&["report", &testdata(log), "-o", &out]).ended(0, &["elements"]);
         let page = folder.read(&out);
         for title in titles {
             assert!(page.contains(&format!("<h2>{title}</h2>")), "{log}: {title}");
@@ -36,7 +36,7 @@ fn a_page_of_each_format_has_all_in_it() {
 fn a_page_of_a_part_says_so_and_shows_only_that_in_the_plots() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     let part = ["report", &log, "-o", "part.html", "--start", "2", "--end", "4"];
-    folder.run(&part).ended(0, &["pieces"]);
+    folder.run(&part).ended(0, &["elements"]);
     let page = folder.read("part.html");
     assert!(page.contains("\"range\":[2,4]"));
     assert!(page.contains("only from 00:00:02.000 to 00:00:04.000"));
@@ -51,7 +51,7 @@ fn a_page_of_a_part_has_the_scans_and_images_of_that() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let page = |from: &str, to: &str| {
         let args = ["report", &bag, "-f", "-o", "x.html", "--start", from, "--end", to];
-        folder.run(&args).ended(0, &["pieces"]);
+        folder.run(&args).ended(0, &["elements"]);
         let page = folder.read("x.html");
         let titles = ["Scans", "Images"].map(|of| format!("<h2>{of}</h2>"));
         let shown = titles.each_ref().map(|title| page.contains(title));
@@ -78,7 +78,7 @@ fn a_page_of_a_part_has_the_scans_and_images_of_that() {
 fn plots_of_a_bag_are_in_the_time_of_the_day_if_asked_for() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let utc = ["report", &bag, "-o", "utc.html", "--clock", "utc"];
-    folder.run(&utc).ended(0, &["pieces"]);
+    folder.run(&utc).ended(0, &["elements"]);
     let page = folder.read("utc.html");
     // Days since 1970: `date -u -d 2024-06-01 +%s` is so many of 86,400 s.
     assert!(
@@ -110,7 +110,7 @@ fn what_is_far_from_all_of_the_log_is_counted_and_spoils_no_plot() {
     let log = std::fs::read(testdata("quad_flight.ulg")).unwrap();
     let years = 1_000_000_000_000_000;
     folder.write("stray.ulg", &with_stray(&log, b"vehicle_attitude", years));
-    folder.run(&["report", "stray.ulg", "-o", "x.html"]).ended(0, &["pieces"]);
+    folder.run(&["report", "stray.ulg", "-o", "x.html"]).ended(0, &["elements"]);
     let page = folder.read("x.html");
     // The angles of one record.
     assert!(page.contains("not shown: 3 values at times far from those of the log"));
@@ -147,7 +147,7 @@ fn what_is_at_1970_or_in_the_future_is_told_beside_the_plots_and_squeezes_none()
         ("400000000", "2037-02-03T01:06:40", "the start (s)"),
     ] {
         bag_with_stray(&folder, "stray.bag", off);
-        folder.run(&["report", "stray.bag", "-o", "x.html"]).ended(0, &["pieces"]);
+        folder.run(&["report", "stray.bag", "-o", "x.html"]).ended(0, &["elements"]);
         let page = folder.read("x.html");
         // Three axes of rates, and three of accelerations.
         let told =
@@ -178,7 +178,7 @@ fn plots_of_a_whole_log_begin_where_what_they_show_does() {
     let log = std::fs::read(testdata("quad_flight.ulg")).unwrap();
     // 4 s before all others, of a topic that is in no plot.
     folder.write("early.ulg", &with_stray(&log, b"esc_status", 1_020_000));
-    folder.run(&["report", "early.ulg", "-o", "x.html"]).ended(0, &["pieces"]);
+    folder.run(&["report", "early.ulg", "-o", "x.html"]).ended(0, &["elements"]);
     let page = folder.read("x.html");
     // The header says 5 s, and the first record in a plot is of 5.0202 s.
     assert!(page.contains("\"range\":[0.0202,30.0001]"));
