@@ -6,6 +6,7 @@ mod commands;
 mod completion;
 mod convert;
 mod defaults;
+mod deferred;
 mod help;
 mod logs;
 mod parse;
@@ -22,7 +23,7 @@ use logtool::{
 };
 use logtool_core::Labels;
 
-use crate::color::ColorMode;
+use crate::{args::deferred::Deferred, color::ColorMode};
 
 pub(crate) use self::align::AlignArgs;
 pub(crate) use self::batch::{BatchArgs, IndexArgs, ShardChoice};
@@ -174,28 +175,28 @@ impl GlobalArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Info(InfoArgs),
-    Cat(CatArgs),
-    Messages(MessagesArgs),
-    Params(ParamsArgs),
-    Schema(SchemaArgs),
-    Check(CheckArgs),
-    Convert(ConvertArgs),
-    Plot(PlotArgs),
-    Report(ReportArgs),
-    Filter(FilterArgs),
-    Merge(MergeArgs),
-    Repair(RepairArgs),
-    Align(AlignArgs),
-    Batch(BatchArgs),
-    Index(IndexArgs),
-    Plan(PlanArgs),
-    Read(ReadArgs),
-    Calibration(CalibrationArgs),
-    Formats(FormatsArgs),
-    Completions(CompletionsArgs),
-    Man(ManArgs),
-    Help(HelpArgs),
+    Info(Deferred<InfoArgs>),
+    Cat(Deferred<CatArgs>),
+    Messages(Deferred<MessagesArgs>),
+    Params(Deferred<ParamsArgs>),
+    Schema(Deferred<SchemaArgs>),
+    Check(Deferred<CheckArgs>),
+    Convert(Deferred<ConvertArgs>),
+    Plot(Deferred<PlotArgs>),
+    Report(Deferred<ReportArgs>),
+    Filter(Deferred<FilterArgs>),
+    Merge(Deferred<MergeArgs>),
+    Repair(Deferred<RepairArgs>),
+    Align(Deferred<AlignArgs>),
+    Batch(Deferred<BatchArgs>),
+    Index(Deferred<IndexArgs>),
+    Plan(Deferred<PlanArgs>),
+    Read(Deferred<ReadArgs>),
+    Calibration(Deferred<CalibrationArgs>),
+    Formats(Deferred<FormatsArgs>),
+    Completions(Deferred<CompletionsArgs>),
+    Man(Deferred<ManArgs>),
+    Help(Deferred<HelpArgs>),
 }
 
 /// The clock on which times are shown.

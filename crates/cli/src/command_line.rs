@@ -96,13 +96,11 @@ pub(crate) fn shell_quote(word: &OsStr) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
-    use crate::args::Args;
+    use crate::args;
 
     fn command_line_of(typed: &[&str]) -> String {
-        let mut program = Args::command();
+        let mut program = args::program();
         let matches = program.try_get_matches_from_mut(typed).unwrap();
         text(&program, &matches, &BTreeSet::new())
     }

@@ -51,8 +51,9 @@ impl Defaults {
     /// Reads the files.
     ///
     /// # Errors
-    /// If a file cannot be read, is not TOML, or names options that do not exist in `program`.
-    pub(crate) fn read(program: &Command) -> Result<Self> {
+    /// If a file cannot be read, is not TOML, or names options that do not exist in the program
+    /// that `program` returns.
+    pub(crate) fn read(program: fn() -> Command) -> Result<Self> {
         let mut files = Vec::new();
         for path in project_file().into_iter().chain(user_file()) {
             let fail = |why: String| {
@@ -65,7 +66,7 @@ impl Defaults {
             };
             let table: Table =
                 text.parse().map_err(|err: toml::de::Error| fail(one_line(&err)))?;
-            check(&table, program, &path)?;
+            check(&table, &program(), &path)?;
             files.push((path, table));
         }
         Ok(Self { files })

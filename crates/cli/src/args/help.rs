@@ -1,15 +1,17 @@
 //! The two levels of help: `-h` shows the frequent options on one screen, and `--help` all.
 
-use clap::{Command, CommandFactory as _};
+use clap::Command;
 
-use crate::args::{Args, batch};
+use crate::args::{batch, deferred};
 
 /// The name of the command whose options are adapted.
 pub(crate) const BATCH: &str = "batch";
 
 /// Returns the program with all its commands and their long help texts.
 pub(crate) fn program() -> Command {
-    with_second_paragraphs(Args::command().mut_subcommand(BATCH, batch::adapt))
+    with_second_paragraphs(
+        deferred::with_all_options().mut_subcommand(BATCH, batch::adapt),
+    )
 }
 
 /// Returns `command` with the second paragraph of each long help text only, which repeats what

@@ -17,6 +17,7 @@ use crate::{
     args::{
         Args, batch,
         defaults::Defaults,
+        deferred::{with_all_options, with_options},
         help::{BATCH, with_full_help, with_second_paragraphs},
     },
     color::{self, ColorMode},
@@ -59,6 +60,11 @@ pub(crate) fn parse() -> Args {
         if is_choice { arg.ignore_case(true) } else { arg }
     };
     program = program.mut_args(ignore_case);
+    if is_about_commands(&words, name.as_deref()) {
+        program = program.mut_subcommands(with_options);
+    } else if let Some(name) = &name {
+        program = program.mut_subcommand(name, with_options);
+    }
     // Other commands stay as they are, because changing them takes longer than parsing.
     if let Some(name) = &name {
         program = program.mut_subcommand(name, |command| {
@@ -69,7 +75,7 @@ pub(crate) fn parse() -> Args {
     if words.iter().any(|word| word == "--help") {
         program = with_full_help(with_second_paragraphs(program), name.as_deref());
     }
-    let defaults = Defaults::read(&program);
+    let defaults = Defaults::read(with_all_options);
     let (mut program, defaults) = defaults
         .and_then(|defaults| {
             defaults.apply(program, name.as_deref().unwrap_or_default())
@@ -87,6 +93,19 @@ pub(crate) fn parse() -> Args {
 fn command_name(program: &Command, words: &[OsString]) -> Option<String> {
     let mut names = words.iter().skip(1).filter_map(|word| word.to_str());
     names.find(|word| program.find_subcommand(word).is_some()).map(str::to_owned)
+}
+
+/// Returns whether the program may print the list of its commands, with their descriptions.
+fn is_about_commands(words: &[OsString], name: Option<&str>) -> bool {
+    let is = |given: &str| words.iter().any(|word| word == given);
+    let is_short_help = |word: &OsString| {
+        word.to_str().is_some_and(|word| {
+            word.starts_with('-') && !word.starts_with("--") && word.contains('h')
+        })
+    };
+    is("--help")
+        || words.iter().any(is_short_help)
+        || name.is_none() && !is("--version")
 }
 
 /// Returns when errors in the command line and help have colours: they are printed before the
