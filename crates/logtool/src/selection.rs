@@ -96,7 +96,7 @@ pub fn copyable_topics(manifest: &Manifest, topics: &TopicSet) -> Result<TopicSe
     })
 }
 
-/// Like [`copied`], for a log of packets: topics of scans are replaced by the topics of the packets
+/// Like [`copyable_topics`], for a log of packets: topics of scans are replaced by the topics of the packets
 /// that they are derived from.
 ///
 /// # Errors
