@@ -178,7 +178,8 @@ pub trait RecordSink: Send {
 /// Each table has its own [`TableWriter`], so that several tables can be written in
 /// parallel.
 pub trait TableSink: Sync {
-    /// Starts the table of `topic`. It is called once for each topic that has rows.
+    /// Starts the table of `topic`. It is called once for each selected topic, also if it has no
+    /// rows. For a merged table, `topic` exists in no log.
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>>;
 
     /// Finishes the output after all tables are finished. The creator of the sink calls

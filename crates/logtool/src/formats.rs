@@ -1,4 +1,4 @@
-//! The list of the formats that are read and written, and what each of them can do.
+//! The list of the log formats, and what each of them can do.
 
 mod conversions;
 
@@ -9,8 +9,9 @@ use crate::error::{Error, Result};
 
 pub use self::conversions::{CONVERSIONS, Conversion};
 
-/// A log format. This is the only list of formats: each difference between formats is a method
-/// here, or of the [`Format`] itself.
+/// A log format. This is the only list of log formats: each difference between them is a method
+/// here, or of the [`Format`] itself. [`OutputFormat`](crate::convert::OutputFormat) is the list of
+/// the formats that logs are converted to.
 ///
 /// ```
 /// use logtool::formats::LogFormat;

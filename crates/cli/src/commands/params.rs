@@ -218,5 +218,5 @@ fn width<'n>(names: impl Iterator<Item = &'n str>) -> usize {
 /// Returns how the cells of CSV are written: without formulas if the output `is_safe`.
 fn cells(is_safe: bool) -> CsvOptions {
     let options = CsvOptions::default();
-    if is_safe { options.without_formulas() } else { options }
+    if is_safe { options.with_marked_formulas() } else { options }
 }

@@ -77,7 +77,12 @@ fn every_input_becomes_what_the_table_says_and_nothing_else() {
     }
     let help = folder.run(&["convert", "x", "--format", "?"]).stderr;
     let all = help.split("[possible values: ").nth(1).unwrap().lines().next().unwrap();
-    assert_eq!(tried, inputs.len() * all.split(", ").count(), "each cell: {all}");
+    let formats = all.split(", ").count();
+    assert_eq!(
+        tried,
+        inputs.len() * formats,
+        "each of these formats is in a row of CONVERSIONS (logtool/src/formats/conversions.rs): {all}"
+    );
 }
 
 #[test]

@@ -198,4 +198,13 @@ mod tests {
             assert_eq!(OutputFormat::from_extension(format.name()), Some(*format));
         }
     }
+
+    #[cfg(feature = "clap")]
+    #[test]
+    fn all_lists_each_format() {
+        assert_eq!(
+            OutputFormat::ALL,
+            <OutputFormat as clap::ValueEnum>::value_variants()
+        );
+    }
 }

@@ -27,6 +27,7 @@ use crate::{
 };
 
 /// Creates the sink of the tables of `job`, whose files have these `names` and share `room`.
+/// [`ReadRequest`](crate::split::ReadRequest) creates those of splits.
 pub(super) fn new(
     job: &ExportJob<'_>,
     names: FileNames,
@@ -57,10 +58,25 @@ pub(super) fn new(
             Box::new(MatSink::new(outputs, mat_file(job), metadata(), room))
         }
         OutputFormat::Arrow => Box::new(IpcSink::new(outputs, names, metadata(), room)),
-        // Images have a CSV table alongside their files.
-        _ => {
+        // Images and points have a CSV table alongside their files. All formats are listed, so that
+        // the compiler asks what a new one needs.
+        OutputFormat::Csv
+        | OutputFormat::Images
+        | OutputFormat::Pcd
+        | OutputFormat::Ply
+        | OutputFormat::Las
+        | OutputFormat::Laz
+        | OutputFormat::Kitti
+        | OutputFormat::Png
+        | OutputFormat::Mcap
+        | OutputFormat::Bag
+        | OutputFormat::Pcap
+        | OutputFormat::Vel
+        | OutputFormat::Kml
+        | OutputFormat::Gpx
+        | OutputFormat::Geojson => {
             let options = if job.request.is_csv_safe {
-                CsvOptions::default().without_formulas()
+                CsvOptions::default().with_marked_formulas()
             } else {
                 CsvOptions::default()
             };

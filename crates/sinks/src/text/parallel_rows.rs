@@ -45,7 +45,6 @@ pub(crate) fn format_in_parallel<E: Send + 'static>(
         finish(encoder, encoders)?;
     }
     encoders.truncate(threads);
-    encoders.truncate(threads);
     Ok(true)
 }
 

@@ -12,12 +12,12 @@ use crate::{
 pub struct CsvOptions {
     pub(super) delimiter: u8,
     /// Whether strings that spreadsheets evaluate as formulas are marked.
-    is_safe: bool,
+    marks_formulas: bool,
 }
 
 impl Default for CsvOptions {
     fn default() -> Self {
-        Self { delimiter: b',', is_safe: false }
+        Self { delimiter: b',', marks_formulas: false }
     }
 }
 
@@ -41,8 +41,8 @@ impl CsvOptions {
     /// Adds an apostrophe before each string that a spreadsheet would evaluate as a formula, because
     /// it starts with `=`, `+`, `-`, `@`, a tab or a line end. Numbers are not changed.
     #[must_use]
-    pub fn without_formulas(mut self) -> Self {
-        self.is_safe = true;
+    pub fn with_marked_formulas(mut self) -> Self {
+        self.marks_formulas = true;
         self
     }
 
@@ -51,7 +51,7 @@ impl CsvOptions {
     /// ```
     /// let options = logtool_sinks::CsvOptions::default();
     /// assert_eq!(options.cell("a,b"), "\"a,b\"");
-    /// assert_eq!(options.without_formulas().cell("=1+2"), "'=1+2");
+    /// assert_eq!(options.with_marked_formulas().cell("=1+2"), "'=1+2");
     /// ```
     pub fn cell(self, text: &str) -> String {
         let mut cell = TextBuffer::default();
@@ -60,8 +60,8 @@ impl CsvOptions {
     }
 
     /// Returns the options without marks of formulas.
-    pub(super) fn with_formulas(self) -> Self {
-        Self { is_safe: false, ..self }
+    pub(super) fn without_marks(self) -> Self {
+        Self { marks_formulas: false, ..self }
     }
 }
 
@@ -113,7 +113,7 @@ fn push_start(
     if is_quoted {
         text.push(b'"');
     }
-    if options.is_safe && is_formula(cell) {
+    if options.marks_formulas && is_formula(cell) {
         text.push(b'\'');
     }
 }

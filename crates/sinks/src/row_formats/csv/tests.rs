@@ -169,7 +169,7 @@ fn formulas_are_marked_on_request() {
         ",,-1",
         "",
     ];
-    let safe = CsvOptions::default().without_formulas();
+    let safe = CsvOptions::default().with_marked_formulas();
     assert_eq!(csv_with(std::slice::from_ref(&batch), safe), want.join("\n"));
     assert!(csv(batch).starts_with("=x,label,number\n=1+1,=1+1,-1\n"));
 }

@@ -194,7 +194,7 @@ impl JsonCell {
             }
             // JSON that starts with a minus is a number.
             json => {
-                let options = self.options.with_formulas();
+                let options = self.options.without_marks();
                 push_text(json, options, text);
             }
         }
