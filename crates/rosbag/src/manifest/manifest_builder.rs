@@ -107,8 +107,10 @@ pub(crate) fn build_manifest(
         let what = "it does not begin like a bag, and contains no chunk";
         return Err(Error::new(ErrorKind::Unrecognized, what).at(0));
     }
-    let is_short = source.len() <= SMALL_BAG_BYTES
-        && builder.packing.unpacked(Compression::Bz2) <= MAX_BZ2_BYTES;
+    let bz2_bytes = builder.packing.unpacked(Compression::Bz2);
+    // A short bag with more than the maximum is inspected, because it is a decompression bomb.
+    let is_slow = (MAX_BZ2_BYTES + 1..=MAX_DECOMPRESSED_BYTES).contains(&bz2_bytes);
+    let is_short = source.len() <= SMALL_BAG_BYTES && !is_slow;
     let budget = match options.mode {
         OpenMode::Full => u64::MAX,
         OpenMode::Auto if is_short => MAX_DECOMPRESSED_BYTES,
