@@ -10,6 +10,9 @@ use crate::{
     remote::Connection,
 };
 
+/// The maximum of [`Session::with_max_record_bytes`].
+const MAX_RECORD_BYTES: u32 = 2_047 << 20;
+
 /// Settings for opening logs, and the receiver of progress.
 ///
 /// A session is cheap to clone: clones share the connection to object stores, and the list
@@ -160,10 +163,11 @@ impl Session {
     }
 
     /// Sets the length of the longest record, and of the longest decompressed chunk, in
-    /// bytes: what is longer is damage. The default is 256 MiB.
+    /// bytes: what is longer is damage. The default is 256 MiB, and the maximum 2,047 MiB,
+    /// because a block of records is shorter than 4 GiB.
     #[must_use]
     pub fn with_max_record_bytes(mut self, bytes: u32) -> Self {
-        self.options.record_bytes = bytes;
+        self.options.record_bytes = bytes.min(MAX_RECORD_BYTES);
         self
     }
 
