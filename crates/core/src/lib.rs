@@ -84,7 +84,7 @@ pub use crate::{
     io::{
         byte_reader::ByteReader,
         decode_text::decode_text,
-        output::Output,
+        output::{Output, append_source},
         output_writer::OutputWriter,
         source::{FileSource, Source},
         window_reader::WindowReader,

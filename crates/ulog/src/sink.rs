@@ -10,7 +10,8 @@ mod types;
 use std::io::Write;
 
 use logtool_core::{
-    Error, ErrorKind, LogSlice, Record, RecordSink, Result, Source, WriteOptions,
+    Error, ErrorKind, LogSlice, Output, Record, RecordSink, Result, Source,
+    WriteOptions,
 };
 
 use crate::{
@@ -84,7 +85,7 @@ impl<W: Write + Send> UlogSink<W> {
     }
 }
 
-impl<W: Write + Send> RecordSink for UlogSink<W> {
+impl<W: Output> RecordSink for UlogSink<W> {
     fn write(&mut self, from: usize, record: Record<'_>) -> Result<()> {
         self.write_declarations()?;
         let targets = self.targets.get(from);

@@ -23,7 +23,7 @@ mod tests;
 
 use std::{collections::BTreeSet, io::Write};
 
-use logtool_core::{Error, ErrorKind, Result, Source};
+use logtool_core::{Error, ErrorKind, Output, Result, Source, append_source};
 
 use crate::{
     declarations::formats::Formats,
@@ -36,11 +36,11 @@ pub use crate::write::{
     records::{Subscription, TopicHandle},
 };
 
+/// The number of bytes of another log that are copied at once.
+const COPY: usize = 16 << 20;
+
 /// The format version of written logs.
 const VERSION: u8 = 1;
-
-/// The number of bytes that are copied at once.
-const COPY: u64 = 1 << 20;
 
 /// The compatible flag that declares default parameters.
 const COMPAT_DEFAULT_PARAMETERS: u8 = 1;
@@ -102,6 +102,20 @@ enum Section {
     Data,
 }
 
+impl<W: Output> Writer<W> {
+    /// Writes all bytes of `source`, which is a log, instead of the definitions.
+    pub(crate) fn copy(&mut self, source: &dyn Source) -> Result<()> {
+        self.check_definitions_last("another log")?;
+        self.section = Section::Data;
+        for start in (0..source.len()).step_by(COPY) {
+            let range = start..source.len().min(start + COPY as u64);
+            append_source(&mut self.out, source, range.clone())?;
+            source.release(range);
+        }
+        Ok(())
+    }
+}
+
 impl<W: Write> Writer<W> {
     /// Starts a log at `start_micros`, the time since boot in microseconds.
     ///
@@ -122,23 +136,6 @@ impl<W: Write> Writer<W> {
     /// `B`, which the writer creates itself, `Io` if writing fails.
     pub fn message(&mut self, kind: u8, payload: &[u8]) -> Result<()> {
         self.write_message(kind, &[payload])
-    }
-
-    /// Writes all bytes of `source`, which is a log, instead of the definitions.
-    pub(crate) fn copy(&mut self, source: &dyn Source) -> Result<()> {
-        self.check_definitions_last("another log")?;
-        self.section = Section::Data;
-        let mut at = 0;
-        while at < source.len() {
-            let bytes = source.read_at(at..source.len().min(at + COPY))?;
-            if bytes.is_empty() {
-                return Err(Error::new(ErrorKind::Io, "the file became shorter").at(at));
-            }
-            self.out.write_all(&bytes)?;
-            source.release(at..at + bytes.len() as u64);
-            at += bytes.len() as u64;
-        }
-        Ok(())
     }
 
     /// Writes remaining definitions, flushes, and returns the output.

@@ -114,6 +114,10 @@ impl Source for MappedSource {
         self.file.read_at(range)
     }
 
+    fn file(&self) -> Option<&File> {
+        self.file.file()
+    }
+
     fn will_peek(&self, range: Range<u64>) {
         self.file.will_peek(range);
     }

@@ -7,11 +7,11 @@ use std::{
 
 use crate::{
     error::{Error, ErrorKind, Result},
-    io::{output::Output, source::Source},
+    io::{
+        output::{Output, append_source},
+        source::Source,
+    },
 };
-
-/// The size of the blocks in which a source is copied.
-const PIECE: u64 = 1 << 20;
 
 /// A writer that appends to an output and tracks its position.
 #[derive(Debug)]
@@ -63,30 +63,16 @@ impl<W: Write + Seek> OutputWriter<W> {
     ///
     /// # Errors
     /// `Io`, like [`append`](Self::append), and if the source is too short.
-    pub fn append_from(
-        &mut self,
-        source: &dyn Source,
-        range: Range<u64>,
-    ) -> Result<()> {
-        let Range { mut start, end } = range;
-        while start < end {
-            let piece = source.read_at(start..end.min(start + PIECE));
-            let piece = match piece {
-                Ok(piece) if !piece.is_empty() => piece,
-                other => {
-                    self.has_failed = true;
-                    let what = "bytes to copy that were there cannot be read again";
-                    let err = Error::new(ErrorKind::Io, what).at(start);
-                    return Err(match other {
-                        Err(cause) => err.from_source(cause),
-                        Ok(_) => err,
-                    });
-                }
-            };
-            touch(&piece);
-            self.append(&piece)?;
-            start += piece.len() as u64;
-        }
+    pub fn append_from(&mut self, source: &dyn Source, range: Range<u64>) -> Result<()>
+    where
+        W: Output,
+    {
+        let len = range.end.saturating_sub(range.start);
+        self.check()?;
+        self.has_failed = true;
+        append_source(&mut self.out, source, range)?;
+        self.has_failed = false;
+        self.at += len;
         Ok(())
     }
 
@@ -125,24 +111,16 @@ impl<W: Write + Seek> OutputWriter<W> {
     }
 
     fn attempt(&mut self, write: impl FnOnce(&mut W) -> io::Result<()>) -> Result<()> {
-        if self.has_failed {
-            let what = "nothing more is written where writing failed";
-            return Err(Error::new(ErrorKind::Io, what));
-        }
+        self.check()?;
         self.has_failed = true;
         write(&mut self.out)?;
         self.has_failed = false;
         Ok(())
     }
-}
 
-/// Reads from every page of `bytes`, so that the pages of a memory map are resident. If a
-/// page were missing while the system copies it to a file, the system would discard the
-/// data of that write and start it again.
-fn touch(bytes: &[u8]) {
-    let pages = bytes.iter().step_by(PAGE);
-    std::hint::black_box(pages.fold(0, |all, byte| all ^ byte));
+    /// Fails if a write has failed.
+    fn check(&self) -> Result<()> {
+        let what = "nothing more is written where writing failed";
+        if self.has_failed { Err(Error::new(ErrorKind::Io, what)) } else { Ok(()) }
+    }
 }
-
-/// The smallest page size of any system.
-const PAGE: usize = 4096;

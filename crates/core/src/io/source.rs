@@ -4,7 +4,7 @@ mod buffer_pool;
 mod file;
 mod prefetch;
 
-use std::{io, ops::Range};
+use std::{fs::File, io, ops::Range};
 
 use bytes::Bytes;
 
@@ -38,6 +38,12 @@ pub trait Source: Send + Sync {
     /// close to each other that reading all of it is faster than single reads.
     fn will_peek(&self, range: Range<u64>) {
         let _ = range;
+    }
+
+    /// Returns the file that has the same bytes at the same offsets, if there is one. The
+    /// system can copy them to another file without passing them through the process.
+    fn file(&self) -> Option<&File> {
+        None
     }
 
     /// Returns whether there are no bytes.

@@ -3,6 +3,7 @@
 //! A log without an index is read completely when it is opened.
 
 use std::{
+    fs::File,
     io,
     ops::Range,
     sync::{
@@ -90,6 +91,10 @@ impl Source for ProgressSource {
 
     fn peek(&self, range: Range<u64>) -> io::Result<Bytes> {
         self.source.peek(range).inspect(|bytes| self.record(bytes))
+    }
+
+    fn file(&self) -> Option<&File> {
+        self.source.file()
     }
 
     fn will_peek(&self, range: Range<u64>) {

@@ -3,8 +3,10 @@
 use std::{
     collections::VecDeque,
     fmt,
+    fs::File,
     io::{self, Seek, SeekFrom, Write},
     mem,
+    ops::Range,
     panic::{self, AssertUnwindSafe},
     sync::Arc,
 };
@@ -234,7 +236,18 @@ impl<F: Write + Seek + Send + 'static> Write for BackgroundWriter<F> {
     }
 }
 
-impl<F: Write + Seek + Send + 'static> Output for BackgroundWriter<F> {
+impl<F: Output + 'static> Output for BackgroundWriter<F> {
+    fn copy_from_file(&mut self, source: &File, range: Range<u64>) -> io::Result<u64> {
+        let mut state = self.drain()?;
+        let copied = state
+            .file
+            .as_mut()
+            .map_or(Ok(0), |file| file.copy_from_file(source, range));
+        drop(state);
+        self.position += *copied.as_ref().unwrap_or(&0);
+        copied
+    }
+
     fn write_owned(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
         let is_short = bytes.len() < DIRECT_BYTES;
         // If no thread has started the spawned task, all threads have other work. A long buffer

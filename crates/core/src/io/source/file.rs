@@ -52,6 +52,10 @@ impl Source for FileSource {
         Ok(lent.into_bytes().slice(aside..))
     }
 
+    fn file(&self) -> Option<&File> {
+        Some(&self.file)
+    }
+
     fn will_peek(&self, range: Range<u64>) {
         prefetch::read(&self.file, range.start..range.end.min(self.len));
     }

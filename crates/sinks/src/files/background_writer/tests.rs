@@ -27,6 +27,8 @@ impl Seek for Small {
     }
 }
 
+impl Output for Small {}
+
 /// A file whose writes panic.
 struct Panics;
 

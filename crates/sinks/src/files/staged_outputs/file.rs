@@ -3,6 +3,7 @@
 use std::{
     fs::{File, OpenOptions},
     io::{self, Seek, SeekFrom, Write},
+    ops::Range,
     path::PathBuf,
     sync::{Arc, atomic::Ordering},
 };
@@ -101,7 +102,14 @@ impl Seek for StagedFile {
     }
 }
 
-impl Output for StagedFile {}
+impl Output for StagedFile {
+    fn copy_from_file(&mut self, file: &File, range: Range<u64>) -> io::Result<u64> {
+        let copied = self.file()?.copy_from_file(file, range)?;
+        self.position += copied;
+        self.close_if_many()?;
+        Ok(copied)
+    }
+}
 
 impl Drop for StagedFile {
     fn drop(&mut self) {
