@@ -1,7 +1,7 @@
 //! Progress bars on terminals.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use logtool::{NoticeLevel, Progress, Remedy, Task, units::plain};
+use logtool::{NoticeLevel, Progress, Remedy, Task, units::escape_terminal};
 
 use crate::{
     args::GlobalArgs,
@@ -85,7 +85,7 @@ impl Bar {
     fn new(name: &str, length: u64, numbers: &str) -> Self {
         let bar = ProgressBar::new(length);
         bar.set_style(style(numbers));
-        bar.set_prefix(plain(name));
+        bar.set_prefix(escape_terminal(name));
         Self(bar)
     }
 }

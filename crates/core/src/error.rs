@@ -73,7 +73,7 @@ impl Error {
 
     /// Sets the `offset` in the file, unless it is already set.
     #[must_use]
-    pub fn at(mut self, offset: u64) -> Self {
+    pub fn with_offset(mut self, offset: u64) -> Self {
         self.0.at.get_or_insert(offset);
         self
     }

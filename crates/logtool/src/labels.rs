@@ -35,7 +35,7 @@ pub fn read_folder(dir: &Path) -> Result<Arc<Labels>> {
 /// the names of PX4 for its own logs. If two definitions of a type disagree on a name, it is
 /// dropped.
 pub fn of_log(manifest: &Manifest) -> Option<Arc<Labels>> {
-    if LogFormat::of(manifest) == Some(LogFormat::Ulog) {
+    if LogFormat::from_manifest(manifest) == Some(LogFormat::Ulog) {
         return Some(px4_labels(manifest))
             .filter(|labels| !labels.is_empty())
             .map(Arc::new);

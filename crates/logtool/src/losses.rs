@@ -51,7 +51,7 @@ const LOOK_BACK: usize = 64;
 
 impl Findings {
     /// Collects what was found while `input` with `manifest` was opened.
-    pub fn of(input: &Input, manifest: &Manifest) -> Self {
+    pub fn from_manifest(input: &Input, manifest: &Manifest) -> Self {
         let mut findings = Self {
             name: input.name.clone(),
             bytes: manifest.bytes,
@@ -99,8 +99,8 @@ impl Findings {
             |known: &Finding| known.damage.bytes.start <= damage.bytes.start;
         let before = &sorted[..sorted.partition_point(starts_before)];
         let mut near = before.iter().rev().take(LOOK_BACK);
-        near.any(|known| includes(&known.damage, damage))
-            || self.wide.iter().any(|known| includes(known, damage))
+        near.any(|known| covers(&known.damage, damage))
+            || self.wide.iter().any(|known| covers(known, damage))
             || self.is_known_in_parts(damage)
     }
 
@@ -208,7 +208,7 @@ fn is_damage(damage: &Damage) -> bool {
 }
 
 /// Returns whether `known` includes `damage`.
-fn includes(known: &Damage, damage: &Damage) -> bool {
+fn covers(known: &Damage, damage: &Damage) -> bool {
     known.kind == damage.kind
         && known.topic == damage.topic
         && known.bytes.start <= damage.bytes.start

@@ -9,7 +9,7 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use logtool_core::{Damage, DamageKind, OpenOptions};
-use logtool_lz4::{Output, Unpacked as Frame};
+use logtool_lz4::{FrameOutcome as Frame, OutputBuffer};
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 
 use crate::{
@@ -394,7 +394,7 @@ fn lz4(
 ) -> (Bytes, Decompression) {
     let declared = usize::try_from(size).unwrap_or(usize::MAX);
     let room = declared.min(MAX_FIRST_ALLOCATION as usize).min(limit);
-    let mut records = Output::within(BytesMut::new(), room);
+    let mut records = OutputBuffer::with_buffer(BytesMut::new(), room);
     let how =
         match logtool_lz4::unpack(compressed, declared, limit, is_cut, &mut records) {
             // Only the end mark is missing; the header of the chunk declares the length of

@@ -12,7 +12,7 @@ use object_store::{
 };
 
 use crate::{
-    failure::{Failure, invalid},
+    failure::{Failure, invalid_request},
     location::{Location, Scheme},
     profile::Profile,
 };
@@ -102,5 +102,5 @@ pub(crate) fn path(location: &Location) -> io::Result<Path> {
         return Ok(Path::default());
     }
     Path::parse(location.key())
-        .map_err(|err| invalid(format!("not a valid object key: {err}")))
+        .map_err(|err| invalid_request(format!("not a valid object key: {err}")))
 }

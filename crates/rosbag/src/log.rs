@@ -10,7 +10,7 @@ use logtool_core::{
     Columns, Cursor, Decoder, Error, ErrorKind, Findings, Inspection, Log, Manifest,
     Part, Result, Selection, Source, TimeRange, Timestamp, TopicId, TopicSet, Value,
 };
-use logtool_rosmsg::Described;
+use logtool_rosmsg::RecordDefinition;
 
 use crate::{
     check::{CheckedBag, ChunkChecker, check},
@@ -30,7 +30,7 @@ pub struct RosbagLog {
     manifest: Arc<Manifest>,
     parts: PartReader,
     /// How the records of each topic are described; computed on first use.
-    described: Vec<OnceLock<Result<Described>>>,
+    described: Vec<OnceLock<Result<RecordDefinition>>>,
     /// The topics with too many columns.
     too_wide: TopicSet,
     /// The reason why nothing can be read, if no chunk can be decompressed.
@@ -115,11 +115,11 @@ impl RosbagLog {
 
     /// Returns the description of the records of `topic`, or `None` if there is no such topic
     /// or its definition cannot be used.
-    pub fn description(&self, topic: TopicId) -> Option<&Described> {
-        self.described(topic)?.as_ref().ok()
+    pub fn description(&self, topic: TopicId) -> Option<&RecordDefinition> {
+        self.record_definition(topic)?.as_ref().ok()
     }
 
-    fn described(&self, topic: TopicId) -> Option<&Result<Described>> {
+    fn record_definition(&self, topic: TopicId) -> Option<&Result<RecordDefinition>> {
         let cell = self.described.get(topic.index())?;
         Some(cell.get_or_init(|| {
             if self.too_wide.contains(topic) {
@@ -167,7 +167,7 @@ impl Log for RosbagLog {
         if let Some(decoder) = self.parts.derived.decoder(self, topic, columns) {
             return decoder;
         }
-        match self.described(topic) {
+        match self.record_definition(topic) {
             Some(described) => schema::decoder(described, columns),
             None => {
                 let what = format!("the bag has no topic with the index {}", topic.0);

@@ -48,7 +48,7 @@ use crate::{
         kind::DerivedKind, packet_decoder::PacketDecoder, point_decoder::PointDecoder,
     },
     field_reader::Encoding,
-    points::Shape,
+    points::PointSchema,
     sensor::packets,
 };
 
@@ -60,7 +60,7 @@ pub(crate) const NEAR: i64 = 1_000_000_000;
 
 /// All derived topics of a log.
 #[derive(Debug, Default)]
-pub struct Derived {
+pub struct DerivedTopics {
     /// The number of logged topics.
     logged: usize,
     list: Vec<DerivedTopic>,
@@ -72,7 +72,7 @@ pub struct Derived {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PointColumns {
     topic: TopicId,
-    shape: Shape,
+    shape: PointSchema,
 }
 
 /// A derived topic.
@@ -81,10 +81,10 @@ struct DerivedTopic {
     parent: TopicId,
     derivation: Derivation,
     /// The columns of points; determined on first use.
-    shape: OnceLock<Arc<Shape>>,
+    shape: OnceLock<Arc<PointSchema>>,
 }
 
-impl Derived {
+impl DerivedTopics {
     /// Creates the derived topics from the derivation of each logged topic.
     pub fn new(of_each: impl IntoIterator<Item = Option<Derivation>>) -> Self {
         let mut derived = Self::default();
@@ -142,7 +142,7 @@ impl Derived {
     pub fn make_room(&self, parts: &mut [Part]) {
         let packets = self.packets();
         for part in parts.iter_mut().filter(|part| part.topics.overlaps(&packets)) {
-            part.time = widened(part.time, NEAR);
+            part.time = widen(part.time, NEAR);
         }
     }
 
@@ -152,7 +152,7 @@ impl Derived {
         let time = |part: &Part| {
             let has_room =
                 part.topics.overlaps(&packets) && part.time != TimeRange::ALL;
-            if has_room { widened(part.time, -NEAR) } else { part.time }
+            if has_room { widen(part.time, -NEAR) } else { part.time }
         };
         parts.iter().map(time).collect()
     }
@@ -227,7 +227,7 @@ impl Derived {
         });
         wanted
             .map(|(topic, one)| {
-                let shape = Shape::clone(&*one.shape(log, topic)?);
+                let shape = PointSchema::clone(&*one.shape(log, topic)?);
                 Ok(PointColumns { topic, shape })
             })
             .collect()
@@ -264,7 +264,7 @@ impl Derived {
 
 impl DerivedTopic {
     /// Returns the columns of the points of this topic, which is `id` of `log`.
-    fn shape(&self, log: &dyn Log, id: TopicId) -> Result<Arc<Shape>> {
+    fn shape(&self, log: &dyn Log, id: TopicId) -> Result<Arc<PointSchema>> {
         if let Some(shape) = self.shape.get() {
             return Ok(shape.clone());
         }
@@ -314,7 +314,7 @@ fn topic(
 }
 
 /// Returns `time` widened by `nanos` nanoseconds on both sides.
-fn widened(time: TimeRange, nanos: i64) -> TimeRange {
+fn widen(time: TimeRange, nanos: i64) -> TimeRange {
     let moved = |time: Timestamp, by: i64| {
         Timestamp::from_nanos(time.as_nanos().saturating_add(by))
     };

@@ -111,7 +111,7 @@ impl Transcoder {
 
     /// Returns the number of times, on the way to CDR, after 2^31 s (2038), which ROS 2 cannot
     /// represent. They keep their bits, which ROS 2 reads as times before 1970.
-    pub fn beyond(&self) -> u64 {
+    pub fn times_after_2038(&self) -> u64 {
         self.beyond.load(Ordering::Relaxed)
     }
 

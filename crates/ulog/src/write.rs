@@ -28,7 +28,7 @@ use logtool_core::{Error, ErrorKind, Result, Source};
 use crate::{
     declarations::formats::Formats,
     wire::{MAGIC, kind},
-    write::records::Topic,
+    write::records::TopicState,
 };
 
 pub use crate::write::{
@@ -80,7 +80,7 @@ pub struct Writer<W> {
     /// The definitions until they end, then a buffer for the current message.
     pending: Vec<u8>,
     formats: Formats,
-    topics: Vec<Topic>,
+    topics: Vec<TopicState>,
     /// The formats and instances that are subscribed.
     subscribed: BTreeSet<(String, u8)>,
     next_id: u32,
@@ -132,7 +132,8 @@ impl<W: Write> Writer<W> {
         while at < source.len() {
             let bytes = source.read_at(at..source.len().min(at + COPY))?;
             if bytes.is_empty() {
-                return Err(Error::new(ErrorKind::Io, "the file became shorter").at(at));
+                return Err(Error::new(ErrorKind::Io, "the file became shorter")
+                    .with_offset(at));
             }
             self.out.write_all(&bytes)?;
             source.release(at..at + bytes.len() as u64);
@@ -169,7 +170,7 @@ impl<W: Write> Writer<W> {
     /// Writes a message with the concatenated payload `parts`.
     fn write_message(&mut self, kind: u8, parts: &[&[u8]]) -> Result<()> {
         if kind == kind::FLAG_BITS {
-            return Err(misplaced("a flag bits message"));
+            return Err(misplaced_error("a flag bits message"));
         }
         let len = message::checked_len(kind, parts)?;
         if message::is_data(kind) {
@@ -214,11 +215,11 @@ impl<W: Write> Writer<W> {
     fn check_definitions_last(&self, what: &str) -> Result<()> {
         match self.section {
             Section::Definitions { .. } => Ok(()),
-            Section::Data => Err(misplaced(what)),
+            Section::Data => Err(misplaced_error(what)),
         }
     }
 }
 
-fn misplaced(what: &str) -> Error {
+fn misplaced_error(what: &str) -> Error {
     Error::new(ErrorKind::Unsupported, format!("{what} cannot be written here"))
 }

@@ -14,9 +14,9 @@ use crate::args::{
 
 /// The arguments of a command that clap builds when it needs them.
 #[derive(Debug)]
-pub(crate) struct Deferred<T>(T);
+pub(crate) struct DeferredArgs<T>(T);
 
-impl<T> Deref for Deferred<T> {
+impl<T> Deref for DeferredArgs<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -24,13 +24,13 @@ impl<T> Deref for Deferred<T> {
     }
 }
 
-impl<T> DerefMut for Deferred<T> {
+impl<T> DerefMut for DeferredArgs<T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.0
     }
 }
 
-impl<T: Args> Args for Deferred<T> {
+impl<T: Args> Args for DeferredArgs<T> {
     fn augment_args(command: Command) -> Command {
         command.defer(T::augment_args)
     }
@@ -40,7 +40,7 @@ impl<T: Args> Args for Deferred<T> {
     }
 }
 
-impl<T: FromArgMatches> FromArgMatches for Deferred<T> {
+impl<T: FromArgMatches> FromArgMatches for DeferredArgs<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         T::from_arg_matches(matches).map(Self)
     }

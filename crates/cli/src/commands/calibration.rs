@@ -1,6 +1,6 @@
 //! `logtool calibration`: how a lidar is calibrated, as a file.
 
-use logtool::{Result, calibration::ExtractCalibration, units::counted};
+use logtool::{Result, calibration::ExtractCalibration, units::count_of};
 
 use crate::{
     args::{CalibrationArgs, GlobalArgs},
@@ -27,7 +27,7 @@ pub(super) fn run(args: &CalibrationArgs, global: &GlobalArgs) -> Result<Outcome
             "{} → {}: {}, from: {}",
             args.file.display(),
             args.out.display(),
-            counted(calibration.lasers.len() as u64, "laser"),
+            count_of(calibration.lasers.len() as u64, "laser"),
             calibration.origin
         );
         calibration.warnings.iter().for_each(|warning| say!("  {warning}"));

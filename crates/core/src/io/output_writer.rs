@@ -30,7 +30,7 @@ impl<W: Write + Seek> OutputWriter<W> {
     }
 
     /// Returns the offset of the next byte.
-    pub fn at(&self) -> u64 {
+    pub fn position(&self) -> u64 {
         self.at
     }
 
@@ -76,7 +76,7 @@ impl<W: Write + Seek> OutputWriter<W> {
                 other => {
                     self.has_failed = true;
                     let what = "bytes to copy that were there cannot be read again";
-                    let err = Error::new(ErrorKind::Io, what).at(start);
+                    let err = Error::new(ErrorKind::Io, what).with_offset(start);
                     return Err(match other {
                         Err(cause) => err.from_source(cause),
                         Ok(_) => err,

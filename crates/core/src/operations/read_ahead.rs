@@ -230,7 +230,7 @@ impl<'l> ReadAhead<'l> {
             && *other == log
             && part.joins(next, target)
         {
-            part = part.with(next.clone());
+            part = part.extended_by(next.clone());
             self.plan.next();
             count += 1;
         }
@@ -245,7 +245,7 @@ impl<'l> ReadAhead<'l> {
             let (from, selection) = &self.logs[log];
             let cursor = from.read(&part, selection);
             let cursor = match &self.encoding {
-                Some(encoding) => cursor.map(|cursor| encoding.of(cursor)),
+                Some(encoding) => cursor.map(|cursor| encoding.encode_cursor(cursor)),
                 None => cursor,
             };
             let slot = Arc::new(Slot::new(cursor));

@@ -3,13 +3,13 @@
 use std::{path::Path, sync::Arc};
 
 use logtool_core::{Labels, Provenance};
-use logtool_sinks::Existing;
+use logtool_sinks::ExistingFiles;
 use logtool_ulog::Metadata;
 use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
     convert::{
-        Convert, ConvertRequest, Destination, Layout, OutputFormat, images,
+        Convert, ConvertRequest, Destination, OutputFormat, ParquetLayout, images,
         job::{ExportJob, ExportSummary},
         merged_table, payloads, points, provenance_file, px4,
         report::{ConvertReport, OutputFile},
@@ -18,13 +18,13 @@ use crate::{
     error::{Context as _, Error, Result},
     formats,
     input::{
-        open::{self, Opened},
+        open::{self, OpenLog},
         url,
     },
     lidar,
     losses::Findings,
     output::{
-        guarded::{self, Guarded},
+        guarded_outputs::{self, GuardedOutputs},
         overwrite_guard, provenance,
     },
     progress_counter::ProgressCounter,
@@ -38,7 +38,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     check_destination(destination, input)?;
     let (opened, header, digest) = open_with_digest(input, request, session)?;
     let name = &opened.input.name.clone();
-    let mut losses = Findings::of(&opened.input, opened.log.manifest());
+    let mut losses = Findings::from_manifest(&opened.input, opened.log.manifest());
     losses.check(*strictness)?;
 
     let outputs = new_outputs(destination, *existing, session)?;
@@ -90,7 +90,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
 fn check_destination(destination: &Destination, input: &Path) -> Result<()> {
     match destination {
         Destination::Folder(folder)
-            if url::of(folder).is_none() && folder.is_file() =>
+            if url::from_path(folder).is_none() && folder.is_file() =>
         {
             let what = format!("{} is a file, not a folder", folder.display());
             Err(Error::invalid(what).with_hint("name a folder"))
@@ -102,13 +102,15 @@ fn check_destination(destination: &Destination, input: &Path) -> Result<()> {
 
 fn new_outputs(
     destination: &Destination,
-    existing: Existing,
+    existing: ExistingFiles,
     session: &Session,
-) -> Result<Guarded> {
+) -> Result<GuardedOutputs> {
     match destination {
-        Destination::Stdout => Ok(guarded::stdout(session)),
-        Destination::File(file) => guarded::one_file(file, existing, session),
-        Destination::Folder(folder) => guarded::outputs(folder, existing, session),
+        Destination::Stdout => Ok(guarded_outputs::stdout(session)),
+        Destination::File(file) => guarded_outputs::one_file(file, existing, session),
+        Destination::Folder(folder) => {
+            guarded_outputs::outputs(folder, existing, session)
+        }
     }
 }
 
@@ -126,9 +128,9 @@ impl Exporter<'_> {
     /// again, to new outputs.
     fn run(
         &self,
-        opened: Opened,
-        outputs: Guarded,
-    ) -> Result<(Opened, Guarded, ExportSummary)> {
+        opened: OpenLog,
+        outputs: GuardedOutputs,
+    ) -> Result<(OpenLog, GuardedOutputs, ExportSummary)> {
         let request = &self.convert.request;
         if self.convert.destination.is_stdout() {
             // Standard output cannot be rewritten, so the topics must be known in advance.
@@ -151,7 +153,11 @@ impl Exporter<'_> {
         Ok((opened, outputs, summary))
     }
 
-    fn write(&self, opened: &Opened, outputs: &Guarded) -> Result<ExportSummary> {
+    fn write(
+        &self,
+        opened: &OpenLog,
+        outputs: &GuardedOutputs,
+    ) -> Result<ExportSummary> {
         let bytes = opened.log.manifest().bytes;
         let counter =
             ProgressCounter::of_bytes(self.session, &opened.input.name, bytes);
@@ -161,8 +167,8 @@ impl Exporter<'_> {
 
     fn job<'j>(
         &'j self,
-        opened: &'j Opened,
-        outputs: &'j Guarded,
+        opened: &'j OpenLog,
+        outputs: &'j GuardedOutputs,
         progress: &'j (dyn Fn(u64) + Sync),
     ) -> ExportJob<'j> {
         ExportJob {
@@ -186,11 +192,11 @@ pub(crate) fn open(
     input: &Path,
     request: &ConvertRequest,
     session: &Session,
-) -> Result<(Opened, Option<Metadata>)> {
-    if request.layout == Some(Layout::Px4) {
+) -> Result<(OpenLog, Option<Metadata>)> {
+    if request.layout == Some(ParquetLayout::Px4) {
         let (input, log) = open::open_ulog(input, session, "such layout")?;
         let header = log.metadata().clone();
-        return Ok((Opened { input, log: Box::new(log) }, Some(header)));
+        return Ok((OpenLog { input, log: Box::new(log) }, Some(header)));
     }
     Ok((open::open_with(input, session, &lidar_options(request))?, None))
 }
@@ -200,8 +206,8 @@ fn open_with_digest(
     input: &Path,
     request: &ConvertRequest,
     session: &Session,
-) -> Result<(Opened, Option<Metadata>, String)> {
-    if request.layout == Some(Layout::Px4) {
+) -> Result<(OpenLog, Option<Metadata>, String)> {
+    if request.layout == Some(ParquetLayout::Px4) {
         let (opened, header) = open(input, request, session)?;
         let digest = provenance::digest(&opened.input)?;
         return Ok((opened, header, digest));

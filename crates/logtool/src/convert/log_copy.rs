@@ -27,7 +27,7 @@ use crate::{
     time::{
         clock::{self, ShownClock},
         offset::ClockOffset,
-        usable::RepairedTimes,
+        repaired_times::RepairedTimes,
     },
     translate::{Frames, MessageTypes, TranslationKind},
 };
@@ -46,7 +46,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
         Destination::Stdout => return Err(RequestConflict::FileOnStdout.into()),
     };
     overwrite_guard::refuse(&new_path, [&**path])?;
-    let mut losses = Findings::of(&input, manifest);
+    let mut losses = Findings::from_manifest(&input, manifest);
     losses.check(*strictness)?;
 
     let mut copy = LogCopy::new(&input, &log, request)?;
@@ -67,7 +67,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
         Ok(records)
     });
     drop(counter);
-    let (records, written) = written.map_err(|err| err.about(name))?;
+    let (records, written) = written.map_err(|err| err.with_log_name(name))?;
 
     let mut report = ConvertReport::new(name, input.source.len(), losses);
     report.records = records;
@@ -143,7 +143,7 @@ impl LogCopy {
             None => selection::topics(manifest, &request.topics)?,
         };
         // The packets in messages of ROS are topics of their own.
-        let own = LogFormat::of(manifest);
+        let own = LogFormat::from_manifest(manifest);
         let is_of_ros = own.is_some_and(LogFormat::has_messages);
         let is_vel = request.format == OutputFormat::Vel;
         if request.format == OutputFormat::Pcap || is_vel && is_of_ros {
@@ -169,7 +169,7 @@ impl LogCopy {
                 (remarks, warnings) = (prepared.remarks, prepared.warnings);
                 remarks.extend(translation.left_out(manifest, format));
                 if !moved.is_unix {
-                    let zero = clock::zero(&manifest.clock);
+                    let zero = clock::describe_zero(&manifest.clock);
                     remarks
                         .push(format!("times count from {zero}: it does not know UTC"));
                 }

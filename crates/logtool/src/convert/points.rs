@@ -14,7 +14,7 @@ use crate::{
     error::{Error, Remedy, Result},
     selection,
     time::clock::ShownClock,
-    units::counted,
+    units::count_of,
 };
 
 /// Writes the points of `job`.
@@ -63,12 +63,12 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     let metadata = table_sink::metadata(job);
     let sink = PointSink::new(job.outputs.clone(), names, metadata, options);
     let mut summary = tables::write_into(job, &sink, View::Flat, topics)?;
-    summary.remarks.push(format!("{} of points", counted(sink.files(), "file")));
+    summary.remarks.push(format!("{} of points", count_of(sink.files(), "file")));
     if !others.is_empty() {
         summary.remarks.push(format!("no points: {}", others.join(", ")));
     }
-    if sink.lost() > 0 {
-        let points = counted(sink.lost(), "point");
+    if sink.lost_points() > 0 {
+        let points = count_of(sink.lost_points(), "point");
         summary.remarks.push(format!(
             "{points} dropped because the format cannot store them: they have no \
              position, or are far from all others"

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use logtool_core::Provenance;
-use logtool_sinks::{Existing, Outputs};
+use logtool_sinks::{ExistingFiles, Outputs};
 use serde::Serialize;
 
 use crate::{convert::OutputFormat, error::Result};
@@ -32,7 +32,7 @@ pub(super) fn is_needed(format: OutputFormat) -> bool {
 /// and may not be replaced. Returns `None` if there are no outputs.
 pub(super) fn write(
     outputs: &Arc<Outputs>,
-    existing: Existing,
+    existing: ExistingFiles,
     provenance: &Provenance,
 ) -> Result<Option<String>> {
     let files = outputs.names();
@@ -40,7 +40,7 @@ pub(super) fn write(
         return Ok(None);
     }
     let is_free = |name: &String| {
-        existing == Existing::Replace || !outputs.dir().join(name).exists()
+        existing == ExistingFiles::Replace || !outputs.dir().join(name).exists()
     };
     let names = (2_u64..).map(|number| format!("{}_{number}.json", Provenance::NAME));
     let first = format!("{}.json", Provenance::NAME);

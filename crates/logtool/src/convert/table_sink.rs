@@ -21,7 +21,7 @@ use logtool_sinks::{
 use parking_lot::Mutex;
 
 use crate::{
-    convert::{Layout, OutputFormat, job::ExportJob},
+    convert::{OutputFormat, ParquetLayout, job::ExportJob},
     input::open,
     time::clock::TimeChoice,
 };
@@ -47,7 +47,7 @@ pub(super) fn new(
         OutputFormat::Parquet => {
             let sink = ParquetSink::new(outputs, names, metadata(), room);
             match job.request.layout {
-                Some(Layout::Spark) => {
+                Some(ParquetLayout::Spark) => {
                     Box::new(SparkSink::new(sink.with_floats(Floats::Plain)))
                 }
                 _ => Box::new(sink),
@@ -86,7 +86,7 @@ pub(super) fn new(
 }
 
 /// Returns the memory for each of the tables of `topics`.
-pub(super) fn room(manifest: &Manifest, topics: &TopicSet) -> MemoryBudget {
+pub(super) fn table_budget(manifest: &Manifest, topics: &TopicSet) -> MemoryBudget {
     let wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
     MemoryBudget::for_topics(wanted.map(|(_, topic)| topic))
 }

@@ -36,7 +36,7 @@ impl Packing {
     const ALL: [Self; 3] = [Self::Gzip, Self::Xz, Self::Zstd];
 
     /// Detects the compression of a file that starts with `head`.
-    pub fn of(head: &[u8]) -> Option<Self> {
+    pub fn detect(head: &[u8]) -> Option<Self> {
         Self::ALL.into_iter().find(|packing| head.starts_with(packing.magic()))
     }
 
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn gzip_is_decompressed() {
-        assert_eq!(Packing::of(&GZIP), Some(Packing::Gzip));
+        assert_eq!(Packing::detect(&GZIP), Some(Packing::Gzip));
         let (text, is_lost) = unpacked(Packing::Gzip, &GZIP);
         assert!(text == b"log" && !is_lost, "{text:?}");
     }

@@ -6,7 +6,7 @@ use crate::{error::Result, formats::LogFormat, input::Input, session::Session};
 
 /// Returns the provenance of an output of `inputs`. Each input is read completely for its digest,
 /// except inputs on servers that are read by ranges, which have no digest.
-pub fn of<'i>(
+pub fn collect<'i>(
     inputs: impl IntoIterator<Item = &'i Input>,
     session: &Session,
 ) -> Result<Provenance> {
@@ -35,7 +35,11 @@ fn made_of(sources: Vec<SourceFile>, session: &Session) -> Provenance {
 }
 
 /// Adds the provenance to the options of a new log of `format`, if the format can store it.
-pub fn tell(options: &mut WriteOptions, format: LogFormat, provenance: &Provenance) {
+pub fn add_to_options(
+    options: &mut WriteOptions,
+    format: LogFormat,
+    provenance: &Provenance,
+) {
     if format.stores_annotations() {
         options.metadata.push((Provenance::NAME.to_owned(), provenance.entries()));
     }
@@ -50,7 +54,7 @@ pub fn add_provenance_of<'i>(
     session: &Session,
 ) -> Result<()> {
     if format.stores_annotations() {
-        tell(options, format, &of(inputs, session)?);
+        add_to_options(options, format, &collect(inputs, session)?);
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use logtool_plot::{Sampler, Signal};
 
 use crate::{
     error::Result,
-    signals::{Gather, RequestedSignal, gather},
+    signals::{ReceiveNumbers, RequestedSignal, gather},
     time::record_span::RecordSpan,
 };
 
@@ -72,7 +72,7 @@ pub(crate) fn read(
 #[derive(Default)]
 struct LatestValue(Option<(i64, f64)>);
 
-impl Gather for LatestValue {
+impl ReceiveNumbers for LatestValue {
     fn add(&mut self, time: i64, number: f64) {
         if self.0.is_none_or(|(last, _)| last <= time) {
             self.0 = Some((time, number));
@@ -82,7 +82,7 @@ impl Gather for LatestValue {
     fn leave_out(&mut self) {}
 }
 
-impl Gather for Sampler {
+impl ReceiveNumbers for Sampler {
     fn add(&mut self, time: i64, number: f64) {
         Self::add(self, time, number);
     }

@@ -6,7 +6,9 @@ use logtool_core::{Damage, Log, TimeRange, Topic};
 
 use crate::{
     error::{Context as _, Error, Remedy, Result},
-    signals::{Gather, Part, RequestedSignal, find, gather, numbers::norm},
+    signals::{
+        ReceiveNumbers, RequestedSignal, ValuePart, find, gather, numbers::norm,
+    },
 };
 
 /// The maximum number of samples, which take 256 MiB.
@@ -56,9 +58,9 @@ fn combine(
         topic.map(std::borrow::Cow::into_owned).unwrap_or_default()
     };
     if let Some(input) =
-        all.inputs.first_mut().filter(|input| input.part == Part::Count)
+        all.inputs.first_mut().filter(|input| input.part == ValuePart::Count)
     {
-        input.part = Part::Norm;
+        input.part = ValuePart::Norm;
         all.name = format!("|{text}|");
     }
     for more in found {
@@ -81,7 +83,7 @@ struct Samples {
     too_many: bool,
 }
 
-impl Gather for Samples {
+impl ReceiveNumbers for Samples {
     fn add(&mut self, time: i64, number: f64) {
         if self.samples.len() < MOST {
             self.samples.push((time, number))

@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use logtool_core::{TableSink, TableWriter, TopicSet};
 use logtool_sinks::{
-    CsvOptions, CsvSink, Existing, FileNames, IpcSink, JsonLinesSink, MemoryBudget,
-    NameStyle, Outputs, ParquetSink,
+    CsvOptions, CsvSink, ExistingFiles, FileNames, IpcSink, JsonLinesSink,
+    MemoryBudget, NameStyle, Outputs, ParquetSink,
 };
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     log::Table,
     losses::{Findings, Strictness},
-    output::guarded,
+    output::guarded_outputs,
     session::Session,
     split::Split,
 };
@@ -34,7 +34,7 @@ pub struct ReadRequest {
     splits: Vec<Split>,
     output: Option<PathBuf>,
     format: OutputFormat,
-    existing: Existing,
+    existing: ExistingFiles,
     strictness: Strictness,
 }
 
@@ -56,7 +56,7 @@ impl ReadRequest {
             splits: splits.into_iter().collect(),
             output: None,
             format: OutputFormat::Arrow,
-            existing: Existing::Refuse,
+            existing: ExistingFiles::Refuse,
             strictness: Strictness::Tolerant,
         }
     }
@@ -76,7 +76,7 @@ impl ReadRequest {
 
     /// Replaces an existing file.
     pub fn with_replacement(mut self) -> Self {
-        self.existing = Existing::Replace;
+        self.existing = ExistingFiles::Replace;
         self
     }
 
@@ -94,8 +94,8 @@ impl ReadRequest {
     pub fn run(&self, session: &Session) -> Result<ReadReport> {
         self.check()?;
         let outputs = match &self.output {
-            None => guarded::stdout(session),
-            Some(path) => guarded::one_file(path, self.existing, session)?,
+            None => guarded_outputs::stdout(session),
+            Some(path) => guarded_outputs::one_file(path, self.existing, session)?,
         };
         let mut report = ReadReport::default();
         let mut output: Option<(Table, Box<dyn TableWriter>)> = None;
@@ -197,7 +197,7 @@ fn write(
     losses.check(strictness)?;
     let mut batches = table.batches()?;
     for batch in &mut batches {
-        let batch = batch.map_err(|err| err.about(log.name()))?;
+        let batch = batch.map_err(|err| err.with_log_name(log.name()))?;
         *rows += batch.num_rows() as u64;
         writer.write(&batch)?;
     }

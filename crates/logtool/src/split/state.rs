@@ -90,7 +90,7 @@ impl SplitState {
         session: &Session,
     ) -> Result<Box<dyn FormatLog>> {
         let manifest = Arc::new(self.manifest.clone());
-        let format = LogFormat::of(&manifest).ok_or_else(|| {
+        let format = LogFormat::from_manifest(&manifest).ok_or_else(|| {
             let what = "the split is of a format that logtool does not know";
             Error::new(ErrorKind::InvalidRequest, what)
         })?;

@@ -56,7 +56,7 @@ pub(super) fn read(
     if crc != 0 && crc32fast::hash(&bytes) != crc {
         return Ok(Err(Some("its checksum is wrong")));
     }
-    let (mut summary, mut is_broken) = (Summary::default(), false);
+    let (mut summary, mut is_broken) = (SummaryReader::default(), false);
     contents::for_each_record(
         bytes.get(..len).unwrap_or_default(),
         |item| match item {
@@ -74,7 +74,7 @@ pub(super) fn read(
 }
 
 #[derive(Default)]
-struct Summary {
+struct SummaryReader {
     pass: IndexPass,
     declared: Declarations,
     chunks: Vec<ChunkIndex>,
@@ -83,7 +83,7 @@ struct Summary {
     counts: MessageCounts,
 }
 
-impl Summary {
+impl SummaryReader {
     fn add(&mut self, op: u8, content: &[u8], position: Range<u64>) -> Option<()> {
         match op {
             op::SCHEMA | op::CHANNEL => self.declared.add(op, content, position)?,

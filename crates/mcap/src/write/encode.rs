@@ -44,7 +44,7 @@ impl Records {
     pub(crate) fn schema(&mut self, schema: &Schema) {
         let Schema { id, name, encoding, data } = schema;
         self.add(op::SCHEMA, |content| {
-            content.u16(*id).text(name).text(encoding).sized(|sized| {
+            content.u16(*id).text(name).text(encoding).length_prefixed(|sized| {
                 sized.raw(data);
             });
         });
@@ -60,7 +60,7 @@ impl Records {
     pub(crate) fn chunk_index(&mut self, chunk: &ChunkIndex) {
         self.add(op::CHUNK_INDEX, |content| {
             content.u64(chunk.start).u64(chunk.end).u64(chunk.at).u64(chunk.len);
-            content.sized(|map| {
+            content.length_prefixed(|map| {
                 for (channel, at) in &chunk.channels {
                     map.u16(*channel).u64(*at);
                 }
@@ -115,7 +115,7 @@ impl Content<'_> {
     }
 
     pub(crate) fn texts(&mut self, texts: &BTreeMap<String, String>) -> &mut Self {
-        self.sized(|pairs| {
+        self.length_prefixed(|pairs| {
             for (key, value) in texts {
                 pairs.text(key).text(value);
             }
@@ -123,7 +123,10 @@ impl Content<'_> {
     }
 
     /// Adds the length and the bytes that `fill` writes.
-    pub(crate) fn sized(&mut self, fill: impl FnOnce(&mut Content<'_>)) -> &mut Self {
+    pub(crate) fn length_prefixed(
+        &mut self,
+        fill: impl FnOnce(&mut Content<'_>),
+    ) -> &mut Self {
         let at = self.bytes.len();
         self.u32(0);
         fill(&mut Content { bytes: self.bytes });
@@ -182,7 +185,7 @@ pub(super) fn message_indexes(
     for (channel, entries) in &properties.index {
         places.push((*channel, at + records.bytes().len() as u64));
         records.add(op::MESSAGE_INDEX, |content| {
-            content.u16(*channel).sized(|array| {
+            content.u16(*channel).length_prefixed(|array| {
                 for (time, offset) in entries {
                     array.u64(*time).u64(*offset);
                 }

@@ -11,7 +11,7 @@ use crate::{
 
 /// The message types so far.
 #[derive(Debug)]
-pub(super) struct Types {
+pub(super) struct TypeTable {
     package: String,
     names: UniqueNames,
     messages: Vec<Message>,
@@ -19,7 +19,7 @@ pub(super) struct Types {
     imports: HashMap<&'static str, fn() -> File>,
 }
 
-impl Types {
+impl TypeTable {
     pub(super) fn new(package: &str) -> Self {
         let (names, messages) = (UniqueNames::default(), Vec::new());
         Self { package: package.to_owned(), names, messages, imports: HashMap::new() }

@@ -1,5 +1,5 @@
 use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
-use logtool_core::{Branch, ErrorKind, Shape};
+use logtool_core::{Branch, ErrorKind, ValueType};
 
 use super::*;
 use crate::{
@@ -31,9 +31,9 @@ fn all() -> FileSet {
             "All",
             vec![
                 Field::new("n", 1, kind::INT32),
-                Field::new("list", 2, kind::UINT32).repeated(),
+                Field::new("list", 2, kind::UINT32).make_repeated(),
                 Field::new("in", 3, kind::MESSAGE).of_type(".p.In"),
-                Field::new("ins", 4, kind::MESSAGE).of_type(".p.In").repeated(),
+                Field::new("ins", 4, kind::MESSAGE).of_type(".p.In").make_repeated(),
                 optional,
                 oneof("a", 6),
                 oneof("b", 7),
@@ -47,7 +47,7 @@ fn all() -> FileSet {
 fn read(files: &FileSet, payloads: &[&[u8]]) -> (Option<RecordBatch>, usize) {
     let mut extra_bytes = 0;
     let mut reader = MessageReader::new(files, "p.All").unwrap();
-    let mut row = Branch::new(&Shape::Struct(reader.shape().clone()));
+    let mut row = Branch::new(&ValueType::Struct(reader.shape().clone()));
     for payload in payloads {
         let Some(added) = reader.read(payload, &mut row, 1000) else {
             return (None, 0);

@@ -45,7 +45,7 @@ pub(super) fn location_fix() -> FileSet {
         Field::new("latitude", 1, kind::DOUBLE),
         Field::new("longitude", 2, kind::DOUBLE),
         Field::new("altitude", 3, kind::DOUBLE),
-        Field::new("position_covariance", 4, kind::DOUBLE).repeated(),
+        Field::new("position_covariance", 4, kind::DOUBLE).make_repeated(),
         Field::new("position_covariance_type", 5, kind::ENUM).of_type(KIND),
     ];
     let kinds = numbered("PositionCovarianceType", &kinds);
@@ -60,14 +60,15 @@ pub(super) fn point_cloud() -> FileSet {
         Field::new("point_stride", 4, kind::FIXED32),
         Field::new("fields", 5, kind::MESSAGE)
             .of_type(".foxglove.PackedElementField")
-            .repeated(),
+            .make_repeated(),
         Field::new("data", 6, kind::BYTES),
     ];
     let pose = vec![
         Field::new("position", 1, kind::MESSAGE).of_type(".foxglove.Vector3"),
         Field::new("orientation", 2, kind::MESSAGE).of_type(".foxglove.Quaternion"),
     ];
-    let used = [packed(), vector(), quaternion(), file("Pose", pose, vec![])];
+    let used =
+        [packed_element_field(), vector(), quaternion(), file("Pose", pose, vec![])];
     set(used, file("PointCloud", fields, vec![]))
 }
 
@@ -105,7 +106,7 @@ pub(super) fn frame_transform() -> FileSet {
     set([vector(), quaternion()], file("FrameTransform", fields, vec![]))
 }
 
-fn packed() -> File {
+fn packed_element_field() -> File {
     const KIND: &str = ".foxglove.PackedElementField.NumericType";
     let kinds = [
         "UNKNOWN", "UINT8", "INT8", "UINT16", "INT16", "UINT32", "INT32", "FLOAT32",

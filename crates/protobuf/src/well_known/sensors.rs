@@ -83,7 +83,7 @@ impl<'b> PointCloud<'b> {
     /// Parses a cloud.
     pub fn parse(message: &'b [u8]) -> Option<Self> {
         let mut cloud = Self::default();
-        each(message, |number, wire| {
+        for_each_field(message, |number, wire| {
             match (number, wire) {
                 (1, Wire::Sized(bytes)) => cloud.nanos = timestamp(bytes)?,
                 (2, Wire::Sized(frame_id)) => cloud.frame_id = frame_id,
@@ -122,7 +122,7 @@ impl<'b> PointCloud<'b> {
 impl<'b> PackedField<'b> {
     fn parse(message: &'b [u8]) -> Option<Self> {
         let mut told = Self::default();
-        each(message, |number, wire| {
+        for_each_field(message, |number, wire| {
             match (number, wire) {
                 (1, Wire::Sized(name)) => told.name = name,
                 (2, Wire::Fixed32(offset)) => told.offset = offset,
@@ -143,7 +143,7 @@ impl<'b> CompressedImage<'b> {
     /// Parses an image.
     pub fn parse(message: &'b [u8]) -> Option<Self> {
         let mut image = Self::default();
-        each(message, |number, wire| {
+        for_each_field(message, |number, wire| {
             match (number, wire) {
                 (1, Wire::Sized(bytes)) => image.nanos = timestamp(bytes)?,
                 (2, Wire::Sized(data)) => image.data = data,
@@ -165,7 +165,7 @@ impl<'b> PixelImage<'b> {
     /// Parses an image.
     pub fn parse(message: &'b [u8]) -> Option<Self> {
         let mut image = Self::default();
-        each(message, |number, wire| {
+        for_each_field(message, |number, wire| {
             match (number, wire) {
                 (1, Wire::Sized(bytes)) => image.nanos = timestamp(bytes)?,
                 (2, Wire::Fixed32(width)) => image.width = width,
@@ -184,12 +184,12 @@ impl<'b> PixelImage<'b> {
 }
 
 /// Calls `take` with each field of `message`, until it rejects one.
-fn each<'b>(
+fn for_each_field<'b>(
     message: &'b [u8],
     mut take: impl FnMut(u32, Wire<'b>) -> Option<()>,
 ) -> Option<()> {
     let mut cut = ByteReader::new(message);
-    while !cut.rest().is_empty() {
+    while !cut.remaining().is_empty() {
         let (number, wire) = field(&mut cut)?;
         take(number, wire)?;
     }
@@ -199,7 +199,7 @@ fn each<'b>(
 /// Converts a `google.protobuf.Timestamp` to nanoseconds since 1970.
 fn timestamp(message: &[u8]) -> Option<i64> {
     let (mut seconds, mut nanos) = (0_u64, 0_u64);
-    each(message, |number, wire| {
+    for_each_field(message, |number, wire| {
         match (number, wire) {
             (1, Wire::Varint(told)) => seconds = told,
             (2, Wire::Varint(told)) => nanos = told,

@@ -52,7 +52,7 @@ impl ChunkChecker {
         else {
             return Ok(());
         };
-        if self.state().looked.has(index) {
+        if self.state().looked.was_inserted(index) {
             return Ok(());
         }
         let looked = self.check_at(index, content)?;
@@ -63,7 +63,7 @@ impl ChunkChecker {
     /// Opens and checks all remaining chunks; returns all findings.
     pub(crate) fn finish(&self) -> Result<Findings> {
         for (index, seen) in self.layout.chunks.iter().enumerate() {
-            if self.state().looked.has(index) {
+            if self.state().looked.was_inserted(index) {
                 continue;
             }
             let content = self.log.bag.open(&seen.chunk, BytesMut::new())?;
@@ -76,14 +76,14 @@ impl ChunkChecker {
 
     fn check_at(&self, index: usize, content: &Content) -> Result<ChunkResults> {
         let seen = &self.layout.chunks[index];
-        let entry = self.infos.of(seen.chunk.at, &self.layout);
+        let entry = self.infos.entry_of_chunk(seen.chunk.at, &self.layout);
         chunk::check(&self.log, seen, content, &self.layout, entry)
     }
 
     /// Adds the results of the chunk with this index, and processes all that are next in order.
     fn add(&self, index: usize, looked: ChunkResults) {
         let state = &mut *self.state();
-        state.looked.put(index, looked);
+        state.looked.insert(index, looked);
         while let Some((index, looked)) = state.looked.next() {
             let seen = &self.layout.chunks[index];
             let (declared, findings) = (&mut state.declared, &mut state.findings);

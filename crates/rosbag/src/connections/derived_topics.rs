@@ -1,16 +1,16 @@
 //! Topics that `logtool_rosmsg` derives from the messages of other topics.
 
 use logtool_core::TopicId;
-use logtool_rosmsg::{Derivation, Derived};
+use logtool_rosmsg::{Derivation, DerivedTopics};
 
 use crate::connections::{
     connection::Connection, connection_table::ConnectionTable, schema,
 };
 
 /// Returns the derived topics of `table`, which must be finished.
-pub(crate) fn derived_topics(table: &ConnectionTable) -> Derived {
+pub(crate) fn derived_topics(table: &ConnectionTable) -> DerivedTopics {
     let topics = (0..table.topics() as u32).map(TopicId);
-    Derived::new(
+    DerivedTopics::new(
         topics.map(|topic| {
             derivation(table.of_topic(topic).map(|entry| &entry.connection))
         }),

@@ -7,7 +7,7 @@ use logtool_core::Result;
 
 use crate::{
     codec::{
-        compression::{Compression, Unpacked},
+        compression::{Compression, FrameOutcome},
         encryption::Encryption,
     },
     file::{
@@ -45,7 +45,7 @@ impl Bag {
                     Ok(match self.open(chunk, BytesMut::new())? {
                         Content::Unpacked(bytes, how) => {
                             let is_all = bytes.len() >= chunk.head.declared as usize;
-                            (bytes.len(), how == Unpacked::Whole && is_all)
+                            (bytes.len(), how == FrameOutcome::Whole && is_all)
                         }
                         Content::Plain(_) | Content::Lost(_) => (0, false),
                     })

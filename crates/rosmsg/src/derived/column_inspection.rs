@@ -9,7 +9,7 @@
 use logtool_core::{Block, Cursor, Log, ReadAhead, Result, Selection, TopicId};
 
 use crate::{
-    derived::kind::Derivation, message_compression::MAX_UNPACKED, points::Shape,
+    derived::kind::Derivation, message_compression::MAX_UNPACKED, points::PointSchema,
 };
 
 /// The number of places where parts are inspected, and the number of consecutive parts at each.
@@ -24,7 +24,7 @@ pub(super) fn shape(
     derivation: Derivation,
     log: &dyn Log,
     id: TopicId,
-) -> Result<Option<Shape>> {
+) -> Result<Option<PointSchema>> {
     let topics = [id].into_iter().collect();
     let selection = Selection { topics, ..Selection::default() };
     let parts = log.manifest().plan(&selection, 0);
@@ -63,7 +63,7 @@ fn is_inspected(index: usize, parts: usize) -> bool {
 /// The state of an inspection.
 struct Inspection {
     derivation: Derivation,
-    shape: Option<Shape>,
+    shape: Option<PointSchema>,
     /// The number of bytes that were inspected in the part.
     bytes: usize,
 }
@@ -81,7 +81,7 @@ impl Inspection {
     fn add_block(&mut self, block: &Block) -> bool {
         for record in block.iter() {
             let Derivation { encoding, .. } = self.derivation;
-            let message = encoding.unpacked(record.payload, MAX_UNPACKED);
+            let message = encoding.decompress(record.payload, MAX_UNPACKED);
             let message = message.unwrap_or_default();
             self.bytes = self.bytes.saturating_add(message.len());
             if let Some(more) = self.derivation.shape_of(&message) {

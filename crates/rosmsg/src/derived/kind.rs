@@ -14,7 +14,7 @@ use crate::{
     },
     field_reader::Encoding,
     metadata::TopicMetadata,
-    points::Shape,
+    points::PointSchema,
     sensor::{cloud, cloud2, json::JsonCloud, packets, scan},
 };
 
@@ -35,7 +35,7 @@ pub(super) enum DerivedKind {
 
 impl Derivation {
     /// Returns the derivation for `topic`, by its encoding and its type.
-    pub fn of(topic: &Topic) -> Option<Self> {
+    pub fn from_topic(topic: &Topic) -> Option<Self> {
         match Encoding::from_name(&topic.encoding)? {
             Encoding::Ros1 => {
                 let md5sum = TopicMetadata::new(&topic.metadata).md5sum_or_any();
@@ -101,13 +101,13 @@ impl Derivation {
     }
 
     /// Returns the columns of points, if they are the same in all messages.
-    pub(super) fn shape(self) -> Option<Shape> {
+    pub(super) fn shape(self) -> Option<PointSchema> {
         let DerivedKind::Points(source) = self.what else { return None };
         source.shape()
     }
 
     /// Returns the columns of the points in `payload`, if it declares them.
-    pub(super) fn shape_of(self, payload: &[u8]) -> Option<Shape> {
+    pub(super) fn shape_of(self, payload: &[u8]) -> Option<PointSchema> {
         let DerivedKind::Points(source) = self.what else { return None };
         source.shape_of(payload, self.encoding)
     }

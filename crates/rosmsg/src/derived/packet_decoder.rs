@@ -27,11 +27,13 @@ impl Decoder for PacketDecoder {
     }
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
-        for single in run.singles() {
+        for single in run.single_record_runs() {
             if single.payloads().all(|payload| payload.len() == DATA) {
                 self.0.append(single, damage);
             } else {
-                single.records().for_each(|record| record.undecodable().add_to(damage));
+                single
+                    .records()
+                    .for_each(|record| record.undecodable_damage().add_to(damage));
             }
         }
     }

@@ -11,10 +11,10 @@ use logtool_core::{
 use logtool_protobuf::PointCloud;
 
 use crate::{
-    derived::values::{Part, Values, data_type, values},
+    derived::values::{ColumnBuilder, ValuePart, data_type, values},
     field_reader::Encoding,
     message_compression::MAX_UNPACKED,
-    points::{Points, Shape},
+    points::{MessagePoints, PointSchema},
     sensor::{cloud, cloud2, foxglove_cloud, json::JsonCloud, scan},
 };
 
@@ -43,12 +43,16 @@ const NO_CLOUD: &str = "it is not a cloud of the type in its schema";
 
 impl PointSource {
     /// Returns the columns of points, if they are the same in all messages.
-    pub(crate) fn shape(self) -> Option<Shape> {
+    pub(crate) fn shape(self) -> Option<PointSchema> {
         (self == Self::Scan).then(scan::shape)
     }
 
     /// Returns the columns of the points in `payload`, if it declares them.
-    pub(crate) fn shape_of(self, payload: &[u8], encoding: Encoding) -> Option<Shape> {
+    pub(crate) fn shape_of(
+        self,
+        payload: &[u8],
+        encoding: Encoding,
+    ) -> Option<PointSchema> {
         match self {
             Self::Cloud2 => cloud2::shape(payload, encoding),
             Self::Cloud => cloud::shape(payload, encoding),
@@ -73,20 +77,20 @@ enum PositionColumn {
 }
 
 /// A column, and its values so far.
-enum Slot {
+enum ColumnSlot {
     Stamp(Vec<i64>),
     PositionColumn(PositionColumn, Vec<u32>),
-    Values(usize, Box<dyn Values>),
+    Values(usize, Box<dyn ColumnBuilder>),
 }
 
 /// Decodes messages to points.
 pub(crate) struct PointDecoder {
     source: PointSource,
     encoding: Encoding,
-    shape: Arc<Shape>,
+    shape: Arc<PointSchema>,
     schema: SchemaRef,
     times: Vec<i64>,
-    slots: Vec<Slot>,
+    slots: Vec<ColumnSlot>,
     /// The columns of the shape that are decoded.
     is_wanted: Vec<bool>,
     /// The size of a row in the columns, in bytes.
@@ -98,15 +102,16 @@ impl PointDecoder {
     pub(crate) fn new(
         source: PointSource,
         encoding: Encoding,
-        shape: Arc<Shape>,
+        shape: Arc<PointSchema>,
         columns: &Columns,
     ) -> Result<Self> {
         let stamp = DataType::Timestamp(TimeUnit::Nanosecond, None);
-        let mut all = vec![(Field::new("stamp", stamp, false), Slot::Stamp(vec![]))];
+        let mut all =
+            vec![(Field::new("stamp", stamp, false), ColumnSlot::Stamp(vec![]))];
         let mut names = HashSet::from(["time".to_owned(), "stamp".to_owned()]);
         let mut place = |name: &str, place| {
             names.insert(name.to_owned());
-            let slot = Slot::PositionColumn(place, vec![]);
+            let slot = ColumnSlot::PositionColumn(place, vec![]);
             all.push((Field::new(name, DataType::UInt32, false), slot));
         };
         place("index", PositionColumn::Index);
@@ -116,15 +121,20 @@ impl PointDecoder {
         }
         for (index, column) in shape.columns.iter().enumerate() {
             let mut add = |name: String, part| {
-                let name = unique(name, &mut names);
+                let name = unique_name(name, &mut names);
                 let field = Field::new(name, data_type(column.kind, part), true);
-                all.push((field, Slot::Values(index, values(column.kind, part))));
+                all.push((field, ColumnSlot::Values(index, values(column.kind, part))));
             };
             match (column.count, columns.view) {
-                (1, _) => add(column.name.clone(), Part::One),
-                (count, View::Nested) => add(column.name.clone(), Part::List(count)),
+                (1, _) => add(column.name.clone(), ValuePart::One),
+                (count, View::Nested) => {
+                    add(column.name.clone(), ValuePart::List(count))
+                }
                 (count, View::Flat) => (0..count).for_each(|element| {
-                    add(format!("{}[{element}]", column.name), Part::Element(element));
+                    add(
+                        format!("{}[{element}]", column.name),
+                        ValuePart::Element(element),
+                    );
                 }),
             }
         }
@@ -139,7 +149,7 @@ impl PointDecoder {
             if only.is_some_and(|only| !only.contains(&index)) {
                 continue;
             }
-            if let Slot::Values(column, _) = &slot
+            if let ColumnSlot::Values(column, _) = &slot
                 && let Some(is_wanted) = is_wanted.get_mut(*column)
             {
                 *is_wanted = true;
@@ -153,7 +163,7 @@ impl PointDecoder {
         Ok(Self { source, encoding, shape, schema, times, slots, is_wanted, row_bytes })
     }
 
-    fn points<'b>(&self, payload: &'b [u8]) -> Result<Points<'b>, String> {
+    fn points<'b>(&self, payload: &'b [u8]) -> Result<MessagePoints<'b>, String> {
         match self.source {
             PointSource::Cloud2 => cloud2::points(payload, self.encoding, &self.shape),
             PointSource::Cloud => cloud::points(payload, self.encoding, &self.shape),
@@ -179,10 +189,10 @@ impl Decoder for PointDecoder {
             // Decoded base64 data need a buffer.
             let json = (self.encoding == Encoding::Json)
                 .then(|| JsonCloud::parse(record.payload));
-            let message = match self.encoding.unpacked(record.payload, MAX_UNPACKED) {
+            let message = match self.encoding.decompress(record.payload, MAX_UNPACKED) {
                 Ok(message) => message,
                 Err(kind) => {
-                    record.undecodable().with_kind(kind).add_to(damage);
+                    record.undecodable_damage().with_kind(kind).add_to(damage);
                     continue;
                 }
             };
@@ -194,18 +204,19 @@ impl Decoder for PointDecoder {
             let points = match points {
                 Ok(points) => points,
                 Err(why) => {
-                    record.undecodable().with_reason(why).add_to(damage);
+                    record.undecodable_damage().with_reason(why).add_to(damage);
                     continue;
                 }
             };
             let rows = self.times.len().saturating_add(points.count);
             if rows.saturating_mul(self.row_bytes) > MAX_BYTES {
                 let kind = DamageKind::OverLimit;
-                record.undecodable().with_kind(kind).add_to(damage);
+                record.undecodable_damage().with_kind(kind).add_to(damage);
                 continue;
             }
             if points.missing > 0 {
-                let short = record.undecodable().with_lost_bytes(0).with_reason(SHORT);
+                let short =
+                    record.undecodable_damage().with_lost_bytes(0).with_reason(SHORT);
                 short.add_to(damage);
             }
             if points.extra_bytes > 0 {
@@ -216,7 +227,7 @@ impl Decoder for PointDecoder {
                 (DamageKind::NoColumn, &points.untold.late),
             ] {
                 if let Some(why) = why {
-                    let untold = record.undecodable().with_kind(kind);
+                    let untold = record.undecodable_damage().with_kind(kind);
                     untold.with_reason(why.as_str()).add_to(damage);
                 }
             }
@@ -248,8 +259,8 @@ impl Decoder for PointDecoder {
     }
 }
 
-impl Slot {
-    fn add(&mut self, points: &Points<'_>) {
+impl ColumnSlot {
+    fn add(&mut self, points: &MessagePoints<'_>) {
         let count = points.count;
         match self {
             Self::Stamp(stamps) => stamps.resize(stamps.len() + count, points.stamp),
@@ -288,7 +299,7 @@ impl Slot {
 }
 
 /// Returns a name like `name` that no column before has.
-fn unique(mut name: String, names: &mut HashSet<String>) -> String {
+fn unique_name(mut name: String, names: &mut HashSet<String>) -> String {
     while !names.insert(name.clone()) {
         name.push('_');
     }

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn packet_has_its_stamp_if_plausible_else_the_time_of_its_message() {
-    let mut scan = crate::sensor::testing::Message::stamped(100, 0).u32(3);
+    let mut scan = crate::sensor::testing::Message::with_header(100, 0).u32(3);
     for (seconds, nanos) in [(99, 900_000_000), (98, 900_000_000), (100, 1)] {
         scan = scan.u32(seconds).u32(nanos).raw(&[0; 1206]);
     }
@@ -23,7 +23,7 @@ fn invalid_scan_is_one_record() {
 
 #[test]
 fn packets_in_cdr_are_found_after_alignment_gaps() {
-    let mut scan = crate::sensor::testing::Message::stamped(100, 0).u32(2);
+    let mut scan = crate::sensor::testing::Message::with_header(100, 0).u32(2);
     for packet in [3, 4] {
         scan = scan.u32(100).u32(packet).raw(&[packet as u8; 1206]);
     }
@@ -48,7 +48,7 @@ fn other_type_with_the_name_of_a_cloud_is_not_a_cloud() {
     topic.type_name = "velodyne_msgs/msg/VelodyneScan".to_owned();
     let real = crate::Definition::by_name("velodyne_msgs/VelodyneScan");
     topic.definition = real.unwrap().ros2_text().unwrap();
-    assert!(Derivation::of(&topic).is_some());
+    assert!(Derivation::from_topic(&topic).is_some());
     topic.definition = topic.definition.replace("1206", "1207");
-    assert!(Derivation::of(&topic).is_none());
+    assert!(Derivation::from_topic(&topic).is_none());
 }

@@ -9,12 +9,12 @@ use arrow_buffer::{NullBuffer, NullBufferBuilder, ScalarBuffer};
 use arrow_schema::{DataType, Field, FieldRef, TimeUnit};
 use logtool_core::{Error, ErrorKind, Primitive, Result};
 
-use crate::points::{Fill, Kind, Strided};
+use crate::points::{PointColumnType, PointValues, StridedValues};
 
 /// A column that grows with each message.
-pub(super) trait Values: Send {
+pub(super) trait ColumnBuilder: Send {
     /// Appends the values of `points` points.
-    fn add(&mut self, fill: &Fill<'_>, points: usize);
+    fn add(&mut self, fill: &PointValues<'_>, points: usize);
 
     /// Returns the values so far, and starts again.
     fn take(&mut self) -> Result<ArrayRef>;
@@ -22,7 +22,7 @@ pub(super) trait Values: Send {
 
 /// The values of a field with several values per point that form one column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum ValuePart {
     /// The only value.
     One,
     /// All values, this many, as a list.
@@ -32,37 +32,37 @@ pub(super) enum Part {
 }
 
 /// Creates a column of values of the type `kind`.
-pub(super) fn values(kind: Kind, part: Part) -> Box<dyn Values> {
-    fn numbers<N: Numeral>(part: Part) -> Box<dyn Values> {
+pub(super) fn values(kind: PointColumnType, part: ValuePart) -> Box<dyn ColumnBuilder> {
+    fn numbers<N: Numeral>(part: ValuePart) -> Box<dyn ColumnBuilder> {
         let nulls = NullBufferBuilder::new(0);
-        Box::new(Numbers::<N> { part, values: Vec::new(), nulls })
+        Box::new(NumberBuilder::<N> { part, values: Vec::new(), nulls })
     }
     match kind {
-        Kind::Number(Primitive::I8) => numbers::<Int8Type>(part),
-        Kind::Number(Primitive::U8 | Primitive::Bool | Primitive::Char) => {
+        PointColumnType::Number(Primitive::I8) => numbers::<Int8Type>(part),
+        PointColumnType::Number(Primitive::U8 | Primitive::Bool | Primitive::Char) => {
             numbers::<UInt8Type>(part)
         }
-        Kind::Number(Primitive::I16) => numbers::<Int16Type>(part),
-        Kind::Number(Primitive::U16) => numbers::<UInt16Type>(part),
-        Kind::Number(Primitive::I32) => numbers::<Int32Type>(part),
-        Kind::Number(Primitive::U32) => numbers::<UInt32Type>(part),
-        Kind::Number(Primitive::I64) => numbers::<Int64Type>(part),
-        Kind::Number(Primitive::U64) => numbers::<UInt64Type>(part),
-        Kind::Number(Primitive::F32) => numbers::<Float32Type>(part),
-        Kind::Number(Primitive::F64) => numbers::<Float64Type>(part),
-        Kind::Time => numbers::<TimestampNanosecondType>(part),
+        PointColumnType::Number(Primitive::I16) => numbers::<Int16Type>(part),
+        PointColumnType::Number(Primitive::U16) => numbers::<UInt16Type>(part),
+        PointColumnType::Number(Primitive::I32) => numbers::<Int32Type>(part),
+        PointColumnType::Number(Primitive::U32) => numbers::<UInt32Type>(part),
+        PointColumnType::Number(Primitive::I64) => numbers::<Int64Type>(part),
+        PointColumnType::Number(Primitive::U64) => numbers::<UInt64Type>(part),
+        PointColumnType::Number(Primitive::F32) => numbers::<Float32Type>(part),
+        PointColumnType::Number(Primitive::F64) => numbers::<Float64Type>(part),
+        PointColumnType::Time => numbers::<TimestampNanosecondType>(part),
     }
 }
 
 /// Returns the Arrow type of such a column.
-pub(super) fn data_type(kind: Kind, part: Part) -> DataType {
+pub(super) fn data_type(kind: PointColumnType, part: ValuePart) -> DataType {
     let one = match kind {
-        Kind::Number(primitive) => primitive.data_type(),
-        Kind::Time => DataType::Timestamp(TimeUnit::Nanosecond, None),
+        PointColumnType::Number(primitive) => primitive.data_type(),
+        PointColumnType::Time => DataType::Timestamp(TimeUnit::Nanosecond, None),
     };
     match part {
-        Part::One | Part::Element(_) => one,
-        Part::List(count) => DataType::FixedSizeList(item(one), count as i32),
+        ValuePart::One | ValuePart::Element(_) => one,
+        ValuePart::List(count) => DataType::FixedSizeList(item(one), count as i32),
     }
 }
 
@@ -70,16 +70,16 @@ fn item(data_type: DataType) -> FieldRef {
     Arc::new(Field::new("item", data_type, false))
 }
 
-struct Numbers<N: Numeral> {
-    part: Part,
+struct NumberBuilder<N: Numeral> {
+    part: ValuePart,
     values: Vec<N::Native>,
     nulls: NullBufferBuilder,
 }
 
-impl<N: Numeral> Numbers<N> {
+impl<N: Numeral> NumberBuilder<N> {
     /// Appends nulls for the last `lacking` of `points` points, which have no values.
     fn fill_up(&mut self, lacking: usize, points: usize) {
-        let each = if let Part::List(count) = self.part { count } else { 1 };
+        let each = if let ValuePart::List(count) = self.part { count } else { 1 };
         let len = self.values.len() + lacking * each as usize;
         self.values.resize(len, N::default_value());
         self.nulls.append_n_non_nulls(points - lacking);
@@ -90,13 +90,17 @@ impl<N: Numeral> Numbers<N> {
 /// A numeric type, with the ways to read it.
 trait Numeral: ArrowPrimitiveType {
     /// Appends the values of `strided`, or the one selected by `part` of each point.
-    fn gather(strided: Strided<'_>, part: Part, values: &mut Vec<Self::Native>);
+    fn gather(
+        strided: StridedValues<'_>,
+        part: ValuePart,
+        values: &mut Vec<Self::Native>,
+    );
 
     /// Appends the values of `strided`, which have the type `kind`.
     fn widen(
-        strided: Strided<'_>,
+        strided: StridedValues<'_>,
         kind: Primitive,
-        part: Part,
+        part: ValuePart,
         values: &mut Vec<Self::Native>,
     );
 
@@ -111,35 +115,35 @@ trait Numeral: ArrowPrimitiveType {
     }
 }
 
-impl<N: Numeral> Values for Numbers<N> {
-    fn add(&mut self, fill: &Fill<'_>, points: usize) {
+impl<N: Numeral> ColumnBuilder for NumberBuilder<N> {
+    fn add(&mut self, fill: &PointValues<'_>, points: usize) {
         match fill {
-            Fill::Strided(strided) => {
+            PointValues::Strided(strided) => {
                 N::gather(*strided, self.part, &mut self.values);
                 self.fill_up(points - strided.points().min(points), points);
             }
-            Fill::Narrow(strided, kind) => {
+            PointValues::Narrow(strided, kind) => {
                 N::widen(*strided, *kind, self.part, &mut self.values);
                 self.fill_up(points - strided.points().min(points), points);
             }
-            Fill::Floats(floats) => {
+            PointValues::Floats(floats) => {
                 for float in floats {
                     self.values.push(N::float(float.unwrap_or_default()));
                     self.nulls.append(float.is_some());
                 }
             }
-            Fill::Times(times) => {
+            PointValues::Times(times) => {
                 self.values.extend(times.iter().map(|time| N::time(*time)));
                 self.nulls.append_n_non_nulls(points);
             }
-            Fill::Nothing => self.fill_up(points, points),
+            PointValues::Nothing => self.fill_up(points, points),
         }
     }
 
     fn take(&mut self) -> Result<ArrayRef> {
         let values = ScalarBuffer::from(std::mem::take(&mut self.values));
         let nulls: Option<NullBuffer> = self.nulls.finish();
-        let Part::List(count) = self.part else {
+        let ValuePart::List(count) = self.part else {
             return Ok(Arc::new(PrimitiveArray::<N>::new(values, nulls)));
         };
         let values: ArrayRef = Arc::new(PrimitiveArray::<N>::new(values, None));
@@ -168,7 +172,7 @@ macro_rules! narrow {
 macro_rules! numerals {
     ($($arrow:ty, $native:ty $(, $name:ident: $from:ty)?;)*) => { $(
         impl Numeral for $arrow {
-            fn gather(strided: Strided<'_>, part: Part, values: &mut Vec<$native>) {
+            fn gather(strided: StridedValues<'_>, part: ValuePart, values: &mut Vec<$native>) {
                 const LEN: usize = size_of::<$native>();
                 let read: fn([u8; LEN]) -> $native = match strided.is_big {
                     true => <$native>::from_be_bytes,
@@ -178,16 +182,16 @@ macro_rules! numerals {
                     bytes.first_chunk().map_or(<$native>::default(), |bytes| read(*bytes))
                 };
                 match (part, strided.is_big) {
-                    (Part::One, false) => strided.each_one(|bytes| {
+                    (ValuePart::One, false) => strided.each_one(|bytes| {
                         values.push(<$native>::from_le_bytes(bytes));
                     }),
-                    (Part::One, true) => strided.each_one(|bytes| {
+                    (ValuePart::One, true) => strided.each_one(|bytes| {
                         values.push(<$native>::from_be_bytes(bytes));
                     }),
-                    (Part::List(_), _) => strided.each(|bytes| {
+                    (ValuePart::List(_), _) => strided.for_each_point(|bytes| {
                         values.extend(bytes.chunks_exact(LEN).map(read));
                     }),
-                    (Part::Element(element), _) => strided.each(|bytes| {
+                    (ValuePart::Element(element), _) => strided.for_each_point(|bytes| {
                         let at = element as usize * LEN;
                         values.push(read(bytes.get(at..).unwrap_or_default()));
                     }),
@@ -195,9 +199,9 @@ macro_rules! numerals {
             }
 
             fn widen(
-                strided: Strided<'_>,
+                strided: StridedValues<'_>,
                 kind: Primitive,
-                part: Part,
+                part: ValuePart,
                 values: &mut Vec<$native>,
             ) {
                 narrow!(strided, kind, part, values, $native:

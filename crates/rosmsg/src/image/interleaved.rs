@@ -1,10 +1,10 @@
 //! Pixels with interleaved samples.
 
-use crate::image::rows::{PixelColor, Rows};
+use crate::image::rows::{ImageRows, PixelColor};
 
 /// The positions in a pixel of the samples that are shown, and their size.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Packed {
+pub(super) struct SamplePositions {
     /// The position in the pixel of each sample that is shown.
     pub(super) order: &'static [usize],
     /// Whether a sample has 16 bits instead of 8.
@@ -17,7 +17,7 @@ pub(super) const BGR: &[usize] = &[2, 1, 0];
 pub(super) const RGBA: &[usize] = &[0, 1, 2, 3];
 pub(super) const BGRA: &[usize] = &[2, 1, 0, 3];
 
-impl Packed {
+impl SamplePositions {
     pub(super) fn pixel_bytes(self) -> usize {
         self.order.len() * if self.is_wide { 2 } else { 1 }
     }
@@ -32,23 +32,27 @@ impl Packed {
 }
 
 /// Returns the samples of `rows` in the order in which they are shown, big-endian.
-pub(super) fn samples(packed: Packed, rows: Rows<'_>, is_big: bool) -> Vec<u8> {
+pub(super) fn samples(
+    packed: SamplePositions,
+    rows: ImageRows<'_>,
+    is_big: bool,
+) -> Vec<u8> {
     let mut samples = Vec::with_capacity(rows.bytes());
-    for row in rows.each() {
+    for row in rows.iter() {
         match packed {
-            Packed { order: GRAY | RGB | RGBA, is_wide: false } => {
+            SamplePositions { order: GRAY | RGB | RGBA, is_wide: false } => {
                 samples.extend_from_slice(row);
             }
-            Packed { order, is_wide: false } => {
+            SamplePositions { order, is_wide: false } => {
                 for pixel in row.chunks_exact(order.len()) {
                     samples.extend(order.iter().filter_map(|at| pixel.get(*at)));
                 }
             }
-            Packed { order, is_wide: true } => {
+            SamplePositions { order, is_wide: true } => {
                 for pixel in row.chunks_exact(order.len() * 2) {
                     for at in order {
                         let sample = pixel.get(at * 2..).unwrap_or_default();
-                        samples.extend(wide(sample, is_big).to_be_bytes());
+                        samples.extend(read_u16(sample, is_big).to_be_bytes());
                     }
                 }
             }
@@ -58,13 +62,13 @@ pub(super) fn samples(packed: Packed, rows: Rows<'_>, is_big: bool) -> Vec<u8> {
 }
 
 /// Returns the samples of `size` bytes, one for each pixel.
-pub(super) fn plane(rows: Rows<'_>, size: usize, is_big: bool) -> Vec<u16> {
-    let rows = rows.each();
+pub(super) fn plane(rows: ImageRows<'_>, size: usize, is_big: bool) -> Vec<u16> {
+    let rows = rows.iter();
     match size {
         1 => rows.flatten().map(|sample| u16::from(*sample)).collect(),
         _ => rows
             .flat_map(|row| row.chunks_exact(2))
-            .map(|sample| wide(sample, is_big))
+            .map(|sample| read_u16(sample, is_big))
             .collect(),
     }
 }
@@ -77,7 +81,7 @@ pub(super) fn bytes(samples: &[u16], size: usize) -> Vec<u8> {
     }
 }
 
-fn wide(bytes: &[u8], is_big: bool) -> u16 {
+fn read_u16(bytes: &[u8], is_big: bool) -> u16 {
     let bytes = bytes.first_chunk().copied().unwrap_or_default();
     if is_big { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) }
 }

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use logtool_core::{Error, ErrorKind, Result};
 
 use crate::image::{
-    bayer::{self, Pattern},
+    bayer::{self, BayerPattern},
     depth,
-    interleaved::{self, Packed},
-    rows::{PixelColor, Rows},
-    yuv::{self, Order},
+    interleaved::{self, SamplePositions},
+    rows::{ImageRows, PixelColor},
+    yuv::{self, YuvOrder},
 };
 
 /// Pixels in rows of `step` bytes.
@@ -48,9 +48,9 @@ pub struct Pixels {
 
 /// A supported encoding.
 enum Encoding {
-    Packed(Packed),
-    Bayer(Pattern, usize),
-    Yuv(Order),
+    Packed(SamplePositions),
+    Bayer(BayerPattern, usize),
+    Yuv(YuvOrder),
     /// Distances in meters, as floats with this number of bytes.
     Depth(usize),
 }
@@ -99,14 +99,14 @@ impl RawImage<'_> {
     }
 
     /// Returns the rows, if they are complete. A step of 0 means that they are not padded.
-    fn rows(&self, pixel_bytes: usize) -> Option<Rows<'_>> {
+    fn rows(&self, pixel_bytes: usize) -> Option<ImageRows<'_>> {
         let size = |number: u32| usize::try_from(number).ok();
         let (count, step) = (size(self.height)?, size(self.step)?);
         let len = size(self.width)?.checked_mul(pixel_bytes)?;
         let step = if step == 0 { len } else { step };
         let end = count.checked_sub(1)?.checked_mul(step)?.checked_add(len)?;
         let is_there = len > 0 && step >= len && end <= self.data.len();
-        is_there.then_some(Rows { data: self.data, step, len, count })
+        is_there.then_some(ImageRows { data: self.data, step, len, count })
     }
 }
 
@@ -114,7 +114,8 @@ impl Encoding {
     /// Returns the encoding with this name in `sensor_msgs/image_encodings.h`, if it has an
     /// obvious interpretation. (Three or four channels without a meaning are BGR, as in OpenCV.)
     fn from_name(name: &str) -> Option<Self> {
-        let packed = |order, is_wide| Some(Self::Packed(Packed { order, is_wide }));
+        let packed =
+            |order, is_wide| Some(Self::Packed(SamplePositions { order, is_wide }));
         match name {
             "mono8" | "8UC1" => packed(interleaved::GRAY, false),
             "mono16" | "16UC1" => packed(interleaved::GRAY, true),
@@ -126,8 +127,8 @@ impl Encoding {
             "rgba16" => packed(interleaved::RGBA, true),
             "bgra8" | "8UC4" => packed(interleaved::BGRA, false),
             "bgra16" | "16UC4" => packed(interleaved::BGRA, true),
-            "yuv422" => Some(Self::Yuv(Order::Uyvy)),
-            "yuv422_yuy2" => Some(Self::Yuv(Order::Yuyv)),
+            "yuv422" => Some(Self::Yuv(YuvOrder::Uyvy)),
+            "yuv422_yuy2" => Some(Self::Yuv(YuvOrder::Yuyv)),
             "32FC1" => Some(Self::Depth(4)),
             "64FC1" => Some(Self::Depth(8)),
             _ => {
@@ -138,7 +139,7 @@ impl Encoding {
                     "16" => 2,
                     _ => return None,
                 };
-                Some(Self::Bayer(Pattern::named(pattern)?, size))
+                Some(Self::Bayer(BayerPattern::from_name(pattern)?, size))
             }
         }
     }

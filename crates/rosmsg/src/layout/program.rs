@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use logtool_core::{
     Error, ErrorKind, FieldRole, Layout, LayoutField, LayoutKind, Primitive, Result,
-    Tail, UniqueNames,
+    TrailingBytes, UniqueNames,
 };
 
 use crate::names::type_name;
@@ -72,7 +72,7 @@ pub(super) fn compile(layout: &Layout, package: &str) -> Result<CompiledMessage>
         let line: String = SEPARATOR.iter().collect();
         text.push_str(&format!("{line}\nMSG: {name}\n{fields}"));
     }
-    let is_open = layout.frame.tail == Tail::Any;
+    let is_open = layout.frame.tail == TrailingBytes::Any;
     Ok(CompiledMessage {
         type_name,
         text,

@@ -134,11 +134,13 @@ fn reencode(
     indices: &HashMap<String, i32>,
 ) -> Result<ArrayRef> {
     let old = array.as_dictionary::<Int32Type>();
-    let names =
-        old.downcast_dict::<StringArray>().ok_or_else(|| undeclared("no text"))?;
+    let names = old
+        .downcast_dict::<StringArray>()
+        .ok_or_else(|| undeclared_error("no text"))?;
     let mut keys = Int32Builder::with_capacity(old.len());
     for name in names {
-        let place = |name| indices.get(name).copied().ok_or_else(|| undeclared(name));
+        let place =
+            |name| indices.get(name).copied().ok_or_else(|| undeclared_error(name));
         keys.append_option(name.map(place).transpose()?);
     }
     let changed =
@@ -146,7 +148,7 @@ fn reencode(
     Ok(Arc::new(changed.map_err(from_arrow)?))
 }
 
-fn undeclared(name: &str) -> Error {
+fn undeclared_error(name: &str) -> Error {
     let what = format!("the name {name:?} was not declared when the table started");
     Error::new(ErrorKind::Unsupported, what)
 }

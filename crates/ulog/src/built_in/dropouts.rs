@@ -3,7 +3,7 @@
 use arrow_schema::{DataType, SchemaRef};
 
 use crate::{
-    built_in::rows::{self, Cell, Rows},
+    built_in::rows::{self, Cell, RowSchema},
     wire,
 };
 
@@ -13,11 +13,11 @@ pub(crate) fn schema() -> SchemaRef {
     rows::schema(&[("duration_ms", DataType::UInt16)])
 }
 
-pub(super) fn rows() -> Rows {
-    let read = |record: &logtool_core::Record<'_>, row: &mut rows::Row<'_>| {
+pub(super) fn rows() -> RowSchema {
+    let read = |record: &logtool_core::Record<'_>, row: &mut rows::RowBuilder<'_>| {
         let millis = wire::dropout(record.payload.get(1..)?)?;
         row.push(Cell::UInt(millis.into()));
         Some(())
     };
-    Rows { schema: schema(), read: Box::new(read) }
+    RowSchema { schema: schema(), read: Box::new(read) }
 }

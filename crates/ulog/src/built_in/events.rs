@@ -2,7 +2,7 @@
 
 use arrow_schema::{DataType, SchemaRef};
 
-use crate::built_in::rows::{self, Cell, EventReader, Rows};
+use crate::built_in::rows::{self, Cell, EventReader, RowSchema};
 
 /// Columns: the id, name, text and levels of an event. An event without a definition in
 /// the log has only numbers.
@@ -20,8 +20,9 @@ pub(crate) fn schema() -> SchemaRef {
     ])
 }
 
-pub(super) fn rows(event_reader: EventReader) -> Rows {
-    let read = move |record: &logtool_core::Record<'_>, row: &mut rows::Row<'_>| {
+pub(super) fn rows(event_reader: EventReader) -> RowSchema {
+    let read = move |record: &logtool_core::Record<'_>,
+                     row: &mut rows::RowBuilder<'_>| {
         let raw = event_reader.event(record.payload)?;
         let event =
             event_reader.catalog.as_ref().and_then(|catalog| catalog.describe(&raw));
@@ -51,5 +52,5 @@ pub(super) fn rows(event_reader: EventReader) -> Rows {
         }
         Some(())
     };
-    Rows { schema: schema(), read: Box::new(read) }
+    RowSchema { schema: schema(), read: Box::new(read) }
 }

@@ -3,7 +3,7 @@
 use arrow_schema::{DataType, SchemaRef};
 
 use crate::{
-    built_in::rows::{self, Cell, Rows},
+    built_in::rows::{self, Cell, RowSchema},
     level::Level,
     wire,
 };
@@ -17,8 +17,8 @@ pub(crate) fn schema() -> SchemaRef {
     ])
 }
 
-pub(super) fn rows() -> Rows {
-    let read = |record: &logtool_core::Record<'_>, row: &mut rows::Row<'_>| {
+pub(super) fn rows() -> RowSchema {
+    let read = |record: &logtool_core::Record<'_>, row: &mut rows::RowBuilder<'_>| {
         let (kind, payload) = record.payload.split_first()?;
         let string = wire::logged_string(*kind, payload)?;
         row.push_text(Some(&Level::from_log_byte(string.level).name()));
@@ -26,5 +26,5 @@ pub(super) fn rows() -> Rows {
         row.push_text(Some(&logtool_core::decode_text(string.text)));
         Some(())
     };
-    Rows { schema: schema(), read: Box::new(read) }
+    RowSchema { schema: schema(), read: Box::new(read) }
 }

@@ -8,7 +8,7 @@
 use arrow_schema::{DataType, SchemaRef};
 
 use crate::{
-    built_in::rows::{self, Cell, EventReader, Rows},
+    built_in::rows::{self, Cell, EventReader, RowSchema},
     events::{Event, RawEvent},
     level::Level,
     wire::{self, kind},
@@ -54,8 +54,9 @@ fn visible_event<'w>(
         .filter(|_| is_for_people(event_reader, raw))
 }
 
-pub(super) fn rows(event_reader: EventReader) -> Rows {
-    let read = move |record: &logtool_core::Record<'_>, row: &mut rows::Row<'_>| {
+pub(super) fn rows(event_reader: EventReader) -> RowSchema {
+    let read = move |record: &logtool_core::Record<'_>,
+                     row: &mut rows::RowBuilder<'_>| {
         let (kind, payload) = record.payload.split_first()?;
         if *kind == kind::DATA {
             let event =
@@ -75,5 +76,5 @@ pub(super) fn rows(event_reader: EventReader) -> Rows {
         ));
         Some(())
     };
-    Rows { schema: schema(), read: Box::new(read) }
+    RowSchema { schema: schema(), read: Box::new(read) }
 }

@@ -3,7 +3,7 @@
 use arrow_schema::{DataType, SchemaRef};
 
 use crate::{
-    built_in::rows::{self, Cell, Rows},
+    built_in::rows::{self, Cell, RowSchema},
     declarations::metadata::ParameterValue,
     wire,
 };
@@ -17,9 +17,9 @@ pub(crate) fn schema() -> SchemaRef {
     ])
 }
 
-pub(super) fn rows() -> Rows {
-    let read = |record: &logtool_core::Record<'_>, row: &mut rows::Row<'_>| {
-        let keyed = wire::keyed(record.payload.get(1..)?)?;
+pub(super) fn rows() -> RowSchema {
+    let read = |record: &logtool_core::Record<'_>, row: &mut rows::RowBuilder<'_>| {
+        let keyed = wire::keyed_value(record.payload.get(1..)?)?;
         let value = ParameterValue::new(&keyed)?;
         row.push_text(Some(keyed.name));
         match value {
@@ -34,5 +34,5 @@ pub(super) fn rows() -> Rows {
         }
         Some(())
     };
-    Rows { schema: schema(), read: Box::new(read) }
+    RowSchema { schema: schema(), read: Box::new(read) }
 }

@@ -40,12 +40,13 @@ impl Default for EventReader {
 
 /// Reads a record into a row, one value for each column. Returns `None` if the record
 /// cannot be decoded.
-pub(super) type Read = Box<dyn FnMut(&Record<'_>, &mut Row<'_>) -> Option<()> + Send>;
+pub(super) type ReadRow =
+    Box<dyn FnMut(&Record<'_>, &mut RowBuilder<'_>) -> Option<()> + Send>;
 
 /// The columns of a topic, and the function that reads a row.
-pub(super) struct Rows {
+pub(super) struct RowSchema {
     pub(super) schema: SchemaRef,
-    pub(super) read: Read,
+    pub(super) read: ReadRow,
 }
 
 /// A value of a row.
@@ -58,14 +59,14 @@ pub(super) enum Cell<'c> {
 }
 
 /// The columns of one row, filled from left to right.
-pub(super) struct Row<'r> {
-    columns: &'r mut [Column],
+pub(super) struct RowBuilder<'r> {
+    columns: &'r mut [ColumnBuilder],
     next: usize,
     /// The number of bytes of text in the row.
     text: usize,
 }
 
-impl Row<'_> {
+impl RowBuilder<'_> {
     /// Fills the next column.
     pub(super) fn push(&mut self, cell: Cell<'_>) {
         if let Cell::Text(text) = cell {
@@ -94,7 +95,7 @@ pub(super) fn schema(columns: &[(&str, DataType)]) -> SchemaRef {
 }
 
 /// Returns a decoder for `rows` that outputs the selected `columns`.
-pub(super) fn decoder(rows: Rows, columns: &Columns) -> Result<Box<dyn Decoder>> {
+pub(super) fn decoder(rows: RowSchema, columns: &Columns) -> Result<Box<dyn Decoder>> {
     let count = rows.schema.fields().len();
     let selected_indices: Vec<usize> = match &columns.only {
         None => (0..count).collect(),
@@ -112,7 +113,8 @@ pub(super) fn decoder(rows: Rows, columns: &Columns) -> Result<Box<dyn Decoder>>
     let invalid = |err| Error::new(ErrorKind::NoSuch, "a column").from_source(err);
     let schema = Arc::new(rows.schema.project(&selected_indices).map_err(invalid)?);
     let data_fields = rows.schema.fields().iter().skip(1);
-    let columns = data_fields.map(|field| Column::new(field.data_type())).collect();
+    let columns =
+        data_fields.map(|field| ColumnBuilder::new(field.data_type())).collect();
     Ok(Box::new(RowDecoder {
         read: rows.read,
         schema,
@@ -124,11 +126,11 @@ pub(super) fn decoder(rows: Rows, columns: &Columns) -> Result<Box<dyn Decoder>>
 }
 
 struct RowDecoder {
-    read: Read,
+    read: ReadRow,
     schema: SchemaRef,
     selected_indices: Vec<usize>,
     times: Vec<i64>,
-    columns: Vec<Column>,
+    columns: Vec<ColumnBuilder>,
     /// The number of bytes of text in the current batch.
     text: usize,
 }
@@ -141,16 +143,19 @@ impl Decoder for RowDecoder {
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         for record in run.records() {
             if self.text > MAX_TEXT {
-                record.undecodable().with_kind(DamageKind::OverLimit).add_to(damage);
+                record
+                    .undecodable_damage()
+                    .with_kind(DamageKind::OverLimit)
+                    .add_to(damage);
                 continue;
             }
-            let mut row = Row { columns: &mut self.columns, next: 0, text: 0 };
+            let mut row = RowBuilder { columns: &mut self.columns, next: 0, text: 0 };
             let is_decoded = (self.read)(&record, &mut row).is_some();
             self.text += row.text;
             if is_decoded {
                 self.times.push(record.time.as_nanos());
             } else {
-                record.undecodable().add_to(damage);
+                record.undecodable_damage().add_to(damage);
             }
         }
     }
@@ -162,7 +167,7 @@ impl Decoder for RowDecoder {
     fn take(&mut self) -> Result<RecordBatch> {
         self.text = 0;
         let mut all = vec![time_array(std::mem::take(&mut self.times))];
-        all.extend(self.columns.iter_mut().map(Column::take));
+        all.extend(self.columns.iter_mut().map(ColumnBuilder::take));
         let selected = self
             .selected_indices
             .iter()
@@ -175,7 +180,7 @@ impl Decoder for RowDecoder {
 }
 
 /// A column under construction.
-enum Column {
+enum ColumnBuilder {
     U16(UInt16Builder),
     U32(UInt32Builder),
     I32(Int32Builder),
@@ -183,7 +188,7 @@ enum Column {
     Text(StringBuilder),
 }
 
-impl Column {
+impl ColumnBuilder {
     fn new(data_type: &DataType) -> Self {
         match data_type {
             DataType::UInt16 => Self::U16(UInt16Builder::new()),

@@ -105,7 +105,7 @@ impl OpenLog {
         };
         // No message id is assigned at first: the cursor applies the subscriptions of
         // the file.
-        let streams: Streams = self.registry.streams.unsubscribed();
+        let streams: Streams = self.registry.streams.without_ids();
         let format_state = self.format_state.clone();
         UlogCursor::new(
             walk,

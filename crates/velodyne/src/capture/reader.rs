@@ -144,7 +144,7 @@ impl ItemReader {
     pub(crate) fn classify(&mut self, at: u64, bytes: &[u8]) -> ItemContent {
         match self.section.item(self.container, bytes) {
             Item::Frame(frame) if self.container == Container::Bare => {
-                self.bare(&frame, bytes)
+                self.packet_without_network(&frame, bytes)
             }
             Item::Frame(frame) => {
                 hidden_packet_or(self.frame(at, &frame, bytes), bytes)
@@ -169,7 +169,7 @@ impl ItemReader {
         }
     }
 
-    fn bare(&mut self, frame: &Frame, bytes: &[u8]) -> ItemContent {
+    fn packet_without_network(&mut self, frame: &Frame, bytes: &[u8]) -> ItemContent {
         let Some(firings) = Firings::new(bytes) else { return ItemContent::Broken };
         let time = match &mut self.hours {
             Some(hours) => hours.time(firings.tail().micros),
@@ -223,7 +223,7 @@ impl ItemReader {
                             bytes,
                         })
                     }
-                    Err(why) => rejected(why),
+                    Err(why) => rejection(why),
                 }
             }
             Packet::Fragment(fragment) => {
@@ -326,12 +326,12 @@ fn reassembled_packet(
             let (time, bytes) = (frame.time, PacketBytes::Reassembled(joined));
             ItemContent::Packet(LidarPacket { sender, time, identification, bytes })
         }
-        Err(why) => rejected(why),
+        Err(why) => rejection(why),
     }
 }
 
 /// Converts the reason why a datagram has no packet.
-fn rejected(why: RejectReason) -> ItemContent {
+fn rejection(why: RejectReason) -> ItemContent {
     match why {
         RejectReason::Corrupted | RejectReason::Zeros | RejectReason::Checksum => {
             ItemContent::Lost(why)
@@ -342,7 +342,7 @@ fn rejected(why: RejectReason) -> ItemContent {
 
 /// Classifies a frame that ends inside the UDP packet at `udp` of its `bytes`.
 fn truncated_datagram(frame: &Frame, bytes: &[u8], udp: Range<usize>) -> ItemContent {
-    match ip::declared(bytes, udp) {
+    match ip::declared_udp(bytes, udp) {
         Some((ports, len, seen)) if payload::may_be(ports, len, seen) => {
             ItemContent::Lost(truncation_reason(frame))
         }

@@ -19,7 +19,7 @@ use crate::{
 impl LayoutPlanner<'_> {
     /// Returns the array of `field` and that of its labels. The field is at each of the
     /// offsets `begins`.
-    pub(super) fn fixed(
+    pub(super) fn fixed_size_array(
         &mut self,
         layout: &Layout,
         field: &LayoutField,
@@ -75,7 +75,12 @@ impl LayoutPlanner<'_> {
                 for field in inner.fields.iter().filter(|field| field.has_columns()) {
                     let begins = starts.iter().map(|start| start + field.offset);
                     let begins = begins.collect();
-                    made.extend(self.fixed(inner, field, &field.name, begins)?);
+                    made.extend(self.fixed_size_array(
+                        inner,
+                        field,
+                        &field.name,
+                        begins,
+                    )?);
                 }
                 return Ok(struct_of(made));
             }

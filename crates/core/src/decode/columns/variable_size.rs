@@ -26,9 +26,9 @@ impl LayoutPlanner<'_> {
     ) -> Result<FieldArray> {
         self.count_field()?;
         if field.is_fixed() {
-            let begin = self.builder.at();
+            let begin = self.builder.offset();
             let made = if wanted {
-                self.fixed(layout, field, name, vec![begin])?
+                self.fixed_size_array(layout, field, name, vec![begin])?
             } else {
                 vec![]
             };

@@ -28,7 +28,7 @@ impl Block {
     }
 
     /// Returns the [encoded](Self::encode) records.
-    pub(crate) fn encoded(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn encoded_records(&mut self) -> &mut Vec<u8> {
         &mut self.encoded
     }
 }

@@ -8,9 +8,9 @@ use std::{
 use logtool_core::{OpenOptions, Result, WindowReader};
 
 use crate::{
+    channel_table::ChannelTable,
     chunk::{self, DecompressedChunk},
     contents::{self, Item},
-    table::Table,
     wire::{Channel, ChunkIndex, Schema, op},
 };
 
@@ -99,7 +99,7 @@ impl Declarations {
     }
 
     /// Adds all declarations to `table`.
-    pub(super) fn declare(self, table: &mut Table) {
+    pub(super) fn declare(self, table: &mut ChannelTable) {
         let schemas = self.schemas.into_iter();
         schemas.for_each(|(schema, position)| table.schema(schema, position));
         self.channels.into_iter().for_each(|channel| table.channel(channel));

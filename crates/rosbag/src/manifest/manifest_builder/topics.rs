@@ -10,7 +10,7 @@ use logtool_core::{
     ColumnBudget, Damage, DamageKind, Error, ErrorKind, Result, Topic, TopicContent,
     TopicId, TopicOrigin, raw_schema,
 };
-use logtool_rosmsg::{Derived, Described, Encoding, TopicMetadata};
+use logtool_rosmsg::{DerivedTopics, Encoding, RecordDefinition, TopicMetadata};
 
 use crate::{
     connections::{connection::Connection, schema},
@@ -24,7 +24,7 @@ impl ManifestBuilder {
     pub(super) fn topics(
         &mut self,
         totals: &[Option<MessageCount>],
-        derived: &Derived,
+        derived: &DerivedTopics,
         drafts: &[PartDraft],
     ) -> Result<Vec<Topic>> {
         let mut instances: HashMap<&str, u32> = HashMap::new();
@@ -93,7 +93,7 @@ impl ManifestBuilder {
                 time: total.time.filter(|_| total.records > 0),
                 implausible_times: 0,
                 before_start: 0,
-                latched: self.table.latched(id),
+                latched: self.table.latched_streams(id),
                 header_len: 0,
                 descriptor: Vec::new(),
                 metadata,
@@ -120,7 +120,7 @@ impl ManifestBuilder {
 fn describe_topic<'c>(
     room: &mut ColumnBudget,
     connections: impl Iterator<Item = &'c Connection>,
-) -> Result<((&'c str, Described), SchemaRef)> {
+) -> Result<((&'c str, RecordDefinition), SchemaRef)> {
     room.check()?;
     let told = schema::of_topic(connections)?;
     let schema = room.schema(&told.1.layout)?;
@@ -128,11 +128,14 @@ fn describe_topic<'c>(
 }
 
 /// Returns the anomaly in the description of the records of `connection`, if there is one.
-fn anomaly(connection: &Connection, described: &Result<Described>) -> Option<String> {
+fn anomaly(
+    connection: &Connection,
+    described: &Result<RecordDefinition>,
+) -> Option<String> {
     let topic = &connection.topic;
     match described {
-        Ok(Described { oddity: None, .. }) => None,
-        Ok(Described { oddity: Some(oddity), .. }) => {
+        Ok(RecordDefinition { oddity: None, .. }) => None,
+        Ok(RecordDefinition { oddity: Some(oddity), .. }) => {
             Some(format!("the topic {topic:?}: {oddity}"))
         }
         Err(why) => Some(format!("the topic {topic:?} has only raw bytes: {why}")),

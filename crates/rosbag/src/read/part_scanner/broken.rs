@@ -25,13 +25,13 @@ const ENTRY: u64 = 12;
 impl PartScanner {
     /// Skips the broken bytes up to `next` and reports them. If they are only index data, and
     /// their damage has that `kind`, no chunk was lost with them.
-    pub(super) fn lost<V: RecordVisitor>(
+    pub(super) fn skip_broken<V: RecordVisitor>(
         &mut self,
         kind: DamageKind,
         next: u64,
         visitor: &mut V,
     ) -> Result<bool> {
-        visitor.enter(self.at);
+        visitor.begin_chunk(self.at);
         visitor.window(Bytes::new(), self.at);
         let bytes = self.at..next;
         // The index data of a lost chunk may come next, or lie inside the broken bytes.
@@ -102,7 +102,7 @@ impl PartScanner {
                 data,
             }) => {
                 let entries = self.toplevel.data(&data)?.unwrap_or_default();
-                before.has(&self.bag, connection, &entries)?
+                before.has_index_data(&self.bag, connection, &entries)?
             }
             _ => false,
         })
@@ -142,7 +142,7 @@ impl PartScanner {
             }) if end == self.toplevel.len() && data.end > end => {
                 let entries =
                     self.toplevel.bytes(data.start, end - data.start.min(end))?;
-                before.begins(&self.bag, connection, count, &entries)?
+                before.may_have_index_data(&self.bag, connection, count, &entries)?
             }
             _ => false,
         })

@@ -18,7 +18,7 @@ struct Cloud2<'c> {
 impl Cloud2<'_> {
     fn bytes(&self) -> Vec<u8> {
         let (height, width) = self.size;
-        let mut message = Message::stamped(1, 500_000_000).u32(height).u32(width);
+        let mut message = Message::with_header(1, 500_000_000).u32(height).u32(width);
         message = message.u32(self.fields.len() as u32);
         for (name, offset, kind, count) in self.fields {
             message = message.text(name).u32(*offset).u8(*kind).u32(*count);
@@ -193,8 +193,8 @@ fn impossible_cloud_is_damage() {
 fn trailing_bytes_are_counted_and_the_points_are_read() {
     let data = two_points();
     let cloud2 = of_two(&data);
-    let cloud = Message::stamped(1, 0).u32(2).raw(&[0; 24]).u32(0);
-    let floats = (0..7).fold(Message::stamped(1, 0), |scan, _| scan.f32(1.0));
+    let cloud = Message::with_header(1, 0).u32(2).raw(&[0; 24]).u32(0);
+    let floats = (0..7).fold(Message::with_header(1, 0), |scan, _| scan.f32(1.0));
     let scan = floats.floats(&[1.0, 1.0]).u32(0);
     for (source, message) in [
         (PointSource::Cloud2, cloud2.bytes()),
@@ -253,7 +253,7 @@ fn columns_with_equal_names_get_unique_names() {
 #[test]
 fn beams_with_a_valid_range_are_points() {
     // By the definition: angle = angle_min + i * angle_increment.
-    let scan = Message::stamped(2, 0)
+    let scan = Message::with_header(2, 0)
         .f32(0.0)
         .f32(1.5)
         .f32(std::f32::consts::FRAC_PI_2) // angles
@@ -276,7 +276,7 @@ fn beams_with_a_valid_range_are_points() {
 
 #[test]
 fn cloud_of_the_old_type_has_its_channels_as_columns() {
-    let start = || Message::stamped(3, 0).u32(2).raw(&[0; 4]).f32(1.0).f32(2.0);
+    let start = || Message::with_header(3, 0).u32(2).raw(&[0; 4]).f32(1.0).f32(2.0);
     let points = || start().f32(3.0).f32(4.0).f32(5.0);
     let first = points().u32(1).text("rgb").floats(&[8.0, 9.0]).0;
     let without = points().u32(0).0;
@@ -342,12 +342,12 @@ fn in_cdr(type_name: &str, message: &[u8]) -> Vec<u8> {
 fn messages_in_cdr_have_the_same_points() {
     let data = two_points();
     let cloud2 = of_two(&data);
-    let mut scan = Message::stamped(2, 0);
+    let mut scan = Message::with_header(2, 0);
     for value in [0.0, 1.5, 0.5, 0.001, 0.1, 0.5, 10.0] {
         scan = scan.f32(value);
     }
     let scan = scan.floats(&[1.0, 20.0]).floats(&[7.0, 8.0]).0;
-    let cloud = Message::stamped(3, 0).u32(1).f32(0.0).f32(1.0).f32(2.0);
+    let cloud = Message::with_header(3, 0).u32(1).f32(0.0).f32(1.0).f32(2.0);
     let cloud = cloud.u32(1).text("rgb").floats(&[8.0]).0;
     for (source, type_name, message) in [
         (PointSource::Cloud2, "sensor_msgs/PointCloud2", cloud2.bytes()),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    files::staged_outputs::Existing,
+    files::staged_outputs::ExistingFiles,
     testing::{column, table, times, topic},
 };
 
@@ -22,7 +22,7 @@ fn rows() -> RecordBatch {
 #[test]
 fn files_have_the_layout_of_flight_review() {
     let dir = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     let topics = [topic("esc", 0), topic("esc", 1), topic("gps", 0)];
     let sink = Px4Sink::new(
         outputs.clone(),

@@ -5,18 +5,18 @@ use arrow_ipc::reader::FileReader;
 
 use super::*;
 use crate::{
-    files::staged_outputs::Existing,
-    testing::{all_kinds, labels, names, table, topic, written},
+    files::staged_outputs::ExistingFiles,
+    testing::{all_kinds, labels, names, table, topic, write_one_file},
 };
 
 #[test]
 fn written_rows_read_back_in_one_batch() {
     let dir = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     let log = BTreeMap::from([("source".to_owned(), "a.ulg".to_owned())]);
     let sink = IpcSink::new(outputs.clone(), names("t"), log, MemoryBudget::default());
     let batch = all_kinds();
-    let bytes = written(&outputs, &sink, &[batch.clone(), batch.slice(1, 1)]);
+    let bytes = write_one_file(&outputs, &sink, &[batch.clone(), batch.slice(1, 1)]);
     let reader = FileReader::try_new(Cursor::new(bytes), None).unwrap();
     let metadata = reader.schema().metadata().clone();
     assert_eq!(metadata["source"], "a.ulg");
@@ -44,7 +44,7 @@ fn written_rows_read_back_in_one_batch() {
 #[test]
 fn batches_with_different_dictionaries_are_written_with_one() {
     let dir = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     let sink = IpcSink::new(
         outputs.clone(),
         names("t"),
@@ -56,7 +56,7 @@ fn batches_with_different_dictionaries_are_written_with_one() {
     let long = vec![Some("AUTO"); BATCH_BYTES / 4]; // a batch of its own
     let batches =
         [rows(&[None, Some("AUTO"), Some("MANUAL")]), rows(&long), rows(&long)];
-    let bytes = written(&outputs, &sink, &batches);
+    let bytes = write_one_file(&outputs, &sink, &batches);
     let reader = FileReader::try_new(Cursor::new(bytes), None).unwrap();
     let read: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
     assert!(read.len() > 1);
@@ -75,7 +75,7 @@ fn batches_with_different_dictionaries_are_written_with_one() {
 #[test]
 fn undeclared_dictionary_value_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     let sink =
         IpcSink::new(outputs, names("t"), BTreeMap::new(), MemoryBudget::default());
     let batch = table(vec![labels("mode", &["MANUAL"], &[Some("AUTO")])]);

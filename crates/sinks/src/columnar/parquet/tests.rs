@@ -12,8 +12,8 @@ use parquet::{
 
 use super::*;
 use crate::{
-    files::staged_outputs::Existing,
-    testing::{all_kinds, column, names, table, times, written},
+    files::staged_outputs::ExistingFiles,
+    testing::{all_kinds, column, names, table, times, write_one_file},
 };
 
 fn parquet(batches: &[RecordBatch]) -> bytes::Bytes {
@@ -22,12 +22,12 @@ fn parquet(batches: &[RecordBatch]) -> bytes::Bytes {
 
 fn parquet_with(floats: Floats, batches: &[RecordBatch]) -> bytes::Bytes {
     let dir = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     let log = BTreeMap::from([("source".to_owned(), "a.ulg".to_owned())]);
     let sink =
         ParquetSink::new(outputs.clone(), names("t"), log, MemoryBudget::default())
             .with_floats(floats);
-    written(&outputs, &sink, batches).into()
+    write_one_file(&outputs, &sink, batches).into()
 }
 
 #[test]

@@ -9,15 +9,15 @@ use crate::testing::{column, table, times, topic};
 
 /// A sink that keeps the batches that are written.
 #[derive(Debug, Default)]
-struct Kept(Arc<Mutex<Vec<RecordBatch>>>);
+struct CollectingSink(Arc<Mutex<Vec<RecordBatch>>>);
 
-impl TableSink for Kept {
+impl TableSink for CollectingSink {
     fn table(&self, _: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         Ok(Box::new(Self(self.0.clone())))
     }
 }
 
-impl TableWriter for Kept {
+impl TableWriter for CollectingSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         self.0.lock().unwrap().push(batch.clone());
         Ok(())
@@ -29,7 +29,7 @@ impl TableWriter for Kept {
 }
 
 fn written(batch: &RecordBatch) -> RecordBatch {
-    let kept = Kept::default();
+    let kept = CollectingSink::default();
     let batches = kept.0.clone();
     let mut writer =
         SparkSink::new(kept).table(&topic("t", 0), &batch.schema()).unwrap();

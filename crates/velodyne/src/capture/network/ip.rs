@@ -77,7 +77,7 @@ pub(crate) fn datagram(frame: &[u8], bytes: Range<usize>) -> Option<Datagram> {
 /// Returns the ports and the payload length that the UDP packet at `bytes` of `frame`
 /// declares, and the available part of the payload. Returns `None` if the header is
 /// incomplete.
-pub(crate) fn declared(
+pub(crate) fn declared_udp(
     frame: &[u8],
     bytes: Range<usize>,
 ) -> Option<([u16; 2], usize, &[u8])> {
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!((found.source_port, found.destination_port), (2368, 2368));
         assert_eq!(found.payload, 8..10);
         assert_eq!(datagram(&bytes, 0..9), None);
-        assert_eq!(declared(&bytes, 0..9), Some(([2368; 2], 2, &[1][..])));
-        assert_eq!(declared(&bytes, 0..7), None);
+        assert_eq!(declared_udp(&bytes, 0..9), Some(([2368; 2], 2, &[1][..])));
+        assert_eq!(declared_udp(&bytes, 0..7), None);
     }
 }

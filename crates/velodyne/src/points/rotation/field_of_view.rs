@@ -14,7 +14,7 @@ use crate::{
         firing::{
             block_layout::BlockLayout,
             sin_cos_table::TURN,
-            timing::{Timing, turned},
+            timing::{Timing, angle_between},
         },
         rotation::{
             blanked_sector::BlankedSector,
@@ -89,7 +89,7 @@ impl FieldProbe {
                 Some(Packet { azimuths, heads, time: *time, micros })
             })
             .collect();
-        let rate = usual(&packets, sensor)?;
+        let rate = usual_rate_of_packets(&packets, sensor)?;
         let (jumps, travel) = jumps(&packets, sensor, rate);
         let (from, to) = sector(&jumps, travel, rate * longest_step(&packets, sensor))?;
         let rotation_nanos = rotation(&packets, sensor, rate);
@@ -109,13 +109,15 @@ impl FieldProbe {
 }
 
 /// Returns the usual rotation rate, in hundredths of a degree per nanosecond.
-fn usual(packets: &[Packet], sensor: Sensor) -> Option<f64> {
+fn usual_rate_of_packets(packets: &[Packet], sensor: Sensor) -> Option<f64> {
     let inside =
         packets.iter().filter_map(|p| usual_rate(&steps(&p.azimuths), &p.heads));
     let mut rates: Vec<f64> = inside.filter(|rate| *rate > 0.0).collect();
     if rates.is_empty() {
         let pairs = packets.windows(2).filter_map(|pair| match pair {
-            [before, packet] => Some(turned(before.azimuths[0], packet.azimuths[0])),
+            [before, packet] => {
+                Some(angle_between(before.azimuths[0], packet.azimuths[0]))
+            }
             _ => None,
         });
         let rate = |step| f64::from(step) / sensor.packet_nanos();
@@ -144,7 +146,7 @@ fn jumps(packets: &[Packet], sensor: Sensor, rate: f64) -> (Vec<Jump>, u64) {
         let azimuths = &packet.azimuths;
         if let Some(before) = before.replace(packet) {
             let (from, to) = (before.azimuths[BLOCKS - 1], azimuths[0]);
-            let step = turned(from, to);
+            let step = angle_between(from, to);
             travel += u64::from(step);
             let interval = sensor.packet_nanos() - before.heads[BLOCKS - 1];
             let step = f64::from(step);
@@ -187,7 +189,8 @@ fn is_measured(packets: &[Packet], sector: BlankedSector) -> bool {
     let is_inside = |packet: &&Packet| {
         let quarter = sector.width() / 4;
         let inner = quarter + 1..3 * quarter;
-        let is_inside = |azimuth: &u16| inner.contains(&turned(sector.from, *azimuth));
+        let is_inside =
+            |azimuth: &u16| inner.contains(&angle_between(sector.from, *azimuth));
         packet.azimuths.iter().any(is_inside)
     };
     packets.iter().filter(is_inside).count() > packets.len() / 100
@@ -198,7 +201,7 @@ fn is_measured(packets: &[Packet], sector: BlankedSector) -> bool {
 fn sector(jumps: &[Jump], travel: u64, step: f64) -> Option<(u16, u16)> {
     let edge = EDGE_VARIATION + step as i32;
     let off = |of: u16, other: u16| {
-        let off = i32::from(turned(of, other));
+        let off = i32::from(angle_between(of, other));
         if off > i32::from(TURN / 2) { off - i32::from(TURN) } else { off }
     };
     let is_alike = |a: &Jump, b: &Jump| {
@@ -221,7 +224,7 @@ fn sector(jumps: &[Jump], travel: u64, step: f64) -> Option<(u16, u16)> {
         (i32::from(azimuth) + by).rem_euclid(i32::from(TURN)) as u16
     };
     let (from, to) = (shift(common.from, from), shift(common.to, to));
-    (f64::from(turned(from, to)) > JUMP).then_some((from, to))
+    (f64::from(angle_between(from, to)) > JUMP).then_some((from, to))
 }
 
 /// Returns the duration of a rotation in nanoseconds.
@@ -270,7 +273,7 @@ fn is_stamped_at_end(
         }
         let (from, to) = (before.azimuths[BLOCKS - 1], packet.azimuths[0]);
         let between = if sector.is_crossed(from, to) {
-            f64::from(turned(from, to)) / rate
+            f64::from(angle_between(from, to)) / rate
         } else {
             0.0
         };

@@ -2,7 +2,7 @@
 
 use std::{fs::File, time::Duration};
 
-use logtool_sinks::Existing;
+use logtool_sinks::ExistingFiles;
 
 use crate::{
     error::{Error, Result},
@@ -23,7 +23,7 @@ impl Connection {
 
 /// There are no folders.
 #[derive(Debug)]
-pub enum Folder {}
+pub enum UploadFolder {}
 
 /// Fails, because this build has no feature `remote`.
 pub fn open(url: &str, _: &Session) -> Result<Remote> {
@@ -51,12 +51,12 @@ pub fn list(url: &str, _: &str, _: &Session) -> Result<Vec<ListedObject>> {
 }
 
 /// Fails, because this build has no feature `remote`.
-pub fn look(url: &str, _: &Session) -> Result<ListedObject> {
+pub fn stat(url: &str, _: &Session) -> Result<ListedObject> {
     refuse(url)
 }
 
 /// Fails, because this build has no feature `remote`.
-pub fn folder(url: &str, _: &Session) -> Result<Folder> {
+pub fn folder(url: &str, _: &Session) -> Result<UploadFolder> {
     refuse(url)
 }
 
@@ -66,19 +66,19 @@ fn refuse<T>(url: &str) -> Result<T> {
     Err(Error::invalid(what).with_hint(hint).into())
 }
 
-impl Folder {
+impl UploadFolder {
     /// Cannot be called, because this build has no such folders.
     pub fn name(&self, _: &str) -> String {
         match *self {}
     }
 
     /// Cannot be called, because this build has no such folders.
-    pub fn has(&self, _: &str) -> Result<bool> {
+    pub fn contains(&self, _: &str) -> Result<bool> {
         match *self {}
     }
 
     /// Cannot be called, because this build has no such folders.
-    pub fn send(&self, _: &str, _: &mut File, _: Existing) -> Result<()> {
+    pub fn send(&self, _: &str, _: &mut File, _: ExistingFiles) -> Result<()> {
         match *self {}
     }
 

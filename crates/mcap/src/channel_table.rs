@@ -9,7 +9,7 @@ use crate::wire::{Channel, Schema};
 /// The channels in the order of their declarations. The
 /// [stream](logtool_core::Record::stream) of a record is an index into them.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub(crate) struct ChannelTable {
     schemas: HashMap<u16, KnownSchema>,
     /// The indices of distinct schema contents.
     alike: HashMap<(String, String, Vec<u8>), SchemaIndex>,
@@ -49,7 +49,7 @@ pub(crate) struct ChannelEntry {
     pub(crate) topic: TopicId,
 }
 
-impl Table {
+impl ChannelTable {
     /// Adds a schema, which is declared at `position`.
     pub(crate) fn schema(&mut self, schema: Schema, position: Range<u64>) {
         match self.schemas.get(&schema.id) {

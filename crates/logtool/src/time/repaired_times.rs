@@ -38,7 +38,9 @@ impl RepairedTimes {
         let is_long = |time: TimeRange| time.span_nanos() > YEAR.unsigned_abs();
         let (usable, odd) = match manifest.time.is_some_and(is_long) {
             // The format knows which times are possible, and excludes the others.
-            _ if odd > 0 || LogFormat::of(manifest) == Some(LogFormat::Ulog) => {
+            _ if odd > 0
+                || LogFormat::from_manifest(manifest) == Some(LogFormat::Ulog) =>
+            {
                 (of_records(manifest), odd)
             }
             true => of_messages(&*log)?,
@@ -94,7 +96,7 @@ fn of_messages(log: &dyn Log) -> Result<(Option<TimeRange>, u64)> {
             years.add(time);
         }
     })? {}
-    Ok(years.most())
+    Ok(years.majority())
 }
 
 /// The times of records, grouped by year.
@@ -125,7 +127,7 @@ impl Years {
 
     /// Returns the time range of more than half of the records, which contains no year without
     /// records, and the number of records outside; `None` if there is no such range.
-    fn most(mut self) -> (Option<TimeRange>, u64) {
+    fn majority(mut self) -> (Option<TimeRange>, u64) {
         let mut candidates = self.records - self.zeros;
         if self.zeros > 0
             && (self.found.contains_key(&0) || self.found.contains_key(&-1))
@@ -161,7 +163,7 @@ mod tests {
         let (now, most) = (1_700_000_000 * second, |times: &[i64]| {
             let mut years = Years::default();
             times.iter().for_each(|time| years.add(Timestamp::from_nanos(*time)));
-            let (times, odd) = years.most();
+            let (times, odd) = years.majority();
             (times.map(|t| (t.start.as_nanos(), t.end.as_nanos() - 1)), odd)
         });
         assert_eq!(most(&[0, now, now + 5]), (Some((now, now + 5)), 1));

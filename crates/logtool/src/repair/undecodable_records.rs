@@ -4,9 +4,9 @@ use logtool_core::{CopyReport, Damage, DamageKind};
 
 use crate::{
     error::{Error, Remedy, Result},
-    input::open::Opened,
+    input::open::OpenLog,
     losses::Strictness,
-    units::counted,
+    units::count_of,
 };
 
 /// The records that were copied though they cannot be decoded.
@@ -20,7 +20,7 @@ pub(super) struct UndecodableRecords<'o> {
 
 impl<'o> UndecodableRecords<'o> {
     /// Collects the undecodable records of the copy `copied` of `opened`.
-    pub(super) fn new(opened: &'o Opened, copied: &CopyReport) -> Self {
+    pub(super) fn new(opened: &'o OpenLog, copied: &CopyReport) -> Self {
         let manifest = opened.log.manifest();
         let no_definition = |damage: &&Damage| damage.kind == DamageKind::Definition;
         let unusable = manifest.damage.iter().filter(no_definition);
@@ -37,7 +37,7 @@ impl<'o> UndecodableRecords<'o> {
     /// Returns a remark for users, if there are such records.
     pub(super) fn remark(&self) -> Option<String> {
         (self.records > 0).then(|| {
-            let (records, topics) = (counted(self.records, "record"), &self.topics);
+            let (records, topics) = (count_of(self.records, "record"), &self.topics);
             let topics = topics.join(", ");
             format!("kept unchanged, but not decodable: {records} of {topics}")
         })
@@ -48,7 +48,7 @@ impl<'o> UndecodableRecords<'o> {
         if self.records == 0 || !strictness.is_strict() {
             return Ok(());
         }
-        let records = counted(self.records, "record");
+        let records = count_of(self.records, "record");
         let topics = self.topics.join(", ");
         let what = format!("{}: {records} of {topics} cannot be decoded", self.name);
         Err(Error::failed(what).with_remedy(Remedy::KeepUndecodable))

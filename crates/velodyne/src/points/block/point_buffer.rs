@@ -17,7 +17,7 @@ use logtool_core::{
 use crate::{
     packet::CHANNELS,
     points::block::{
-        laser_bank::{Bank, PaddedPerChannel},
+        laser_bank::{BankCoefficients, PaddedPerChannel},
         return_runs::{
             ChannelValues, ReturnRuns, append_runs, append_times, append_values,
         },
@@ -123,7 +123,7 @@ impl BlockReturns {
 
 /// Points that were not yet returned. Columns that are not selected are `None`.
 #[derive(Clone, Debug)]
-pub(crate) struct Table {
+pub(crate) struct PointBuffer {
     schema: SchemaRef,
     /// The capacity to reserve when the next rows are appended.
     capacity: usize,
@@ -143,7 +143,7 @@ pub(crate) struct Table {
     scan: Option<Vec<u32>>,
 }
 
-impl Table {
+impl PointBuffer {
     /// Creates a table of the time and the columns with these indices, or of all columns.
     pub(crate) fn new(only: Option<&[usize]>) -> Result<Self> {
         let all = schema();
@@ -232,7 +232,7 @@ impl Table {
     #[inline(always)]
     pub(crate) fn add(
         &mut self,
-        bank: &Bank,
+        bank: &BankCoefficients,
         block_returns: &BlockReturns,
         nanos: i64,
         after: &PaddedPerChannel<i64>,

@@ -7,10 +7,10 @@ use logtool_core::{ClockTransform, Log, LogSlice, Selection, ShiftedLog, TopicSe
 use crate::{
     error::{Context as _, Result},
     formats::LogFormat,
-    merge::source::Source,
+    merge::source::MergeSource,
     output::OutputSummary,
     session::Session,
-    time::{offset::ClockOffset, usable::RepairedTimes},
+    time::{offset::ClockOffset, repaired_times::RepairedTimes},
     translate::{Frames, MessageTypes, TranslationKind},
 };
 
@@ -36,13 +36,13 @@ impl PreparedLog {
 /// Prepares `sources` for a log of `format`, with the offsets `moved`, and passes on remarks
 /// about what changes. Warnings are added to `output`.
 pub(super) fn prepare(
-    sources: &[Source],
+    sources: &[MergeSource],
     moved: &[ClockOffset],
     (format, messages): (LogFormat, MessageTypes),
     output: &mut OutputSummary,
     session: &Session,
 ) -> Result<Vec<PreparedLog>> {
-    let translation = |source: &Source| {
+    let translation = |source: &MergeSource| {
         TranslationKind::for_target(source.log.manifest(), format, messages)
     };
     let translations: Vec<Option<TranslationKind>> =
@@ -75,7 +75,7 @@ pub(super) fn prepare(
 
 /// Prepares a log whose records become messages of another encoding.
 fn translate(
-    source: &Source,
+    source: &MergeSource,
     moved: ClockOffset,
     (translation, format): (TranslationKind, LogFormat),
     (remarks, output): (&mut Vec<String>, &mut OutputSummary),
@@ -104,7 +104,7 @@ fn translate(
 
 /// Prepares a log whose records are copied as they are, at their new times.
 fn move_times(
-    source: &Source,
+    source: &MergeSource,
     moved: ClockOffset,
     format: LogFormat,
     output: &mut OutputSummary,

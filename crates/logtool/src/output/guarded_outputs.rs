@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use logtool_sinks::{Existing, Outputs, StagedFile};
+use logtool_sinks::{ExistingFiles, Outputs, StagedFile};
 
 use crate::{
     error::{Error, Result},
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Outputs that can be removed when the program is interrupted.
-pub struct Guarded {
+pub struct GuardedOutputs {
     outputs: Arc<Outputs>,
     /// The folder that they are uploaded to when they are complete.
     remote: Option<RemoteOutput>,
@@ -26,8 +26,8 @@ pub struct Guarded {
 }
 
 /// Creates the output on standard output. It is not removed when the program is interrupted.
-pub fn stdout(session: &Session) -> Guarded {
-    Guarded {
+pub fn stdout(session: &Session) -> GuardedOutputs {
+    GuardedOutputs {
         outputs: Outputs::to_stdout(),
         remote: None,
         live: session.outputs.clone(),
@@ -37,73 +37,85 @@ pub fn stdout(session: &Session) -> Guarded {
 /// Creates outputs in `dir`, which may be a URL, like [`Outputs::new`].
 pub fn outputs(
     dir: impl AsRef<Path>,
-    existing: Existing,
+    existing: ExistingFiles,
     session: &Session,
-) -> Result<Guarded> {
+) -> Result<GuardedOutputs> {
     let dir = dir.as_ref();
-    let Some(url) = url::of(dir) else {
+    let Some(url) = url::from_path(dir) else {
         return Ok(guard(Outputs::new(dir, existing), session));
     };
     let remote = RemoteOutput::new(url, existing, session)?;
     let staging = remote.staging().to_owned();
     let outputs = Outputs::new(&staging, existing);
-    Ok(guarded(outputs, Some(remote), Some(staging), session))
+    Ok(guard_uploads(outputs, Some(remote), Some(staging), session))
 }
 
 /// Creates the output file `path`, which may be a URL, like [`Outputs::one_file`].
-pub fn one_file(path: &Path, existing: Existing, session: &Session) -> Result<Guarded> {
+pub fn one_file(
+    path: &Path,
+    existing: ExistingFiles,
+    session: &Session,
+) -> Result<GuardedOutputs> {
     single(path, existing, Outputs::one_file, session)
 }
 
 /// Creates the output log `path`, which may be a URL, like [`Outputs::one_synced_file`].
-pub fn one_log(path: &Path, existing: Existing, session: &Session) -> Result<Guarded> {
+pub fn one_log(
+    path: &Path,
+    existing: ExistingFiles,
+    session: &Session,
+) -> Result<GuardedOutputs> {
     single(path, existing, Outputs::one_synced_file, session)
 }
 
 fn single(
     path: &Path,
-    existing: Existing,
-    outputs: fn(PathBuf, Existing) -> Arc<Outputs>,
+    existing: ExistingFiles,
+    outputs: fn(PathBuf, ExistingFiles) -> Arc<Outputs>,
     session: &Session,
-) -> Result<Guarded> {
+) -> Result<GuardedOutputs> {
     let Some(name) = path.file_name() else {
         let what = format!("{} cannot be the name of a file", path.display());
         return Err(Error::invalid(what));
     };
     let parent = url::parent(path);
-    let Some(url) = url::of(parent) else {
+    let Some(url) = url::from_path(parent) else {
         return Ok(guard(outputs(parent.join(name), existing), session));
     };
     let remote = RemoteOutput::new(url, existing, session)?;
     remote.check(&name.to_string_lossy())?;
     let staging = remote.staging().to_owned();
     let outputs = outputs(staging.join(name), existing);
-    Ok(guarded(outputs, Some(remote), Some(staging), session))
+    Ok(guard_uploads(outputs, Some(remote), Some(staging), session))
 }
 
 /// Registers `outputs` to be removed when the program is interrupted.
-pub fn guard(outputs: Arc<Outputs>, session: &Session) -> Guarded {
-    guarded(outputs, None, None, session)
+pub fn guard(outputs: Arc<Outputs>, session: &Session) -> GuardedOutputs {
+    guard_uploads(outputs, None, None, session)
 }
 
 /// Like [`guard`], and also removes the folder `staging` with its contents.
-pub fn guard_in(outputs: Arc<Outputs>, staging: &Path, session: &Session) -> Guarded {
-    guarded(outputs, None, Some(staging.to_owned()), session)
+pub fn guard_in(
+    outputs: Arc<Outputs>,
+    staging: &Path,
+    session: &Session,
+) -> GuardedOutputs {
+    guard_uploads(outputs, None, Some(staging.to_owned()), session)
 }
 
 /// Like [`guard_in`], for outputs that are uploaded.
-fn guarded(
+fn guard_uploads(
     outputs: Arc<Outputs>,
     remote: Option<RemoteOutput>,
     staging: Option<PathBuf>,
     session: &Session,
-) -> Guarded {
+) -> GuardedOutputs {
     let live = session.outputs.clone();
     live.add(outputs.clone(), staging);
-    Guarded { outputs, remote, live }
+    GuardedOutputs { outputs, remote, live }
 }
 
-impl Guarded {
+impl GuardedOutputs {
     /// Creates the file `name`, like [`Outputs::create`].
     pub fn create(&self, name: &str) -> Result<StagedFile> {
         if let Some(remote) = &self.remote {
@@ -125,7 +137,7 @@ impl Guarded {
     }
 }
 
-impl Deref for Guarded {
+impl Deref for GuardedOutputs {
     type Target = Arc<Outputs>;
 
     fn deref(&self) -> &Arc<Outputs> {
@@ -133,7 +145,7 @@ impl Deref for Guarded {
     }
 }
 
-impl Drop for Guarded {
+impl Drop for GuardedOutputs {
     fn drop(&mut self) {
         self.live.remove(&self.outputs);
     }

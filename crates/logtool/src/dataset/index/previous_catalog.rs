@@ -77,7 +77,7 @@ impl PreviousCatalog {
 
     fn read_parquet(path: &Path, options: &str) -> Result<Self> {
         let name = || path.display().to_string();
-        let foreign = || foreign(path);
+        let foreign = || not_a_catalog(path);
         let written = fs::metadata(path)?.modified()?.duration_since(UNIX_EPOCH);
         let written = written.map_err(|err| Error::failed(err.to_string()))?;
         let written = i64::try_from(written.as_nanos()).unwrap_or(i64::MAX);
@@ -147,7 +147,7 @@ impl PreviousCatalog {
 
     /// Returns the logs, with their sources, that were not found, but may be in an input that
     /// could not be inspected.
-    pub(super) fn hidden(&self, inputs: &Inputs) -> Vec<(&str, &PreviousLog)> {
+    pub(super) fn possibly_hidden(&self, inputs: &Inputs) -> Vec<(&str, &PreviousLog)> {
         let found: HashSet<&str> = inputs.logs.iter().map(|log| &*log.source).collect();
         let logs = self.logs.iter().map(|(source, log)| (&**source, log));
         let is_hidden =
@@ -156,7 +156,7 @@ impl PreviousCatalog {
     }
 
     /// Returns the known state of `log`, if it has not changed.
-    pub(super) fn unchanged(&self, log: &InputLog) -> Option<&PreviousLog> {
+    pub(super) fn find_unchanged(&self, log: &InputLog) -> Option<&PreviousLog> {
         let is_unchanged = |known: &&PreviousLog| {
             !self.is_outdated
                 && known.modified_ns.is_some()
@@ -189,7 +189,7 @@ impl PreviousCatalog {
 fn check_csv(path: &Path) -> Result<()> {
     let line = first_line(path)?;
     let has_columns = line.starts_with(b"log,source,digest,");
-    if line.is_empty() || has_columns { Ok(()) } else { Err(foreign(path)) }
+    if line.is_empty() || has_columns { Ok(()) } else { Err(not_a_catalog(path)) }
 }
 
 /// Refuses the file at `path` if its first line is not a row of a catalog.
@@ -198,7 +198,7 @@ fn check_json_lines(path: &Path) -> Result<()> {
     let row: Option<Value> = serde_json::from_slice(&line).ok();
     let has = |name| row.as_ref().is_some_and(|row| row.get(name).is_some());
     let has_columns = ["log", "source", "source_bytes", "tool"].into_iter().all(has);
-    if line.is_empty() || has_columns { Ok(()) } else { Err(foreign(path)) }
+    if line.is_empty() || has_columns { Ok(()) } else { Err(not_a_catalog(path)) }
 }
 
 /// Returns the first line of the file at `path`, or its start if it is longer than any row.
@@ -213,7 +213,7 @@ fn first_line(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// Returns the error for the file `path`, which is not a catalog.
-fn foreign(path: &Path) -> Error {
+fn not_a_catalog(path: &Path) -> Error {
     let what = format!("{} is not a catalog of logs", path.display());
     Error::new(ErrorKind::AlreadyExists, what)
 }

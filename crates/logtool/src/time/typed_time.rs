@@ -7,7 +7,7 @@ use jiff::Timestamp;
 /// A time that a user typed. The log determines the record time that it stands for.
 ///
 /// ```
-/// use logtool::time::typed::TypedTime;
+/// use logtool::time::typed_time::TypedTime;
 ///
 /// assert_eq!("1m30s".parse(), Ok(TypedTime::Relative(90_000_000_000)));
 /// assert_eq!("boot:105.2".parse(), Ok(TypedTime::Boot(105_200_000_000)));
