@@ -73,8 +73,8 @@ fn all() -> FileSet {
         fields.push(Field::new(&format!("one{one}"), one, one));
         fields.push(Field::new(&format!("many{one}"), one + 20, one).repeated());
     }
-    fields.push(Field::new("in", 10, kind::MESSAGE).of_type(".In"));
-    fields.push(Field::new("ins", 11, kind::MESSAGE).of_type(".In").repeated());
+    fields.push(Field::new("in", 10, kind::MESSAGE).with_type_name(".In"));
+    fields.push(Field::new("ins", 11, kind::MESSAGE).with_type_name(".In").repeated());
     let inner = Message {
         name: "In".to_owned(),
         fields: vec![Field::new("x", 1, kind::SINT64).repeated()],

@@ -6,7 +6,7 @@ mod commands;
 mod completion;
 mod convert;
 mod defaults;
-mod deferred;
+mod deferred_args;
 mod help;
 mod logs;
 mod parse;
@@ -23,7 +23,7 @@ use logtool::{
 };
 use logtool_core::Labels;
 
-use crate::{args::deferred::DeferredArgs, color::ColorMode};
+use crate::{args::deferred_args::DeferredArgs, color::ColorMode};
 
 pub(crate) use self::align::AlignArgs;
 pub(crate) use self::batch::{BatchArgs, IndexArgs, ShardChoice};

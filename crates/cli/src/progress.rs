@@ -16,7 +16,7 @@ pub(crate) fn is_seen(global: &GlobalArgs) -> bool {
 
 /// Returns a bar for `logs` logs of `bytes` bytes together. Its message is the number of
 /// finished logs.
-pub(crate) fn of_logs(logs: u64, bytes: u64, global: &GlobalArgs) -> ProgressBar {
+pub(crate) fn for_logs(logs: u64, bytes: u64, global: &GlobalArgs) -> ProgressBar {
     if !is_seen(global) {
         return ProgressBar::hidden();
     }

@@ -124,7 +124,7 @@ impl Align {
         let (log, manifest) = (opened.input.name.clone(), opened.log.manifest());
         let mut losses = Findings::from_manifest(&opened.input, manifest);
         losses.check(self.strictness)?;
-        let progress = ProgressCounter::of_bytes(session, &log, manifest.bytes);
+        let progress = ProgressCounter::for_bytes(session, &log, manifest.bytes);
         let signal = signals::read_samples(&*opened.log, &input.signal, &|bytes| {
             progress.add(bytes);
         });

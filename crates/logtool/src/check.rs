@@ -71,7 +71,7 @@ pub fn check(path: impl AsRef<Path>, session: &Session) -> Result<CheckReport> {
     let lidar = LidarOptions::default();
     let opened = open::inspect_with(path.as_ref(), session, Some(&lidar))?;
     let (name, bytes) = (&opened.input.name, opened.log.manifest().bytes);
-    let progress = ProgressCounter::of_bytes(session, name, bytes);
+    let progress = ProgressCounter::for_bytes(session, name, bytes);
     let findings = logtool_core::check(&*opened.log, &|bytes| progress.add(bytes));
     let findings = findings.with_context(|| name.clone())?;
     Ok(CheckReport::new(&opened, &findings))

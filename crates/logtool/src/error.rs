@@ -27,9 +27,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert_eq!(error.kind(), ErrorKind::InvalidRequest);
 /// assert_eq!(error.to_string(), "flight.ulg: the range of times is empty");
 /// ```
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorDetails>);
 
-struct Inner {
+struct ErrorDetails {
     kind: ErrorKind,
     /// The operations that failed, the innermost first.
     contexts: Vec<Operation>,
@@ -82,7 +82,7 @@ pub enum ErrorKind {
 impl Error {
     /// Creates an error of `kind` with a message.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner {
+        Self(Box::new(ErrorDetails {
             kind,
             contexts: Vec::new(),
             message: Some(message.into()),
@@ -112,7 +112,7 @@ impl Error {
         kind: ErrorKind,
         source: impl Into<Box<dyn error::Error + Send + Sync>>,
     ) -> Self {
-        Self(Box::new(Inner {
+        Self(Box::new(ErrorDetails {
             kind,
             contexts: Vec::new(),
             message: None,

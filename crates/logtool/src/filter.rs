@@ -188,7 +188,7 @@ impl Filter {
         let topics = &extract.selection.topics;
         let mixed = mixed_types::warnings(manifest, topics, &plan.options);
         output.warn(session, name, &mixed);
-        let progress = ProgressCounter::of_bytes(session, name, manifest.bytes);
+        let progress = ProgressCounter::for_bytes(session, name, manifest.bytes);
         let job = CopyJob {
             log: &*opened.log,
             from: 0,

@@ -214,7 +214,7 @@ pub struct Table {
 
 impl Table {
     /// Creates the table of a split, whose `log` may contain only the rows of the split.
-    pub(crate) fn of_split(
+    pub(crate) fn from_split(
         log: Log,
         topic: TopicId,
         columns: Columns,

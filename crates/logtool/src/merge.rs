@@ -199,7 +199,7 @@ impl Merge {
         let topics = logs.iter().flat_map(|log| &log.log.manifest().topics);
         let records = topics.filter_map(|topic| topic.records).sum();
         let name = count_of(logs.len() as u64, "log");
-        let progress = ProgressCounter::of_records(session, &name, records);
+        let progress = ProgressCounter::for_records(session, &name, records);
         let shifts = sources.iter().zip(&moved);
         let shift = |(source, moved): (&MergeSource, &ClockOffset)| {
             source.drift.unwrap_or_default().shifted_by(moved.nanos)

@@ -206,7 +206,7 @@ impl PlotRequest {
         }
         let width = self.size.map_or(WIDTH, |(width, _)| width);
         let columns = width as usize * usize::from(self.scale);
-        let progress = ProgressCounter::of_bytes(session, log.name(), manifest.bytes);
+        let progress = ProgressCounter::for_bytes(session, log.name(), manifest.bytes);
         let read = signals::read(format_log, &wanted, range, columns, &|bytes| {
             progress.add(bytes);
         });

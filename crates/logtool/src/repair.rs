@@ -124,7 +124,7 @@ impl Repair {
             name,
             &log_writer::remove_unsupported(format, &mut extract),
         );
-        let progress = ProgressCounter::of_bytes(session, name, manifest.bytes);
+        let progress = ProgressCounter::for_bytes(session, name, manifest.bytes);
         let job = CopyJob {
             log: &*opened.log,
             from: 0,

@@ -1,13 +1,13 @@
 //! Reads numeric signals of a log over time, downsampled for plots.
 
+#[cfg(feature = "align")]
+mod collected_samples;
 #[cfg(feature = "plot")]
 mod elements;
 mod find;
 mod numbers;
 #[cfg(feature = "plot")]
-mod sampled;
-#[cfg(feature = "align")]
-mod samples;
+mod sampled_signals;
 mod unit;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -22,12 +22,13 @@ use parking_lot::Mutex;
 
 use crate::{error::Result, signals::numbers::numbers};
 
-pub(crate) use self::find::find;
 #[cfg(feature = "align")]
-pub(crate) use self::samples::read_samples;
+pub(crate) use self::collected_samples::read_samples;
+pub(crate) use self::find::find;
 #[cfg(feature = "plot")]
 pub(crate) use self::{
-    elements::expand_lists, find::of_topic, numbers::numbers_of, sampled::read,
+    elements::expand_lists, find::find_in_topic, numbers::numbers_of,
+    sampled_signals::read,
 };
 
 /// A signal that is requested.

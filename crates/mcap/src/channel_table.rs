@@ -104,7 +104,7 @@ impl ChannelTable {
     }
 
     /// Returns the channels of `topic`, each with its stream.
-    pub(crate) fn of_topic(
+    pub(crate) fn topic_channels(
         &self,
         topic: TopicId,
     ) -> impl Iterator<Item = (usize, &ChannelEntry)> {

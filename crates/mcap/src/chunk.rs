@@ -13,7 +13,7 @@ use logtool_lz4::{FrameOutcome as Frame, OutputBuffer};
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 
 use crate::{
-    contents::{self, Item},
+    contents::{self, ContentItem},
     resync,
     wire::{self, Chunk, RECORD_HEADER_LEN, op},
 };
@@ -361,7 +361,7 @@ fn matches_header(chunk: &Chunk<'_>, records: &[u8]) -> bool {
 fn are_valid_records(records: &[u8]) -> bool {
     let mut is_whole = true;
     contents::for_each_record(records, |item| {
-        is_whole &= !matches!(item, Item::Damaged(_))
+        is_whole &= !matches!(item, ContentItem::Damaged(_))
     });
     is_whole
 }

@@ -12,7 +12,7 @@ use crate::{
     channels::Channels,
     check::ChunkInspection,
     chunk::{self, DecompressedChunk},
-    contents::{self, Item},
+    contents::{self, ContentItem},
     wire::{self, PAYLOAD_HEADER_LEN, RECORD_HEADER_LEN, op, timestamp},
 };
 
@@ -172,13 +172,13 @@ impl MessageReader {
         let file =
             |range: &Range<usize>| decompressed.file_range(position.clone(), range);
         contents::for_each_record(&records, |item| match item {
-            Item::Record(op::MESSAGE, content, range) => {
+            ContentItem::Record(op::MESSAGE, content, range) => {
                 let file = file(&range);
                 self.message(block, content, range, file);
             }
-            Item::Record(..) => {}
-            Item::Damaged(range) if decompressed.is_reported(&range) => {}
-            Item::Damaged(range) => {
+            ContentItem::Record(..) => {}
+            ContentItem::Damaged(range) if decompressed.is_reported(&range) => {}
+            ContentItem::Damaged(range) => {
                 block.report(Damage::new(DamageKind::Garbled, file(&range)));
             }
         });

@@ -1,7 +1,7 @@
 //! Writes an MCAP file that contains selections of logs: unchanged messages, or
 //! messages of ROS 1 translated for ROS 2, with one channel for each stream.
 
-mod doubtful;
+mod doubtful_records;
 mod options;
 mod verbatim_chunks;
 
@@ -23,7 +23,7 @@ use crate::{
     },
     schema_encoding::schema_encoding,
     sink::{
-        doubtful::DoubtfulNotes,
+        doubtful_records::DoubtfulNotes,
         options::{check_names, compression, may_copy, profile},
         verbatim_chunks::VerbatimChunks,
     },

@@ -114,14 +114,14 @@ impl Field {
 
     /// Sets the full name of the message or enumeration type.
     #[must_use]
-    pub fn of_type(mut self, type_name: &str) -> Self {
+    pub fn with_type_name(mut self, type_name: &str) -> Self {
         type_name.clone_into(&mut self.type_name);
         self
     }
 
     /// Makes the field `repeated`.
     #[must_use]
-    pub fn make_repeated(mut self) -> Self {
+    pub fn repeated(mut self) -> Self {
         self.is_repeated = true;
         self
     }

@@ -162,7 +162,7 @@ fn root_cause(err: &object_store::Error) -> String {
 mod tests {
     use super::*;
 
-    fn of_text(text: &str) -> Failure {
+    fn from_text(text: &str) -> Failure {
         let source = text.to_owned().into();
         object_store::Error::Generic { store: "S3", source }.into()
     }
@@ -171,7 +171,7 @@ mod tests {
     fn server_errors_are_retried_and_refusals_are_not() {
         let of = |status: &str| {
             let before = "Error performing GET http://h/x?sig=1 in 2ms";
-            of_text(&format!(
+            from_text(&format!(
                 "{before} - Server returned non-2xx status code: {status}"
             ))
         };
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn failed_token_request_is_not_a_failure_of_the_store() {
-        let Failure::Transient(err) = of_text(
+        let Failure::Transient(err) = from_text(
             "Error performing token request: Error performing GET http://h/token in 2ms \
              - Server returned non-2xx status code: 404 Not Found: ",
         ) else {
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn network_errors_are_shown_without_urls() {
-        let Failure::Transient(err) = of_text("reset by http://h/x?sig=1 (peer)")
+        let Failure::Transient(err) = from_text("reset by http://h/x?sig=1 (peer)")
         else {
             panic!("the network is passing")
         };

@@ -23,7 +23,7 @@ impl Profile {
     ///
     /// # Errors
     /// The named profile does not exist, or has no keys.
-    pub(crate) fn of_environment() -> io::Result<Self> {
+    pub(crate) fn from_environment() -> io::Result<Self> {
         const SAY_WHO: [&str; 3] = [
             "AWS_WEB_IDENTITY_TOKEN_FILE",
             "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",

@@ -33,7 +33,7 @@ pub(crate) fn store(
                 .with_bucket_name(location.root())
                 .with_config(AmazonS3ConfigKey::Client(timeout), TIMEOUT)
                 .with_retry(retry);
-            let profile = Profile::of_environment()?;
+            let profile = Profile::from_environment()?;
             for (key, name) in [
                 (AmazonS3ConfigKey::AccessKeyId, "aws_access_key_id"),
                 (AmazonS3ConfigKey::SecretAccessKey, "aws_secret_access_key"),

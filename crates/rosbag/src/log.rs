@@ -110,7 +110,7 @@ impl RosbagLog {
 
     /// Returns the connections of `topic` in the order of their ids.
     pub fn connections_of(&self, topic: TopicId) -> impl Iterator<Item = &Connection> {
-        self.parts.table.of_topic(topic).map(|entry| &entry.connection)
+        self.parts.table.topic_entries(topic).map(|entry| &entry.connection)
     }
 
     /// Returns the description of the records of `topic`, or `None` if there is no such topic
@@ -125,7 +125,8 @@ impl RosbagLog {
             if self.too_wide.contains(topic) {
                 return Err(Error::new(ErrorKind::Limit, "too many columns"));
             }
-            schema::of_topic(self.connections_of(topic)).map(|(_, described)| described)
+            schema::topic_schema(self.connections_of(topic))
+                .map(|(_, described)| described)
         }))
     }
 

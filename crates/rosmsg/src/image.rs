@@ -10,8 +10,8 @@
 mod bayer;
 mod depth;
 mod file;
-mod interleaved;
-mod raw;
+mod interleaved_samples;
+mod raw_image;
 mod rows;
 mod yuv;
 
@@ -30,7 +30,7 @@ use crate::{
 
 pub use self::{
     file::ImageFile,
-    raw::{Pixels, RawImage},
+    raw_image::{Pixels, RawImage},
     rows::PixelColor,
 };
 

@@ -23,11 +23,11 @@ mod sensor;
 
 mod image;
 
-mod derived;
+mod derived_topics;
 
 pub use crate::{
     definition::{Definition, RecordDefinition, compile, define, describe, md5sum},
-    derived::{Derivation, DerivedTopics, PointColumns},
+    derived_topics::{Derivation, DerivedTopics, PointColumns},
     field_reader::Encoding,
     image::{
         ImageContent, ImageFile, ImageMessage, ImageType, PixelColor, Pixels, RawImage,

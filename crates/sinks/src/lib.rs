@@ -35,7 +35,7 @@ mod row_formats;
 
 mod row_buffers;
 
-mod columnar;
+mod column_formats;
 
 mod arrays;
 
@@ -45,7 +45,7 @@ mod tracks;
 
 pub use crate::{
     arrays::{MatSink, NpzSink},
-    columnar::{
+    column_formats::{
         flight_review::{
             Px4Change, Px4Message, Px4Metadata, Px4Position, Px4Sink, Px4TaggedMessage,
             Px4Value,

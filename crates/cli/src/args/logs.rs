@@ -10,7 +10,7 @@ use logtool::{Result, output::LogOutput, time::typed_time};
 
 use crate::{
     args::{Compression, LidarArgs, LogFormat, RecordArgs, TimeArgs, completion},
-    output_format,
+    requested_format,
 };
 
 /// Copy topics and a time range of a log
@@ -101,7 +101,7 @@ impl WritingArgs {
     pub(crate) fn output(&self, path: &Path) -> Result<LogOutput> {
         let mut output = LogOutput::new(path);
         if let Some(format) = self.file_format {
-            output_format::check_log_name(path, format)?;
+            requested_format::check_log_name(path, format)?;
             output = output.with_format(format);
         }
         if let Some(compression) = self.compression {

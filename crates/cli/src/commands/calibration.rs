@@ -5,12 +5,12 @@ use logtool::{Result, calibration::ExtractCalibration, units::count_of};
 use crate::{
     args::{CalibrationArgs, GlobalArgs},
     exit_status::Outcome,
-    output_format,
+    requested_format,
     terminal::say,
 };
 
 pub(super) fn run(args: &CalibrationArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let format = output_format::choose(&args.out, args.file_format)?;
+    let format = requested_format::choose(&args.out, args.file_format)?;
     let mut request = ExtractCalibration::new(&args.file).with_format(format);
     if let Some(topic) = &args.topic {
         request = request.with_topic(topic);

@@ -62,7 +62,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
 
     let has_names = is_text || args.labels.labels;
     let labels =
-        labels.or_else(|| has_names.then(|| labels::of_log(manifest)).flatten());
+        labels.or_else(|| has_names.then(|| labels::from_manifest(manifest)).flatten());
     let columns = Columns { labels, ..Columns::all(View::Nested) };
     let topics = selection.topics.clone();
     let make_rows = match (is_text, args.keep_infinities) {

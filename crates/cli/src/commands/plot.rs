@@ -13,13 +13,13 @@ use logtool_sinks::ExistingFiles;
 use crate::{
     args::{GlobalArgs, ImageFormat, PlotArgs},
     exit_status::Outcome,
-    lidar_options, notices, output_format,
+    lidar_options, notices, requested_format,
     terminal::say,
 };
 
 pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
     let start = Instant::now();
-    let format = output_format::choose(&args.out, args.file_format)?;
+    let format = requested_format::choose(&args.out, args.file_format)?;
     let name = args.out.file_name().unwrap_or_default().to_string_lossy();
     let existing =
         if args.force { ExistingFiles::Replace } else { ExistingFiles::Refuse };

@@ -11,7 +11,7 @@
 //! each string and each list in it. The leaves are then decoded from these pieces instead
 //! of from whole payloads.
 
-mod fixed_size;
+mod fixed_size_columns;
 mod flat_view;
 mod gather;
 mod leaf;
@@ -24,7 +24,7 @@ mod projection;
 mod row_buffer;
 mod strings;
 mod value_names;
-mod variable_size;
+mod variable_size_columns;
 
 use std::sync::Arc;
 

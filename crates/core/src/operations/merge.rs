@@ -123,7 +123,7 @@ impl<'l> Merge<'l> {
         waiting.sort_unstable();
         let plan = waiting.iter().map(|(_, rank, _)| parts[*rank as usize].clone());
         Self {
-            ahead: ReadAhead::of_logs(logs.clone(), plan.collect()),
+            ahead: ReadAhead::for_logs(logs.clone(), plan.collect()),
             logs,
             parts,
             waiting: waiting.into_iter(),

@@ -1,6 +1,6 @@
 //! Blocks of records: the unit in which records are read and sent between threads.
 
-mod encoded;
+mod encoded_records;
 mod record_copies;
 mod record_header;
 mod split;

@@ -42,7 +42,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     losses.check(*strictness)?;
 
     let outputs = new_outputs(destination, *existing, session)?;
-    let provenance = provenance::of_known(&opened.input, &digest, session);
+    let provenance = provenance::from_digest(&opened.input, &digest, session);
     let exporter = Exporter {
         convert,
         session,
@@ -160,7 +160,7 @@ impl Exporter<'_> {
     ) -> Result<ExportSummary> {
         let bytes = opened.log.manifest().bytes;
         let counter =
-            ProgressCounter::of_bytes(self.session, &opened.input.name, bytes);
+            ProgressCounter::for_bytes(self.session, &opened.input.name, bytes);
         let progress = |bytes| counter.add(bytes);
         write(&self.job(opened, outputs, &progress), self.header)
     }

@@ -57,7 +57,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     copy.warnings.iter().for_each(|warning| session.warn(name, warning));
     copy.remarks.iter().for_each(|remark| session.note(name, remark));
     let new = LogWriter::begin(&new_path, copy.format, *existing, session)?;
-    let counter = ProgressCounter::of_bytes(session, name, manifest.bytes);
+    let counter = ProgressCounter::for_bytes(session, name, manifest.bytes);
     let progress = |bytes| counter.add(bytes);
     // A strict request fails before the new log has its name.
     let written = new.write(&[copy.extract()], &copy.options, |sink| {

@@ -314,7 +314,7 @@ impl ConvertRequest {
     /// Returns the names of values that the tables of the log with `manifest` have.
     pub fn labels(&self, manifest: &Manifest) -> Option<Arc<Labels>> {
         match self.labels.as_ref()? {
-            LabelSource::Log => labels::of_log(manifest),
+            LabelSource::Log => labels::from_manifest(manifest),
             LabelSource::Labels(labels) => Some(Arc::clone(labels)),
         }
     }

@@ -198,7 +198,7 @@ impl LogJob<'_> {
             &mut entry.missed,
         )?;
         let provenance =
-            provenance::of_known(&opened.input, &entry.digest, self.session);
+            provenance::from_digest(&opened.input, &entry.digest, self.session);
         let export = TableExport {
             job: self,
             request: request.as_ref(),
@@ -267,7 +267,8 @@ impl LogJob<'_> {
         };
         if let Some(mut copy) = copy {
             copy.options.verified = self.strictness.is_strict();
-            let provenance = provenance::of_known(&input, &entry.digest, self.session);
+            let provenance =
+                provenance::from_digest(&input, &entry.digest, self.session);
             provenance::add_to_options(&mut copy.options, copy.format, &provenance);
             let name = format!("{}.{}", entry.log, self.request.format.name());
             let file = LogFile::begin(&outputs, &name, copy.format)?;

@@ -42,7 +42,7 @@ impl Packing {
 
     /// Returns the compression that the extension of `name` shows, and the name without that
     /// extension.
-    pub fn of_name(name: &str) -> Option<(Self, &str)> {
+    pub fn from_name(name: &str) -> Option<(Self, &str)> {
         let (stem, end) = name.rsplit_once('.')?;
         let packing = Self::ALL
             .into_iter()

@@ -119,7 +119,7 @@ fn list_folder(url: &str, but: &str, session: &Session) -> Result<FolderContents
 
 /// Returns whether `name` has the extension of a log, compressed or not.
 fn has_log_extension(name: &str) -> bool {
-    let unpacked = Packing::of_name(name).map_or(name, |(_, unpacked)| unpacked);
+    let unpacked = Packing::from_name(name).map_or(name, |(_, unpacked)| unpacked);
     LogFormat::from_file_name(unpacked).is_some()
 }
 

@@ -321,7 +321,7 @@ pub fn stem(path: &Path) -> Result<String> {
     // Bytes that are not UTF-8 are replaced, like in messages.
     let path = path.to_string_lossy();
     let name = url::file_name(Path::new(&*path)).unwrap_or_default();
-    let name = Packing::of_name(name).map_or(name, |(_, name)| name);
+    let name = Packing::from_name(name).map_or(name, |(_, name)| name);
     let stem = Path::new(name).file_stem().and_then(OsStr::to_str);
     stem.map(str::to_owned).context("the name of the input is not valid UTF-8")
 }

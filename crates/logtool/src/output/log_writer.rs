@@ -50,7 +50,7 @@ impl LogWriter {
             return Err(Error::invalid(what).with_hint("name a file"));
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if let Some((packing, stem)) = Packing::of_name(&name) {
+        if let Some((packing, stem)) = Packing::from_name(&name) {
             let (shown, how) = (path.display(), packing.name());
             let what = format!(
                 "{shown} has a compressed extension; logs are written uncompressed"

@@ -15,7 +15,7 @@ pub fn collect<'i>(
 }
 
 /// Returns the provenance of an output of one input with a known digest.
-pub fn of_known(input: &Input, digest: &str, session: &Session) -> Provenance {
+pub fn from_digest(input: &Input, digest: &str, session: &Session) -> Provenance {
     made_of(vec![source(input, digest.to_owned())], session)
 }
 

@@ -154,7 +154,7 @@ fn signal(
     transform: Transform,
 ) -> Option<RequestedSignal> {
     let mut columns =
-        columns.iter().map(|column| signals::of_topic(log, topic, column));
+        columns.iter().map(|column| signals::find_in_topic(log, topic, column));
     let mut signal = columns.next()??;
     for column in columns {
         signal.inputs.extend(column?.inputs);

@@ -47,7 +47,7 @@ pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<RequestedSigna
             let schema = columns(log, id)?;
             let finder =
                 NumberFinder { id, topic, format: LogFormat::from_manifest(manifest) };
-            all.extend(finder.of_field(&schema, field)?);
+            all.extend(finder.signals_of_field(&schema, field)?);
             failed_lookup.add(&topic.label(), field, &schema);
         }
         if all.len() == before {
@@ -70,7 +70,7 @@ pub(super) fn check_count(lines: usize) -> Result<()> {
 /// Returns the signal of the column `column` of the topic `id`, if it is numeric. The column
 /// can also be an element of a list, e.g. `ranges[3]`.
 #[cfg(feature = "plot")]
-pub(crate) fn of_topic(
+pub(crate) fn find_in_topic(
     log: &dyn Log,
     id: TopicId,
     column: &str,
@@ -81,7 +81,11 @@ pub(crate) fn of_topic(
     let schema = columns(log, id).ok()?;
     let Ok(index) = schema.index_of(column) else {
         let is_element = column.ends_with(']');
-        return finder.of_field(&schema, column).ok()?.pop().filter(|_| is_element);
+        return finder
+            .signals_of_field(&schema, column)
+            .ok()?
+            .pop()
+            .filter(|_| is_element);
     };
     let field = schema.field(index);
     is_number(field.data_type())
@@ -103,7 +107,11 @@ struct NumberFinder<'t> {
 
 impl NumberFinder<'_> {
     /// Returns the numbers in the columns that the field `text` selects.
-    fn of_field(&self, schema: &SchemaRef, text: &str) -> Result<Vec<RequestedSignal>> {
+    fn signals_of_field(
+        &self,
+        schema: &SchemaRef,
+        text: &str,
+    ) -> Result<Vec<RequestedSignal>> {
         let pattern = Pattern::new(text)?;
         let mut found = Vec::new();
         for (index, field) in schema.fields().iter().enumerate().skip(1) {
@@ -150,7 +158,7 @@ impl NumberFinder<'_> {
                 ValuePart::Element(at) => format!("{name}[{at}]"),
                 _ => name,
             },
-            unit: unit::of_column(self.format, self.topic, field),
+            unit: unit::column_unit(self.format, self.topic, field),
             is_held: is_state,
         }
     }

@@ -29,12 +29,12 @@ pub(super) fn is_list(data_type: &DataType) -> bool {
 pub(super) fn numbers(array: &ArrayRef, part: ValuePart) -> Vec<f64> {
     match part {
         ValuePart::Itself => numbers_of(array),
-        ValuePart::Element(at) => of_lists(array, |list| list.get(at).copied()),
+        ValuePart::Element(at) => reduce_lists(array, |list| list.get(at).copied()),
         #[cfg(feature = "align")]
         ValuePart::Norm => {
-            of_lists(array, |list| (!list.is_empty()).then(|| norm(list)))
+            reduce_lists(array, |list| (!list.is_empty()).then(|| norm(list)))
         }
-        ValuePart::Count => of_lists(array, |list| Some(list.len() as f64)),
+        ValuePart::Count => reduce_lists(array, |list| Some(list.len() as f64)),
     }
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn numbers_of(array: &ArrayRef) -> Vec<f64> {
 }
 
 /// Applies `of` to the numbers of each list.
-fn of_lists(array: &ArrayRef, of: impl Fn(&[f64]) -> Option<f64>) -> Vec<f64> {
+fn reduce_lists(array: &ArrayRef, of: impl Fn(&[f64]) -> Option<f64>) -> Vec<f64> {
     let Some(lists) = array.as_list_opt::<i32>() else {
         return vec![f64::NAN; array.len()];
     };

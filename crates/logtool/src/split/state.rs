@@ -103,6 +103,6 @@ impl SplitState {
         let columns = Columns { only: self.columns, ..Columns::all(view) };
         let time_base =
             TimeBase { offset_nanos: self.offset_nanos, is_utc: self.is_utc };
-        Table::of_split(log, self.topic, columns, self.time, time_base)
+        Table::from_split(log, self.topic, columns, self.time, time_base)
     }
 }

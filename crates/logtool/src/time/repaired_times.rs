@@ -41,9 +41,9 @@ impl RepairedTimes {
             _ if odd > 0
                 || LogFormat::from_manifest(manifest) == Some(LogFormat::Ulog) =>
             {
-                (of_records(manifest), odd)
+                (record_times(manifest), odd)
             }
-            true => of_messages(&*log)?,
+            true => message_times(&*log)?,
             false => (None, 0),
         };
         match usable.filter(|usable| UsableTimes::are_needed(&*log, *usable)) {
@@ -72,7 +72,7 @@ fn warning(odd: u64) -> String {
 
 /// Returns the possible times of a log whose format rejects impossible ones. In such a
 /// format, 0 means that a record has no timestamp, unless the clock of the log starts there.
-fn of_records(manifest: &Manifest) -> Option<TimeRange> {
+fn record_times(manifest: &Manifest) -> Option<TimeRange> {
     let times = manifest.possible_times()?;
     let starts_at_zero = times.start <= Timestamp::from_nanos(SECOND);
     let first = Timestamp::from_nanos(if starts_at_zero { 0 } else { 1 });
@@ -82,7 +82,7 @@ fn of_records(manifest: &Manifest) -> Option<TimeRange> {
 
 /// Returns the possible times of a log of messages or packets, and the number of records with
 /// impossible times: 0, and those more than a year away from the majority.
-fn of_messages(log: &dyn Log) -> Result<(Option<TimeRange>, u64)> {
+fn message_times(log: &dyn Log) -> Result<(Option<TimeRange>, u64)> {
     let manifest = log.manifest();
     let mut years = Years::default();
     let selection =

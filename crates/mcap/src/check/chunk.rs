@@ -7,7 +7,7 @@ use logtool_core::{ByteReader, Finding, Findings, Result, Source, TimeRange};
 use crate::{
     check::{codes as code, layout::ChunkEntry},
     chunk::{DecompressedChunk, Decompression},
-    contents::{self, Item},
+    contents::{self, ContentItem},
     declaration::Declaration,
     wire::{self, RECORD_HEADER_LEN, op, timestamp},
 };
@@ -43,7 +43,7 @@ pub(super) fn check(
     let mut summary = ChunkSummary::default();
     let mut messages: Vec<MessagePosition> = Vec::new();
     contents::for_each_record(&decompressed.records, |item| match item {
-        Item::Record(op::MESSAGE, content, range) => {
+        ContentItem::Record(op::MESSAGE, content, range) => {
             if let Some((channel, time)) = wire::message(content) {
                 messages.push((
                     (range.start - RECORD_HEADER_LEN) as u64,
@@ -53,17 +53,17 @@ pub(super) fn check(
                 summary.message(channel, time);
             }
         }
-        Item::Record(op @ (op::SCHEMA | op::CHANNEL), content, _) => {
+        ContentItem::Record(op @ (op::SCHEMA | op::CHANNEL), content, _) => {
             let declared = Declaration::parse(op, content);
             summary.channels.extend(declared.as_ref().and_then(Declaration::channel));
             summary.declared.extend(declared);
         }
-        Item::Record(op, ..) => {
+        ContentItem::Record(op, ..) => {
             let what = format!("a chunk contains a record with the opcode {op:#04x}");
             let finding = Finding::new(&code::RECORD_UNKNOWN, what);
             summary.findings.add(finding.with_bytes(chunk.bytes.clone()));
         }
-        Item::Damaged(_) => summary.is_damaged = true,
+        ContentItem::Damaged(_) => summary.is_damaged = true,
     });
     summary.check_header(chunk, decompressed);
     if !summary.is_damaged {

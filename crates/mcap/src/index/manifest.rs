@@ -135,7 +135,9 @@ impl IndexPass {
             (Vec::new(), 0_usize, ColumnBudget::default());
         let mut anomalies = Vec::new();
         for id in (0..self.table.topics() as u32).map(TopicId) {
-            let Some((_, first)) = self.table.of_topic(id).next() else { continue };
+            let Some((_, first)) = self.table.topic_channels(id).next() else {
+                continue;
+            };
             let instance = instances.entry(first.channel.topic.clone()).or_default();
             let mut topic = self.topic(id, first, *instance);
             *instance += 1;
@@ -229,7 +231,7 @@ impl IndexPass {
         };
         let mut metadata = channel.metadata.clone();
         set_schema_encoding(&mut metadata, &schema.encoding);
-        let channels = self.table.of_topic(id).map(|(_, entry)| entry.channel.id);
+        let channels = self.table.topic_channels(id).map(|(_, entry)| entry.channel.id);
         let total = self.counts.as_ref().and_then(|counts| {
             let count = |id| counts.get(&id).copied().unwrap_or(NO_MESSAGES);
             channels.map(count).reduce(ChannelStatistics::merge)
@@ -262,7 +264,7 @@ impl IndexPass {
             let is_latching = matches!(metadata.latching, Some("1" | "true"));
             is_latching || is_latched(&entry.channel.metadata)
         };
-        let entries = self.table.of_topic(topic);
+        let entries = self.table.topic_channels(topic);
         let latched = entries.filter(|(_, entry)| is_latching(entry));
         latched.filter_map(|(stream, _)| u32::try_from(stream).ok()).collect()
     }

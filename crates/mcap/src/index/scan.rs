@@ -9,7 +9,7 @@ use logtool_core::{Damage, DamageKind, OpenOptions, Result, TimeRange, WindowRea
 
 use crate::{
     chunk::{self, Compression, DecompressedChunk},
-    contents::{self, Item},
+    contents::{self, ContentItem},
     index::{ChannelStatistics, FIRST_RECORD, IndexPass, PartEntry},
     resync,
     wire::{self, MAGIC, RECORD_HEADER_LEN, op, timestamp},
@@ -175,21 +175,21 @@ impl Scan {
         let mut part = part(at, true);
         part.bytes.end = position.end;
         contents::for_each_record(&decompressed.records, |item| match item {
-            Item::Record(op::MESSAGE, content, _) => {
+            ContentItem::Record(op::MESSAGE, content, _) => {
                 if let Some((channel, time)) = wire::message(content) {
                     part.add_message(channel, time);
                     self.count(channel, time, content.len() as u64 - 2);
                 }
             }
-            Item::Record(op, content, range) => {
+            ContentItem::Record(op, content, range) => {
                 self.declare(
                     op,
                     content,
                     decompressed.file_range(position.clone(), &range),
                 );
             }
-            Item::Damaged(range) if decompressed.is_reported(&range) => {}
-            Item::Damaged(_) => {
+            ContentItem::Damaged(range) if decompressed.is_reported(&range) => {}
+            ContentItem::Damaged(_) => {
                 self.damage(Damage::new(DamageKind::Garbled, position.clone()))
             }
         });

@@ -9,7 +9,7 @@ use logtool_core::{OpenOptions, Result, TimeRange, Timestamp, WindowReader};
 
 use crate::{
     chunk::Compression,
-    contents::{self, Item},
+    contents::{self, ContentItem},
     index::{
         ChannelStatistics, END_LEN, FIRST_RECORD, IndexPass, PartEntry,
         summary::{counts::MessageCounts, declarations::Declarations},
@@ -60,11 +60,11 @@ pub(super) fn read(
     contents::for_each_record(
         bytes.get(..len).unwrap_or_default(),
         |item| match item {
-            Item::Record(op, content, range) => {
+            ContentItem::Record(op, content, range) => {
                 let position = start + range.start as u64..start + range.end as u64;
                 is_broken |= summary.add(op, content, position).is_none();
             }
-            Item::Damaged(_) => is_broken = true,
+            ContentItem::Damaged(_) => is_broken = true,
         },
     );
     if is_broken {
@@ -162,7 +162,7 @@ impl SummaryReader {
         }
         let counts = match self.statistics.as_ref().and_then(Statistics::counts) {
             Some(counts) => Some(counts.clone()),
-            None => self.counts.of_chunks(window, &chunks)?,
+            None => self.counts.count_messages(window, &chunks)?,
         };
         // Without statistics and message indexes, the messages themselves must be
         // counted.

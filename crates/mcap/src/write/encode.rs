@@ -11,7 +11,7 @@ pub(crate) struct Records {
 }
 
 /// The content of a record that is being encoded.
-pub(crate) struct Content<'r> {
+pub(crate) struct ContentEncoder<'r> {
     bytes: &'r mut Vec<u8>,
 }
 
@@ -30,11 +30,11 @@ impl Records {
     }
 
     /// Adds a record with the opcode `op`. `fill` writes its content.
-    pub(crate) fn add(&mut self, op: u8, fill: impl FnOnce(&mut Content<'_>)) {
+    pub(crate) fn add(&mut self, op: u8, fill: impl FnOnce(&mut ContentEncoder<'_>)) {
         self.bytes.push(op);
         let at = self.bytes.len();
         self.bytes.extend_from_slice(&[0; 8]);
-        fill(&mut Content { bytes: &mut self.bytes });
+        fill(&mut ContentEncoder { bytes: &mut self.bytes });
         let len = (self.bytes.len() - at - 8) as u64;
         if let Some(place) = self.bytes.get_mut(at..at + 8) {
             place.copy_from_slice(&len.to_le_bytes());
@@ -88,7 +88,7 @@ impl Records {
     }
 }
 
-impl Content<'_> {
+impl ContentEncoder<'_> {
     pub(crate) fn u8(&mut self, value: u8) -> &mut Self {
         self.raw(&[value])
     }
@@ -125,11 +125,11 @@ impl Content<'_> {
     /// Adds the length and the bytes that `fill` writes.
     pub(crate) fn length_prefixed(
         &mut self,
-        fill: impl FnOnce(&mut Content<'_>),
+        fill: impl FnOnce(&mut ContentEncoder<'_>),
     ) -> &mut Self {
         let at = self.bytes.len();
         self.u32(0);
-        fill(&mut Content { bytes: self.bytes });
+        fill(&mut ContentEncoder { bytes: self.bytes });
         let len = (self.bytes.len() - at - 4) as u32;
         if let Some(place) = self.bytes.get_mut(at..at + 4) {
             place.copy_from_slice(&len.to_le_bytes());

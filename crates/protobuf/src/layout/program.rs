@@ -132,7 +132,7 @@ impl Compiler<'_> {
         };
         let (take, made, wire) = match element {
             LayoutKind::Primitive(one) => {
-                let (kind, wire) = of_primitive(*one);
+                let (kind, wire) = primitive_type(*one);
                 let wire = if times == Repetition::Once { wire } else { SIZED };
                 (FieldType::Number(*one), Field::new("", number, kind), wire)
             }
@@ -144,24 +144,24 @@ impl Compiler<'_> {
             }
             LayoutKind::Stamp | LayoutKind::SignedStamp => {
                 let made = Field::new("", number, kind::MESSAGE);
-                let made = made.of_type(self.types.timestamp());
+                let made = made.with_type_name(self.types.timestamp());
                 let is_signed = *element == LayoutKind::SignedStamp;
                 (FieldType::Time { is_signed }, made, SIZED)
             }
             LayoutKind::Span => {
                 let made = Field::new("", number, kind::MESSAGE);
-                let made = made.of_type(self.types.duration());
+                let made = made.with_type_name(self.types.duration());
                 (FieldType::Time { is_signed: true }, made, SIZED)
             }
             LayoutKind::Nested(inner) => {
                 let program = self.message(inner, false)?;
                 let name = format!(".{}", self.types.full_name(&program.type_name));
-                let made = Field::new("", number, kind::MESSAGE).of_type(&name);
+                let made = Field::new("", number, kind::MESSAGE).with_type_name(&name);
                 (FieldType::Message(program), made, SIZED)
             }
             LayoutKind::List(_) => return Err(unsupported(layout, field)),
         };
-        let made = if times == Repetition::Once { made } else { made.make_repeated() };
+        let made = if times == Repetition::Once { made } else { made.repeated() };
         Ok((Step { key: key_of(number, wire), take, times }, made))
     }
 }
@@ -193,7 +193,7 @@ fn unsupported(layout: &Layout, field: &LayoutField) -> Error {
 }
 
 /// Returns the field type for a number, and its wire type.
-fn of_primitive(one: Primitive) -> (u32, u32) {
+fn primitive_type(one: Primitive) -> (u32, u32) {
     match one {
         Primitive::I8 | Primitive::I16 | Primitive::I32 => (kind::INT32, VARINT),
         Primitive::U8 | Primitive::U16 | Primitive::U32 => (kind::UINT32, VARINT),

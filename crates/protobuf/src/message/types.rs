@@ -8,7 +8,7 @@ use logtool_core::{
 
 use crate::{
     descriptor::{Field, FileSet, Message, kind},
-    well_known::{DURATION, TIMESTAMP},
+    well_known_types::{DURATION, TIMESTAMP},
 };
 
 /// The maximum nesting depth of types.

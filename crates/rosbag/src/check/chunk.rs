@@ -19,7 +19,7 @@ use crate::{
     },
     codec::compression::FrameOutcome,
     connections::connection::Connection,
-    file::bag::Content,
+    file::bag::ChunkContent,
     wire::{self, Fields, FrameMatch, Header},
 };
 
@@ -46,7 +46,7 @@ pub(super) struct ChunkResults {
 pub(super) fn check(
     log: &CheckedBag,
     seen: &ChunkRecord,
-    content: &Content,
+    content: &ChunkContent,
     layout: &FileLayout,
     entry: IndexEntry<'_>,
 ) -> Result<ChunkResults> {
@@ -133,10 +133,10 @@ fn bytes_of(seen: &ChunkRecord) -> Range<u64> {
 /// Returns the decompressed content of the chunk, or `None` if it is lost or too long.
 fn decompress(
     log: &CheckedBag,
-    content: &Content,
+    content: &ChunkContent,
 ) -> Result<Option<(Bytes, FrameOutcome)>> {
     Ok(match content {
-        Content::Plain(plain) => {
+        ChunkContent::Plain(plain) => {
             let limit = u64::from(log.bag.options.record_bytes);
             if plain.bytes.end - plain.bytes.start > limit {
                 return Ok(None);
@@ -144,8 +144,8 @@ fn decompress(
             let bytes = log.bag.source.read_at(plain.bytes.clone())?;
             Some((bytes, FrameOutcome::Whole))
         }
-        Content::Unpacked(bytes, how) => Some((bytes.clone(), *how)),
-        Content::Lost(_) => None,
+        ChunkContent::Unpacked(bytes, how) => Some((bytes.clone(), *how)),
+        ChunkContent::Lost(_) => None,
     })
 }
 

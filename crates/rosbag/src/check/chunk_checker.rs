@@ -16,7 +16,7 @@ use crate::{
         index::ChunkInfos,
         layout::FileLayout,
     },
-    file::bag::{Chunk, Content},
+    file::bag::{Chunk, ChunkContent},
 };
 
 /// The chunks of a bag; each is checked once, by the thread that opens it.
@@ -45,7 +45,7 @@ impl ChunkChecker {
 
     /// Checks `chunk` with this `content`, unless the layout has other data for it, or it was
     /// already checked.
-    pub(crate) fn check(&self, chunk: &Chunk, content: &Content) -> Result<()> {
+    pub(crate) fn check(&self, chunk: &Chunk, content: &ChunkContent) -> Result<()> {
         let chunks = &self.layout.chunks;
         let place = chunks.binary_search_by_key(&chunk.at, |seen| seen.chunk.at);
         let Some(index) = place.ok().filter(|index| chunks[*index].chunk == *chunk)
@@ -74,7 +74,7 @@ impl ChunkChecker {
         Ok(mem::take(&mut self.state().findings))
     }
 
-    fn check_at(&self, index: usize, content: &Content) -> Result<ChunkResults> {
+    fn check_at(&self, index: usize, content: &ChunkContent) -> Result<ChunkResults> {
         let seen = &self.layout.chunks[index];
         let entry = self.infos.entry_of_chunk(seen.chunk.at, &self.layout);
         chunk::check(&self.log, seen, content, &self.layout, entry)

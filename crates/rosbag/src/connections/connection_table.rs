@@ -154,7 +154,7 @@ impl ConnectionTable {
     }
 
     /// Returns the entries of `topic` in the order of their ids.
-    pub(crate) fn of_topic(
+    pub(crate) fn topic_entries(
         &self,
         topic: TopicId,
     ) -> impl Iterator<Item = &ConnectionEntry> + Clone {

@@ -12,7 +12,7 @@ use crate::connections::connection::Connection;
 /// Returns the definition of the records of the `connections`, which share a topic and a
 /// type, and their description: the first definition that has the declared MD5 sum, or else
 /// the first that can be used.
-pub(crate) fn of_topic<'c>(
+pub(crate) fn topic_schema<'c>(
     connections: impl Iterator<Item = &'c Connection>,
 ) -> Result<(&'c str, RecordDefinition)> {
     let (mut tried, mut best) = (HashSet::new(), None);

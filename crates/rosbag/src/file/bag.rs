@@ -50,7 +50,7 @@ pub(crate) struct Chunk {
 }
 
 /// The content of a chunk.
-pub(crate) enum Content {
+pub(crate) enum ChunkContent {
     /// It is not compressed and lies in the file.
     Plain(WindowScan),
     /// It is decompressed.
@@ -89,14 +89,16 @@ impl Bag {
     }
 
     /// Returns the content of `chunk`, decompressed into `buffer` if it is compressed.
-    pub(crate) fn open(&self, chunk: &Chunk, buffer: BytesMut) -> Result<Content> {
+    pub(crate) fn open(&self, chunk: &Chunk, buffer: BytesMut) -> Result<ChunkContent> {
         self.encryption.check()?;
-        let lost = |kind| Content::Lost(Damage::new(kind, 0..u64::MAX));
+        let lost = |kind| ChunkContent::Lost(Damage::new(kind, 0..u64::MAX));
         let compression = match &chunk.head.compression {
             Ok(compression) => *compression,
             Err(name) => {
                 let lost = Damage::new(DamageKind::Garbled, 0..u64::MAX);
-                return Ok(Content::Lost(lost.with_reason(unknown_compression(name))));
+                return Ok(ChunkContent::Lost(
+                    lost.with_reason(unknown_compression(name)),
+                ));
             }
         };
         if chunk.is_cut && chunk.data.is_empty() {
@@ -104,7 +106,7 @@ impl Bag {
         }
         let is_open = matches!(self.encryption, Encryption::None);
         if compression == Compression::None && is_open {
-            return Ok(Content::Plain(WindowScan {
+            return Ok(ChunkContent::Plain(WindowScan {
                 bytes: chunk.data.clone(),
                 is_cut: chunk.is_cut,
                 is_outside: false,
@@ -130,7 +132,7 @@ impl Bag {
         let declared = chunk.head.declared;
         let (bytes, how) =
             compression.decompress_part(&packed, declared, limit, chunk.is_cut, buffer);
-        Ok(Content::Unpacked(bytes.freeze(), how))
+        Ok(ChunkContent::Unpacked(bytes.freeze(), how))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Scanning a part of the file: from chunk to chunk, and through the records in each.
 
-mod broken;
+mod damage_recovery;
 mod start;
 
 use std::{fmt, ops::Range, sync::Arc};
@@ -14,7 +14,7 @@ use crate::{
     codec::compression::FrameOutcome,
     connections::connection::RawConnection,
     file::{
-        bag::{Bag, Chunk, Content},
+        bag::{Bag, Chunk, ChunkContent},
         toplevel_record::{TopLevelKind, TopLevelReader, TopLevelRecord},
     },
     records::record_scanner::{ReadSize, RecordVisitor, WindowScan},
@@ -275,13 +275,13 @@ impl PartScanner {
         self.checker.iter().try_for_each(|checker| checker.check(chunk, &content))?;
         let (bag, toplevel) = (&self.bag, &mut self.toplevel);
         match content {
-            Content::Plain(plain) => {
+            ChunkContent::Plain(plain) => {
                 self.before = Some(OpenChunk::new(chunk.clone()));
                 let data = plain.bytes.clone();
                 self.segment = Some((plain, DamageContext::Plain(data)));
                 Ok(false)
             }
-            Content::Unpacked(content, how) => {
+            ChunkContent::Unpacked(content, how) => {
                 let last = self.before.insert(OpenChunk::new(chunk.clone()));
                 visitor.decompressed_bytes(content.clone(), chunk.at);
                 let (len, declared) =
@@ -312,7 +312,7 @@ impl PartScanner {
                 self.report_missing_messages(visitor)?;
                 Ok(true)
             }
-            Content::Lost(damage) => {
+            ChunkContent::Lost(damage) => {
                 visitor.window(Bytes::new(), chunk.at);
                 let gone = LostChunk { bytes, index_at: self.at, left: None };
                 let within = &mut DamageContext::Lost(gone);

@@ -10,7 +10,7 @@ use logtool_core::{Damage, DamageKind, Result, TimeRange, Timestamp};
 
 use crate::{
     file::{
-        bag::{Bag, Chunk, Content},
+        bag::{Bag, Chunk, ChunkContent},
         index_entries::{LostMessages, MAX_INDEX, add, each_entry},
         toplevel_record::TopLevelReader,
     },
@@ -213,15 +213,17 @@ fn find_losses(
 fn read(bag: &Bag, chunk: &Chunk) -> Result<ChunkMessages> {
     let mut messages = ChunkMessages::default();
     match bag.open(chunk, BytesMut::new())? {
-        Content::Plain(mut plain) => {
+        ChunkContent::Plain(mut plain) => {
             let start = plain.bytes.start;
             while plain.read(&*bag.source, bag.options, &mut messages)? {}
             for range in messages.broken.iter_mut().chain(&mut messages.records) {
                 *range = range.start - start..range.end - start;
             }
         }
-        Content::Unpacked(bytes, how) => chunk.scan_records(&bytes, how, &mut messages),
-        Content::Lost(damage) => messages.damage(damage),
+        ChunkContent::Unpacked(bytes, how) => {
+            chunk.scan_records(&bytes, how, &mut messages)
+        }
+        ChunkContent::Lost(damage) => messages.damage(damage),
     }
     Ok(messages)
 }

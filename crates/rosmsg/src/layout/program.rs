@@ -132,7 +132,7 @@ impl Compiler<'_> {
                         _ => Step::Copy(size),
                     },
                 );
-                of_primitive(*one).to_owned()
+                primitive_name(*one).to_owned()
             }
             LayoutKind::Nested(inner) => {
                 let (type_name, inner) = self.message(inner)?;
@@ -176,7 +176,7 @@ fn unsupported(layout: &Layout, field: &LayoutField) -> Error {
 }
 
 /// Returns the name of a primitive type in ROS.
-fn of_primitive(one: Primitive) -> &'static str {
+fn primitive_name(one: Primitive) -> &'static str {
     match one {
         Primitive::I8 => "int8",
         Primitive::I16 => "int16",

@@ -89,7 +89,7 @@ impl Program {
 
     /// Returns the steps from `rosgraph_msgs/Log` to `rcl_interfaces/Log`, in the order of the
     /// fields.
-    pub(super) fn of_logs() -> Self {
+    pub(super) fn for_log_messages() -> Self {
         let header = [Op::Seq, Op::Time { is_signed: false }, Op::AbsentText];
         let texts = [Op::Text; 4]; // the name, the message, the file and the function
         let line = Op::Numbers { size: 4, count: 1 };

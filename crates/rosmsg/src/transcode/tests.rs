@@ -272,7 +272,7 @@ fn times_that_ros1_cannot_represent_are_counted() {
 /// (ROS 2 Humble).
 #[test]
 fn log_messages_have_other_fields_and_levels_in_ros2() {
-    let transcoder = Transcoder::of_logs();
+    let transcoder = Transcoder::for_log_messages();
     let ros1 = |level: &str, rest: &str| {
         let frame_and_topics = rest.split_once('|').unwrap();
         bytes(&format!(

@@ -12,7 +12,7 @@ use logtool_core::{
 };
 
 use crate::{
-    built_in::{self, EventLayout},
+    built_in_topics::{self, EventLayout},
     declarations::{
         metadata::{Metadata, Parameter, ParameterValue},
         system_info,
@@ -296,26 +296,39 @@ impl IndexPass {
             TopicId(topics.len() as u32 - 1)
         };
         let own = TopicOrigin::BuiltIn;
-        let logged_strings =
-            add("logged_strings", built_in::strings_schema(), own, Some(stats.strings));
+        let logged_strings = add(
+            "logged_strings",
+            built_in_topics::strings_schema(),
+            own,
+            Some(stats.strings),
+        );
         let parameter_changes = add(
             "parameter_changes",
-            built_in::changes_schema(),
+            built_in_topics::changes_schema(),
             own,
             Some(stats.changes),
         );
-        let dropouts =
-            add("dropouts", built_in::dropouts_schema(), own, Some(stats.dropouts));
+        let dropouts = add(
+            "dropouts",
+            built_in_topics::dropouts_schema(),
+            own,
+            Some(stats.dropouts),
+        );
         let derived = TopicOrigin::Derived;
         let events: u64 = (self.registry.topics.iter().zip(&self.statistics.stats))
             .filter(|(declared, _)| EventLayout::for_topic(declared).is_some())
             .map(|(_, stats)| stats.records)
             .sum();
         let has_events = events > 0
-            && self.metadata.info_multiple.contains_key(built_in::EVENT_DEFINITIONS);
-        let events = has_events
-            .then(|| add("events", built_in::events_schema(), derived, Some(events)));
-        let messages = add("messages", built_in::messages_schema(), derived, None);
+            && self
+                .metadata
+                .info_multiple
+                .contains_key(built_in_topics::EVENT_DEFINITIONS);
+        let events = has_events.then(|| {
+            add("events", built_in_topics::events_schema(), derived, Some(events))
+        });
+        let messages =
+            add("messages", built_in_topics::messages_schema(), derived, None);
         BuiltIn { logged_strings, parameter_changes, dropouts, messages, events }
     }
 

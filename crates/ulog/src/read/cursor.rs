@@ -8,7 +8,7 @@ use logtool_core::{
 };
 
 use crate::{
-    built_in::{self, EventReader},
+    built_in_topics::{self, EventReader},
     format_state::FormatState,
     topics::{
         registry::Declaration,
@@ -208,7 +208,7 @@ impl MessageReader {
             block.push(events, time, range.clone());
         }
         if self.built_in.messages
-            && built_in::is_event_message(&self.event_reader, message)
+            && built_in_topics::is_event_message(&self.event_reader, message)
         {
             block.push(self.format_state.built_in.messages, time, range);
         }
@@ -239,7 +239,7 @@ impl MessageReader {
                     block.push(built_in.logged_strings, time, range.clone());
                 }
                 if self.built_in.messages
-                    && built_in::is_string_message(&self.event_reader, payload)
+                    && built_in_topics::is_string_message(&self.event_reader, payload)
                 {
                     block.push(built_in.messages, time, range);
                 }

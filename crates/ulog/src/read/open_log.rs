@@ -11,7 +11,7 @@ use logtool_core::{
 };
 
 use crate::{
-    built_in::{EVENT_DEFINITIONS, EventLayout, EventReader},
+    built_in_topics::{EVENT_DEFINITIONS, EventLayout, EventReader},
     declarations::metadata::Metadata,
     events::Catalog,
     format_state::FormatState,

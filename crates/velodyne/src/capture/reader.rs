@@ -9,9 +9,9 @@ use crate::{
     capture::{
         container::{Classification, Container},
         hour_counter::HourCounter,
-        item::{Declaration, Frame, Item, Section},
+        item::{CaptureItem, Declaration, Frame, Section},
         network::{
-            ip::{self, Datagram, DatagramKey, Packet},
+            ip::{self, Datagram, DatagramKey, IpPacket},
             link::{self, LinkPayload},
             udp_checksum,
         },
@@ -143,15 +143,17 @@ impl ItemReader {
     /// declarations.
     pub(crate) fn classify(&mut self, at: u64, bytes: &[u8]) -> ItemContent {
         match self.section.item(self.container, bytes) {
-            Item::Frame(frame) if self.container == Container::Bare => {
+            CaptureItem::Frame(frame) if self.container == Container::Bare => {
                 self.packet_without_network(&frame, bytes)
             }
-            Item::Frame(frame) => {
+            CaptureItem::Frame(frame) => {
                 hidden_packet_or(self.frame(at, &frame, bytes), bytes)
             }
-            Item::Declaration(declaration) => ItemContent::Declaration(declaration),
-            Item::Other => hidden_packet_or(ItemContent::Other, bytes),
-            Item::Broken => ItemContent::Broken,
+            CaptureItem::Declaration(declaration) => {
+                ItemContent::Declaration(declaration)
+            }
+            CaptureItem::Other => hidden_packet_or(ItemContent::Other, bytes),
+            CaptureItem::Broken => ItemContent::Broken,
         }
     }
 
@@ -202,7 +204,7 @@ impl ItemReader {
             address,
         };
         match ip::packet(bytes, ip) {
-            Packet::Udp { source, destination, bytes: udp } => {
+            IpPacket::Udp { source, destination, bytes: udp } => {
                 let Some(datagram) = ip::datagram(bytes, udp.clone()) else {
                     return truncated_datagram(frame, bytes, udp);
                 };
@@ -226,7 +228,7 @@ impl ItemReader {
                     Err(why) => rejection(why),
                 }
             }
-            Packet::Fragment(fragment) => {
+            IpPacket::Fragment(fragment) => {
                 let part = bytes.get(fragment.bytes.clone()).unwrap_or_default();
                 let place = at..at.saturating_add(item.len() as u64);
                 let origin = (frame.interface, frame.time);
@@ -248,8 +250,8 @@ impl ItemReader {
                 }
                 found
             }
-            Packet::Other => ItemContent::Rejected(RejectReason::OtherProtocol),
-            Packet::Short => incomplete_frame(frame),
+            IpPacket::Other => ItemContent::Rejected(RejectReason::OtherProtocol),
+            IpPacket::Short => incomplete_frame(frame),
         }
     }
 

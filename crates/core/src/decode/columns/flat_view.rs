@@ -2,7 +2,8 @@
 
 use crate::{
     decode::columns::{
-        fixed_size::arrow_field, plan::LayoutPlanner, projection::ColumnProjection,
+        fixed_size_columns::arrow_field, plan::LayoutPlanner,
+        projection::ColumnProjection,
     },
     error::Result,
     model::layout::{Layout, LayoutKind},

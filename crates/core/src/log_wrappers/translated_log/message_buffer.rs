@@ -59,7 +59,7 @@ impl MessageBuffer {
 
     /// Creates one message per record of `run`. `put` appends the message to the buffer
     /// and returns whether it succeeded. If not, the record is reported as
-    /// [undecodable](crate::Record::undecodable).
+    /// [undecodable](crate::Record::undecodable_damage).
     pub fn push_messages(
         &mut self,
         run: Run<'_>,

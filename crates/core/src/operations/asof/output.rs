@@ -10,8 +10,8 @@ use crate::{
     log::Log,
     model::time_base::TimeBase,
     operations::asof::{
-        AsofJob, grid::Grid, into_error, limits::MemoryLimits, pending::PendingRows,
-        schema_on_log_clock, topic_rows::TopicRows,
+        AsofJob, grid::Grid, into_error, limits::MemoryLimits,
+        pending_rows::PendingRows, schema_on_log_clock, topic_rows::TopicRows,
     },
     sink::TableWriter,
 };

@@ -9,7 +9,8 @@ use crate::{
         topic::TopicId,
     },
     operations::asof::{
-        AsofJob, AsofReport, grid::Grid, limits::MemoryLimits, pending::PendingRows,
+        AsofJob, AsofReport, grid::Grid, limits::MemoryLimits,
+        pending_rows::PendingRows,
     },
     record::block::{Block, TopicSort},
 };

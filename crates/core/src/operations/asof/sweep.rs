@@ -11,7 +11,7 @@ use crate::{
     },
     operations::asof::{
         AsofJob, AsofReport, grid::Grid, limits::MemoryLimits, output::JoinWriter,
-        pending::PendingRows, reader::SharedReader,
+        pending_rows::PendingRows, reader::SharedReader,
     },
     sink::TableWriter,
 };

@@ -158,7 +158,7 @@ fn parts_are_opened_when_the_merge_reaches_them() {
     let parts: Vec<Vec<i64>> =
         (0..1000).map(|part| vec![part * 10, part * 10 + 12]).collect();
     let parts: Vec<&[i64]> = parts.iter().map(Vec::as_slice).collect();
-    let log = MockLog::of_times(&parts);
+    let log = MockLog::with_times(&parts);
     let mut merge = merge(&log, BUDGET);
     for _ in 0..100 {
         merge.next().unwrap();
@@ -171,8 +171,8 @@ fn parts_are_opened_when_the_merge_reaches_them() {
 
 #[test]
 fn equal_times_are_in_the_order_of_the_logs() {
-    let a = MockLog::of_times(&[&[1, 3], &[3, 5]]);
-    let b = MockLog::of_times(&[&[2, 3, 6], &[0, 3]]);
+    let a = MockLog::with_times(&[&[1, 3], &[3, 5]]);
+    let b = MockLog::with_times(&[&[2, 3, 6], &[0, 3]]);
     let everything = Selection::default();
     let logs = vec![(&a as &dyn Log, everything.clone()), (&b, everything)];
     let got = by_records(Merge::with_budget(BUDGET, 0, logs));
@@ -225,7 +225,7 @@ fn part_that_starts_earlier_than_stated_is_reported() {
         (5, [0, 10, 5, 15, 20, 25, 30, 40], 1),
         (12, [0, 10, 5, 15, 20, 25, 30, 40], 1),
     ] {
-        let log = MockLog::of_times(&parts).said_later(1, later);
+        let log = MockLog::with_times(&parts).said_later(1, later);
         let mut merge = merge(&log, usize::MAX);
         let mut times = Vec::new();
         while let Some((_, record)) = merge.next().unwrap() {
@@ -259,7 +259,7 @@ fn long_runs_are_not_copied() {
 
 #[test]
 fn blocks_continue_after_single_records() {
-    let log = MockLog::of_times(&[&[1, 4, 5], &[2, 3, 6]]);
+    let log = MockLog::with_times(&[&[1, 4, 5], &[2, 3, 6]]);
     let mut merge = merge(&log, BUDGET);
     for want in [1, 2, 3] {
         let (_, record) = merge.next().unwrap().unwrap();
@@ -282,7 +282,7 @@ fn error_of_a_batch_comes_after_its_records() {
 
 #[test]
 fn parts_are_released_when_their_records_are_no_longer_used() {
-    let log = MockLog::of_times(&[&[1, 2], &[3, 4], &[5, 6]]);
+    let log = MockLog::with_times(&[&[1, 2], &[3, 4], &[5, 6]]);
     let mut merge = merge(&log, BUDGET);
     let (mut batch, mut other) = (MergedBatch::default(), MergedBatch::default());
     merge.fill(&mut batch, BYTES);

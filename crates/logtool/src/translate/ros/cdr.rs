@@ -113,7 +113,7 @@ fn definition_and_transcoder(
     // Log messages of ROS 2 differ from those of ROS 1 in CDR.
     let is_log = definition.is_log() && topic.type_name == "rcl_interfaces/msg/Log";
     let transcoder = if is_log {
-        Transcoder::of_logs()
+        Transcoder::for_log_messages()
     } else {
         let (name, text) = (&topic.type_name, &topic.definition);
         if Definition::has_added_fields(name, text)? {

@@ -30,7 +30,7 @@ impl MessageCounts {
 
     /// Returns the number of messages of each channel according to the message indexes
     /// of `chunks`. Returns `None` if a chunk has no message indexes.
-    pub(super) fn of_chunks(
+    pub(super) fn count_messages(
         self,
         window: &WindowReader<'_>,
         chunks: &[ChunkIndex],

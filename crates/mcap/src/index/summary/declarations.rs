@@ -10,7 +10,7 @@ use logtool_core::{OpenOptions, Result, WindowReader};
 use crate::{
     channel_table::ChannelTable,
     chunk::{self, DecompressedChunk},
-    contents::{self, Item},
+    contents::{self, ContentItem},
     wire::{Channel, ChunkIndex, Schema, op},
 };
 
@@ -87,13 +87,13 @@ impl Declarations {
         };
         let mut is_sound = true;
         contents::for_each_record(&decompressed.records, |item| match item {
-            Item::Record(op @ (op::SCHEMA | op::CHANNEL), content, range) => {
+            ContentItem::Record(op @ (op::SCHEMA | op::CHANNEL), content, range) => {
                 let position =
                     decompressed.file_range(index.at..index.at + index.len, &range);
                 is_sound &= self.add(op, content, position).is_some();
             }
-            Item::Record(..) => {}
-            Item::Damaged(_) => is_sound = false,
+            ContentItem::Record(..) => {}
+            ContentItem::Damaged(_) => is_sound = false,
         });
         Ok(is_sound)
     }

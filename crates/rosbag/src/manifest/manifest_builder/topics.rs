@@ -30,7 +30,8 @@ impl ManifestBuilder {
         let mut instances: HashMap<&str, u32> = HashMap::new();
         let (mut topics, mut room) = (Vec::new(), ColumnBudget::default());
         for (id, total) in (0..).map(TopicId).zip(totals) {
-            let connections = self.table.of_topic(id).map(|entry| &entry.connection);
+            let connections =
+                self.table.topic_entries(id).map(|entry| &entry.connection);
             let Some(first) = connections.clone().next() else { continue };
             let instance = instances.entry(first.topic.as_str()).or_default();
             let found = describe_topic(&mut room, connections.clone());
@@ -109,7 +110,7 @@ impl ManifestBuilder {
     /// index declares it.
     fn declaring_chunk(&self, topic: TopicId, drafts: &[PartDraft]) -> Range<u64> {
         let declared_at =
-            self.table.of_topic(topic).next().map(|entry| entry.declared_at);
+            self.table.topic_entries(topic).next().map(|entry| entry.declared_at);
         let draft = drafts.iter().find(|draft| Some(draft.bytes.start) == declared_at);
         draft.map_or(0..0, |draft| draft.bytes.clone())
     }
@@ -122,7 +123,7 @@ fn describe_topic<'c>(
     connections: impl Iterator<Item = &'c Connection>,
 ) -> Result<((&'c str, RecordDefinition), SchemaRef)> {
     room.check()?;
-    let told = schema::of_topic(connections)?;
+    let told = schema::topic_schema(connections)?;
     let schema = room.schema(&told.1.layout)?;
     Ok((told, schema))
 }

@@ -94,7 +94,7 @@ const ROBOSENSE_INFO: &[u8] = &[0xa5, 0xff, 0x00, 0xae];
 impl Manufacturer {
     /// Returns the manufacturer whose lidar sent the datagram `payload` from and to
     /// `ports`, if it is recognized.
-    pub(crate) fn of_datagram(ports: [u16; 2], payload: &[u8]) -> Option<Self> {
+    pub(crate) fn from_datagram(ports: [u16; 2], payload: &[u8]) -> Option<Self> {
         let is_to = |port: &[u16]| port.iter().any(|port| ports.contains(port));
         let len = payload.len();
         let has_blocks =
@@ -171,7 +171,7 @@ mod tests {
     fn detect(port: u16, len: usize, start: &[u8]) -> Option<Manufacturer> {
         let mut payload = vec![0; len];
         payload[..start.len()].copy_from_slice(start);
-        Manufacturer::of_datagram([port, port], &payload)
+        Manufacturer::from_datagram([port, port], &payload)
     }
 
     #[test]
@@ -233,6 +233,6 @@ mod tests {
         );
         assert_eq!(detect(1_981, 1_318, &[5, 1, 1, 7]), None);
         // An ephemeral port of an ordinary program.
-        assert_eq!(Manufacturer::of_datagram([53, 56_300], &[0; 120]), None);
+        assert_eq!(Manufacturer::from_datagram([53, 56_300], &[0; 120]), None);
     }
 }

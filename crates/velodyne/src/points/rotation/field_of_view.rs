@@ -52,7 +52,7 @@ const EDGE_VARIATION: i32 = 100;
 pub(crate) struct FieldProbe(Vec<(PacketHeaders, Timestamp)>);
 
 /// A packet after the sensor is known.
-struct Packet {
+struct SensorPacket {
     azimuths: [u16; BLOCKS],
     heads: [f64; BLOCKS],
     time: Timestamp,
@@ -79,14 +79,14 @@ impl FieldProbe {
     pub(crate) fn finish(self, sensor: Sensor) -> Option<BlankedSector> {
         let layout = BlockLayout::new(sensor);
         let mut timing = Timing::new(sensor);
-        let packets: Vec<Packet> = self
+        let packets: Vec<SensorPacket> = self
             .0
             .iter()
             .filter_map(|(headers, time)| {
                 let (_, azimuths) = layout.parse(headers)?;
                 timing.follow(&azimuths);
                 let (heads, micros) = (timing.heads, headers.tail.micros);
-                Some(Packet { azimuths, heads, time: *time, micros })
+                Some(SensorPacket { azimuths, heads, time: *time, micros })
             })
             .collect();
         let rate = usual_rate_of_packets(&packets, sensor)?;
@@ -109,7 +109,7 @@ impl FieldProbe {
 }
 
 /// Returns the usual rotation rate, in hundredths of a degree per nanosecond.
-fn usual_rate_of_packets(packets: &[Packet], sensor: Sensor) -> Option<f64> {
+fn usual_rate_of_packets(packets: &[SensorPacket], sensor: Sensor) -> Option<f64> {
     let inside =
         packets.iter().filter_map(|p| usual_rate(&steps(&p.azimuths), &p.heads));
     let mut rates: Vec<f64> = inside.filter(|rate| *rate > 0.0).collect();
@@ -127,21 +127,21 @@ fn usual_rate_of_packets(packets: &[Packet], sensor: Sensor) -> Option<f64> {
 }
 
 /// Returns the longest time between two consecutive firings, in nanoseconds.
-fn longest_step(packets: &[Packet], sensor: Sensor) -> f64 {
-    let Some(Packet { heads, .. }) = packets.first() else { return 0.0 };
+fn longest_step(packets: &[SensorPacket], sensor: Sensor) -> f64 {
+    let Some(SensorPacket { heads, .. }) = packets.first() else { return 0.0 };
     let inside = heads.windows(2).map(|pair| pair[1] - pair[0]);
     inside.fold(sensor.packet_nanos() - heads[BLOCKS - 1], f64::max)
 }
 
 /// Returns the jumps of the azimuth and the total angle that the head turned.
-fn jumps(packets: &[Packet], sensor: Sensor, rate: f64) -> (Vec<Jump>, u64) {
+fn jumps(packets: &[SensorPacket], sensor: Sensor, rate: f64) -> (Vec<Jump>, u64) {
     let (mut jumps, mut travel) = (Vec::new(), 0);
     let mut add = |from, to, is_inside_packet| {
         if jumps.len() < MAX_JUMPS {
             jumps.push(Jump { from, to, is_inside_packet });
         }
     };
-    let mut before: Option<&Packet> = None;
+    let mut before: Option<&SensorPacket> = None;
     for packet in packets {
         let azimuths = &packet.azimuths;
         if let Some(before) = before.replace(packet) {
@@ -172,7 +172,11 @@ fn jumps(packets: &[Packet], sensor: Sensor, rate: f64) -> (Vec<Jump>, u64) {
 }
 
 /// Returns the nanoseconds between two packets, by the lidar's own clock if it has one.
-fn nanos_between(before: &Packet, packet: &Packet, sensor: Sensor) -> Option<f64> {
+fn nanos_between(
+    before: &SensorPacket,
+    packet: &SensorPacket,
+    sensor: Sensor,
+) -> Option<f64> {
     if sensor.model.has_timestamps() {
         let micros = i64::from(packet.micros) - i64::from(before.micros);
         return Some(micros.rem_euclid(HOUR_MICROS) as f64 * 1e3);
@@ -185,8 +189,8 @@ fn nanos_between(before: &Packet, packet: &Packet, sensor: Sensor) -> Option<f64
 
 /// Returns whether `packets` contain firings inside the sector, apart from a few packets
 /// that may be damaged.
-fn is_measured(packets: &[Packet], sector: BlankedSector) -> bool {
-    let is_inside = |packet: &&Packet| {
+fn is_measured(packets: &[SensorPacket], sector: BlankedSector) -> bool {
+    let is_inside = |packet: &&SensorPacket| {
         let quarter = sector.width() / 4;
         let inner = quarter + 1..3 * quarter;
         let is_inside =
@@ -228,7 +232,7 @@ fn sector(jumps: &[Jump], travel: u64, step: f64) -> Option<(u16, u16)> {
 }
 
 /// Returns the duration of a rotation in nanoseconds.
-fn rotation(packets: &[Packet], sensor: Sensor, rate: f64) -> u64 {
+fn rotation(packets: &[SensorPacket], sensor: Sensor, rate: f64) -> u64 {
     let model = sensor.model;
     let mut meter = RotationMeter::default();
     let measured = packets.iter().filter_map(|packet| {
@@ -251,12 +255,12 @@ fn rotation(packets: &[Packet], sensor: Sensor, rate: f64) -> u64 {
 /// This is decided by comparing the intervals before and after packets that cross the
 /// `sector`.
 fn is_stamped_at_end(
-    packets: &[Packet],
+    packets: &[SensorPacket],
     sector: BlankedSector,
     sensor: Sensor,
 ) -> bool {
     let rate = sector.rate();
-    let blanked = |packet: &Packet| {
+    let blanked = |packet: &SensorPacket| {
         let rotation = PacketRotation::measure(
             &packet.azimuths,
             &packet.heads,

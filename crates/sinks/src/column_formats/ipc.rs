@@ -8,7 +8,7 @@ use arrow_schema::{Schema, SchemaRef};
 use logtool_core::{Result, TableSink, TableWriter, Topic};
 
 use crate::{
-    columnar::one_dictionary::OneDictionary,
+    column_formats::one_dictionary::OneDictionary,
     error::from_arrow,
     files::{
         file_name::FileNames,

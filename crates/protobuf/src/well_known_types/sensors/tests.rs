@@ -1,7 +1,7 @@
 //! Messages made by hand, and by the Python packages.
 
 use super::*;
-use crate::well_known::FrameTransform;
+use crate::well_known_types::FrameTransform;
 
 /// A cloud of two points, as written by the Python package protobuf, with comments by hand.
 const CLOUD: &[u8] = b"\x0a\x04\x08\x05\x10\x07\x12\x03map\x25\x06\0\0\0\

@@ -20,14 +20,14 @@
 
 use crate::{
     descriptor::{Enum, Field, File, FileSet, Message, PROTO3, kind},
-    well_known::{TIMESTAMP, TIMESTAMP_FILE, timestamp_file},
+    well_known_types::{TIMESTAMP, TIMESTAMP_FILE, timestamp_file},
 };
 
 pub(super) fn log() -> FileSet {
     let levels = ["UNKNOWN", "DEBUG", "INFO", "WARNING", "ERROR", "FATAL"];
     let fields = vec![
         timestamp(1),
-        Field::new("level", 2, kind::ENUM).of_type(".foxglove.Log.Level"),
+        Field::new("level", 2, kind::ENUM).with_type_name(".foxglove.Log.Level"),
         Field::new("message", 3, kind::STRING),
         Field::new("name", 4, kind::STRING),
         Field::new("file", 5, kind::STRING),
@@ -45,8 +45,8 @@ pub(super) fn location_fix() -> FileSet {
         Field::new("latitude", 1, kind::DOUBLE),
         Field::new("longitude", 2, kind::DOUBLE),
         Field::new("altitude", 3, kind::DOUBLE),
-        Field::new("position_covariance", 4, kind::DOUBLE).make_repeated(),
-        Field::new("position_covariance_type", 5, kind::ENUM).of_type(KIND),
+        Field::new("position_covariance", 4, kind::DOUBLE).repeated(),
+        Field::new("position_covariance_type", 5, kind::ENUM).with_type_name(KIND),
     ];
     let kinds = numbered("PositionCovarianceType", &kinds);
     set([], file("LocationFix", fields, vec![kinds]))
@@ -56,16 +56,17 @@ pub(super) fn point_cloud() -> FileSet {
     let fields = vec![
         timestamp(1),
         Field::new("frame_id", 2, kind::STRING),
-        Field::new("pose", 3, kind::MESSAGE).of_type(".foxglove.Pose"),
+        Field::new("pose", 3, kind::MESSAGE).with_type_name(".foxglove.Pose"),
         Field::new("point_stride", 4, kind::FIXED32),
         Field::new("fields", 5, kind::MESSAGE)
-            .of_type(".foxglove.PackedElementField")
-            .make_repeated(),
+            .with_type_name(".foxglove.PackedElementField")
+            .repeated(),
         Field::new("data", 6, kind::BYTES),
     ];
     let pose = vec![
-        Field::new("position", 1, kind::MESSAGE).of_type(".foxglove.Vector3"),
-        Field::new("orientation", 2, kind::MESSAGE).of_type(".foxglove.Quaternion"),
+        Field::new("position", 1, kind::MESSAGE).with_type_name(".foxglove.Vector3"),
+        Field::new("orientation", 2, kind::MESSAGE)
+            .with_type_name(".foxglove.Quaternion"),
     ];
     let used =
         [packed_element_field(), vector(), quaternion(), file("Pose", pose, vec![])];
@@ -100,8 +101,8 @@ pub(super) fn frame_transform() -> FileSet {
         timestamp(1),
         Field::new("parent_frame_id", 2, kind::STRING),
         Field::new("child_frame_id", 3, kind::STRING),
-        Field::new("translation", 4, kind::MESSAGE).of_type(".foxglove.Vector3"),
-        Field::new("rotation", 5, kind::MESSAGE).of_type(".foxglove.Quaternion"),
+        Field::new("translation", 4, kind::MESSAGE).with_type_name(".foxglove.Vector3"),
+        Field::new("rotation", 5, kind::MESSAGE).with_type_name(".foxglove.Quaternion"),
     ];
     set([vector(), quaternion()], file("FrameTransform", fields, vec![]))
 }
@@ -115,7 +116,7 @@ fn packed_element_field() -> File {
     let fields = vec![
         Field::new("name", 1, kind::STRING),
         Field::new("offset", 2, kind::FIXED32),
-        Field::new("type", 3, kind::ENUM).of_type(KIND),
+        Field::new("type", 3, kind::ENUM).with_type_name(KIND),
     ];
     file("PackedElementField", fields, vec![numbered("NumericType", &kinds)])
 }
@@ -134,7 +135,7 @@ fn doubles(names: &[&str]) -> Vec<Field> {
 }
 
 fn timestamp(number: u32) -> Field {
-    Field::new("timestamp", number, kind::MESSAGE).of_type(TIMESTAMP)
+    Field::new("timestamp", number, kind::MESSAGE).with_type_name(TIMESTAMP)
 }
 
 fn numbered(name: &str, values: &[&str]) -> Enum {

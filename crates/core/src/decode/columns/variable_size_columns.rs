@@ -4,7 +4,7 @@ use arrow_schema::DataType;
 
 use crate::{
     decode::columns::{
-        fixed_size::{arrow_field, fixed_list, struct_of},
+        fixed_size_columns::{arrow_field, fixed_list, struct_of},
         leaf::Leaf,
         node::Node,
         plan::{FieldArray, LayoutPlanner},

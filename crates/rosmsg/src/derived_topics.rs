@@ -44,7 +44,7 @@ use logtool_core::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    derived::{
+    derived_topics::{
         kind::DerivedKind, packet_decoder::PacketDecoder, point_decoder::PointDecoder,
     },
     field_reader::Encoding,

@@ -3,7 +3,7 @@
 use arrow_schema::{DataType, SchemaRef};
 
 use crate::{
-    built_in::rows::{self, Cell, RowSchema},
+    built_in_topics::rows::{self, Cell, RowSchema},
     level::Level,
     wire,
 };

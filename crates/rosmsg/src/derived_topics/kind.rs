@@ -8,7 +8,7 @@ use logtool_protobuf::PointCloud;
 
 use crate::{
     definition::{Definition, define},
-    derived::{
+    derived_topics::{
         packet_decoder::packet_schema,
         point_decoder::{PointDecoder, PointSource},
     },
@@ -45,7 +45,7 @@ impl Derivation {
                     described.definition.md5sum().ok()
                 })
             }
-            Encoding::Cdr => Self::of_cdr(&topic.type_name, &topic.definition),
+            Encoding::Cdr => Self::from_cdr(&topic.type_name, &topic.definition),
             encoding @ (Encoding::Protobuf | Encoding::Json) => {
                 let is_defined = || match encoding {
                     Encoding::Json => JsonCloud::is_defined(&topic.definition),
@@ -73,7 +73,7 @@ impl Derivation {
 
     /// Returns the derivation for messages of this ROS 2 type, if `definition` has the same
     /// fields.
-    fn of_cdr(type_name: &str, definition: &str) -> Option<Self> {
+    fn from_cdr(type_name: &str, definition: &str) -> Option<Self> {
         let ros1_name = type_name.replacen("/msg/", "/", 1);
         let (what, md5sum) = DerivedKind::of(&ros1_name)?;
         let real = Definition::by_md5sum(&ros1_name, md5sum)?;

@@ -14,7 +14,7 @@ use logtool_core::{
     TopicSet, time_array, time_field,
 };
 
-use crate::{built_in::EventLayout, events::Catalog};
+use crate::{built_in_topics::EventLayout, events::Catalog};
 
 /// The maximum number of bytes of text in one batch. Rows after that are damage until
 /// the batch is taken. Without a limit, event definitions could turn a few records into

@@ -9,7 +9,8 @@
 use logtool_core::{Block, Cursor, Log, ReadAhead, Result, Selection, TopicId};
 
 use crate::{
-    derived::kind::Derivation, message_compression::MAX_UNPACKED, points::PointSchema,
+    derived_topics::kind::Derivation, message_compression::MAX_UNPACKED,
+    points::PointSchema,
 };
 
 /// The number of places where parts are inspected, and the number of consecutive parts at each.

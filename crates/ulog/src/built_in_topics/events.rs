@@ -2,7 +2,7 @@
 
 use arrow_schema::{DataType, SchemaRef};
 
-use crate::built_in::rows::{self, Cell, EventReader, RowSchema};
+use crate::built_in_topics::rows::{self, Cell, EventReader, RowSchema};
 
 /// Columns: the id, name, text and levels of an event. An event without a definition in
 /// the log has only numbers.

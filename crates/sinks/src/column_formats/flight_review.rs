@@ -21,7 +21,7 @@ use logtool_core::{Error, ErrorKind, Result, TableSink, TableWriter, Topic};
 use parking_lot::Mutex;
 
 use crate::{
-    columnar::{
+    column_formats::{
         flight_review::documents::{ManifestDocument, MetadataDocument},
         parquet::{Floats, ParquetWriter},
     },
@@ -35,7 +35,7 @@ use crate::{
     text::time_text::nanos,
 };
 
-pub use crate::columnar::flight_review::documents::{
+pub use crate::column_formats::flight_review::documents::{
     Px4Change, Px4Message, Px4Metadata, Px4Position, Px4TaggedMessage, Px4Value,
 };
 

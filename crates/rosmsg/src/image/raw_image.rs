@@ -7,7 +7,7 @@ use logtool_core::{Error, ErrorKind, Result};
 use crate::image::{
     bayer::{self, BayerPattern},
     depth,
-    interleaved::{self, SamplePositions},
+    interleaved_samples::{self, SamplePositions},
     rows::{ImageRows, PixelColor},
     yuv::{self, YuvOrder},
 };
@@ -79,13 +79,17 @@ impl RawImage<'_> {
         let (color, bits, samples) = match encoding {
             Encoding::Packed(packed) => {
                 let bits = if packed.is_wide { 16 } else { 8 };
-                (packed.color(), bits, interleaved::samples(packed, rows, self.is_big))
+                (
+                    packed.color(),
+                    bits,
+                    interleaved_samples::samples(packed, rows, self.is_big),
+                )
             }
             Encoding::Bayer(pattern, size) => {
-                let plane = interleaved::plane(rows, size, self.is_big);
+                let plane = interleaved_samples::plane(rows, size, self.is_big);
                 let rgb = bayer::fill(&plane, width, height, pattern);
                 let bits = if size == 2 { 16 } else { 8 };
-                (PixelColor::Rgb, bits, interleaved::bytes(&rgb, size))
+                (PixelColor::Rgb, bits, interleaved_samples::bytes(&rgb, size))
             }
             Encoding::Yuv(order) => (PixelColor::Rgb, 8, yuv::samples(rows, order)),
             Encoding::Depth(size) => {
@@ -117,16 +121,16 @@ impl Encoding {
         let packed =
             |order, is_wide| Some(Self::Packed(SamplePositions { order, is_wide }));
         match name {
-            "mono8" | "8UC1" => packed(interleaved::GRAY, false),
-            "mono16" | "16UC1" => packed(interleaved::GRAY, true),
-            "rgb8" => packed(interleaved::RGB, false),
-            "rgb16" => packed(interleaved::RGB, true),
-            "bgr8" | "8UC3" => packed(interleaved::BGR, false),
-            "bgr16" | "16UC3" => packed(interleaved::BGR, true),
-            "rgba8" => packed(interleaved::RGBA, false),
-            "rgba16" => packed(interleaved::RGBA, true),
-            "bgra8" | "8UC4" => packed(interleaved::BGRA, false),
-            "bgra16" | "16UC4" => packed(interleaved::BGRA, true),
+            "mono8" | "8UC1" => packed(interleaved_samples::GRAY, false),
+            "mono16" | "16UC1" => packed(interleaved_samples::GRAY, true),
+            "rgb8" => packed(interleaved_samples::RGB, false),
+            "rgb16" => packed(interleaved_samples::RGB, true),
+            "bgr8" | "8UC3" => packed(interleaved_samples::BGR, false),
+            "bgr16" | "16UC3" => packed(interleaved_samples::BGR, true),
+            "rgba8" => packed(interleaved_samples::RGBA, false),
+            "rgba16" => packed(interleaved_samples::RGBA, true),
+            "bgra8" | "8UC4" => packed(interleaved_samples::BGRA, false),
+            "bgra16" | "16UC4" => packed(interleaved_samples::BGRA, true),
             "yuv422" => Some(Self::Yuv(YuvOrder::Uyvy)),
             "yuv422_yuy2" => Some(Self::Yuv(YuvOrder::Yuyv)),
             "32FC1" => Some(Self::Depth(4)),

@@ -3,7 +3,7 @@
 
 use crate::{
     descriptor::FileSet,
-    well_known::{
+    well_known_types::{
         encode::{put_doubles, put_moment, put_text},
         files,
     },

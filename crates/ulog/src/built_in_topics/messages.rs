@@ -8,7 +8,7 @@
 use arrow_schema::{DataType, SchemaRef};
 
 use crate::{
-    built_in::rows::{self, Cell, EventReader, RowSchema},
+    built_in_topics::rows::{self, Cell, EventReader, RowSchema},
     events::{Event, RawEvent},
     level::Level,
     wire::{self, kind},

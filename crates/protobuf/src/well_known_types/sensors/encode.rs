@@ -2,7 +2,7 @@
 
 use crate::{
     descriptor::FileSet,
-    well_known::{
+    well_known_types::{
         encode::{put_doubles, put_fixed, put_moment, put_text},
         files,
         sensors::{CompressedImage, PackedField, PixelImage, PointCloud},

@@ -11,7 +11,7 @@ use logtool_core::{
 use logtool_protobuf::PointCloud;
 
 use crate::{
-    derived::values::{ColumnBuilder, ValuePart, data_type, values},
+    derived_topics::values::{ColumnBuilder, ValuePart, data_type, values},
     field_reader::Encoding,
     message_compression::MAX_UNPACKED,
     points::{MessagePoints, PointSchema},

@@ -19,7 +19,7 @@ use logtool_core::{Result, TableSink, TableWriter, Topic};
 use parquet::{arrow::ArrowSchemaConverter, file::writer::SerializedFileWriter};
 
 use crate::{
-    columnar::parquet::{
+    column_formats::parquet::{
         properties::properties,
         row_groups::{FieldEncoder, RowGroups},
     },
