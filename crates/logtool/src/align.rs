@@ -122,7 +122,7 @@ impl Align {
     ) -> Result<(AlignedSignal, Vec<(i64, f64)>)> {
         let opened = open::open(&input.path, session)?;
         let (log, manifest) = (opened.input.name.clone(), opened.log.manifest());
-        let mut losses = Findings::from_manifest(&opened.input, manifest);
+        let mut losses = opened.input.findings(manifest);
         losses.check(self.strictness)?;
         let progress = ProgressCounter::for_bytes(session, &log, manifest.bytes);
         let signal = signals::read_samples(&*opened.log, &input.signal, &|bytes| {

@@ -163,7 +163,7 @@ impl Filter {
         self.output.check_differs_from([&*self.input])?;
         let opened = open::open(&self.input, session)?;
         let (name, manifest) = (&opened.input.name, opened.log.manifest());
-        let mut losses = Findings::from_manifest(&opened.input, manifest);
+        let mut losses = opened.input.findings(manifest);
         losses.check(self.strictness)?;
         let format = self.output.format_for(manifest)?;
         let mut plan =

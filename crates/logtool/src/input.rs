@@ -20,13 +20,13 @@ use std::{
 };
 
 use bytes::Bytes;
-use logtool_core::{FileSource, Source};
+use logtool_core::{FileSource, Manifest, Source};
 
 use crate::{
     error::{Context as _, Error, Result},
     formats::LogFormat,
     input::{digest::digest_of, source_reader::SourceReader},
-    losses::loss::Finding,
+    losses::{Findings, loss::Finding},
     remote::{self, Remote},
     session::Session,
 };
@@ -130,6 +130,17 @@ impl Input {
     /// Returns the [digest] of the original bytes.
     pub fn digest(&self) -> Result<String> {
         digest_of(&*self.origin).with_context(|| self.name.clone())
+    }
+
+    /// Returns the digest, or an empty string if the input is on a server and read by ranges: the
+    /// digest would require a complete download.
+    pub fn digest_if_read_completely(&self) -> Result<String> {
+        if self.is_remote { Ok(String::new()) } else { self.digest() }
+    }
+
+    /// Returns what was found while this input and its log with `manifest` were opened.
+    pub fn findings(&self, manifest: &Manifest) -> Findings {
+        Findings::from_manifest(&self.name, self.loss.as_ref(), manifest)
     }
 
     /// Returns the name without its folders. Outputs state it, and must not reveal the folders of

@@ -138,7 +138,7 @@ impl Log {
 
     /// Returns the losses that were found when the log was opened.
     pub fn losses(&self) -> Findings {
-        Findings::from_manifest(&self.input, self.manifest())
+        self.input.findings(self.manifest())
     }
 
     /// Returns what is known without reading the records: the format, the topics, the times, and

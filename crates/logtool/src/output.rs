@@ -1,7 +1,6 @@
 //! Outputs that appear when they are complete.
 
 pub mod guarded_outputs;
-pub mod live_outputs;
 mod log_output;
 pub mod log_writer;
 pub mod overwrite_guard;

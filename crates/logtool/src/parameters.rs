@@ -307,7 +307,7 @@ fn open_ulog(
     session: &Session,
 ) -> Result<(String, UlogLog, Findings)> {
     let (input, log) = open::open_ulog(path, session, "parameters")?;
-    let mut losses = Findings::from_manifest(&input, log.manifest());
+    let mut losses = input.findings(log.manifest());
     losses.check(strictness)?;
     Ok((input.name, log, losses))
 }

@@ -9,13 +9,12 @@ mod missing_feature;
 
 #[cfg(feature = "remote")]
 pub use self::client::{
-    Connection, UploadFolder, folder, is_folder, is_same, is_unsupported, list, open,
-    stat, without_secrets,
+    UploadFolder, folder, is_folder, is_same, is_unsupported, list, open, stat,
+    without_secrets,
 };
 #[cfg(not(feature = "remote"))]
 pub use self::missing_feature::{
-    Connection, UploadFolder, folder, is_folder, is_same, list, open, stat,
-    without_secrets,
+    UploadFolder, folder, is_folder, is_same, list, open, stat, without_secrets,
 };
 
 use std::sync::Arc;

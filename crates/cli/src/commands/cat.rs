@@ -8,7 +8,6 @@ use logtool::{
     formats,
     input::open,
     labels,
-    losses::Findings,
     read::LogReader,
     rows::{Label, PrintedRows},
     selection,
@@ -40,7 +39,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
         Ok::<_, Error>((clock, Selection { topics, time }))
     };
     let (clock, selection) = prepare().with_context(|| name.clone())?;
-    let mut findings = Findings::from_manifest(&opened.input, manifest);
+    let mut findings = opened.input.findings(manifest);
     findings.check(global.strictness())?;
     lidar_options::check_each(&args.lidar, manifest, &selection.topics)
         .with_context(|| name.clone())?;

@@ -7,7 +7,6 @@ use logtool::{
     error::Context as _,
     input::open,
     log_messages::{self, MessageTopics},
-    losses::Findings,
     read::LogReader,
     time::clock::ShownClock,
 };
@@ -32,7 +31,7 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
         prepare().with_context(|| opened.input.name.clone())?;
     let MessageTopics { topics, repeated, text_rows, json_rows, .. } = messages;
     let selection = Selection { topics: topics.clone(), time };
-    let mut findings = Findings::from_manifest(&opened.input, manifest);
+    let mut findings = opened.input.findings(manifest);
     findings.check(global.strictness())?;
 
     let level = args.level;

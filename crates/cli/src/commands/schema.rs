@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use logtool::{
     Result,
     input::open,
-    losses::Findings,
     schema::{ColumnSchema, TopicSchema},
     selection,
     units::escape_terminal,
@@ -21,7 +20,7 @@ pub(super) fn run(args: &SchemaArgs, global: &GlobalArgs) -> Result<Outcome> {
     let lidar = lidar_options::options(&args.lidar, TimeChoice::Boot)?;
     let opened = open::open_with(&args.file, &global.session, &lidar)?;
     let manifest = opened.log.manifest();
-    let mut findings = Findings::from_manifest(&opened.input, manifest);
+    let mut findings = opened.input.findings(manifest);
     findings.check(global.strictness())?;
     let selected = selection::topics_with_derived(manifest, &args.topics)?;
     let topics = manifest.topics().filter(|(id, _)| selected.contains(*id));

@@ -22,7 +22,6 @@ use crate::{
         url,
     },
     lidar,
-    losses::Findings,
     output::{
         guarded_outputs::{self, GuardedOutputs},
         overwrite_guard, provenance,
@@ -38,7 +37,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     check_destination(destination, input)?;
     let (opened, header, digest) = open_with_digest(input, request, session)?;
     let name = &opened.input.name.clone();
-    let mut losses = Findings::from_manifest(&opened.input, opened.log.manifest());
+    let mut losses = opened.input.findings(opened.log.manifest());
     losses.check(*strictness)?;
 
     let outputs = new_outputs(destination, *existing, session)?;
@@ -209,7 +208,7 @@ fn open_with_digest(
 ) -> Result<(OpenLog, Option<Metadata>, String)> {
     if request.layout == Some(ParquetLayout::Px4) {
         let (opened, header) = open(input, request, session)?;
-        let digest = provenance::digest(&opened.input)?;
+        let digest = opened.input.digest_if_read_completely()?;
         return Ok((opened, header, digest));
     }
     let (opened, digest) =

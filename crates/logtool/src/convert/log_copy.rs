@@ -16,7 +16,6 @@ use crate::{
     formats::LogFormat,
     input::{Input, open},
     lidar::{self, calibration_loss},
-    losses::Findings,
     output::{
         log_writer::{self, LogWriter},
         overwrite_guard, provenance,
@@ -46,7 +45,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
         Destination::Stdout => return Err(RequestConflict::FileOnStdout.into()),
     };
     overwrite_guard::refuse(&new_path, [&**path])?;
-    let mut losses = Findings::from_manifest(&input, manifest);
+    let mut losses = input.findings(manifest);
     losses.check(*strictness)?;
 
     let mut copy = LogCopy::new(&input, &log, request)?;

@@ -29,7 +29,7 @@ use crate::{
     },
     error::{Context as _, Error, Remedy, Result},
     input::{open, url},
-    losses::{Findings, Strictness},
+    losses::Strictness,
     output::guarded_outputs,
     session::Session,
 };
@@ -210,7 +210,7 @@ impl IndexRequest {
         entry.identify(&opened.input)?;
         let manifest = opened.log.manifest();
         entry.describe(&opened.input, manifest);
-        let mut losses = Findings::from_manifest(&opened.input, manifest);
+        let mut losses = opened.input.findings(manifest);
         losses.check(self.strictness)?;
         if open::is_surveyed(manifest) {
             entry.add_losses(&mut losses);

@@ -187,7 +187,7 @@ impl LogJob<'_> {
         entry.identify(&opened.input)?;
         let manifest = opened.log.manifest();
         entry.describe(&opened.input, manifest);
-        let mut losses = Findings::from_manifest(&opened.input, manifest);
+        let mut losses = opened.input.findings(manifest);
         losses.check(self.strictness)?;
 
         let labels = self.request.labels(manifest);
@@ -248,7 +248,7 @@ impl LogJob<'_> {
         entry.identify(&input)?;
         let manifest = log.manifest();
         entry.describe(&input, manifest);
-        let mut losses = Findings::from_manifest(&input, manifest);
+        let mut losses = input.findings(manifest);
         losses.check(self.strictness)?;
         let outputs = self.dataset.outputs(&entry.log, OutputKind::OneFile);
         let mut totals = LogTotals::default();

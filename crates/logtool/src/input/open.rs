@@ -17,7 +17,6 @@ use crate::{
         self, Input, Packing, file_signatures, lidar_packets,
         progress_source::ProgressSource, url, utc_start,
     },
-    output::provenance,
     session::Session,
     units::Bytes,
 };
@@ -65,7 +64,7 @@ pub fn open_with_digest(
     let format = format(path, &input, session).map_err(|err| explain(err, &input))?;
     let (log, digest) = rayon::join(
         || open_as(format, &input, session, Some(lidar)),
-        || provenance::digest(&input),
+        || input.digest_if_read_completely(),
     );
     let log = log.map_err(|err| explain(err, &input))?;
     Ok((check_readable(OpenLog { input, log })?, digest?))

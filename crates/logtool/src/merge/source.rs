@@ -42,8 +42,7 @@ pub(super) fn open(request: &Merge, session: &Session) -> Result<Vec<MergeSource
     let mut sources = Vec::new();
     for of_request in &request.inputs {
         let opened = open::open_to_copy(of_request.path(), session, &request.lidar)?;
-        let mut findings =
-            Findings::from_manifest(&opened.input, opened.log.manifest());
+        let mut findings = opened.input.findings(opened.log.manifest());
         findings.check(request.strictness)?;
         let (input, mut log): (_, Arc<dyn Log>) = (opened.input, opened.log.into());
         let drift = of_request.drift_correction(log.manifest().time);

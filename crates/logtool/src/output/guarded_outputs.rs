@@ -12,9 +12,9 @@ use logtool_sinks::{ExistingFiles, Outputs, StagedFile};
 use crate::{
     error::{Error, Result},
     input::url,
-    output::live_outputs::LiveOutputs,
     remote::upload::RemoteOutput,
     session::Session,
+    session::live_outputs::LiveOutputs,
 };
 
 /// Outputs that can be removed when the program is interrupted.

@@ -10,19 +10,13 @@ pub fn collect<'i>(
     inputs: impl IntoIterator<Item = &'i Input>,
     session: &Session,
 ) -> Result<Provenance> {
-    let source = |input: &Input| Ok(source(input, digest(input)?));
+    let source = |input: &Input| Ok(source(input, input.digest_if_read_completely()?));
     Ok(made_of(inputs.into_iter().map(source).collect::<Result<_>>()?, session))
 }
 
 /// Returns the provenance of an output of one input with a known digest.
 pub fn from_digest(input: &Input, digest: &str, session: &Session) -> Provenance {
     made_of(vec![source(input, digest.to_owned())], session)
-}
-
-/// Returns the digest of `input`, or an empty string if it is on a server and read by ranges: the
-/// digest would require a complete download.
-pub fn digest(input: &Input) -> Result<String> {
-    if input.is_remote { Ok(String::new()) } else { input.digest() }
 }
 
 fn source(input: &Input, digest: String) -> SourceFile {

@@ -1,23 +1,15 @@
 //! The client of a session for object stores and web servers.
 
-use std::{
-    fs::File,
-    io,
-    ops::ControlFlow,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{fs::File, io, ops::ControlFlow};
 
 use bytes::Bytes;
-use logtool_remote::{
-    Client, IfExists, Limits, Location, ObjectVersion, Scheme, WriteCondition,
-};
+use logtool_remote::{IfExists, Location, ObjectVersion, Scheme, WriteCondition};
 use logtool_sinks::ExistingFiles;
 
 use crate::{
     error::{Context as _, Error, ErrorKind, Result},
     remote::{ListedObject, Remote},
-    session::Session,
+    session::{Connection, Session},
     units,
 };
 
@@ -212,31 +204,6 @@ pub fn is_unsupported(err: &Error) -> bool {
 
 fn parse(url: &str) -> Result<Location> {
     Location::parse(url).map_err(|err| Error::invalid(err.to_string()))
-}
-
-/// A connection to object stores and web servers, which is established at its first use.
-#[derive(Clone, Debug, Default)]
-pub struct Connection {
-    timeout: Option<Duration>,
-    client: Arc<OnceLock<Client>>,
-}
-
-impl Connection {
-    /// Creates a connection to servers that may take up to `timeout` to answer.
-    pub fn new(timeout: Duration) -> Self {
-        Self { timeout: Some(timeout), client: Arc::default() }
-    }
-
-    fn client(&self) -> Result<&Client> {
-        if let Some(client) = self.client.get() {
-            return Ok(client);
-        }
-        let mut limits = Limits::default();
-        limits.wait = self.timeout.unwrap_or(limits.wait);
-        let client =
-            Client::new(limits).context("cannot start threads for the network")?;
-        Ok(self.client.get_or_init(|| client))
-    }
 }
 
 /// Adds a hint to `err`.

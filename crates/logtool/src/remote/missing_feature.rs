@@ -1,6 +1,6 @@
 //! Reports that the feature `remote` is missing.
 
-use std::{fs::File, time::Duration};
+use std::fs::File;
 
 use logtool_sinks::ExistingFiles;
 
@@ -9,17 +9,6 @@ use crate::{
     remote::{ListedObject, Remote},
     session::Session,
 };
-
-/// No connection.
-#[derive(Clone, Debug, Default)]
-pub struct Connection;
-
-impl Connection {
-    /// Creates no connection.
-    pub fn new(_: Duration) -> Self {
-        Self
-    }
-}
 
 /// There are no folders.
 #[derive(Debug)]

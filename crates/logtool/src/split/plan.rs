@@ -206,7 +206,7 @@ impl PlanRequest {
         let file = file.with_bytes(opened.input.origin.len());
         let planned = self.plan_opened(path, file, &opened);
         let splits = planned.with_context(|| opened.input.name.clone())?;
-        let losses = Findings::from_manifest(&opened.input, opened.log.manifest());
+        let losses = opened.input.findings(opened.log.manifest());
         Ok((splits, losses))
     }
 
