@@ -24,6 +24,9 @@ use logtool_sinks::ExistingFiles;
 
 use crate::{error::Result, losses::Strictness, session::Session};
 
+pub(crate) use self::output_format::{
+    ArrayFormat, FormatKind, PointsFormat, TableFormat,
+};
 pub use self::{
     conflict::RequestConflict,
     images::{ImageFile, ImageRecordType},

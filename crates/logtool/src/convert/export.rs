@@ -9,7 +9,7 @@ use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
     convert::{
-        Convert, ConvertRequest, Destination, OutputFormat, ParquetLayout, images,
+        Convert, ConvertRequest, Destination, FormatKind, ParquetLayout, images,
         job::{ExportJob, ExportSummary},
         merged_table, payloads, points, provenance_file, px4,
         report::{ConvertReport, OutputFile},
@@ -56,7 +56,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     losses.check(*strictness)?;
     let has_provenance_file = matches!(destination, Destination::Folder(_))
         && summary.tables > 0
-        && provenance_file::is_needed(request.format);
+        && !request.format.has_provenance();
     let provenance_file = if has_provenance_file {
         provenance_file::write(&outputs, *existing, &provenance)
     } else {
@@ -233,12 +233,19 @@ pub(crate) fn write(
     header: Option<&Metadata>,
 ) -> Result<ExportSummary> {
     let request = job.request;
-    match (header, request.merge) {
-        (Some(header), _) => px4::write(job, header),
-        _ if request.format == OutputFormat::Images => images::write(job),
-        _ if request.format.is_points() => points::write(job),
-        _ if request.format.is_track() => tracks::write(job),
-        (None, Some(merge)) => merged_table::write(job, merge),
-        (None, None) => tables::write(job),
+    if let Some(header) = header {
+        return px4::write(job, header);
+    }
+    match request.format.kind() {
+        FormatKind::Images => images::write(job),
+        FormatKind::Points(format) => points::write(job, format),
+        FormatKind::Tracks(format) => tracks::write(job, format),
+        // Logs are copied instead of exported.
+        FormatKind::Tables(_) | FormatKind::Arrays(_) | FormatKind::Log(_) => {
+            match request.merge {
+                Some(merge) => merged_table::write(job, merge),
+                None => tables::write(job),
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use logtool_core::Provenance;
 use logtool_sinks::{ExistingFiles, Outputs};
 use serde::Serialize;
 
-use crate::{convert::OutputFormat, error::Result};
+use crate::error::Result;
 
 /// The content of the file.
 #[derive(Serialize)]
@@ -15,17 +15,6 @@ struct Sidecar<'p> {
     provenance: &'p Provenance,
     /// The files that were written, relative to the folder of this one.
     files: Vec<String>,
-}
-
-/// Returns whether files of `format` cannot state their origin.
-pub(super) fn is_needed(format: OutputFormat) -> bool {
-    matches!(
-        format,
-        OutputFormat::Csv
-            | OutputFormat::Jsonl
-            | OutputFormat::Kitti
-            | OutputFormat::Images
-    )
 }
 
 /// Writes the file to `outputs`, and returns its name, which has a number if such a file exists

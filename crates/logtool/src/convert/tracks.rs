@@ -27,7 +27,7 @@ const PREFERRED: [&str; 4] =
     ["vehicle_gnss", "vehicle_gps_position", "vehicle_global_position", "sensor_gps"];
 
 /// Writes the tracks of `job`.
-pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
+pub(super) fn write(job: &ExportJob<'_>, format: TrackFormat) -> Result<ExportSummary> {
     let file = job.destination.file();
     let (log, request) = (&*job.opened.log, job.request);
     let manifest = log.manifest();
@@ -44,11 +44,6 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     let time = clock.range(request.start, request.end)?;
     let base = utc(manifest);
 
-    let format = match request.format {
-        OutputFormat::Gpx => TrackFormat::Gpx,
-        OutputFormat::Geojson => TrackFormat::GeoJson,
-        _ => TrackFormat::Kml,
-    };
     let names = job.names(NameStyle::FirstBare);
     let name = job.opened.input.file_name().to_owned();
     let sink = TrackSink::new(job.outputs.clone(), names, format, name);

@@ -9,7 +9,7 @@ use logtool_sinks::{
 };
 
 use crate::{
-    convert::OutputFormat,
+    convert::{FormatKind, OutputFormat, TableFormat},
     error::{Error, ErrorKind, Result},
     log::Table,
     losses::{Findings, Strictness},
@@ -92,7 +92,7 @@ impl ReadRequest {
     /// `InvalidRequest` if there are no splits, they have different columns, or the format
     /// cannot be written; those of [`Split::table`]; others if writing fails.
     pub fn run(&self, session: &Session) -> Result<ReadReport> {
-        self.check()?;
+        let format = self.table_format()?;
         let outputs = match &self.output {
             None => guarded_outputs::stdout(session),
             Some(path) => guarded_outputs::one_file(path, self.existing, session)?,
@@ -107,7 +107,7 @@ impl ReadRequest {
                     writer
                 }
                 None => {
-                    let writer = self.writer(&table, split, &outputs)?;
+                    let writer = self.writer(format, &table, split, &outputs)?;
                     &mut output.insert((table.clone(), writer)).1
                 }
             };
@@ -122,32 +122,33 @@ impl ReadRequest {
         Ok(report)
     }
 
-    fn check(&self) -> Result<()> {
-        let is_table = matches!(
-            self.format,
-            OutputFormat::Arrow
-                | OutputFormat::Csv
-                | OutputFormat::Jsonl
-                | OutputFormat::Parquet
-        );
+    /// Returns the format of the output, if it can be written.
+    fn table_format(&self) -> Result<TableFormat> {
         if self.splits.is_empty() {
             return Err(Error::invalid("there are no splits to read"));
         }
-        if !is_table || self.output.is_none() && !self.format.is_stream() {
-            let what =
-                "splits are written as arrow, csv or jsonl, and as parquet to a file";
-            return Err(Error::invalid(what));
+        match self.format.kind() {
+            FormatKind::Tables(format)
+                if self.output.is_some() || self.format.is_stream() =>
+            {
+                Ok(format)
+            }
+            _ => {
+                let what = "splits are written as arrow, csv or jsonl, and as parquet to \
+                            a file";
+                Err(Error::invalid(what))
+            }
         }
-        Ok(())
     }
 
     fn writer(
         &self,
+        format: TableFormat,
         table: &Table,
         split: &Split,
         outputs: &Arc<Outputs>,
     ) -> Result<Box<dyn TableWriter>> {
-        if self.format == OutputFormat::Csv && !table.is_flat() {
+        if format == TableFormat::Csv && !table.is_flat() {
             let what = "CSV needs splits with a column for each number";
             return Err(Error::invalid(what).with_hint("plan them with --flat"));
         }
@@ -160,15 +161,17 @@ impl ReadRequest {
             ("logtool.format".to_owned(), split.format.clone()),
         ]);
         let outputs = Arc::clone(outputs);
-        let sink: Box<dyn TableSink> = match self.format {
-            OutputFormat::Csv => {
+        let sink: Box<dyn TableSink> = match format {
+            TableFormat::Csv => {
                 Box::new(CsvSink::new(outputs, names, CsvOptions::default()))
             }
-            OutputFormat::Jsonl => Box::new(JsonLinesSink::new(outputs, names)),
-            OutputFormat::Parquet => {
+            TableFormat::Jsonl => Box::new(JsonLinesSink::new(outputs, names)),
+            TableFormat::Parquet => {
                 Box::new(ParquetSink::new(outputs, names, metadata, budget))
             }
-            _ => Box::new(IpcSink::new(outputs, names, metadata, budget)),
+            TableFormat::Arrow => {
+                Box::new(IpcSink::new(outputs, names, metadata, budget))
+            }
         };
         Ok(sink.table(topic, &table.schema()?)?)
     }
