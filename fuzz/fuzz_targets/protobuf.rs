@@ -5,7 +5,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use logtool_core::{Branch, Shape, TreeReader as _};
+use logtool_core::{Branch, ValueType, TreeReader as _};
 use logtool_protobuf::{
     CompressedImage, Field, File, FileSet, FoxgloveLog, LocationFix, Message,
     MessageReader, PixelImage, PointCloud, kind, labels,
@@ -52,7 +52,7 @@ fuzz_target!(|input: Input| {
     if shape.check().is_err() {
         return;
     }
-    let mut row = Branch::new(&Shape::Struct(shape));
+    let mut row = Branch::new(&ValueType::Struct(shape));
     for payload in input.payloads.iter().take(64) {
         let before = row.len();
         match reader.read(payload, &mut row, MOST) {
@@ -73,8 +73,8 @@ fn all() -> FileSet {
         fields.push(Field::new(&format!("one{one}"), one, one));
         fields.push(Field::new(&format!("many{one}"), one + 20, one).repeated());
     }
-    fields.push(Field::new("in", 10, kind::MESSAGE).of_type(".In"));
-    fields.push(Field::new("ins", 11, kind::MESSAGE).of_type(".In").repeated());
+    fields.push(Field::new("in", 10, kind::MESSAGE).with_type_name(".In"));
+    fields.push(Field::new("ins", 11, kind::MESSAGE).with_type_name(".In").repeated());
     let inner = Message {
         name: "In".to_owned(),
         fields: vec![Field::new("x", 1, kind::SINT64).repeated()],

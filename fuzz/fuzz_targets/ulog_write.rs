@@ -198,11 +198,11 @@ impl Model<'_> {
             }
             Call::Subscribe { format, instance, interval, is_optional } => {
                 let format = usize::from(*format) % FORMATS.len();
-                let mut to = Subscription::to(FORMATS[format])
+                let mut to = Subscription::new(FORMATS[format])
                     .instance(*instance)
                     .at_most_every_micros((*interval).into());
                 if *is_optional {
-                    to = to.optional();
+                    to = to.omit_if_empty();
                 }
                 let handle = self.writer.subscribe(to)?;
                 self.topics.push((handle, format, *instance));

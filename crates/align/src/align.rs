@@ -3,10 +3,10 @@
 use crate::{
     coarse_search::{CoarseEstimate, search},
     confidence::{Confidence, Estimate, UnusableSignal},
-    grid::{Axis, resample},
+    grid::{GridAxis, resample},
     line::Line,
     signal::Signal,
-    windows::{WindowLayout, Windows, alike, measure_windows},
+    windows::{WindowLayout, Windows, correlation, measure_windows},
 };
 
 /// The maximum number of compared values per second.
@@ -51,7 +51,7 @@ pub fn align(
     let (there, fit) = refine(&a, &b, start, &found);
     // From the other direction, a systematic error has the opposite sign.
     let back = refine(&b, &a, there.inverse(), &found).0;
-    let (mut model, off, drift_off) = there.and(back.inverse());
+    let (mut model, off, drift_off) = there.mean_with(back.inverse());
     let mut confidence = Confidence { peak_ratio: found.peak_ratio, ..fit.confidence };
     confidence.offset_error_seconds = confidence.offset_error_seconds.hypot(off);
     confidence.drift_error_ppm = confidence.drift_error_ppm.hypot(drift_off * 1e6);
@@ -73,7 +73,7 @@ fn refine(
 ) -> (Model, Fit) {
     let (mut model, mut fit) = (start, Fit::default());
     for _ in 0..ROUNDS {
-        model = model.about(model.middle(a, b));
+        model = model.with_reference(model.overlap_middle(a, b));
         fit = Fit::new(a, b, &model, found);
         model.offset += fit.line.height;
         model.drift += fit.line.slope * (1.0 + model.drift);
@@ -98,7 +98,7 @@ impl Model {
     }
 
     /// Returns the same model with another reference.
-    fn about(self, reference: f64) -> Self {
+    fn with_reference(self, reference: f64) -> Self {
         Self { offset: self.map(reference) - reference, reference, ..self }
     }
 
@@ -110,8 +110,8 @@ impl Model {
 
     /// Returns the mean of both models, and half of the differences of their offsets and
     /// drifts.
-    fn and(self, other: Self) -> (Self, f64, f64) {
-        let other = other.about(self.reference);
+    fn mean_with(self, other: Self) -> (Self, f64, f64) {
+        let other = other.with_reference(self.reference);
         let mean = Self {
             offset: f64::midpoint(self.offset, other.offset),
             drift: f64::midpoint(self.drift, other.drift),
@@ -128,7 +128,7 @@ impl Model {
     }
 
     /// Returns the middle of the overlap, on the clock of `b`.
-    fn middle(&self, a: &Signal, b: &Signal) -> f64 {
+    fn overlap_middle(&self, a: &Signal, b: &Signal) -> f64 {
         let (start, end) = self.overlap(a, b);
         let middle = (start + end) / 2.0 - self.map(0.0);
         middle / (1.0 + self.drift)
@@ -173,7 +173,7 @@ impl Fit {
         let rate = RATE.min(fastest).min(MOST_REACH / reach);
         let rate = rate.min(LONGEST / overlap.max(1.0));
         let len = (overlap * rate) as usize + 1;
-        let axis = Axis { start, rate, len };
+        let axis = GridAxis { start, rate, len };
         let seconds: Vec<f64> = b.seconds.iter().map(|time| model.map(*time)).collect();
         let of_a = resample(&a.seconds, &a.values, a.period, axis);
         let of_b = resample(&seconds, &b.values, b.period, axis);
@@ -193,7 +193,7 @@ impl Fit {
         let confidence = Confidence {
             overlap_seconds: overlap,
             rate_hz: rate,
-            correlation: alike(&of_a, &of_b),
+            correlation: correlation(&of_a, &of_b),
             peak_ratio: 0.0,
             windows: windows.eventful,
             agreeing: agreeing.len(),

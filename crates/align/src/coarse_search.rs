@@ -3,7 +3,7 @@
 use realfft::{RealFftPlanner, num_complex::Complex};
 
 use crate::{
-    grid::{Axis, resample},
+    grid::{GridAxis, resample},
     signal::Signal,
 };
 
@@ -37,7 +37,7 @@ pub(crate) fn search(a: &Signal, b: &Signal) -> Option<CoarseEstimate> {
     let longest = a.span().max(b.span());
     let rate = RATE.min(LONGEST / longest.max(1.0)).min(1.0 / a.period.min(b.period));
     let len = |signal: &Signal| (signal.span() * rate) as usize + 1;
-    let axis = |len| Axis { start: 0.0, rate, len };
+    let axis = |len| GridAxis { start: 0.0, rate, len };
     let mut planner = RealFftPlanner::<f64>::new();
     let size = (len(a) + len(b) + 2).next_power_of_two();
     let (forward, back) =

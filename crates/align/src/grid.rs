@@ -13,7 +13,7 @@ const HIGHEST: f64 = 6.0;
 
 /// The times of the values of a grid.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Axis {
+pub(crate) struct GridAxis {
     /// The time of the first value in seconds.
     pub(crate) start: f64,
     /// The number of values per second.
@@ -27,7 +27,7 @@ pub(crate) fn resample(
     seconds: &[f64],
     values: &[f64],
     period: f64,
-    axis: Axis,
+    axis: GridAxis,
 ) -> Vec<f64> {
     let cells = sample_at(seconds, values, period, axis);
     let reach = ((SLOW / 2.0 * axis.rate) as usize).clamp(1, (axis.len / 4).max(1));
@@ -48,7 +48,7 @@ fn sample_at(
     seconds: &[f64],
     values: &[f64],
     period: f64,
-    axis: Axis,
+    axis: GridAxis,
 ) -> Vec<Option<f64>> {
     let mut sums = vec![(0.0, 0_u32); axis.len];
     if period * axis.rate <= 0.5 {
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn values_lie_between_those_measured_and_gaps_are_none() {
         let seconds = [0.0, 0.1, 0.2, 2.0, 2.1];
-        let axis = Axis { start: 0.0, rate: 20.0, len: 42 };
+        let axis = GridAxis { start: 0.0, rate: 20.0, len: 42 };
         let cells = sample_at(&seconds, &[0.0, 1.0, 0.0, 4.0, 4.0], 0.1, axis);
         assert!((cells[1].unwrap() - 0.5).abs() < 1e-9);
         assert!(cells[10].is_none() && (cells[41].unwrap() - 4.0).abs() < 1e-9);
@@ -126,7 +126,7 @@ mod tests {
     fn many_values_become_their_mean() {
         let seconds: Vec<f64> = (0..100).map(|n| f64::from(n) / 100.0).collect();
         let values: Vec<f64> = (0..100).map(|n| f64::from(n % 2)).collect();
-        let axis = Axis { start: 0.0, rate: 5.0, len: 5 };
+        let axis = GridAxis { start: 0.0, rate: 5.0, len: 5 };
         let cells = sample_at(&seconds, &values, 0.01, axis);
         assert!(
             cells.iter().all(|cell| (cell.unwrap() - 0.5).abs() < 0.06),
@@ -139,7 +139,7 @@ mod tests {
         let seconds: Vec<f64> = (0..1000).map(|n| f64::from(n) / 10.0).collect();
         let values: Vec<f64> =
             seconds.iter().map(|t| 1e6 + 5.0 * t + (t * 6.0).sin()).collect();
-        let axis = Axis { start: 0.0, rate: 10.0, len: 1000 };
+        let axis = GridAxis { start: 0.0, rate: 10.0, len: 1000 };
         let all = resample(&seconds, &values, 0.1, axis);
         let middle = &all[300..700];
         let mean = middle.iter().sum::<f64>() / 400.0;

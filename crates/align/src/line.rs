@@ -42,7 +42,7 @@ impl Line {
         let mut line = Self { height: median(&mut heights), slope, ..Self::default() };
         for _ in 0..10 {
             line.scale = line.scale_of(points);
-            line = line.closer(points);
+            line = line.refit(points);
         }
         line
     }
@@ -61,7 +61,7 @@ impl Line {
 
     /// Returns the least-squares line of the points, weighted by their distance from
     /// `self`.
-    fn closer(self, points: &[Point]) -> Self {
+    fn refit(self, points: &[Point]) -> Self {
         let weighted: Vec<Point> = points
             .iter()
             .map(|point| {

@@ -48,7 +48,7 @@ pub(crate) fn measure_windows(a: &[f64], b: &[f64], cut: WindowLayout) -> Window
         let (of_a, of_b) = (of_a.unwrap_or_default(), of_b.unwrap_or_default());
         if mean(of_a) >= EVENTFUL * usual.0 && mean(of_b) >= EVENTFUL * usual.1 {
             windows.eventful += 1;
-            if let Some((place, alike)) = best(of_a, of_b) {
+            if let Some((place, alike)) = best_position(of_a, of_b) {
                 let y = (place - cut.reach as f64) / cut.rate;
                 let x = (start as f64 + cut.len as f64 / 2.0) / cut.rate;
                 // The variance of a delay is that of its noise: 1/r² - 1.
@@ -63,7 +63,7 @@ pub(crate) fn measure_windows(a: &[f64], b: &[f64], cut: WindowLayout) -> Window
 
 /// Returns the position in `a` at which the shorter `b` fits best, interpolated between
 /// values, and their correlation. Returns `None` if the position is at an end.
-fn best(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
+fn best_position(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
     let own: f64 = b.iter().map(|value| value * value).sum();
     let alike = |part: &[f64]| {
         let (mut sum, mut energy) = (0.0, 0.0);
@@ -85,7 +85,7 @@ fn best(a: &[f64], b: &[f64]) -> Option<(f64, f64)> {
 }
 
 /// Returns the correlation of `a` and `b` from -1 to 1, where both have values.
-pub(crate) fn alike(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn correlation(a: &[f64], b: &[f64]) -> f64 {
     let both = || a.iter().zip(b).filter(|(a, b)| **a != 0.0 && **b != 0.0);
     let sum: f64 = both().map(|(a, b)| a * b).sum();
     let energies = both().fold((0.0, 0.0), |e, (a, b)| (e.0 + a * a, e.1 + b * b));
@@ -113,6 +113,6 @@ mod tests {
         for point in &windows.points {
             assert!((point.y - 0.0123).abs() < 5e-4, "{point:?}");
         }
-        assert!(alike(&a, &a) > 0.999 && alike(&a, &b) > 0.9);
+        assert!(correlation(&a, &a) > 0.999 && correlation(&a, &b) > 0.9);
     }
 }

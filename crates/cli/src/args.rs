@@ -6,7 +6,7 @@ mod commands;
 mod completion;
 mod convert;
 mod defaults;
-mod deferred;
+mod deferred_args;
 mod help;
 mod logs;
 mod parse;
@@ -19,11 +19,11 @@ use std::{path::PathBuf, sync::Arc};
 use clap::{ArgAction, Parser, Subcommand};
 use logtool::{
     Session, Strictness, labels,
-    time::typed::{self, TypedTime},
+    time::typed_time::{self, TypedTime},
 };
 use logtool_core::Labels;
 
-use crate::{args::deferred::Deferred, color::ColorMode};
+use crate::{args::deferred_args::DeferredArgs, color::ColorMode};
 
 pub(crate) use self::align::AlignArgs;
 pub(crate) use self::batch::{BatchArgs, IndexArgs, ShardChoice};
@@ -49,7 +49,7 @@ pub(crate) use self::split::{PlanArgs, ReadArgs};
 pub(crate) use logtool::{
     formats::{Compression, LogFormat},
     log_messages::LevelChoice,
-    read::Order,
+    read::RecordOrder,
     time::clock::TimeChoice,
 };
 
@@ -122,7 +122,7 @@ pub(crate) struct GlobalArgs {
     #[arg(hide_short_help = true)]
     pub(crate) record_limit: Option<u16>,
     /// UTC start of the log, such as 2024-06-01T10:00:00Z; replaces its UTC reference
-    #[arg(long, global = true, value_name = "UTC", value_parser = typed::utc)]
+    #[arg(long, global = true, value_name = "UTC", value_parser = typed_time::utc)]
     #[arg(hide_short_help = true)]
     pub(crate) utc_start: Option<i64>,
     /// Seconds to wait for the answer of a server [default: 30]
@@ -175,28 +175,28 @@ impl GlobalArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Info(Deferred<InfoArgs>),
-    Cat(Deferred<CatArgs>),
-    Messages(Deferred<MessagesArgs>),
-    Params(Deferred<ParamsArgs>),
-    Schema(Deferred<SchemaArgs>),
-    Check(Deferred<CheckArgs>),
-    Convert(Deferred<ConvertArgs>),
-    Plot(Deferred<PlotArgs>),
-    Report(Deferred<ReportArgs>),
-    Filter(Deferred<FilterArgs>),
-    Merge(Deferred<MergeArgs>),
-    Repair(Deferred<RepairArgs>),
-    Align(Deferred<AlignArgs>),
-    Batch(Deferred<BatchArgs>),
-    Index(Deferred<IndexArgs>),
-    Plan(Deferred<PlanArgs>),
-    Read(Deferred<ReadArgs>),
-    Calibration(Deferred<CalibrationArgs>),
-    Formats(Deferred<FormatsArgs>),
-    Completions(Deferred<CompletionsArgs>),
-    Man(Deferred<ManArgs>),
-    Help(Deferred<HelpArgs>),
+    Info(DeferredArgs<InfoArgs>),
+    Cat(DeferredArgs<CatArgs>),
+    Messages(DeferredArgs<MessagesArgs>),
+    Params(DeferredArgs<ParamsArgs>),
+    Schema(DeferredArgs<SchemaArgs>),
+    Check(DeferredArgs<CheckArgs>),
+    Convert(DeferredArgs<ConvertArgs>),
+    Plot(DeferredArgs<PlotArgs>),
+    Report(DeferredArgs<ReportArgs>),
+    Filter(DeferredArgs<FilterArgs>),
+    Merge(DeferredArgs<MergeArgs>),
+    Repair(DeferredArgs<RepairArgs>),
+    Align(DeferredArgs<AlignArgs>),
+    Batch(DeferredArgs<BatchArgs>),
+    Index(DeferredArgs<IndexArgs>),
+    Plan(DeferredArgs<PlanArgs>),
+    Read(DeferredArgs<ReadArgs>),
+    Calibration(DeferredArgs<CalibrationArgs>),
+    Formats(DeferredArgs<FormatsArgs>),
+    Completions(DeferredArgs<CompletionsArgs>),
+    Man(DeferredArgs<ManArgs>),
+    Help(DeferredArgs<HelpArgs>),
 }
 
 /// The clock on which times are shown.

@@ -37,7 +37,7 @@ fn mode() -> ColorMode {
 }
 
 /// Returns when clap colours its errors.
-pub(crate) fn of_clap() -> clap::ColorChoice {
+pub(crate) fn clap_choice() -> clap::ColorChoice {
     if for_stderr() == TextStyle::Terminal {
         clap::ColorChoice::Always
     } else {

@@ -152,7 +152,7 @@ fn session(global: &GlobalArgs) -> Result<Session> {
 fn look_into_folders(inputs: &mut Vec<PathBuf>, session: &Session) -> Result<()> {
     let mut logs = Vec::new();
     for input in inputs.drain(..) {
-        if url::of(&input).is_none() && input.is_dir() {
+        if url::from_path(&input).is_none() && input.is_dir() {
             logs.extend(dataset::logs_in_folder(&input, session)?);
         } else {
             logs.push(input);

@@ -30,7 +30,7 @@ pub(crate) fn print(err: &Error) {
     say!("{} {err}", paint.red("error:"));
     let hint = err.hint().map(str::to_owned);
     let hint = hint.or_else(|| err.remedy().and_then(remedies::text));
-    let hint = hint.or_else(|| remedies::of_kind(err.kind()).map(str::to_owned));
+    let hint = hint.or_else(|| remedies::for_kind(err.kind()).map(str::to_owned));
     if let Some(hint) = hint {
         say!("{} {hint}", paint.bold("hint:"));
     }

@@ -17,11 +17,11 @@ mod lidar_options;
 mod malloc;
 mod notices;
 mod open_files;
-mod output_format;
 mod output_summary;
 mod pager;
 mod progress;
 mod remedies;
+mod requested_format;
 mod terminal;
 
 mod commands;

@@ -49,7 +49,7 @@ pub(crate) fn lidar_warnings(name: &str, found: &LidarWarnings) {
 
 /// Prints what may help against errors of this kind.
 pub(crate) fn hint_of_kind(kind: ErrorKind) {
-    if let Some(hint) = remedies::of_kind(kind) {
+    if let Some(hint) = remedies::for_kind(kind) {
         say!("{} {hint}", color::for_stderr().bold("hint:"));
     }
 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use logtool::{
     output::OutputSummary,
-    units::{Bytes, Span, counted},
+    units::{Bytes, Span, count_of},
 };
 
 use crate::{args::GlobalArgs, terminal::say};
@@ -25,7 +25,7 @@ pub(crate) fn print(
     say!(
         "{from} → {}: {}, {} in {} ({speed:.0} MB/s)",
         summary.path.display(),
-        counted(summary.records, "record"),
+        count_of(summary.records, "record"),
         Bytes(summary.bytes),
         Span(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)),
     );

@@ -1,7 +1,7 @@
 //! Progress bars on terminals.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use logtool::{NoticeLevel, Progress, Remedy, Task, units::plain};
+use logtool::{NoticeLevel, Progress, Remedy, Task, units::escape_terminal};
 
 use crate::{
     args::GlobalArgs,
@@ -16,7 +16,7 @@ pub(crate) fn is_seen(global: &GlobalArgs) -> bool {
 
 /// Returns a bar for `logs` logs of `bytes` bytes together. Its message is the number of
 /// finished logs.
-pub(crate) fn of_logs(logs: u64, bytes: u64, global: &GlobalArgs) -> ProgressBar {
+pub(crate) fn for_logs(logs: u64, bytes: u64, global: &GlobalArgs) -> ProgressBar {
     if !is_seen(global) {
         return ProgressBar::hidden();
     }
@@ -85,7 +85,7 @@ impl Bar {
     fn new(name: &str, length: u64, numbers: &str) -> Self {
         let bar = ProgressBar::new(length);
         bar.set_style(style(numbers));
-        bar.set_prefix(plain(name));
+        bar.set_prefix(escape_terminal(name));
         Self(bar)
     }
 }

@@ -6,7 +6,7 @@ use logtool::{ErrorKind, Remedy};
 const MAX_TOPICS: usize = 4;
 
 /// Returns what may help against errors of this kind.
-pub(crate) fn of_kind(kind: ErrorKind) -> Option<&'static str> {
+pub(crate) fn for_kind(kind: ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::NeedsKey => {
             Some("--key-file names the file with the key, or LOGTOOL_KEY_FILE does")

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 use logtool::{
     text_style::TextStyle,
-    units::{acts_on_terminal, plain},
+    units::{acts_on_terminal, escape_terminal},
 };
 
 use crate::{color, pager};
@@ -23,7 +23,7 @@ pub(crate) use say;
 pub(crate) fn print_line(line: &str) {
     let is_colored = color::for_stderr() == TextStyle::Terminal;
     let (label, text) = if is_colored { color::split_label(line) } else { ("", line) };
-    let line = format!("{label}{}\n", plain(text));
+    let line = format!("{label}{}\n", escape_terminal(text));
     let paged = if stderr_is_seen() { pager::write(line.as_bytes()) } else { None };
     if paged.is_none() {
         let _ = io::stderr().write_all(line.as_bytes());
@@ -41,7 +41,7 @@ pub(crate) fn stderr_is_seen() -> bool {
 }
 
 /// Buffered standard output. It must be flushed.
-pub(crate) type Stdout = BufWriter<EscapingWriter<Output>>;
+pub(crate) type Stdout = BufWriter<EscapingWriter<TerminalOutput>>;
 
 /// Returns standard output. On a terminal, characters that act on it are escaped, except
 /// line ends, tabs and our own colours.
@@ -49,20 +49,20 @@ pub(crate) fn stdout() -> Stdout {
     let is_on = stdout_is_seen();
     BufWriter::with_capacity(
         1 << 16,
-        EscapingWriter { out: Output, is_on, rest: Vec::new() },
+        EscapingWriter { out: TerminalOutput, is_on, rest: Vec::new() },
     )
 }
 
 /// Returns standard output for text that has nothing of a log, such as help.
-pub(crate) fn unescaped_stdout() -> BufWriter<Output> {
-    BufWriter::new(Output)
+pub(crate) fn unescaped_stdout() -> BufWriter<TerminalOutput> {
+    BufWriter::new(TerminalOutput)
 }
 
 /// Standard output, or the pager in front of it.
 #[derive(Debug)]
-pub(crate) struct Output;
+pub(crate) struct TerminalOutput;
 
-impl Write for Output {
+impl Write for TerminalOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match pager::write(bytes) {
             Some(written) => written.map(|()| bytes.len()),
@@ -94,7 +94,7 @@ impl<W: Write> EscapingWriter<W> {
             let is_text = colour.is_some() || matches!(c, '\n' | '\t');
             let (piece, more) = left.split_at(colour.unwrap_or(c.len_utf8()));
             if acts_on_terminal(c) && !is_text {
-                escaped.push_str(&plain(piece));
+                escaped.push_str(&escape_terminal(piece));
             } else {
                 escaped.push_str(piece);
             }

@@ -18,10 +18,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert_eq!(err.to_string(), "limit exceeded at byte 1024: a record of 9 GiB");
 /// assert_eq!(err.offset(), Some(1_024));
 /// ```
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorDetails>);
 
 #[derive(Debug)]
-struct Inner {
+struct ErrorDetails {
     kind: ErrorKind,
     what: Cow<'static, str>,
     at: Option<u64>,
@@ -68,12 +68,12 @@ pub enum ErrorKind {
 impl Error {
     /// Creates an error of `kind`. `what` describes the failed operation or the problem.
     pub fn new(kind: ErrorKind, what: impl Into<Cow<'static, str>>) -> Self {
-        Self(Box::new(Inner { kind, what: what.into(), at: None, source: None }))
+        Self(Box::new(ErrorDetails { kind, what: what.into(), at: None, source: None }))
     }
 
     /// Sets the `offset` in the file, unless it is already set.
     #[must_use]
-    pub fn at(mut self, offset: u64) -> Self {
+    pub fn with_offset(mut self, offset: u64) -> Self {
         self.0.at.get_or_insert(offset);
         self
     }

@@ -75,8 +75,8 @@ pub use crate::{
         },
         raw_decoder::{RawDecoder, raw_schema},
         tree::{
-            Branch, MAX_SHAPE_FIELDS, RowSummary, Scalar, Shape, StructShape,
-            TreeDecoder, TreeReader,
+            Branch, MAX_STRUCT_FIELDS, RowSummary, Scalar, StructType, TreeDecoder,
+            TreeReader, ValueType,
         },
         unique_names::UniqueNames,
     },
@@ -111,8 +111,8 @@ pub use crate::{
             integer_values,
         },
         layout::{
-            FieldRole, Frame, Layout, LayoutField, LayoutKind, MAX_LAYOUT_BYTES,
-            Primitive, Tail,
+            FieldRole, Layout, LayoutField, LayoutKind, MAX_LAYOUT_BYTES, Primitive,
+            RecordProperties, TrailingBytes,
         },
         manifest::{LogAccess, Manifest, Part, Selection, TimeMargin},
         open_options::OpenOptions,

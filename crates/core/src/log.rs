@@ -342,7 +342,7 @@ pub fn recognize<'f>(
         _ => {
             let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
             let what = format!("it does not begin as any of: {}", names.join(", "));
-            Err(Error::new(ErrorKind::Unrecognized, what).at(0))
+            Err(Error::new(ErrorKind::Unrecognized, what).with_offset(0))
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     session::Session,
     signals,
     time::segments::TimeSegments,
-    units::counted,
+    units::count_of,
 };
 
 pub use logtool_align::{Confidence, Estimate};
@@ -122,9 +122,9 @@ impl Align {
     ) -> Result<(AlignedSignal, Vec<(i64, f64)>)> {
         let opened = open::open(&input.path, session)?;
         let (log, manifest) = (opened.input.name.clone(), opened.log.manifest());
-        let mut losses = Findings::of(&opened.input, manifest);
+        let mut losses = opened.input.findings(manifest);
         losses.check(self.strictness)?;
-        let progress = ProgressCounter::of_bytes(session, &log, manifest.bytes);
+        let progress = ProgressCounter::for_bytes(session, &log, manifest.bytes);
         let signal = signals::read_samples(&*opened.log, &input.signal, &|bytes| {
             progress.add(bytes);
         });
@@ -132,7 +132,7 @@ impl Align {
         let mut signal = signal.with_context(|| log.clone())?;
         let outliers = remove_outliers(&mut signal.samples) as u64;
         if outliers > 0 {
-            let values = counted(outliers, "value");
+            let values = count_of(outliers, "value");
             let text =
                 format!("{values} left out, more than an hour away from the others");
             session.note(&log, &text);

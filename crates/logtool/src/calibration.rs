@@ -10,7 +10,7 @@ use arrow_schema::DataType;
 use logtool_core::{
     Block, Columns, Damage, Log, Selection, Timestamp, Topic, TopicId, TopicSet, View,
 };
-use logtool_sinks::Existing;
+use logtool_sinks::ExistingFiles;
 use logtool_velodyne::{
     calibration::StatusStream,
     lidar::{Lidar, LidarOptions, Probe},
@@ -22,10 +22,10 @@ use crate::{
     error::{Context as _, Error, Remedy, Result},
     input::open,
     lidar,
-    output::guarded,
+    output::guarded_outputs,
     selection,
     session::Session,
-    units::counted,
+    units::count_of,
 };
 
 pub use logtool_velodyne::calibration::Calibration;
@@ -50,7 +50,7 @@ pub struct ExtractCalibration {
     input: PathBuf,
     topic: Option<String>,
     model: Option<Model>,
-    existing: Existing,
+    existing: ExistingFiles,
     format: Option<CalibrationFormat>,
 }
 
@@ -93,14 +93,14 @@ impl ExtractCalibration {
             input: input.into(),
             topic: None,
             model: None,
-            existing: Existing::Refuse,
+            existing: ExistingFiles::Refuse,
             format: None,
         }
     }
 
     /// Replaces a calibration file that exists. By default that is an error.
     pub fn with_replacement(mut self) -> Self {
-        self.existing = Existing::Replace;
+        self.existing = ExistingFiles::Replace;
         self
     }
 
@@ -148,7 +148,7 @@ impl ExtractCalibration {
     pub fn write(&self, output: &Path, session: &Session) -> Result<Calibration> {
         let format = self.format.map_or_else(|| format_of_name(output), Ok)?;
         let calibration = self.run(session)?;
-        let outputs = guarded::one_file(output, self.existing, session)?;
+        let outputs = guarded_outputs::one_file(output, self.existing, session)?;
         let name = output.file_name().unwrap_or_default().to_string_lossy();
         outputs.write(&name, format.text(&calibration).as_bytes())?;
         outputs.commit()?;
@@ -245,7 +245,7 @@ fn sent_calibration(
     })?;
     let report = stream.report();
     let incomplete = report.incomplete_lasers();
-    let seen = counted(stream.packets(), "packet");
+    let seen = count_of(stream.packets(), "packet");
     if let Some(mut calibration) = report.calibration {
         calibration.warnings.extend(incomplete);
         return Ok(calibration);
@@ -253,7 +253,7 @@ fn sent_calibration(
     let lasers: Vec<String> = report.incomplete.iter().map(u16::to_string).collect();
     let what = format!(
         "the calibration of {} is not complete in {seen}: {}",
-        counted(lasers.len() as u64, "laser"),
+        count_of(lasers.len() as u64, "laser"),
         lasers.join(", ")
     );
     Err(Error::failed(what).with_hint("it takes 4160 packets to send all of it"))

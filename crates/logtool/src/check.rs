@@ -8,7 +8,7 @@ use logtool_velodyne::lidar::LidarOptions;
 use crate::{
     error::{Context as _, Result},
     formats::LogFormat,
-    input::open::{self, Opened},
+    input::open::{self, OpenLog},
     progress_counter::ProgressCounter,
     session::Session,
     time::clock::ShownClock,
@@ -69,9 +69,9 @@ pub struct CheckFinding {
 /// ```
 pub fn check(path: impl AsRef<Path>, session: &Session) -> Result<CheckReport> {
     let lidar = LidarOptions::default();
-    let opened = open::look_with(path.as_ref(), session, Some(&lidar))?;
+    let opened = open::inspect_with(path.as_ref(), session, Some(&lidar))?;
     let (name, bytes) = (&opened.input.name, opened.log.manifest().bytes);
-    let progress = ProgressCounter::of_bytes(session, name, bytes);
+    let progress = ProgressCounter::for_bytes(session, name, bytes);
     let findings = logtool_core::check(&*opened.log, &|bytes| progress.add(bytes));
     let findings = findings.with_context(|| name.clone())?;
     Ok(CheckReport::new(&opened, &findings))
@@ -89,7 +89,7 @@ pub fn codes() -> Vec<&'static Code> {
 }
 
 impl CheckReport {
-    fn new(opened: &Opened, findings: &logtool_core::Findings) -> Self {
+    fn new(opened: &OpenLog, findings: &logtool_core::Findings) -> Self {
         let manifest = opened.log.manifest();
         let loss = opened.input.loss.iter();
         let loss = loss.map(|loss| Finding::new(&DECOMPRESSION, loss.text.clone()));
@@ -116,7 +116,7 @@ impl CheckReport {
     }
 
     /// Returns the severity of the worst finding, if there are findings.
-    pub fn worst(&self) -> Option<Severity> {
+    pub fn max_severity(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.code.severity).max()
     }
 

@@ -20,16 +20,19 @@ mod tracks;
 
 use std::path::{Path, PathBuf};
 
-use logtool_sinks::Existing;
+use logtool_sinks::ExistingFiles;
 
 use crate::{error::Result, losses::Strictness, session::Session};
 
+pub(crate) use self::output_format::{
+    ArrayFormat, FormatKind, PointsFormat, TableFormat,
+};
 pub use self::{
     conflict::RequestConflict,
     images::{ImageFile, ImageRecordType},
     output_format::OutputFormat,
     report::{ConvertReport, OutputFile},
-    request::{AsofMerge, ConvertRequest, LabelSource, Layout, PointEncoding},
+    request::{AsofMerge, ConvertRequest, LabelSource, ParquetLayout, PointEncoding},
     stale_files::StaleFiles,
 };
 
@@ -55,7 +58,7 @@ pub struct Convert {
     input: PathBuf,
     destination: Destination,
     request: ConvertRequest,
-    existing: Existing,
+    existing: ExistingFiles,
     strictness: Strictness,
 }
 
@@ -70,14 +73,14 @@ impl Convert {
             input: input.into(),
             destination,
             request,
-            existing: Existing::Refuse,
+            existing: ExistingFiles::Refuse,
             strictness: Strictness::Tolerant,
         }
     }
 
     /// Replaces files that exist. By default they are an error.
     pub fn with_replacement(mut self) -> Self {
-        self.existing = Existing::Replace;
+        self.existing = ExistingFiles::Replace;
         self
     }
 

@@ -27,9 +27,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert_eq!(error.kind(), ErrorKind::InvalidRequest);
 /// assert_eq!(error.to_string(), "flight.ulg: the range of times is empty");
 /// ```
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorDetails>);
 
-struct Inner {
+struct ErrorDetails {
     kind: ErrorKind,
     /// The operations that failed, the innermost first.
     contexts: Vec<Operation>,
@@ -82,7 +82,7 @@ pub enum ErrorKind {
 impl Error {
     /// Creates an error of `kind` with a message.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner {
+        Self(Box::new(ErrorDetails {
             kind,
             contexts: Vec::new(),
             message: Some(message.into()),
@@ -112,7 +112,7 @@ impl Error {
         kind: ErrorKind,
         source: impl Into<Box<dyn error::Error + Send + Sync>>,
     ) -> Self {
-        Self(Box::new(Inner {
+        Self(Box::new(ErrorDetails {
             kind,
             contexts: Vec::new(),
             message: None,
@@ -153,7 +153,7 @@ impl Error {
     /// Adds the name of the log to the start of the message, unless a message of this
     /// library already explains the error.
     #[must_use]
-    pub fn about(self, name: &str) -> Self {
+    pub fn with_log_name(self, name: &str) -> Self {
         if self.0.message.is_some() { self } else { self.context(name) }
     }
 
@@ -353,7 +353,7 @@ mod tests {
     #[test]
     fn display_writes_context_message_and_causes_in_this_order() {
         let cause = io::Error::from(io::ErrorKind::UnexpectedEof);
-        let log = logtool_core::Error::new(LogErrorKind::Io, "a block").at(7);
+        let log = logtool_core::Error::new(LogErrorKind::Io, "a block").with_offset(7);
         let error = Error::from(log.from_source(cause)).context("x.bag");
         let text =
             "x.bag: input or output failed at byte 7: a block: unexpected end of file";
@@ -367,12 +367,13 @@ mod tests {
 
     #[test]
     fn about_names_the_log_unless_a_message_explains_the_error() {
-        let explained = Error::failed("a").with_hint("b").about("x.bag");
+        let explained = Error::failed("a").with_hint("b").with_log_name("x.bag");
         assert_eq!(
             (explained.to_string().as_str(), explained.hint()),
             ("a", Some("b"))
         );
-        let bare = Error::from(io::Error::from(io::ErrorKind::NotFound)).about("x.bag");
+        let bare = Error::from(io::Error::from(io::ErrorKind::NotFound))
+            .with_log_name("x.bag");
         assert_eq!(bare.to_string(), "x.bag: entity not found");
     }
 }

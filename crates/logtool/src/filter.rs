@@ -12,7 +12,7 @@ use logtool_core::{
 use crate::{
     error::{Context as _, Error, Result},
     formats::LogFormat,
-    input::open::{self, Opened},
+    input::open::{self, OpenLog},
     lidar::calibration_loss,
     losses::{Findings, Strictness},
     output::{LogOutput, OutputSummary, log_writer, provenance},
@@ -22,16 +22,16 @@ use crate::{
     suggest,
     time::{
         clock::{self, ShownClock},
-        typed::TypedTime,
+        typed_time::TypedTime,
     },
-    units::counted,
+    units::count_of,
 };
 
 /// A request to copy a part of a log into a new log of the same format, with the records as
 /// they are.
 ///
 /// ```no_run
-/// use logtool::{Session, filter::Filter, time::typed::TypedTime};
+/// use logtool::{Session, filter::Filter, time::typed_time::TypedTime};
 ///
 /// let report = Filter::new("drive.bag", "minute.bag")
 ///     .with_topics(["/gps/fix", "/imu*"])
@@ -163,11 +163,11 @@ impl Filter {
         self.output.check_differs_from([&*self.input])?;
         let opened = open::open(&self.input, session)?;
         let (name, manifest) = (&opened.input.name, opened.log.manifest());
-        let mut losses = Findings::of(&opened.input, manifest);
+        let mut losses = opened.input.findings(manifest);
         losses.check(self.strictness)?;
         let format = self.output.format_for(manifest)?;
         let mut plan =
-            Plan::new(&opened, self, format).with_context(|| name.clone())?;
+            FilterPlan::new(&opened, self, format).with_context(|| name.clone())?;
         plan.options.verified = self.strictness.is_strict();
         let new = self.output.begin(format, session)?;
         provenance::add_provenance_of(
@@ -188,7 +188,7 @@ impl Filter {
         let topics = &extract.selection.topics;
         let mixed = mixed_types::warnings(manifest, topics, &plan.options);
         output.warn(session, name, &mixed);
-        let progress = ProgressCounter::of_bytes(session, name, manifest.bytes);
+        let progress = ProgressCounter::for_bytes(session, name, manifest.bytes);
         let job = CopyJob {
             log: &*opened.log,
             from: 0,
@@ -197,11 +197,11 @@ impl Filter {
             drops_doubtful: false,
             progress: &|bytes| progress.add(bytes),
         };
-        let Plan { selection, options, restamp, latched } = &mut plan;
+        let FilterPlan { selection, options, restamp, latched } = &mut plan;
         // A strict request must fail before the new log gets its name.
         let written = new.write(&[extract], options, |sink| {
             for latched in &*latched {
-                sink.write(0, latched.at(selection.time.start))?;
+                sink.write(0, latched.record_at(selection.time.start))?;
             }
             let restamp = restamp.as_mut().map(|restamp| restamp as &mut dyn Retime);
             let copied = copy(&job, restamp, sink)?;
@@ -213,7 +213,7 @@ impl Filter {
         });
         drop(progress);
         let ((copied, left_out), written) =
-            written.map_err(|error| error.about(name))?;
+            written.map_err(|error| error.with_log_name(name))?;
 
         let lost: u64 = left_out.iter().map(|damage| damage.records).sum();
         let latched_records = plan.latched.len() as u64;
@@ -235,7 +235,7 @@ impl Filter {
 }
 
 /// The selection of a request in one log, and the options of the writer.
-struct Plan {
+struct FilterPlan {
     selection: Selection,
     options: WriteOptions,
     restamp: Option<TimeFromField>,
@@ -243,8 +243,8 @@ struct Plan {
     latched: Vec<LatchedRecord>,
 }
 
-impl Plan {
-    fn new(opened: &Opened, request: &Filter, format: LogFormat) -> Result<Self> {
+impl FilterPlan {
+    fn new(opened: &OpenLog, request: &Filter, format: LogFormat) -> Result<Self> {
         let (log, manifest) = (&*opened.log, opened.log.manifest());
         let clock = ShownClock::as_logged(manifest);
         let time = clock.range(request.start, request.end)?;
@@ -266,7 +266,7 @@ impl Plan {
     fn remarks(&self, manifest: &Manifest, request: &Filter) -> Vec<String> {
         let mut remarks = Vec::new();
         if request.has_latched_records {
-            let records = counted(self.latched.len() as u64, "record");
+            let records = count_of(self.latched.len() as u64, "record");
             remarks.push(format!(
                 "{records} of latching connections from before the start"
             ));
@@ -275,14 +275,15 @@ impl Plan {
             return remarks;
         };
         let topics = manifest.topics();
-        let without = topics.filter(|(id, _)| restamp.without().contains(*id));
+        let without =
+            topics.filter(|(id, _)| restamp.topics_without_field().contains(*id));
         let without: Vec<_> = without.map(|(_, topic)| topic.label()).collect();
         if !without.is_empty() {
             let names = without.join(", ");
             remarks.push(format!("without a {field}, these keep their times: {names}"));
         }
-        if restamp.kept() > 0 {
-            let kept = counted(restamp.kept(), "record");
+        if restamp.unchanged_records() > 0 {
+            let kept = count_of(restamp.unchanged_records(), "record");
             remarks.push(format!("{kept} without a value of {field} kept their times"));
         }
         remarks
@@ -328,7 +329,7 @@ fn rename(
     Ok(())
 }
 
-fn restamp(opened: &Opened, topics: &TopicSet, field: &str) -> Result<TimeFromField> {
+fn restamp(opened: &OpenLog, topics: &TopicSet, field: &str) -> Result<TimeFromField> {
     TimeFromField::new(&*opened.log, topics, field).map_err(|error| match error.kind() {
         ErrorKind::NoSuch => {
             let what = format!("no selected topic has a time called `{field}`");

@@ -86,7 +86,7 @@ impl LogFormat {
 
     /// Returns the format of the log of `manifest`, or `None` if the log is not a file of
     /// one of these formats.
-    pub fn of(manifest: &Manifest) -> Option<Self> {
+    pub fn from_manifest(manifest: &Manifest) -> Option<Self> {
         Self::from_name(&manifest.format)
     }
 

@@ -114,7 +114,7 @@ impl InfoRequest {
     /// If the input cannot be read or is not a log, if a given calibration suits none of its
     /// lidars, or, of the kind `Damaged`, if something is lost in a strict request.
     pub fn run(&self, session: &Session) -> Result<LogInfo> {
-        let opened = open::look_with(&self.path, session, Some(&self.lidar))?;
+        let opened = open::inspect_with(&self.path, session, Some(&self.lidar))?;
         let log = Log::from_opened(opened);
         if self.lidar.calibration.is_some() {
             let suited = lidar::check_calibration(log.manifest());

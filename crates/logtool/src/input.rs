@@ -3,7 +3,7 @@
 mod decompress;
 pub mod digest;
 pub mod expand;
-pub mod foreign;
+pub mod file_signatures;
 pub mod lidar_packets;
 pub mod open;
 pub mod progress_source;
@@ -20,13 +20,13 @@ use std::{
 };
 
 use bytes::Bytes;
-use logtool_core::{FileSource, Source};
+use logtool_core::{FileSource, Manifest, Source};
 
 use crate::{
     error::{Context as _, Error, Result},
     formats::LogFormat,
     input::{digest::digest_of, source_reader::SourceReader},
-    losses::loss::Finding,
+    losses::{Findings, loss::Finding},
     remote::{self, Remote},
     session::Session,
 };
@@ -59,7 +59,7 @@ impl Input {
     /// Opens the file or the URL `path`, or standard input. The session decides how files are
     /// opened, e.g. as memory maps.
     pub fn open(path: &Path, session: &Session) -> Result<Self> {
-        match url::of(path) {
+        match url::from_path(path) {
             Some(url) => Self::open_remote(url, session),
             None => Self::open_local(path, session),
         }
@@ -70,7 +70,7 @@ impl Input {
     pub fn from_source(name: &str, origin: Arc<dyn Source>) -> Result<Self> {
         let name = name.to_owned();
         let head = origin.read_at(0..8).with_context(|| name.clone())?;
-        let packing = Packing::of(&head);
+        let packing = Packing::detect(&head);
         let (source, loss) = match packing {
             None => (Arc::clone(&origin), None),
             Some(packing) => {
@@ -87,7 +87,7 @@ impl Input {
     fn open_remote(url: &str, session: &Session) -> Result<Self> {
         let Remote { name, source: origin, is_whole } = remote::open(url, session)?;
         let head = origin.read_at(0..8).cannot_open(&name)?;
-        let Some(packing) = Packing::of(&head) else {
+        let Some(packing) = Packing::detect(&head) else {
             let (source, is_remote) = (origin.clone(), !is_whole);
             let (packing, loss) = (None, None);
             return Ok(Self { name, source, origin, packing, loss, is_remote });
@@ -112,7 +112,7 @@ impl Input {
         let mut head = Vec::new();
         (&mut file).take(8).read_to_end(&mut head).cannot_open(&name)?;
         file.rewind().cannot_open(&name)?;
-        let Some(packing) = Packing::of(&head) else {
+        let Some(packing) = Packing::detect(&head) else {
             let source = source(&name, file, session).cannot_open(&name)?;
             let origin = source.clone();
             let (packing, loss, is_remote) = (None, None, false);
@@ -132,6 +132,17 @@ impl Input {
         digest_of(&*self.origin).with_context(|| self.name.clone())
     }
 
+    /// Returns the digest, or an empty string if the input is on a server and read by ranges: the
+    /// digest would require a complete download.
+    pub fn digest_if_read_completely(&self) -> Result<String> {
+        if self.is_remote { Ok(String::new()) } else { self.digest() }
+    }
+
+    /// Returns what was found while this input and its log with `manifest` were opened.
+    pub fn findings(&self, manifest: &Manifest) -> Findings {
+        Findings::from_manifest(&self.name, self.loss.as_ref(), manifest)
+    }
+
     /// Returns the name without its folders. Outputs state it, and must not reveal the folders of
     /// this machine.
     pub fn file_name(&self) -> &str {
@@ -147,7 +158,7 @@ pub fn head(path: &Path) -> io::Result<(Vec<u8>, Option<Packing>)> {
     let mut file = File::open(path)?;
     let mut head = Vec::new();
     (&mut file).take(MOST).read_to_end(&mut head)?;
-    let Some(packing) = Packing::of(&head) else { return Ok((head, None)) };
+    let Some(packing) = Packing::detect(&head) else { return Ok((head, None)) };
     file.rewind()?;
     Ok((packing.head(file, MOST).unwrap_or_default(), Some(packing)))
 }
@@ -162,7 +173,7 @@ fn open_file(path: &Path) -> Result<File> {
     })?;
     let about = file.metadata()?;
     if about.is_dir() {
-        let hint = match foreign::folder_kind(path) {
+        let hint = match file_signatures::folder_kind(path) {
             Some(what) => format!("it looks like {what}"),
             None => format!("name the logs in it, e.g. {}", path.join("*").display()),
         };

@@ -34,8 +34,8 @@ pub fn read_folder(dir: &Path) -> Result<Arc<Labels>> {
 /// Returns the names that the definitions in a bag or an MCAP file give to the values of fields, or
 /// the names of PX4 for its own logs. If two definitions of a type disagree on a name, it is
 /// dropped.
-pub fn of_log(manifest: &Manifest) -> Option<Arc<Labels>> {
-    if LogFormat::of(manifest) == Some(LogFormat::Ulog) {
+pub fn from_manifest(manifest: &Manifest) -> Option<Arc<Labels>> {
+    if LogFormat::from_manifest(manifest) == Some(LogFormat::Ulog) {
         return Some(px4_labels(manifest))
             .filter(|labels| !labels.is_empty())
             .map(Arc::new);

@@ -17,10 +17,10 @@ use crate::{
     error::Result,
     input::{
         Input,
-        open::{self, Opened},
+        open::{self, OpenLog},
     },
     losses::Findings,
-    parallel::{OrderedResults, Push},
+    parallel::{OrderedResults, PushResult},
     selection,
     session::Session,
     time::clock::{ShownClock, TimeChoice},
@@ -70,7 +70,7 @@ impl Log {
         Ok(Self::from_opened(open::open_with(path.as_ref(), session, &lidar)?))
     }
 
-    pub(crate) fn from_opened(opened: Opened) -> Self {
+    pub(crate) fn from_opened(opened: OpenLog) -> Self {
         Self::new(opened.input, opened.log)
     }
 
@@ -138,7 +138,7 @@ impl Log {
 
     /// Returns the losses that were found when the log was opened.
     pub fn losses(&self) -> Findings {
-        Findings::of(&self.input, self.manifest())
+        self.input.findings(self.manifest())
     }
 
     /// Returns what is known without reading the records: the format, the topics, the times, and
@@ -185,7 +185,7 @@ impl Log {
         let log = Arc::clone(&self.log);
         let parts = log.manifest().plan(&selection, PART_BYTES);
         let count = parts.len();
-        let work = move |index: usize, push: Push<'_, messages::MessageBlock>| {
+        let work = move |index: usize, push: PushResult<'_, messages::MessageBlock>| {
             messages::read(&*log, &parts[index], &selection, push)
         };
         Ok(Messages::new(OrderedResults::new(count, threads(), work)))
@@ -214,7 +214,7 @@ pub struct Table {
 
 impl Table {
     /// Creates the table of a split, whose `log` may contain only the rows of the split.
-    pub(crate) fn of_split(
+    pub(crate) fn from_split(
         log: Log,
         topic: TopicId,
         columns: Columns,
@@ -311,7 +311,7 @@ impl Table {
         };
         let parts = self.log.manifest().plan(&selection, PART_BYTES);
         let count = parts.len();
-        let work = move |index: usize, push: Push<'_, DecodedRows>| {
+        let work = move |index: usize, push: PushResult<'_, DecodedRows>| {
             table.decode(&parts[index], &selection, push)
         };
         let results = OrderedResults::new(count, threads(), work);
@@ -323,7 +323,7 @@ impl Table {
         &self,
         part: &Part,
         selection: &Selection,
-        push: Push<'_, DecodedRows>,
+        push: PushResult<'_, DecodedRows>,
     ) -> Result<()> {
         let log = &*self.log.log;
         let mut cursor = log.read(part, selection)?;

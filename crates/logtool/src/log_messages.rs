@@ -9,7 +9,7 @@ use crate::{
     error::{Error, Result},
     formats::LogFormat,
     read::MakeRows,
-    rows::Rows,
+    rows::PrintedRows,
 };
 
 pub use self::iterator::{LogMessage, LogMessages};
@@ -37,8 +37,8 @@ pub fn topics(manifest: &Manifest) -> Option<MessageTopics> {
         return Some(MessageTopics {
             topics: [topic].into_iter().collect(),
             repeated: Vec::new(),
-            text_rows: Rows::text,
-            json_rows: Rows::json,
+            text_rows: PrintedRows::text,
+            json_rows: PrintedRows::json,
         });
     }
     let label = |id| Some(manifest.get(id).ok()?.label().into_owned());
@@ -56,7 +56,8 @@ pub fn topics(manifest: &Manifest) -> Option<MessageTopics> {
 /// If the log has no text messages.
 pub fn require_topics(manifest: &Manifest) -> Result<MessageTopics> {
     topics(manifest).ok_or_else(|| {
-        let has_messages = LogFormat::of(manifest).is_some_and(LogFormat::has_messages);
+        let has_messages =
+            LogFormat::from_manifest(manifest).is_some_and(LogFormat::has_messages);
         let why =
             if has_messages { ": no topic of the type rosgraph_msgs/Log" } else { "" };
         Error::failed(format!("a {} log has no messages{why}", manifest.format))

@@ -9,7 +9,6 @@ use logtool_core::{Damage, DamageKind, Manifest, TopicSet};
 
 use crate::{
     error::{Error, ErrorKind, Result},
-    input::Input,
     losses::{line::LossLine, loss::Finding},
 };
 
@@ -50,12 +49,17 @@ const MAX_SEPARATE: usize = 10_000;
 const LOOK_BACK: usize = 64;
 
 impl Findings {
-    /// Collects what was found while `input` with `manifest` was opened.
-    pub fn of(input: &Input, manifest: &Manifest) -> Self {
+    /// Creates the findings about the input called `name`: its `loss` due to damaged
+    /// compressed bytes, and what was found while its log with `manifest` was opened.
+    pub(crate) fn from_manifest(
+        name: &str,
+        loss: Option<&Finding>,
+        manifest: &Manifest,
+    ) -> Self {
         let mut findings = Self {
-            name: input.name.clone(),
+            name: name.to_owned(),
             bytes: manifest.bytes,
-            list: input.loss.iter().cloned().collect(),
+            list: loss.cloned().into_iter().collect(),
             sorted: 0,
             wide: Vec::new(),
         };
@@ -99,8 +103,8 @@ impl Findings {
             |known: &Finding| known.damage.bytes.start <= damage.bytes.start;
         let before = &sorted[..sorted.partition_point(starts_before)];
         let mut near = before.iter().rev().take(LOOK_BACK);
-        near.any(|known| includes(&known.damage, damage))
-            || self.wide.iter().any(|known| includes(known, damage))
+        near.any(|known| covers(&known.damage, damage))
+            || self.wide.iter().any(|known| covers(known, damage))
             || self.is_known_in_parts(damage)
     }
 
@@ -208,7 +212,7 @@ fn is_damage(damage: &Damage) -> bool {
 }
 
 /// Returns whether `known` includes `damage`.
-fn includes(known: &Damage, damage: &Damage) -> bool {
+fn covers(known: &Damage, damage: &Damage) -> bool {
     known.kind == damage.kind
         && known.topic == damage.topic
         && known.bytes.start <= damage.bytes.start

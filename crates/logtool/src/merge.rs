@@ -4,7 +4,7 @@ mod clock_gaps;
 mod clocks;
 mod input;
 mod names;
-mod prepared;
+mod prepared_log;
 mod renames;
 mod source;
 
@@ -19,8 +19,8 @@ use crate::{
     losses::{Findings, Strictness},
     merge::{
         clocks::UnknownClocks,
-        prepared::{PreparedLog, prepare},
-        source::Source,
+        prepared_log::{PreparedLog, prepare},
+        source::MergeSource,
     },
     output::{LogOutput, OutputSummary, log_writer, provenance},
     progress_counter::ProgressCounter,
@@ -28,10 +28,10 @@ use crate::{
     time::{
         clock::{self, ShownClock},
         offset::ClockOffset,
-        typed::TypedTime,
+        typed_time::TypedTime,
     },
     translate::{MessageTypes, TranslationKind},
-    units::counted,
+    units::count_of,
 };
 
 pub use self::input::{ClockDrift, MergeInput};
@@ -186,7 +186,9 @@ impl Merge {
             let first = parts.first();
             let readable = first.map(|part| log.log.read(part, &extract.selection));
             let readable = readable.transpose();
-            readable.map_err(|error| Error::from(error).about(&source.input.name))?;
+            readable.map_err(|error| {
+                Error::from(error).with_log_name(&source.input.name)
+            })?;
         }
         let new = self.output.begin(format, session)?;
         let jobs = logs.iter().zip(&extracts).map(|(log, extract)| {
@@ -196,10 +198,10 @@ impl Merge {
         let jobs: Vec<MergeJob<'_>> = jobs.collect();
         let topics = logs.iter().flat_map(|log| &log.log.manifest().topics);
         let records = topics.filter_map(|topic| topic.records).sum();
-        let name = counted(logs.len() as u64, "log");
-        let progress = ProgressCounter::of_records(session, &name, records);
+        let name = count_of(logs.len() as u64, "log");
+        let progress = ProgressCounter::for_records(session, &name, records);
         let shifts = sources.iter().zip(&moved);
-        let shift = |(source, moved): (&Source, &ClockOffset)| {
+        let shift = |(source, moved): (&MergeSource, &ClockOffset)| {
             source.drift.unwrap_or_default().shifted_by(moved.nanos)
         };
         options.shifts = shifts.map(shift).collect();
@@ -216,7 +218,7 @@ impl Merge {
             let mut counts = Vec::new();
             for (index, (source, copied)) in sources.iter_mut().zip(copied).enumerate()
             {
-                let Source { findings, log, .. } = source;
+                let MergeSource { findings, log, .. } = source;
                 let left_out = sink.dropped_records(index);
                 findings.add(log.manifest(), &TopicSet::All, left_out);
                 findings.add(log.manifest(), &TopicSet::All, &copied.damage);
@@ -234,19 +236,24 @@ impl Merge {
         if output.records == 0 && self.start.or(self.end).is_some() {
             output.remarks.push(clock::empty_selection(&Clock::default()));
         }
-        let log =
-            |(source, (moved, records)): (Source, (&ClockOffset, u64))| MergedLog {
+        let log = |(source, (moved, records)): (MergeSource, (&ClockOffset, u64))| {
+            MergedLog {
                 name: source.input.name,
                 offset_nanos: moved.nanos,
                 records,
                 losses: source.findings,
-            };
+            }
+        };
         let logs = sources.into_iter().zip(moved.iter().zip(counts)).map(log).collect();
         Ok(MergeReport { output, logs })
     }
 
     /// Returns the selected times on the clock of the new log.
-    fn time(&self, sources: &[Source], moved: &[ClockOffset]) -> Result<TimeRange> {
+    fn time(
+        &self,
+        sources: &[MergeSource],
+        moved: &[ClockOffset],
+    ) -> Result<TimeRange> {
         let logs = || sources.iter().map(|source| source.log.manifest()).zip(moved);
         let times =
             logs().filter_map(|(log, moved)| Some(log.time?.shifted_by(moved.nanos)));
@@ -260,10 +267,10 @@ impl Merge {
 
     /// Returns the format of the new log: MCAP or rosbag if the output is one, or else that of
     /// the logs.
-    fn format(&self, sources: &[Source]) -> Result<LogFormat> {
+    fn format(&self, sources: &[MergeSource]) -> Result<LogFormat> {
         let named = self.output.named_format();
         if let Some(format) = named.filter(|format| format.has_messages()) {
-            let can_be_held = |source: &&Source| {
+            let can_be_held = |source: &&MergeSource| {
                 source.format().is_some_and(|own| format.can_hold(own))
                     || TranslationKind::for_target(
                         source.log.manifest(),
@@ -304,12 +311,12 @@ impl Merge {
     /// Returns the offset of each log to the clock of the new one.
     fn offsets(
         &self,
-        sources: &[Source],
+        sources: &[MergeSource],
         format: LogFormat,
     ) -> Result<Vec<ClockOffset>> {
-        let has_same_format = |source: &Source| source.format() == Some(format);
+        let has_same_format = |source: &MergeSource| source.format() == Some(format);
         let is_shifted =
-            |source: &Source| source.offset.is_some() || source.drift.is_some();
+            |source: &MergeSource| source.offset.is_some() || source.drift.is_some();
         if !sources.iter().any(is_shifted) && sources.iter().all(has_same_format) {
             clocks::check(sources, self.unknown_clocks)?;
             return Ok(vec![ClockOffset::default(); sources.len()]);

@@ -1,7 +1,6 @@
 //! Outputs that appear when they are complete.
 
-pub mod guarded;
-pub mod live_outputs;
+pub mod guarded_outputs;
 mod log_output;
 pub mod log_writer;
 pub mod overwrite_guard;

@@ -26,21 +26,21 @@ const WAITING: usize = 2;
 /// If no thread can be started, e.g. in a web browser, the caller's thread does the work: it
 /// computes all results of a part when the first one is requested.
 pub(crate) struct OrderedResults<T> {
-    parts: Receiver<Receiver<Step<T>>>,
-    current: Option<Receiver<Step<T>>>,
+    parts: Receiver<Receiver<PartEvent<T>>>,
+    current: Option<Receiver<PartEvent<T>>>,
     without_threads: Option<SequentialWork<T>>,
 }
 
 /// The parts that the caller's thread works on, and the results of the current part.
 struct SequentialWork<T> {
     parts: Range<usize>,
-    work: Arc<Work<T>>,
+    work: Arc<PartWork<T>>,
     results: VecDeque<Result<T>>,
 }
 
-type Work<T> = dyn Fn(usize, Push<'_, T>) -> Result<()> + Send + Sync;
+type PartWork<T> = dyn Fn(usize, PushResult<'_, T>) -> Result<()> + Send + Sync;
 
-enum Step<T> {
+enum PartEvent<T> {
     Result(T),
     /// The part is finished. A part without this step was lost with its thread.
     End,
@@ -48,12 +48,12 @@ enum Step<T> {
 }
 
 /// Takes the results of a part; returns whether more are wanted.
-pub(crate) type Push<'p, T> = &'p mut dyn FnMut(T) -> bool;
+pub(crate) type PushResult<'p, T> = &'p mut dyn FnMut(T) -> bool;
 
 /// The next part, and where its results are announced.
-struct Queue<T> {
+struct PartQueue<T> {
     next: usize,
-    parts: SyncSender<Receiver<Step<T>>>,
+    parts: SyncSender<Receiver<PartEvent<T>>>,
 }
 
 impl<T: Send + 'static> OrderedResults<T> {
@@ -61,21 +61,22 @@ impl<T: Send + 'static> OrderedResults<T> {
     pub(crate) fn new(
         count: usize,
         threads: usize,
-        work: impl Fn(usize, Push<'_, T>) -> Result<()> + Send + Sync + 'static,
+        work: impl Fn(usize, PushResult<'_, T>) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
         let threads = threads.min(count).max(1);
         let (sender, parts) = sync_channel(threads);
-        let queue = Arc::new(Mutex::new(Queue { next: 0, parts: sender }));
-        let work: Arc<Work<T>> = Arc::new(work);
+        let queue = Arc::new(Mutex::new(PartQueue { next: 0, parts: sender }));
+        let work: Arc<PartWork<T>> = Arc::new(work);
         let mut started = 0;
         for _ in 0..threads {
             let (queue, work) = (Arc::clone(&queue), Arc::clone(&work));
             let thread = thread::Builder::new().spawn(move || {
                 while let Some((part, results)) = next_part(&queue, count) {
-                    let mut push = |result| results.send(Step::Result(result)).is_ok();
+                    let mut push =
+                        |result| results.send(PartEvent::Result(result)).is_ok();
                     let end = match work(part, &mut push) {
-                        Ok(()) => Step::End,
-                        Err(error) => Step::Failed(error),
+                        Ok(()) => PartEvent::End,
+                        Err(error) => PartEvent::Failed(error),
                     };
                     // If this fails, the receiver was dropped.
                     let _ = results.send(end);
@@ -89,7 +90,7 @@ impl<T: Send + 'static> OrderedResults<T> {
 }
 
 impl<T> SequentialWork<T> {
-    fn new(count: usize, work: Arc<Work<T>>) -> Self {
+    fn new(count: usize, work: Arc<PartWork<T>>) -> Self {
         Self { parts: 0..count, work, results: VecDeque::new() }
     }
 
@@ -110,9 +111,9 @@ impl<T> SequentialWork<T> {
 /// Returns the next part and the channel for its results, or `None` if there are no more parts or
 /// the receiver was dropped.
 fn next_part<T>(
-    queue: &Mutex<Queue<T>>,
+    queue: &Mutex<PartQueue<T>>,
     count: usize,
-) -> Option<(usize, SyncSender<Step<T>>)> {
+) -> Option<(usize, SyncSender<PartEvent<T>>)> {
     let mut queue = queue.lock();
     if queue.next == count {
         return None;
@@ -137,9 +138,9 @@ impl<T> Iterator for OrderedResults<T> {
                 continue;
             };
             match current.recv() {
-                Ok(Step::Result(result)) => return Some(Ok(result)),
-                Ok(Step::End) => self.current = None,
-                Ok(Step::Failed(error)) => {
+                Ok(PartEvent::Result(result)) => return Some(Ok(result)),
+                Ok(PartEvent::End) => self.current = None,
+                Ok(PartEvent::Failed(error)) => {
                     self.current = None;
                     return Some(Err(error));
                 }
@@ -161,7 +162,7 @@ mod tests {
 
     #[test]
     fn results_come_in_order_without_threads() {
-        let work = |part: usize, push: Push<'_, usize>| {
+        let work = |part: usize, push: PushResult<'_, usize>| {
             let _ = push(part) && push(part * 10);
             if part == 2 { Err(Error::failed("broken")) } else { Ok(()) }
         };
@@ -174,7 +175,7 @@ mod tests {
     }
 
     fn squares(count: usize, threads: usize) -> Vec<usize> {
-        let work = |part: usize, push: Push<'_, usize>| {
+        let work = |part: usize, push: PushResult<'_, usize>| {
             (0..part).take_while(|_| push(part * part)).for_each(drop);
             Ok(())
         };
@@ -193,7 +194,7 @@ mod tests {
 
     #[test]
     fn errors_and_panics_are_results_and_later_parts_follow() {
-        let work = |part: usize, push: Push<'_, usize>| match part {
+        let work = |part: usize, push: PushResult<'_, usize>| match part {
             1 => Err(Error::failed("broken")),
             2 => panic!("a test of panics"),
             part => {

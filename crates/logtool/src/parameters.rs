@@ -41,7 +41,7 @@ pub use logtool_ulog::{Parameter, ParameterChange, ParameterValue};
 pub struct ParametersRequest {
     path: PathBuf,
     names: Vec<String>,
-    state: State,
+    state: ParameterTime,
     has_non_default_only: bool,
     clock: TimeChoice,
     strictness: Strictness,
@@ -49,7 +49,7 @@ pub struct ParametersRequest {
 
 /// The time at which parameters are listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum ParameterTime {
     /// When logging started.
     Initial,
     /// At the end of the log.
@@ -109,7 +109,7 @@ impl ParametersRequest {
         Self {
             path: path.as_ref().to_owned(),
             names: Vec::new(),
-            state: State::default(),
+            state: ParameterTime::default(),
             has_non_default_only: false,
             clock: TimeChoice::default(),
             strictness: Strictness::default(),
@@ -128,7 +128,7 @@ impl ParametersRequest {
 
     /// Lists the values at the start of logging. The default is the values at the end.
     pub fn with_initial_values(mut self) -> Self {
-        self.state = State::Initial;
+        self.state = ParameterTime::Initial;
         self
     }
 
@@ -194,7 +194,7 @@ impl Parameters {
         let all = &log.metadata().parameters;
         let has_defaults = all.values().any(has_default);
         let selected = all.iter().filter(|(_, parameter)| {
-            !has_defaults || is_non_default(parameter, State::Final)
+            !has_defaults || is_non_default(parameter, ParameterTime::Final)
         });
         let list = selected.map(|(name, parameter)| ListedParameter {
             name: name.clone(),
@@ -307,15 +307,15 @@ fn open_ulog(
     session: &Session,
 ) -> Result<(String, UlogLog, Findings)> {
     let (input, log) = open::open_ulog(path, session, "parameters")?;
-    let mut losses = Findings::of(&input, log.manifest());
+    let mut losses = input.findings(log.manifest());
     losses.check(strictness)?;
     Ok((input.name, log, losses))
 }
 
-fn value_at(parameter: &Parameter, state: State) -> Option<ParameterValue> {
+fn value_at(parameter: &Parameter, state: ParameterTime) -> Option<ParameterValue> {
     match state {
-        State::Initial => parameter.initial,
-        State::Final => Some(parameter.value),
+        ParameterTime::Initial => parameter.initial,
+        ParameterTime::Final => Some(parameter.value),
     }
 }
 
@@ -324,7 +324,7 @@ fn has_default(parameter: &Parameter) -> bool {
 }
 
 /// Returns whether the value differs from the default that the log states.
-fn is_non_default(parameter: &Parameter, state: State) -> bool {
+fn is_non_default(parameter: &Parameter, state: ParameterTime) -> bool {
     let default = parameter.setup_default.or(parameter.system_default);
     default.is_some() && default != value_at(parameter, state)
 }

@@ -23,11 +23,13 @@ use crate::{
     time::{
         clock::{ShownClock, TimeChoice},
         record_span,
-        typed::TypedTime,
+        typed_time::TypedTime,
     },
 };
 
-pub(crate) use self::axis::{ends, flight_mode_bands, outlier_note, time_axis};
+pub(crate) use self::axis::{
+    first_and_last, flight_mode_bands, outlier_note, time_axis,
+};
 pub use logtool_plot::{
     Band, Chart, LOOKS, Line, Panel, RenderedPng, Signal, TimeAxis,
 };
@@ -184,7 +186,7 @@ impl PlotRequest {
             partial_topics: lidar::left_out(manifest, &drawn.topics),
             lidar_warnings: lidar::warnings(manifest, &drawn.topics),
             losses,
-            provenance: provenance::of([log.input()], session)?.json(),
+            provenance: provenance::collect([log.input()], session)?.json(),
             scale: self.scale,
         })
     }
@@ -204,7 +206,7 @@ impl PlotRequest {
         }
         let width = self.size.map_or(WIDTH, |(width, _)| width);
         let columns = width as usize * usize::from(self.scale);
-        let progress = ProgressCounter::of_bytes(session, log.name(), manifest.bytes);
+        let progress = ProgressCounter::for_bytes(session, log.name(), manifest.bytes);
         let read = signals::read(format_log, &wanted, range, columns, &|bytes| {
             progress.add(bytes);
         });
@@ -253,7 +255,7 @@ impl PlotRequest {
             let range = clock.range(self.start, self.end)?;
             let time =
                 record_span::intersection(range, manifest.time.unwrap_or_default());
-            chart.time.range = (!time.is_empty()).then(|| ends(time));
+            chart.time.range = (!time.is_empty()).then(|| first_and_last(time));
             let lines = chart.panels.iter().flat_map(|panel| &panel.lines);
             chart.time.cover(lines.map(|line| &line.signal));
         }

@@ -13,14 +13,14 @@ pub(crate) struct ProgressCounter {
 
 impl ProgressCounter {
     /// Starts a task that reads `bytes` bytes of the log called `name`.
-    pub(crate) fn of_bytes(session: &Session, name: &str, bytes: u64) -> Self {
+    pub(crate) fn for_bytes(session: &Session, name: &str, bytes: u64) -> Self {
         let progress = &session.progress;
         let task = progress.is_visible().then(|| progress.start(name, bytes));
         Self { task, done: AtomicU64::new(0) }
     }
 
     /// Starts a task that writes `records` records of the logs called `name`.
-    pub(crate) fn of_records(session: &Session, name: &str, records: u64) -> Self {
+    pub(crate) fn for_records(session: &Session, name: &str, records: u64) -> Self {
         let progress = &session.progress;
         let is_visible = progress.is_visible();
         let task = is_visible.then(|| progress.start_records(name, records));

@@ -70,7 +70,7 @@ const COLORS: [[u8; 3]; 18] = [
 ];
 
 /// Returns the modes of `log`, if it is a log of PX4, at times to which `offset_nanos` is added.
-pub fn of(log: &dyn Log, offset_nanos: i64) -> Result<Option<TrackModes>> {
+pub fn read_modes(log: &dyn Log, offset_nanos: i64) -> Result<Option<TrackModes>> {
     let Ok(topic) = log.manifest().topic(TOPIC) else { return Ok(None) };
     let all = log.decoder(topic, &Columns::all(View::Flat))?;
     let Ok(field) = all.schema().index_of(FIELD) else { return Ok(None) };

@@ -12,7 +12,7 @@ use logtool_core::{
 use self::decode_worker::{AddRow, DecodeWorker};
 use crate::{
     error::{Error, Result},
-    rows::Rows,
+    rows::PrintedRows,
 };
 
 pub use self::decode_worker::MakeRows;
@@ -20,7 +20,7 @@ pub use self::decode_worker::MakeRows;
 /// The order of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-pub enum Order {
+pub enum RecordOrder {
     /// As they are in the file
     File,
     /// Sorted by time; records with equal times keep their order in the file
@@ -32,7 +32,7 @@ pub enum Order {
 ///
 /// Several blocks are decoded at the same time, one on each thread; the values are delivered in the
 /// order of the blocks.
-pub struct Reader<'l, M> {
+pub struct LogReader<'l, M> {
     log: &'l dyn Log,
     cursor: Box<dyn Cursor + 'l>,
     /// The rest of the last block, which was too long for one worker.
@@ -61,25 +61,25 @@ const PART_BYTES: u64 = 1 << 20;
 const FIRST_RECORDS: usize = 64;
 const ROWS: usize = 1 << 13;
 
-impl<'l, M: Default + Send + 'static> Reader<'l, M> {
+impl<'l, M: Default + Send + 'static> LogReader<'l, M> {
     /// Creates a reader of the records of `log` in `selection`, in this `order`. Each decoded
     /// table is converted by `make_rows`, and `add_row` adds each of its rows to the value of
     /// the block.
     pub fn new(
         log: &'l dyn Log,
         selection: Selection,
-        order: Order,
+        order: RecordOrder,
         columns: Columns,
         make_rows: MakeRows,
-        add_row: impl Fn(TopicId, &Rows, usize, &mut M) + Send + Sync + 'static,
+        add_row: impl Fn(TopicId, &PrintedRows, usize, &mut M) + Send + Sync + 'static,
     ) -> Self {
         let columns = Columns { time: selection.time, ..columns };
         let is_made = log.manifest().topics().any(|(id, topic)| {
             topic.origin == TopicOrigin::Derived && selection.topics.contains(id)
         });
         let cursor: Box<dyn Cursor + 'l> = match order {
-            Order::Time => Box::new(TimeOrder::new(log, selection)),
-            Order::File => {
+            RecordOrder::Time => Box::new(TimeOrder::new(log, selection)),
+            RecordOrder::File => {
                 let plan = log.manifest().plan(&selection, PART_BYTES);
                 Box::new(ReadAhead::new(log, plan, selection).with_compaction())
             }
@@ -113,7 +113,7 @@ impl<'l, M: Default + Send + 'static> Reader<'l, M> {
         self.enough = None;
         while let Some(mut worker) = self.fill()? {
             worker.decode(self.make_rows)?;
-            tell(&worker, damaged)?;
+            report_damage(&worker, damaged)?;
             if !worker.make(&*self.add_row, take)? {
                 break;
             }
@@ -128,10 +128,11 @@ impl<'l, M: Default + Send + 'static> Reader<'l, M> {
         take: ReceiveValue<'_, M>,
         damaged: ReceiveDamage<'_>,
     ) -> Result<()> {
-        let mut queue: TaskQueue<Result<DecodeWorker<M>>> = TaskQueue::long();
+        let mut queue: TaskQueue<Result<DecodeWorker<M>>> =
+            TaskQueue::with_double_length();
         let mut taken = |done: Result<DecodeWorker<M>>, reader: &mut Self| {
             let mut worker = done?;
-            tell(&worker, damaged)?;
+            report_damage(&worker, damaged)?;
             let is_more = take(&mut worker.made)?;
             // The cursor released the bytes before they were decoded.
             reader.log.source().release(worker.bytes.clone());
@@ -186,6 +187,9 @@ impl<'l, M: Default + Send + 'static> Reader<'l, M> {
 }
 
 /// Reports the damage of a block, if there is any.
-fn tell<M>(worker: &DecodeWorker<M>, damaged: ReceiveDamage<'_>) -> Result<()> {
+fn report_damage<M>(
+    worker: &DecodeWorker<M>,
+    damaged: ReceiveDamage<'_>,
+) -> Result<()> {
     if worker.damage.is_empty() { Ok(()) } else { damaged(&worker.damage) }
 }

@@ -5,16 +5,16 @@ pub mod upload;
 #[cfg(feature = "remote")]
 mod client;
 #[cfg(not(feature = "remote"))]
-mod unavailable;
+mod missing_feature;
 
 #[cfg(feature = "remote")]
 pub use self::client::{
-    Connection, Folder, folder, is_folder, is_same, is_unsupported, list, look, open,
+    UploadFolder, folder, is_folder, is_same, is_unsupported, list, open, stat,
     without_secrets,
 };
 #[cfg(not(feature = "remote"))]
-pub use self::unavailable::{
-    Connection, Folder, folder, is_folder, is_same, list, look, open, without_secrets,
+pub use self::missing_feature::{
+    UploadFolder, folder, is_folder, is_same, list, open, stat, without_secrets,
 };
 
 use std::sync::Arc;

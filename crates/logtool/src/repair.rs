@@ -1,6 +1,6 @@
 //! Recovers the readable records of damaged logs.
 
-mod undecodable;
+mod undecodable_records;
 
 use std::path::PathBuf;
 
@@ -13,10 +13,10 @@ use crate::{
     losses::{Findings, Strictness, topic_loss::TopicLoss},
     output::{LogOutput, OutputSummary, log_writer, provenance},
     progress_counter::ProgressCounter,
-    repair::undecodable::UndecodableRecords,
+    repair::undecodable_records::UndecodableRecords,
     session::Session,
     time::clock::ShownClock,
-    units::counted,
+    units::count_of,
 };
 
 /// A request to write the readable records of a damaged log into a sound log.
@@ -107,7 +107,7 @@ impl Repair {
         self.output.check_differs_from([&*self.input])?;
         let opened = open::open(&self.input, session)?;
         let (name, manifest) = (&opened.input.name, opened.log.manifest());
-        let mut losses = Findings::of(&opened.input, manifest);
+        let mut losses = opened.input.findings(manifest);
         losses.check(self.strictness)?;
         let format = self.output.format_for(manifest)?;
         let mut options = self.output.options(format)?;
@@ -124,7 +124,7 @@ impl Repair {
             name,
             &log_writer::remove_unsupported(format, &mut extract),
         );
-        let progress = ProgressCounter::of_bytes(session, name, manifest.bytes);
+        let progress = ProgressCounter::for_bytes(session, name, manifest.bytes);
         let job = CopyJob {
             log: &*opened.log,
             from: 0,
@@ -147,14 +147,14 @@ impl Repair {
         });
         drop(progress);
         let ((copied, left_out, undecodable), written) =
-            written.map_err(|error| error.about(name))?;
+            written.map_err(|error| error.with_log_name(name))?;
 
         let lost: u64 = left_out.iter().map(|damage| damage.records).sum();
         output.records = copied.records.saturating_sub(lost);
         output.bytes = written.bytes;
         output.remarks = written.remarks;
         if copied.in_parts > 0 {
-            let records = counted(copied.in_parts, "record");
+            let records = count_of(copied.in_parts, "record");
             output
                 .remarks
                 .push(format!("{records} in parts that were copied unchanged"));

@@ -26,12 +26,12 @@ use crate::{
     time::{
         clock::{ShownClock, TimeChoice},
         record_span,
-        typed::TypedTime,
+        typed_time::TypedTime,
     },
     units::Bytes,
 };
 
-pub use logtool_plot::{Block, Page, Row, Section};
+pub use logtool_plot::{Block, Page, Section, TableRow};
 
 /// A request for a report: a page with a summary, tracks, scans, images, plots, messages and
 /// parameters.
@@ -131,7 +131,7 @@ impl ReportRequest {
         losses.check(self.strictness)?;
         let (mut page, mut losses) =
             self.page(&log, losses).with_context(|| name.clone())?;
-        page.provenance = provenance::of([log.input()], session)?.json();
+        page.provenance = provenance::collect([log.input()], session)?.json();
         losses.check(self.strictness)?;
         Ok(Report { log: name, page, losses })
     }

@@ -15,26 +15,26 @@ use crate::{
     error::Result,
     message_text::{self, LevelChoice},
     time::clock::{ShownClock, TimeUnit},
-    units::{acts_on_terminal, plain},
+    units::{acts_on_terminal, escape_terminal},
 };
 
 /// The rows of one table, prepared for printing. Its first column is the time.
-pub struct Rows {
+pub struct PrintedRows {
     times: ArrayRef,
     /// The level of each row, if these are log messages.
     levels: Option<StringArray>,
-    form: Form,
+    form: RowFormat,
 }
 
 /// How the rows are printed.
-enum Form {
+enum RowFormat {
     /// The key before the time, e.g. `{"timestamp":`, the unit of the time, and the other columns.
     Json(String, TimeUnit, JsonRows, Infinities),
     Text(Vec<(String, JsonColumn)>),
     Message(StringArray),
 }
 
-impl Rows {
+impl PrintedRows {
     /// Prepares rows for printing as JSON. The time has the name and the unit of JSON Lines, and
     /// infinities are `null`.
     pub fn json(batch: &RecordBatch) -> Result<Self> {
@@ -54,15 +54,15 @@ impl Rows {
         let schema = batch.schema();
         let time = schema.field(0);
         let start = format!("{{{}:", serde_json::Value::from(time.name().as_str()));
-        let form = Form::Json(start, TimeUnit::from_field(time), rows, infinities);
+        let form = RowFormat::Json(start, TimeUnit::from_field(time), rows, infinities);
         Ok(Self { times: batch.column(0).clone(), levels, form })
     }
 
     /// Returns how many infinities were printed as `null` since the last call.
     pub fn take_null_infinities(&self) -> u64 {
         match &self.form {
-            Form::Json(.., infinities) => infinities.take_nulls(),
-            Form::Text(_) | Form::Message(_) => 0,
+            RowFormat::Json(.., infinities) => infinities.take_nulls(),
+            RowFormat::Text(_) | RowFormat::Message(_) => 0,
         }
     }
 
@@ -71,7 +71,7 @@ impl Rows {
     pub fn text(batch: &RecordBatch) -> Result<Self> {
         let times = batch.column(0).clone();
         if let Some((levels, messages)) = message_text::columns(batch) {
-            let form = Form::Message(messages);
+            let form = RowFormat::Message(messages);
             return Ok(Self { times, levels: Some(levels), form });
         }
         let batch = times::as_texts(batch)?;
@@ -82,7 +82,7 @@ impl Rows {
             let values = JsonColumn::new(field, batch.column(index))?;
             columns.push((format!("{}=", field_name(field)), values));
         }
-        Ok(Self { times, levels: None, form: Form::Text(columns) })
+        Ok(Self { times, levels: None, form: RowFormat::Text(columns) })
     }
 
     /// Returns the time of the row at index `row`.
@@ -113,7 +113,7 @@ impl Rows {
     ) {
         let time = self.time(row);
         match &self.form {
-            Form::Json(start, unit, rows, _) => {
+            RowFormat::Json(start, unit, rows, _) => {
                 line.extend_from_slice(start.as_bytes());
                 clock.json_in(time, *unit).append(line);
                 match label {
@@ -129,7 +129,7 @@ impl Rows {
                     }
                 }
             }
-            Form::Text(columns) => {
+            RowFormat::Text(columns) => {
                 let start = line.len();
                 let label = label.map_or("", |label| &label.text);
                 let _ = write!(line, "{}  {label} ", clock.exact_text(time));
@@ -140,7 +140,7 @@ impl Rows {
                 }
                 escape_from(start, line);
             }
-            Form::Message(messages) => {
+            RowFormat::Message(messages) => {
                 let level = self.levels.as_ref().map_or("", |levels| levels.value(row));
                 message_text::write(clock, time, level, messages.value(row), line);
             }
@@ -171,7 +171,7 @@ fn field_name(column: &Field) -> &str {
 fn escape_from(start: usize, line: &mut Vec<u8>) {
     let text = String::from_utf8_lossy(line.get(start..).unwrap_or_default());
     if text.chars().any(acts_on_terminal) {
-        let text = plain(&text);
+        let text = escape_terminal(&text);
         line.truncate(start);
         line.extend_from_slice(text.as_bytes());
     }
@@ -189,7 +189,7 @@ impl Label {
         let quoted = serde_json::Value::from(label);
         Self {
             json: format!(",\"topic\":{quoted},\"data\":"),
-            text: format!("{:width$}", plain(label)),
+            text: format!("{:width$}", escape_terminal(label)),
         }
     }
 }
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
     use crate::time::clock::TimeChoice;
 
-    fn lines(rows: &Rows) -> String {
+    fn lines(rows: &PrintedRows) -> String {
         let clock = Clock { zero: ClockZero::Boot, to_unix: None };
         let manifest = Manifest { clock, ..Manifest::default() };
         let clock = ShownClock::new(&manifest, TimeChoice::Boot).unwrap();
@@ -225,14 +225,14 @@ mod tests {
         ];
         let batch = RecordBatch::try_from_iter(columns).unwrap();
         assert_eq!(
-            lines(&Rows::json(&batch).unwrap()),
+            lines(&PrintedRows::json(&batch).unwrap()),
             "{\"timestamp\":1500000000,\"topic\":\"imu.1\",\"data\":\
              {\"big\":0,\"x\":0.1}}\n\
              {\"timestamp\":null,\"topic\":\"imu.1\",\"data\":\
              {\"big\":9223372036854775809,\"x\":null}}\n"
         );
         assert_eq!(
-            lines(&Rows::text(&batch).unwrap()),
+            lines(&PrintedRows::text(&batch).unwrap()),
             "00:00:01.500  imu.1   big=0 x=0.1\n?  imu.1   big=9223372036854775809 x=null\n"
         );
     }
@@ -254,11 +254,14 @@ mod tests {
         ];
         let batch = RecordBatch::try_from_iter(columns).unwrap();
         assert_eq!(
-            lines(&Rows::text(&batch).unwrap()),
+            lines(&PrintedRows::text(&batch).unwrap()),
             "00:00:02.000000003  imu.1   header={\"stamp\":\"1970-01-01 00:00:02.000000003\"} \
              spans=[\"-00:00:00.500\",\"01:02:03.000\"]\n"
         );
-        assert!(lines(&Rows::json(&batch).unwrap()).contains("{\"stamp\":2000000003}"));
+        assert!(
+            lines(&PrintedRows::json(&batch).unwrap())
+                .contains("{\"stamp\":2000000003}")
+        );
     }
 
     #[test]
@@ -277,7 +280,7 @@ mod tests {
             ("message", Arc::new(StringArray::from(vec!["[ekf2] low\tbattery\u{1b}"]))),
         ];
         let batch = RecordBatch::try_from_iter(columns).unwrap();
-        let rows = Rows::text(&batch).unwrap();
+        let rows = PrintedRows::text(&batch).unwrap();
         assert_eq!(lines(&rows), "[00:01:02.000] WARN   [ekf2] low battery\\u{1b}\n");
     }
 }

@@ -244,7 +244,7 @@ impl Pattern {
 
     /// Returns whether it matches the column `name`, or a prefix that ends before a bracket or
     /// a dot.
-    pub fn begins(&self, name: &str) -> bool {
+    pub fn matches_prefix(&self, name: &str) -> bool {
         beginnings(name).any(|name| self.is_match(name))
     }
 }

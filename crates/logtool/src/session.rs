@@ -1,14 +1,15 @@
 //! The settings and the resources that all calls of one caller share.
 
+mod connection;
+pub mod live_outputs;
+
 use std::{fmt, fs::File, io, sync::Arc, time::Duration};
 
 use logtool_core::{FileSource, OpenOptions, Source};
 use logtool_rosbag::Key;
 
-use crate::{
-    error::Remedy, formats::LogFormat, output::live_outputs::LiveOutputs,
-    remote::Connection,
-};
+pub(crate) use self::connection::Connection;
+use crate::{error::Remedy, formats::LogFormat, session::live_outputs::LiveOutputs};
 
 /// The maximum of [`Session::with_max_record_bytes`].
 const MAX_RECORD_BYTES: u32 = 2_047 << 20;

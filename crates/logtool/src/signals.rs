@@ -1,13 +1,13 @@
 //! Reads numeric signals of a log over time, downsampled for plots.
 
+#[cfg(feature = "align")]
+mod collected_samples;
 #[cfg(feature = "plot")]
 mod elements;
 mod find;
 mod numbers;
 #[cfg(feature = "plot")]
-mod sampled;
-#[cfg(feature = "align")]
-mod samples;
+mod sampled_signals;
 mod unit;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -22,12 +22,13 @@ use parking_lot::Mutex;
 
 use crate::{error::Result, signals::numbers::numbers};
 
-pub(crate) use self::find::find;
 #[cfg(feature = "align")]
-pub(crate) use self::samples::read_samples;
+pub(crate) use self::collected_samples::read_samples;
+pub(crate) use self::find::find;
 #[cfg(feature = "plot")]
 pub(crate) use self::{
-    elements::expand_lists, find::of_topic, numbers::numbers_of, sampled::read,
+    elements::expand_lists, find::find_in_topic, numbers::numbers_of,
+    sampled_signals::read,
 };
 
 /// A signal that is requested.
@@ -36,7 +37,7 @@ pub(crate) struct RequestedSignal {
     /// The topic of the signal.
     pub topic: TopicId,
     /// The columns of the flat view that it is computed from; at least one.
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<SignalColumn>,
     /// The function that computes the signal from the numbers of the columns.
     pub of: SignalFunction,
     /// The name of the signal.
@@ -54,16 +55,16 @@ pub(crate) type SignalFunction = Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>;
 
 /// A column of the flat view, and the part of its values that is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Input {
+pub(crate) struct SignalColumn {
     /// The index of the column in the flat view.
     pub column: usize,
     /// The part of each value.
-    pub part: Part,
+    pub part: ValuePart,
 }
 
 /// The part of each value of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum ValuePart {
     /// The value itself, which is a number.
     Itself,
     /// The element of a list at this index.
@@ -76,7 +77,7 @@ pub(crate) enum Part {
 }
 
 /// Receives the numbers of a signal.
-trait Gather: Send {
+trait ReceiveNumbers: Send {
     /// Adds a number at a time in nanoseconds.
     fn add(&mut self, time: i64, number: f64);
 
@@ -86,7 +87,7 @@ trait Gather: Send {
 
 /// Reads the signals `wanted` within `time`, each into a value that `new` creates. Returns these
 /// values in the order of the request, and the damage.
-fn gather<G: Gather + 'static>(
+fn gather<G: ReceiveNumbers + 'static>(
     log: &dyn Log,
     wanted: &[RequestedSignal],
     time: TimeRange,
@@ -106,8 +107,11 @@ fn gather<G: Gather + 'static>(
         only.dedup();
         // In the table, the first column is the time.
         let place = |column: usize| only.binary_search(&column).map_or(0, |at| at + 1);
-        let moved = |input: &Input| Input { column: place(input.column), ..*input };
-        let makers = own().map(|(index, wanted)| Maker {
+        let moved = |input: &SignalColumn| SignalColumn {
+            column: place(input.column),
+            ..*input
+        };
+        let makers = own().map(|(index, wanted)| SignalComputer {
             index,
             inputs: wanted.inputs.iter().map(moved).collect(),
             of: wanted.of.clone(),
@@ -121,7 +125,7 @@ fn gather<G: Gather + 'static>(
         columns_of.insert(id, Columns { only: Some(only), ..Columns::all(View::Flat) });
     }
     let done = Arc::new(Mutex::new(Vec::new()));
-    let sink = Sink { plans: Mutex::new(plans), done: done.clone() };
+    let sink = SignalSink { plans: Mutex::new(plans), done: done.clone() };
     let job = TableJob {
         selection: Selection { topics, time },
         columns: Columns::all(View::Flat),
@@ -151,9 +155,9 @@ fn validity(log: &dyn Log, id: TopicId, topic: &Topic) -> Result<Option<(usize, 
 }
 
 /// Computes one of the signals from a table.
-struct Maker<G> {
+struct SignalComputer<G> {
     index: usize,
-    inputs: Vec<Input>,
+    inputs: Vec<SignalColumn>,
     of: SignalFunction,
     /// The column and its value in valid rows.
     validity: Option<(usize, f64)>,
@@ -161,12 +165,12 @@ struct Maker<G> {
 }
 
 /// A sink that computes signals from tables.
-struct Sink<G> {
-    plans: Mutex<BTreeMap<String, Vec<Maker<G>>>>,
-    done: Arc<Mutex<Vec<Maker<G>>>>,
+struct SignalSink<G> {
+    plans: Mutex<BTreeMap<String, Vec<SignalComputer<G>>>>,
+    done: Arc<Mutex<Vec<SignalComputer<G>>>>,
 }
 
-impl<G: Gather + 'static> TableSink for Sink<G> {
+impl<G: ReceiveNumbers + 'static> TableSink for SignalSink<G> {
     fn table(
         &self,
         topic: &Topic,
@@ -174,17 +178,17 @@ impl<G: Gather + 'static> TableSink for Sink<G> {
     ) -> logtool_core::Result<Box<dyn TableWriter>> {
         let mut plans = self.plans.lock();
         let makers = plans.remove(&*topic.label()).unwrap_or_default();
-        Ok(Box::new(Table { makers, done: self.done.clone() }))
+        Ok(Box::new(TableSignals { makers, done: self.done.clone() }))
     }
 }
 
 /// The signals of the table of a topic.
-struct Table<G> {
-    makers: Vec<Maker<G>>,
-    done: Arc<Mutex<Vec<Maker<G>>>>,
+struct TableSignals<G> {
+    makers: Vec<SignalComputer<G>>,
+    done: Arc<Mutex<Vec<SignalComputer<G>>>>,
 }
 
-impl<G: Gather> TableWriter for Table<G> {
+impl<G: ReceiveNumbers> TableWriter for TableSignals<G> {
     fn write(&mut self, batch: &RecordBatch) -> logtool_core::Result<()> {
         let times = batch.columns().first();
         let times = times.and_then(|t| t.as_primitive_opt::<TimestampNanosecondType>());
@@ -199,7 +203,7 @@ impl<G: Gather> TableWriter for Table<G> {
             });
             let inputs: Vec<Vec<f64>> = inputs.collect();
             let validity = maker.validity.and_then(|(column, valid)| {
-                Some((numbers(batch.columns().get(column)?, Part::Itself), valid))
+                Some((numbers(batch.columns().get(column)?, ValuePart::Itself), valid))
             });
             let is_valid = |row: usize| match &validity {
                 Some((marks, valid)) => marks.get(row) == Some(valid),

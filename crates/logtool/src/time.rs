@@ -4,6 +4,6 @@ pub mod clock;
 pub mod offset;
 pub mod part_times;
 pub mod record_span;
+pub mod repaired_times;
 pub(crate) mod segments;
-pub mod typed;
-pub mod usable;
+pub mod typed_time;

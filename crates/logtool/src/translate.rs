@@ -22,7 +22,7 @@ use logtool_core::{Log, Manifest, Selection, Topic, TopicOrigin, TopicSet};
 use crate::{
     error::{Error, Result},
     formats::{LogFormat, RecordKind},
-    time::{offset::ClockOffset, usable::RepairedTimes},
+    time::{offset::ClockOffset, repaired_times::RepairedTimes},
     translate::lidar::LidarMessageKind,
 };
 
@@ -73,7 +73,7 @@ impl TranslationKind {
         messages: MessageTypes,
     ) -> Option<Self> {
         let is_mcap = to == LogFormat::Mcap;
-        match LogFormat::of(from)?.record_kind() {
+        match LogFormat::from_manifest(from)?.record_kind() {
             _ if !to.has_messages() => None,
             RecordKind::Px4 if is_mcap && messages != MessageTypes::Ros => {
                 Some(Self::Protobuf)

@@ -74,7 +74,7 @@ impl fmt::Display for Rate {
 }
 
 /// Formats a count with a noun: `1 topic`, `2 topics`.
-pub fn counted(count: u64, one: &str) -> String {
+pub fn count_of(count: u64, one: &str) -> String {
     let many = if count == 1 { "" } else { "s" };
     format!("{} {one}{many}", Count(count))
 }
@@ -83,7 +83,7 @@ pub fn counted(count: u64, one: &str) -> String {
 /// replaced by its escape (`\\u{1b}`, `\\n`), so that the result is one line.
 ///
 /// All text from a log, a file name or an option must be escaped before it is printed.
-pub fn plain(text: &str) -> String {
+pub fn escape_terminal(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
         if acts_on_terminal(c) {
@@ -106,7 +106,7 @@ pub fn acts_on_terminal(c: char) -> bool {
 }
 
 /// Shortens `text` to at most `most` characters by removing its middle.
-pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+pub fn shorten_middle(text: &str, most: usize) -> Cow<'_, str> {
     let count = text.chars().count();
     if count <= most {
         return Cow::Borrowed(text);
@@ -123,9 +123,9 @@ mod tests {
 
     #[test]
     fn long_text_is_shortened_in_the_middle() {
-        assert_eq!(shortened("/a/long/name", 12), "/a/long/name");
-        assert_eq!(shortened("/a/long/name", 7), "/a/…ame");
-        assert_eq!(shortened("ääääää", 3), "ä…ä");
+        assert_eq!(shorten_middle("/a/long/name", 12), "/a/long/name");
+        assert_eq!(shorten_middle("/a/long/name", 7), "/a/…ame");
+        assert_eq!(shorten_middle("ääääää", 3), "ä…ä");
     }
 
     #[test]
@@ -138,8 +138,8 @@ mod tests {
             ("\u{2028}\u{feff}", "\\u{2028}\\u{feff}"),
             ("Größe → 5 µm 日本", "Größe → 5 µm 日本"),
         ] {
-            assert_eq!(plain(text), want);
-            assert_eq!(plain(want), want);
+            assert_eq!(escape_terminal(text), want);
+            assert_eq!(escape_terminal(want), want);
         }
     }
 
@@ -158,6 +158,6 @@ mod tests {
         assert_eq!(Span(1_190_000_000).to_string(), "1.190 s");
         assert_eq!(Rate(249.97).to_string(), "250");
         assert_eq!(Rate(49.83).to_string(), "49.8");
-        assert_eq!(counted(1, "topic"), "1 topic");
+        assert_eq!(count_of(1, "topic"), "1 topic");
     }
 }

@@ -14,7 +14,8 @@ use std::{
 use logtool::{
     ErrorKind, NoticeLevel, Progress, Result, Session, Strictness, Task,
     convert::{
-        Convert, ConvertReport, ConvertRequest, Destination, Layout, OutputFormat,
+        Convert, ConvertReport, ConvertRequest, Destination, OutputFormat,
+        ParquetLayout,
     },
 };
 use logtool_core::TopicOrigin;
@@ -128,7 +129,7 @@ fn contradictory_requests_are_invalid_and_write_nothing() {
     let folder = dir.path().join("out");
     let csv = ConvertRequest::new(OutputFormat::Csv);
     let requests = [
-        csv.clone().with_layout(Layout::Spark),
+        csv.clone().with_layout(ParquetLayout::Spark),
         ConvertRequest::new(OutputFormat::Mcap).with_flat_columns(),
         ConvertRequest::new(OutputFormat::Kml).with_columns(["lat"]),
     ];

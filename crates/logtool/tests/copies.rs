@@ -11,7 +11,7 @@ use logtool::{
     merge::{Merge, MergeInput},
     output::LogOutput,
     repair::Repair,
-    time::typed::TypedTime,
+    time::typed_time::TypedTime,
 };
 use logtool_core::{Severity, TimeRange};
 
@@ -180,7 +180,7 @@ fn check_finds_errors_only_in_damaged_logs() {
         assert_eq!(report.count(Severity::Error), 0, "{name}: {report:?}");
     }
     let report = check(testdata("damaged/crashed.ulg"), &session).unwrap();
-    assert_eq!(report.worst(), Some(Severity::Error));
+    assert_eq!(report.max_severity(), Some(Severity::Error));
     assert_eq!(report.format, "ulog");
     // The most severe findings come first, and each has a documented code.
     let severities = report.findings.iter().map(|finding| finding.code.severity);

@@ -17,7 +17,7 @@ use logtool::{
     filter::Filter,
     formats::Compression,
     output::LogOutput,
-    time::typed::TypedTime,
+    time::typed_time::TypedTime,
 };
 use logtool_core::{Damage, TimeRange, conformance};
 

@@ -17,7 +17,7 @@ use logtool_core::ByteReader;
 use lz4_flex::block::{decompress_into, decompress_into_with_dict};
 use twox_hash::XxHash32;
 
-use crate::{outcome::Unpacked, output::Output};
+use crate::{outcome::FrameOutcome, output::OutputBuffer};
 
 const MAGIC: u32 = 0x184d_2204;
 /// The first of 16 magics of skippable frames, which contain no data.
@@ -33,8 +33,8 @@ pub fn unpack(
     declared: usize,
     limit: usize,
     is_cut: bool,
-    out: &mut Output,
-) -> Unpacked {
+    out: &mut OutputBuffer,
+) -> FrameOutcome {
     let mut cut = ByteReader::new(packed);
     let mut is_doubtful = false;
     let mut frames = 0;
@@ -44,25 +44,25 @@ pub fn unpack(
             Some(MAGIC) => {
                 cut = next;
                 match frame(&mut cut, declared, limit, is_cut, out)
-                    .unwrap_or(Unpacked::Cut)
+                    .unwrap_or(FrameOutcome::Cut)
                 {
-                    Unpacked::Whole => {}
-                    Unpacked::Doubtful => is_doubtful = true,
+                    FrameOutcome::Whole => {}
+                    FrameOutcome::Doubtful => is_doubtful = true,
                     how => return how,
                 }
             }
             Some(magic) if magic & !15 == SKIPPED => {
                 let len = next.u32().unwrap_or(u32::MAX);
                 if next.bytes(len as usize).is_none() {
-                    return Unpacked::Cut;
+                    return FrameOutcome::Cut;
                 }
                 cut = next;
             }
-            None if frames == 0 => return Unpacked::Cut,
-            Some(_) if frames == 0 => return Unpacked::Broken,
+            None if frames == 0 => return FrameOutcome::Cut,
+            Some(_) if frames == 0 => return FrameOutcome::Broken,
             // Bytes after the frames are ignored.
-            _ if is_doubtful => return Unpacked::Doubtful,
-            _ => return Unpacked::Whole,
+            _ if is_doubtful => return FrameOutcome::Doubtful,
+            _ => return FrameOutcome::Whole,
         }
         frames += 1;
     }
@@ -84,8 +84,8 @@ fn frame(
     declared: usize,
     limit: usize,
     is_cut: bool,
-    out: &mut Output,
-) -> Option<Unpacked> {
+    out: &mut OutputBuffer,
+) -> Option<FrameOutcome> {
     let (flags, sizes) = (cut.u8()?, cut.u8()?);
     let has = |bit: u8| flags & bit != 0;
     let (is_linked, has_block_checksums) = (!has(0x20), has(0x10));
@@ -96,10 +96,10 @@ fn frame(
         5 => 256 << 10,
         6 => 1 << 20,
         7 => 4 << 20,
-        _ => return Some(Unpacked::Broken),
+        _ => return Some(FrameOutcome::Broken),
     };
     if flags >> 6 != 1 {
-        return Some(Unpacked::Broken); // an unknown version
+        return Some(FrameOutcome::Broken); // an unknown version
     }
     cut.bytes(if has_content_size { 8 } else { 0 })?;
     cut.bytes(if has_dictionary { 4 } else { 0 })?;
@@ -108,21 +108,21 @@ fn frame(
     let start = out.used;
     let mut is_doubtful = false;
     loop {
-        let Some(size) = cut.u32() else { return Some(ended(is_doubtful)) };
+        let Some(size) = cut.u32() else { return Some(end_outcome(is_doubtful)) };
         if size == 0 {
             break;
         }
         let (len, is_packed) = ((size & 0x7fff_ffff) as usize, size >> 31 == 0);
         if len > block_len {
-            return Some(Unpacked::Broken);
+            return Some(FrameOutcome::Broken);
         }
         let window = if is_linked { start } else { out.used };
         let window = window.max(out.used.saturating_sub(WINDOW));
         let room = block_len.min(limit.saturating_sub(out.used));
-        if is_cut && len > cut.rest().len() {
+        if is_cut && len > cut.remaining().len() {
             match is_packed {
-                true => packed_prefix(cut.rest(), room, window, out),
-                false => copied_prefix(cut.rest(), room, out),
+                true => packed_prefix(cut.remaining(), room, window, out),
+                false => copied_prefix(cut.remaining(), room, out),
             }
             return None;
         }
@@ -144,37 +144,37 @@ fn frame(
         };
         let Some(done) = done else {
             packed_prefix(block, room, window, out);
-            return Some(Unpacked::Broken);
+            return Some(FrameOutcome::Broken);
         };
         out.used += done;
         if out.used > limit {
             out.used = limit;
-            return Some(Unpacked::OverLimit);
+            return Some(FrameOutcome::OverLimit);
         }
     }
     if has_content_checksum {
         let content = out.buffer.get(start..out.used)?;
-        let Some(sum) = cut.u32() else { return Some(ended(is_doubtful)) };
+        let Some(sum) = cut.u32() else { return Some(end_outcome(is_doubtful)) };
         is_doubtful |= sum != XxHash32::oneshot(0, content);
     }
-    Some(if is_doubtful { Unpacked::Doubtful } else { Unpacked::Whole })
+    Some(if is_doubtful { FrameOutcome::Doubtful } else { FrameOutcome::Whole })
 }
 
 /// Returns the result for a frame that ends between two blocks or after the last one.
-fn ended(is_doubtful: bool) -> Unpacked {
-    if is_doubtful { Unpacked::Cut } else { Unpacked::Ended }
+fn end_outcome(is_doubtful: bool) -> FrameOutcome {
+    if is_doubtful { FrameOutcome::Cut } else { FrameOutcome::Ended }
 }
 
 /// Decompresses the first sequences of a truncated or corrupt block into up to `room`
 /// bytes of free space.
-fn packed_prefix(block: &[u8], room: usize, window: usize, out: &mut Output) {
+fn packed_prefix(block: &[u8], room: usize, window: usize, out: &mut OutputBuffer) {
     out.make_room(room);
     let content = out.buffer.get_mut(window..out.used + room).unwrap_or_default();
     out.used += prefix::unpack(block, out.used - window, content);
 }
 
 /// Copies the first bytes of an uncompressed block into up to `room` bytes of free space.
-fn copied_prefix(block: &[u8], room: usize, out: &mut Output) {
+fn copied_prefix(block: &[u8], room: usize, out: &mut OutputBuffer) {
     let len = block.len().min(room);
     out.make_room(len);
     let content = out.buffer.get_mut(out.used..out.used + len).unwrap_or_default();
@@ -188,7 +188,7 @@ fn packed_block(
     block: &[u8],
     room: usize,
     window: usize,
-    out: &mut Output,
+    out: &mut OutputBuffer,
 ) -> Option<usize> {
     out.make_room(room);
     let (before, rest) = out.buffer.split_at_mut_checked(out.used)?;

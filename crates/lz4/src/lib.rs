@@ -11,8 +11,8 @@ mod frame;
 
 pub use crate::{
     frame::{is_frame, unpack},
-    outcome::Unpacked,
-    output::Output,
+    outcome::FrameOutcome,
+    output::OutputBuffer,
 };
 
 /// Compiles the example in the README.

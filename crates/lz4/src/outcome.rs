@@ -2,7 +2,7 @@
 
 /// The result of a decompression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unpacked {
+pub enum FrameOutcome {
     /// Everything was decompressed.
     Whole,
     /// The compressed data is truncated. The output is correct up to the truncation.

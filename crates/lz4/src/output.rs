@@ -4,11 +4,11 @@ use std::mem;
 
 use bytes::BytesMut;
 
-use crate::outcome::Unpacked;
+use crate::outcome::FrameOutcome;
 
 /// The decompressed bytes: the first bytes of a buffer.
 #[derive(Debug, Default)]
-pub struct Output {
+pub struct OutputBuffer {
     pub(crate) buffer: BytesMut,
     pub(crate) used: usize,
 }
@@ -16,9 +16,9 @@ pub struct Output {
 /// The granularity of buffer lengths in bytes.
 const STEP: usize = 1 << 20;
 
-impl Output {
+impl OutputBuffer {
     /// Creates an output with space for `len` bytes in `buffer`, if that is long enough.
-    pub fn within(mut buffer: BytesMut, len: usize) -> Self {
+    pub fn with_buffer(mut buffer: BytesMut, len: usize) -> Self {
         if buffer.capacity() < len {
             // The next chunk may be slightly longer and should fit too. Pages that are
             // not written do not use memory.
@@ -42,13 +42,13 @@ impl Output {
     }
 
     /// Appends `bytes`, up to `limit` of them.
-    pub fn copy(&mut self, bytes: &[u8], limit: usize) -> Unpacked {
+    pub fn copy(&mut self, bytes: &[u8], limit: usize) -> FrameOutcome {
         let len = bytes.len().min(limit);
         self.make_room(len);
         let room = self.buffer.get_mut(self.used..self.used + len).unwrap_or_default();
         room.copy_from_slice(bytes.get(..len).unwrap_or_default());
         self.used += room.len();
-        if len < bytes.len() { Unpacked::OverLimit } else { Unpacked::Whole }
+        if len < bytes.len() { FrameOutcome::OverLimit } else { FrameOutcome::Whole }
     }
 
     /// Returns the number of bytes.
@@ -67,7 +67,7 @@ impl Output {
     }
 
     /// Returns the free space after the bytes.
-    pub fn room(&mut self) -> &mut [u8] {
+    pub fn free_space(&mut self) -> &mut [u8] {
         self.buffer.get_mut(self.used..).unwrap_or_default()
     }
 

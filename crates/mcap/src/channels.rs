@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use logtool_core::{Topic, TopicId, TopicOrigin};
-use logtool_rosmsg::{Derivation, Derived, PointColumns};
+use logtool_rosmsg::{Derivation, DerivedTopics, PointColumns};
 
 /// The streams and topics of channels, and the topics that are derived from them.
 #[derive(Debug)]
 pub(crate) struct Channels {
     by_id: HashMap<u16, (u32, TopicId)>,
-    pub(crate) derived: Derived,
+    pub(crate) derived: DerivedTopics,
 }
 
 impl Channels {
@@ -46,7 +46,7 @@ impl Channels {
 }
 
 /// Returns the topics that are derived from the logged topics among `topics`.
-pub(crate) fn derived_of(topics: &[Topic]) -> Derived {
+pub(crate) fn derived_of(topics: &[Topic]) -> DerivedTopics {
     let own = topics.iter().filter(|topic| topic.origin == TopicOrigin::Logged);
-    Derived::new(own.map(Derivation::of))
+    DerivedTopics::new(own.map(Derivation::from_topic))
 }

@@ -13,7 +13,7 @@ use logtool_core::{
     Damage, DamageKind, Finding, Findings, Manifest, OpenOptions, Result, Source,
 };
 
-use crate::check::layout::Layout;
+use crate::check::layout::FileLayout;
 
 pub(crate) use self::{codes::CODES, inspection::ChunkInspection};
 
@@ -34,7 +34,7 @@ pub(crate) fn check(
     log: CheckInput,
     findings: &mut Findings,
 ) -> Result<ChunkInspection> {
-    let layout = Layout::read(&log, findings)?;
+    let layout = FileLayout::read(&log, findings)?;
     summary::check(&log, &layout, findings)?;
     Ok(ChunkInspection::new(log, layout))
 }
@@ -45,7 +45,7 @@ pub(crate) fn schemas(manifest: &Manifest, findings: &mut Findings) {
         manifest.damage.iter().filter(|damage| damage.kind == DamageKind::Definition);
     for (topic, damage) in unusable.filter_map(|damage| Some((damage.topic?, damage))) {
         let why = damage.why.clone().unwrap_or_default();
-        let finding = Finding::new(&codes::SCHEMA_BROKEN, why).of(topic);
-        findings.add(finding.at(damage.bytes.clone()));
+        let finding = Finding::new(&codes::SCHEMA_BROKEN, why).with_topic(topic);
+        findings.add(finding.with_bytes(damage.bytes.clone()));
     }
 }

@@ -9,11 +9,11 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use logtool_core::{Damage, DamageKind, OpenOptions};
-use logtool_lz4::{Output, Unpacked as Frame};
+use logtool_lz4::{FrameOutcome as Frame, OutputBuffer};
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 
 use crate::{
-    contents::{self, Item},
+    contents::{self, ContentItem},
     resync,
     wire::{self, Chunk, RECORD_HEADER_LEN, op},
 };
@@ -361,7 +361,7 @@ fn matches_header(chunk: &Chunk<'_>, records: &[u8]) -> bool {
 fn are_valid_records(records: &[u8]) -> bool {
     let mut is_whole = true;
     contents::for_each_record(records, |item| {
-        is_whole &= !matches!(item, Item::Damaged(_))
+        is_whole &= !matches!(item, ContentItem::Damaged(_))
     });
     is_whole
 }
@@ -394,7 +394,7 @@ fn lz4(
 ) -> (Bytes, Decompression) {
     let declared = usize::try_from(size).unwrap_or(usize::MAX);
     let room = declared.min(MAX_FIRST_ALLOCATION as usize).min(limit);
-    let mut records = Output::within(BytesMut::new(), room);
+    let mut records = OutputBuffer::with_buffer(BytesMut::new(), room);
     let how =
         match logtool_lz4::unpack(compressed, declared, limit, is_cut, &mut records) {
             // Only the end mark is missing; the header of the chunk declares the length of

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::{resync, wire};
 
 /// An item in a range of records.
-pub(crate) enum Item<'b> {
+pub(crate) enum ContentItem<'b> {
     /// A record: its opcode, its content, and the position of the content in the range.
     Record(u8, &'b [u8], Range<usize>),
     /// Bytes that are not a record.
@@ -13,7 +13,7 @@ pub(crate) enum Item<'b> {
 }
 
 /// Calls `visit` for all records in `bytes`, and for damaged ranges between them.
-pub(crate) fn for_each_record(bytes: &[u8], mut visit: impl FnMut(Item<'_>)) {
+pub(crate) fn for_each_record(bytes: &[u8], mut visit: impl FnMut(ContentItem<'_>)) {
     let mut at = 0;
     while at < bytes.len() {
         let rest = bytes.get(at..).unwrap_or_default();
@@ -23,13 +23,13 @@ pub(crate) fn for_each_record(bytes: &[u8], mut visit: impl FnMut(Item<'_>)) {
                 let start = at + wire::RECORD_HEADER_LEN;
                 let position = start..start + content.len();
                 let end = position.end;
-                visit(Item::Record(op, content, position));
+                visit(ContentItem::Record(op, content, position));
                 end
             }
             None => {
                 let skip = resync::next(rest.get(1..).unwrap_or_default(), true);
                 let end = skip.map_or(bytes.len(), |skip| at + 1 + skip);
-                visit(Item::Damaged(at..end));
+                visit(ContentItem::Damaged(at..end));
                 end
             }
         };

@@ -12,18 +12,18 @@ use crate::{
     channels::Channels,
     check::ChunkInspection,
     chunk::{self, DecompressedChunk},
-    contents::{self, Item},
+    contents::{self, ContentItem},
     wire::{self, PAYLOAD_HEADER_LEN, RECORD_HEADER_LEN, op, timestamp},
 };
 
 /// Reads one part.
 pub(crate) struct McapCursor {
-    reader: Reader,
-    remaining: Remaining,
+    reader: MessageReader,
+    remaining: RemainingContent,
 }
 
 /// The unread rest of the part.
-enum Remaining {
+enum RemainingContent {
     /// A chunk at this byte range.
     Chunk(Arc<dyn Source>, Range<u64>),
     /// Records outside chunks.
@@ -36,7 +36,7 @@ enum Remaining {
 }
 
 /// Selects messages, and adds them to blocks.
-struct Reader {
+struct MessageReader {
     channels: Arc<Channels>,
     selection: Selection,
     /// Whether topics are selected that are derived from messages.
@@ -55,8 +55,8 @@ impl McapCursor {
         selection: Selection,
         options: OpenOptions,
     ) -> Self {
-        let reader = Reader::new(channels, selection, options);
-        Self { reader, remaining: Remaining::Chunk(source.clone(), position) }
+        let reader = MessageReader::new(channels, selection, options);
+        Self { reader, remaining: RemainingContent::Chunk(source.clone(), position) }
     }
 
     /// Lets `inspection` check the chunks that this cursor reads.
@@ -75,10 +75,13 @@ impl McapCursor {
         selection: Selection,
         options: OpenOptions,
     ) -> Self {
-        let reader = Reader::new(channels, selection, options);
+        let reader = MessageReader::new(channels, selection, options);
         let gap = DamagedRangeCursor::new(&damaged_ranges, position.start);
         let walk = RecordScanner::new(source.clone(), position, options);
-        Self { reader, remaining: Remaining::Records { walk, damaged_ranges, gap } }
+        Self {
+            reader,
+            remaining: RemainingContent::Records { walk, damaged_ranges, gap },
+        }
     }
 }
 
@@ -86,22 +89,22 @@ impl Cursor for McapCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         let Self { reader, remaining } = self;
         match remaining {
-            Remaining::Done => Ok(false),
-            Remaining::Chunk(_, position)
+            RemainingContent::Done => Ok(false),
+            RemainingContent::Chunk(_, position)
                 if position.end - position.start > reader.max_chunk_len() =>
             {
                 block.reset(Bytes::new(), position.start);
                 block.report(Damage::new(DamageKind::OverLimit, position.clone()));
-                *remaining = Remaining::Done;
+                *remaining = RemainingContent::Done;
                 Ok(true)
             }
-            Remaining::Chunk(source, position) => {
+            RemainingContent::Chunk(source, position) => {
                 let bytes = source.read_at(position.clone())?;
                 reader.chunk(block, position.clone(), &bytes);
-                *remaining = Remaining::Done;
+                *remaining = RemainingContent::Done;
                 Ok(true)
             }
-            Remaining::Records { walk, damaged_ranges, gap } => {
+            RemainingContent::Records { walk, damaged_ranges, gap } => {
                 let start = walk.position();
                 walk.fill(block, |block, bytes, used| {
                     let at = start + used as u64;
@@ -113,7 +116,7 @@ impl Cursor for McapCursor {
     }
 }
 
-impl Reader {
+impl MessageReader {
     fn new(
         channels: Arc<Channels>,
         selection: Selection,
@@ -169,13 +172,13 @@ impl Reader {
         let file =
             |range: &Range<usize>| decompressed.file_range(position.clone(), range);
         contents::for_each_record(&records, |item| match item {
-            Item::Record(op::MESSAGE, content, range) => {
+            ContentItem::Record(op::MESSAGE, content, range) => {
                 let file = file(&range);
                 self.message(block, content, range, file);
             }
-            Item::Record(..) => {}
-            Item::Damaged(range) if decompressed.is_reported(&range) => {}
-            Item::Damaged(range) => {
+            ContentItem::Record(..) => {}
+            ContentItem::Damaged(range) if decompressed.is_reported(&range) => {}
+            ContentItem::Damaged(range) => {
                 block.report(Damage::new(DamageKind::Garbled, file(&range)));
             }
         });

@@ -6,7 +6,7 @@ use crate::wire::{Channel, Schema, op};
 /// The declaration of a schema or a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Declaration {
-    pub(crate) kind: Kind,
+    pub(crate) kind: DeclarationKind,
     pub(crate) id: u16,
     /// The checksum and the length of the known fields, except for those in `kind`. It
     /// does not depend on the order of metadata or on fields that a later specification
@@ -16,7 +16,7 @@ pub(crate) struct Declaration {
 
 /// The kind of a declaration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DeclarationKind {
     Schema,
     /// A channel with its topic and its schema id, which is 0 if it has no schema.
     Channel(String, u16),
@@ -31,14 +31,18 @@ impl Declaration {
             hasher.update(field);
             len += field.len();
         }
-        Self { kind: Kind::Schema, id: *id, checksum: (hasher.finalize(), len) }
+        Self {
+            kind: DeclarationKind::Schema,
+            id: *id,
+            checksum: (hasher.finalize(), len),
+        }
     }
 
     pub(crate) fn from_channel(channel: &Channel) -> Self {
         let Channel { id, schema, topic, encoding, metadata } = channel;
         let fields = format!("{encoding:?} {metadata:?}");
         Self {
-            kind: Kind::Channel(topic.clone(), *schema),
+            kind: DeclarationKind::Channel(topic.clone(), *schema),
             id: *id,
             checksum: (crc32fast::hash(fields.as_bytes()), fields.len()),
         }
@@ -57,14 +61,14 @@ impl Declaration {
     /// Returns the opcode and the id.
     pub(crate) fn key(&self) -> (u8, u16) {
         match self.kind {
-            Kind::Schema => (op::SCHEMA, self.id),
-            Kind::Channel(..) => (op::CHANNEL, self.id),
+            DeclarationKind::Schema => (op::SCHEMA, self.id),
+            DeclarationKind::Channel(..) => (op::CHANNEL, self.id),
         }
     }
 
     /// Returns the id of the channel, if this is a channel.
     pub(crate) fn channel(&self) -> Option<u16> {
-        matches!(self.kind, Kind::Channel(..)).then_some(self.id)
+        matches!(self.kind, DeclarationKind::Channel(..)).then_some(self.id)
     }
 
     /// Returns true if this has the same kind and id as `other`, but is different.

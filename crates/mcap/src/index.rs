@@ -17,9 +17,9 @@ use logtool_core::{
 };
 
 use crate::{
+    channel_table::ChannelTable,
     chunk::Compression,
     format_state::FormatState,
-    table::Table,
     wire::{self, FOOTER_LEN, MAGIC, op},
 };
 
@@ -36,7 +36,7 @@ pub(crate) fn build_manifest(
     let has_magic = head.starts_with(&MAGIC);
     if !has_magic && !options.is_format_given {
         let what = "the file does not start with the MCAP magic bytes";
-        return Err(Error::new(ErrorKind::Unrecognized, what).at(0));
+        return Err(Error::new(ErrorKind::Unrecognized, what).with_offset(0));
     }
     let mut pass = match summary::read(&mut window, source.len(), options)? {
         Ok(pass) => pass,
@@ -59,7 +59,7 @@ pub(crate) fn build_manifest(
 struct IndexPass {
     profile: String,
     library: String,
-    table: Table,
+    table: ChannelTable,
     part_entries: Vec<PartEntry>,
     /// The number of messages of each channel; `None` if it is unknown.
     counts: Option<BTreeMap<u16, ChannelStatistics>>,
@@ -134,7 +134,7 @@ impl IndexPass {
 
 impl PartEntry {
     /// Returns the topics that may have messages here.
-    fn topics(&self, table: &Table) -> TopicSet {
+    fn topics(&self, table: &ChannelTable) -> TopicSet {
         match &self.channels {
             Some(channels) => {
                 channels.iter().filter_map(|id| table.topic(*id)).collect()

@@ -15,8 +15,8 @@ mod resync;
 mod chunk;
 mod contents;
 
+mod channel_table;
 mod channels;
-mod table;
 
 mod messages;
 

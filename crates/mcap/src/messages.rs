@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use logtool_core::{
     Columns, Decoder, FieldRole, Layout, LayoutDecoder, LayoutField, LayoutKind,
-    Primitive, RawDecoder, Result, StructShape, Topic, TreeDecoder, TreeReader,
+    Primitive, RawDecoder, Result, StructType, Topic, TreeDecoder, TreeReader,
 };
 use logtool_rosmsg::{Definition, TopicMetadata, describe};
 
@@ -54,7 +54,7 @@ pub(crate) fn decoder(
 }
 
 fn tree_decoder(
-    shape: StructShape,
+    shape: StructType,
     reader: impl TreeReader + 'static,
     topic: &Topic,
     columns: &Columns,
@@ -137,6 +137,6 @@ fn with_message_header(layout: &Layout) -> Result<Arc<Layout>> {
         hidden("publish_time", Primitive::U64),
     ];
     fields.extend(layout.fields.iter().cloned());
-    let with_message_header = Layout::packed(layout.name.clone(), fields)?;
+    let with_message_header = Layout::from_fields(layout.name.clone(), fields)?;
     Ok(Arc::new(with_message_header.with_frame(layout.frame)))
 }

@@ -111,7 +111,7 @@ pub(crate) fn search(
     len: u64,
 ) -> Result<Option<u64>> {
     while from < len {
-        let bytes = window.at(from, SEARCH_BYTES)?;
+        let bytes = window.read_at(from, SEARCH_BYTES)?;
         let bytes = bytes.slice(..bytes.len().min(SEARCH_BYTES));
         let is_last = bytes.is_empty() || from + bytes.len() as u64 >= len;
         if let Some(skip) = next(&bytes, is_last) {

@@ -1,7 +1,7 @@
 //! Writes an MCAP file that contains selections of logs: unchanged messages, or
 //! messages of ROS 1 translated for ROS 2, with one channel for each stream.
 
-mod doubtful;
+mod doubtful_records;
 mod options;
 mod verbatim_chunks;
 
@@ -23,7 +23,7 @@ use crate::{
     },
     schema_encoding::schema_encoding,
     sink::{
-        doubtful::DoubtfulNotes,
+        doubtful_records::DoubtfulNotes,
         options::{check_names, compression, may_copy, profile},
         verbatim_chunks::VerbatimChunks,
     },
@@ -164,7 +164,7 @@ impl RecordSink for McapSink<'_> {
                     ErrorKind::Malformed,
                     "the message is shorter than its header",
                 )
-                .at(record.offset)
+                .with_offset(record.offset)
             })?;
         let (sequence, published) = match output.message_header(&record) {
             Some((sequence, published)) => {
@@ -180,7 +180,7 @@ impl RecordSink for McapSink<'_> {
             Some(transcoder) => {
                 self.translated.clear();
                 if !transcoder.to_cdr(data, &mut self.translated) {
-                    record.undecodable().add_to(&mut state.left_out);
+                    record.undecodable_damage().add_to(&mut state.left_out);
                     return Ok(());
                 }
                 &self.translated
@@ -234,7 +234,7 @@ impl RecordSink for McapSink<'_> {
 
     fn remarks(&self) -> Vec<String> {
         let translations = self.extracts.iter().flat_map(|of| of.translations.values());
-        let beyond: u64 = translations.map(Transcoder::beyond).sum();
+        let beyond: u64 = translations.map(Transcoder::times_after_2038).sum();
         let remark = format!(
             "{beyond} times are after 2038-01-19, which ROS 2 cannot represent; readers \
              take them as times before 1970"
@@ -404,7 +404,7 @@ fn translations(
 fn streams(manifest: &Manifest) -> Vec<(u32, TopicId, BTreeMap<String, String>)> {
     let properties = (0..).zip(&manifest.streams);
     let mut all: Vec<_> = properties
-        .map(|(number, stream)| (number, stream.topic, words(stream)))
+        .map(|(number, stream)| (number, stream.topic, channel_metadata(stream)))
         .collect();
     let has_streams: TopicSet =
         manifest.streams.iter().map(|stream| stream.topic).collect();
@@ -415,7 +415,7 @@ fn streams(manifest: &Manifest) -> Vec<(u32, TopicId, BTreeMap<String, String>)>
 
 /// Returns the channel metadata of `stream`, without the properties that the channel
 /// record itself has.
-fn words(stream: &Stream) -> BTreeMap<String, String> {
+fn channel_metadata(stream: &Stream) -> BTreeMap<String, String> {
     let properties = stream.metadata.iter();
     let properties = properties.filter(|(key, _)| !STREAM_KEYS.contains(&key.as_str()));
     let properties = properties.filter_map(|(key, value)| match value {

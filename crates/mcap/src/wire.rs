@@ -87,7 +87,7 @@ impl Schema {
             id: cut.u16()?,
             name: text(&mut cut)?.into_owned(),
             encoding: text(&mut cut)?.into_owned(),
-            data: sized(&mut cut)?.to_vec(),
+            data: length_prefixed(&mut cut)?.to_vec(),
         })
     }
 }
@@ -152,9 +152,9 @@ impl<'b> Chunk<'b> {
     pub(crate) fn parse(content: &'b [u8]) -> Option<Self> {
         let mut cut = ByteReader::new(content);
         let (start, end, size, crc) = (cut.u64()?, cut.u64()?, cut.u64()?, cut.u32()?);
-        let compression = sized(&mut cut)?;
+        let compression = length_prefixed(&mut cut)?;
         let compressed_len = cut.u64()?;
-        let rest = cut.rest();
+        let rest = cut.remaining();
         let len = usize::try_from(compressed_len).unwrap_or(usize::MAX).min(rest.len());
         let compressed = rest.get(..len)?;
         Some(Self { start, end, size, crc, compression, compressed_len, compressed })
@@ -188,7 +188,7 @@ impl ChunkIndex {
     pub(crate) fn parse(content: &[u8]) -> Option<Self> {
         let mut cut = ByteReader::new(content);
         let (start, end, at, len) = (cut.u64()?, cut.u64()?, cut.u64()?, cut.u64()?);
-        let mut offsets = ByteReader::new(sized(&mut cut)?);
+        let mut offsets = ByteReader::new(length_prefixed(&mut cut)?);
         let mut channels = Vec::new();
         while let (Some(channel), Some(at)) = (offsets.u16(), offsets.u64()) {
             channels.push((channel, at));
@@ -227,7 +227,7 @@ impl Statistics {
         cut.bytes(2 + 4)?; // the number of schemas and of channels
         let (attachments, metadata, chunks) = (cut.u32()?, cut.u32()?, cut.u32()?);
         let times = (cut.u64()?, cut.u64()?);
-        let mut counts = ByteReader::new(sized(&mut cut)?);
+        let mut counts = ByteReader::new(length_prefixed(&mut cut)?);
         let mut of_channels = BTreeMap::new();
         while let (Some(channel), Some(count)) = (counts.u16(), counts.u64()) {
             of_channels.insert(channel, count);
@@ -248,7 +248,7 @@ impl Statistics {
 pub(crate) fn message_index(content: &[u8]) -> Option<&[u8]> {
     let mut cut = ByteReader::new(content);
     cut.u16()?; // the channel
-    sized(&mut cut)
+    length_prefixed(&mut cut)
 }
 
 /// Parses a footer: the offset of the summary (0 for no summary), and its CRC-32 (0 for
@@ -305,7 +305,7 @@ impl Attachment {
 pub(crate) fn attachment_crc(content: &[u8]) -> Option<u64> {
     let mut cut = ByteReader::new(content);
     cut.bytes(8 + 8)?; // log time and creation time
-    let (name, media_type) = (sized(&mut cut)?, sized(&mut cut)?);
+    let (name, media_type) = (length_prefixed(&mut cut)?, length_prefixed(&mut cut)?);
     let len = cut.u64()?;
     let fields = 8 + 8 + 4 + name.len() + 4 + media_type.len() + 8;
     len.checked_add(fields as u64)
@@ -318,20 +318,20 @@ pub(crate) fn metadata(content: &[u8]) -> Option<(String, BTreeMap<String, Strin
 }
 
 /// Reads a `u32` length, and that number of bytes.
-fn sized<'b>(cut: &mut ByteReader<'b>) -> Option<&'b [u8]> {
+fn length_prefixed<'b>(cut: &mut ByteReader<'b>) -> Option<&'b [u8]> {
     let len = cut.u32()?;
     cut.bytes(len as usize)
 }
 
 fn text<'b>(cut: &mut ByteReader<'b>) -> Option<Cow<'b, str>> {
-    sized(cut).map(logtool_core::decode_text)
+    length_prefixed(cut).map(logtool_core::decode_text)
 }
 
 /// Reads a `u32` length in bytes, and pairs of strings of this total length.
 fn string_map(cut: &mut ByteReader<'_>) -> Option<BTreeMap<String, String>> {
-    let mut pairs = ByteReader::new(sized(cut)?);
+    let mut pairs = ByteReader::new(length_prefixed(cut)?);
     let mut texts = BTreeMap::new();
-    while !pairs.rest().is_empty() {
+    while !pairs.remaining().is_empty() {
         let (key, value) = (text(&mut pairs)?, text(&mut pairs)?);
         texts.insert(key.into_owned(), value.into_owned());
     }

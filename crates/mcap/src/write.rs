@@ -132,7 +132,7 @@ impl<W: Output> Writer<W> {
             channels: Vec::new(),
             by_id: Vec::new(),
             current_chunk: ChunkBuilder::default(),
-            queue: TaskQueue::long(),
+            queue: TaskQueue::with_double_length(),
             buffers: Vec::new(),
             chunks: Vec::new(),
             metadata: Vec::new(),
@@ -252,7 +252,7 @@ impl<W: Output> Writer<W> {
         records.add(op::METADATA, |content| {
             content.text(name).texts(words);
         });
-        let (at, len) = (self.place.at(), records.bytes().len() as u64);
+        let (at, len) = (self.place.position(), records.bytes().len() as u64);
         self.metadata.push((name.to_owned(), at, len));
         self.place.append(records.bytes())
     }
@@ -281,7 +281,7 @@ impl<W: Output> Writer<W> {
             content.u32(0);
         });
         self.place.append(end.bytes())?;
-        let start = self.place.at();
+        let start = self.place.position();
         let mut summary = Records::default();
         let mut groups = Vec::new();
         let mut group = |summary: &mut Records, op: u8, add: &dyn Fn(&mut Records)| {
@@ -335,7 +335,7 @@ impl<W: Output> Writer<W> {
             content.u64(self.statistics.messages).u16(self.schemas.len() as u16);
             content.u32(self.channels.len() as u32).u32(self.attachments.len() as u32);
             content.u32(self.metadata.len() as u32).u32(self.chunks.len() as u32);
-            content.u64(first).u64(last).sized(|map| {
+            content.u64(first).u64(last).length_prefixed(|map| {
                 for ChannelState { channel, messages, .. } in counts {
                     map.u16(channel.id).u64(*messages);
                 }

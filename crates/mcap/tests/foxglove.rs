@@ -41,17 +41,17 @@ fn descriptors(stride: u32) -> Vec<u8> {
         vec![
             Field::new("name", 1, kind::STRING),
             Field::new("offset", 2, kind::FIXED32),
-            Field::new("type", 3, kind::ENUM).of_type(".foxglove.NumericType"),
+            Field::new("type", 3, kind::ENUM).with_type_name(".foxglove.NumericType"),
         ],
     );
     let of_cloud = message(
         "PointCloud",
         vec![
-            Field::new("timestamp", 1, kind::MESSAGE).of_type(".foxglove.Stamp"),
+            Field::new("timestamp", 1, kind::MESSAGE).with_type_name(".foxglove.Stamp"),
             Field::new("frame_id", 2, kind::STRING),
             Field::new("point_stride", stride, kind::FIXED32),
             Field::new("fields", 5, kind::MESSAGE)
-                .of_type(".foxglove.PackedElementField")
+                .with_type_name(".foxglove.PackedElementField")
                 .repeated(),
             Field::new("data", 6, kind::BYTES),
         ],

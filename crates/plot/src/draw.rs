@@ -15,7 +15,7 @@ use crate::{
     chart::{Chart, Line, Panel},
     draw::{
         canvas::{Area, Canvas, FINE, GRID, INK, px, text},
-        legend::{Entry, LegendSample},
+        legend::{LegendEntry, LegendSample},
     },
     palette::{self, Rgb},
     ticks::Axis,
@@ -89,7 +89,7 @@ impl Chart {
             .lines
             .iter()
             .enumerate()
-            .map(|(index, line)| Entry {
+            .map(|(index, line)| LegendEntry {
                 name: line.name.clone(),
                 color: palette::line(index),
                 piece: LegendSample::Line(palette::dash(index)),
@@ -199,16 +199,16 @@ impl Chart {
     }
 
     /// Returns the legend entries of the visible bands.
-    fn band_entries(&self) -> Vec<Entry> {
+    fn band_entries(&self) -> Vec<LegendEntry> {
         let (start, end) = self.span();
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries: Vec<LegendEntry> = Vec::new();
         for band in &self.bands {
             let is_seen = self.time.seconds(band.start) < end
                 && self.time.seconds(band.end) > start;
             if is_seen && !entries.iter().any(|entry| entry.name == band.name) {
                 let color = tint(band.color);
                 let (name, piece) = (band.name.clone(), LegendSample::Area);
-                entries.push(Entry { name, color, piece });
+                entries.push(LegendEntry { name, color, piece });
             }
         }
         entries

@@ -41,7 +41,7 @@ mod page;
 pub use crate::{
     chart::{Band, Chart, Line, Panel, TimeAxis},
     metadata::{with_metadata, with_texts},
-    page::{Block, Page, Row, Section},
+    page::{Block, Page, Section, TableRow},
     paint::{RenderedPng, png},
     palette::{LINES, LOOKS, Rgb, line, viridis},
     sample::{Sampler, Signal},

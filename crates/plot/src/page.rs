@@ -46,7 +46,7 @@ pub enum Block {
     /// Preformatted text.
     Text(String),
     /// A table: the header and the rows.
-    Table(Vec<String>, Vec<Row>),
+    Table(Vec<String>, Vec<TableRow>),
     /// A zoomable plot. All plots have a common time axis, and only the first panel is
     /// shown.
     Plot(String, Chart),
@@ -58,7 +58,7 @@ pub enum Block {
 
 /// A row of a table.
 #[derive(Clone, Debug, Default)]
-pub struct Row {
+pub struct TableRow {
     /// The cells.
     pub cells: Vec<String>,
     /// Whether it is a warning or an error.
@@ -145,7 +145,7 @@ impl Block {
     }
 }
 
-fn table(page: &mut String, head: &[String], rows: &[Row]) {
+fn table(page: &mut String, head: &[String], rows: &[TableRow]) {
     page.push_str("<div class=\"scroll\"><table><thead><tr>");
     for cell in head {
         let _ = write!(page, "<th>{}</th>", html(cell));
@@ -191,7 +191,7 @@ mod tests {
         let line = Line { name: evil.into(), signal: sampler.signal(), is_held: false };
         let panel = Panel { unit: evil.into(), lines: vec![line], ..Panel::default() };
         let chart = Chart { panels: vec![panel], ..Chart::default() };
-        let row = Row { cells: vec![evil.into()], is_warning: true };
+        let row = TableRow { cells: vec![evil.into()], is_warning: true };
         let blocks = vec![
             Block::Note(evil.into()),
             Block::Text(evil.into()),

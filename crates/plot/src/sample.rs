@@ -11,7 +11,7 @@ pub struct Sampler {
     start: i128,
     /// The width of a column in nanoseconds.
     width: i128,
-    columns: Vec<Option<Column>>,
+    columns: Vec<Option<SampledColumn>>,
     /// Values before the first time, or at the second time or later, are dropped.
     within: (i64, i64),
     periods: Periods,
@@ -23,20 +23,20 @@ pub struct Sampler {
 
 /// The kept values of a column.
 #[derive(Clone, Copy, Debug)]
-struct Column {
-    first: Value,
-    low: Value,
-    high: Value,
-    last: Value,
+struct SampledColumn {
+    first: TimedValue,
+    low: TimedValue,
+    high: TimedValue,
+    last: TimedValue,
 }
 
-impl Column {
-    fn new(value: Value) -> Self {
+impl SampledColumn {
+    fn new(value: TimedValue) -> Self {
         Self { first: value, low: value, high: value, last: value }
     }
 
     /// Combines the column with the later values of `other`.
-    fn and(self, other: Self) -> Self {
+    fn merge(self, other: Self) -> Self {
         let one = |is_other, own, others| if is_other { others } else { own };
         Self {
             first: one(other.first.0 < self.first.0, self.first, other.first),
@@ -48,7 +48,7 @@ impl Column {
 }
 
 /// A time in nanoseconds and a value.
-type Value = (i64, f64);
+type TimedValue = (i64, f64);
 
 /// A signal as lines: no value is missing within a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -125,9 +125,9 @@ impl Sampler {
             }
         };
         let column = usize::try_from(since / self.width).ok();
-        let new = Column::new((nanos, value));
+        let new = SampledColumn::new((nanos, value));
         if let Some(column) = column.and_then(|at| self.columns.get_mut(at)) {
-            *column = Some(column.map_or(new, |kept| kept.and(new)));
+            *column = Some(column.map_or(new, |kept| kept.merge(new)));
         }
     }
 
@@ -135,12 +135,13 @@ impl Sampler {
     fn widen(&mut self, is_early: bool) {
         let len = self.columns.len();
         let room = if is_early { len } else { 0 };
-        let mut columns: Vec<Option<Column>> = vec![None; len];
+        let mut columns: Vec<Option<SampledColumn>> = vec![None; len];
         for (at, column) in (room..).zip(self.columns.drain(..)) {
             let Some((column, place)) = column.zip(columns.get_mut(at / 2)) else {
                 continue;
             };
-            *place = Some(place.map_or(column, |kept: Column| kept.and(column)));
+            *place =
+                Some(place.map_or(column, |kept: SampledColumn| kept.merge(column)));
         }
         self.start -= self.width * room as i128;
         self.width *= 2;
@@ -164,11 +165,11 @@ impl Sampler {
 
     /// Returns the lines. A pause of more than `longest` nanoseconds starts a new line.
     fn lines(&self, longest: i64) -> Signal {
-        let mut runs: Vec<Vec<Value>> = Vec::new();
+        let mut runs: Vec<Vec<TimedValue>> = Vec::new();
         for column in self.columns.iter().flatten() {
             let mut kept = [column.first, column.low, column.high, column.last];
             kept.sort_by_key(|(nanos, _)| *nanos);
-            let since = |run: &Vec<Value>| {
+            let since = |run: &Vec<TimedValue>| {
                 run.last()
                     .map_or(i64::MAX, |(nanos, _)| kept[0].0.saturating_sub(*nanos))
             };

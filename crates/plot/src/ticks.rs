@@ -8,11 +8,11 @@ pub(crate) struct Axis {
     pub(crate) ticks: Vec<f64>,
     /// The distance between ticks.
     step: f64,
-    kind: Kind,
+    kind: TickUnit,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum TickUnit {
     Number,
     /// Seconds since the start of the day with this number since 1970: shown as the time
     /// of day, and as a date at the start of a day.
@@ -33,14 +33,14 @@ impl Axis {
     pub(crate) fn numbers(start: f64, end: f64, marks: usize, has_room: bool) -> Self {
         let (start, end) = widen(start, end, has_room);
         let step = nice((end - start) / marks.max(1) as f64);
-        Self::new(start, end, step, Kind::Number)
+        Self::new(start, end, step, TickUnit::Number)
     }
 
     /// Creates an axis of integers with ticks at integers.
     pub(crate) fn whole_numbers(start: f64, end: f64, marks: usize) -> Self {
         let (start, end) = widen(start, end, true);
         let step = nice((end - start) / marks.max(1) as f64).max(1.0);
-        Self::new(start, end, step, Kind::Number)
+        Self::new(start, end, step, TickUnit::Number)
     }
 
     /// Creates an axis of times of day, in seconds since the start of the day `day` since
@@ -53,10 +53,10 @@ impl Axis {
             least if least > DAY / 2.0 => DAY * nice(least / DAY).max(1.0),
             least => CLOCK_STEPS.into_iter().find(|step| *step >= least).unwrap_or(DAY),
         };
-        Self::new(start, end, step, Kind::TimeOfDay(day))
+        Self::new(start, end, step, TickUnit::TimeOfDay(day))
     }
 
-    fn new(start: f64, end: f64, step: f64, kind: Kind) -> Self {
+    fn new(start: f64, end: f64, step: f64, kind: TickUnit) -> Self {
         let first = (start / step).ceil();
         // Slightly more than the end, because of rounding: 0.1 is not exactly ten
         // hundredths.
@@ -69,8 +69,8 @@ impl Axis {
     /// Returns the label of the tick `tick`.
     pub(crate) fn label(&self, tick: f64) -> String {
         match self.kind {
-            Kind::Number => self.number(tick),
-            Kind::TimeOfDay(day) => self.time_of_day(tick, day),
+            TickUnit::Number => self.number(tick),
+            TickUnit::TimeOfDay(day) => self.time_of_day(tick, day),
         }
     }
 

@@ -70,7 +70,7 @@ impl TopView {
             None => self.waiting.push(point),
         }
         if self.waiting.len() >= MOST_WAITING {
-            self.settle();
+            self.fix_range();
         }
     }
 
@@ -79,7 +79,7 @@ impl TopView {
     /// # Errors
     /// Errors of rendering.
     pub fn png(mut self) -> Result<RenderedPng> {
-        let raster = self.settle();
+        let raster = self.fix_range();
         let scene = Scene::new(&self.about, &raster);
         let scale = f32::from(self.about.scale.clamp(1, 8));
         paint::render_over(&scene.svg()?, scale, |pixmap| {
@@ -89,7 +89,7 @@ impl TopView {
     }
 
     /// Decides the range of the image from the points so far.
-    fn settle(&mut self) -> Raster {
+    fn fix_range(&mut self) -> Raster {
         let mut raster = match self.raster.take() {
             Some(raster) => raster,
             None => Raster::new(&self.about, &self.waiting),
@@ -124,7 +124,7 @@ mod tests {
         view.add(-5.0, 5.0, 0.0, 0.0);
         view.add(5.0, -5.0, 1.0, 1.0);
         view.add(f64::NAN, 0.0, 0.0, 0.0);
-        let raster = view.settle();
+        let raster = view.fix_range();
         let (left, top) = Scene::new(&about, &raster).place();
         let mut pixmap = resvg::tiny_skia::Pixmap::new(900, 900).unwrap();
         raster.paint(&mut pixmap, left as u32, top as u32);

@@ -6,7 +6,7 @@ mod simplify;
 use crate::{
     chart::Band,
     palette::{self, Rgb},
-    track::simplify::{PathSimplifier, Position},
+    track::simplify::{PathSimplifier, TrackPoint},
 };
 
 /// Metres of a degree of latitude: a meridian is 20,004 km long.
@@ -33,12 +33,12 @@ pub struct Track {
     /// The latitude and longitude of `x = y = 0`, in degrees, if they are known.
     origin: Option<(f64, f64)>,
     /// The pieces, in order.
-    pieces: Vec<Piece>,
+    pieces: Vec<TrackPiece>,
 }
 
 /// A part of a track that has one colour and no gap, in metres east and north.
 #[derive(Clone, Debug)]
-struct Piece {
+struct TrackPiece {
     /// The name and the colour of the flight mode, if the track shows modes.
     mode: Option<(String, Rgb)>,
     positions: Vec<(f64, f64)>,
@@ -92,7 +92,7 @@ impl TrackBuilder {
             self.pieces.push((mode, !has_gap));
         }
         let segment = u32::try_from(self.pieces.len() - 1).unwrap_or(u32::MAX);
-        self.path.add(Position { x: east, y: north, segment });
+        self.path.add(TrackPoint { x: east, y: north, segment });
     }
 
     /// Marks a gap: the next position is not joined to the last one.
@@ -108,8 +108,8 @@ impl TrackBuilder {
     /// Returns the track without the positions that would not be visible in the image.
     pub fn finish(self) -> Track {
         let path = self.path.finish();
-        let mut pieces: Vec<Piece> = Vec::new();
-        let mut last: Option<Position> = None;
+        let mut pieces: Vec<TrackPiece> = Vec::new();
+        let mut last: Option<TrackPoint> = None;
         for place in &path.positions {
             if last.is_none_or(|last| last.segment != place.segment) {
                 let begun = self.pieces.get(place.segment as usize);
@@ -117,7 +117,8 @@ impl TrackBuilder {
                 let mode = mode.and_then(|index| self.modes.get(index));
                 let mode = mode.map(|mode| (mode.name.clone(), mode.color));
                 let joint = last.filter(|_| is_joined).map(|last| (last.x, last.y));
-                pieces.push(Piece { mode, positions: joint.into_iter().collect() });
+                pieces
+                    .push(TrackPiece { mode, positions: joint.into_iter().collect() });
             }
             if let Some(piece) = pieces.last_mut() {
                 piece.positions.push((place.x, place.y));

@@ -114,7 +114,7 @@ impl Field {
 
     /// Sets the full name of the message or enumeration type.
     #[must_use]
-    pub fn of_type(mut self, type_name: &str) -> Self {
+    pub fn with_type_name(mut self, type_name: &str) -> Self {
         type_name.clone_into(&mut self.type_name);
         self
     }

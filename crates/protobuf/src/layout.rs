@@ -27,7 +27,7 @@ use logtool_core::{Layout, MessageBuffer, Result, Run, Translate};
 
 use crate::{
     descriptor::FileSet,
-    layout::{program::Program, types::Types},
+    layout::{program::Program, types::TypeTable},
 };
 
 /// A message type, and the conversion of payloads of a layout to its messages.
@@ -63,7 +63,7 @@ impl LayoutMessages {
     /// `Unsupported` for lists of lists, and of types without bytes; `Limit` if the type has too
     /// many parts.
     pub fn new(layout: &Layout, package: &str) -> Result<Self> {
-        let mut types = Types::new(package);
+        let mut types = TypeTable::new(package);
         let program = Program::compile(layout, &mut types)?;
         let type_name = types.full_name(program.type_name());
         Ok(Self { type_name, files: types.finish(program.type_name()), program })
@@ -84,7 +84,7 @@ impl LayoutMessages {
 
 impl Translate for LayoutMessages {
     fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()> {
-        messages.each(run, |payload, out| self.put(payload, out));
+        messages.push_messages(run, |payload, out| self.put(payload, out));
         Ok(())
     }
 }

@@ -9,7 +9,7 @@
 mod wire;
 
 mod descriptor;
-mod well_known;
+mod well_known_types;
 
 mod layout;
 mod message;
@@ -20,7 +20,7 @@ pub use crate::{
     layout::LayoutMessages,
     message::{MessageReader, labels},
     rows::RowMessages,
-    well_known::{
+    well_known_types::{
         CompressedImage, FoxgloveLog, FrameTransform, LocationFix, LogLevel,
         PackedField, PixelImage, PointCloud,
     },

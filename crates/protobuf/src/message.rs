@@ -21,17 +21,17 @@ mod types;
 
 use std::{fmt, sync::Arc};
 
-use logtool_core::{Branch, Result, RowSummary, StructShape, TreeReader};
+use logtool_core::{Branch, Result, RowSummary, StructType, TreeReader};
 
-use crate::{descriptor::FileSet, message::types::Type};
+use crate::{descriptor::FileSet, message::types::MessageType};
 
 pub use self::labels::labels;
 
 /// Decodes messages of a type.
 #[derive(Clone)]
 pub struct MessageReader {
-    shape: StructShape,
-    root: Arc<Type>,
+    shape: StructType,
+    root: Arc<MessageType>,
 }
 
 impl MessageReader {
@@ -46,7 +46,7 @@ impl MessageReader {
     }
 
     /// Returns the structure of the rows.
-    pub fn shape(&self) -> &StructShape {
+    pub fn shape(&self) -> &StructType {
         &self.shape
     }
 }

@@ -78,14 +78,14 @@ fn value<'b>(cut: &mut ByteReader<'b>, wire: u32) -> Option<Wire<'b>> {
     Some(match wire {
         VARINT => Wire::Varint(varint(cut)?),
         FIXED64 => Wire::Fixed64(cut.u64()?),
-        SIZED => Wire::Sized(sized(cut)?),
+        SIZED => Wire::Sized(length_prefixed(cut)?),
         FIXED32 => Wire::Fixed32(cut.u32()?),
         _ => return None,
     })
 }
 
 /// Reads a length, and as many bytes.
-fn sized<'b>(cut: &mut ByteReader<'b>) -> Option<&'b [u8]> {
+fn length_prefixed<'b>(cut: &mut ByteReader<'b>) -> Option<&'b [u8]> {
     let len = varint(cut)?;
     cut.bytes(usize::try_from(len).ok()?)
 }

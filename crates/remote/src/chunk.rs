@@ -19,12 +19,12 @@ pub(crate) struct Chunk {
     pub(crate) range: Range<u64>,
     /// The logical time of its last use; 0 if it was released.
     pub(crate) used: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<ChunkState>,
     settled: Condvar,
 }
 
 #[derive(Debug)]
-enum State {
+enum ChunkState {
     Coming,
     Here(Bytes),
     Lost(io::ErrorKind, String),
@@ -36,18 +36,18 @@ pub(crate) struct Promise(Arc<Chunk>);
 
 impl Chunk {
     /// Creates a chunk with its bytes.
-    pub(crate) fn here(start: u64, bytes: Bytes) -> Arc<Self> {
+    pub(crate) fn from_bytes(start: u64, bytes: Bytes) -> Arc<Self> {
         let range = start..start + bytes.len() as u64;
-        Arc::new(Self::new(range, State::Here(bytes)))
+        Arc::new(Self::new(range, ChunkState::Here(bytes)))
     }
 
     /// Creates a chunk that is being fetched, and the promise to deliver its bytes.
-    pub(crate) fn coming(range: Range<u64>) -> (Arc<Self>, Promise) {
-        let chunk = Arc::new(Self::new(range, State::Coming));
+    pub(crate) fn pending(range: Range<u64>) -> (Arc<Self>, Promise) {
+        let chunk = Arc::new(Self::new(range, ChunkState::Coming));
         (chunk.clone(), Promise(chunk))
     }
 
-    fn new(range: Range<u64>, state: State) -> Self {
+    fn new(range: Range<u64>, state: ChunkState) -> Self {
         let (used, state) = (AtomicU64::new(0), Mutex::new(state));
         Self { range, used, state, settled: Condvar::new() }
     }
@@ -59,12 +59,12 @@ impl Chunk {
 
     /// Returns whether its bytes are being fetched.
     pub(crate) fn is_coming(&self) -> bool {
-        matches!(*self.state.lock(), State::Coming)
+        matches!(*self.state.lock(), ChunkState::Coming)
     }
 
     /// Returns whether fetching it has failed.
     pub(crate) fn is_lost(&self) -> bool {
-        matches!(*self.state.lock(), State::Lost(..))
+        matches!(*self.state.lock(), ChunkState::Lost(..))
     }
 
     /// Waits for its bytes.
@@ -72,11 +72,11 @@ impl Chunk {
         let mut state = self.state.lock();
         loop {
             match &*state {
-                State::Coming => {
+                ChunkState::Coming => {
                     self.settled.wait(&mut state);
                 }
-                State::Here(bytes) => return Ok(bytes.clone()),
-                State::Lost(kind, what) => {
+                ChunkState::Here(bytes) => return Ok(bytes.clone()),
+                ChunkState::Lost(kind, what) => {
                     return Err(io::Error::new(*kind, what.clone()));
                 }
             }
@@ -88,7 +88,7 @@ impl Chunk {
         self.used.store(now, Ordering::Relaxed);
     }
 
-    fn settle(&self, state: State) {
+    fn finish(&self, state: ChunkState) {
         *self.state.lock() = state;
         self.settled.notify_all();
     }
@@ -97,9 +97,9 @@ impl Chunk {
 impl Promise {
     /// Delivers the bytes, or the error.
     pub(crate) fn keep(self, came: io::Result<Bytes>) {
-        self.0.settle(match came {
-            Ok(bytes) => State::Here(bytes),
-            Err(err) => State::Lost(err.kind(), err.to_string()),
+        self.0.finish(match came {
+            Ok(bytes) => ChunkState::Here(bytes),
+            Err(err) => ChunkState::Lost(err.kind(), err.to_string()),
         });
     }
 }
@@ -108,7 +108,7 @@ impl Drop for Promise {
     fn drop(&mut self) {
         if self.0.is_coming() {
             let what = "the request was cancelled".to_owned();
-            self.0.settle(State::Lost(io::ErrorKind::ConnectionAborted, what));
+            self.0.finish(ChunkState::Lost(io::ErrorKind::ConnectionAborted, what));
         }
     }
 }

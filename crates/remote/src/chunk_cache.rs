@@ -44,10 +44,10 @@ impl ChunkCache {
         let mut covering = Vec::new();
         let mut at = range.start;
         while at < range.end {
-            let chunk = match self.at(at) {
+            let chunk = match self.chunk_at(at) {
                 Some(chunk) => chunk,
                 None => {
-                    let chunk = fetch(self.gap(at, range.end));
+                    let chunk = fetch(self.missing_range(at, range.end));
                     self.insert(chunk.clone());
                     chunk
                 }
@@ -60,7 +60,7 @@ impl ChunkCache {
     }
 
     /// Returns the chunk that contains `at`, unless fetching it failed.
-    fn at(&mut self, at: u64) -> Option<Arc<Chunk>> {
+    fn chunk_at(&mut self, at: u64) -> Option<Arc<Chunk>> {
         let (_, chunk) = self.by_start.range(..=at).next_back()?;
         if !chunk.range.contains(&at) {
             return None;
@@ -75,7 +75,7 @@ impl ChunkCache {
 
     /// Returns the range to fetch for the bytes from `at` to `end`: whole blocks, up to the next
     /// cached chunk.
-    fn gap(&self, at: u64, end: u64) -> Range<u64> {
+    fn missing_range(&self, at: u64, end: u64) -> Range<u64> {
         let before = self.by_start.range(..=at).next_back();
         let before = before.map_or(0, |(_, chunk)| chunk.range.end);
         let after = self.by_start.range(at..).next();
@@ -137,7 +137,7 @@ mod tests {
 
     fn whole(range: Range<u64>) -> Arc<Chunk> {
         let len = (range.end - range.start) as usize;
-        Chunk::here(range.start, Bytes::from(vec![0; len]))
+        Chunk::from_bytes(range.start, Bytes::from(vec![0; len]))
     }
 
     /// Returns the ranges that are fetched for `range`.
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn failed_chunk_is_fetched_again() {
         let mut chunks = ChunkCache::new(BLOCK);
-        let (lost, promise) = Chunk::coming(0..BLOCK);
+        let (lost, promise) = Chunk::pending(0..BLOCK);
         chunks.cover(0..1, |_| lost.clone());
         drop(promise);
         assert!(lost.wait().is_err());

@@ -39,11 +39,11 @@ pub struct Client {
     runtime: Runtime,
     transport: Arc<Transport>,
     shares: Arc<()>,
-    stores: Mutex<HashMap<Key, Arc<dyn ObjectStore>>>,
+    stores: Mutex<HashMap<StoreKey, Arc<dyn ObjectStore>>>,
 }
 
 /// The key of a store: the scheme, the bucket, and the number of retries by the store itself.
-type Key = (Scheme, String, usize);
+type StoreKey = (Scheme, String, usize);
 
 /// Reads are retried by this crate, so the store does not retry them.
 const READ_RETRIES: usize = 0;
@@ -144,7 +144,7 @@ impl Client {
             let what = "web servers do not list folders";
             return Err(io::Error::new(io::ErrorKind::Unsupported, what));
         }
-        let (store, path) = self.writing(location)?;
+        let (store, path) = self.store_for_writing(location)?;
         let listed = list::list(&store, &path, &self.transport.limits);
         let listed = self.runtime.block_on(listed)?.into_iter();
         Ok(listed
@@ -162,13 +162,18 @@ impl Client {
         location: &Location,
         take: &mut dyn FnMut(&str) -> ControlFlow<()>,
     ) -> io::Result<()> {
-        let (store, path) = self.writing(location)?;
+        let (store, path) = self.store_for_writing(location)?;
         let limits = &self.transport.limits;
-        self.runtime.block_on(list::each(&store, &path, limits, &mut |meta| {
-            let key = meta.location.as_ref();
-            let name = key.strip_prefix(path.as_ref()).unwrap_or(key);
-            Ok(take(name.trim_start_matches('/')))
-        }))
+        self.runtime.block_on(list::for_each_object(
+            &store,
+            &path,
+            limits,
+            &mut |meta| {
+                let key = meta.location.as_ref();
+                let name = key.strip_prefix(path.as_ref()).unwrap_or(key);
+                Ok(take(name.trim_start_matches('/')))
+            },
+        ))
     }
 
     /// Reads the small object at `location`, and its version.
@@ -176,7 +181,7 @@ impl Client {
     /// # Errors
     /// `NotFound`, or any error of a request.
     pub fn get(&self, location: &Location) -> io::Result<(Bytes, ObjectVersion)> {
-        self.short(location, |short| self.runtime.block_on(short.get()))
+        self.with_small_object(location, |short| self.runtime.block_on(short.get()))
     }
 
     /// Writes `bytes` as the small object at `location` if the existing object satisfies `condition`.
@@ -190,10 +195,12 @@ impl Client {
         bytes: &Bytes,
         condition: &WriteCondition,
     ) -> io::Result<Option<ObjectVersion>> {
-        self.short(location, |short| self.runtime.block_on(short.put(bytes, condition)))
+        self.with_small_object(location, |short| {
+            self.runtime.block_on(short.put(bytes, condition))
+        })
     }
 
-    fn short<T>(
+    fn with_small_object<T>(
         &self,
         location: &Location,
         work: impl FnOnce(SmallObject<'_>) -> io::Result<T>,
@@ -208,7 +215,7 @@ impl Client {
     /// # Errors
     /// `NotFound`, or any error of a request: some web servers do not provide them.
     pub fn metadata(&self, location: &Location) -> io::Result<ObjectInfo> {
-        match self.found(location)? {
+        match self.find(location)? {
             Some(meta) => Ok(listed_as(location.clone(), &meta)),
             None => {
                 let what = "there is no such object";
@@ -222,14 +229,14 @@ impl Client {
     /// # Errors
     /// Any error of a request.
     pub fn exists(&self, location: &Location) -> io::Result<bool> {
-        Ok(self.found(location)?.is_some())
+        Ok(self.find(location)?.is_some())
     }
 
-    fn found(&self, location: &Location) -> io::Result<Option<ObjectMeta>> {
-        let (store, path) = self.writing(location)?;
+    fn find(&self, location: &Location) -> io::Result<Option<ObjectMeta>> {
+        let (store, path) = self.store_for_writing(location)?;
         let (transport, if_exists) = (&*self.transport, IfExists::Fail);
         let upload = Upload { store: &store, path: &path, transport, if_exists };
-        let found = self.runtime.block_on(upload.found());
+        let found = self.runtime.block_on(upload.existing_object());
         found.map_err(Failure::into_error)
     }
 
@@ -280,13 +287,16 @@ impl Client {
                     Ok(Err(err)) => err.into(),
                     Err(failure) => failure,
                 };
-                attempts.again(failure).await?;
+                attempts.pause_or_fail(failure).await?;
             }
         })
     }
 
     /// Returns the store of `location` for writing, and the path in it.
-    fn writing(&self, location: &Location) -> io::Result<(Arc<dyn ObjectStore>, Path)> {
+    fn store_for_writing(
+        &self,
+        location: &Location,
+    ) -> io::Result<(Arc<dyn ObjectStore>, Path)> {
         let retries = self.transport.limits.attempts.saturating_sub(1) as usize;
         Ok((self.store(location, retries)?, store::path(location)?))
     }

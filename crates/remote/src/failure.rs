@@ -14,7 +14,7 @@ pub(crate) enum Failure {
 }
 
 /// Returns the error of an invalid request of the caller.
-pub(crate) fn invalid(what: impl Into<String>) -> io::Error {
+pub(crate) fn invalid_request(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, what.into())
 }
 
@@ -27,7 +27,7 @@ impl Failure {
     }
 
     /// The object is not the one that was opened.
-    pub(crate) fn changed() -> Self {
+    pub(crate) fn object_changed() -> Self {
         let what = "the object was changed while it was being read";
         Self::Permanent(io::Error::other(what))
     }
@@ -38,7 +38,7 @@ impl Failure {
         let what = format!(
             "no credentials in the environment, and none from the metadata service of this \
              machine: {}",
-            answer.unwrap_or_else(|| deepest(err))
+            answer.unwrap_or_else(|| root_cause(err))
         );
         Self::Transient(io::Error::new(io::ErrorKind::PermissionDenied, what))
     }
@@ -69,15 +69,15 @@ impl From<object_store::Error> for Failure {
                 io::ErrorKind::PermissionDenied,
                 "the server requires valid credentials (401)",
             ),
-            E::Precondition { .. } => Self::changed(),
+            E::Precondition { .. } => Self::object_changed(),
             E::AlreadyExists { .. } => {
                 fail(io::ErrorKind::AlreadyExists, "it exists already")
             }
             E::NotSupported { .. } | E::NotImplemented { .. } => {
-                fail(io::ErrorKind::Unsupported, &deepest(&err))
+                fail(io::ErrorKind::Unsupported, &root_cause(&err))
             }
             E::InvalidPath { .. } | E::UnknownConfigurationKey { .. } => {
-                fail(io::ErrorKind::InvalidInput, &deepest(&err))
+                fail(io::ErrorKind::InvalidInput, &root_cause(&err))
             }
             _ => match status(&err) {
                 // Timeouts, rate limits and server errors are temporary.
@@ -107,7 +107,7 @@ impl From<object_store::Error> for Failure {
                     } else {
                         io::ErrorKind::Other
                     };
-                    Self::Transient(io::Error::new(kind, deepest(&err)))
+                    Self::Transient(io::Error::new(kind, root_cause(&err)))
                 }
             },
         }
@@ -147,7 +147,7 @@ fn is_of_network(err: &object_store::Error) -> bool {
 }
 
 /// Returns the root cause in one line, without URLs, which may contain secrets.
-fn deepest(err: &object_store::Error) -> String {
+fn root_cause(err: &object_store::Error) -> String {
     let mut cause: &dyn std::error::Error = err;
     while let Some(beneath) = cause.source() {
         cause = beneath;
@@ -162,7 +162,7 @@ fn deepest(err: &object_store::Error) -> String {
 mod tests {
     use super::*;
 
-    fn of_text(text: &str) -> Failure {
+    fn from_text(text: &str) -> Failure {
         let source = text.to_owned().into();
         object_store::Error::Generic { store: "S3", source }.into()
     }
@@ -171,7 +171,7 @@ mod tests {
     fn server_errors_are_retried_and_refusals_are_not() {
         let of = |status: &str| {
             let before = "Error performing GET http://h/x?sig=1 in 2ms";
-            of_text(&format!(
+            from_text(&format!(
                 "{before} - Server returned non-2xx status code: {status}"
             ))
         };
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn failed_token_request_is_not_a_failure_of_the_store() {
-        let Failure::Transient(err) = of_text(
+        let Failure::Transient(err) = from_text(
             "Error performing token request: Error performing GET http://h/token in 2ms \
              - Server returned non-2xx status code: 404 Not Found: ",
         ) else {
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn network_errors_are_shown_without_urls() {
-        let Failure::Transient(err) = of_text("reset by http://h/x?sig=1 (peer)")
+        let Failure::Transient(err) = from_text("reset by http://h/x?sig=1 (peer)")
         else {
             panic!("the network is passing")
         };

@@ -25,7 +25,7 @@ pub(crate) async fn fetch(
     let mut file = tempfile::tempfile()?;
     let mut attempts = Attempts::new(transport);
     while let Err(failure) = attempt(store, path, transport, &mut file).await {
-        attempts.again(failure).await?;
+        attempts.pause_or_fail(failure).await?;
     }
     file.rewind()?;
     Ok(file)

@@ -18,7 +18,7 @@ pub(crate) async fn list(
     limits: &Limits,
 ) -> io::Result<Vec<ObjectMeta>> {
     let mut all = Vec::new();
-    each(store, prefix, limits, &mut |meta| {
+    for_each_object(store, prefix, limits, &mut |meta| {
         if all.len() == MAX_OBJECTS {
             let what = format!("the folder has more than {MAX_OBJECTS} objects");
             return Err(io::Error::other(what));
@@ -33,7 +33,7 @@ pub(crate) async fn list(
 
 /// Calls `take` with each object in the folder `prefix` and its subfolders, in any order, until it
 /// breaks.
-pub(crate) async fn each(
+pub(crate) async fn for_each_object(
     store: &Arc<dyn ObjectStore>,
     prefix: &Path,
     limits: &Limits,

@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-use crate::failure::invalid;
+use crate::failure::invalid_request;
 
 /// The kind of storage of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,7 +38,7 @@ impl Location {
     /// that `object_store` would change, so that another object would be requested.
     pub fn parse(url: &str) -> io::Result<Self> {
         let Some((scheme, rest)) = url.split_once("://") else {
-            return Err(invalid(format!("{url} is not a URL")));
+            return Err(invalid_request(format!("{url} is not a URL")));
         };
         let known = match scheme.to_ascii_lowercase().as_str() {
             "s3" | "s3a" => Scheme::S3,
@@ -49,7 +49,7 @@ impl Location {
                 let what = format!(
                     "unknown scheme {scheme}://; use s3, gs, az, http, https or file"
                 );
-                return Err(invalid(what));
+                return Err(invalid_request(what));
             }
         };
         let (rest, query) = match rest.split_once('?') {
@@ -58,7 +58,7 @@ impl Location {
         };
         let (host, key) = rest.split_once('/').unwrap_or((rest, ""));
         if host.is_empty() {
-            return Err(invalid(format!("{url} names no bucket or server")));
+            return Err(invalid_request(format!("{url} names no bucket or server")));
         }
         let root = match known {
             Scheme::Http => format!("{}://{host}", scheme.to_ascii_lowercase()),
@@ -68,7 +68,7 @@ impl Location {
             let what = format!(
                 "{url}: keys with an empty segment (`//`), `.` or `..` are not supported"
             );
-            return Err(invalid(what));
+            return Err(invalid_request(what));
         }
         let (key, query) = (key.to_owned(), query.map(str::to_owned));
         Ok(Self { scheme: known, root, key, query })

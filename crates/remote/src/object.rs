@@ -60,7 +60,7 @@ impl Object {
             match get(&store, &path, &transport, 0..head, None).await {
                 Ok(found) => break Ok(found),
                 Err(failure) => {
-                    if let Err(err) = attempts.again(failure).await {
+                    if let Err(err) = attempts.pause_or_fail(failure).await {
                         break Err(err);
                     }
                 }
@@ -73,7 +73,7 @@ impl Object {
             }
             Err(err) if is_plain(&err) => {
                 // An empty object has no first byte, so servers reject the range.
-                match about(&store, &path, &transport).await {
+                match request_metadata(&store, &path, &transport).await {
                     Ok(meta) if meta.size == 0 => (Bytes::new(), meta),
                     _ => return Err(err),
                 }
@@ -101,9 +101,9 @@ impl Object {
                         io::ErrorKind::UnexpectedEof | io::ErrorKind::NotFound
                     ) =>
                 {
-                    return Err(Failure::changed().into_error());
+                    return Err(Failure::object_changed().into_error());
                 }
-                Err(failure) => attempts.again(failure).await?,
+                Err(failure) => attempts.pause_or_fail(failure).await?,
             }
         }
     }
@@ -124,7 +124,7 @@ impl<'w> Attempts<'w> {
 
     /// Pauses before the next attempt after a `failure`, or returns the error if there is to be no
     /// other attempt.
-    pub(crate) async fn again(&mut self, failure: Failure) -> io::Result<()> {
+    pub(crate) async fn pause_or_fail(&mut self, failure: Failure) -> io::Result<()> {
         let err = match failure {
             Failure::Permanent(err) => return Err(err),
             Failure::Transient(err) => err,
@@ -162,7 +162,7 @@ async fn get(
     let result = begin(store, path, transport, options).await?;
     let meta = result.meta.clone();
     if known.is_some_and(|known| !is_same(known, &meta)) {
-        return Err(Failure::changed());
+        return Err(Failure::object_changed());
     }
     let wanted = range.start..range.end.min(meta.size);
     if result.range != wanted {
@@ -182,7 +182,7 @@ async fn get(
 }
 
 /// Requests the metadata of the object.
-async fn about(
+async fn request_metadata(
     store: &Arc<dyn ObjectStore>,
     path: &Path,
     transport: &Transport,
@@ -217,7 +217,9 @@ pub(crate) async fn body(
     let all = async {
         loop {
             let next = time::timeout(wait, stream.try_next()).await;
-            let Some(chunk) = next.map_err(|_| stalled(came, len))?? else { break };
+            let Some(chunk) = next.map_err(|_| stalled_failure(came, len))?? else {
+                break;
+            };
             came += chunk.len() as u64;
             transport.bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
             if came > len {
@@ -230,7 +232,7 @@ pub(crate) async fn body(
     };
     match time::timeout(transport.limits.body_time(len), all).await {
         Ok(done) => done?,
-        Err(_) => return Err(stalled(came, len)),
+        Err(_) => return Err(stalled_failure(came, len)),
     }
     if came < len {
         let what = format!("the answer breaks off after {came} of {len} bytes");
@@ -239,7 +241,7 @@ pub(crate) async fn body(
     Ok(())
 }
 
-fn stalled(came: u64, len: u64) -> Failure {
+fn stalled_failure(came: u64, len: u64) -> Failure {
     Failure::timeout(&format!("the answer stalls after {came} of {len} bytes"))
 }
 

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, env, fs, io, path::PathBuf};
 
-use crate::failure::invalid;
+use crate::failure::invalid_request;
 
 /// The settings of a profile, by name.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl Profile {
     ///
     /// # Errors
     /// The named profile does not exist, or has no keys.
-    pub(crate) fn of_environment() -> io::Result<Self> {
+    pub(crate) fn from_environment() -> io::Result<Self> {
         const SAY_WHO: [&str; 3] = [
             "AWS_WEB_IDENTITY_TOKEN_FILE",
             "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
@@ -42,17 +42,17 @@ impl Profile {
         };
         let config = read("AWS_CONFIG_FILE", "config");
         let credentials = read("AWS_SHARED_CREDENTIALS_FILE", "credentials");
-        let mut profile = Self::of(name, &config, &credentials);
+        let mut profile = Self::from_settings(name, &config, &credentials);
         if is_set("AWS_ACCESS_KEY_ID") || says_who {
             profile.0.retain(|key, _| ["region", "endpoint_url"].contains(&&**key));
             return Ok(profile);
         }
         match named {
             Some(name) if profile.0.is_empty() => {
-                Err(invalid(format!("there is no AWS profile `{name}`")))
+                Err(invalid_request(format!("there is no AWS profile `{name}`")))
             }
             Some(name) if profile.get("aws_access_key_id").is_none() => {
-                Err(invalid(format!(
+                Err(invalid_request(format!(
                     "the AWS profile `{name}` has no keys: `aws configure \
                      export-credentials --profile {name} --format env` puts them into the \
                      environment"
@@ -63,7 +63,7 @@ impl Profile {
     }
 
     /// Combines the settings of both files for the profile `name`; `credentials` has precedence.
-    fn of(name: &str, config: &str, credentials: &str) -> Self {
+    fn from_settings(name: &str, config: &str, credentials: &str) -> Self {
         let mut all = BTreeMap::new();
         let in_config = match name {
             "default" => "default".to_owned(),
@@ -126,15 +126,18 @@ mod tests {
 
     #[test]
     fn profile_combines_both_files() {
-        let lab = Profile::of("lab", CONFIG, CREDENTIALS);
+        let lab = Profile::from_settings("lab", CONFIG, CREDENTIALS);
         assert_eq!(lab.get("region"), Some("eu-central-1"));
         assert_eq!(lab.get("endpoint_url"), Some("http://lab:9000"));
         assert_eq!(lab.get("aws_access_key_id"), Some("B"));
         assert_eq!(lab.get("addressing_style"), None);
-        let default = Profile::of("default", CONFIG, CREDENTIALS);
+        let default = Profile::from_settings("default", CONFIG, CREDENTIALS);
         assert_eq!(default.get("aws_secret_access_key"), Some("s=1"));
         assert_eq!(default.get("region"), Some("us-west-2"));
-        assert_eq!(Profile::of("other", CONFIG, CREDENTIALS), Profile::default());
+        assert_eq!(
+            Profile::from_settings("other", CONFIG, CREDENTIALS),
+            Profile::default()
+        );
     }
 
     // From "Service-specific endpoints", AWS SDKs and Tools Reference Guide.
@@ -144,10 +147,10 @@ mod tests {
                       [services lab]\ndynamodb =\n  endpoint_url = http://db:2\n\
                       s3 =\n  endpoint_url = http://s3:3\n[services other]\ns3 =\n  \
                       endpoint_url = http://s3:4\n";
-        let profile = Profile::of("dev", config, "");
+        let profile = Profile::from_settings("dev", config, "");
         assert_eq!(profile.get("endpoint_url"), Some("http://s3:3"));
         let other = config.replace("services = lab", "services = none");
-        let profile = Profile::of("dev", &other, "");
+        let profile = Profile::from_settings("dev", &other, "");
         assert_eq!(profile.get("endpoint_url"), Some("http://all:1"));
     }
 }

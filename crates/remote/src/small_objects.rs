@@ -47,7 +47,7 @@ impl SmallObject<'_> {
         loop {
             match self.get_once().await {
                 Ok(got) => return Ok(got),
-                Err(failure) => attempts.again(failure).await?,
+                Err(failure) => attempts.pause_or_fail(failure).await?,
             }
         }
     }
@@ -83,7 +83,7 @@ impl SmallObject<'_> {
             match self.put_once(bytes, condition).await {
                 Ok(Some(tag)) => return Ok(Some(tag)),
                 Ok(None) => break,
-                Err(failure) => attempts.again(failure).await?,
+                Err(failure) => attempts.pause_or_fail(failure).await?,
             }
         }
         match self.get().await {

@@ -21,13 +21,13 @@ use crate::{
 pub(crate) struct RemoteSource {
     object: Arc<Object>,
     runtime: Handle,
-    state: Mutex<State>,
+    state: Mutex<ReadState>,
     /// A reference for each source of the client; they share the cache limit.
     shares: Arc<()>,
 }
 
 #[derive(Debug)]
-struct State {
+struct ReadState {
     chunks: ChunkCache,
     read_ahead: ReadAhead,
 }
@@ -42,22 +42,22 @@ impl RemoteSource {
     ) -> Self {
         let mut chunks = ChunkCache::new(object.meta.size);
         if !head.is_empty() {
-            chunks.insert(Chunk::here(0, head));
+            chunks.insert(Chunk::from_bytes(0, head));
         }
-        let state = Mutex::new(State { chunks, read_ahead: ReadAhead::default() });
+        let state = Mutex::new(ReadState { chunks, read_ahead: ReadAhead::default() });
         Self { object: Arc::new(object), runtime, state, shares }
     }
 
     /// Starts to fetch `range`.
     fn fetch(&self, range: Range<u64>) -> Arc<Chunk> {
-        let (chunk, promise) = Chunk::coming(range.clone());
+        let (chunk, promise) = Chunk::pending(range.clone());
         let object = self.object.clone();
         self.runtime.spawn(async move { promise.keep(object.fetch(range).await) });
         chunk
     }
 
     /// Returns how many bytes this source may cache.
-    fn most(&self) -> u64 {
+    fn cache_share(&self) -> u64 {
         // The client has one reference itself.
         let sources = (Arc::strong_count(&self.shares) as u64).saturating_sub(1).max(1);
         (self.object.transport.limits.kept_bytes / sources).max(2 * MAX_BYTES)
@@ -75,13 +75,13 @@ impl Source for RemoteSource {
         if start >= end {
             return Ok(Bytes::new());
         }
-        let most = self.most();
+        let most = self.cache_share();
         let covering = if end - start > most / 2 {
             // It is too long for the cache, so it is fetched only for this call.
             ChunkCache::new(len).cover(start..end, |range| self.fetch(range))
         } else {
             let mut state = self.state.lock();
-            let State { chunks, read_ahead } = &mut *state;
+            let ReadState { chunks, read_ahead } = &mut *state;
             let covering = chunks.cover(start..end, |range| self.fetch(range));
             if let Some(ahead) = read_ahead.read(&(start..end), most / 4) {
                 let ahead = ahead.start.min(len)..ahead.end.min(len);

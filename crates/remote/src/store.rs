@@ -12,7 +12,7 @@ use object_store::{
 };
 
 use crate::{
-    failure::{Failure, invalid},
+    failure::{Failure, invalid_request},
     location::{Location, Scheme},
     profile::Profile,
 };
@@ -33,7 +33,7 @@ pub(crate) fn store(
                 .with_bucket_name(location.root())
                 .with_config(AmazonS3ConfigKey::Client(timeout), TIMEOUT)
                 .with_retry(retry);
-            let profile = Profile::of_environment()?;
+            let profile = Profile::from_environment()?;
             for (key, name) in [
                 (AmazonS3ConfigKey::AccessKeyId, "aws_access_key_id"),
                 (AmazonS3ConfigKey::SecretAccessKey, "aws_secret_access_key"),
@@ -102,5 +102,5 @@ pub(crate) fn path(location: &Location) -> io::Result<Path> {
         return Ok(Path::default());
     }
     Path::parse(location.key())
-        .map_err(|err| invalid(format!("not a valid object key: {err}")))
+        .map_err(|err| invalid_request(format!("not a valid object key: {err}")))
 }

@@ -56,12 +56,12 @@ impl Upload<'_> {
         while let Err(failure) = self.send_once(file, len).await {
             // The object may be complete, and only the answer lost.
             may_be_there |= matches!(failure, Failure::Transient(_));
-            if may_be_there && self.holds(file, len).await? {
+            if may_be_there && self.has_contents(file, len).await? {
                 return Ok(());
             }
-            attempts.again(failure).await?;
+            attempts.pause_or_fail(failure).await?;
         }
-        let if_exists = self.found().await.map_err(Failure::into_error)?;
+        let if_exists = self.existing_object().await.map_err(Failure::into_error)?;
         if if_exists.is_none_or(|if_exists| if_exists.size != len) {
             let what = "the store confirmed the upload, but has no complete object";
             return Err(io::Error::other(what));
@@ -80,8 +80,8 @@ impl Upload<'_> {
     }
 
     /// Returns whether the object has the contents of `file`; `false` if it cannot be compared.
-    async fn holds(&self, file: &mut File, len: u64) -> io::Result<bool> {
-        match self.found().await {
+    async fn has_contents(&self, file: &mut File, len: u64) -> io::Result<bool> {
+        match self.existing_object().await {
             Ok(Some(if_exists)) if if_exists.size == len => {}
             _ => return Ok(false),
         }
@@ -91,7 +91,8 @@ impl Upload<'_> {
             let wanted = read(file, PART.min(len - start))?;
             let end = start + wanted.len() as u64;
             let get = self.store.get_range(self.path, start..end);
-            match within(self.transport.limits.body_time(end - start), get).await {
+            match with_timeout(self.transport.limits.body_time(end - start), get).await
+            {
                 Ok(if_exists) if if_exists == wanted => start = end,
                 _ => return Ok(false),
             }
@@ -100,10 +101,10 @@ impl Upload<'_> {
     }
 
     /// Returns the metadata of the object, if it exists.
-    pub(crate) async fn found(&self) -> Result<Option<ObjectMeta>, Failure> {
+    pub(crate) async fn existing_object(&self) -> Result<Option<ObjectMeta>, Failure> {
         let options = GetOptions { head: true, ..GetOptions::default() };
         let head = self.store.get_opts(self.path, options);
-        match within(self.transport.limits.wait, head).await {
+        match with_timeout(self.transport.limits.wait, head).await {
             Ok(found) => Ok(Some(found.meta)),
             Err(Failure::Permanent(err)) if err.kind() == io::ErrorKind::NotFound => {
                 Ok(None)
@@ -117,7 +118,7 @@ impl Upload<'_> {
         let put = |mode| {
             let payload = PutPayload::from(bytes.clone());
             let options = PutOptions { mode, ..PutOptions::default() };
-            within(time, self.store.put_opts(self.path, payload, options))
+            with_timeout(time, self.store.put_opts(self.path, payload, options))
         };
         if self.if_exists == IfExists::Fail {
             match put(PutMode::Create).await {
@@ -143,18 +144,18 @@ impl Upload<'_> {
             self.refuse_existing().await?;
         }
         let begun = self.store.put_multipart(self.path);
-        let mut upload = within(self.transport.limits.wait, begun).await?;
+        let mut upload = with_timeout(self.transport.limits.wait, begun).await?;
         let sent = match self.send_parts(&mut *upload, file, len, part).await {
             Ok(()) => {
                 let time = self.transport.limits.body_time(len);
-                within(time, upload.complete()).await.map(drop)
+                with_timeout(time, upload.complete()).await.map(drop)
             }
             Err(failure) => Err(failure),
         };
         if sent.is_err() {
             // The uploaded parts are unusable and cost money. If deleting them fails, too, the
             // first error is returned.
-            let _ = within(self.transport.limits.wait, upload.abort()).await;
+            let _ = with_timeout(self.transport.limits.wait, upload.abort()).await;
         }
         sent
     }
@@ -173,7 +174,7 @@ impl Upload<'_> {
                 let bytes = read(file, left.min(part)).map_err(Failure::Permanent)?;
                 left -= bytes.len() as u64;
                 let time = self.transport.limits.body_time(bytes.len() as u64);
-                lanes.push(within(time, upload.put_part(bytes.into())));
+                lanes.push(with_timeout(time, upload.put_part(bytes.into())));
             } else if let Some(done) = lanes.next().await {
                 done?;
             }
@@ -186,7 +187,7 @@ impl Upload<'_> {
     }
 
     async fn refuse_existing(&self) -> Result<(), Failure> {
-        match self.found().await? {
+        match self.existing_object().await? {
             None => Ok(()),
             Some(_) => Err(Failure::Permanent(io::Error::new(
                 io::ErrorKind::AlreadyExists,
@@ -197,7 +198,7 @@ impl Upload<'_> {
 }
 
 /// Waits at most `time` for an operation of a store.
-async fn within<T>(
+async fn with_timeout<T>(
     time: Duration,
     doing: impl Future<Output = object_store::Result<T>>,
 ) -> Result<T, Failure> {

@@ -67,12 +67,12 @@ fn head(log: &CheckedBag, findings: &mut Findings) {
         Some((2, 0)) => {}
         Some((major, minor)) => {
             let what = format!("this is version {major}.{minor}");
-            findings.add(Finding::new(&code::VERSION, what).at(0..13));
+            findings.add(Finding::new(&code::VERSION, what).with_bytes(0..13));
         }
     }
     if !has_header {
         let at = log.bag.head.records_at;
         let what = "there is no bag header after the first line";
-        findings.add(Finding::new(&code::HEADER_MISSING, what).at(at..at));
+        findings.add(Finding::new(&code::HEADER_MISSING, what).with_bytes(at..at));
     }
 }

@@ -10,7 +10,7 @@ use logtool_core::{
     Columns, Cursor, Decoder, Error, ErrorKind, Findings, Inspection, Log, Manifest,
     Part, Result, Selection, Source, TimeRange, Timestamp, TopicId, TopicSet, Value,
 };
-use logtool_rosmsg::Described;
+use logtool_rosmsg::RecordDefinition;
 
 use crate::{
     check::{CheckedBag, ChunkChecker, check},
@@ -30,7 +30,7 @@ pub struct RosbagLog {
     manifest: Arc<Manifest>,
     parts: PartReader,
     /// How the records of each topic are described; computed on first use.
-    described: Vec<OnceLock<Result<Described>>>,
+    described: Vec<OnceLock<Result<RecordDefinition>>>,
     /// The topics with too many columns.
     too_wide: TopicSet,
     /// The reason why nothing can be read, if no chunk can be decompressed.
@@ -110,22 +110,23 @@ impl RosbagLog {
 
     /// Returns the connections of `topic` in the order of their ids.
     pub fn connections_of(&self, topic: TopicId) -> impl Iterator<Item = &Connection> {
-        self.parts.table.of_topic(topic).map(|entry| &entry.connection)
+        self.parts.table.topic_entries(topic).map(|entry| &entry.connection)
     }
 
     /// Returns the description of the records of `topic`, or `None` if there is no such topic
     /// or its definition cannot be used.
-    pub fn description(&self, topic: TopicId) -> Option<&Described> {
-        self.described(topic)?.as_ref().ok()
+    pub fn description(&self, topic: TopicId) -> Option<&RecordDefinition> {
+        self.record_definition(topic)?.as_ref().ok()
     }
 
-    fn described(&self, topic: TopicId) -> Option<&Result<Described>> {
+    fn record_definition(&self, topic: TopicId) -> Option<&Result<RecordDefinition>> {
         let cell = self.described.get(topic.index())?;
         Some(cell.get_or_init(|| {
             if self.too_wide.contains(topic) {
                 return Err(Error::new(ErrorKind::Limit, "too many columns"));
             }
-            schema::of_topic(self.connections_of(topic)).map(|(_, described)| described)
+            schema::topic_schema(self.connections_of(topic))
+                .map(|(_, described)| described)
         }))
     }
 
@@ -167,7 +168,7 @@ impl Log for RosbagLog {
         if let Some(decoder) = self.parts.derived.decoder(self, topic, columns) {
             return decoder;
         }
-        match self.described(topic) {
+        match self.record_definition(topic) {
             Some(described) => schema::decoder(described, columns),
             None => {
                 let what = format!("the bag has no topic with the index {}", topic.0);

@@ -18,7 +18,7 @@ use crate::{
     codec::{compression::Compression, encryption::Encryption},
     connections::{
         connection::Connection,
-        connection_table::{ConnectionTable, Entry},
+        connection_table::{ConnectionEntry, ConnectionTable},
     },
     format_state::{FORMAT_NAME, FormatState},
     sink::{chunk_copier::ChunkCopier, connection_ids::SelectedConnection},
@@ -79,16 +79,18 @@ impl<'w> BagSink<'w> {
         extracts: &[LogSlice<'_>],
         options: &WriteOptions,
     ) -> Result<Self> {
-        let compression = options.compression.as_deref().map(named).transpose()?;
+        let compression =
+            options.compression.as_deref().map(parse_compression).transpose()?;
         check_names(extracts, options)?;
-        let own = extracts.first().and_then(|extract| usual(extract.manifest));
+        let own = extracts
+            .first()
+            .and_then(|extract| most_frequent_compression(extract.manifest));
         let compression_of_chunks = compression.or(own).unwrap_or(Compression::None);
         let opened: Vec<_> =
             extracts.iter().map(SelectedLog::open).collect::<Result<Vec<_>>>()?;
-        let wanted = extracts
-            .iter()
-            .zip(&opened)
-            .map(|(extract, selected)| wanted(extract, selected, options));
+        let wanted = extracts.iter().zip(&opened).map(|(extract, selected)| {
+            selected_connections(extract, selected, options)
+        });
         let wanted: Vec<Vec<Option<SelectedConnection>>> = wanted.collect();
         let (is_retimed, is_careful) = (options.retimed, options.careful);
         let looks_inside = is_careful || options.verified || wanted.len() > 1;
@@ -145,7 +147,7 @@ impl RecordSink for BagSink<'_> {
                 let header_len = header_len.copied().unwrap_or(0) as usize;
                 let message = record.payload.get(header_len..).ok_or_else(|| {
                     let what = "a message is shorter than its header";
-                    Error::new(ErrorKind::Malformed, what).at(record.offset)
+                    Error::new(ErrorKind::Malformed, what).with_offset(record.offset)
                 })?;
                 self.writer.write(connection, record.time, message)
             }
@@ -245,7 +247,7 @@ impl SelectedLog {
         let parts = manifest.parts.iter();
         let encryption = Encryption::new(&head.encryptor, &head.user, None);
         let table = ConnectionTable::restore(connections);
-        let wants = |entry: &Entry| selection.topics.contains(entry.topic);
+        let wants = |entry: &ConnectionEntry| selection.topics.contains(entry.topic);
         Ok(Self {
             wants_all_topics: table.entries.iter().all(wants),
             table,
@@ -257,7 +259,7 @@ impl SelectedLog {
             is_bag: true,
             is_v1: head.is_v1(),
             is_encrypted: !matches!(encryption, Encryption::None),
-            compression_of_chunks: usual(manifest),
+            compression_of_chunks: most_frequent_compression(manifest),
             changed: Vec::new(),
         })
     }
@@ -265,7 +267,9 @@ impl SelectedLog {
     /// Records which connections are not written unchanged.
     fn note_changes(&mut self, is_careful: bool) {
         let entries = self.table.entries.iter().zip(&self.new_handles);
-        for (Entry { connection, .. }, _) in entries.filter(|(_, new)| new.is_some()) {
+        for (ConnectionEntry { connection, .. }, _) in
+            entries.filter(|(_, new)| new.is_some())
+        {
             let Connection { id, topic, .. } = connection;
             for change in repair_header(connection, is_careful).changes {
                 self.changed
@@ -281,7 +285,7 @@ impl SelectedLog {
 }
 
 /// Returns the new form of each connection of `extract`, if it is selected.
-fn wanted(
+fn selected_connections(
     extract: &LogSlice<'_>,
     selected: &SelectedLog,
     options: &WriteOptions,
@@ -289,7 +293,7 @@ fn wanted(
     let LogSlice { manifest, selection } = extract;
     let entries = selected.table.entries.iter();
     let wanted = entries.map(|entry| {
-        let Entry { connection, topic, .. } = entry;
+        let ConnectionEntry { connection, topic, .. } = entry;
         let label = manifest.get(*topic).ok()?.label();
         let named = options.rename.get(&*label).map(String::as_bytes);
         // A repaired bag should be readable by every reader.
@@ -327,7 +331,7 @@ fn check_names(extracts: &[LogSlice<'_>], options: &WriteOptions) -> Result<()> 
 }
 
 /// Returns the compression with this `name`.
-fn named(name: &str) -> Result<Compression> {
+fn parse_compression(name: &str) -> Result<Compression> {
     Compression::from_name(name.as_bytes()).ok_or_else(|| {
         let what =
             format!("the compression {name:?} is not \"none\", \"bz2\" or \"lz4\"");
@@ -336,7 +340,7 @@ fn named(name: &str) -> Result<Compression> {
 }
 
 /// Returns the compression of most inspected chunks of a bag.
-fn usual(manifest: &Manifest) -> Option<Compression> {
+fn most_frequent_compression(manifest: &Manifest) -> Option<Compression> {
     let Some(Value::Map(facts)) = manifest.metadata.get("chunks") else { return None };
     let Some(Value::Map(kinds)) = facts.get("by_compression") else { return None };
     let known = kinds.iter().filter_map(|(name, kind)| {

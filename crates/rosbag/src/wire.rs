@@ -192,7 +192,7 @@ impl<'b> Fields<'b> {
         self.is_broken
     }
 
-    fn cut(&mut self) -> Option<(&'b [u8], &'b [u8])> {
+    fn read_field(&mut self) -> Option<(&'b [u8], &'b [u8])> {
         let len = self.cut.u32()?;
         let field = self.cut.bytes(len as usize)?;
         let equals = field.iter().position(|byte| *byte == b'=')?;
@@ -205,10 +205,10 @@ impl<'b> Iterator for Fields<'b> {
     type Item = (&'b [u8], &'b [u8]);
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.cut.rest().is_empty() || self.is_broken {
+        if self.cut.remaining().is_empty() || self.is_broken {
             return None;
         }
-        let field = self.cut();
+        let field = self.read_field();
         self.is_broken = field.is_none();
         field
     }
@@ -347,7 +347,7 @@ pub(crate) fn time_from(secs: u32, nanos: u32) -> Timestamp {
 fn time_of(value: &[u8]) -> Option<Timestamp> {
     let mut cut = ByteReader::new(value);
     let time = time_from(cut.u32()?, cut.u32()?);
-    cut.rest().is_empty().then_some(time)
+    cut.remaining().is_empty().then_some(time)
 }
 
 pub(crate) fn u32_of(value: &[u8]) -> Option<u32> {

@@ -29,7 +29,7 @@ use logtool_core::{
 use crate::{
     codec::compression::Compression,
     write::{
-        chunk_builder::{ChunkBuilder, ChunkIndex, FullChunk, Summary},
+        chunk_builder::{ChunkBuilder, ChunkIndex, ChunkSummary, FullChunk},
         connection_header::{ConnectionHeader, check},
         editable_header::EditableHeader,
         encode::IndexOrder,
@@ -128,7 +128,7 @@ struct CompressedChunk {
 #[derive(Debug)]
 struct ChunkInfo {
     at: u64,
-    summary: Summary,
+    summary: ChunkSummary,
 }
 
 impl<W: Output> Writer<W> {
@@ -141,13 +141,13 @@ impl<W: Output> Writer<W> {
         let head = head.ok_or_else(|| {
             Error::new(ErrorKind::Malformed, "the new bag header cannot be read")
         })?;
-        let mut writer = Self::starting(OutputWriter::new(out, 0), options, head);
+        let mut writer = Self::with_header(OutputWriter::new(out, 0), options, head);
         writer.output.append(&[LINE, &bytes].concat())?;
         writer.output.flush()?;
         Ok(writer)
     }
 
-    fn starting(
+    fn with_header(
         output: OutputWriter<W>,
         options: WriterOptions,
         head: EditableHeader,
@@ -270,12 +270,12 @@ impl<W: Output> Writer<W> {
     /// `Io` if writing fails.
     pub fn finish(mut self) -> Result<W> {
         self.flush()?;
-        let index_at = self.output.at();
+        let index_at = self.output.position();
         let mut bytes = Vec::new();
         for NewConnection { id, topic, header, .. } in &self.connections {
             encode::connection(&mut bytes, *id, topic, header);
         }
-        for ChunkInfo { at, summary: Summary { times, counts } } in &self.chunks {
+        for ChunkInfo { at, summary: ChunkSummary { times, counts } } in &self.chunks {
             encode::chunk_info(&mut bytes, *at, *times, counts);
         }
         self.output.append(&bytes)?;
@@ -336,7 +336,7 @@ impl<W: Output> Writer<W> {
         let size = u32::try_from(size).map_err(too_long)?;
         let packed_len = u32::try_from(bytes.len()).map_err(too_long)?;
         let name = self.options.compression.name();
-        let at = self.output.at();
+        let at = self.output.position();
         self.output.append(&encode::chunk_head(name, size, packed_len))?;
         self.output.write_owned(&mut bytes)?;
         self.output.append(&chunk_index.index)?;
@@ -364,7 +364,7 @@ pub(crate) struct CopiedChunk {
     /// The byte range of its record.
     pub(crate) chunk: Range<u64>,
     pub(crate) index: CopiedIndex,
-    pub(crate) summary: Summary,
+    pub(crate) summary: ChunkSummary,
     /// The ids of the connections that it declares.
     pub(crate) declares: Vec<u32>,
 }
@@ -412,7 +412,7 @@ impl<W: Output> Writer<W> {
     ) -> Result<()> {
         self.flush()?;
         let CopiedChunk { chunk, index, summary, declares } = copied;
-        let at = self.output.at();
+        let at = self.output.position();
         self.output.append_from(source, chunk)?;
         match index {
             CopiedIndex::There(index) => self.output.append_from(source, index)?,

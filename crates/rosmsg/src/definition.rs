@@ -73,7 +73,7 @@ struct MessageType {
 
 /// The definition of the messages of a connection, and their layout.
 #[derive(Clone, Debug)]
-pub struct Described {
+pub struct RecordDefinition {
     /// The best available definition.
     pub definition: Definition,
     /// The layout of the records.
@@ -226,7 +226,7 @@ impl Definition {
 
     /// Returns the names of field values, from the constants of the types.
     pub fn labels(&self) -> Labels {
-        labels::of(&self.types)
+        labels::from_types(&self.types)
     }
 
     /// Returns the text of the definition without comments, with the separators of ROS.
@@ -238,7 +238,7 @@ impl Definition {
     /// requires lower case for fields, upper case for constants, and a capital at the start of
     /// types. Not every reader of such definitions checks this.
     pub fn ros2_misnamed(&self) -> Vec<String> {
-        ros2::names::misnamed(&self.types)
+        ros2::names::invalid_names(&self.types)
     }
 
     /// Returns whether there are neither fields nor constants.
@@ -275,7 +275,7 @@ pub fn md5sum(type_name: &str, text: &str) -> Result<String> {
 /// # Errors
 ///
 /// The reason why the records can be read as raw bytes only.
-pub fn describe(type_name: &str, md5sum: &str, text: &str) -> Result<Described> {
+pub fn describe(type_name: &str, md5sum: &str, text: &str) -> Result<RecordDefinition> {
     let described = define(type_name, md5sum, text)?;
     LayoutDecoder::new(&described.layout, &Columns::default())?;
     Ok(described)
@@ -287,23 +287,23 @@ pub fn describe(type_name: &str, md5sum: &str, text: &str) -> Result<Described> 
 /// # Errors
 ///
 /// The errors of [`describe`].
-pub fn define(type_name: &str, md5sum: &str, text: &str) -> Result<Described> {
+pub fn define(type_name: &str, md5sum: &str, text: &str) -> Result<RecordDefinition> {
     let is_sum = md5sum.len() == 32 && md5sum.bytes().all(|b| b.is_ascii_hexdigit());
     let parsed = Definition::parse(type_name, text).and_then(|definition| {
         let (sum, layout) = (definition.md5sum()?, definition.layout()?);
         Ok((definition, sum, layout))
     });
-    let fallback = |why: String| -> Option<Described> {
+    let fallback = |why: String| -> Option<RecordDefinition> {
         let definition = match is_sum {
             true => Definition::by_md5sum(type_name, md5sum)?,
             false => builtin_definitions::by_name(type_name)?,
         };
         let layout = definition.layout().ok()?;
-        Some(Described { definition, layout, oddity: Some(why) })
+        Some(RecordDefinition { definition, layout, oddity: Some(why) })
     };
     match parsed {
         Ok((definition, sum, layout)) if sum.eq_ignore_ascii_case(md5sum) => {
-            Ok(Described { definition, layout, oddity: None })
+            Ok(RecordDefinition { definition, layout, oddity: None })
         }
         Ok((definition, _, _)) if definition.is_empty() => {
             fallback("the definition is empty; that of the common type is used".into())
@@ -314,7 +314,11 @@ pub fn define(type_name: &str, md5sum: &str, text: &str) -> Result<Described> {
             let common =
                 is_sum.then(|| fallback(format!("{why}; the common type is used")));
             let oddity = is_sum.then_some(why);
-            Ok(common.flatten().unwrap_or(Described { definition, layout, oddity }))
+            Ok(common.flatten().unwrap_or(RecordDefinition {
+                definition,
+                layout,
+                oddity,
+            }))
         }
         Err(err) => fallback(format!("{err}; the common type is used")).ok_or(err),
     }

@@ -10,8 +10,8 @@
 mod bayer;
 mod depth;
 mod file;
-mod interleaved;
-mod raw;
+mod interleaved_samples;
+mod raw_image;
 mod rows;
 mod yuv;
 
@@ -30,7 +30,7 @@ use crate::{
 
 pub use self::{
     file::ImageFile,
-    raw::{Pixels, RawImage},
+    raw_image::{Pixels, RawImage},
     rows::PixelColor,
 };
 
@@ -71,7 +71,7 @@ pub enum ImageContent<'m> {
 
 impl ImageType {
     /// Returns the image type of `topic`, or `None` if its records are not images.
-    pub fn of(topic: &Topic) -> Option<Self> {
+    pub fn from_topic(topic: &Topic) -> Option<Self> {
         let encoding = Encoding::from_name(&topic.encoding)?;
         match (encoding, topic.type_name.as_str()) {
             (Encoding::Ros1, "sensor_msgs/Image")
@@ -92,9 +92,9 @@ impl ImageType {
     ///
     /// # Errors
     /// `Limit` if it is too long; `Malformed` if it cannot be decompressed.
-    pub fn unpacked(self, payload: &[u8]) -> Result<Cow<'_, [u8]>> {
+    pub fn decompress(self, payload: &[u8]) -> Result<Cow<'_, [u8]>> {
         let (Self::Raw(encoding) | Self::Compressed(encoding)) = self;
-        encoding.unpacked(payload, MAX_UNPACKED).map_err(|kind| match kind {
+        encoding.decompress(payload, MAX_UNPACKED).map_err(|kind| match kind {
             DamageKind::OverLimit => {
                 Error::new(ErrorKind::Limit, "the image is too long")
             }
@@ -113,7 +113,7 @@ impl ImageType {
             Self::Compressed(Encoding::Protobuf) => foxglove_compressed(payload),
             Self::Compressed(Encoding::Json) => json_compressed(payload),
             Self::Raw(encoding) => raw(payload, encoding),
-            Self::Compressed(encoding) => compressed(payload, encoding),
+            Self::Compressed(encoding) => compressed_image(payload, encoding),
         };
         message.ok_or_else(|| Error::new(ErrorKind::Malformed, "this is not an image"))
     }
@@ -131,7 +131,7 @@ fn raw(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
     Some(message(header, name, pixels(image), cut.extra_bytes()))
 }
 
-fn compressed(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
+fn compressed_image(payload: &[u8], encoding: Encoding) -> Option<ImageMessage<'_>> {
     let mut cut = FieldReader::new(payload, encoding)?;
     let header = cut.header()?;
     let format = decode_text(cut.text()?);

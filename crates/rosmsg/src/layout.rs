@@ -74,7 +74,7 @@ impl LayoutMessages {
 
 impl Translate for LayoutMessages {
     fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()> {
-        messages.each(run, |payload, out| self.put(payload, out));
+        messages.push_messages(run, |payload, out| self.put(payload, out));
         Ok(())
     }
 }

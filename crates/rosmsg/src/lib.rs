@@ -4,7 +4,7 @@
 //! the encoding of messages, from which columns are decoded. A [`Transcoder`] translates messages
 //! between the encodings of ROS 1 and ROS 2, a [`MessageWriter`] writes messages of ROS 1, and
 //! [`LayoutMessages`] converts payloads of other formats to them. Messages of sensors become images
-//! ([`ImageType`]) and tables of points and packets ([`Derived`]), in either encoding.
+//! ([`ImageType`]) and tables of points and packets ([`DerivedTopics`]), in either encoding.
 
 // In reading order: each module uses only those above it.
 mod field_reader;
@@ -23,11 +23,11 @@ mod sensor;
 
 mod image;
 
-mod derived;
+mod derived_topics;
 
 pub use crate::{
-    definition::{Definition, Described, compile, define, describe, md5sum},
-    derived::{Derivation, Derived, PointColumns},
+    definition::{Definition, RecordDefinition, compile, define, describe, md5sum},
+    derived_topics::{Derivation, DerivedTopics, PointColumns},
     field_reader::Encoding,
     image::{
         ImageContent, ImageFile, ImageMessage, ImageType, PixelColor, Pixels, RawImage,

@@ -27,7 +27,7 @@ impl Encoding {
     /// # Errors
     /// `OverLimit` if the message is longer than `room`; `Undecodable` if it cannot be
     /// decompressed.
-    pub fn unpacked(
+    pub fn decompress(
         self,
         payload: &[u8],
         room: usize,
@@ -69,26 +69,26 @@ mod tests {
 
     #[test]
     fn frame_is_decompressed_in_cdr_only() {
-        let message = Encoding::Cdr.unpacked(FRAME, 12).unwrap();
+        let message = Encoding::Cdr.decompress(FRAME, 12).unwrap();
         assert_eq!(&*message, b"\0\x01\0\0\x07\0\0\0\x08\0\0\0");
-        assert_eq!(&*Encoding::Ros1.unpacked(FRAME, 12).unwrap(), FRAME);
+        assert_eq!(&*Encoding::Ros1.decompress(FRAME, 12).unwrap(), FRAME);
         let plain = b"\0\x01\0\0\x07\0\0\0";
-        assert_eq!(&*Encoding::Cdr.unpacked(plain, 0).unwrap(), plain);
+        assert_eq!(&*Encoding::Cdr.decompress(plain, 0).unwrap(), plain);
     }
 
     #[test]
     fn sizes_are_bounded_and_broken_frames_are_undecodable() {
-        assert_eq!(Encoding::Cdr.unpacked(FRAME, 11), Err(DamageKind::OverLimit));
+        assert_eq!(Encoding::Cdr.decompress(FRAME, 11), Err(DamageKind::OverLimit));
         for len in 4..FRAME.len() {
-            let cut = Encoding::Cdr.unpacked(&FRAME[..len], 12);
+            let cut = Encoding::Cdr.decompress(&FRAME[..len], 12);
             assert_eq!(cut, Err(DamageKind::Undecodable), "{len}");
         }
         // A frame that declares 2^62 bytes, and one of 32 KiB of one byte that declares no size
         // (RFC 8878, 3.1.1.2: a window of 32 KiB, an RLE block).
         let huge = b"\x28\xb5\x2f\xfd\xe0\0\0\0\0\0\0\0\x40\x01\0\0";
-        assert_eq!(Encoding::Cdr.unpacked(huge, 1 << 20), Err(DamageKind::OverLimit));
+        assert_eq!(Encoding::Cdr.decompress(huge, 1 << 20), Err(DamageKind::OverLimit));
         let long = b"\x28\xb5\x2f\xfd\0\x28\x03\0\x04\x07";
-        assert_eq!(Encoding::Cdr.unpacked(long, 32 << 10).unwrap().len(), 32 << 10);
-        assert_eq!(Encoding::Cdr.unpacked(long, 1000), Err(DamageKind::OverLimit));
+        assert_eq!(Encoding::Cdr.decompress(long, 32 << 10).unwrap().len(), 32 << 10);
+        assert_eq!(Encoding::Cdr.decompress(long, 1000), Err(DamageKind::OverLimit));
     }
 }

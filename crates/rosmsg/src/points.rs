@@ -11,30 +11,30 @@ use logtool_core::Primitive;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
-    fields::{NO_COLUMN, PointField, fills, shape, shown},
-    grid::{Grid, Strided},
+    fields::{NO_COLUMN, PointField, display_name, fills, shape},
+    grid::{Grid, StridedValues},
 };
 
 /// The columns of the points of a topic, in addition to those that all points have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Shape {
-    pub(crate) columns: Vec<Column>,
+pub(crate) struct PointSchema {
+    pub(crate) columns: Vec<PointColumn>,
     /// Whether points are organized in rows and columns, like the pixels of a depth camera.
     pub(crate) has_rows: bool,
 }
 
 /// A column of values, with one or several for each point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Column {
+pub(crate) struct PointColumn {
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: PointColumnType,
     /// The number of values of each point: 1 or more.
     pub(crate) count: u32,
 }
 
 /// The type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Kind {
+pub(crate) enum PointColumnType {
     Number(Primitive),
     /// A time in nanoseconds since 1970.
     Time,
@@ -42,7 +42,7 @@ pub(crate) enum Kind {
 
 /// The points of a message.
 #[derive(Clone, Debug)]
-pub(crate) struct Points<'b> {
+pub(crate) struct MessagePoints<'b> {
     /// The stamp of the message's header, in nanoseconds since 1970.
     pub(crate) stamp: i64,
     /// The number of points.
@@ -52,7 +52,7 @@ pub(crate) struct Points<'b> {
     /// The number of points in a row.
     pub(crate) width: u32,
     /// The values of each column of the shape.
-    pub(crate) columns: Vec<Fill<'b>>,
+    pub(crate) columns: Vec<PointValues<'b>>,
     pub(crate) untold: MissingColumn,
     /// The number of bytes after the last field of the message.
     pub(crate) extra_bytes: usize,
@@ -69,13 +69,13 @@ pub(crate) struct MissingColumn {
 
 /// The values of a column.
 #[derive(Clone, Debug)]
-pub(crate) enum Fill<'b> {
+pub(crate) enum PointValues<'b> {
     /// The message has no values.
     Nothing,
     /// Values in the bytes of the message, of all points or of the first ones.
-    Strided(Strided<'b>),
+    Strided(StridedValues<'b>),
     /// Values in the bytes of the message, with a narrower type than the column.
-    Narrow(Strided<'b>, Primitive),
+    Narrow(StridedValues<'b>, Primitive),
     /// Computed values, one for each point.
     Floats(Vec<Option<f32>>),
     /// Computed times, one for each point, in nanoseconds since 1970.
@@ -91,10 +91,10 @@ const MAX_VALUES: u32 = 4096;
 /// The maximum total length of the column names, in bytes.
 const MAX_NAMES: usize = 64 << 10;
 
-impl Shape {
+impl PointSchema {
     /// Creates a shape with `columns`, or returns `None` if there are more than any sensor has.
-    pub(crate) fn new(columns: Vec<Column>, has_rows: bool) -> Option<Self> {
-        let add = |sum: u32, column: &Column| {
+    pub(crate) fn new(columns: Vec<PointColumn>, has_rows: bool) -> Option<Self> {
+        let add = |sum: u32, column: &PointColumn| {
             sum.checked_add(column.count).filter(|sum| *sum <= MAX_VALUES)
         };
         columns.iter().try_fold(0, add)?;

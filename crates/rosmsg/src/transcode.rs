@@ -83,8 +83,8 @@ impl Transcoder {
 
     /// Creates a transcoder between `rosgraph_msgs/Log` of ROS 1 and `rcl_interfaces/Log` in CDR,
     /// which has no `frame_id` and no `topics`, and levels from 10 to 50.
-    pub fn of_logs() -> Self {
-        Self { program: Program::of_logs(), beyond: AtomicU64::new(0) }
+    pub fn for_log_messages() -> Self {
+        Self { program: Program::for_log_messages(), beyond: AtomicU64::new(0) }
     }
 
     /// Creates a transcoder for messages with the same fields in CDR as in `layout`.
@@ -111,7 +111,7 @@ impl Transcoder {
 
     /// Returns the number of times, on the way to CDR, after 2^31 s (2038), which ROS 2 cannot
     /// represent. They keep their bits, which ROS 2 reads as times before 1970.
-    pub fn beyond(&self) -> u64 {
+    pub fn times_after_2038(&self) -> u64 {
         self.beyond.load(Ordering::Relaxed)
     }
 

@@ -13,8 +13,8 @@ use arrow_schema::{Field, Schema};
 use divan::{Bencher, counter::BytesCount};
 use logtool_core::{TableSink, Topic, time_field};
 use logtool_sinks::{
-    CsvOptions, CsvSink, Existing, FileNames, IpcSink, JsonLinesSink, MemoryBudget,
-    NameStyle, Outputs, ParquetSink,
+    CsvOptions, CsvSink, ExistingFiles, FileNames, IpcSink, JsonLinesSink,
+    MemoryBudget, NameStyle, Outputs, ParquetSink,
 };
 
 fn main() {
@@ -71,7 +71,7 @@ fn write(
     let dir = tempfile::tempdir().unwrap();
     let keep = std::env::var_os("LOGTOOL_BENCH_KEEP");
     bencher.counter(BytesCount::new(ROWS * RECORD_BYTES)).bench_local(|| {
-        let outputs = Outputs::new(dir.path(), Existing::Replace);
+        let outputs = Outputs::new(dir.path(), ExistingFiles::Replace);
         let names = FileNames::new(NameStyle::Topic, std::slice::from_ref(&topic));
         let sink = sink(outputs.clone(), names);
         let mut writer = sink.table(&topic, &schema).unwrap();

@@ -7,10 +7,10 @@
 //!
 //! ```no_run
 //! # use logtool_core::{Log, Result, TableJob, export_tables};
-//! use logtool_sinks::{CsvOptions, CsvSink, Existing, FileNames, NameStyle, Outputs};
+//! use logtool_sinks::{CsvOptions, CsvSink, ExistingFiles, FileNames, NameStyle, Outputs};
 //!
 //! # fn convert(log: &dyn Log, job: &TableJob<'_>) -> Result<()> {
-//! let outputs = Outputs::new("out", Existing::Refuse);
+//! let outputs = Outputs::new("out", ExistingFiles::Refuse);
 //! let style = NameStyle::Prefixed("flight".to_owned());
 //! let names = FileNames::new(style, &log.manifest().topics);
 //! let sink = CsvSink::new(outputs.clone(), names, CsvOptions::default());
@@ -35,7 +35,7 @@ mod row_formats;
 
 mod row_buffers;
 
-mod columnar;
+mod column_formats;
 
 mod arrays;
 
@@ -45,7 +45,7 @@ mod tracks;
 
 pub use crate::{
     arrays::{MatSink, NpzSink},
-    columnar::{
+    column_formats::{
         flight_review::{
             Px4Change, Px4Message, Px4Metadata, Px4Position, Px4Sink, Px4TaggedMessage,
             Px4Value,
@@ -58,7 +58,7 @@ pub use crate::{
         background_writer::BackgroundWriter,
         file_name::{FileNames, NameStyle},
         partition::Partition,
-        staged_outputs::{AbandonGuard, Existing, Outputs, StagedFile},
+        staged_outputs::{AbandonGuard, ExistingFiles, Outputs, StagedFile},
     },
     png::{PngColor, PngImage, encode_png},
     points::{

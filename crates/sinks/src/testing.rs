@@ -93,7 +93,7 @@ pub(crate) fn all_kinds() -> RecordBatch {
 }
 
 /// Writes `batches` as the topic `t`, and returns the contents of the one file.
-pub(crate) fn written(
+pub(crate) fn write_one_file(
     outputs: &crate::Outputs,
     sink: &dyn TableSink,
     batches: &[RecordBatch],

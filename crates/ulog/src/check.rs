@@ -36,7 +36,7 @@ fn head(log: &OpenLog, findings: &mut Findings) {
     let (head, len) = (&log.format_state.file_header, log.source.len());
     if head.version > 1 {
         let what = format!("version {} is read as 1", head.version);
-        findings.add(Finding::new(&code::VERSION, what).at(7..8));
+        findings.add(Finding::new(&code::VERSION, what).with_bytes(7..8));
     }
     let flags = [
         (&code::COMPATIBLE, &head.compatible_flags, 19),
@@ -48,7 +48,9 @@ fn head(log: &OpenLog, findings: &mut Findings) {
             let unknown = bits & if index == 0 { !1 } else { !0 };
             if unknown != 0 {
                 let what = format!("unknown bits in byte {index}: {unknown:#010b}");
-                findings.add(Finding::new(code, what).at(at + index..at + index + 1));
+                findings.add(
+                    Finding::new(code, what).with_bytes(at + index..at + index + 1),
+                );
             }
         }
     }
@@ -60,6 +62,6 @@ fn head(log: &OpenLog, findings: &mut Findings) {
             (&code::APPENDED, "starts at byte")
         };
         let what = format!("a section {what} {at} of {len}");
-        findings.add(Finding::new(code, what).at(35..59));
+        findings.add(Finding::new(code, what).with_bytes(35..59));
     }
 }

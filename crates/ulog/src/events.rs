@@ -143,7 +143,7 @@ impl Catalog {
 }
 
 /// Truncates a string to at most `bytes` bytes, at a character boundary.
-fn cut(text: &mut String, mut bytes: usize) {
+fn truncate(text: &mut String, mut bytes: usize) {
     if text.len() > bytes {
         while !text.is_char_boundary(bytes) {
             bytes -= 1;

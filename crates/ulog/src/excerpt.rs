@@ -8,7 +8,7 @@ use std::{
 use logtool_core::{Manifest, Part, Result, Selection, TopicId, TopicSet};
 
 use crate::{
-    built_in::EVENT_DEFINITIONS,
+    built_in_topics::EVENT_DEFINITIONS,
     declarations::formats,
     format_state::FormatState,
     read::open_log::OpenLog,

@@ -209,7 +209,7 @@ impl IndexPass {
                     }
                 }
                 StopReason::Rejected => {
-                    let (bytes, _) = reader.at(at, MAX_TWO_MESSAGES)?;
+                    let (bytes, _) = reader.read_at(at, MAX_TWO_MESSAGES)?;
                     at = match self.message(at, &bytes) {
                         Some(len) => at + len as u64,
                         None => self.skip_damage(&mut reader, at, section.end)?,
@@ -234,7 +234,7 @@ impl IndexPass {
     ) -> Result<u64> {
         let mut from = at;
         let next = loop {
-            let (bytes, is_last) = reader.at(from, SEARCH_BYTES)?;
+            let (bytes, is_last) = reader.read_at(from, SEARCH_BYTES)?;
             if self.damaged_ranges.len() >= MAX_DAMAGED_RANGES || bytes.is_empty() {
                 break None;
             }
@@ -251,13 +251,15 @@ impl IndexPass {
             }
             from += (bytes.len() - keep) as u64;
         };
-        let (bytes, _) = reader.at(at, wire::HEADER_LEN)?;
+        let (bytes, _) = reader.read_at(at, wire::HEADER_LEN)?;
         let is_truncated = next.is_none() && is_truncated(&bytes, end - at);
         let kind =
             if is_truncated { DamageKind::Truncated } else { DamageKind::Garbled };
         let mut lost = Damage::new(kind, at..next.unwrap_or(end));
-        if let (Some(next), Some(before)) = (next, self.registry.streams.clock.now()) {
-            let after = self.time_after(&reader.at(next, CHAIN_BYTES)?.0);
+        if let (Some(next), Some(before)) =
+            (next, self.registry.streams.clock.last_accepted())
+        {
+            let after = self.time_after(&reader.read_at(next, CHAIN_BYTES)?.0);
             lost.time = after.filter(|after| *after >= before).map(|after| TimeRange {
                 start: Timestamp::from_micros(before),
                 end: Timestamp::from_nanos(
@@ -303,7 +305,7 @@ impl IndexPass {
         }
         let (id, record) = match wire::data(payload) {
             Some(data) => data,
-            None => return self.undecodable(at, rest, len, None),
+            None => return self.report_undecodable(at, rest, len, None),
         };
         match self.statistics.record(&mut self.registry.streams, id, record) {
             Ok(()) => {
@@ -313,7 +315,7 @@ impl IndexPass {
                 Some(len)
             }
             Err(DataError::TypeMismatch(topic)) => {
-                self.undecodable(at, rest, len, Some(topic))
+                self.report_undecodable(at, rest, len, Some(topic))
             }
             Err(DataError::UnknownId) => {
                 let bytes = at..at + len as u64;
@@ -325,7 +327,7 @@ impl IndexPass {
     }
 
     /// Reports a message that does not match its type.
-    fn undecodable(
+    fn report_undecodable(
         &mut self,
         at: u64,
         rest: &[u8],

@@ -45,7 +45,7 @@ mod topics;
 
 mod format_state;
 
-mod built_in;
+mod built_in_topics;
 
 mod read;
 

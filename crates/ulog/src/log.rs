@@ -8,7 +8,7 @@ use logtool_core::{
 };
 
 use crate::{
-    built_in::{self, EventReader},
+    built_in_topics::{self, EventReader},
     check::inspect,
     declarations::metadata::Metadata,
     excerpt::excerpt,
@@ -93,7 +93,7 @@ impl Log for UlogLog {
         } else {
             EventReader::default()
         };
-        match built_in::decoder(topic, built_in, columns, event_reader) {
+        match built_in_topics::decoder(topic, built_in, columns, event_reader) {
             Some(decoder) => decoder,
             None => Err(self.inner.manifest.get(topic).err().unwrap_or_else(|| {
                 logtool_core::Error::new(logtool_core::ErrorKind::NoSuch, "a decoder")

@@ -93,7 +93,7 @@ impl<W: Output> RecordSink for UlogSink<W> {
         match targets {
             Some(RecordTarget::Data(id)) => {
                 let Some(topic) = self.handles.get(usize::from(*id)) else {
-                    return Err(unselected(from, &record));
+                    return Err(unselected_error(from, &record));
                 };
                 let micros = u64::try_from(record.time.as_nanos()).unwrap_or(0) / 1_000;
                 self.writer.data(*topic, micros, record.payload).map(drop)
@@ -103,7 +103,9 @@ impl<W: Output> RecordSink for UlogSink<W> {
                 None => Err(Error::new(ErrorKind::Malformed, "an empty message")),
             },
             Some(RecordTarget::Omitted) => Ok(()),
-            Some(RecordTarget::Unselected) | None => Err(unselected(from, &record)),
+            Some(RecordTarget::Unselected) | None => {
+                Err(unselected_error(from, &record))
+            }
         }
     }
 
@@ -125,7 +127,7 @@ impl<W: Output> RecordSink for UlogSink<W> {
     }
 }
 
-fn unselected(from: usize, record: &Record<'_>) -> Error {
+fn unselected_error(from: usize, record: &Record<'_>) -> Error {
     let topic = record.topic.0;
     let what = format!("topic {topic} of log {from} is not selected");
     Error::new(ErrorKind::NoSuch, what)

@@ -56,7 +56,7 @@ pub(crate) struct FlagBits {
 
 /// A value with a typed key: an information or a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Keyed<'b> {
+pub(crate) struct KeyedValue<'b> {
     /// The type, e.g. `char[5]` of `char[5] sys_name`.
     pub(crate) type_name: &'b str,
     /// The name, e.g. `sys_name`: all characters after the first space.
@@ -115,27 +115,27 @@ pub(crate) fn format(payload: &[u8]) -> Option<(&str, &str)> {
 }
 
 /// Parses the payload of an information or parameter message.
-pub(crate) fn keyed(payload: &[u8]) -> Option<Keyed<'_>> {
+pub(crate) fn keyed_value(payload: &[u8]) -> Option<KeyedValue<'_>> {
     let mut cut = ByteReader::new(payload);
     let key_len = cut.u8()?;
     let key = str::from_utf8(cut.bytes(key_len.into())?).ok()?;
     let (type_name, name) = key.split_once(' ')?;
     let is_known = !type_name.is_empty() && !name.is_empty();
-    is_known.then_some(Keyed { type_name, name, value: cut.rest() })
+    is_known.then_some(KeyedValue { type_name, name, value: cut.remaining() })
 }
 
 /// Like [`keyed`], but with a preceding flag byte: whether a multi information is
 /// continued, or which default a default parameter is.
-pub(crate) fn flagged_keyed(payload: &[u8]) -> Option<(u8, Keyed<'_>)> {
+pub(crate) fn flagged_keyed(payload: &[u8]) -> Option<(u8, KeyedValue<'_>)> {
     let (first, rest) = payload.split_first()?;
-    Some((*first, keyed(rest)?))
+    Some((*first, keyed_value(rest)?))
 }
 
 /// Parses the payload of a subscription message.
 pub(crate) fn subscription(payload: &[u8]) -> Option<Subscription<'_>> {
     let mut cut = ByteReader::new(payload);
     let (instance, id) = (cut.u8()?, cut.u16()?);
-    let name = str::from_utf8(cut.rest()).ok()?;
+    let name = str::from_utf8(cut.remaining()).ok()?;
     (!name.is_empty()).then_some(Subscription { instance, id, name })
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn logged_string(kind: u8, payload: &[u8]) -> Option<LoggedString<'_>
         kind::TAGGED_STRING => Some(cut.u16()?),
         _ => None,
     };
-    Some(LoggedString { level, tag, time: cut.u64()?, text: cut.rest() })
+    Some(LoggedString { level, tag, time: cut.u64()?, text: cut.remaining() })
 }
 
 /// Parses the payload of a dropout: its duration in milliseconds.
@@ -179,16 +179,16 @@ mod tests {
 
     #[test]
     fn key_is_split_at_first_space() {
-        let keyed = keyed(b"\x0echar[4] a name1.14").unwrap();
+        let keyed = keyed_value(b"\x0echar[4] a name1.14").unwrap();
         assert_eq!((keyed.type_name, keyed.name), ("char[4]", "a name"));
         assert_eq!(keyed.value, b"1.14");
     }
 
     #[test]
     fn key_longer_than_message_is_malformed() {
-        assert_eq!(keyed(b"\xffint32_t A\0\0\0\0"), None);
-        assert_eq!(keyed(b"\x05Build\0\0\0\0"), None);
-        assert_eq!(keyed(b""), None);
+        assert_eq!(keyed_value(b"\xffint32_t A\0\0\0\0"), None);
+        assert_eq!(keyed_value(b"\x05Build\0\0\0\0"), None);
+        assert_eq!(keyed_value(b""), None);
     }
 
     #[test]

@@ -28,7 +28,7 @@ use logtool_core::{Error, ErrorKind, Output, Result, Source, append_source};
 use crate::{
     declarations::formats::Formats,
     wire::{MAGIC, kind},
-    write::records::Topic,
+    write::records::TopicState,
 };
 
 pub use crate::write::{
@@ -80,7 +80,7 @@ pub struct Writer<W> {
     /// The definitions until they end, then a buffer for the current message.
     pending: Vec<u8>,
     formats: Formats,
-    topics: Vec<Topic>,
+    topics: Vec<TopicState>,
     /// The formats and instances that are subscribed.
     subscribed: BTreeSet<(String, u8)>,
     next_id: u32,
@@ -166,7 +166,7 @@ impl<W: Write> Writer<W> {
     /// Writes a message with the concatenated payload `parts`.
     fn write_message(&mut self, kind: u8, parts: &[&[u8]]) -> Result<()> {
         if kind == kind::FLAG_BITS {
-            return Err(misplaced("a flag bits message"));
+            return Err(misplaced_error("a flag bits message"));
         }
         let len = message::checked_len(kind, parts)?;
         if message::is_data(kind) {
@@ -211,11 +211,11 @@ impl<W: Write> Writer<W> {
     fn check_definitions_last(&self, what: &str) -> Result<()> {
         match self.section {
             Section::Definitions { .. } => Ok(()),
-            Section::Data => Err(misplaced(what)),
+            Section::Data => Err(misplaced_error(what)),
         }
     }
 }
 
-fn misplaced(what: &str) -> Error {
+fn misplaced_error(what: &str) -> Error {
     Error::new(ErrorKind::Unsupported, format!("{what} cannot be written here"))
 }

@@ -13,6 +13,6 @@ mod yaml;
 pub use crate::calibration::laser::Calibration;
 pub use crate::calibration::laser::Laser;
 pub use crate::calibration::laser::Origin;
-pub use crate::calibration::status_stream::Check;
 pub use crate::calibration::status_stream::StatusStream;
 pub use crate::calibration::status_stream::StreamReport;
+pub use crate::calibration::status_stream::ValueVerification;

@@ -26,7 +26,8 @@ use crate::{
     model::{Model, ReturnMode, Sensor},
     packet::Firings,
     points::{
-        self, Axes, Formula, PointDecoder, PointOptions, ScanIndex, Scans, TimeSource,
+        self, Axes, Formula, PointDecoder, PointOptions, ScanIndex, ScanNumbers,
+        TimeSource,
     },
 };
 
@@ -153,7 +154,7 @@ impl Lidar {
     ) -> Result<PointDecoder> {
         let decoder =
             PointDecoder::new(self.sensor, &self.calibration, self.points, columns)?;
-        Ok(decoder.with_scans(Scans::Indexed(scans)))
+        Ok(decoder.with_scans(ScanNumbers::Indexed(scans)))
     }
 
     /// Returns the duration of `packet` in nanoseconds, which depends on the return mode
@@ -167,7 +168,7 @@ impl Lidar {
     /// record of its packet. This is nearly the duration of a packet. It is half an hour
     /// longer if points have the times of the lidar's own clock, because that clock may
     /// contradict the clock of the log.
-    pub fn reach(&self) -> TimeMargin {
+    pub fn time_margin(&self) -> TimeMargin {
         let blanked = self
             .points
             .blanked

@@ -10,5 +10,5 @@ pub use crate::packet::data_packet::CHANNELS;
 pub use crate::packet::data_packet::DATA_BYTES;
 pub use crate::packet::data_packet::Firings;
 pub use crate::packet::data_packet::PacketHeaders;
+pub use crate::packet::data_packet::PacketTrailer;
 pub use crate::packet::data_packet::Returns;
-pub use crate::packet::data_packet::Tail;

@@ -18,12 +18,12 @@ mod return_modes;
 
 mod decoder;
 
-pub use crate::points::block::table::BOTH;
-pub use crate::points::block::table::LAST;
-pub use crate::points::block::table::PARTIAL;
-pub use crate::points::block::table::STRONGEST;
-pub use crate::points::block::table::UNIT;
-pub use crate::points::block::table::schema;
+pub use crate::points::block::point_buffer::BOTH;
+pub use crate::points::block::point_buffer::LAST;
+pub use crate::points::block::point_buffer::PARTIAL;
+pub use crate::points::block::point_buffer::STRONGEST;
+pub use crate::points::block::point_buffer::UNIT;
+pub use crate::points::block::point_buffer::schema;
 pub use crate::points::decoder::PointDecoder;
 pub(crate) use crate::points::firing::sin_cos_table::TURN;
 pub use crate::points::options::Axes;
@@ -36,6 +36,6 @@ pub(crate) use crate::points::rotation::field_of_view::FIRST_PACKETS;
 pub(crate) use crate::points::rotation::field_of_view::FieldProbe;
 pub(crate) use crate::points::rotation::lost_packets::LossCounter;
 pub use crate::points::scans::index::ScanIndex;
+pub use crate::points::scans::index::ScanNumbers;
 pub use crate::points::scans::index::ScanStart;
-pub use crate::points::scans::index::Scans;
 pub use crate::points::scans::tracker::ScanTracker;

@@ -13,7 +13,7 @@ use logtool_core::{
 };
 
 /// Builders of the columns of some records, without the time.
-pub(crate) trait Rows: Send {
+pub(crate) trait RowBuilders: Send {
     /// Appends the rows of `record` to every selected column, and returns the number of
     /// rows, or the reason if the record cannot be decoded.
     fn append(&mut self, record: Record<'_>) -> Result<usize, DamageKind>;
@@ -38,7 +38,10 @@ pub(crate) fn schema(fields: Vec<Field>) -> SchemaRef {
 }
 
 /// Returns a flag for each column of `schema` except the time: whether it is selected.
-pub(crate) fn wanted(schema: &Schema, columns: &Columns) -> Result<Vec<bool>> {
+pub(crate) fn selected_columns(
+    schema: &Schema,
+    columns: &Columns,
+) -> Result<Vec<bool>> {
     let count = schema.fields().len();
     let only = columns.only.as_deref();
     if only.is_some_and(|only| only.iter().any(|index| *index >= count)) {
@@ -49,9 +52,9 @@ pub(crate) fn wanted(schema: &Schema, columns: &Columns) -> Result<Vec<bool>> {
     Ok((1..count).map(wants).collect())
 }
 
-impl<R: Rows + 'static> RowsDecoder<R> {
+impl<R: RowBuilders + 'static> RowsDecoder<R> {
     /// Returns a decoder of the columns of `schema` that are selected in `wanted`.
-    pub(crate) fn boxed(
+    pub(crate) fn decoder(
         schema: &SchemaRef,
         wanted: &[bool],
         rows: R,
@@ -67,7 +70,7 @@ impl<R: Rows + 'static> RowsDecoder<R> {
     }
 }
 
-impl<R: Rows> Decoder for RowsDecoder<R> {
+impl<R: RowBuilders> Decoder for RowsDecoder<R> {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -80,7 +83,7 @@ impl<R: Rows> Decoder for RowsDecoder<R> {
                     self.times.extend(std::iter::repeat_n(time, count));
                 }
                 Err(kind) => {
-                    record.undecodable().with_kind(kind).add_to(damage);
+                    record.undecodable_damage().with_kind(kind).add_to(damage);
                 }
             }
         }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use common::{packets, samples};
 use logtool_velodyne::{
-    calibration::{Calibration, Check, Laser, StatusStream},
+    calibration::{Calibration, Laser, StatusStream, ValueVerification},
     model::{Model, ReturnMode},
     packet::Firings,
 };
@@ -186,15 +186,25 @@ fn is_lost(n: usize, percent: u64) -> bool {
         < 65_536 * percent / 100
 }
 
-const STREAMS: [(&str, &str, f64, Check); 3] = [
-    ("sim_hdl64e_s2.pcap", "calib_vd_HDL-64E_S2.1-sztaki.yml", 288.0, Check::Length),
+const STREAMS: [(&str, &str, f64, ValueVerification); 3] = [
+    (
+        "sim_hdl64e_s2.pcap",
+        "calib_vd_HDL-64E_S2.1-sztaki.yml",
+        288.0,
+        ValueVerification::Length,
+    ),
     (
         "sim_hdl64e_s3_single.pcap",
         "calib_vd_HDL-64E_S3-VeloView.yml",
         288.0,
-        Check::Crc,
+        ValueVerification::Crc,
     ),
-    ("sim_hdl64e_s3_dual.pcap", "calib_vd_HDL-64E_S3-VeloView.yml", 172.8, Check::Crc),
+    (
+        "sim_hdl64e_s3_dual.pcap",
+        "calib_vd_HDL-64E_S3-VeloView.yml",
+        172.8,
+        ValueVerification::Crc,
+    ),
 ];
 
 /// Half of the last digit of the status bytes, plus rounding errors.
@@ -289,7 +299,10 @@ fn implausible_value_is_reported_with_its_laser() {
         stream.add(micros as u32, tail.status_type, value);
     }
     let report = stream.report();
-    assert_eq!((report.check, report.calibration.clone()), (Check::Length, None));
+    assert_eq!(
+        (report.check, report.calibration.clone()),
+        (ValueVerification::Length, None)
+    );
     assert_eq!((&*report.incomplete, &*report.implausible), (&[17][..], &[17][..]));
     let description = report.incomplete_lasers().unwrap();
     assert!(
@@ -315,7 +328,7 @@ fn only_lasers_with_lost_values_are_reported() {
     let report = stream("sim_hdl64e_s2.pcap", 288.0, 1, gone).report();
     assert_eq!(report.incomplete, [5, 40]);
     assert!(report.incomplete_lasers().unwrap().ends_with("2 of 64 lasers: 5, 40"));
-    assert_eq!(report.check, Check::Missing);
+    assert_eq!(report.check, ValueVerification::Missing);
     assert_eq!(report.calibration, None);
 }
 
@@ -361,7 +374,7 @@ fn calibration_is_complete_despite_long_gaps_and_wrong_values() {
         }
     }
     let report = stream.report();
-    assert_eq!((report.check, report.incomplete), (Check::Crc, vec![]));
+    assert_eq!((report.check, report.incomplete), (ValueVerification::Crc, vec![]));
     same(&truth, &report.calibration.unwrap(), DIGITS, "s3");
 }
 

@@ -20,7 +20,7 @@ use logtool_velodyne::{
     capture,
     model::{Model, ReturnMode, Sensor},
     packet::{DATA_BYTES, Firings},
-    points::{PointDecoder, PointOptions, ScanIndex, ScanTracker, Scans},
+    points::{PointDecoder, PointOptions, ScanIndex, ScanNumbers, ScanTracker},
     vel,
 };
 
@@ -52,7 +52,7 @@ fn assert_points(name: &str, log: &dyn Log, topic: TopicId) -> usize {
     for part in log.manifest().plan(&selection, 1 << 20) {
         let mut cursor = log.read(&part, &selection).unwrap();
         while cursor.fill(&mut block).unwrap() {
-            for run in block.runs().flat_map(logtool_core::Run::singles) {
+            for run in block.runs().flat_map(logtool_core::Run::single_record_runs) {
                 decoder.append(run, &mut Vec::new());
                 let Record { offset, payload, .. } = run.records().next().unwrap();
                 for (number, time) in rows(&decoder.take().unwrap()) {
@@ -164,7 +164,8 @@ fn points_of_irregular_rotations_are_within_their_groups() {
         let calibration = Calibration::for_model(sensor.model);
         let decoder =
             PointDecoder::new(sensor, &calibration, options, &Columns::default());
-        let mut decoder = decoder.unwrap().with_scans(Scans::Indexed(Arc::new(index)));
+        let mut decoder =
+            decoder.unwrap().with_scans(ScanNumbers::Indexed(Arc::new(index)));
         for (at, (nanos, packet)) in packets.iter().enumerate() {
             let time = Timestamp::from_nanos(*nanos);
             let (topic, payload, offset) = (TopicId(0), &packet[..], offset(at));

@@ -11,7 +11,9 @@ use logtool_core::{Columns, Decoder as _, Timestamp};
 use logtool_velodyne::{
     calibration::Calibration,
     packet::Firings,
-    points::{PARTIAL, PointDecoder, PointOptions, ScanIndex, ScanTracker, Scans},
+    points::{
+        PARTIAL, PointDecoder, PointOptions, ScanIndex, ScanNumbers, ScanTracker,
+    },
 };
 
 fn index(packets: &[Payload], cut: u16) -> ScanIndex {
@@ -77,7 +79,8 @@ fn scans_start_where_the_azimuth_wraps_and_the_ends_are_partial() {
         let calibration = Calibration::for_model(sensor.model);
         let (options, columns) = (PointOptions::default(), Columns::default());
         let decoder = PointDecoder::new(sensor, &calibration, options, &columns);
-        let decoder = decoder.unwrap().with_scans(Scans::Indexed(Arc::new(index)));
+        let decoder =
+            decoder.unwrap().with_scans(ScanNumbers::Indexed(Arc::new(index)));
         let schema = decoder.schema().clone();
         let description = &schema.field_with_name("scan").unwrap().metadata()[PARTIAL];
         let wanted: Vec<String> = wanted.iter().map(u32::to_string).collect();
@@ -132,7 +135,7 @@ fn parts_with_an_index_have_the_scan_numbers_of_the_whole() {
             let columns = Columns { only: Some(vec![11]), ..Columns::default() };
             let mut decoder =
                 PointDecoder::new(sensor, &calibration, options, &columns).unwrap();
-            decoder = decoder.with_scans(Scans::Indexed(index.clone()));
+            decoder = decoder.with_scans(ScanNumbers::Indexed(index.clone()));
             part.iter().for_each(|record| assert!(decoder.add(*record)));
             let batch = decoder.take().unwrap();
             use arrow_array::{cast::AsArray as _, types::UInt32Type};

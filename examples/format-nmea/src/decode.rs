@@ -1,8 +1,8 @@
 //! The columns of each type of sentence, and the reader that fills them.
 
 use logtool_core::{
-    Branch, Columns, Result, RowSummary, Scalar, Shape, StructShape, TreeDecoder,
-    TreeReader,
+    Branch, Columns, Result, RowSummary, Scalar, StructType, TreeDecoder, TreeReader,
+    ValueType,
 };
 
 use crate::sentence::Sentence;
@@ -18,9 +18,9 @@ pub(crate) fn decoder(
 
 /// Returns the fields of sentences of the type `kind`: named values for known types, else
 /// one list of strings.
-fn shape(kind: &str) -> StructShape {
-    use Shape::{F64, Text, U32};
-    let fields: &[(&str, Shape)] = match kind.get(2..).unwrap_or_default() {
+fn shape(kind: &str) -> StructType {
+    use ValueType::{F64, Text, U32};
+    let fields: &[(&str, ValueType)] = match kind.get(2..).unwrap_or_default() {
         "GGA" => &[
             ("utc", Text),
             ("latitude", F64), // degrees * 100 + minutes
@@ -45,19 +45,19 @@ fn shape(kind: &str) -> StructShape {
         ],
         _ => &[],
     };
-    let mut fields: Vec<(String, Shape)> = fields
+    let mut fields: Vec<(String, ValueType)> = fields
         .iter()
         .map(|(name, shape)| ((*name).to_owned(), shape.clone()))
         .collect();
     if fields.is_empty() {
-        fields.push(("fields".to_owned(), Shape::List(Box::new(Text))));
+        fields.push(("fields".to_owned(), ValueType::List(Box::new(Text))));
     }
-    StructShape { type_name: kind.to_owned(), fields }
+    StructType { type_name: kind.to_owned(), fields }
 }
 
 /// Reads sentences of one type.
 pub(crate) struct SentenceReader {
-    shape: StructShape,
+    shape: StructType,
 }
 
 impl TreeReader for SentenceReader {
@@ -70,7 +70,7 @@ impl TreeReader for SentenceReader {
         let sentence = Sentence::parse(payload)?;
         let mut added = RowSummary::default();
         let texts = sentence.fields.split(',');
-        if let [(_, Shape::List(_))] = self.shape.fields.as_slice() {
+        if let [(_, ValueType::List(_))] = self.shape.fields.as_slice() {
             let list = row.field(0)?;
             for text in texts {
                 added.items += 1;
@@ -88,8 +88,8 @@ impl TreeReader for SentenceReader {
                     continue;
                 }
                 let value = match shape {
-                    Shape::F64 => text.parse().ok().map(Scalar::F64),
-                    Shape::U32 => text.parse().ok().map(Scalar::UInt),
+                    ValueType::F64 => text.parse().ok().map(Scalar::F64),
+                    ValueType::U32 => text.parse().ok().map(Scalar::UInt),
                     _ => Some(Scalar::Bytes(text.as_bytes())),
                 };
                 match value {

@@ -3,9 +3,9 @@
 use super::*;
 
 /// Pseudo-random numbers from 0 to 1 (Knuth's linear congruential generator).
-struct Dice(u64);
+struct RandomNumbers(u64);
 
-impl Dice {
+impl RandomNumbers {
     fn next(&mut self) -> f64 {
         self.0 = self
             .0
@@ -22,7 +22,7 @@ impl Dice {
 
 /// A motion: bumps at random times, and oscillations.
 fn motion(seed: u64, seconds: f64) -> impl Fn(f64) -> f64 {
-    let mut dice = Dice(seed);
+    let mut dice = RandomNumbers(seed);
     let bumps: Vec<(f64, f64, f64)> = (0..(seconds * 1.5) as usize)
         .map(|_| (dice.next() * seconds, 0.05 + 0.4 * dice.next(), dice.normal()))
         .collect();
@@ -44,9 +44,9 @@ fn samples(
     noise: f64,
     clock: &dyn Fn(f64) -> f64,
 ) -> Vec<(i64, f64)> {
-    let mut dice = Dice((start * 1e3 + rate) as u64 + 99);
+    let mut dice = RandomNumbers((start * 1e3 + rate) as u64 + 99);
     let count = ((end - start) * rate) as usize;
-    let sample = |n: usize, dice: &mut Dice| {
+    let sample = |n: usize, dice: &mut RandomNumbers| {
         let t = start + (n as f64 + 0.3 * dice.next()) / rate;
         ((clock(t) * 1e9) as i64, motion(t) + noise * dice.normal())
     };
@@ -138,7 +138,7 @@ fn signals_that_are_none_are_told() {
 
 /// The turn rates of a hand-held gyroscope: noise with a correlation time of 0.2 s.
 fn gyro(seed: u64, seconds: f64) -> impl Fn(f64) -> f64 {
-    let mut dice = Dice(seed.wrapping_mul(977) + 5);
+    let mut dice = RandomNumbers(seed.wrapping_mul(977) + 5);
     let (mut rate, mut smooth) = (0.0, 0.0);
     let values: Vec<f64> = (0..(seconds * 500.0) as usize)
         .map(|_| {
@@ -208,7 +208,7 @@ fn a_signal_is_where_it_is_itself() {
     for seed in 0..6 {
         let motion = motion(500 + seed, 130.0);
         let smooth = |t: f64| (-4..=4).map(|n| motion(t + f64::from(n) * 0.2)).sum();
-        let mut dice = Dice(seed);
+        let mut dice = RandomNumbers(seed);
         let mut time = 0.0;
         let mut samples: Vec<(i64, f64)> = Vec::new();
         while time < 64.0 + 10.0 * seed as f64 {

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::args::{
-    ClockArgs, LabelArgs, LevelChoice, LidarArgs, Order, RecordArgs, TimeArgs,
+    ClockArgs, LabelArgs, LevelChoice, LidarArgs, RecordArgs, RecordOrder, TimeArgs,
     completion,
 };
 
@@ -71,7 +71,7 @@ pub(crate) struct CatArgs {
     pub(crate) count: Option<u64>,
     /// Order of the records
     #[arg(long, value_enum, value_name = "ORDER", default_value = "file")]
-    pub(crate) order: Order,
+    pub(crate) order: RecordOrder,
     /// Output format: text or json [default: text on a terminal, else json]
     #[arg(long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
     pub(crate) format: Option<CatFormat>,

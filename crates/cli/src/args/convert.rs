@@ -7,9 +7,9 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use logtool::{
-    convert::{Layout, OutputFormat},
+    convert::{OutputFormat, ParquetLayout},
     input::url,
-    time::typed,
+    time::typed_time,
 };
 
 use crate::args::{
@@ -99,7 +99,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) keep_infinities: bool,
     /// Layout of Parquet files [default: arrow]
     #[arg(long, value_enum, value_name = "LAYOUT", hide_short_help = true)]
-    pub(crate) layout: Option<Layout>,
+    pub(crate) layout: Option<ParquetLayout>,
     /// Merge all topics into one table, at a --rate
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Merging")]
     #[arg(requires = "rate", conflicts_with = "layout", hide_possible_values = true)]
@@ -160,7 +160,7 @@ pub(crate) enum Merge {
 
 /// Parses how old a value of a merged table may be.
 fn max_age(text: &str) -> Result<Duration, String> {
-    let nanos = typed::duration(text).map_err(|err| err.to_string())?;
+    let nanos = typed_time::duration(text).map_err(|err| err.to_string())?;
     let nanos =
         u64::try_from(nanos).map_err(|_| "an age is not negative".to_owned())?;
     Ok(Duration::from_nanos(nanos))

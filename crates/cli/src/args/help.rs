@@ -2,7 +2,7 @@
 
 use clap::Command;
 
-use crate::args::{batch, deferred};
+use crate::args::{batch, deferred_args};
 
 /// The name of the command whose options are adapted.
 pub(crate) const BATCH: &str = "batch";
@@ -10,7 +10,7 @@ pub(crate) const BATCH: &str = "batch";
 /// Returns the program with all its commands and their long help texts.
 pub(crate) fn program() -> Command {
     with_second_paragraphs(
-        deferred::with_all_options().mut_subcommand(BATCH, batch::adapt),
+        deferred_args::with_all_options().mut_subcommand(BATCH, batch::adapt),
     )
 }
 

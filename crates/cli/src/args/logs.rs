@@ -6,11 +6,11 @@ use std::{
 };
 
 use clap::{ArgAction, Args, ValueEnum};
-use logtool::{Result, output::LogOutput, time::typed};
+use logtool::{Result, output::LogOutput, time::typed_time};
 
 use crate::{
     args::{Compression, LidarArgs, LogFormat, RecordArgs, TimeArgs, completion},
-    output_format,
+    requested_format,
 };
 
 /// Copy topics and a time range of a log
@@ -101,7 +101,7 @@ impl WritingArgs {
     pub(crate) fn output(&self, path: &Path) -> Result<LogOutput> {
         let mut output = LogOutput::new(path);
         if let Some(format) = self.file_format {
-            output_format::check_log_name(path, format)?;
+            requested_format::check_log_name(path, format)?;
             output = output.with_format(format);
         }
         if let Some(compression) = self.compression {
@@ -151,7 +151,7 @@ impl FromStr for Offset {
         const LIKE: &str = "an offset is like ros.bag=-2.345";
         let split = text.rsplit_once('=').filter(|(name, _)| !name.is_empty());
         let (name, time) = split.ok_or(LIKE)?;
-        let nanos = typed::duration(time).map_err(|_| LIKE)?;
+        let nanos = typed_time::duration(time).map_err(|_| LIKE)?;
         Ok(Self { name: name.to_owned(), nanos })
     }
 }
@@ -176,7 +176,7 @@ impl FromStr for Drift {
         let (ppm, reference) = match drift.split_once('@') {
             None => (drift, None),
             Some((ppm, seconds)) => {
-                (ppm, Some(typed::duration(seconds).map_err(|_| LIKE)?))
+                (ppm, Some(typed_time::duration(seconds).map_err(|_| LIKE)?))
             }
         };
         let ppm = ppm.parse::<f64>().ok().filter(|ppm| ppm.abs() <= 1e5);

@@ -17,7 +17,7 @@ use crate::{
     args::{
         Args, batch,
         defaults::Defaults,
-        deferred::{with_all_options, with_options},
+        deferred_args::{with_all_options, with_options},
         help::{BATCH, with_full_help, with_second_paragraphs},
     },
     color::{self, ColorMode},
@@ -51,7 +51,7 @@ const OPTIONS_ELSEWHERE: [(&str, &str); 6] = [
 pub(crate) fn parse() -> Args {
     let words: Vec<OsString> = env::args_os().map(url::local).collect();
     color::set_mode(color_mode(&words));
-    let mut program = Args::command().color(color::of_clap());
+    let mut program = Args::command().color(color::clap_choice());
     let name = command_name(&program, &words);
     // `--format CSV` and `--clock UTC` are accepted like `--format csv` and `--clock utc`.
     let ignore_case = |arg: Arg| {

@@ -6,7 +6,7 @@ use logtool::{
     Error, Result,
     align::{Align, AlignInput, AlignReport, Confidence},
     time::clock::Seconds,
-    units::plain,
+    units::escape_terminal,
 };
 use serde_json::json;
 
@@ -97,11 +97,11 @@ fn text(report: &AlignReport, name: &str, option: &str) -> String {
          merge with  --offset {}{with}\n",
         Seconds(found.offset_nanos),
         found.confidence.offset_error_seconds * 1e3,
-        plain(b),
-        plain(a),
-        plain(b),
+        escape_terminal(b),
+        escape_terminal(a),
+        escape_terminal(b),
         figures(&found.confidence),
-        plain(&shell_quote(option.as_ref())),
+        escape_terminal(&shell_quote(option.as_ref())),
     )
 }
 

@@ -1,16 +1,16 @@
 //! `logtool calibration`: how a lidar is calibrated, as a file.
 
-use logtool::{Result, calibration::ExtractCalibration, units::counted};
+use logtool::{Result, calibration::ExtractCalibration, units::count_of};
 
 use crate::{
     args::{CalibrationArgs, GlobalArgs},
     exit_status::Outcome,
-    output_format,
+    requested_format,
     terminal::say,
 };
 
 pub(super) fn run(args: &CalibrationArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let format = output_format::choose(&args.out, args.file_format)?;
+    let format = requested_format::choose(&args.out, args.file_format)?;
     let mut request = ExtractCalibration::new(&args.file).with_format(format);
     if let Some(topic) = &args.topic {
         request = request.with_topic(topic);
@@ -27,7 +27,7 @@ pub(super) fn run(args: &CalibrationArgs, global: &GlobalArgs) -> Result<Outcome
             "{} → {}: {}, from: {}",
             args.file.display(),
             args.out.display(),
-            counted(calibration.lasers.len() as u64, "laser"),
+            count_of(calibration.lasers.len() as u64, "laser"),
             calibration.origin
         );
         calibration.warnings.iter().for_each(|warning| say!("  {warning}"));

@@ -8,9 +8,8 @@ use logtool::{
     formats,
     input::open,
     labels,
-    losses::Findings,
-    read::Reader,
-    rows::{Label, Rows},
+    read::LogReader,
+    rows::{Label, PrintedRows},
     selection,
     time::clock::ShownClock,
 };
@@ -40,7 +39,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
         Ok::<_, Error>((clock, Selection { topics, time }))
     };
     let (clock, selection) = prepare().with_context(|| name.clone())?;
-    let mut findings = Findings::of(&opened.input, manifest);
+    let mut findings = opened.input.findings(manifest);
     findings.check(global.strictness())?;
     lidar_options::check_each(&args.lidar, manifest, &selection.topics)
         .with_context(|| name.clone())?;
@@ -62,20 +61,21 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
 
     let has_names = is_text || args.labels.labels;
     let labels =
-        labels.or_else(|| has_names.then(|| labels::of_log(manifest)).flatten());
+        labels.or_else(|| has_names.then(|| labels::from_manifest(manifest)).flatten());
     let columns = Columns { labels, ..Columns::all(View::Nested) };
     let topics = selection.topics.clone();
     let make_rows = match (is_text, args.keep_infinities) {
-        (true, _) => Rows::text,
-        (false, true) => Rows::json_with_infinities,
-        (false, false) => Rows::json,
+        (true, _) => PrintedRows::text,
+        (false, true) => PrintedRows::json_with_infinities,
+        (false, false) => PrintedRows::json,
     };
-    let add_row = move |topic: TopicId, rows: &Rows, row, lines: &mut Lines| {
+    let add_row = move |topic: TopicId, rows: &PrintedRows, row, lines: &mut Lines| {
         rows.write(row, &clock, Some(&print[topic.index()]), &mut lines.text);
         lines.ends.push(lines.text.len());
         lines.nulls.push(rows.take_null_infinities());
     };
-    let reader = Reader::new(log, selection, args.order, columns, make_rows, add_row);
+    let reader =
+        LogReader::new(log, selection, args.order, columns, make_rows, add_row);
     let mut out = terminal::stdout();
     let all = args.count.unwrap_or(u64::MAX);
     let mut left = all;
@@ -91,7 +91,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
                 findings.check(global.strictness())
             },
         );
-        read.map_err(|err| err.about(name))?;
+        read.map_err(|err| err.with_log_name(name))?;
     }
     out.flush()?;
     if left == all && all > 0 && !global.quiet {

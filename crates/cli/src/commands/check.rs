@@ -50,7 +50,7 @@ fn check_log(file: &Path, args: &CheckArgs, global: &GlobalArgs) -> Result<Outco
         report::text(&report, &mut out, least, color::for_stdout())?;
     }
     out.flush()?;
-    let is_bad = match report.worst() {
+    let is_bad = match report.max_severity() {
         Some(Severity::Error) => true,
         Some(Severity::Warning) => global.strict,
         _ => false,

@@ -11,11 +11,11 @@ use crate::{
         progress::{DatasetCommand, DatasetMeter},
     },
     exit_status::Outcome,
-    lidar_options, output_format,
+    lidar_options, requested_format,
 };
 
 pub(super) fn run(args: &IndexArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let format = output_format::choose(&args.out, args.file_format)?;
+    let format = requested_format::choose(&args.out, args.file_format)?;
     let meter = Arc::new(DatasetMeter::new(DatasetCommand::Index, args.json, global));
     let mut request = IndexRequest::new(&args.inputs, &args.out)
         .with_format(format)

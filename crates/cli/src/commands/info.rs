@@ -78,7 +78,7 @@ fn describe(
         out.write_all(info.to_text(&options).as_bytes())?;
     }
     out.flush()?;
-    let encryption = EncryptionInfo::of(info.log().manifest());
+    let encryption = EncryptionInfo::from_manifest(info.log().manifest());
     let needs_key = |encryption: EncryptionInfo| {
         encryption.is_locked && !encryption.encrypted_key.is_empty()
     };

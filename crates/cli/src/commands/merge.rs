@@ -4,7 +4,7 @@ mod inputs;
 
 use std::time::Instant;
 
-use logtool::{Result, merge::Merge, units::counted};
+use logtool::{Result, merge::Merge, units::count_of};
 
 use crate::{
     args::{GlobalArgs, MergeArgs, TimeChoice},
@@ -31,7 +31,7 @@ pub(super) fn run(args: &MergeArgs, global: &GlobalArgs) -> Result<Outcome> {
         request = request.with_foxglove_messages();
     }
     let report = request.run(&global.session)?;
-    let name = counted(report.logs.len() as u64, "log");
+    let name = count_of(report.logs.len() as u64, "log");
     output_summary::print(&name, &report.output, start, global);
     let mut worst = Outcome::Done;
     for log in report.logs {

@@ -7,14 +7,13 @@ use logtool::{
     error::Context as _,
     input::open,
     log_messages::{self, MessageTopics},
-    losses::Findings,
-    read::Reader,
+    read::LogReader,
     time::clock::ShownClock,
 };
 use logtool_core::{Columns, Selection, Timestamp};
 
 use crate::{
-    args::{GlobalArgs, MessagesArgs, Order},
+    args::{GlobalArgs, MessagesArgs, RecordOrder},
     exit_status::Outcome,
     notices,
     terminal::{self, Stdout, say},
@@ -32,14 +31,14 @@ pub(super) fn run(args: &MessagesArgs, global: &GlobalArgs) -> Result<Outcome> {
         prepare().with_context(|| opened.input.name.clone())?;
     let MessageTopics { topics, repeated, text_rows, json_rows, .. } = messages;
     let selection = Selection { topics: topics.clone(), time };
-    let mut findings = Findings::of(&opened.input, manifest);
+    let mut findings = opened.input.findings(manifest);
     findings.check(global.strictness())?;
 
     let level = args.level;
-    let reader = Reader::new(
+    let reader = LogReader::new(
         &*opened.log,
         selection,
-        Order::File,
+        RecordOrder::File,
         Columns::default(),
         if args.json { json_rows } else { text_rows },
         move |_, rows, row, lines: &mut Vec<(Timestamp, Vec<u8>)>| {

@@ -9,7 +9,7 @@ use logtool::{
         NamedChange, ParameterDiffRequest, ParameterValue, Parameters,
         ParametersRequest, ShownValue,
     },
-    units::{counted, plain},
+    units::{count_of, escape_terminal},
 };
 use logtool_sinks::CsvOptions;
 
@@ -64,7 +64,8 @@ fn print_list(
         ParamsFormat::Text => {
             let width = width(list.iter().map(|listed| listed.name.as_str()));
             for listed in list {
-                let (name, value) = (plain(&listed.name), ShownValue(listed.value));
+                let (name, value) =
+                    (escape_terminal(&listed.name), ShownValue(listed.value));
                 write!(out, "{name:width$}  {value:>12}")?;
                 match listed.default_value() {
                     Some(default) if default != listed.value => {
@@ -103,7 +104,8 @@ fn print_list(
                     ParameterValue::Float(_) => 9,
                 };
                 // Line ends are escaped, so that each parameter is one line.
-                let (name, value) = (plain(&listed.name), ShownValue(listed.value));
+                let (name, value) =
+                    (escape_terminal(&listed.name), ShownValue(listed.value));
                 writeln!(out, "1\t1\t{name}\t{value}\t{kind}")?;
             }
         }
@@ -128,7 +130,7 @@ fn print_changes(
         ParamsFormat::Text => {
             let width = width(changes.iter().map(|change| change.name));
             for NamedChange { time, name, old, new, .. } in changes {
-                let (time, name) = (clock.text(time), plain(name));
+                let (time, name) = (clock.text(time), escape_terminal(name));
                 let (old, new) = (or_empty(old), ShownValue(new));
                 writeln!(out, "[{time}] {name:width$}  {old:>12} → {new}")?;
             }
@@ -190,7 +192,7 @@ fn print_diff(command: &ParamsCommand, global: &GlobalArgs) -> Result<Outcome> {
                 None => "-".to_owned(),
             };
             for difference in &diff.differences {
-                let name = plain(&difference.name);
+                let name = escape_terminal(&difference.name);
                 let (a, b) = (shown(difference.first), shown(difference.second));
                 writeln!(out, "{name:width$}  {a:>12}  {b:>12}")?;
             }
@@ -198,7 +200,7 @@ fn print_diff(command: &ParamsCommand, global: &GlobalArgs) -> Result<Outcome> {
     }
     out.flush()?;
     if !global.quiet {
-        let all = counted(diff.compared as u64, "parameter");
+        let all = count_of(diff.compared as u64, "parameter");
         say!("{} of {all} differ", diff.differences.len());
     }
     Ok(notices::losses(diff.first_losses, global.quiet)
@@ -212,7 +214,7 @@ fn or_empty(value: Option<ParameterValue>) -> String {
 
 /// Returns the width of a column of these names.
 fn width<'n>(names: impl Iterator<Item = &'n str>) -> usize {
-    names.map(|name| plain(name).chars().count()).max().unwrap_or(0)
+    names.map(|name| escape_terminal(name).chars().count()).max().unwrap_or(0)
 }
 
 /// Returns how the cells of CSV are written: without formulas if the output `is_safe`.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use logtool::{
     Plan, PlanRequest, Result, Split,
-    units::{Bytes, counted, plain},
+    units::{Bytes, count_of, escape_terminal},
 };
 
 use crate::{
@@ -61,12 +61,17 @@ fn print_table(out: &mut impl Write, splits: &[Split]) -> io::Result<()> {
     let width = widths.max().unwrap_or(0).min(40);
     for of_log in splits.chunk_by(|split, next| split.path() == next.path()) {
         let Some(first) = of_log.first() else { continue };
-        let count = counted(of_log.len() as u64, "split");
-        writeln!(out, "{}  {}, {count}", plain(first.path()), first.format())?;
+        let count = count_of(of_log.len() as u64, "split");
+        writeln!(
+            out,
+            "{}  {}, {count}",
+            escape_terminal(first.path()),
+            first.format()
+        )?;
         for split in of_log {
-            let (topic, bytes) = (plain(split.topic()), Bytes(split.bytes()));
+            let (topic, bytes) = (escape_terminal(split.topic()), Bytes(split.bytes()));
             let records = match split.records() {
-                Some(records) => format!("about {}", counted(records, "record")),
+                Some(records) => format!("about {}", count_of(records, "record")),
                 None => "unknown number of records".to_owned(),
             };
             writeln!(out, "  {topic:width$}  {bytes}, {records}")?;

@@ -4,25 +4,26 @@ use std::{io::Write as _, time::Instant};
 
 use logtool::{
     Result,
-    output::guarded,
+    output::guarded_outputs,
     plot::{LOOKS, Line, Plot, PlotRequest},
-    units::{Count, Span, counted},
+    units::{Count, Span, count_of},
 };
-use logtool_sinks::Existing;
+use logtool_sinks::ExistingFiles;
 
 use crate::{
     args::{GlobalArgs, ImageFormat, PlotArgs},
     exit_status::Outcome,
-    lidar_options, notices, output_format,
+    lidar_options, notices, requested_format,
     terminal::say,
 };
 
 pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
     let start = Instant::now();
-    let format = output_format::choose(&args.out, args.file_format)?;
+    let format = requested_format::choose(&args.out, args.file_format)?;
     let name = args.out.file_name().unwrap_or_default().to_string_lossy();
-    let existing = if args.force { Existing::Replace } else { Existing::Refuse };
-    let outputs = guarded::one_file(&args.out, existing, &global.session)?;
+    let existing =
+        if args.force { ExistingFiles::Replace } else { ExistingFiles::Refuse };
+    let outputs = guarded_outputs::one_file(&args.out, existing, &global.session)?;
     let mut staged = outputs.create(&name)?;
 
     let plot = request(args, global)?.run(&global.session)?;
@@ -73,8 +74,8 @@ fn print_summary(plot: &Plot, args: &PlotArgs, start: Instant, missing: &str) {
         "{} → {}: {} of {} in {}",
         plot.log,
         args.out.display(),
-        counted(lines.clone().count() as u64, "line"),
-        counted(values, "value"),
+        count_of(lines.clone().count() as u64, "line"),
+        count_of(values, "value"),
         Span(nanos),
     );
     // Outliers have a line of their own.
@@ -92,7 +93,7 @@ fn print_summary(plot: &Plot, args: &PlotArgs, start: Instant, missing: &str) {
         say!("  {outliers}; --start and --end choose other times");
     }
     for panel in plot.chart.panels.iter().filter(|panel| panel.lines.len() > LOOKS) {
-        let lines = counted(panel.lines.len() as u64, "line");
+        let lines = count_of(panel.lines.len() as u64, "line");
         say!("  {lines} in one plot: only {LOOKS} look different from each other");
     }
     plot.partial_topics.iter().for_each(|note| say!("  {note}"));

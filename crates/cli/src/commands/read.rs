@@ -8,7 +8,7 @@ use std::{
 
 use logtool::{
     Error, ErrorKind, Result, Split, convert::OutputFormat, error::Context as _,
-    split::ReadRequest, units::counted,
+    split::ReadRequest, units::count_of,
 };
 
 use crate::{
@@ -42,7 +42,7 @@ pub(super) fn run(args: &ReadArgs, global: &GlobalArgs) -> Result<Outcome> {
     }
     let report = request.run(&global.session)?;
     if !is_stdout && !global.quiet {
-        say!("{}: {}", args.out.display(), counted(report.rows, "row"));
+        say!("{}: {}", args.out.display(), count_of(report.rows, "row"));
     }
     let losses = report.losses.into_iter();
     let outcomes = losses.map(|losses| notices::losses(losses, global.quiet));

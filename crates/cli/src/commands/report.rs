@@ -4,25 +4,26 @@ use std::io::Write as _;
 
 use logtool::{
     Result,
-    output::guarded,
+    output::guarded_outputs,
     report::ReportRequest,
-    units::{Bytes, counted},
+    units::{Bytes, count_of},
 };
-use logtool_sinks::Existing;
+use logtool_sinks::ExistingFiles;
 
 use crate::{
     args::{GlobalArgs, ReportArgs, TimeChoice},
     exit_status::Outcome,
-    lidar_options, notices, output_format,
+    lidar_options, notices, requested_format,
     terminal::say,
 };
 
 pub(super) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Outcome> {
     // HTML is the only format.
-    output_format::choose(&args.out, args.file_format)?;
+    requested_format::choose(&args.out, args.file_format)?;
     let name = args.out.file_name().unwrap_or_default().to_string_lossy();
-    let existing = if args.force { Existing::Replace } else { Existing::Refuse };
-    let outputs = guarded::one_file(&args.out, existing, &global.session)?;
+    let existing =
+        if args.force { ExistingFiles::Replace } else { ExistingFiles::Refuse };
+    let outputs = guarded_outputs::one_file(&args.out, existing, &global.session)?;
     let mut staged = outputs.create(&name)?;
 
     let mut request = ReportRequest::new(&args.file)
@@ -47,7 +48,7 @@ pub(super) fn run(args: &ReportArgs, global: &GlobalArgs) -> Result<Outcome> {
             "{} → {}: {}, {}",
             report.log,
             args.out.display(),
-            counted(blocks, "element"),
+            count_of(blocks, "element"),
             Bytes(html.len() as u64)
         );
     }

@@ -5,10 +5,9 @@ use std::io::{self, Write};
 use logtool::{
     Result,
     input::open,
-    losses::Findings,
     schema::{ColumnSchema, TopicSchema},
     selection,
-    units::plain,
+    units::escape_terminal,
 };
 
 use crate::{
@@ -21,7 +20,7 @@ pub(super) fn run(args: &SchemaArgs, global: &GlobalArgs) -> Result<Outcome> {
     let lidar = lidar_options::options(&args.lidar, TimeChoice::Boot)?;
     let opened = open::open_with(&args.file, &global.session, &lidar)?;
     let manifest = opened.log.manifest();
-    let mut findings = Findings::of(&opened.input, manifest);
+    let mut findings = opened.input.findings(manifest);
     findings.check(global.strictness())?;
     let selected = selection::topics_with_derived(manifest, &args.topics)?;
     let topics = manifest.topics().filter(|(id, _)| selected.contains(*id));
@@ -46,21 +45,26 @@ fn print_text(out: &mut impl Write, schema: &TopicSchema) -> io::Result<()> {
     let about = [&schema.type_name, &schema.encoding].into_iter();
     let about: Vec<&str> =
         about.map(String::as_str).filter(|text| !text.is_empty()).collect();
-    writeln!(out, "{}  {}", plain(&schema.topic), plain(&about.join(", ")))?;
+    writeln!(
+        out,
+        "{}  {}",
+        escape_terminal(&schema.topic),
+        escape_terminal(&about.join(", "))
+    )?;
     if let Some(md5sum) = &schema.md5sum {
-        writeln!(out, "  md5sum {}", plain(md5sum))?;
+        writeln!(out, "  md5sum {}", escape_terminal(md5sum))?;
     }
     if !schema.definition.trim().is_empty() {
         writeln!(out, "  definition")?;
         for line in schema.definition.lines() {
-            writeln!(out, "    {}", plain(line.trim_end()))?;
+            writeln!(out, "    {}", escape_terminal(line.trim_end()))?;
         }
     }
     writeln!(out, "  columns")?;
     let widths = schema.columns.iter().map(|column| column.name.chars().count());
     let width = widths.max().unwrap_or(0).min(40);
     for ColumnSchema { name, data_type, unit, .. } in &schema.columns {
-        let (name, data_type) = (plain(name), plain(data_type));
+        let (name, data_type) = (escape_terminal(name), escape_terminal(data_type));
         let unit = unit.as_ref().map(|unit| format!("  [{unit}]")).unwrap_or_default();
         writeln!(out, "    {name:width$}  {data_type}{unit}")?;
     }

@@ -92,7 +92,8 @@ mod tests {
             offset: 0,
             role: FieldRole::Plain,
         };
-        Layout::packed("wide".to_owned(), (0..columns).map(field).collect()).unwrap()
+        Layout::from_fields("wide".to_owned(), (0..columns).map(field).collect())
+            .unwrap()
     }
 
     #[test]

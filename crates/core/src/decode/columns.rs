@@ -11,7 +11,7 @@
 //! each string and each list in it. The leaves are then decoded from these pieces instead
 //! of from whole payloads.
 
-mod fixed_size;
+mod fixed_size_columns;
 mod flat_view;
 mod gather;
 mod leaf;
@@ -24,7 +24,7 @@ mod projection;
 mod row_buffer;
 mod strings;
 mod value_names;
-mod variable_size;
+mod variable_size_columns;
 
 use std::sync::Arc;
 
@@ -35,15 +35,15 @@ use arrow_schema::SchemaRef;
 use crate::{
     decode::columns::{
         leaf::Leaf,
-        plan::Plan,
-        program::{ParsedPayload, Program, Tables, Texts},
-        row_buffer::{ROWS_BYTES, Rows},
+        plan::ColumnPlan,
+        program::{ParsedPayload, Program, Tables, TextEncoding},
+        row_buffer::{PayloadRows, ROWS_BYTES},
     },
     error::{Error, ErrorKind, Result},
     log::{Columns, Decoder},
     model::{
         damage::{Damage, DamageKind},
-        layout::{Layout, Tail},
+        layout::{Layout, TrailingBytes},
         time::Timestamp,
     },
     record::block::{Record, Run},
@@ -64,18 +64,18 @@ const BATCH_BYTES: u64 = i32::MAX as u64;
 /// A decoder of records that have a [`Layout`].
 #[derive(Debug)]
 pub struct LayoutDecoder {
-    plan: Plan,
+    plan: ColumnPlan,
     leaves: Vec<Leaf>,
     times: Vec<i64>,
-    payloads: Payloads,
+    payloads: PendingPayloads,
 }
 
 /// The payloads that are not yet decoded.
 #[derive(Debug)]
-enum Payloads {
+enum PendingPayloads {
     /// Payloads of fixed size, which must have at least `least` bytes. Bytes after the
     /// first `most` are surplus.
-    Fixed { rows: Rows, least: usize, most: usize },
+    Fixed { rows: PayloadRows, least: usize, most: usize },
     /// Payloads of variable size.
     ParsedPayloads(ParsedPayloads),
 }
@@ -98,19 +98,27 @@ impl LayoutDecoder {
     /// exist.
     pub fn new(layout: &Layout, columns: &Columns) -> Result<Self> {
         let mut leaves = Vec::new();
-        let (plan, program) = Plan::compile(layout, columns, &mut leaves)?;
+        let (plan, program) = ColumnPlan::compile(layout, columns, &mut leaves)?;
         let payloads = match (layout.is_fixed(), layout.frame.tail) {
-            (true, Tail::Any) => {
+            (true, TrailingBytes::Any) => {
                 let least = layout.size_without_padding() as usize;
-                Payloads::Fixed { rows: Rows::new(least), least, most: usize::MAX }
+                PendingPayloads::Fixed {
+                    rows: PayloadRows::new(least),
+                    least,
+                    most: usize::MAX,
+                }
             }
-            (true, Tail::Nothing) => {
+            (true, TrailingBytes::Nothing) => {
                 let len = layout.size as usize;
-                Payloads::Fixed { rows: Rows::new(len), least: len, most: len }
+                PendingPayloads::Fixed {
+                    rows: PayloadRows::new(len),
+                    least: len,
+                    most: len,
+                }
             }
             (false, _) => {
-                let (bytes, tables) = (Vec::new(), Tables::of(&program));
-                Payloads::ParsedPayloads(ParsedPayloads {
+                let (bytes, tables) = (Vec::new(), Tables::for_program(&program));
+                PendingPayloads::ParsedPayloads(ParsedPayloads {
                     program,
                     bytes,
                     tables,
@@ -124,13 +132,13 @@ impl LayoutDecoder {
     /// Decodes the collected payloads.
     fn gather(&mut self) {
         match &mut self.payloads {
-            Payloads::Fixed { rows, .. } => {
+            PendingPayloads::Fixed { rows, .. } => {
                 if let Some((bytes, stride)) = rows.get() {
                     self.leaves.iter_mut().for_each(|leaf| leaf.gather(bytes, stride));
                 }
                 rows.clear();
             }
-            Payloads::ParsedPayloads(variable_size_values) => {
+            PendingPayloads::ParsedPayloads(variable_size_values) => {
                 for leaf in &mut self.leaves {
                     leaf.gather_from(
                         &variable_size_values.bytes,
@@ -145,8 +153,10 @@ impl LayoutDecoder {
 
     /// Adds the records of `run`, whose sizes were checked.
     fn add(&mut self, run: Run<'_>) {
-        for (time, start) in run.starts() {
-            let Payloads::Fixed { rows, .. } = &mut self.payloads else { return };
+        for (time, start) in run.payload_starts() {
+            let PendingPayloads::Fixed { rows, .. } = &mut self.payloads else {
+                return;
+            };
             self.times.push(time.as_nanos());
             if rows.add(run, start) {
                 self.gather();
@@ -164,13 +174,13 @@ impl LayoutDecoder {
         if run.payloads().all(&fits) {
             return self.add(run);
         }
-        for single in run.singles() {
+        for single in run.single_record_runs() {
             for record in single.records() {
                 match record.payload.len().checked_sub(most) {
                     Some(more @ 1..) => record.extra_bytes(more).add_to(damage),
                     _ if fits(record.payload) => {}
                     _ => {
-                        record.undecodable().add_to(damage);
+                        record.undecodable_damage().add_to(damage);
                         continue;
                     }
                 }
@@ -184,15 +194,16 @@ impl LayoutDecoder {
     fn append_moving(
         &mut self,
         record: Record<'_>,
-    ) -> Result<(Texts, usize), DamageKind> {
+    ) -> Result<(TextEncoding, usize), DamageKind> {
         let mut payload = record.payload;
         // A payload that fills a batch is decoded without a copy.
         let is_alone = payload.len() >= ROWS_BYTES;
         if is_alone {
             self.gather();
         }
-        let Payloads::ParsedPayloads(variable_size_values) = &mut self.payloads else {
-            return Ok((Texts::Utf8, 0));
+        let PendingPayloads::ParsedPayloads(variable_size_values) = &mut self.payloads
+        else {
+            return Ok((TextEncoding::Utf8, 0));
         };
         let ParsedPayloads { program, bytes, tables, weight } = variable_size_values;
         let found = program.walk(payload, bytes.len(), tables);
@@ -201,8 +212,8 @@ impl LayoutDecoder {
             Some(ParsedPayload { weight: more, texts, used }) if more <= left => {
                 *weight += more;
                 let extra_bytes = match program.tail {
-                    Tail::Any => 0,
-                    Tail::Nothing => payload.len() - used,
+                    TrailingBytes::Any => 0,
+                    TrailingBytes::Nothing => payload.len() - used,
                 };
                 payload = payload.get(..used).unwrap_or(payload);
                 (texts, extra_bytes)
@@ -234,20 +245,20 @@ impl Decoder for LayoutDecoder {
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
         match self.payloads {
-            Payloads::Fixed { least, most: usize::MAX, .. } => {
+            PendingPayloads::Fixed { least, most: usize::MAX, .. } => {
                 let fits = |payload: &[u8]| payload.len() >= least;
                 self.append_fixed(run, fits, usize::MAX, damage);
             }
-            Payloads::Fixed { least, most, .. } => {
+            PendingPayloads::Fixed { least, most, .. } => {
                 let fits = |payload: &[u8]| (least..=most).contains(&payload.len());
                 self.append_fixed(run, fits, most, damage);
             }
-            Payloads::ParsedPayloads(_) => {
+            PendingPayloads::ParsedPayloads(_) => {
                 for record in run.records() {
-                    let tell = |kind| record.undecodable().with_kind(kind);
+                    let tell = |kind| record.undecodable_damage().with_kind(kind);
                     match self.append_moving(record) {
                         Ok((texts, extra_bytes)) => {
-                            if texts == Texts::Latin1 {
+                            if texts == TextEncoding::Latin1 {
                                 tell(DamageKind::Latin1).add_to(damage);
                             }
                             if extra_bytes > 0 {
@@ -267,7 +278,9 @@ impl Decoder for LayoutDecoder {
 
     fn take(&mut self) -> Result<RecordBatch> {
         self.gather();
-        if let Payloads::ParsedPayloads(variable_size_values) = &mut self.payloads {
+        if let PendingPayloads::ParsedPayloads(variable_size_values) =
+            &mut self.payloads
+        {
             variable_size_values.weight = 0;
         }
         let times = time_array(gather::take(&mut self.times));
@@ -284,7 +297,9 @@ impl Decoder for LayoutDecoder {
             return self.take().map(drop);
         }
         self.gather();
-        if let Payloads::ParsedPayloads(variable_size_values) = &mut self.payloads {
+        if let PendingPayloads::ParsedPayloads(variable_size_values) =
+            &mut self.payloads
+        {
             variable_size_values.weight = 0;
         }
         discard_times(&mut self.times);

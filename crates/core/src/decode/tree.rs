@@ -1,8 +1,8 @@
 //! Columns of values in any order: for encodings whose records name their fields, such as
 //! protobuf and JSON.
 //!
-//! A [`Shape`] describes the values. A [`TreeReader`] appends the values of a record to
-//! the [`Branch`]es of the shape, one branch per field. Missing values are null. A record
+//! A [`ValueType`] describes the values. A [`TreeReader`] appends the values of a record to
+//! the [`Branch`]es of the type, one branch per field. Missing values are null. A record
 //! that turns out to be invalid leaves no values behind.
 
 mod branch;
@@ -19,7 +19,7 @@ use arrow_schema::{Schema, SchemaRef};
 use crate::{
     decode::{
         columns::{into_error, time_array, time_field},
-        tree::columns::Plan,
+        tree::columns::SelectedColumns,
     },
     error::{Error, ErrorKind, Result},
     log::{Columns, Decoder},
@@ -32,7 +32,7 @@ pub use self::{branch::Branch, values::Scalar};
 /// The type of values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the names are self-explanatory
-pub enum Shape {
+pub enum ValueType {
     Bool,
     I32,
     I64,
@@ -47,22 +47,22 @@ pub enum Shape {
     Time,
     /// A duration in nanoseconds.
     Span,
-    Struct(StructShape),
+    Struct(StructType),
     /// A list of values of one shape.
-    List(Box<Shape>),
+    List(Box<ValueType>),
 }
 
 /// The fields of a struct.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StructShape {
+pub struct StructType {
     /// The name of the type, by which labels are found, or an empty string.
     pub type_name: String,
     /// The names and shapes of the fields.
-    pub fields: Vec<(String, Shape)>,
+    pub fields: Vec<(String, ValueType)>,
 }
 
 /// The maximum number of columns and nested fields of a shape.
-pub const MAX_SHAPE_FIELDS: usize = 4096;
+pub const MAX_STRUCT_FIELDS: usize = 4096;
 
 /// The maximum depth of nested shapes.
 const MAX_DEPTH: usize = 64;
@@ -101,7 +101,7 @@ pub struct RowSummary {
 /// A decoder of records that a [`TreeReader`] can parse.
 pub struct TreeDecoder<R> {
     reader: R,
-    plan: Plan,
+    plan: SelectedColumns,
     row: Branch,
     times: Vec<i64>,
     header_len: usize,
@@ -111,7 +111,7 @@ pub struct TreeDecoder<R> {
     width: u64,
 }
 
-impl StructShape {
+impl StructType {
     /// Returns the minimum number of values of a record, with empty lists.
     fn width(&self) -> usize {
         self.fields.iter().map(|(_, shape)| shape.width()).sum()
@@ -120,36 +120,36 @@ impl StructShape {
     /// Checks the number and the depth of the fields.
     ///
     /// # Errors
-    /// `Limit` if there are more than [`MAX_SHAPE_FIELDS`], or they are nested too
+    /// `Limit` if there are more than [`MAX_STRUCT_FIELDS`], or they are nested too
     /// deeply.
     pub fn check(&self) -> Result<()> {
         let fields =
             |shape: &Self| shape.fields.iter().map(|(_, s)| s.clone()).collect();
-        let (mut level, mut seen): (Vec<Shape>, usize) = (fields(self), 0);
+        let (mut level, mut seen): (Vec<ValueType>, usize) = (fields(self), 0);
         for _ in 0..MAX_DEPTH {
             seen += level.len();
-            if level.is_empty() && seen <= MAX_SHAPE_FIELDS {
+            if level.is_empty() && seen <= MAX_STRUCT_FIELDS {
                 return Ok(());
             }
-            if seen > MAX_SHAPE_FIELDS {
+            if seen > MAX_STRUCT_FIELDS {
                 break;
             }
             let inner = level.iter().flat_map(|shape| match shape {
-                Shape::Struct(inner) => fields(inner),
-                Shape::List(item) => vec![(**item).clone()],
+                ValueType::Struct(inner) => fields(inner),
+                ValueType::List(item) => vec![(**item).clone()],
                 _ => vec![],
             });
             level = inner.collect();
         }
         let name = &self.type_name;
         let what = format!(
-            "the type {name:?} has over {MAX_SHAPE_FIELDS} fields, or is nested too deeply"
+            "the type {name:?} has over {MAX_STRUCT_FIELDS} fields, or is nested too deeply"
         );
         Err(Error::new(ErrorKind::Limit, what))
     }
 }
 
-impl Shape {
+impl ValueType {
     /// Returns the minimum number of values, with empty lists.
     pub fn width(&self) -> usize {
         match self {
@@ -167,14 +167,14 @@ impl<R: TreeReader> TreeDecoder<R> {
     /// `Limit` if the shape is too large, and `NoSuch` if a selected column does not
     /// exist.
     pub fn new(
-        shape: &StructShape,
+        shape: &StructType,
         reader: R,
         header_len: u32,
         columns: &Columns,
     ) -> Result<Self> {
         shape.check()?;
-        let row = Branch::new(&Shape::Struct(shape.clone()));
-        let plan = Plan::new(shape, columns)?;
+        let row = Branch::new(&ValueType::Struct(shape.clone()));
+        let plan = SelectedColumns::new(shape, columns)?;
         let (times, header_len) = (Vec::new(), header_len as usize);
         let width = shape.width() as u64;
         Ok(Self { reader, plan, row, times, header_len, values: 0, bytes: 0, width })
@@ -215,15 +215,18 @@ impl<R: TreeReader> Decoder for TreeDecoder<R> {
                 Ok(added) => {
                     self.times.push(record.time.as_nanos());
                     if added.type_mismatches > 0 {
-                        let misfit =
-                            record.undecodable().with_kind(DamageKind::TypeMismatch);
+                        let misfit = record
+                            .undecodable_damage()
+                            .with_kind(DamageKind::TypeMismatch);
                         misfit.add_to(damage);
                     }
                     if added.extra_bytes > 0 {
                         record.extra_bytes(added.extra_bytes).add_to(damage);
                     }
                 }
-                Err(kind) => Damage { kind, ..record.undecodable() }.add_to(damage),
+                Err(kind) => {
+                    Damage { kind, ..record.undecodable_damage() }.add_to(damage)
+                }
             }
         }
     }

@@ -29,7 +29,7 @@ impl<'b> ByteReader<'b> {
 
     /// Returns the remaining bytes.
     #[inline]
-    pub const fn rest(self) -> &'b [u8] {
+    pub const fn remaining(self) -> &'b [u8] {
         self.rest
     }
 

@@ -102,7 +102,7 @@ pub fn append_source(
             Ok(piece) if !piece.is_empty() => piece,
             other => {
                 let what = "bytes to copy that were there cannot be read again";
-                let err = Error::new(ErrorKind::Io, what).at(start);
+                let err = Error::new(ErrorKind::Io, what).with_offset(start);
                 return Err(match other {
                     Err(cause) => err.from_source(cause),
                     Ok(_) => err,

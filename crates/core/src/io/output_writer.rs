@@ -30,7 +30,7 @@ impl<W: Write + Seek> OutputWriter<W> {
     }
 
     /// Returns the offset of the next byte.
-    pub fn at(&self) -> u64 {
+    pub fn position(&self) -> u64 {
         self.at
     }
 

@@ -43,7 +43,7 @@ impl<'s> WindowReader<'s> {
 
     /// Returns the bytes from `at`: at least `need` of them, or up to the end of the
     /// source.
-    pub fn at(&mut self, at: u64, need: usize) -> Result<Bytes> {
+    pub fn read_at(&mut self, at: u64, need: usize) -> Result<Bytes> {
         let have = self.start + self.bytes.len() as u64;
         if need as u64 <= LONG {
             self.need = self.need.max(need as u64);
@@ -139,15 +139,15 @@ mod tests {
     use super::*;
 
     /// A source that counts the bytes that are read and released.
-    struct Counted(Bytes, AtomicU64, AtomicU64);
+    struct CountingSource(Bytes, AtomicU64, AtomicU64);
 
-    impl Counted {
+    impl CountingSource {
         fn new(bytes: impl Into<Bytes>) -> Self {
             Self(bytes.into(), AtomicU64::new(0), AtomicU64::new(0))
         }
     }
 
-    impl Source for Counted {
+    impl Source for CountingSource {
         fn len(&self) -> u64 {
             self.0.len() as u64
         }
@@ -168,7 +168,7 @@ mod tests {
         let bytes: Vec<u8> = (0..9_000_000_u32).map(|i| (i / 7) as u8).collect();
         let bytes = Bytes::from(bytes);
         for threads in [1, 2, 5] {
-            let counted = Arc::new(Counted::new(bytes.clone()));
+            let counted = Arc::new(CountingSource::new(bytes.clone()));
             let source: Arc<dyn Source> = counted.clone();
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             pool.unwrap().install(|| {
@@ -182,17 +182,20 @@ mod tests {
                         3..100 => 50_000,
                         _ => 100 + step,
                     };
-                    let seen = window.at(at as u64, need).unwrap();
+                    let seen = window.read_at(at as u64, need).unwrap();
                     let end = bytes.len().min(at + need);
                     assert!(seen[..end - at] == bytes[at..end], "{at}, {need}");
                     at +=
                         if step % 97 == 0 { need.saturating_sub(9_000) } else { need };
                     if step == 500 {
                         let back = at - at.min(1_500_000);
-                        assert_eq!(window.at(back as u64, 1).unwrap()[0], bytes[back]);
+                        assert_eq!(
+                            window.read_at(back as u64, 1).unwrap()[0],
+                            bytes[back]
+                        );
                     }
                 }
-                assert!(window.at(at as u64, 1).unwrap().is_empty());
+                assert!(window.read_at(at as u64, 1).unwrap().is_empty());
             });
             let read = counted.1.load(Relaxed);
             assert!(read < 6 * bytes.len() as u64, "{threads}: {read}");
@@ -201,12 +204,12 @@ mod tests {
 
     #[test]
     fn overlap_of_windows_is_small() {
-        let counted = Arc::new(Counted::new(vec![0; 20 << 20]));
+        let counted = Arc::new(CountingSource::new(vec![0; 20 << 20]));
         let source: Arc<dyn Source> = counted.clone();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         pool.install(|| {
             let mut window = WindowReader::new(&source);
-            (0..20_000).for_each(|i| drop(window.at(i << 10, 1_500).unwrap()));
+            (0..20_000).for_each(|i| drop(window.read_at(i << 10, 1_500).unwrap()));
         });
         let read = counted.1.load(Relaxed);
         assert!(read < 22 << 20, "{read}");
@@ -214,10 +217,10 @@ mod tests {
 
     #[test]
     fn skipped_bytes_are_released() {
-        let counted = Arc::new(Counted::new(vec![0; 20 << 20]));
+        let counted = Arc::new(CountingSource::new(vec![0; 20 << 20]));
         let source: Arc<dyn Source> = counted.clone();
         let mut window = WindowReader::new(&source);
-        (0..20).for_each(|i| drop(window.at(i << 20, 100).unwrap()));
+        (0..20).for_each(|i| drop(window.read_at(i << 20, 100).unwrap()));
         drop(window);
         assert_eq!(counted.2.load(Relaxed), (19 << 20) + NEAR);
         // Hardly more was read than was requested.

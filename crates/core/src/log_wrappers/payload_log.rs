@@ -163,12 +163,12 @@ struct PayloadDecoder {
     decoder: Box<dyn Decoder>,
     schema: SchemaRef,
     header_len: usize,
-    rows: Vec<Row>,
+    rows: Vec<PendingRow>,
     payloads: BinaryBuilder,
 }
 
 /// A pending row.
-enum Row {
+enum PendingRow {
     /// The row with this index of the other decoder.
     Decoded(u64),
     /// The payload of a record with this time.
@@ -178,12 +178,12 @@ enum Row {
 impl PayloadDecoder {
     fn add(&mut self, record: Run<'_>, decoded: Range<usize>, is_undecodable: bool) {
         for row in decoded {
-            self.rows.push(Row::Decoded(row as u64));
+            self.rows.push(PendingRow::Decoded(row as u64));
             self.payloads.append_null();
         }
         if is_undecodable {
             for one in record.records() {
-                self.rows.push(Row::Payload(one.time));
+                self.rows.push(PendingRow::Payload(one.time));
                 let payload = one.payload.get(self.header_len..).unwrap_or_default();
                 self.payloads.append_value(payload);
             }
@@ -197,7 +197,7 @@ impl Decoder for PayloadDecoder {
     }
 
     fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
-        for record in run.singles() {
+        for record in run.single_record_runs() {
             let (before, mut found) = (self.decoder.rows(), Vec::new());
             self.decoder.append(record, &mut found);
             let is_undecodable = found.iter().any(|one| one.kind.keeps_payload());
@@ -218,9 +218,9 @@ impl Decoder for PayloadDecoder {
         let decoded = self.decoder.take()?;
         let rows = mem::take(&mut self.rows);
         let times = decoded.column(0).as_primitive_opt::<TimestampNanosecondType>();
-        let time_of = |row: &Row| match row {
-            Row::Payload(time) => time.as_nanos(),
-            Row::Decoded(row) => {
+        let time_of = |row: &PendingRow| match row {
+            PendingRow::Payload(time) => time.as_nanos(),
+            PendingRow::Decoded(row) => {
                 let row = *row as usize;
                 let time = times.filter(|times| times.is_valid(row));
                 time.map_or(Timestamp::MAX.as_nanos(), |times| times.value(row))
@@ -230,8 +230,8 @@ impl Decoder for PayloadDecoder {
         let indices: UInt64Array = rows
             .iter()
             .map(|row| match row {
-                Row::Decoded(row) => Some(*row),
-                Row::Payload(_) => None,
+                PendingRow::Decoded(row) => Some(*row),
+                PendingRow::Payload(_) => None,
             })
             .collect();
         for column in decoded.columns().iter().skip(1) {

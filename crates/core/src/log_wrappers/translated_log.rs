@@ -149,7 +149,7 @@ impl TranslatedLog {
         let becoming = TopicMap::new(beneath.topics.len(), &self.context.translations);
         let told = (0..).zip(&beneath.streams);
         let made = told.flat_map(|(old, stream)| {
-            let made = becoming.of(stream.topic).iter();
+            let made = becoming.translated_topics(stream.topic).iter();
             made.map(move |id| (*id, old, stream))
         });
         let mut made: Vec<(TopicId, u32, &Stream)> = made.collect();
@@ -173,7 +173,7 @@ impl TranslatedLog {
     pub fn in_one_part(mut self) -> Self {
         let parts = std::mem::take(&mut self.manifest.parts);
         self.manifest.parts =
-            parts.into_iter().reduce(Part::with).into_iter().collect();
+            parts.into_iter().reduce(Part::extended_by).into_iter().collect();
         self.context.groups = Some(Arc::default());
         self
     }
@@ -263,7 +263,7 @@ impl TopicMap {
     }
 
     /// Returns the topics that are created from `topic`.
-    fn of(&self, topic: TopicId) -> &[TopicId] {
+    fn translated_topics(&self, topic: TopicId) -> &[TopicId] {
         self.of_topics.get(topic.index()).map_or(&[], Vec::as_slice)
     }
 
@@ -272,7 +272,7 @@ impl TopicMap {
         let held = part.topics.ids(self.of_topics.len());
         Part {
             bytes: part.bytes.clone(),
-            topics: held.flat_map(|id| self.of(id)).copied().collect(),
+            topics: held.flat_map(|id| self.translated_topics(id)).copied().collect(),
             time: part.time.shifted_by(offset_nanos),
         }
     }

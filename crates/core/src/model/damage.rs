@@ -129,7 +129,7 @@ impl Damage {
             time: None,
             why: None,
         };
-        damage.at(bytes)
+        damage.with_bytes(bytes)
     }
 
     /// Sets the number of affected records, and their topic if it is known.
@@ -155,7 +155,7 @@ impl Damage {
 
     /// Sets the affected bytes of the file, and the number of lost bytes accordingly.
     #[must_use]
-    pub fn at(mut self, bytes: Range<u64>) -> Self {
+    pub fn with_bytes(mut self, bytes: Range<u64>) -> Self {
         let len = bytes.end.saturating_sub(bytes.start);
         self.lost_bytes = if self.kind.is_loss() { len } else { 0 };
         self.bytes = bytes;
@@ -167,7 +167,7 @@ impl Damage {
     pub fn with_kind(mut self, kind: DamageKind) -> Self {
         self.kind = kind;
         let bytes = self.bytes.clone();
-        self.at(bytes)
+        self.with_bytes(bytes)
     }
 
     /// Adds the damage to `list`, or joins it with a similar entry: a topic with a
@@ -179,7 +179,7 @@ impl Damage {
             damage.is_like(next)
                 && (is_full
                     || next.kind.affects_found_records()
-                    || damage.touches(next))
+                    || damage.is_adjacent(next))
         };
         let mut last = list.iter_mut().rev().take(LOOK_BACK);
         if let Some(damage) = last.find(|damage| like(damage, &self)) {
@@ -202,7 +202,7 @@ impl Damage {
 
     /// Joins `next` with this damage.
     pub fn join(&mut self, next: Self) {
-        let more = if self.touches(&next) && !self.is_part(&next) {
+        let more = if self.is_adjacent(&next) && !self.is_part(&next) {
             let before = self.bytes.start.saturating_sub(next.bytes.start);
             let after = next.bytes.end.saturating_sub(self.bytes.end);
             next.lost_bytes.min(before + after)
@@ -226,7 +226,7 @@ impl Damage {
     }
 
     /// Returns whether the ranges overlap or touch.
-    fn touches(&self, next: &Self) -> bool {
+    fn is_adjacent(&self, next: &Self) -> bool {
         self.bytes.start <= next.bytes.end && next.bytes.start <= self.bytes.end
     }
 }

@@ -92,14 +92,14 @@ impl Finding {
 
     /// Sets the affected bytes of the file.
     #[must_use]
-    pub fn at(mut self, bytes: Range<u64>) -> Self {
+    pub fn with_bytes(mut self, bytes: Range<u64>) -> Self {
         self.bytes = Some(bytes);
         self
     }
 
     /// Sets the affected topic.
     #[must_use]
-    pub fn of(mut self, topic: impl Into<Option<TopicId>>) -> Self {
+    pub fn with_topic(mut self, topic: impl Into<Option<TopicId>>) -> Self {
         self.topic = topic.into();
         self
     }
@@ -113,7 +113,7 @@ impl Finding {
 
     /// Sets the number of occurrences.
     #[must_use]
-    pub fn times(mut self, count: u64) -> Self {
+    pub fn with_count(mut self, count: u64) -> Self {
         self.count = count;
         self
     }
@@ -166,7 +166,7 @@ impl Findings {
     }
 
     /// Returns the highest severity of all findings.
-    pub fn worst(&self) -> Option<Severity> {
+    pub fn max_severity(&self) -> Option<Severity> {
         self.list.iter().map(|finding| finding.code.severity).max()
     }
 }
@@ -186,8 +186,8 @@ mod tests {
             let time = TimeRange::from_timestamp(Timestamp::from_nanos(nanos));
             findings.add(Finding::new(&ODD, format!("number {nanos}")).with_time(time));
         }
-        findings.add(Finding::new(&ODD, "of a topic").of(TopicId(3)));
-        findings.add(Finding::new(&BAD, "bad").at(7..9));
+        findings.add(Finding::new(&ODD, "of a topic").with_topic(TopicId(3)));
+        findings.add(Finding::new(&BAD, "bad").with_bytes(7..9));
         let summary: Vec<_> =
             findings.iter().map(|f| (f.code.name, f.count, &*f.text)).collect();
         let want = [
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(summary, want);
         let time = findings.iter().next().and_then(|f| f.time).unwrap();
         assert_eq!(time.end.as_nanos(), 1_000_000);
-        assert_eq!(findings.worst(), Some(Severity::Error));
+        assert_eq!(findings.max_severity(), Some(Severity::Error));
         assert_eq!(findings.count(Severity::Note), 1_000_001);
     }
 }

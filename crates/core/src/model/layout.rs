@@ -22,7 +22,7 @@ pub struct Layout {
     /// The size in bytes, or the minimum size if some fields have a variable size.
     pub size: u32,
     /// Properties of a top-level record. They are ignored for nested types.
-    pub frame: Frame,
+    pub frame: RecordProperties,
     is_fixed: bool,
     has_columns: bool,
     has_uncountable_list: bool,
@@ -31,16 +31,16 @@ pub struct Layout {
 
 /// Properties of the top-level records of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame {
+pub struct RecordProperties {
     /// The unit of the times in the format: `us` or `ns`.
     pub time_unit: &'static str,
     /// What may follow the last field of a payload.
-    pub tail: Tail,
+    pub tail: TrailingBytes,
 }
 
 /// What may follow the last field of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tail {
+pub enum TrailingBytes {
     /// Arbitrary bytes, which are ignored. If all fields have a fixed size, hidden fields
     /// at the end may be missing.
     Any,
@@ -137,7 +137,7 @@ impl Layout {
     /// `Limit` if the layout exceeds [`MAX_LAYOUT_BYTES`] with empty strings and lists,
     /// if an array has more elements than that, or if types are nested deeper than 64
     /// levels.
-    pub fn packed(name: String, mut fields: Vec<LayoutField>) -> Result<Self> {
+    pub fn from_fields(name: String, mut fields: Vec<LayoutField>) -> Result<Self> {
         let (mut size, mut offset) = (0_u32, 0_u32);
         for field in &mut fields {
             field.offset = offset;
@@ -161,7 +161,7 @@ impl Layout {
             let what = format!("the type {name:?} is more than {MAX_DEPTH} deep");
             return Err(Error::new(ErrorKind::Limit, what));
         }
-        let frame = Frame::default();
+        let frame = RecordProperties::default();
         Ok(Self {
             name,
             fields,
@@ -202,7 +202,7 @@ impl Layout {
 
     /// Sets the properties of top-level records.
     #[must_use]
-    pub fn with_frame(mut self, frame: Frame) -> Self {
+    pub fn with_frame(mut self, frame: RecordProperties) -> Self {
         self.frame = frame;
         self
     }
@@ -332,9 +332,9 @@ impl LayoutKind {
 }
 
 /// The frame of ULog: times in microseconds, and arbitrary trailing bytes.
-impl Default for Frame {
+impl Default for RecordProperties {
     fn default() -> Self {
-        Self { time_unit: "us", tail: Tail::Any }
+        Self { time_unit: "us", tail: TrailingBytes::Any }
     }
 }
 

@@ -350,7 +350,7 @@ impl Part {
     }
 
     /// Returns the part extended by `next`.
-    pub(crate) fn with(mut self, next: Self) -> Self {
+    pub(crate) fn extended_by(mut self, next: Self) -> Self {
         self.join(&next);
         self
     }

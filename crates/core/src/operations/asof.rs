@@ -10,7 +10,7 @@
 mod grid;
 mod limits;
 mod output;
-mod pending;
+mod pending_rows;
 mod reader;
 mod sweep;
 mod topic_rows;

@@ -28,7 +28,7 @@ use crate::{
     operations::{
         check::{
             counts::RecordCounts, damage::DamageSummary, duplicates::DuplicateFinder,
-            inspected_log::InspectedLog, order::Order, period::RecordIntervals,
+            inspected_log::InspectedLog, order::TimeOrder, period::RecordIntervals,
         },
         read_ahead::ReadAhead,
         trial_decode::{PayloadHashing, TrialDecoder, TrialResult},
@@ -101,7 +101,7 @@ struct CheckPass<'l> {
     /// can be decoded.
     logged: TopicSet,
     damage: DamageSummary,
-    order: Order,
+    order: TimeOrder,
     duplicates: DuplicateFinder,
     periods: RecordIntervals,
     counts: RecordCounts,
@@ -118,7 +118,7 @@ impl<'l> CheckPass<'l> {
             log,
             logged: manifest.logged_topics(),
             damage: DamageSummary::default(),
-            order: Order::new(topic_count),
+            order: TimeOrder::new(topic_count),
             duplicates: DuplicateFinder::new(topic_count),
             periods: RecordIntervals::new(topic_count, start),
             counts: RecordCounts::new(topic_count),
@@ -141,7 +141,7 @@ impl<'l> CheckPass<'l> {
         while more {
             let TrialResult { sums, decoded } = outcomes.next(&block);
             self.damage.extend(block.damage());
-            let records = block.heads().filter(|r| self.logged.contains(r.topic));
+            let records = block.headers().filter(|r| self.logged.contains(r.topic));
             for (record, sum) in records.zip(sums) {
                 // Records from before the start of logging are old by design, and the
                 // format counts them.

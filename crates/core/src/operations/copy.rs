@@ -155,7 +155,7 @@ impl RunningCopy<'_> {
         let mut refused = 0;
         while let Some((part, is_whole)) = rest.first() {
             if *is_whole {
-                if self.take(part)? {
+                if self.copy_part(part)? {
                     rest = rest.get(1..).unwrap_or_default();
                     refused = 0;
                     continue;
@@ -181,7 +181,7 @@ impl RunningCopy<'_> {
     }
 
     /// Copies `part` verbatim. Returns false if the sink refuses.
-    fn take(&mut self, part: &Part) -> Result<bool> {
+    fn copy_part(&mut self, part: &Part) -> Result<bool> {
         let source = self.job.log.source();
         let Some(records) =
             self.sink.copy_part_verbatim(self.job.from, part, &**source)?
@@ -213,7 +213,11 @@ impl RunningCopy<'_> {
         let mut block = Block::default();
         for length in lengths {
             while ahead.fill_part(&mut block)? {
-                if encodes { self.encoded(&mut block)? } else { self.block(&block)? }
+                if encodes {
+                    self.write_encoded(&mut block)?
+                } else {
+                    self.block(&block)?
+                }
             }
             (self.job.progress)(length);
         }
@@ -221,10 +225,10 @@ impl RunningCopy<'_> {
     }
 
     /// Writes the encoded records of `block`.
-    fn encoded(&mut self, block: &mut Block) -> Result<()> {
+    fn write_encoded(&mut self, block: &mut Block) -> Result<()> {
         self.copied.damage.extend_from_slice(block.damage());
         self.copied.records += block.len() as u64;
-        self.sink.write_encoded(block.encoded())
+        self.sink.write_encoded(block.encoded_records())
     }
 
     /// Writes the records of `block`.
@@ -234,7 +238,7 @@ impl RunningCopy<'_> {
         let is_dropped = self.job.drops_doubtful && !doubtful.is_empty();
         for records in &doubtful {
             if is_dropped {
-                self.copied.damage.push(records.dropped())
+                self.copied.damage.push(records.drop_damage())
             } else {
                 self.sink.note_doubtful(self.job.from, records)
             }

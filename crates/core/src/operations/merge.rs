@@ -38,7 +38,7 @@ use crate::{
 };
 
 pub use self::time_order::TimeOrder;
-pub(crate) use self::{batch::Batch, batch_pipeline::BatchPipeline};
+pub(crate) use self::{batch::MergedBatch, batch_pipeline::BatchPipeline};
 
 /// The position of a record in the order: its time, the rank of its part, and its index
 /// in the part.
@@ -123,7 +123,7 @@ impl<'l> Merge<'l> {
         waiting.sort_unstable();
         let plan = waiting.iter().map(|(_, rank, _)| parts[*rank as usize].clone());
         Self {
-            ahead: ReadAhead::of_logs(logs.clone(), plan.collect()),
+            ahead: ReadAhead::for_logs(logs.clone(), plan.collect()),
             logs,
             parts,
             waiting: waiting.into_iter(),
@@ -229,8 +229,8 @@ impl<'l> Merge<'l> {
     fn close(&mut self, index: usize) {
         let Some(open_part) = self.open_parts[index].take() else { return };
         self.free.push(index);
-        self.buffered_bytes -= self.counted(&open_part);
-        self.again.extend(open_part.forgotten().map(Reverse));
+        self.buffered_bytes -= self.budgeted_bytes(&open_part);
+        self.again.extend(open_part.first_dropped().map(Reverse));
         let (log, part) = &self.parts[open_part.rank as usize];
         self.closed.push((*log, part.bytes.clone()));
         open_part.into_blocks().for_each(|block| self.recycle_shared(block));

@@ -97,7 +97,7 @@ impl<'l> ReadAhead<'l> {
     /// Reads the selected records of `plan`, which contains parts of `log` in any order.
     pub fn new(log: &'l dyn Log, plan: Vec<Part>, selection: Selection) -> Self {
         let plan = plan.into_iter().map(|part| (0, part)).collect();
-        let ahead = Self::of_logs(vec![(log, selection)], plan);
+        let ahead = Self::for_logs(vec![(log, selection)], plan);
         let most = if ahead.width > 1 { 3 * ahead.width } else { 1 };
         Self { releases: true, most, ..ahead }
     }
@@ -125,7 +125,7 @@ impl<'l> ReadAhead<'l> {
 
     /// Reads parts of several logs. The plan contains the index of the log for each part.
     /// The parts are not released.
-    pub(crate) fn of_logs(
+    pub(crate) fn for_logs(
         logs: Vec<(&'l dyn Log, Selection)>,
         plan: Vec<(usize, Part)>,
     ) -> Self {
@@ -230,7 +230,7 @@ impl<'l> ReadAhead<'l> {
             && *other == log
             && part.joins(next, target)
         {
-            part = part.with(next.clone());
+            part = part.extended_by(next.clone());
             self.plan.next();
             count += 1;
         }
@@ -245,7 +245,7 @@ impl<'l> ReadAhead<'l> {
             let (from, selection) = &self.logs[log];
             let cursor = from.read(&part, selection);
             let cursor = match &self.encoding {
-                Some(encoding) => cursor.map(|cursor| encoding.of(cursor)),
+                Some(encoding) => cursor.map(|cursor| encoding.encode_cursor(cursor)),
                 None => cursor,
             };
             let slot = Arc::new(Slot::new(cursor));

@@ -102,7 +102,7 @@ impl<'l> TrialDecoder<'l> {
                 None => decoder(self.log, topic)?,
             };
             try_decoding(&mut *decoder, run, &mut damage)?;
-            self.pool.give([(topic, decoder)]);
+            self.pool.put_back([(topic, decoder)]);
         }
         Ok(damage)
     }
@@ -204,7 +204,7 @@ impl TrialCursor {
 
 impl Drop for TrialCursor {
     fn drop(&mut self) {
-        self.pool.give(mem::take(&mut self.decoders));
+        self.pool.put_back(mem::take(&mut self.decoders));
         lock(&self.pool.blocks).extend(self.block.take());
     }
 }
@@ -218,7 +218,10 @@ impl DecoderPool {
         lock(&self.decoders).get_mut(&topic)?.pop()
     }
 
-    fn give(&self, decoders: impl IntoIterator<Item = (TopicId, Box<dyn Decoder>)>) {
+    fn put_back(
+        &self,
+        decoders: impl IntoIterator<Item = (TopicId, Box<dyn Decoder>)>,
+    ) {
         let mut pool = lock(&self.decoders);
         for (topic, decoder) in decoders {
             pool.entry(topic).or_default().push(decoder);
@@ -237,7 +240,7 @@ fn try_decoding(
     run: Run<'_>,
     damage: &mut Vec<Damage>,
 ) -> Result<()> {
-    run.pieces(TRIAL_BYTES).try_for_each(|piece| {
+    run.split(TRIAL_BYTES).try_for_each(|piece| {
         decoder.append(piece, damage);
         decoder.discard_rows()
     })

@@ -23,13 +23,13 @@ pub struct ReorderBuffer<T> {
 
 impl<T> ReorderBuffer<T> {
     /// Returns whether an item with this `index` was ever inserted.
-    pub fn has(&self, index: usize) -> bool {
+    pub fn was_inserted(&self, index: usize) -> bool {
         index < self.next || self.early.contains_key(&index)
     }
 
     /// Inserts an item, unless one with the same `index` was inserted before.
-    pub fn put(&mut self, index: usize, thing: T) {
-        if !self.has(index) {
+    pub fn insert(&mut self, index: usize, thing: T) {
+        if !self.was_inserted(index) {
             self.early.insert(index, thing);
         }
     }

@@ -58,7 +58,7 @@ impl<T: Send + 'static> TaskQueue<T> {
 
     /// Creates a queue of double length, for results that take little memory: then a task
     /// that takes twice as long as others does not stall the queue.
-    pub fn long() -> Self {
+    pub fn with_double_length() -> Self {
         Self::with_width(2 * rayon::current_num_threads() + 1)
     }
 

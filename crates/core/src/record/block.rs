@@ -1,6 +1,6 @@
 //! Blocks of records: the unit in which records are read and sent between threads.
 
-mod encoded;
+mod encoded_records;
 mod record_copies;
 mod record_header;
 mod split;
@@ -46,7 +46,7 @@ pub struct Record<'b> {
 
 impl Record<'_> {
     /// Returns the damage to report if the payload cannot be decoded.
-    pub fn undecodable(&self) -> Damage {
+    pub fn undecodable_damage(&self) -> Damage {
         let bytes = self.offset..self.offset + self.payload.len() as u64;
         Damage::new(DamageKind::Undecodable, bytes).with_records(1, Some(self.topic))
     }
@@ -54,7 +54,7 @@ impl Record<'_> {
     /// Returns the damage to report if the last `bytes` bytes of the payload belong to no
     /// field.
     pub fn extra_bytes(&self, bytes: usize) -> Damage {
-        self.undecodable()
+        self.undecodable_damage()
             .with_kind(DamageKind::ExtraBytes)
             .with_lost_bytes(bytes as u64)
     }
@@ -197,7 +197,7 @@ impl Block {
         &'b self,
         scratch: &'b mut TopicSort,
     ) -> impl Iterator<Item = Run<'b>> {
-        self.runs_of(scratch.sorted(&self.entries))
+        self.runs_of(scratch.sort_copy(&self.entries))
     }
 
     /// Returns whether the records take so little of the block that copies of them should
@@ -266,7 +266,7 @@ impl Block {
 
     /// Returns the position of the block's bytes in the file, or an empty range if they
     /// were decompressed or copied from several positions.
-    pub fn place(&self) -> Range<u64> {
+    pub fn file_range(&self) -> Range<u64> {
         match self.origin {
             BlockOrigin::Plain(start) => start..start + self.bytes.len() as u64,
             BlockOrigin::Unpacked(_) | BlockOrigin::Gathered(_) => 0..0,
@@ -286,7 +286,7 @@ impl Block {
     /// Sorts the records by topic, so that [`runs`](Self::runs) are as long as possible.
     /// The sort is stable. `scratch` is a reusable buffer.
     pub fn sort_by_topic(&mut self, scratch: &mut TopicSort) {
-        scratch.sort(&mut self.entries);
+        scratch.sort_in_place(&mut self.entries);
     }
 
     /// Iterates over the runs of adjacent records of one topic.
@@ -354,7 +354,7 @@ impl<'b> Run<'b> {
     }
 
     /// Iterates over the records as one run each.
-    pub fn singles(self) -> impl Iterator<Item = Self> {
+    pub fn single_record_runs(self) -> impl Iterator<Item = Self> {
         self.entries.chunks(1).map(move |entries| Self { block: self.block, entries })
     }
 
@@ -367,7 +367,7 @@ impl<'b> Run<'b> {
     /// Iterates over the times of the records and the starts of their payloads in
     /// [`bytes`](Self::bytes).
     #[inline]
-    pub fn starts(self) -> impl ExactSizeIterator<Item = (Timestamp, usize)> {
+    pub fn payload_starts(self) -> impl ExactSizeIterator<Item = (Timestamp, usize)> {
         self.entries.iter().map(|entry| (entry.time, entry.start as usize))
     }
 

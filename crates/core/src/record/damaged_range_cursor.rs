@@ -28,7 +28,7 @@ impl DamagedRangeCursor {
 
     /// Returns the range if it begins exactly at `at`, without moving on.
     #[inline]
-    pub fn at<'g>(&self, gaps: &'g [Damage], at: u64) -> Option<&'g Damage> {
+    pub fn range_at<'g>(&self, gaps: &'g [Damage], at: u64) -> Option<&'g Damage> {
         if at == self.start { gaps.get(self.index) } else { None }
     }
 

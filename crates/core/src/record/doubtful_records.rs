@@ -46,7 +46,7 @@ impl DoubtfulRecords {
     }
 
     /// Returns the damage to report if the records are dropped.
-    pub(crate) fn dropped(&self) -> Damage {
+    pub(crate) fn drop_damage(&self) -> Damage {
         let damage = Damage::new(DamageKind::Garbled, self.bytes.clone());
         let damage = damage.with_records(self.records, Some(self.topic));
         Damage { time: Some(self.time), ..damage }

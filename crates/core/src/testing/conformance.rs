@@ -271,7 +271,7 @@ fn writing_gives_back_every_record(format: &dyn Format, log: &dyn Log) {
     let selection =
         Selection { topics: log.manifest().logged_topics(), ..Selection::default() };
     let plan = log.manifest().plan(&selection, u64::MAX);
-    let written = written(format, log, &selection, |writer| {
+    let written = write_and_open(format, log, &selection, |writer| {
         for part in &plan {
             let mut cursor = log.read(part, &selection).expect("a planned part opens");
             crate::operations::export_tables::copy_records(&mut *cursor, writer)
@@ -279,7 +279,10 @@ fn writing_gives_back_every_record(format: &dyn Format, log: &dyn Log) {
         }
     });
     let Some(again) = written else { return };
-    assert!(named(&*again) == named(log), "writing loses records");
+    assert!(
+        labelled_records(&*again) == labelled_records(log),
+        "writing loses records"
+    );
 
     let job = CopyJob {
         log,
@@ -289,12 +292,19 @@ fn writing_gives_back_every_record(format: &dyn Format, log: &dyn Log) {
         drops_doubtful: false,
         progress: &|_| {},
     };
-    let copied = self::written(format, log, &selection, |writer| {
+    let copied = self::write_and_open(format, log, &selection, |writer| {
         let copied = copy(&job, None, writer).expect("a sound log is copied");
-        assert_eq!(copied.records, named(log).len() as u64, "records are miscounted");
+        assert_eq!(
+            copied.records,
+            labelled_records(log).len() as u64,
+            "records are miscounted"
+        );
     });
     let again = copied.expect("the format has a writer");
-    assert!(named(&*again) == named(log), "a copy has other records");
+    assert!(
+        labelled_records(&*again) == labelled_records(log),
+        "a copy has other records"
+    );
     let told = |log: &dyn Log| -> Vec<_> {
         let topics = log.manifest().topics.iter();
         topics.map(|topic| (topic.label().into_owned(), topic.records)).collect()
@@ -304,7 +314,7 @@ fn writing_gives_back_every_record(format: &dyn Format, log: &dyn Log) {
 
 /// Returns the log that `write` writes from the `selection` of `log`, or `None` if the
 /// format has no writer.
-fn written(
+fn write_and_open(
     format: &dyn Format,
     log: &dyn Log,
     selection: &Selection,
@@ -329,7 +339,7 @@ fn written(
 }
 
 /// Returns the records of a sound log, each with the label of its topic.
-fn named(log: &dyn Log) -> Vec<(String, Timestamp, Vec<u8>)> {
+fn labelled_records(log: &dyn Log) -> Vec<(String, Timestamp, Vec<u8>)> {
     let selection =
         Selection { topics: log.manifest().logged_topics(), ..Selection::default() };
     let (records, damage) =

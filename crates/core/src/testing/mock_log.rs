@@ -80,7 +80,7 @@ impl MockLog {
 
     /// Creates parts of one block each with records at these times. The payload is the
     /// index of the record.
-    pub(crate) fn of_times(parts: &[&[i64]]) -> Self {
+    pub(crate) fn with_times(parts: &[&[i64]]) -> Self {
         let mut ordinal = 0_u32;
         let mut record = |time: &i64| {
             ordinal += 1;

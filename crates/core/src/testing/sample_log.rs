@@ -62,7 +62,7 @@ impl Sample {
     }
 
     /// Adds damage to the part with this `index`.
-    pub(crate) fn damaged(mut self, index: usize, damage: Damage) -> Self {
+    pub(crate) fn with_damage(mut self, index: usize, damage: Damage) -> Self {
         self.parts[index].1.push(damage);
         self
     }
@@ -146,7 +146,7 @@ impl Decoder for SampleDecoder {
                     let number = u32::from_le_bytes(*four);
                     self.rows.push((record.time.as_nanos(), number));
                 }
-                None => damage.push(record.undecodable()),
+                None => damage.push(record.undecodable_damage()),
             }
         }
     }

@@ -5,7 +5,9 @@ use std::fmt;
 use logtool_sinks::PointsPerFile;
 
 use crate::{
-    convert::{ConvertRequest, Destination, Layout, OutputFormat, PointEncoding},
+    convert::{
+        ConvertRequest, Destination, OutputFormat, ParquetLayout, PointEncoding,
+    },
     error::Error,
     time::clock::TimeChoice,
     translate::MessageTypes,
@@ -66,7 +68,7 @@ impl RequestConflict {
         let has_other_clock = request.clock.is_some_and(|time| time != TimeChoice::Utc);
         let has_look =
             request.point_color.is_some() || request.image_reach_metres.is_some();
-        let is_px4 = request.layout == Some(Layout::Px4);
+        let is_px4 = request.layout == Some(ParquetLayout::Px4);
         let is_file = destination.file().is_some();
         let is_mcap = format == OutputFormat::Mcap;
         let rules = [

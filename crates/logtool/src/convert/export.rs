@@ -3,13 +3,13 @@
 use std::{path::Path, sync::Arc};
 
 use logtool_core::{Labels, Provenance};
-use logtool_sinks::Existing;
+use logtool_sinks::ExistingFiles;
 use logtool_ulog::Metadata;
 use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
     convert::{
-        Convert, ConvertRequest, Destination, Layout, OutputFormat, images,
+        Convert, ConvertRequest, Destination, FormatKind, ParquetLayout, images,
         job::{ExportJob, ExportSummary},
         merged_table, payloads, points, provenance_file, px4,
         report::{ConvertReport, OutputFile},
@@ -18,13 +18,12 @@ use crate::{
     error::{Context as _, Error, Result},
     formats,
     input::{
-        open::{self, Opened},
+        open::{self, OpenLog},
         url,
     },
     lidar,
-    losses::Findings,
     output::{
-        guarded::{self, Guarded},
+        guarded_outputs::{self, GuardedOutputs},
         overwrite_guard, provenance,
     },
     progress_counter::ProgressCounter,
@@ -38,11 +37,11 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     check_destination(destination, input)?;
     let (opened, header, digest) = open_with_digest(input, request, session)?;
     let name = &opened.input.name.clone();
-    let mut losses = Findings::of(&opened.input, opened.log.manifest());
+    let mut losses = opened.input.findings(opened.log.manifest());
     losses.check(*strictness)?;
 
     let outputs = new_outputs(destination, *existing, session)?;
-    let provenance = provenance::of_known(&opened.input, &digest, session);
+    let provenance = provenance::from_digest(&opened.input, &digest, session);
     let exporter = Exporter {
         convert,
         session,
@@ -57,7 +56,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     losses.check(*strictness)?;
     let has_provenance_file = matches!(destination, Destination::Folder(_))
         && summary.tables > 0
-        && provenance_file::is_needed(request.format);
+        && !request.format.has_provenance();
     let provenance_file = if has_provenance_file {
         provenance_file::write(&outputs, *existing, &provenance)
     } else {
@@ -90,7 +89,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
 fn check_destination(destination: &Destination, input: &Path) -> Result<()> {
     match destination {
         Destination::Folder(folder)
-            if url::of(folder).is_none() && folder.is_file() =>
+            if url::from_path(folder).is_none() && folder.is_file() =>
         {
             let what = format!("{} is a file, not a folder", folder.display());
             Err(Error::invalid(what).with_hint("name a folder"))
@@ -102,13 +101,15 @@ fn check_destination(destination: &Destination, input: &Path) -> Result<()> {
 
 fn new_outputs(
     destination: &Destination,
-    existing: Existing,
+    existing: ExistingFiles,
     session: &Session,
-) -> Result<Guarded> {
+) -> Result<GuardedOutputs> {
     match destination {
-        Destination::Stdout => Ok(guarded::stdout(session)),
-        Destination::File(file) => guarded::one_file(file, existing, session),
-        Destination::Folder(folder) => guarded::outputs(folder, existing, session),
+        Destination::Stdout => Ok(guarded_outputs::stdout(session)),
+        Destination::File(file) => guarded_outputs::one_file(file, existing, session),
+        Destination::Folder(folder) => {
+            guarded_outputs::outputs(folder, existing, session)
+        }
     }
 }
 
@@ -126,9 +127,9 @@ impl Exporter<'_> {
     /// again, to new outputs.
     fn run(
         &self,
-        opened: Opened,
-        outputs: Guarded,
-    ) -> Result<(Opened, Guarded, ExportSummary)> {
+        opened: OpenLog,
+        outputs: GuardedOutputs,
+    ) -> Result<(OpenLog, GuardedOutputs, ExportSummary)> {
         let request = &self.convert.request;
         if self.convert.destination.is_stdout() {
             // Standard output cannot be rewritten, so the topics must be known in advance.
@@ -151,18 +152,22 @@ impl Exporter<'_> {
         Ok((opened, outputs, summary))
     }
 
-    fn write(&self, opened: &Opened, outputs: &Guarded) -> Result<ExportSummary> {
+    fn write(
+        &self,
+        opened: &OpenLog,
+        outputs: &GuardedOutputs,
+    ) -> Result<ExportSummary> {
         let bytes = opened.log.manifest().bytes;
         let counter =
-            ProgressCounter::of_bytes(self.session, &opened.input.name, bytes);
+            ProgressCounter::for_bytes(self.session, &opened.input.name, bytes);
         let progress = |bytes| counter.add(bytes);
         write(&self.job(opened, outputs, &progress), self.header)
     }
 
     fn job<'j>(
         &'j self,
-        opened: &'j Opened,
-        outputs: &'j Guarded,
+        opened: &'j OpenLog,
+        outputs: &'j GuardedOutputs,
         progress: &'j (dyn Fn(u64) + Sync),
     ) -> ExportJob<'j> {
         ExportJob {
@@ -186,11 +191,11 @@ pub(crate) fn open(
     input: &Path,
     request: &ConvertRequest,
     session: &Session,
-) -> Result<(Opened, Option<Metadata>)> {
-    if request.layout == Some(Layout::Px4) {
+) -> Result<(OpenLog, Option<Metadata>)> {
+    if request.layout == Some(ParquetLayout::Px4) {
         let (input, log) = open::open_ulog(input, session, "such layout")?;
         let header = log.metadata().clone();
-        return Ok((Opened { input, log: Box::new(log) }, Some(header)));
+        return Ok((OpenLog { input, log: Box::new(log) }, Some(header)));
     }
     Ok((open::open_with(input, session, &lidar_options(request))?, None))
 }
@@ -200,10 +205,10 @@ fn open_with_digest(
     input: &Path,
     request: &ConvertRequest,
     session: &Session,
-) -> Result<(Opened, Option<Metadata>, String)> {
-    if request.layout == Some(Layout::Px4) {
+) -> Result<(OpenLog, Option<Metadata>, String)> {
+    if request.layout == Some(ParquetLayout::Px4) {
         let (opened, header) = open(input, request, session)?;
-        let digest = provenance::digest(&opened.input)?;
+        let digest = opened.input.digest_if_read_completely()?;
         return Ok((opened, header, digest));
     }
     let (opened, digest) =
@@ -228,12 +233,19 @@ pub(crate) fn write(
     header: Option<&Metadata>,
 ) -> Result<ExportSummary> {
     let request = job.request;
-    match (header, request.merge) {
-        (Some(header), _) => px4::write(job, header),
-        _ if request.format == OutputFormat::Images => images::write(job),
-        _ if request.format.is_points() => points::write(job),
-        _ if request.format.is_track() => tracks::write(job),
-        (None, Some(merge)) => merged_table::write(job, merge),
-        (None, None) => tables::write(job),
+    if let Some(header) = header {
+        return px4::write(job, header);
+    }
+    match request.format.kind() {
+        FormatKind::Images => images::write(job),
+        FormatKind::Points(format) => points::write(job, format),
+        FormatKind::Tracks(format) => tracks::write(job, format),
+        // Logs are copied instead of exported.
+        FormatKind::Tables(_) | FormatKind::Arrays(_) | FormatKind::Log(_) => {
+            match request.merge {
+                Some(merge) => merged_table::write(job, merge),
+                None => tables::write(job),
+            }
+        }
     }
 }

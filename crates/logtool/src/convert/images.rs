@@ -26,7 +26,7 @@ use crate::{
     error::{Error, Result},
     selection,
     time::clock::ShownClock,
-    units::counted,
+    units::count_of,
 };
 
 pub use self::image_file::{ImageFile, ImageRecordType};
@@ -98,7 +98,7 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     }
     let mut remarks = skipped.remarks(log);
     remarks.extend(writer.remarks(log));
-    remarks.insert(0, counted(writer.rows, "image"));
+    remarks.insert(0, count_of(writer.rows, "image"));
     let (tables, rows) = (writer.tables.len() as u64, writer.rows);
     for index in writer.tables.into_values() {
         index.finish()?;
@@ -184,7 +184,7 @@ impl ImageReader<'_> {
                     }
                     Ok(None) => found.empty.push(record.topic),
                     Err(why) => {
-                        let lost = record.undecodable().with_reason(why.what());
+                        let lost = record.undecodable_damage().with_reason(why.what());
                         lost.add_to(&mut found.damage);
                     }
                 }
@@ -219,7 +219,8 @@ impl SkippedImages {
     fn remarks(&self, log: &dyn Log) -> Vec<String> {
         let remark = |(topic, count): (&TopicId, &u64)| {
             let label = log.manifest().get(*topic).map(|topic| topic.label());
-            let (label, images) = (label.unwrap_or_default(), counted(*count, "image"));
+            let (label, images) =
+                (label.unwrap_or_default(), count_of(*count, "image"));
             format!("{images} of {label} without pixels, not written")
         };
         self.empty.iter().map(remark).collect()
@@ -275,7 +276,7 @@ impl ImageWriter<'_> {
         let remark = |(topic, (images, pixels)): (&TopicId, &(u64, u64))| {
             let label = log.manifest().get(*topic).map(|topic| topic.label());
             let (images, pixels) =
-                (counted(*images, "image"), counted(*pixels, "pixel"));
+                (count_of(*images, "image"), count_of(*pixels, "pixel"));
             let label = label.unwrap_or_default();
             format!(
                 "{pixels} in {images} of {label} are further than 65.535 m: they are told \

@@ -7,7 +7,7 @@ use logtool_sinks::{FileNames, NameStyle, Outputs};
 
 use crate::{
     convert::{ConvertRequest, Destination},
-    input::open::Opened,
+    input::open::OpenLog,
 };
 
 /// The names of the tables of topics, by the name and the instance of the topic.
@@ -16,7 +16,7 @@ pub(crate) type TableNames = BTreeMap<(String, u32), String>;
 /// The conversion of one open log to files.
 pub(crate) struct ExportJob<'j> {
     /// The log.
-    pub(crate) opened: &'j Opened,
+    pub(crate) opened: &'j OpenLog,
     /// Receives the files.
     pub(crate) outputs: &'j Arc<Outputs>,
     /// What to write.

@@ -16,7 +16,6 @@ use crate::{
     formats::LogFormat,
     input::{Input, open},
     lidar::{self, calibration_loss},
-    losses::Findings,
     output::{
         log_writer::{self, LogWriter},
         overwrite_guard, provenance,
@@ -27,7 +26,7 @@ use crate::{
     time::{
         clock::{self, ShownClock},
         offset::ClockOffset,
-        usable::RepairedTimes,
+        repaired_times::RepairedTimes,
     },
     translate::{Frames, MessageTypes, TranslationKind},
 };
@@ -46,7 +45,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
         Destination::Stdout => return Err(RequestConflict::FileOnStdout.into()),
     };
     overwrite_guard::refuse(&new_path, [&**path])?;
-    let mut losses = Findings::of(&input, manifest);
+    let mut losses = input.findings(manifest);
     losses.check(*strictness)?;
 
     let mut copy = LogCopy::new(&input, &log, request)?;
@@ -57,7 +56,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     copy.warnings.iter().for_each(|warning| session.warn(name, warning));
     copy.remarks.iter().for_each(|remark| session.note(name, remark));
     let new = LogWriter::begin(&new_path, copy.format, *existing, session)?;
-    let counter = ProgressCounter::of_bytes(session, name, manifest.bytes);
+    let counter = ProgressCounter::for_bytes(session, name, manifest.bytes);
     let progress = |bytes| counter.add(bytes);
     // A strict request fails before the new log has its name.
     let written = new.write(&[copy.extract()], &copy.options, |sink| {
@@ -67,7 +66,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
         Ok(records)
     });
     drop(counter);
-    let (records, written) = written.map_err(|err| err.about(name))?;
+    let (records, written) = written.map_err(|err| err.with_log_name(name))?;
 
     let mut report = ConvertReport::new(name, input.source.len(), losses);
     report.records = records;
@@ -143,7 +142,7 @@ impl LogCopy {
             None => selection::topics(manifest, &request.topics)?,
         };
         // The packets in messages of ROS are topics of their own.
-        let own = LogFormat::of(manifest);
+        let own = LogFormat::from_manifest(manifest);
         let is_of_ros = own.is_some_and(LogFormat::has_messages);
         let is_vel = request.format == OutputFormat::Vel;
         if request.format == OutputFormat::Pcap || is_vel && is_of_ros {
@@ -169,7 +168,7 @@ impl LogCopy {
                 (remarks, warnings) = (prepared.remarks, prepared.warnings);
                 remarks.extend(translation.left_out(manifest, format));
                 if !moved.is_unix {
-                    let zero = clock::zero(&manifest.clock);
+                    let zero = clock::describe_zero(&manifest.clock);
                     remarks
                         .push(format!("times count from {zero}: it does not know UTC"));
                 }

@@ -17,7 +17,7 @@ use crate::{
     error::{Error, Result},
     selection,
     time::{clock::ShownClock, record_span::RecordSpan},
-    units::counted,
+    units::count_of,
 };
 
 /// The name of the table.
@@ -61,7 +61,7 @@ pub(super) fn write(job: &ExportJob<'_>, merge: AsofMerge) -> Result<ExportSumma
     sink.finish()?;
     let left_out = report.left_out;
     let remark = (left_out > 0).then(|| {
-        format!("{} dropped because of impossible times", counted(left_out, "record"))
+        format!("{} dropped because of impossible times", count_of(left_out, "record"))
     });
     let stray = span.stray.map(|time| {
         let time = clock.as_typed(time);

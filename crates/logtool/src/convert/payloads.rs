@@ -14,13 +14,13 @@ use logtool_core::{
 
 use crate::{
     convert::{
-        ConvertRequest, Layout,
+        ConvertRequest, ParquetLayout,
         job::{ExportJob, ExportSummary},
         tables,
     },
     error::Result,
     formats::LogFormat,
-    input::open::Opened,
+    input::open::OpenLog,
     selection,
 };
 
@@ -41,7 +41,9 @@ pub(crate) fn topics(
 pub(super) fn topics_by_decoding(job: &ExportJob<'_>) -> Result<BTreeSet<TopicId>> {
     let manifest = job.opened.log.manifest();
     // Opening a ULog finds all its records that cannot be decoded.
-    if !has_payloads(job.request) || LogFormat::of(manifest) == Some(LogFormat::Ulog) {
+    if !has_payloads(job.request)
+        || LogFormat::from_manifest(manifest) == Some(LogFormat::Ulog)
+    {
         return Ok(BTreeSet::new());
     }
     let wanted = selection::topics_with_derived(manifest, &job.request.topics)?;
@@ -60,17 +62,17 @@ pub(super) fn topics_by_decoding(job: &ExportJob<'_>) -> Result<BTreeSet<TopicId
 }
 
 /// Returns `opened` with payloads in the tables of `topics`.
-pub(crate) fn with_payloads(opened: Opened, topics: BTreeSet<TopicId>) -> Opened {
+pub(crate) fn with_payloads(opened: OpenLog, topics: BTreeSet<TopicId>) -> OpenLog {
     if topics.is_empty() {
         opened
     } else {
-        Opened { log: Box::new(PayloadLog::new(opened.log, topics)), ..opened }
+        OpenLog { log: Box::new(PayloadLog::new(opened.log, topics)), ..opened }
     }
 }
 
 /// Returns whether the tables of `request` can have payloads.
 fn has_payloads(request: &ConvertRequest) -> bool {
-    request.format.is_table() && request.layout != Some(Layout::Px4)
+    request.format.is_table() && request.layout != Some(ParquetLayout::Px4)
 }
 
 /// Discards the tables.

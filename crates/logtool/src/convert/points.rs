@@ -7,18 +7,21 @@ use logtool_sinks::{
 
 use crate::{
     convert::{
-        OutputFormat, PointEncoding,
+        PointEncoding, PointsFormat,
         job::{ExportJob, ExportSummary},
         table_sink, tables,
     },
     error::{Error, Remedy, Result},
     selection,
     time::clock::ShownClock,
-    units::counted,
+    units::count_of,
 };
 
 /// Writes the points of `job`.
-pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
+pub(super) fn write(
+    job: &ExportJob<'_>,
+    format: PointsFormat,
+) -> Result<ExportSummary> {
     let (log, request) = (&*job.opened.log, job.request);
     let manifest = log.manifest();
     let wanted = selection::topics_with_derived(manifest, &request.topics)?;
@@ -48,7 +51,7 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     }
     tables::check_file(job, manifest, &topics)?;
     let clock = ShownClock::new(manifest, request.clock())?;
-    let (format, per) = format_and_content(job);
+    let (format, per) = format_and_content(job, format);
     let (all, wanted) = (manifest.time, clock.range(request.start, request.end)?);
     let options = PointOptions {
         format,
@@ -63,12 +66,12 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     let metadata = table_sink::metadata(job);
     let sink = PointSink::new(job.outputs.clone(), names, metadata, options);
     let mut summary = tables::write_into(job, &sink, View::Flat, topics)?;
-    summary.remarks.push(format!("{} of points", counted(sink.files(), "file")));
+    summary.remarks.push(format!("{} of points", count_of(sink.files(), "file")));
     if !others.is_empty() {
         summary.remarks.push(format!("no points: {}", others.join(", ")));
     }
-    if sink.lost() > 0 {
-        let points = counted(sink.lost(), "point");
+    if sink.lost_points() > 0 {
+        let points = count_of(sink.lost_points(), "point");
         summary.remarks.push(format!(
             "{points} dropped because the format cannot store them: they have no \
              position, or are far from all others"
@@ -83,23 +86,30 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
 }
 
 /// Returns the format and the content of each file.
-fn format_and_content(job: &ExportJob<'_>) -> (PointFormat, PointsPerFile) {
+fn format_and_content(
+    job: &ExportJob<'_>,
+    format: PointsFormat,
+) -> (PointFormat, PointsPerFile) {
     let request = job.request;
     let encoding = request.point_encoding.unwrap_or(PointEncoding::Binary);
-    let (format, per) = match (request.format, encoding) {
-        (OutputFormat::Ply, PointEncoding::Ascii) => {
-            (PointFormat::PlyAscii, PointsPerFile::Scan)
+    let (format, per) = match (format, encoding) {
+        (PointsFormat::Pcd, PointEncoding::Ascii) => {
+            (PointFormat::PcdAscii, PointsPerFile::Scan)
         }
-        (OutputFormat::Ply, _) => (PointFormat::PlyBinary, PointsPerFile::Scan),
-        (OutputFormat::Kitti, _) => (PointFormat::Kitti, PointsPerFile::Scan),
-        (OutputFormat::Png, _) => (PointFormat::Png, PointsPerFile::Scan),
-        (OutputFormat::Las, _) => (PointFormat::Las, PointsPerFile::Log),
-        (OutputFormat::Laz, _) => (PointFormat::Laz, PointsPerFile::Log),
-        (_, PointEncoding::Ascii) => (PointFormat::PcdAscii, PointsPerFile::Scan),
-        (_, PointEncoding::Binary) => (PointFormat::PcdBinary, PointsPerFile::Scan),
-        (_, PointEncoding::Compressed) => {
+        (PointsFormat::Pcd, PointEncoding::Binary) => {
+            (PointFormat::PcdBinary, PointsPerFile::Scan)
+        }
+        (PointsFormat::Pcd, PointEncoding::Compressed) => {
             (PointFormat::PcdCompressed, PointsPerFile::Scan)
         }
+        (PointsFormat::Ply, PointEncoding::Ascii) => {
+            (PointFormat::PlyAscii, PointsPerFile::Scan)
+        }
+        (PointsFormat::Ply, _) => (PointFormat::PlyBinary, PointsPerFile::Scan),
+        (PointsFormat::Kitti, _) => (PointFormat::Kitti, PointsPerFile::Scan),
+        (PointsFormat::Png, _) => (PointFormat::Png, PointsPerFile::Scan),
+        (PointsFormat::Las, _) => (PointFormat::Las, PointsPerFile::Log),
+        (PointsFormat::Laz, _) => (PointFormat::Laz, PointsPerFile::Log),
     };
     // One file holds all points.
     let per = if job.destination.file().is_some() { PointsPerFile::Log } else { per };

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use logtool_core::Provenance;
-use logtool_sinks::{Existing, Outputs};
+use logtool_sinks::{ExistingFiles, Outputs};
 use serde::Serialize;
 
-use crate::{convert::OutputFormat, error::Result};
+use crate::error::Result;
 
 /// The content of the file.
 #[derive(Serialize)]
@@ -17,22 +17,11 @@ struct Sidecar<'p> {
     files: Vec<String>,
 }
 
-/// Returns whether files of `format` cannot state their origin.
-pub(super) fn is_needed(format: OutputFormat) -> bool {
-    matches!(
-        format,
-        OutputFormat::Csv
-            | OutputFormat::Jsonl
-            | OutputFormat::Kitti
-            | OutputFormat::Images
-    )
-}
-
 /// Writes the file to `outputs`, and returns its name, which has a number if such a file exists
 /// and may not be replaced. Returns `None` if there are no outputs.
 pub(super) fn write(
     outputs: &Arc<Outputs>,
-    existing: Existing,
+    existing: ExistingFiles,
     provenance: &Provenance,
 ) -> Result<Option<String>> {
     let files = outputs.names();
@@ -40,7 +29,7 @@ pub(super) fn write(
         return Ok(None);
     }
     let is_free = |name: &String| {
-        existing == Existing::Replace || !outputs.dir().join(name).exists()
+        existing == ExistingFiles::Replace || !outputs.dir().join(name).exists()
     };
     let names = (2_u64..).map(|number| format!("{}_{number}.json", Provenance::NAME));
     let first = format!("{}.json", Provenance::NAME);

@@ -33,7 +33,7 @@ pub(super) fn write(job: &ExportJob<'_>, header: &Metadata) -> Result<ExportSumm
         topics = logged.map(|(id, _)| id).collect();
     }
     let metadata = table_sink::metadata(job);
-    let room = table_sink::room(manifest, &topics);
+    let room = table_sink::table_budget(manifest, &topics);
     let sink = Px4Sink::new(job.outputs.clone(), &manifest.topics, metadata, room);
     let summary = tables::write_into(job, &sink, View::Flat, topics)?;
     sink.finish(job.opened.input.file_name(), &metadata_of(log, header)?)?;

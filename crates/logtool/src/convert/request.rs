@@ -10,7 +10,7 @@ use crate::{
     convert::OutputFormat,
     formats::Compression,
     labels,
-    time::{clock::TimeChoice, typed::TypedTime},
+    time::{clock::TimeChoice, typed_time::TypedTime},
     translate::MessageTypes,
 };
 
@@ -43,7 +43,7 @@ pub struct ConvertRequest {
     /// Whether each scalar has its own column (`x[0]`, `a.b`). CSV always has such columns.
     pub is_flat: bool,
     /// The layout of Parquet files.
-    pub layout: Option<Layout>,
+    pub layout: Option<ParquetLayout>,
     /// One table of all topics instead of a table for each.
     pub merge: Option<AsofMerge>,
     /// The names of the values of fields, which become more columns.
@@ -73,7 +73,7 @@ pub struct ConvertRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[non_exhaustive]
-pub enum Layout {
+pub enum ParquetLayout {
     /// Lists and structs, as the topic has them
     Arrow,
     /// A column for each scalar, named like in pyulog
@@ -209,7 +209,7 @@ impl ConvertRequest {
 
     /// Sets the layout of Parquet files.
     #[must_use]
-    pub fn with_layout(mut self, layout: Layout) -> Self {
+    pub fn with_layout(mut self, layout: ParquetLayout) -> Self {
         self.layout = Some(layout);
         self
     }
@@ -298,7 +298,7 @@ impl ConvertRequest {
 
     /// Returns whether the columns of tables are numbers, or lists and structs too.
     pub fn view(&self) -> View {
-        let is_flat = self.is_flat || self.layout == Some(Layout::Flat);
+        let is_flat = self.is_flat || self.layout == Some(ParquetLayout::Flat);
         if is_flat || self.format == OutputFormat::Csv {
             View::Flat
         } else {
@@ -314,7 +314,7 @@ impl ConvertRequest {
     /// Returns the names of values that the tables of the log with `manifest` have.
     pub fn labels(&self, manifest: &Manifest) -> Option<Arc<Labels>> {
         match self.labels.as_ref()? {
-            LabelSource::Log => labels::of_log(manifest),
+            LabelSource::Log => labels::from_manifest(manifest),
             LabelSource::Labels(labels) => Some(Arc::clone(labels)),
         }
     }

@@ -21,7 +21,10 @@ use logtool_sinks::{
 use parking_lot::Mutex;
 
 use crate::{
-    convert::{Layout, OutputFormat, job::ExportJob},
+    convert::{
+        ArrayFormat, FormatKind, OutputFormat, ParquetLayout, TableFormat,
+        job::ExportJob,
+    },
     input::open,
     time::clock::TimeChoice,
 };
@@ -35,8 +38,8 @@ pub(super) fn new(
 ) -> Box<dyn TableSink> {
     let outputs = job.outputs.clone();
     let metadata = || metadata(job);
-    match job.request.format {
-        OutputFormat::Jsonl => {
+    match job.request.format.kind() {
+        FormatKind::Tables(TableFormat::Jsonl) => {
             let infinities = if job.request.has_json_infinities {
                 Infinities::as_large_numbers()
             } else {
@@ -44,37 +47,30 @@ pub(super) fn new(
             };
             Box::new(JsonLinesSink::new(outputs, names).with_infinities(infinities))
         }
-        OutputFormat::Parquet => {
+        FormatKind::Tables(TableFormat::Parquet) => {
             let sink = ParquetSink::new(outputs, names, metadata(), room);
             match job.request.layout {
-                Some(Layout::Spark) => {
+                Some(ParquetLayout::Spark) => {
                     Box::new(SparkSink::new(sink.with_floats(Floats::Plain)))
                 }
                 _ => Box::new(sink),
             }
         }
-        OutputFormat::Npz => Box::new(NpzSink::new(outputs, names, metadata(), room)),
-        OutputFormat::Mat => {
+        FormatKind::Arrays(ArrayFormat::Npz) => {
+            Box::new(NpzSink::new(outputs, names, metadata(), room))
+        }
+        FormatKind::Arrays(ArrayFormat::Mat) => {
             Box::new(MatSink::new(outputs, mat_file(job), metadata(), room))
         }
-        OutputFormat::Arrow => Box::new(IpcSink::new(outputs, names, metadata(), room)),
-        // Images and points have a CSV table alongside their files. All formats are listed, so that
-        // the compiler asks what a new one needs.
-        OutputFormat::Csv
-        | OutputFormat::Images
-        | OutputFormat::Pcd
-        | OutputFormat::Ply
-        | OutputFormat::Las
-        | OutputFormat::Laz
-        | OutputFormat::Kitti
-        | OutputFormat::Png
-        | OutputFormat::Mcap
-        | OutputFormat::Bag
-        | OutputFormat::Pcap
-        | OutputFormat::Vel
-        | OutputFormat::Kml
-        | OutputFormat::Gpx
-        | OutputFormat::Geojson => {
+        FormatKind::Tables(TableFormat::Arrow) => {
+            Box::new(IpcSink::new(outputs, names, metadata(), room))
+        }
+        // Images and points have a CSV table next to their files. Tracks and logs have no tables.
+        FormatKind::Tables(TableFormat::Csv)
+        | FormatKind::Images
+        | FormatKind::Points(_)
+        | FormatKind::Tracks(_)
+        | FormatKind::Log(_) => {
             let options = if job.request.is_csv_safe {
                 CsvOptions::default().with_marked_formulas()
             } else {
@@ -86,7 +82,7 @@ pub(super) fn new(
 }
 
 /// Returns the memory for each of the tables of `topics`.
-pub(super) fn room(manifest: &Manifest, topics: &TopicSet) -> MemoryBudget {
+pub(super) fn table_budget(manifest: &Manifest, topics: &TopicSet) -> MemoryBudget {
     let wanted = manifest.topics().filter(|(id, _)| topics.contains(*id));
     MemoryBudget::for_topics(wanted.map(|(_, topic)| topic))
 }

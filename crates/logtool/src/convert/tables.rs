@@ -29,7 +29,7 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     } else if job.request.format != OutputFormat::Mat {
         check_file(job, manifest, &topics)?;
     }
-    let room = table_sink::room(manifest, &topics);
+    let room = table_sink::table_budget(manifest, &topics);
     let sink = table_sink::new(job, table_sink::names(job), room);
     let mut summary = write_into(job, &*sink, job.request.view(), topics)?;
     sink.finish()?;

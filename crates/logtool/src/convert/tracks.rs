@@ -18,7 +18,7 @@ use crate::{
     error::{Error, Remedy, Result},
     lidar, px4_modes, selection,
     time::clock::ShownClock,
-    units::counted,
+    units::count_of,
 };
 
 /// The topics that are preferred if several have positions and the output is one file: those of
@@ -27,7 +27,7 @@ const PREFERRED: [&str; 4] =
     ["vehicle_gnss", "vehicle_gps_position", "vehicle_global_position", "sensor_gps"];
 
 /// Writes the tracks of `job`.
-pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
+pub(super) fn write(job: &ExportJob<'_>, format: TrackFormat) -> Result<ExportSummary> {
     let file = job.destination.file();
     let (log, request) = (&*job.opened.log, job.request);
     let manifest = log.manifest();
@@ -44,16 +44,11 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     let time = clock.range(request.start, request.end)?;
     let base = utc(manifest);
 
-    let format = match request.format {
-        OutputFormat::Gpx => TrackFormat::Gpx,
-        OutputFormat::Geojson => TrackFormat::GeoJson,
-        _ => TrackFormat::Kml,
-    };
     let names = job.names(NameStyle::FirstBare);
     let name = job.opened.input.file_name().to_owned();
     let sink = TrackSink::new(job.outputs.clone(), names, format, name);
     let mut sink = sink.with_provenance(job.provenance);
-    if let Some(modes) = px4_modes::of(log, base.offset_nanos)? {
+    if let Some(modes) = px4_modes::read_modes(log, base.offset_nanos)? {
         sink = sink.with_modes(modes);
     }
     if let Some(file) = file {
@@ -73,7 +68,7 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     let left_out = left_out(&sink);
     if sink.files() == 0 {
         let rows = counting.topic_rows().values().sum();
-        let what = format!("no track: {} and no position", counted(rows, "row"));
+        let what = format!("no track: {} and no position", count_of(rows, "row"));
         let hint = if left_out.is_empty() {
             "the topics with positions have no records at that time".to_owned()
         } else {
@@ -82,7 +77,8 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
         return Err(Error::not_found(what).with_hint(hint));
     }
     let (files, fixes) = (sink.files(), sink.fixes());
-    let made = format!("{} of {}", counted(files, "track"), counted(fixes, "position"));
+    let made =
+        format!("{} of {}", count_of(files, "track"), count_of(fixes, "position"));
     remarks.insert(0, made);
     remarks.extend(left_out);
     remarks.extend(lidar::left_out(manifest, &topics));
@@ -121,7 +117,7 @@ fn find(job: &ExportJob<'_>) -> Result<Vec<(TopicId, Vec<usize>)>> {
         }
     }
     if found.is_empty() {
-        let what = format!("none of {} has positions", counted(looked, "topic"));
+        let what = format!("none of {} has positions", count_of(looked, "topic"));
         let hint = "they are columns `latitude` and `longitude`, `lat` and `lon`, or \
                     `latitude_deg` and `longitude_deg`; `logtool info` lists the topics";
         return Err(Error::not_found(what).with_hint(hint));
@@ -179,14 +175,14 @@ fn utc(manifest: &Manifest) -> TimeBase {
 
 /// Returns remarks about rows that are not part of a track.
 fn left_out(sink: &TrackSink) -> Vec<String> {
-    let (unknown, impossible) = (sink.unknown(), sink.impossible());
+    let (unknown, impossible) = (sink.unknown(), sink.impossible_positions());
     let mut remarks = Vec::new();
     if unknown > 0 {
-        let rows = counted(unknown, "row");
+        let rows = count_of(unknown, "row");
         remarks.push(format!("{rows} dropped: no position was known"));
     }
     if impossible > 0 {
-        let rows = counted(impossible, "row");
+        let rows = count_of(impossible, "row");
         remarks.push(format!("{rows} dropped: latitude or longitude out of range"));
     }
     remarks

@@ -152,7 +152,7 @@ impl BatchRequest {
         if self.shard.is_none() {
             dataset.forget_unused_topics()?;
         }
-        let batch = Batch { request: self, dataset: &dataset, logs, names };
+        let batch = PreparedBatch { request: self, dataset: &dataset, logs, names };
         batch.run(&division, report, session)
     }
 
@@ -171,7 +171,7 @@ impl BatchRequest {
 }
 
 /// A batch whose logs and dataset are known.
-struct Batch<'b> {
+struct PreparedBatch<'b> {
     request: &'b BatchRequest,
     dataset: &'b Dataset,
     /// The logs that this run converts.
@@ -180,7 +180,7 @@ struct Batch<'b> {
     names: Vec<String>,
 }
 
-impl Batch<'_> {
+impl PreparedBatch<'_> {
     /// Converts the logs, writes the catalogs, and completes `report`.
     fn run(
         &self,
@@ -192,7 +192,7 @@ impl Batch<'_> {
         let requested = request.memory_bytes;
         let limits = Limits::new(requested, logs);
         let raised = limits.raised_memory_bytes().filter(|_| requested.is_some());
-        let is_remote = url::of(dataset.name()).is_some();
+        let is_remote = url::from_path(dataset.name()).is_some();
         let limits = if is_remote { limits.for_waiting_logs() } else { limits };
         let options =
             options::conversion(&request.conversion, session, request.strictness);
@@ -213,7 +213,7 @@ impl Batch<'_> {
         });
         let mut patterns = PatternMatches::new(&request.conversion);
         let mut errors = BTreeMap::new();
-        let convert = schedule::Work {
+        let convert = schedule::Schedule {
             logs,
             limits: &limits,
             progress,
@@ -243,7 +243,8 @@ impl Batch<'_> {
         let catalog = catalogs.write().context("the catalog is incomplete");
         report.catalog_error = catalog.err();
         report.separate_tables = dataset.journal().separate_tables()?;
-        report.unmatched_patterns = patterns.unmatched().map(str::to_owned).collect();
+        report.unmatched_patterns =
+            patterns.unmatched_patterns().map(str::to_owned).collect();
         // The logs of other shards may match the patterns.
         report.is_selection_empty =
             request.shard.is_none() && patterns.is_selection_empty();
@@ -299,7 +300,7 @@ fn remove_unfinished(dataset: &Dataset, division: &Division) -> Result<()> {
         let journal = dataset.journal();
         let logs = journal.logs().filter(|(name, state)| {
             !state.pending_files.is_empty()
-                && journal.finished(name).is_none()
+                && journal.finished_log(name).is_none()
                 && division.is_own(name)
         });
         logs.map(|(name, state)| (name.clone(), state.pending_files.clone())).collect()

@@ -13,7 +13,6 @@ use crate::{
     error::{Error, Result},
     input::Input,
     losses::Findings,
-    output::provenance,
 };
 
 /// The name and the version of this program.
@@ -122,7 +121,7 @@ impl LogEntry {
             return Err(Error::failed("it got shorter while it was read"));
         }
         if self.digest.is_empty() || bytes > self.source_bytes {
-            self.digest = provenance::digest(input)?;
+            self.digest = input.digest_if_read_completely()?;
         }
         self.source_bytes = bytes;
         Ok(())

@@ -2,14 +2,14 @@
 
 mod builder;
 mod entry_spool;
-mod previous;
+mod previous_catalog;
 
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use logtool_sinks::Existing;
+use logtool_sinks::ExistingFiles;
 use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
         index::{
             builder::{CatalogBuilder, IndexedLog},
             entry_spool::EntrySpool,
-            previous::{PreviousCatalog, PreviousLog},
+            previous_catalog::{PreviousCatalog, PreviousLog},
         },
         inputs::{self, InputLog, Inputs},
         log_names, options,
@@ -29,8 +29,8 @@ use crate::{
     },
     error::{Context as _, Error, Remedy, Result},
     input::{open, url},
-    losses::{Findings, Strictness},
-    output::guarded,
+    losses::Strictness,
+    output::guarded_outputs,
     session::Session,
 };
 
@@ -128,12 +128,16 @@ impl IndexRequest {
             self.check_complete(&inputs)?;
         }
         let mut report = DatasetReport::new(&self.output, &inputs);
-        let hidden = previous.hidden(&inputs);
+        let hidden = previous.possibly_hidden(&inputs);
         report.add_failed_inputs(inputs.failed);
         let entries =
             self.index_logs(&inputs.logs, &previous, &hidden, &mut report, session)?;
         let written = entries.and_then(|mut entries| {
-            let outputs = guarded::one_file(&self.output, Existing::Replace, session)?;
+            let outputs = guarded_outputs::one_file(
+                &self.output,
+                ExistingFiles::Replace,
+                session,
+            )?;
             catalog::write(&outputs, &stem, format, &options, &mut entries.rows())?;
             outputs.commit()
         });
@@ -172,12 +176,12 @@ impl IndexRequest {
         let mut builder = CatalogBuilder::new(previous);
         hidden.iter().for_each(|(_, log)| builder.keep_hidden(log));
         let session = session.for_concurrent_logs();
-        let index = schedule::Work {
+        let index = schedule::Schedule {
             logs,
             limits: &Limits::new(None, logs),
             progress,
             run: &|log, permit, progress| {
-                if let Some(known) = previous.unchanged(log) {
+                if let Some(known) = previous.find_unchanged(log) {
                     progress.skip();
                     return Ok(IndexedLog::Unchanged(known));
                 }
@@ -202,11 +206,11 @@ impl IndexRequest {
         session: &Session,
     ) -> Result<LogEntry> {
         let mut entry = LogEntry::new(log, name);
-        let opened = open::look_with(&log.path, session, Some(&self.lidar))?;
+        let opened = open::inspect_with(&log.path, session, Some(&self.lidar))?;
         entry.identify(&opened.input)?;
         let manifest = opened.log.manifest();
         entry.describe(&opened.input, manifest);
-        let mut losses = Findings::of(&opened.input, manifest);
+        let mut losses = opened.input.findings(manifest);
         losses.check(self.strictness)?;
         if open::is_surveyed(manifest) {
             entry.add_losses(&mut losses);
@@ -227,7 +231,8 @@ impl IndexRequest {
 
 /// Refuses a URL, because an existing catalog is read at random offsets.
 fn refuse_url(path: &Path) -> Result<()> {
-    let Some((scheme, _)) = url::of(path).and_then(|url| url.split_once("://")) else {
+    let Some((scheme, _)) = url::from_path(path).and_then(|url| url.split_once("://"))
+    else {
         return Ok(());
     };
     let what = format!("a catalog must be a local file, not {scheme}://");

@@ -24,7 +24,7 @@ use crate::{
     formats::LogFormat,
     input::{
         digest::digest_of,
-        expand::{self, Folder},
+        expand::{self, FolderContents},
         open, url,
     },
     remote::{self, ListedObject},
@@ -49,7 +49,7 @@ pub(crate) struct InputLog {
 impl InputLog {
     /// Returns the name to show: the path, or the URL without secrets.
     pub(crate) fn display_name(&self) -> String {
-        if url::of(&self.path).is_some() {
+        if url::from_path(&self.path).is_some() {
             self.source.clone()
         } else {
             path_text(&self.path)
@@ -89,7 +89,7 @@ impl Inputs {
     /// Returns whether the log `source` may be in an input that could not be inspected.
     pub(super) fn may_hide(&self, source: &str) -> bool {
         self.failed.iter().any(|(path, _)| {
-            if let Some(url) = url::of(path) {
+            if let Some(url) = url::from_path(path) {
                 return source.starts_with(expand::literal_prefix(url));
             }
             // A link hides its target; a pattern hides everything that it could match.
@@ -150,7 +150,7 @@ pub(crate) fn find(
     let mut search = Search {
         session,
         folders: FolderSearch::new(fs::canonicalize(output).ok()),
-        output_url: url::of(output).map_or(String::new(), |url| {
+        output_url: url::from_path(output).map_or(String::new(), |url| {
             let url = remote::without_secrets(url);
             format!("{}/", url.trim_end_matches('/'))
         }),
@@ -196,7 +196,7 @@ fn remove_duplicates(found: &mut Inputs) {
 
 /// Returns why `first` and `next`, which have the same source, are different logs, if they are.
 fn ambiguity(first: &InputLog, next: &InputLog) -> Option<&'static str> {
-    if url::of(&next.path).is_some() {
+    if url::from_path(&next.path).is_some() {
         let what = "another URL differs from it only after the `?`";
         (next.path != first.path).then_some(what)
     } else {
@@ -209,7 +209,7 @@ fn ambiguity(first: &InputLog, next: &InputLog) -> Option<&'static str> {
 /// Returns whether the log `source` exists, or cannot be checked cheaply because it is remote.
 pub(super) fn may_exist(source: &str) -> bool {
     let path = Path::new(source);
-    url::of(path).is_some() || path.exists()
+    url::from_path(path).is_some() || path.exists()
 }
 
 /// Returns the digest of the local file at `path`.
@@ -230,7 +230,7 @@ struct Search<'s> {
 impl Search<'_> {
     /// Adds the logs that `input` names: a file, a folder, a pattern, or a URL of one of these.
     fn add(&mut self, input: &Path) -> Result<()> {
-        if let Some(url) = url::of(input) {
+        if let Some(url) = url::from_path(input) {
             if let Err(err) = self.add_url(url) {
                 if err.kind() == ErrorKind::InvalidRequest {
                     return Err(err);
@@ -273,7 +273,7 @@ impl Search<'_> {
         };
         let found = &mut self.found;
         match expand::list_objects(url, &self.output_url, self.session)? {
-            Some(Folder { logs, others, mut sets }) => {
+            Some(FolderContents { logs, others, mut sets }) => {
                 let named = remote::without_secrets(url);
                 sets.retain(|dataset| !named.starts_with(&**dataset));
                 found.other_files += others;
@@ -284,7 +284,7 @@ impl Search<'_> {
                 found.logs.extend(logs.map(|object| log(&object.url.clone(), object)));
                 found.datasets.extend(sets.into_iter().map(PathBuf::from));
             }
-            None => found.logs.push(log(url, remote::look(url, self.session)?)),
+            None => found.logs.push(log(url, remote::stat(url, self.session)?)),
         }
         Ok(())
     }

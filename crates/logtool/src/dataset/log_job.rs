@@ -13,7 +13,7 @@ use rayon::ThreadPool;
 
 use crate::{
     convert::{
-        ConvertRequest, Layout, OutputFormat, export,
+        ConvertRequest, OutputFormat, ParquetLayout, export,
         job::ExportSummary,
         log_copy::{self, LogCopy},
         payloads,
@@ -86,7 +86,7 @@ impl LogJob<'_> {
         let now = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
         let age = log.modified_ns.map_or(0, |modified| now.saturating_sub(modified));
         entry.is_settled = age > SETTLED_NANOS;
-        if url::of(&log.path).is_none() {
+        if url::from_path(&log.path).is_none() {
             entry.digest = inputs::file_digest(&log.path)?;
         }
         entry.options.clone_from(&self.options);
@@ -116,7 +116,7 @@ impl LogJob<'_> {
     fn unchanged_file(&self, entry: &LogEntry) -> Result<Option<LogEntry>> {
         let known = {
             let journal = self.dataset.journal();
-            let is_unchanged = journal.finished(&entry.log).is_some_and(|known| {
+            let is_unchanged = journal.finished_log(&entry.log).is_some_and(|known| {
                 known.source == entry.source
                     && known.source_bytes == entry.source_bytes
                     && known.modified_ns.is_some()
@@ -170,7 +170,7 @@ impl LogJob<'_> {
     fn output_kind(&self) -> OutputKind {
         match (self.request.format, self.request.layout) {
             (OutputFormat::Mat, _) => OutputKind::OneFile,
-            (_, Some(Layout::Px4)) => OutputKind::LogFolder,
+            (_, Some(ParquetLayout::Px4)) => OutputKind::LogFolder,
             _ => OutputKind::Tables,
         }
     }
@@ -187,18 +187,18 @@ impl LogJob<'_> {
         entry.identify(&opened.input)?;
         let manifest = opened.log.manifest();
         entry.describe(&opened.input, manifest);
-        let mut losses = Findings::of(&opened.input, manifest);
+        let mut losses = opened.input.findings(manifest);
         losses.check(self.strictness)?;
 
         let labels = self.request.labels(manifest);
-        let request = selection::applicable(
+        let request = selection::applicable_request(
             self.request,
             &*opened.log,
             labels.as_ref(),
             &mut entry.missed,
         )?;
         let provenance =
-            provenance::of_known(&opened.input, &entry.digest, self.session);
+            provenance::from_digest(&opened.input, &entry.digest, self.session);
         let export = TableExport {
             job: self,
             request: request.as_ref(),
@@ -248,12 +248,16 @@ impl LogJob<'_> {
         entry.identify(&input)?;
         let manifest = log.manifest();
         entry.describe(&input, manifest);
-        let mut losses = Findings::of(&input, manifest);
+        let mut losses = input.findings(manifest);
         losses.check(self.strictness)?;
         let outputs = self.dataset.outputs(&entry.log, OutputKind::OneFile);
         let mut totals = LogTotals::default();
-        let request =
-            selection::applicable(self.request, &*log, None, &mut entry.missed)?;
+        let request = selection::applicable_request(
+            self.request,
+            &*log,
+            None,
+            &mut entry.missed,
+        )?;
         let copy = match request.map(|request| LogCopy::new(&input, &log, &request)) {
             Some(Err(err)) if err.kind() == ErrorKind::NotFound => {
                 entry.remarks.push(err.to_string());
@@ -263,8 +267,9 @@ impl LogJob<'_> {
         };
         if let Some(mut copy) = copy {
             copy.options.verified = self.strictness.is_strict();
-            let provenance = provenance::of_known(&input, &entry.digest, self.session);
-            provenance::tell(&mut copy.options, copy.format, &provenance);
+            let provenance =
+                provenance::from_digest(&input, &entry.digest, self.session);
+            provenance::add_to_options(&mut copy.options, copy.format, &provenance);
             let name = format!("{}.{}", entry.log, self.request.format.name());
             let file = LogFile::begin(&outputs, &name, copy.format)?;
             let progress = |bytes| progress.add(bytes);

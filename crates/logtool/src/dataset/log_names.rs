@@ -65,17 +65,17 @@ pub(super) fn assign(
 /// Returns the possible names of `log`, the best first.
 fn candidates(log: &InputLog) -> [String; 3] {
     let path = Path::new(&log.named_path);
-    let stem = portable(&open::stem(path).unwrap_or_default());
+    let stem = portable_name(&open::stem(path).unwrap_or_default());
     let parent = path.parent().and_then(Path::file_name);
-    let parent = portable(&parent.unwrap_or_default().to_string_lossy());
+    let parent = portable_name(&parent.unwrap_or_default().to_string_lossy());
     let hash = &blake3::hash(log.source.as_bytes()).to_hex()[..12];
-    [stem.clone(), portable(&format!("{parent}_{stem}")), format!("{stem}-{hash}")]
+    [stem.clone(), portable_name(&format!("{parent}_{stem}")), format!("{stem}-{hash}")]
 }
 
 /// Returns `name` with an underscore for each character that is not a letter or digit of ASCII,
 /// `_`, `-` or `.`, because readers of partitions do not agree on how others are written. Long
 /// names are cut, because file systems limit them.
-fn portable(name: &str) -> String {
+fn portable_name(name: &str) -> String {
     const MAX_CHARS: usize = 150;
     let is_portable =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');

@@ -40,7 +40,7 @@ impl PatternMatches {
     }
 
     /// Returns the patterns that match nothing in any log. Without logs there are none.
-    pub(super) fn unmatched(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn unmatched_patterns(&self) -> impl Iterator<Item = &str> {
         let unmatched = self.unmatched.iter().filter(|_| self.has_logs);
         unmatched.map(String::as_str)
     }

@@ -86,14 +86,14 @@ pub(super) type LogWork<'w, T> =
     dyn Fn(&InputLog, &mut Permit<'_>, &LogProgress<'_>) -> Result<T> + Sync + 'w;
 
 /// The work on many logs.
-pub(super) struct Work<'w, T> {
+pub(super) struct Schedule<'w, T> {
     pub(super) logs: &'w [InputLog],
     pub(super) limits: &'w Limits,
     pub(super) progress: &'w dyn DatasetProgress,
     pub(super) run: &'w LogWork<'w, T>,
 }
 
-impl<T: Send> Work<'_, T> {
+impl<T: Send> Schedule<'_, T> {
     /// Runs the work on all logs. `receive` takes the index of each log, the log and the
     /// result, in the order in which the logs are finished.
     pub(super) fn for_each(

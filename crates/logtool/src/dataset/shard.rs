@@ -107,7 +107,7 @@ impl Division {
     }
 
     /// Returns the shards of other runs.
-    pub(super) fn others(&self) -> impl Iterator<Item = Shard> {
+    pub(super) fn other_shards(&self) -> impl Iterator<Item = Shard> {
         let own = self.own;
         let count = own.map_or(0, |own| own.count);
         let all = (0..count).map(move |index| Shard { index, count });

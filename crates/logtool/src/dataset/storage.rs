@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-use logtool_sinks::{Existing, Outputs, Partition};
+use logtool_sinks::{ExistingFiles, Outputs, Partition};
 use parking_lot::MutexGuard;
 
 use crate::{
@@ -28,7 +28,7 @@ use crate::{
     },
     error::{Error, Result},
     input::url,
-    output::guarded::Guarded,
+    output::guarded_outputs::GuardedOutputs,
     session::Session,
 };
 
@@ -60,7 +60,7 @@ impl Dataset {
         host_name: Option<&str>,
         session: &Session,
     ) -> Result<Self> {
-        let backend: Box<dyn Backend> = match url::of(dir) {
+        let backend: Box<dyn Backend> = match url::from_path(dir) {
             None => Box::new(LocalBackend::open(dir, shard, session)?),
             Some(url) => remote_backend(url, shard, host_name, session)?,
         };
@@ -83,17 +83,21 @@ impl Dataset {
     }
 
     /// Returns outputs for the files of the log `log`, which replace existing ones.
-    pub(super) fn outputs(&self, log: &str, kind: OutputKind) -> Guarded {
+    pub(super) fn outputs(&self, log: &str, kind: OutputKind) -> GuardedOutputs {
         let partition = Partition::new(log, self.backend.staging());
         let partition = match kind {
             OutputKind::Tables => partition,
             OutputKind::LogFolder => partition.in_log_folder(),
-            OutputKind::OneFile => partition.unpartitioned(),
+            OutputKind::OneFile => partition.without_partition(),
         };
-        self.guarded_outputs(partition, Existing::Replace)
+        self.guarded_outputs(partition, ExistingFiles::Replace)
     }
 
-    fn guarded_outputs(&self, partition: Partition, existing: Existing) -> Guarded {
+    fn guarded_outputs(
+        &self,
+        partition: Partition,
+        existing: ExistingFiles,
+    ) -> GuardedOutputs {
         let outputs = Outputs::for_partition(self.backend.dir(), partition, existing);
         self.backend.guard(outputs)
     }
@@ -126,7 +130,7 @@ impl Dataset {
         let (log, source) = (&*entry.log, &*entry.source);
         self.backend.append(&JournalLine::Begun { log, source, files: &files })?;
         let mut publish = || -> Result<()> {
-            self.publish(outputs, Existing::Replace)?;
+            self.publish(outputs, ExistingFiles::Replace)?;
             self.remove(all.difference(&new))?;
             entry.files = new.iter().cloned().collect();
             self.finish(entry)
@@ -145,14 +149,15 @@ impl Dataset {
     pub(super) fn add_file(
         &self,
         name: &str,
-        existing: Existing,
+        existing: ExistingFiles,
         write: impl FnOnce(&Arc<Outputs>) -> Result<()>,
     ) -> Result<()> {
-        let is_kept = || existing == Existing::Refuse && self.backend.has(name);
+        let is_kept =
+            || existing == ExistingFiles::Refuse && self.backend.contains(name);
         if is_kept() {
             return Ok(());
         }
-        let partition = Partition::new("", self.backend.staging()).unpartitioned();
+        let partition = Partition::new("", self.backend.staging()).without_partition();
         let outputs = self.guarded_outputs(partition, existing);
         match write(&outputs).and_then(|()| self.publish(&outputs, existing)) {
             Err(_) if is_kept() => Ok(()),
@@ -161,7 +166,7 @@ impl Dataset {
     }
 
     /// Gives the files in `outputs` their names in the dataset.
-    fn publish(&self, outputs: &Arc<Outputs>, existing: Existing) -> Result<()> {
+    fn publish(&self, outputs: &Arc<Outputs>, existing: ExistingFiles) -> Result<()> {
         let names = self.file_names(outputs)?;
         outputs.commit()?;
         let files: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -175,7 +180,7 @@ impl Dataset {
 
     /// Returns whether the dataset has all of `files`.
     pub(super) fn has_files(&self, files: &[String]) -> bool {
-        files.iter().all(|file| self.backend.has(file))
+        files.iter().all(|file| self.backend.contains(file))
     }
 
     /// Returns the names of the files that are in no folder of a table.

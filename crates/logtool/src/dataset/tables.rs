@@ -20,7 +20,7 @@ pub(super) use self::column_type::ColumnType;
 /// All tables of a dataset.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TableSet {
-    tables: BTreeMap<String, Table>,
+    tables: BTreeMap<String, TableDeclaration>,
     /// The names of the tables of each topic, in the order in which they were added.
     by_topic: HashMap<String, Vec<String>>,
 }
@@ -38,7 +38,7 @@ pub(super) struct RowSchema {
 
 /// A table, or the columns that are added to one: a line of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Table {
+pub(super) struct TableDeclaration {
     pub(super) name: String,
     pub(super) topic: String,
     /// Whether instances are partitions. Readers expect the same partitions in all files of a
@@ -114,7 +114,7 @@ fn ros1_type_name(name: &str) -> String {
 
 impl TableSet {
     /// Adds a table, or columns of a table that exists.
-    pub(super) fn add(&mut self, table: Table) {
+    pub(super) fn add(&mut self, table: TableDeclaration) {
         if let Some(known) = self.tables.get_mut(&table.name) {
             known.columns.extend(table.columns);
         } else {
@@ -126,7 +126,10 @@ impl TableSet {
 
     /// Returns the table for rows of each of `schemas`, in their order, and the changes of the
     /// tables that it needs. The caller [adds](Self::add) them when they are in the journal.
-    pub(super) fn assign(&self, schemas: &[RowSchema]) -> (Vec<String>, Vec<Table>) {
+    pub(super) fn assign(
+        &self,
+        schemas: &[RowSchema],
+    ) -> (Vec<String>, Vec<TableDeclaration>) {
         let complete = |schema: &RowSchema| {
             let table = self.matching_table(schema)?;
             table.has_columns(schema).then(|| table.name.clone())
@@ -145,25 +148,25 @@ impl TableSet {
     }
 
     /// Returns the first table of the topic that has no conflict with `schema`.
-    fn matching_table(&self, schema: &RowSchema) -> Option<&Table> {
+    fn matching_table(&self, schema: &RowSchema) -> Option<&TableDeclaration> {
         let names = self.by_topic.get(&schema.topic)?;
         let mut tables = names.iter().filter_map(|name| self.tables.get(name));
         tables.find(|table| table.conflict(schema).is_none())
     }
 
     /// Returns the table for rows of `schema`, and the change that it needs, which is added.
-    fn assign_one(&mut self, schema: &RowSchema) -> (String, Option<Table>) {
+    fn assign_one(&mut self, schema: &RowSchema) -> (String, Option<TableDeclaration>) {
         let change = match self.matching_table(schema) {
             Some(table) if table.has_columns(schema) => {
                 return (table.name.clone(), None);
             }
             Some(table) => {
                 let new = schema.columns.iter().filter_map(|(name, column)| {
-                    let merged = table.merged(name, column)?;
+                    let merged = table.merged_type(name, column)?;
                     let is_new = table.columns.get(name) != Some(&merged);
                     is_new.then(|| (name.clone(), merged))
                 });
-                Table { columns: new.collect(), ..table.clone() }
+                TableDeclaration { columns: new.collect(), ..table.clone() }
             }
             None => self.new_table(schema),
         };
@@ -172,7 +175,7 @@ impl TableSet {
     }
 
     /// Returns a new table for rows of `schema`.
-    fn new_table(&self, schema: &RowSchema) -> Table {
+    fn new_table(&self, schema: &RowSchema) -> TableDeclaration {
         let tables = self.by_topic.get(&schema.topic);
         let mut differs = tables.and_then(|names| names.first()).and_then(|name| {
             let conflict = self.tables.get(name)?.conflict(schema)?;
@@ -192,7 +195,7 @@ impl TableSet {
         while is_taken(&name) {
             name.push('~');
         }
-        Table {
+        TableDeclaration {
             name,
             topic: schema.topic.clone(),
             has_instances: schema.has_instances,
@@ -225,25 +228,25 @@ impl TableSet {
         let separate = self.tables.values().filter_map(|table| {
             let reason =
                 table.differs.as_ref().filter(|_| used.contains(&table.name))?;
-            let Table { name, topic, .. } = table;
+            let TableDeclaration { name, topic, .. } = table;
             Some(format!("{name} is a separate table of {topic}: {reason}"))
         });
         separate.collect()
     }
 }
 
-impl Table {
+impl TableDeclaration {
     /// Returns whether the table has all columns of `schema`, with types that hold them.
     fn has_columns(&self, schema: &RowSchema) -> bool {
         let mut columns = schema.columns.iter();
         columns.all(|(name, column)| {
-            self.columns.get(name) == self.merged(name, column).as_ref()
+            self.columns.get(name) == self.merged_type(name, column).as_ref()
         })
     }
 
     /// Returns the type of the column `name` that holds values of `column` too; `None` if
     /// there is no such type.
-    fn merged(&self, name: &str, column: &ColumnType) -> Option<ColumnType> {
+    fn merged_type(&self, name: &str, column: &ColumnType) -> Option<ColumnType> {
         match self.columns.get(name) {
             Some(known) => known.merge(column).ok(),
             None => Some(column.clone()),

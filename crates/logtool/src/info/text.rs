@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use crate::{
     info::LogInfo,
     text_style::TextStyle,
-    units::{Bytes, plain},
+    units::{Bytes, escape_terminal},
 };
 
 /// The width of the column of the names of facts.
@@ -60,7 +60,7 @@ pub(super) fn write(info: &LogInfo, options: &TextOptions) -> String {
         info.compression.map(|packing| format!(", from {}", packing.name()));
     text.add_line(&format!(
         "{}  {}, {}{}",
-        options.style.bold(&plain(name)),
+        options.style.bold(&escape_terminal(name)),
         info.format,
         Bytes(info.bytes),
         compression.unwrap_or_default()
@@ -101,12 +101,12 @@ impl TextWriter<'_> {
 
     /// Adds a fact. Its name is empty if it continues the line before.
     fn add_fact(&mut self, name: &str, text: &str) {
-        self.add_styled_fact(name, &plain(text));
+        self.add_styled_fact(name, &escape_terminal(text));
     }
 
     /// Adds a fact that users should notice.
     fn add_warning(&mut self, name: &str, text: &str) {
-        let text = plain(text);
+        let text = escape_terminal(text);
         let text = self.style().yellow(&text).into_owned();
         self.add_styled_fact(name, &text);
     }
@@ -114,7 +114,7 @@ impl TextWriter<'_> {
     fn add_styled_fact(&mut self, name: &str, text: &str) {
         // Padding is outside the emphasis, so that escape sequences do not count.
         let padding = NAME_WIDTH.saturating_sub(name.chars().count());
-        let name = plain(name);
+        let name = escape_terminal(name);
         let name = self.style().dim(&name);
         // Writing to a string cannot fail.
         let _ = writeln!(self.text, "  {name}{:padding$}{text}", "");

@@ -36,13 +36,13 @@ impl Packing {
     const ALL: [Self; 3] = [Self::Gzip, Self::Xz, Self::Zstd];
 
     /// Detects the compression of a file that starts with `head`.
-    pub fn of(head: &[u8]) -> Option<Self> {
+    pub fn detect(head: &[u8]) -> Option<Self> {
         Self::ALL.into_iter().find(|packing| head.starts_with(packing.magic()))
     }
 
     /// Returns the compression that the extension of `name` shows, and the name without that
     /// extension.
-    pub fn of_name(name: &str) -> Option<(Self, &str)> {
+    pub fn from_name(name: &str) -> Option<(Self, &str)> {
         let (stem, end) = name.rsplit_once('.')?;
         let packing = Self::ALL
             .into_iter()
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn gzip_is_decompressed() {
-        assert_eq!(Packing::of(&GZIP), Some(Packing::Gzip));
+        assert_eq!(Packing::detect(&GZIP), Some(Packing::Gzip));
         let (text, is_lost) = unpacked(Packing::Gzip, &GZIP);
         assert!(text == b"log" && !is_lost, "{text:?}");
     }

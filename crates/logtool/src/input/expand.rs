@@ -10,7 +10,7 @@ use crate::{
     input::{Packing, url},
     remote::{self, ListedObject},
     session::Session,
-    units::counted,
+    units::count_of,
 };
 
 /// Replaces each folder of an object store and each pattern in `inputs` by the logs that it
@@ -18,12 +18,12 @@ use crate::{
 pub fn expand(inputs: &mut Vec<PathBuf>, session: &Session) -> Result<()> {
     let mut expanded = Vec::new();
     for input in inputs.drain(..) {
-        match url::of(&input)
+        match url::from_path(&input)
             .map(|url| list_objects(url, "", session))
             .transpose()?
             .flatten()
         {
-            Some(Folder { logs, .. }) => {
+            Some(FolderContents { logs, .. }) => {
                 expanded.extend(logs.into_iter().map(|log| PathBuf::from(log.url)));
             }
             None => expanded.push(input),
@@ -34,7 +34,7 @@ pub fn expand(inputs: &mut Vec<PathBuf>, session: &Session) -> Result<()> {
 }
 
 /// The contents of a folder of an object store.
-pub struct Folder {
+pub struct FolderContents {
     /// The objects with the extension of a log, or all objects that match the pattern, sorted by
     /// URL; at least one.
     pub logs: Vec<ListedObject>,
@@ -55,7 +55,11 @@ pub fn literal_prefix(url: &str) -> &str {
 /// Lists the objects of `url` if it is a folder of an object store or a pattern. It is a pattern if
 /// it contains `*`, or another wildcard while no object has exactly this name. The contents of the
 /// folder `but` are excluded, unless `but` is empty.
-pub fn list_objects(url: &str, but: &str, session: &Session) -> Result<Option<Folder>> {
+pub fn list_objects(
+    url: &str,
+    but: &str,
+    session: &Session,
+) -> Result<Option<FolderContents>> {
     if remote::is_folder(url) {
         return list_folder(url, but, session).map(Some);
     }
@@ -66,7 +70,7 @@ pub fn list_objects(url: &str, but: &str, session: &Session) -> Result<Option<Fo
     if literal_prefix == url || !remote::is_folder(base) {
         return Ok(None);
     }
-    if !url.contains('*') && remote::look(url, session).is_ok() {
+    if !url.contains('*') && remote::stat(url, session).is_ok() {
         return Ok(None);
     }
     let glob = GlobBuilder::new(url).literal_separator(true).build();
@@ -79,11 +83,11 @@ pub fn list_objects(url: &str, but: &str, session: &Session) -> Result<Option<Fo
     if logs.is_empty() {
         Err(Error::failed("no matching object").context(url))
     } else {
-        Ok(Some(Folder { logs, others: 0, sets: Vec::new() }))
+        Ok(Some(FolderContents { logs, others: 0, sets: Vec::new() }))
     }
 }
 
-fn list_folder(url: &str, but: &str, session: &Session) -> Result<Folder> {
+fn list_folder(url: &str, but: &str, session: &Session) -> Result<FolderContents> {
     let mut logs = remote::list(url, but, session)?;
     let count = logs.len() as u64;
     let states = logs.iter().filter_map(|object| {
@@ -97,7 +101,7 @@ fn list_folder(url: &str, but: &str, session: &Session) -> Result<Folder> {
             0 => "the folder is empty".to_owned(),
             _ => format!(
                 "{} in it, but none with the extension of a log",
-                counted(count, "object")
+                count_of(count, "object")
             ),
         };
         let extensions = LogFormat::ALL.iter().flat_map(|format| format.extensions());
@@ -110,12 +114,12 @@ fn list_folder(url: &str, but: &str, session: &Session) -> Result<Folder> {
         return Err(Error::failed(what).with_hint(hint).context(url));
     }
     let others = count - logs.len() as u64;
-    Ok(Folder { logs, others, sets: sets.into_iter().collect() })
+    Ok(FolderContents { logs, others, sets: sets.into_iter().collect() })
 }
 
 /// Returns whether `name` has the extension of a log, compressed or not.
 fn has_log_extension(name: &str) -> bool {
-    let unpacked = Packing::of_name(name).map_or(name, |(_, unpacked)| unpacked);
+    let unpacked = Packing::from_name(name).map_or(name, |(_, unpacked)| unpacked);
     LogFormat::from_file_name(unpacked).is_some()
 }
 

@@ -91,7 +91,7 @@ pub fn with_points(bag: Box<dyn Log>, options: &LidarOptions) -> Result<Box<dyn 
             part.topics.insert(points);
             part.time.start = part.time.start.shifted_by(-MAX_DELAY_NANOS);
         }
-        manifest.time_margins.insert(points, lidar.reach());
+        manifest.time_margins.insert(points, lidar.time_margin());
         lidars.push(LidarTopic { packets, points, lidar });
     }
     let scans = lidars.iter().map(|_| ScanCache::default()).collect();
@@ -290,7 +290,7 @@ impl Cursor for LidarCursor {
                 };
                 let early = early.get(index).copied().unwrap_or(0);
                 let time = Timestamp::from_nanos(time.as_nanos().saturating_sub(early));
-                let times = sender.lidar.reach().extend(self.wanted.time);
+                let times = sender.lidar.time_margin().extend(self.wanted.time);
                 if self.wanted.topics.contains(sender.points) && times.contains(time) {
                     block.push_from_stream(sender.points, stream, time, range);
                 }

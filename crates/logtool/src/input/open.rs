@@ -14,16 +14,15 @@ use crate::{
     error::{Context as _, Error, Result},
     formats::LogFormat,
     input::{
-        self, Input, Packing, foreign, lidar_packets, progress_source::ProgressSource,
-        url, utc_start,
+        self, Input, Packing, file_signatures, lidar_packets,
+        progress_source::ProgressSource, url, utc_start,
     },
-    output::provenance,
     session::Session,
     units::Bytes,
 };
 
 /// An open log, and its input.
-pub struct Opened {
+pub struct OpenLog {
     /// The input.
     pub input: Input,
     /// The log.
@@ -31,8 +30,8 @@ pub struct Opened {
 }
 
 /// Opens the log at `path`, whatever its format, to read its records.
-pub fn open(path: &Path, session: &Session) -> Result<Opened> {
-    readable(look(path, session)?)
+pub fn open(path: &Path, session: &Session) -> Result<OpenLog> {
+    check_readable(inspect(path, session)?)
 }
 
 /// Like [`open`], with options for lidars: a bag or an MCAP file with their packets gets topics of
@@ -41,8 +40,8 @@ pub fn open_with(
     path: &Path,
     session: &Session,
     lidar: &LidarOptions,
-) -> Result<Opened> {
-    readable(look_with(path, session, Some(lidar))?)
+) -> Result<OpenLog> {
+    check_readable(inspect_with(path, session, Some(lidar))?)
 }
 
 /// Opens the log in `input`, which is not a file.
@@ -50,8 +49,8 @@ pub(crate) fn open_input(
     input: Input,
     session: &Session,
     lidar: &LidarOptions,
-) -> Result<Opened> {
-    readable(look_into(input, session, Some(lidar))?)
+) -> Result<OpenLog> {
+    check_readable(inspect_input(input, session, Some(lidar))?)
 }
 
 /// Like [`open_with`], and returns the digest of the input. It is computed at the same time,
@@ -60,15 +59,15 @@ pub fn open_with_digest(
     path: &Path,
     session: &Session,
     lidar: &LidarOptions,
-) -> Result<(Opened, String)> {
+) -> Result<(OpenLog, String)> {
     let input = Input::open(path, session)?;
     let format = format(path, &input, session).map_err(|err| explain(err, &input))?;
     let (log, digest) = rayon::join(
         || open_as(format, &input, session, Some(lidar)),
-        || provenance::digest(&input),
+        || input.digest_if_read_completely(),
     );
     let log = log.map_err(|err| explain(err, &input))?;
-    Ok((readable(Opened { input, log })?, digest?))
+    Ok((check_readable(OpenLog { input, log })?, digest?))
 }
 
 /// Like [`open_with`], but bags and MCAP files get no topics of points: their packets are already
@@ -77,7 +76,7 @@ pub fn open_to_copy(
     path: &Path,
     session: &Session,
     lidar: &LidarOptions,
-) -> Result<Opened> {
+) -> Result<OpenLog> {
     let input = Input::open(path, session)?;
     let open = |format: LogFormat| {
         let lidar = Some(lidar).filter(|_| !format.has_messages());
@@ -85,39 +84,39 @@ pub fn open_to_copy(
     };
     let log = format(path, &input, session).and_then(open);
     let log = log.map_err(|err| explain(err, &input))?;
-    readable(Opened { input, log })
+    check_readable(OpenLog { input, log })
 }
 
 /// Opens the log at `path` to describe it, even if its records cannot be read, e.g. because
 /// they are encrypted.
-pub fn look(path: &Path, session: &Session) -> Result<Opened> {
-    look_with(path, session, None)
+pub fn inspect(path: &Path, session: &Session) -> Result<OpenLog> {
+    inspect_with(path, session, None)
 }
 
-/// Like [`look`], with options for lidars.
-pub fn look_with(
+/// Like [`inspect`], with options for lidars.
+pub fn inspect_with(
     path: &Path,
     session: &Session,
     lidar: Option<&LidarOptions>,
-) -> Result<Opened> {
-    look_into(Input::open(path, session)?, session, lidar)
+) -> Result<OpenLog> {
+    inspect_input(Input::open(path, session)?, session, lidar)
 }
 
-fn look_into(
+fn inspect_input(
     input: Input,
     session: &Session,
     lidar: Option<&LidarOptions>,
-) -> Result<Opened> {
+) -> Result<OpenLog> {
     let log = format(Path::new(&input.name), &input, session)
         .and_then(|format| open_as(format, &input, session, lidar))
         .map_err(|err| explain(err, &input))?;
-    Ok(Opened { input, log })
+    Ok(OpenLog { input, log })
 }
 
 /// Returns `opened` if its records can be read.
-fn readable(opened: Opened) -> Result<Opened> {
+fn check_readable(opened: OpenLog) -> Result<OpenLog> {
     let manifest = opened.log.manifest();
-    if EncryptionInfo::of(manifest).is_some()
+    if EncryptionInfo::from_manifest(manifest).is_some()
         && let Some(part) = manifest.parts.first()
     {
         // Without its key a bag has no topics, so missing records would not be noticed.
@@ -260,7 +259,8 @@ fn format(path: &Path, input: &Input, session: &Session) -> Result<LogFormat> {
 
 /// Returns whether the log is encrypted, and was opened without its key.
 pub fn is_locked(manifest: &Manifest) -> bool {
-    EncryptionInfo::of(manifest).is_some_and(|encryption| encryption.is_locked)
+    EncryptionInfo::from_manifest(manifest)
+        .is_some_and(|encryption| encryption.is_locked)
 }
 
 /// Returns whether the whole log of `manifest` was scanned when it was opened, and not only its
@@ -272,7 +272,7 @@ pub fn is_surveyed(manifest: &Manifest) -> bool {
 /// Returns whether `head` is the start of a log, or of a compressed file.
 pub fn begins_as_log(head: &[u8]) -> bool {
     let head = Head::copy_from_slice(head);
-    Packing::of(&head).is_some() || LogFormat::recognize("", &head).is_ok()
+    Packing::detect(&head).is_some() || LogFormat::recognize("", &head).is_ok()
 }
 
 /// Returns whether the file at `path` starts like a log.
@@ -296,7 +296,7 @@ fn explain(err: Error, input: &Input) -> Error {
     };
     let hint = match cause.kind() {
         ErrorKind::Unrecognized => {
-            let what = foreign::kind(&input.name, &*input.source);
+            let what = file_signatures::kind(&input.name, &*input.source);
             what.map(|what| format!("it looks like {what}"))
         }
         _ => None,
@@ -320,7 +320,7 @@ pub fn stem(path: &Path) -> Result<String> {
     // Bytes that are not UTF-8 are replaced, like in messages.
     let path = path.to_string_lossy();
     let name = url::file_name(Path::new(&*path)).unwrap_or_default();
-    let name = Packing::of_name(name).map_or(name, |(_, name)| name);
+    let name = Packing::from_name(name).map_or(name, |(_, name)| name);
     let stem = Path::new(name).file_stem().and_then(OsStr::to_str);
     stem.map(str::to_owned).context("the name of the input is not valid UTF-8")
 }

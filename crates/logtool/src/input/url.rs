@@ -6,7 +6,7 @@ use std::{
 };
 
 /// Returns the URL in `path`, if it is one.
-pub fn of(path: &Path) -> Option<&str> {
+pub fn from_path(path: &Path) -> Option<&str> {
     let text = path.to_str()?;
     let (scheme, _) = text.split_once("://")?;
     let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
@@ -21,7 +21,7 @@ pub fn is_folder(path: &Path) -> bool {
 /// Returns the folder that contains `path`; for a URL, with a trailing `/`, including all slashes
 /// before it.
 pub fn parent(path: &Path) -> &Path {
-    if let Some(url) = of(path) {
+    if let Some(url) = from_path(path) {
         let bucket = url.find("://").map_or(0, |at| at + "://".len());
         let slash = url.rfind('/').filter(|at| *at >= bucket);
         return slash.map_or(path, |at| Path::new(&url[..=at]));
@@ -55,7 +55,7 @@ pub fn file_name(path: &Path) -> Option<&str> {
     let is_web = |url: &str| {
         url.get(..4).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http"))
     };
-    if !of(path).is_some_and(is_web) {
+    if !from_path(path).is_some_and(is_web) {
         return Some(name);
     }
     // A query may contain a secret with slashes.
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn url_has_a_scheme() {
-        let is_url = |text: &str| of(Path::new(text)).is_some();
+        let is_url = |text: &str| from_path(Path::new(text)).is_some();
         assert!(is_url("s3://b/k") && is_url("ftp://h/x"));
         assert!(!is_url("a/b.bag") && !is_url("c:\\a") && !is_url("a/b://c"));
     }

@@ -9,7 +9,7 @@ use logtool_core::{
 
 use crate::{
     error::Result,
-    parallel::{OrderedResults, Push},
+    parallel::{OrderedResults, PushResult},
 };
 
 /// A message as the file has it.
@@ -82,7 +82,7 @@ pub(super) fn read(
     log: &dyn FormatLog,
     part: &Part,
     selection: &Selection,
-    push: Push<'_, MessageBlock>,
+    push: PushResult<'_, MessageBlock>,
 ) -> Result<()> {
     let mut cursor = log.read(part, selection)?;
     let mut block = Block::default();

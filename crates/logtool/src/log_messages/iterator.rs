@@ -14,7 +14,7 @@ use crate::{
     log::{Log, PART_BYTES, threads},
     log_messages::{self, rosout},
     message_text,
-    parallel::{OrderedResults, Push},
+    parallel::{OrderedResults, PushResult},
 };
 
 /// A text message.
@@ -67,7 +67,7 @@ impl Log {
         let selection = Selection { topics, time };
         let parts = self.manifest().plan(&selection, PART_BYTES);
         let (log, count) = (self.clone(), parts.len());
-        let work = move |index: usize, push: Push<'_, DecodedMessages>| {
+        let work = move |index: usize, push: PushResult<'_, DecodedMessages>| {
             decode(log.format_log(), &parts[index], &selection, push)
         };
         let results = OrderedResults::new(count, threads(), work);
@@ -125,7 +125,7 @@ fn decode(
     log: &dyn FormatLog,
     part: &Part,
     selection: &Selection,
-    push: Push<'_, DecodedMessages>,
+    push: PushResult<'_, DecodedMessages>,
 ) -> Result<()> {
     let columns = Columns { time: selection.time, ..Columns::default() };
     let topics = selection.topics.ids(log.manifest().topics.len());

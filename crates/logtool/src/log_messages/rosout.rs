@@ -13,7 +13,7 @@ use arrow_array::{
 use arrow_schema::DataType;
 use logtool_core::{Manifest, Topic, TopicId, TopicOrigin};
 
-use crate::{error::Result, rows::Rows};
+use crate::{error::Result, rows::PrintedRows};
 
 /// The names of the type in bags, and in MCAP files of ROS 1 and ROS 2.
 const TYPES: [&str; 3] =
@@ -39,13 +39,15 @@ pub(super) fn topics(manifest: &Manifest) -> (Vec<TopicId>, Vec<TopicId>) {
 }
 
 /// Returns rows for people: the level, and the name of the node before the message.
-pub(super) fn text(batch: &RecordBatch) -> Result<Rows> {
-    let Some((levels, nodes, texts)) = columns(batch) else { return Rows::text(batch) };
+pub(super) fn text(batch: &RecordBatch) -> Result<PrintedRows> {
+    let Some((levels, nodes, texts)) = columns(batch) else {
+        return PrintedRows::text(batch);
+    };
     let line = |(node, text): (Option<&str>, Option<&str>)| {
         Some(with_node(node.unwrap_or_default(), text.unwrap_or_default()))
     };
     let lines: StringArray = nodes.iter().zip(texts).map(line).collect();
-    Rows::text(&RecordBatch::try_from_iter([
+    PrintedRows::text(&RecordBatch::try_from_iter([
         ("time", batch.column(0).clone()),
         ("level", Arc::new(levels) as ArrayRef),
         ("message", Arc::new(lines)),
@@ -59,8 +61,10 @@ pub(super) fn with_node(node: &str, text: &str) -> String {
 
 /// Returns rows for programs: the name of the level, the node, the message, and its place in
 /// the source code.
-pub(super) fn json(batch: &RecordBatch) -> Result<Rows> {
-    let Some((levels, nodes, texts)) = columns(batch) else { return Rows::json(batch) };
+pub(super) fn json(batch: &RecordBatch) -> Result<PrintedRows> {
+    let Some((levels, nodes, texts)) = columns(batch) else {
+        return PrintedRows::json(batch);
+    };
     let mut columns: Vec<(&str, ArrayRef)> = vec![
         ("time", batch.column(0).clone()),
         ("level", Arc::new(levels)),
@@ -70,7 +74,7 @@ pub(super) fn json(batch: &RecordBatch) -> Result<Rows> {
     for name in ["file", "function", "line"] {
         columns.extend(batch.column_by_name(name).map(|column| (name, column.clone())));
     }
-    Rows::json(&RecordBatch::try_from_iter(columns)?)
+    PrintedRows::json(&RecordBatch::try_from_iter(columns)?)
 }
 
 /// Returns the names of the levels, the nodes and the messages, if the table has them.

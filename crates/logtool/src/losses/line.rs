@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{losses::loss::Finding, units::counted};
+use crate::{losses::loss::Finding, units::count_of};
 
 /// A finding, and the number of others that differ only in their place.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl fmt::Display for LossLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.finding.text)?;
         if self.more > 0 {
-            let places = counted(self.more, "place");
+            let places = count_of(self.more, "place");
             let end = self.end;
             write!(f, "; likewise in {places} more, up to byte {end}")?;
         }

@@ -9,7 +9,7 @@ use logtool_core::{Damage, DamageKind, TimeRange, Timestamp, TopicId};
 
 use crate::{
     losses::Findings,
-    units::{Span, counted},
+    units::{Span, count_of},
 };
 
 /// The maximum number of topics that are named.
@@ -24,45 +24,47 @@ impl Findings {
     /// Returns a summary of the losses and anomalies for users.
     pub fn summary(&self) -> String {
         let texts = [
-            self.lost(),
+            self.lost_data(),
             self.definitions(),
             self.extra_bytes(),
             self.type_mismatches(),
             self.without_column(),
-            self.doubtful(),
+            self.doubtful_records(),
             self.index(),
-            self.texts(),
+            self.text_messages(),
         ];
         let texts: Vec<String> = texts.into_iter().flatten().collect();
         texts.join("; ")
     }
 
-    fn lost(&self) -> Option<String> {
+    fn lost_data(&self) -> Option<String> {
         let places = self.places(DamageKind::is_loss)?;
         let lost = self.lost_bytes();
         // A truncated file was longer.
-        let ends = self.all(DamageKind::is_loss).map(|damage| damage.bytes.end);
+        let ends =
+            self.damage_of_kinds(DamageKind::is_loss).map(|damage| damage.bytes.end);
         let bytes = ends.fold(self.bytes.max(1), u64::max);
         let share = lost as f64 * 100.0 / bytes as f64;
-        let records = self.all(DamageKind::is_loss).map(|damage| damage.records);
+        let records =
+            self.damage_of_kinds(DamageKind::is_loss).map(|damage| damage.records);
         let records = match records.fold(0, u64::saturating_add) {
             0 => String::new(),
             records => {
                 let of = self.topics(DamageKind::is_loss);
                 let of = of.map_or(String::new(), |topics| format!(" of {topics}"));
-                format!(", {}{of}", counted(records, "record"))
+                format!(", {}{of}", count_of(records, "record"))
             }
         };
         let seconds = match self.lost_nanos() {
             0 => String::new(),
             nanos => format!(" and {}", Span(nanos)),
         };
-        let mut losses = self.all(DamageKind::is_loss);
+        let mut losses = self.damage_of_kinds(DamageKind::is_loss);
         // If nothing can be counted, the reason is more informative than numbers.
         let first = losses.next().filter(|_| lost == 0 && records.is_empty());
         let why = first.and_then(|damage| damage.why.as_deref());
         let why = why.map_or(String::new(), |why| format!(": {why}"));
-        let lost = counted(lost, "byte");
+        let lost = count_of(lost, "byte");
         Some(format!(
             "{lost} ({share:.2} %){records}{seconds} lost{places}{why}; the rest is read"
         ))
@@ -70,7 +72,7 @@ impl Findings {
 
     fn definitions(&self) -> Option<String> {
         let is_definition = |kind| kind == DamageKind::Definition;
-        let mut all = self.all(is_definition).peekable();
+        let mut all = self.damage_of_kinds(is_definition).peekable();
         all.peek()?;
         let topics: BTreeSet<Option<TopicId>> =
             all.map(|damage| damage.topic).collect();
@@ -104,7 +106,7 @@ impl Findings {
             Some(more) => format!(
                 "{} and {}",
                 first.join(", "),
-                counted(more as u64, "other topic")
+                count_of(more as u64, "other topic")
             ),
         })
     }
@@ -112,37 +114,38 @@ impl Findings {
     fn extra_bytes(&self) -> Option<String> {
         let is_extra_bytes = |kind| kind == DamageKind::ExtraBytes;
         self.places(is_extra_bytes)?;
-        let all = || self.all(is_extra_bytes);
+        let all = || self.damage_of_kinds(is_extra_bytes);
         let bytes = all().map(|damage| damage.lost_bytes).fold(0, u64::saturating_add);
         let records = all().map(|damage| damage.records).fold(0, u64::saturating_add);
-        let (bytes, records) = (counted(bytes, "byte"), counted(records, "record"));
+        let (bytes, records) = (count_of(bytes, "byte"), count_of(records, "record"));
         Some(format!("{bytes} of {records} belong to no field and are dropped"))
     }
 
     fn type_mismatches(&self) -> Option<String> {
         let is_type_mismatch = |kind| kind == DamageKind::TypeMismatch;
         self.places(is_type_mismatch)?;
-        let records = self.all(is_type_mismatch).map(|damage| damage.records);
-        let records = counted(records.fold(0, u64::saturating_add), "record");
+        let records =
+            self.damage_of_kinds(is_type_mismatch).map(|damage| damage.records);
+        let records = count_of(records.fold(0, u64::saturating_add), "record");
         Some(format!("{records} with values of the wrong type, which are null"))
     }
 
     fn without_column(&self) -> Option<String> {
         let is_late = |kind| kind == DamageKind::NoColumn;
         self.places(is_late)?;
-        let records = self.all(is_late).map(|damage| damage.records);
-        let records = counted(records.fold(0, u64::saturating_add), "record");
+        let records = self.damage_of_kinds(is_late).map(|damage| damage.records);
+        let records = count_of(records.fold(0, u64::saturating_add), "record");
         Some(format!(
             "{records} with values that have no column, because none of the inspected records had \
              such values; cut out by `logtool filter` they have columns"
         ))
     }
 
-    fn doubtful(&self) -> Option<String> {
+    fn doubtful_records(&self) -> Option<String> {
         let is_doubtful = |kind| kind == DamageKind::Doubtful;
         let places = self.places(is_doubtful)?;
         let len = |damage: &Damage| damage.bytes.end.saturating_sub(damage.bytes.start);
-        let bytes = counted(self.bytes_of(is_doubtful, len), "byte");
+        let bytes = count_of(self.bytes_of(is_doubtful, len), "byte");
         Some(format!("{bytes}{places} read, but doubtful"))
     }
 
@@ -151,16 +154,16 @@ impl Findings {
         Some(format!("the index is broken{places}, but no record is lost by that"))
     }
 
-    fn texts(&self) -> Option<String> {
+    fn text_messages(&self) -> Option<String> {
         let is_text = |kind| kind == DamageKind::Latin1;
         self.places(is_text)?;
-        let records = self.all(is_text).map(|damage| damage.records);
-        let records = counted(records.fold(0, u64::saturating_add), "record");
+        let records = self.damage_of_kinds(is_text).map(|damage| damage.records);
+        let records = count_of(records.fold(0, u64::saturating_add), "record");
         Some(format!("{records} with strings that are not UTF-8, read as Latin-1"))
     }
 
     /// Returns the damage of some kinds.
-    fn all(
+    fn damage_of_kinds(
         &self,
         is_one: impl Fn(DamageKind) -> bool,
     ) -> impl Iterator<Item = &Damage> {
@@ -172,7 +175,7 @@ impl Findings {
     /// damage.
     fn places(&self, is_one: impl Fn(DamageKind) -> bool) -> Option<String> {
         let mut places: Vec<(u64, u64)> = self
-            .all(is_one)
+            .damage_of_kinds(is_one)
             .map(|damage| (damage.bytes.start, damage.bytes.end))
             .collect();
         places.sort_unstable();
@@ -193,7 +196,7 @@ impl Findings {
     ) -> u64 {
         let mut whole: Vec<Range<u64>> = Vec::new();
         let mut among: BTreeMap<(u64, u64), u64> = BTreeMap::new();
-        for damage in self.all(is_one) {
+        for damage in self.damage_of_kinds(is_one) {
             let Range { start, end } = damage.bytes;
             match of(damage) {
                 all if all == end.saturating_sub(start) => whole.push(start..end),
@@ -215,7 +218,8 @@ impl Findings {
 
     /// Returns the total length of the time ranges with losses, in nanoseconds.
     fn lost_nanos(&self) -> u64 {
-        let times = self.all(DamageKind::is_loss).filter_map(|damage| damage.time);
+        let times =
+            self.damage_of_kinds(DamageKind::is_loss).filter_map(|damage| damage.time);
         let mut times: Vec<TimeRange> = times.collect();
         times.sort_by_key(|time| time.start);
         let (mut lost, mut seen) = (0, Timestamp::MIN);

@@ -5,7 +5,7 @@ use logtool_core::{TimeRange, Timestamp};
 
 use crate::{
     error::{Error, Remedy, Result},
-    merge::source::Source,
+    merge::source::MergeSource,
     session::Session,
     time::offset::ClockOffset,
     units::Span,
@@ -15,7 +15,7 @@ use crate::{
 const SHORT_GAP: u64 = 60_000_000_000;
 
 /// Fails if times overflow: 64 bits count nanoseconds from 1677 to 2262.
-pub(super) fn check(logs: &[Source], moved: &[ClockOffset]) -> Result<()> {
+pub(super) fn check(logs: &[MergeSource], moved: &[ClockOffset]) -> Result<()> {
     for (log, ClockOffset { nanos, .. }) in logs.iter().zip(moved) {
         let Some(TimeRange { start, end }) = log.log.manifest().time else { continue };
         let is_counted = |time: Timestamp| {
@@ -35,7 +35,7 @@ pub(super) fn check(logs: &[Source], moved: &[ClockOffset]) -> Result<()> {
 
 /// Passes on a note for each log that starts long after the end of all others: its clock may be
 /// wrong.
-pub(super) fn note(logs: &[Source], moved: &[ClockOffset], session: &Session) {
+pub(super) fn note(logs: &[MergeSource], moved: &[ClockOffset], session: &Session) {
     let spans =
         logs.iter().zip(moved).filter_map(|(log, ClockOffset { nanos, .. })| {
             Some((log.log.manifest().time?.shifted_by(*nanos), &*log.input.name))

@@ -4,9 +4,9 @@ use logtool_core::{Clock, ClockZero};
 
 use crate::{
     error::{Error, Remedy, Result},
-    merge::source::Source,
+    merge::source::MergeSource,
     time::{
-        clock::{to_unix, zero},
+        clock::{describe_zero, to_unix},
         offset::ClockOffset,
     },
     units::Span,
@@ -27,7 +27,7 @@ const SAME_NANOS: u64 = 2_000_000_000;
 
 /// Fails if the logs do not count from the same moment, or if that is unknown and `unknown` is
 /// refused.
-pub(super) fn check(logs: &[Source], unknown: UnknownClocks) -> Result<()> {
+pub(super) fn check(logs: &[MergeSource], unknown: UnknownClocks) -> Result<()> {
     let Some((first, others)) = logs.split_first() else { return Ok(()) };
     for other in others {
         let (a, b) = (&first.input.name, &other.input.name);
@@ -37,8 +37,8 @@ pub(super) fn check(logs: &[Source], unknown: UnknownClocks) -> Result<()> {
             Relation::Different => {
                 let what = format!(
                     "{a} counts its times from {}, and {b} from {}",
-                    zero(clocks.0),
-                    zero(clocks.1)
+                    describe_zero(clocks.0),
+                    describe_zero(clocks.1)
                 );
                 return Err(Error::failed(what));
             }
@@ -55,7 +55,7 @@ pub(super) fn check(logs: &[Source], unknown: UnknownClocks) -> Result<()> {
                 let what = format!(
                     "nothing says that {a} and {b} count from the same moment: both \
                      count from {}",
-                    zero(clocks.0)
+                    describe_zero(clocks.0)
                 );
                 return Err(Error::failed(what).with_remedy(Remedy::AssumeSameClock));
             }
@@ -67,11 +67,11 @@ pub(super) fn check(logs: &[Source], unknown: UnknownClocks) -> Result<()> {
 /// Returns the offset of each log to a common clock: Unix time, if it is known. Offsets of the
 /// request are relative to the first log without one.
 pub(super) fn offsets(
-    logs: &[Source],
+    logs: &[MergeSource],
     unknown: UnknownClocks,
 ) -> Result<Vec<ClockOffset>> {
     let Some(first) = logs.iter().find(|log| log.offset.is_none()) else {
-        let moved = |log: &Source| ClockOffset {
+        let moved = |log: &MergeSource| ClockOffset {
             nanos: log.offset.unwrap_or(0),
             is_unix: false,
         };
@@ -79,7 +79,7 @@ pub(super) fn offsets(
     };
     let clock = &first.log.manifest().clock;
     let zero = to_unix(clock);
-    let place = |log: &Source| {
+    let place = |log: &MergeSource| {
         let own = &log.log.manifest().clock;
         let nanos = match log.offset {
             Some(offset) => Some(offset.saturating_add(zero.unwrap_or(0))),
@@ -101,13 +101,13 @@ pub(super) fn offsets(
 /// If the request states the offset of every log, or that of one log while others keep Unix
 /// time.
 pub(super) fn since_1970(
-    logs: &[Source],
+    logs: &[MergeSource],
     moved: Vec<ClockOffset>,
 ) -> Result<Vec<ClockOffset>> {
-    let knows = |log: &Source| to_unix(&log.log.manifest().clock);
+    let knows = |log: &MergeSource| to_unix(&log.log.manifest().clock);
     let is_unix = moved.iter().any(|moved| moved.is_unix);
-    let early = earliest(logs, &moved).filter(|(nanos, _)| *nanos < 0);
-    let is_aligned = |log: &Source| log.is_aligned && knows(log).is_some();
+    let early = earliest_record(logs, &moved).filter(|(nanos, _)| *nanos < 0);
+    let is_aligned = |log: &MergeSource| log.is_aligned && knows(log).is_some();
     if early.is_none() && (is_unix || !logs.iter().any(is_aligned)) {
         return Ok(moved);
     }
@@ -123,8 +123,9 @@ pub(super) fn since_1970(
     let to_unix =
         others.filter_map(|(log, moved)| knows(log)?.checked_sub(moved.nanos));
     let mut on_unix = to_unix.filter(|_| !is_unix).map(|by| later(by, true));
-    let is_late =
-        |moved: &Vec<ClockOffset>| earliest(logs, moved).is_none_or(|(at, _)| at >= 0);
+    let is_late = |moved: &Vec<ClockOffset>| {
+        earliest_record(logs, moved).is_none_or(|(at, _)| at >= 0)
+    };
     if let Some(on_unix) = on_unix.find(is_late) {
         return Ok(on_unix);
     }
@@ -149,10 +150,10 @@ pub(super) fn since_1970(
 
 /// Returns the time of the first record of all `logs` after their offsets, in nanoseconds, and
 /// the log that contains it.
-fn earliest<'l>(
-    logs: &'l [Source],
+fn earliest_record<'l>(
+    logs: &'l [MergeSource],
     moved: &[ClockOffset],
-) -> Option<(i64, &'l Source)> {
+) -> Option<(i64, &'l MergeSource)> {
     let starts = logs.iter().zip(moved).filter_map(|(log, moved)| {
         let start = log.log.manifest().time?.start.as_nanos();
         Some((start.saturating_add(moved.nanos), log))
@@ -183,7 +184,7 @@ fn offset_between(clock: &Clock, own: &Clock, unknown: UnknownClocks) -> Option<
     }
 }
 
-fn no_common_clock(first: &Source, other: &Source) -> Error {
+fn no_common_clock(first: &MergeSource, other: &MergeSource) -> Error {
     let without = [first, other]
         .into_iter()
         .filter(|log| to_unix(&log.log.manifest().clock).is_none());

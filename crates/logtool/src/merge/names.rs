@@ -9,15 +9,15 @@ use logtool_core::{Manifest, Topic, TopicId, TopicOrigin};
 
 /// The names of the topics of several logs in one log.
 #[derive(Debug, Default)]
-pub(super) struct Names {
-    taken: BTreeMap<String, Kind>,
+pub(super) struct MergedNames {
+    taken: BTreeMap<String, TopicType>,
 }
 
 /// The encoding, the type and the definition of a topic, and its vehicle, where the log has
 /// one.
-type Kind = (String, String, Vec<u8>, Option<usize>);
+type TopicType = (String, String, Vec<u8>, Option<usize>);
 
-impl Names {
+impl MergedNames {
     /// Adds the names of the topics of `manifest`, the log called `file`. Returns new names for
     /// topics if an earlier log has the same name for another kind or vehicle.
     pub(super) fn add(
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn topics_of_another_type_or_vehicle_are_renamed() {
-        let mut names = Names::default();
+        let mut names = MergedNames::default();
         let first = manifest(&[("/imu", "Imu"), ("/gps", "Fix")]);
         assert!(names.add(&first, "a.bag", None).is_empty());
         let second = manifest(&[("/imu", "Imu"), ("/gps", "Place")]);

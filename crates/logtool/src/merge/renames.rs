@@ -14,8 +14,8 @@ use crate::{
     merge::{
         clocks::{self, UnknownClocks},
         names,
-        prepared::PreparedLog,
-        source::Source,
+        prepared_log::PreparedLog,
+        source::MergeSource,
     },
     session::Session,
     time::offset::ClockOffset,
@@ -26,7 +26,7 @@ use crate::{
 /// vehicle, and the frames of their lidars. Bags that share a topic are parts of one recording.
 pub(super) fn rename(
     logs: &mut [PreparedLog],
-    sources: &[Source],
+    sources: &[MergeSource],
     moved: &[ClockOffset],
     unknown_clocks: UnknownClocks,
     session: &Session,
@@ -39,12 +39,12 @@ pub(super) fn rename(
     if !translations.iter().any(is_of_vehicle) {
         return Ok(());
     }
-    let mut names = names::Names::default();
+    let mut names = names::MergedNames::default();
     let each = logs.iter_mut().zip(sources).zip(moved.iter().zip(&translations));
     for (index, ((log, source), (moved, translation))) in each.enumerate() {
         let manifest = source.log.manifest();
         let is_same_vehicle =
-            |(other, translation): (&Source, &Option<TranslationKind>)| {
+            |(other, translation): (&MergeSource, &Option<TranslationKind>)| {
                 let other = other.log.manifest();
                 let is_same_clock = unknown_clocks == UnknownClocks::Same
                     || clocks::is_same(&other.clock, &manifest.clock);

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// An open log that is merged with others.
-pub(super) struct Source {
+pub(super) struct MergeSource {
     pub(super) input: Input,
     pub(super) log: Arc<dyn Log>,
     pub(super) findings: Findings,
@@ -26,15 +26,15 @@ pub(super) struct Source {
     pub(super) drift: Option<ClockTransform>,
 }
 
-impl Source {
+impl MergeSource {
     /// Returns the format of the log.
     pub(super) fn format(&self) -> Option<LogFormat> {
-        LogFormat::of(self.log.manifest())
+        LogFormat::from_manifest(self.log.manifest())
     }
 }
 
 /// Opens the inputs of `request`, and corrects the drifts of their clocks.
-pub(super) fn open(request: &Merge, session: &Session) -> Result<Vec<Source>> {
+pub(super) fn open(request: &Merge, session: &Session) -> Result<Vec<MergeSource>> {
     if request.inputs.len() < 2 {
         let error = Error::invalid("a merge needs at least two logs");
         return Err(error.with_hint("name two or more"));
@@ -42,7 +42,7 @@ pub(super) fn open(request: &Merge, session: &Session) -> Result<Vec<Source>> {
     let mut sources = Vec::new();
     for of_request in &request.inputs {
         let opened = open::open_to_copy(of_request.path(), session, &request.lidar)?;
-        let mut findings = Findings::of(&opened.input, opened.log.manifest());
+        let mut findings = opened.input.findings(opened.log.manifest());
         findings.check(request.strictness)?;
         let (input, mut log): (_, Arc<dyn Log>) = (opened.input, opened.log.into());
         let drift = of_request.drift_correction(log.manifest().time);
@@ -55,7 +55,7 @@ pub(super) fn open(request: &Merge, session: &Session) -> Result<Vec<Source>> {
             session.note(&input.name, text);
         }
         let (offset, is_aligned) = (of_request.offset(), of_request.is_aligned());
-        sources.push(Source { input, log, findings, offset, is_aligned, drift });
+        sources.push(MergeSource { input, log, findings, offset, is_aligned, drift });
     }
     Ok(sources)
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use logtool_core::{Manifest, WriteOptions};
-use logtool_sinks::Existing;
+use logtool_sinks::ExistingFiles;
 
 use crate::{
     error::{Error, Result},
@@ -29,7 +29,7 @@ use crate::{
 pub struct LogOutput {
     path: PathBuf,
     format: Option<LogFormat>,
-    existing: Existing,
+    existing: ExistingFiles,
     compression: Option<Compression>,
     has_ros2_messages: bool,
 }
@@ -41,7 +41,7 @@ impl LogOutput {
         Self {
             path: path.into(),
             format: None,
-            existing: Existing::Refuse,
+            existing: ExistingFiles::Refuse,
             compression: None,
             has_ros2_messages: false,
         }
@@ -56,7 +56,7 @@ impl LogOutput {
 
     /// Replaces a file that exists at the path.
     pub fn with_replacement(mut self) -> Self {
-        self.existing = Existing::Replace;
+        self.existing = ExistingFiles::Replace;
         self
     }
 

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use logtool_core::{LogSlice, Manifest, RecordSink, TopicId, TopicSet, WriteOptions};
 use logtool_rosbag::EncryptionInfo;
-use logtool_sinks::{BackgroundWriter, Existing, StagedFile};
+use logtool_sinks::{BackgroundWriter, ExistingFiles, StagedFile};
 
 use crate::{
     error::{Error, Result},
     formats::{Compression, LogFormat},
     input::{Packing, STDIN},
-    output::guarded::{self, Guarded},
+    output::guarded_outputs::{self, GuardedOutputs},
     session::Session,
 };
 
@@ -18,7 +18,7 @@ use crate::{
 pub struct LogWriter {
     // Dropped before the outputs, which are guarded to the end.
     file: LogFile,
-    outputs: Guarded,
+    outputs: GuardedOutputs,
 }
 
 /// A new log that is written as one of several outputs.
@@ -41,7 +41,7 @@ impl LogWriter {
     pub fn begin(
         path: &Path,
         format: LogFormat,
-        existing: Existing,
+        existing: ExistingFiles,
         session: &Session,
     ) -> Result<Self> {
         if path.as_os_str() == STDIN {
@@ -50,7 +50,7 @@ impl LogWriter {
             return Err(Error::invalid(what).with_hint("name a file"));
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if let Some((packing, stem)) = Packing::of_name(&name) {
+        if let Some((packing, stem)) = Packing::from_name(&name) {
             let (shown, how) = (path.display(), packing.name());
             let what = format!(
                 "{shown} has a compressed extension; logs are written uncompressed"
@@ -58,7 +58,7 @@ impl LogWriter {
             let hint = format!("name it {stem}, and compress it with {how} afterwards");
             return Err(Error::invalid(what).with_hint(hint));
         }
-        let outputs = guarded::one_log(path, existing, session)?;
+        let outputs = guarded_outputs::one_log(path, existing, session)?;
         let file = LogFile::begin(&outputs, &name, format)?;
         Ok(Self { file, outputs })
     }
@@ -79,7 +79,11 @@ impl LogWriter {
 
 impl LogFile {
     /// Starts the log `name` of `format` among `outputs`.
-    pub fn begin(outputs: &Guarded, name: &str, format: LogFormat) -> Result<Self> {
+    pub fn begin(
+        outputs: &GuardedOutputs,
+        name: &str,
+        format: LogFormat,
+    ) -> Result<Self> {
         let staged = outputs.create(name)?;
         Ok(Self { staged, format })
     }
@@ -164,7 +168,7 @@ pub fn format(
         return Err(Error::invalid(what).with_hint("let the name end in .pcap"));
     }
     let own = manifest.format.as_str();
-    let Some(own_format) = LogFormat::of(manifest) else {
+    let Some(own_format) = LogFormat::from_manifest(manifest) else {
         return Err(Error::failed(format!("{own} logs cannot be written")));
     };
     if let Some(requested) = requested {
@@ -198,8 +202,8 @@ pub fn format(
 fn not_encrypted(format: LogFormat, extracts: &[LogSlice<'_>]) -> Option<String> {
     let is_encrypted = |extract: &LogSlice<'_>| {
         let manifest = extract.manifest;
-        LogFormat::of(manifest) != Some(format)
-            && EncryptionInfo::of(manifest).is_some()
+        LogFormat::from_manifest(manifest) != Some(format)
+            && EncryptionInfo::from_manifest(manifest).is_some()
     };
     let told = "the new log is not encrypted, though the input is";
     extracts.iter().any(is_encrypted).then(|| told.to_owned())

@@ -15,7 +15,7 @@ pub fn refuse<'p>(
     inputs: impl IntoIterator<Item = &'p Path>,
 ) -> Result<()> {
     let real = fs::canonicalize(out).ok().filter(|out| out.is_file());
-    let is_it = |input: &Path| match (url::of(out), url::of(input)) {
+    let is_it = |input: &Path| match (url::from_path(out), url::from_path(input)) {
         (Some(out), Some(input)) => remote::is_same(out, input),
         (None, None) => real.is_some() && fs::canonicalize(input).ok() == real,
         _ => false,

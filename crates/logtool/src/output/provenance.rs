@@ -6,23 +6,17 @@ use crate::{error::Result, formats::LogFormat, input::Input, session::Session};
 
 /// Returns the provenance of an output of `inputs`. Each input is read completely for its digest,
 /// except inputs on servers that are read by ranges, which have no digest.
-pub fn of<'i>(
+pub fn collect<'i>(
     inputs: impl IntoIterator<Item = &'i Input>,
     session: &Session,
 ) -> Result<Provenance> {
-    let source = |input: &Input| Ok(source(input, digest(input)?));
+    let source = |input: &Input| Ok(source(input, input.digest_if_read_completely()?));
     Ok(made_of(inputs.into_iter().map(source).collect::<Result<_>>()?, session))
 }
 
 /// Returns the provenance of an output of one input with a known digest.
-pub fn of_known(input: &Input, digest: &str, session: &Session) -> Provenance {
+pub fn from_digest(input: &Input, digest: &str, session: &Session) -> Provenance {
     made_of(vec![source(input, digest.to_owned())], session)
-}
-
-/// Returns the digest of `input`, or an empty string if it is on a server and read by ranges: the
-/// digest would require a complete download.
-pub fn digest(input: &Input) -> Result<String> {
-    if input.is_remote { Ok(String::new()) } else { input.digest() }
 }
 
 fn source(input: &Input, digest: String) -> SourceFile {
@@ -35,7 +29,11 @@ fn made_of(sources: Vec<SourceFile>, session: &Session) -> Provenance {
 }
 
 /// Adds the provenance to the options of a new log of `format`, if the format can store it.
-pub fn tell(options: &mut WriteOptions, format: LogFormat, provenance: &Provenance) {
+pub fn add_to_options(
+    options: &mut WriteOptions,
+    format: LogFormat,
+    provenance: &Provenance,
+) {
     if format.stores_annotations() {
         options.metadata.push((Provenance::NAME.to_owned(), provenance.entries()));
     }
@@ -50,7 +48,7 @@ pub fn add_provenance_of<'i>(
     session: &Session,
 ) -> Result<()> {
     if format.stores_annotations() {
-        tell(options, format, &of(inputs, session)?);
+        add_to_options(options, format, &collect(inputs, session)?);
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 use crate::{
     error::Result,
     losses::{Findings, Strictness},
-    parameters::{NamePatterns, ShownValue, State, open_ulog, value_at},
+    parameters::{NamePatterns, ParameterTime, ShownValue, open_ulog, value_at},
     session::Session,
 };
 
@@ -22,7 +22,7 @@ pub struct ParameterDiffRequest {
     first: PathBuf,
     second: PathBuf,
     names: Vec<String>,
-    state: State,
+    state: ParameterTime,
     strictness: Strictness,
 }
 
@@ -61,7 +61,7 @@ impl ParameterDiffRequest {
             first: first.as_ref().to_owned(),
             second: second.as_ref().to_owned(),
             names: Vec::new(),
-            state: State::default(),
+            state: ParameterTime::default(),
             strictness: Strictness::default(),
         }
     }
@@ -78,7 +78,7 @@ impl ParameterDiffRequest {
 
     /// Compares the values at the start of logging. The default is the values at the end.
     pub fn with_initial_values(mut self) -> Self {
-        self.state = State::Initial;
+        self.state = ParameterTime::Initial;
         self
     }
 

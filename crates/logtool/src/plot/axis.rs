@@ -10,7 +10,7 @@ use crate::{
         clock::{ShownClock, TextTime, TimeChoice},
         record_span::RecordSpan,
     },
-    units::counted,
+    units::count_of,
 };
 
 /// A second and a day, in nanoseconds.
@@ -32,14 +32,14 @@ pub(crate) fn outlier_note<'s>(
     if count == 0 {
         return None;
     }
-    let values = counted(count, "value");
+    let values = count_of(count, "value");
     let example = span.stray.map(|time| format!(", as {}", clock.as_typed(time)));
     let example = example.unwrap_or_default();
     Some(format!("not shown: {values} at times far from those of the log{example}"))
 }
 
 /// Returns the first and the last nanosecond of `time`.
-pub(crate) fn ends(time: TimeRange) -> (i64, i64) {
+pub(crate) fn first_and_last(time: TimeRange) -> (i64, i64) {
     (time.start.as_nanos(), time.end.as_nanos().saturating_sub(1))
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn time_axis(
 
 /// Returns the flight modes until `end`, if the log is of PX4.
 pub(crate) fn flight_mode_bands(log: &dyn Log, end: i64) -> Result<Vec<Band>> {
-    let modes = px4_modes::of(log, 0)?.unwrap_or_default();
+    let modes = px4_modes::read_modes(log, 0)?.unwrap_or_default();
     let changes = modes.changes();
     let starts = changes.iter().map(|(start, _)| *start);
     let ends = starts.skip(1).chain([end]);

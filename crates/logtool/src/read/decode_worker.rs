@@ -8,13 +8,13 @@ use logtool_core::{
     TopicSort,
 };
 
-use crate::{error::Result, rows::Rows};
+use crate::{error::Result, rows::PrintedRows};
 
 /// Converts a decoded table to rows.
-pub type MakeRows = fn(&RecordBatch) -> Result<Rows>;
+pub type MakeRows = fn(&RecordBatch) -> Result<PrintedRows>;
 
 /// Adds a row of a topic to the value of a block.
-pub(super) type AddRow<M> = dyn Fn(TopicId, &Rows, usize, &mut M) + Send + Sync;
+pub(super) type AddRow<M> = dyn Fn(TopicId, &PrintedRows, usize, &mut M) + Send + Sync;
 
 /// A block, and the state for decoding it, which is reused for other blocks.
 #[derive(Default)]
@@ -25,7 +25,7 @@ pub(super) struct DecodeWorker<M> {
     /// The topic of each record, in the order of the records.
     order: Vec<TopicId>,
     sort: TopicSort,
-    topics: Vec<Topic>,
+    topics: Vec<TopicDecoder>,
     /// The damage of the block and of its records.
     pub(super) damage: Vec<Damage>,
     /// The number of rows.
@@ -36,21 +36,21 @@ pub(super) struct DecodeWorker<M> {
 
 /// How the records of a topic are decoded.
 #[derive(Default)]
-struct Topic {
+struct TopicDecoder {
     decoder: Option<Box<dyn Decoder>>,
     /// The number of bytes before each message; `None` for a derived topic, whose records are shown
     /// with those of the topic that it is derived from.
     header_len: Option<u32>,
     /// Whether some of the last records had no row, or several.
     is_uneven: bool,
-    table: Option<Table>,
+    table: Option<DecodedTable>,
     /// The payloads of records that could not be decoded.
-    payloads: Option<Table>,
+    payloads: Option<DecodedTable>,
 }
 
 /// The records of a topic in a block, decoded.
-struct Table {
-    rows: Rows,
+struct DecodedTable {
+    rows: PrintedRows,
     /// The number of rows of each record, unless each has one.
     rows_each: Option<Vec<usize>>,
     next_record: usize,
@@ -60,7 +60,7 @@ struct Table {
 impl<M> DecodeWorker<M> {
     /// Prepares for the records of the block, which are of `log`.
     pub(super) fn prepare(&mut self, log: &dyn Log, columns: &Columns) -> Result<()> {
-        self.topics.resize_with(log.manifest().topics.len(), Topic::default);
+        self.topics.resize_with(log.manifest().topics.len(), TopicDecoder::default);
         self.order.clear();
         for record in self.block.iter() {
             self.order.push(record.topic);
@@ -73,7 +73,7 @@ impl<M> DecodeWorker<M> {
                     (!is_derived).then_some(about.header_len);
             }
         }
-        self.bytes = self.block.place();
+        self.bytes = self.block.file_range();
         Ok(())
     }
 
@@ -116,7 +116,7 @@ impl<M> DecodeWorker<M> {
     }
 }
 
-impl Topic {
+impl TopicDecoder {
     /// Decodes `run`, which contains all records of the topic in the block. Returns the number of
     /// rows.
     fn decode(
@@ -140,7 +140,7 @@ impl Topic {
         let mut undecodable = header_len.map(RawRows::new).transpose()?;
         let rows_each = self.is_uneven.then(|| {
             let mut each = Vec::with_capacity(run.len());
-            for record in run.singles() {
+            for record in run.single_record_runs() {
                 let (before, lost) = (decoder.rows(), undecodable_records(&found));
                 decoder.append(record, &mut found);
                 each.push(decoder.rows() - before);
@@ -153,7 +153,8 @@ impl Topic {
         damage.append(&mut found);
         let batch = decoder.take()?;
         let rows = make_rows(&batch)?;
-        self.table = Some(Table { rows, rows_each, next_record: 0, next_row: 0 });
+        self.table =
+            Some(DecodedTable { rows, rows_each, next_record: 0, next_row: 0 });
         self.payloads =
             undecodable.map(|rows| rows.table(make_rows)).transpose()?.flatten();
         Ok(batch.num_rows())
@@ -188,17 +189,17 @@ impl RawRows {
     }
 
     /// Returns the rows, if there are any.
-    fn table(mut self, make_rows: MakeRows) -> Result<Option<Table>> {
+    fn table(mut self, make_rows: MakeRows) -> Result<Option<DecodedTable>> {
         if self.decoder.rows() == 0 {
             return Ok(None);
         }
         let rows = make_rows(&self.decoder.take()?)?;
         let rows_each = Some(self.rows_each);
-        Ok(Some(Table { rows, rows_each, next_record: 0, next_row: 0 }))
+        Ok(Some(DecodedTable { rows, rows_each, next_record: 0, next_row: 0 }))
     }
 }
 
-impl Table {
+impl DecodedTable {
     /// Returns the rows of the next record.
     fn rows_of_next(&mut self) -> Range<usize> {
         let count = match &self.rows_each {

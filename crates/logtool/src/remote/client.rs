@@ -1,23 +1,15 @@
 //! The client of a session for object stores and web servers.
 
-use std::{
-    fs::File,
-    io,
-    ops::ControlFlow,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{fs::File, io, ops::ControlFlow};
 
 use bytes::Bytes;
-use logtool_remote::{
-    Client, IfExists, Limits, Location, ObjectVersion, Scheme, WriteCondition,
-};
-use logtool_sinks::Existing;
+use logtool_remote::{IfExists, Location, ObjectVersion, Scheme, WriteCondition};
+use logtool_sinks::ExistingFiles;
 
 use crate::{
     error::{Context as _, Error, ErrorKind, Result},
     remote::{ListedObject, Remote},
-    session::Session,
+    session::{Connection, Session},
     units,
 };
 
@@ -79,7 +71,7 @@ pub fn list(url: &str, but: &str, session: &Session) -> Result<Vec<ListedObject>
 
 /// Returns the properties of the object at `url`. If the server does not provide them, the size
 /// is 0 and the time unknown.
-pub fn look(url: &str, session: &Session) -> Result<ListedObject> {
+pub fn stat(url: &str, session: &Session) -> Result<ListedObject> {
     let place = parse(url)?;
     match session.connection.client()?.metadata(&place) {
         Ok(object) => Ok(listed_object(object)),
@@ -97,30 +89,30 @@ fn listed_object(object: logtool_remote::ObjectInfo) -> ListedObject {
 
 /// A folder that files are uploaded to.
 #[derive(Debug)]
-pub struct Folder {
+pub struct UploadFolder {
     location: Location,
     connection: Connection,
 }
 
 /// Returns the folder `url`.
-pub fn folder(url: &str, session: &Session) -> Result<Folder> {
+pub fn folder(url: &str, session: &Session) -> Result<UploadFolder> {
     let place = parse(url)?;
     if place.scheme() == Scheme::Http {
         let what = format!("{place}: a web server cannot be written to");
         let hint = "s3://, gs:// and az:// can";
         return Err(Error::invalid(what).with_hint(hint));
     }
-    Ok(Folder { location: place, connection: session.connection.clone() })
+    Ok(UploadFolder { location: place, connection: session.connection.clone() })
 }
 
-impl Folder {
+impl UploadFolder {
     /// Returns the URL of the file `name` in the folder.
     pub fn name(&self, name: &str) -> String {
         self.location.join(name).to_string()
     }
 
     /// Returns whether the folder contains a file `name`.
-    pub fn has(&self, name: &str) -> Result<bool> {
+    pub fn contains(&self, name: &str) -> Result<bool> {
         let place = self.location.join(name);
         let has = self
             .connection
@@ -131,10 +123,15 @@ impl Folder {
     }
 
     /// Uploads `file` as `name`.
-    pub fn send(&self, name: &str, file: &mut File, existing: Existing) -> Result<()> {
+    pub fn send(
+        &self,
+        name: &str,
+        file: &mut File,
+        existing: ExistingFiles,
+    ) -> Result<()> {
         let there = match existing {
-            Existing::Refuse => IfExists::Fail,
-            Existing::Replace => IfExists::Replace,
+            ExistingFiles::Refuse => IfExists::Fail,
+            ExistingFiles::Replace => IfExists::Replace,
         };
         let place = self.location.join(name);
         self.connection.client()?.upload(file, &place, there).map_err(|err| {
@@ -207,31 +204,6 @@ pub fn is_unsupported(err: &Error) -> bool {
 
 fn parse(url: &str) -> Result<Location> {
     Location::parse(url).map_err(|err| Error::invalid(err.to_string()))
-}
-
-/// A connection to object stores and web servers, which is established at its first use.
-#[derive(Clone, Debug, Default)]
-pub struct Connection {
-    timeout: Option<Duration>,
-    client: Arc<OnceLock<Client>>,
-}
-
-impl Connection {
-    /// Creates a connection to servers that may take up to `timeout` to answer.
-    pub fn new(timeout: Duration) -> Self {
-        Self { timeout: Some(timeout), client: Arc::default() }
-    }
-
-    fn client(&self) -> Result<&Client> {
-        if let Some(client) = self.client.get() {
-            return Ok(client);
-        }
-        let mut limits = Limits::default();
-        limits.wait = self.timeout.unwrap_or(limits.wait);
-        let client =
-            Client::new(limits).context("cannot start threads for the network")?;
-        Ok(self.client.get_or_init(|| client))
-    }
 }
 
 /// Adds a hint to `err`.

@@ -5,25 +5,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use logtool_sinks::Existing;
+use logtool_sinks::ExistingFiles;
 use tempfile::TempDir;
 
 use crate::{
     error::{Context as _, Error, ErrorKind, Result},
-    remote::{self, Folder},
+    remote::{self, UploadFolder},
     session::Session,
 };
 
 /// A folder in an object store, and a local folder in which its files are written. Formats have
 /// tables and lengths at their start that are only known at the end.
 pub struct RemoteOutput {
-    folder: Folder,
-    existing: Existing,
+    folder: UploadFolder,
+    existing: ExistingFiles,
     staging: TempDir,
 }
 
 /// Creates a local folder for files that are to be uploaded.
-pub fn temporary() -> Result<TempDir> {
+pub fn temporary_folder() -> Result<TempDir> {
     let made = tempfile::Builder::new().prefix("logtool-").tempdir();
     made.map_err(|err| {
         let what = format!("cannot create a temporary folder: {err}");
@@ -34,9 +34,9 @@ pub fn temporary() -> Result<TempDir> {
 
 impl RemoteOutput {
     /// Creates the outputs for the folder `url`.
-    pub fn new(url: &str, existing: Existing, session: &Session) -> Result<Self> {
+    pub fn new(url: &str, existing: ExistingFiles, session: &Session) -> Result<Self> {
         let folder = remote::folder(url, session)?;
-        Ok(Self { folder, existing, staging: temporary()? })
+        Ok(Self { folder, existing, staging: temporary_folder()? })
     }
 
     /// Returns the local folder in which files are written.
@@ -46,7 +46,7 @@ impl RemoteOutput {
 
     /// Rejects the file `name` if it exists and must not be replaced.
     pub fn check(&self, name: &str) -> Result<()> {
-        if self.existing == Existing::Refuse && self.folder.has(name)? {
+        if self.existing == ExistingFiles::Refuse && self.folder.contains(name)? {
             let what = format!("{} exists already", self.folder.name(name));
             return Err(Error::new(ErrorKind::AlreadyExists, what));
         }
@@ -64,7 +64,7 @@ impl RemoteOutput {
             let sent = sent
                 .and_then(|mut file| self.folder.send(name, &mut file, self.existing));
             if let Err(err) = sent {
-                if self.existing == Existing::Refuse {
+                if self.existing == ExistingFiles::Refuse {
                     let sent = names.iter().take(count);
                     sent.for_each(|name| drop(self.folder.remove(name)));
                 }

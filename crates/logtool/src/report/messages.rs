@@ -1,7 +1,7 @@
 //! The messages and events of a log as a table.
 
 use logtool_core::{Damage, TimeRange, Timestamp};
-use logtool_plot::{Block, Row};
+use logtool_plot::{Block, TableRow};
 
 use crate::{
     error::Result,
@@ -9,7 +9,7 @@ use crate::{
     log_messages::{self, LevelChoice, LogMessage},
     message_text,
     time::clock::ShownClock,
-    units::counted,
+    units::count_of,
 };
 
 /// The maximum number of messages that are shown.
@@ -27,7 +27,7 @@ pub(super) fn table(
         return Ok(Vec::new());
     }
     let mut messages = log.log_messages(time)?;
-    let mut shown: Vec<(Timestamp, Row)> = Vec::new();
+    let mut shown: Vec<(Timestamp, TableRow)> = Vec::new();
     let mut more = 0_u64;
     for message in &mut messages {
         let message = message?;
@@ -46,15 +46,15 @@ pub(super) fn table(
     let head = ["time", "level", "message"].map(str::to_owned).to_vec();
     let mut blocks = vec![Block::Table(head, rows)];
     if more > 0 {
-        blocks.push(Block::Note(format!("and {} more", counted(more, "message"))));
+        blocks.push(Block::Note(format!("and {} more", count_of(more, "message"))));
     }
     Ok(blocks)
 }
 
-fn row(message: &LogMessage, clock: &ShownClock) -> Row {
+fn row(message: &LogMessage, clock: &ShownClock) -> TableRow {
     let time = message_text::shown_time(clock, message.time).to_string();
     let level = message_text::short_level(&message.level);
     let text = message_text::shown_text(&message.to_text());
     let is_warning = message_text::is_urgent(&message.level, LevelChoice::Warning);
-    Row { cells: vec![time, level, text], is_warning }
+    TableRow { cells: vec![time, level, text], is_warning }
 }

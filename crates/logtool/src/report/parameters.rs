@@ -1,7 +1,7 @@
 //! The parameters of a ULog that do not have their default values.
 
 use logtool_core::OpenOptions;
-use logtool_plot::{Block, Row};
+use logtool_plot::{Block, TableRow};
 use logtool_ulog::UlogLog;
 
 use crate::{
@@ -9,13 +9,13 @@ use crate::{
     formats::LogFormat,
     log::Log,
     parameters::{ListedParameter, Parameters, ShownValue},
-    units::counted,
+    units::count_of,
 };
 
 /// Returns a table of the parameters that do not have their default values, or of all if the
 /// log states no defaults.
 pub(super) fn table(log: &Log) -> Result<Vec<Block>> {
-    if LogFormat::of(log.manifest()) != Some(LogFormat::Ulog) {
+    if LogFormat::from_manifest(log.manifest()) != Some(LogFormat::Ulog) {
         return Ok(Vec::new());
     }
     let ulog = UlogLog::open(log.input().source.clone(), OpenOptions::default())?;
@@ -27,14 +27,14 @@ pub(super) fn table(log: &Log) -> Result<Vec<Block>> {
         let default = listed.default_value().map(|value| ShownValue(value).to_string());
         let changes = match listed.parameter.changes.len() {
             0 => String::new(),
-            times => counted(times as u64, "change"),
+            times => count_of(times as u64, "change"),
         };
         let (name, value) = (listed.name.clone(), ShownValue(listed.value).to_string());
         let cells = vec![name, value, default.unwrap_or_default(), changes];
-        Row { cells, is_warning: false }
+        TableRow { cells, is_warning: false }
     };
-    let rows: Vec<Row> = list.iter().map(row).collect();
-    let count = counted(rows.len() as u64, "parameter");
+    let rows: Vec<TableRow> = list.iter().map(row).collect();
+    let count = count_of(rows.len() as u64, "parameter");
     let note = if has_defaults {
         let total = ulog.metadata().parameters.len();
         format!("{count} not at the default, of {total}")

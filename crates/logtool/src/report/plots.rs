@@ -20,7 +20,7 @@ use crate::{
         clock::{ShownClock, TimeChoice},
         record_span,
     },
-    units::counted,
+    units::count_of,
 };
 
 /// The number of columns of a plot. Each has the lowest and the highest value of its time.
@@ -48,7 +48,7 @@ struct PlannedPlot {
 
 /// The plots of a log, and the signals to read for them.
 #[derive(Default)]
-struct Plan {
+struct PlotPlan {
     signals: Vec<RequestedSignal>,
     plots: Vec<PlannedPlot>,
     /// The number of plots beyond [`MAX_PLOTS`].
@@ -61,7 +61,7 @@ pub(super) fn signal_plots(
     context: &PlotContext<'_>,
     damage: &mut Vec<Damage>,
 ) -> Result<Vec<Block>> {
-    let plan = if LogFormat::of(log.manifest()) == Some(LogFormat::Ulog) {
+    let plan = if LogFormat::from_manifest(log.manifest()) == Some(LogFormat::Ulog) {
         plan_px4(log)
     } else {
         plan_types(log)
@@ -72,7 +72,7 @@ pub(super) fn signal_plots(
     let omitted = plan.omitted;
     let mut blocks = draw(log, plan, context, damage)?;
     if omitted > 0 {
-        let more = counted(omitted, "more plot");
+        let more = count_of(omitted, "more plot");
         let what = format!("and {more}, which `logtool plot` draws, of other topics");
         blocks.push(Block::Note(what));
     }
@@ -80,8 +80,8 @@ pub(super) fn signal_plots(
 }
 
 /// Plans the plots of a log of PX4. All are shown.
-fn plan_px4(log: &dyn Log) -> Plan {
-    let mut plan = Plan::default();
+fn plan_px4(log: &dyn Log) -> PlotPlan {
+    let mut plan = PlotPlan::default();
     for (title, unit, lines) in px4::PLOTS {
         let first = plan.signals.len();
         for (name, topic, columns, transform) in *lines {
@@ -108,8 +108,8 @@ fn plan_px4(log: &dyn Log) -> Plan {
 }
 
 /// Plans the plots of the topics of known types.
-fn plan_types(log: &dyn Log) -> Plan {
-    let mut plan = Plan::default();
+fn plan_types(log: &dyn Log) -> PlotPlan {
+    let mut plan = PlotPlan::default();
     let logged = |(_, topic): &(TopicId, &Topic)| {
         topic.origin == TopicOrigin::Logged && topic.records != Some(0)
     };
@@ -154,7 +154,7 @@ fn signal(
     transform: Transform,
 ) -> Option<RequestedSignal> {
     let mut columns =
-        columns.iter().map(|column| signals::of_topic(log, topic, column));
+        columns.iter().map(|column| signals::find_in_topic(log, topic, column));
     let mut signal = columns.next()??;
     for column in columns {
         signal.inputs.extend(column?.inputs);
@@ -167,7 +167,7 @@ fn signal(
 /// Reads the signals of `plan`, and returns its plots.
 fn draw(
     log: &dyn Log,
-    plan: Plan,
+    plan: PlotPlan,
     context: &PlotContext<'_>,
     damage: &mut Vec<Damage>,
 ) -> Result<Vec<Block>> {
@@ -180,7 +180,7 @@ fn draw(
     };
     // If the whole log is shown, the axis covers only the times of the signals.
     let is_part = context.time != TimeRange::ALL;
-    let range = plot::ends(record_span::intersection(context.time, all));
+    let range = plot::first_and_last(record_span::intersection(context.time, all));
     let mut time = TimeAxis { range: is_part.then_some(range), ..TimeAxis::default() };
     time.cover(read.signals.iter());
     let (first, _) = time.range.unwrap_or(range);

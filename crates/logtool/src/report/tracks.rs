@@ -21,7 +21,7 @@ use crate::{
     error::Result,
     formats::LogFormat,
     signals::numbers_of,
-    units::{Count, counted},
+    units::{Count, count_of},
 };
 
 /// The maximum number of tracks.
@@ -89,7 +89,7 @@ pub(super) fn track_maps(
             tracks.push(table.track);
         } else if table.track.positions == 0 && source.is_receiver && table.without > 0
         {
-            let records = counted(table.without, "record");
+            let records = count_of(table.without, "record");
             let note = format!("{}: no GPS fix in {records}", source.label);
             notes.push(Block::Note(note));
         }
@@ -118,7 +118,7 @@ pub(super) fn track_maps(
 /// Returns the caption of a track.
 fn caption(table: &FinishedTable) -> String {
     let track = &table.track;
-    let mut text = format!("{}: {}", track.name, counted(track.positions, "position"));
+    let mut text = format!("{}: {}", track.name, count_of(track.positions, "position"));
     if track.drawn < track.positions {
         // Rounded up, so that the caption never states too small a deviation.
         let metres = (track.max_deviation * 100.0).ceil() / 100.0;
@@ -128,13 +128,13 @@ fn caption(table: &FinishedTable) -> String {
         );
     }
     if table.without > 0 {
-        text += &format!(", {} without a position", counted(table.without, "record"));
+        text += &format!(", {} without a position", count_of(table.without, "record"));
     }
     text
 }
 
 /// A topic with positions.
-struct Source {
+struct PositionTopic {
     id: TopicId,
     label: String,
     /// The indices of the columns in the flat view.
@@ -146,8 +146,8 @@ struct Source {
 }
 
 /// Returns the topics with positions, those of the local frame first.
-fn find(log: &dyn Log) -> Vec<Source> {
-    let is_px4 = LogFormat::of(log.manifest()) == Some(LogFormat::Ulog);
+fn find(log: &dyn Log) -> Vec<PositionTopic> {
+    let is_px4 = LogFormat::from_manifest(log.manifest()) == Some(LogFormat::Ulog);
     let topics = log.manifest().topics();
     let topics = topics
         .filter(|(_, topic)| topic.records != Some(0) && !topic.content.is_points());
@@ -162,10 +162,10 @@ fn find(log: &dyn Log) -> Vec<Source> {
             let name = field.name();
             name.ends_with("fix_type") || name == "status.status" || name == "quality"
         });
-        Some(Source { id, label, columns, is_local, is_receiver })
+        Some(PositionTopic { id, label, columns, is_local, is_receiver })
     };
-    let mut sources: Vec<Source> = topics.filter_map(source).collect();
-    let rank = |source: &Source| {
+    let mut sources: Vec<PositionTopic> = topics.filter_map(source).collect();
+    let rank = |source: &PositionTopic| {
         LOCAL_TOPICS.iter().position(|(name, _)| source.label == *name)
     };
     sources.sort_by_key(|source| rank(source).unwrap_or(LOCAL_TOPICS.len()));

@@ -38,13 +38,14 @@ fn as_text(field: &FieldRef, column: &ArrayRef) -> Result<(FieldRef, ArrayRef)> 
     let column: ArrayRef = match data_type {
         DataType::Timestamp(..) => {
             let times = column.as_primitive::<TimestampNanosecondType>().iter();
-            let date = |nanos| TextTime::date(Timestamp::from_nanos(nanos)).exact();
+            let date =
+                |nanos| TextTime::date(Timestamp::from_nanos(nanos)).with_nanoseconds();
             let dates = times.map(|time| time.map(|nanos| date(nanos).to_string()));
             Arc::new(StringArray::from_iter(dates))
         }
         DataType::Duration(_) => {
             let spans = column.as_primitive::<DurationNanosecondType>().iter();
-            let span = |nanos| TextTime::span(nanos).exact();
+            let span = |nanos| TextTime::span(nanos).with_nanoseconds();
             let spans = spans.map(|time| time.map(|nanos| span(nanos).to_string()));
             Arc::new(StringArray::from_iter(spans))
         }

@@ -4,7 +4,10 @@ use logtool_core::{Log, TimeRange};
 
 use crate::{
     error::Result,
-    signals::{Gather, Input, Part, RequestedSignal, find::check_count, gather},
+    signals::{
+        ReceiveNumbers, RequestedSignal, SignalColumn, ValuePart, find::check_count,
+        gather,
+    },
 };
 
 /// Replaces each signal of a list in `wanted` by signals of its elements, as many as the
@@ -14,8 +17,9 @@ pub(crate) fn expand_lists(
     wanted: Vec<RequestedSignal>,
     time: TimeRange,
 ) -> Result<Vec<RequestedSignal>> {
-    let is_list =
-        |wanted: &RequestedSignal| wanted.inputs.iter().any(|i| i.part == Part::Count);
+    let is_list = |wanted: &RequestedSignal| {
+        wanted.inputs.iter().any(|i| i.part == ValuePart::Count)
+    };
     let lists: Vec<RequestedSignal> =
         wanted.iter().filter(|w| is_list(w)).cloned().collect();
     if lists.is_empty() {
@@ -31,8 +35,9 @@ pub(crate) fn expand_lists(
         let LongestList(count) = longest.next().unwrap_or_default();
         check_count(all.len().saturating_add(count))?;
         for at in 0..count {
-            let part = Part::Element(at);
-            let inputs = wanted.inputs.iter().map(|input| Input { part, ..*input });
+            let part = ValuePart::Element(at);
+            let inputs =
+                wanted.inputs.iter().map(|input| SignalColumn { part, ..*input });
             let (name, inputs) = (format!("{}[{at}]", wanted.name), inputs.collect());
             all.push(RequestedSignal { name, inputs, ..wanted.clone() });
         }
@@ -44,7 +49,7 @@ pub(crate) fn expand_lists(
 #[derive(Default)]
 struct LongestList(usize);
 
-impl Gather for LongestList {
+impl ReceiveNumbers for LongestList {
     fn add(&mut self, _: i64, count: f64) {
         self.0 = self.0.max(count as usize);
     }

@@ -10,7 +10,7 @@ use crate::{
     formats::LogFormat,
     selection::Pattern,
     signals::{
-        Input, Part, RequestedSignal,
+        RequestedSignal, SignalColumn, ValuePart,
         numbers::{is_list, is_number},
         unit,
     },
@@ -45,8 +45,9 @@ pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<RequestedSigna
         let field = field.strip_prefix('.').unwrap_or(field);
         for (id, topic) in topics {
             let schema = columns(log, id)?;
-            let finder = NumberFinder { id, topic, format: LogFormat::of(manifest) };
-            all.extend(finder.of_field(&schema, field)?);
+            let finder =
+                NumberFinder { id, topic, format: LogFormat::from_manifest(manifest) };
+            all.extend(finder.signals_of_field(&schema, field)?);
             failed_lookup.add(&topic.label(), field, &schema);
         }
         if all.len() == before {
@@ -69,22 +70,26 @@ pub(super) fn check_count(lines: usize) -> Result<()> {
 /// Returns the signal of the column `column` of the topic `id`, if it is numeric. The column
 /// can also be an element of a list, e.g. `ranges[3]`.
 #[cfg(feature = "plot")]
-pub(crate) fn of_topic(
+pub(crate) fn find_in_topic(
     log: &dyn Log,
     id: TopicId,
     column: &str,
 ) -> Option<RequestedSignal> {
     let manifest = log.manifest();
     let topic = manifest.get(id).ok()?;
-    let finder = NumberFinder { id, topic, format: LogFormat::of(manifest) };
+    let finder = NumberFinder { id, topic, format: LogFormat::from_manifest(manifest) };
     let schema = columns(log, id).ok()?;
     let Ok(index) = schema.index_of(column) else {
         let is_element = column.ends_with(']');
-        return finder.of_field(&schema, column).ok()?.pop().filter(|_| is_element);
+        return finder
+            .signals_of_field(&schema, column)
+            .ok()?
+            .pop()
+            .filter(|_| is_element);
     };
     let field = schema.field(index);
     is_number(field.data_type())
-        .then(|| finder.requested_signal(index, Part::Itself, field))
+        .then(|| finder.requested_signal(index, ValuePart::Itself, field))
 }
 
 /// Returns the flat view of a topic. The first column is the time, which cannot be selected;
@@ -102,19 +107,23 @@ struct NumberFinder<'t> {
 
 impl NumberFinder<'_> {
     /// Returns the numbers in the columns that the field `text` selects.
-    fn of_field(&self, schema: &SchemaRef, text: &str) -> Result<Vec<RequestedSignal>> {
+    fn signals_of_field(
+        &self,
+        schema: &SchemaRef,
+        text: &str,
+    ) -> Result<Vec<RequestedSignal>> {
         let pattern = Pattern::new(text)?;
         let mut found = Vec::new();
         for (index, field) in schema.fields().iter().enumerate().skip(1) {
-            if is_number(field.data_type()) && pattern.begins(field.name()) {
-                found.push(self.requested_signal(index, Part::Itself, field));
+            if is_number(field.data_type()) && pattern.matches_prefix(field.name()) {
+                found.push(self.requested_signal(index, ValuePart::Itself, field));
             }
         }
         // A list is one column of the table. Its elements are selected by their index.
         let element = text.strip_suffix(']').and_then(|text| text.rsplit_once('['));
         let element = element
-            .and_then(|(name, at)| Some((name, Part::Element(at.parse().ok()?))));
-        let (name, part) = element.unwrap_or((text, Part::Count));
+            .and_then(|(name, at)| Some((name, ValuePart::Element(at.parse().ok()?))));
+        let (name, part) = element.unwrap_or((text, ValuePart::Count));
         let list = schema.index_of(name).ok().map(|index| (index, schema.field(index)));
         let list =
             list.filter(|(_, field)| found.is_empty() && is_list(field.data_type()));
@@ -128,7 +137,7 @@ impl NumberFinder<'_> {
     fn requested_signal(
         &self,
         column: usize,
-        part: Part,
+        part: ValuePart,
         field: &Field,
     ) -> RequestedSignal {
         let name = format!("{}.{}", self.topic.label(), field.name());
@@ -143,13 +152,13 @@ impl NumberFinder<'_> {
         );
         RequestedSignal {
             topic: self.id,
-            inputs: vec![Input { column, part }],
+            inputs: vec![SignalColumn { column, part }],
             of: Arc::new(|numbers| numbers.first().copied().unwrap_or(f64::NAN)),
             name: match part {
-                Part::Element(at) => format!("{name}[{at}]"),
+                ValuePart::Element(at) => format!("{name}[{at}]"),
                 _ => name,
             },
-            unit: unit::of_column(self.format, self.topic, field),
+            unit: unit::column_unit(self.format, self.topic, field),
             is_held: is_state,
         }
     }

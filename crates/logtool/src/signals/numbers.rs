@@ -3,7 +3,7 @@
 use arrow_array::{Array, ArrayRef, cast::AsArray as _, types::*};
 use arrow_schema::{DataType, TimeUnit};
 
-use crate::signals::Part;
+use crate::signals::ValuePart;
 
 /// Returns whether a column of this type can be drawn as numbers.
 pub(super) fn is_number(data_type: &DataType) -> bool {
@@ -26,13 +26,15 @@ pub(super) fn is_list(data_type: &DataType) -> bool {
 }
 
 /// Returns the `part` of each value of `array`, NaN for nulls.
-pub(super) fn numbers(array: &ArrayRef, part: Part) -> Vec<f64> {
+pub(super) fn numbers(array: &ArrayRef, part: ValuePart) -> Vec<f64> {
     match part {
-        Part::Itself => numbers_of(array),
-        Part::Element(at) => of_lists(array, |list| list.get(at).copied()),
+        ValuePart::Itself => numbers_of(array),
+        ValuePart::Element(at) => reduce_lists(array, |list| list.get(at).copied()),
         #[cfg(feature = "align")]
-        Part::Norm => of_lists(array, |list| (!list.is_empty()).then(|| norm(list))),
-        Part::Count => of_lists(array, |list| Some(list.len() as f64)),
+        ValuePart::Norm => {
+            reduce_lists(array, |list| (!list.is_empty()).then(|| norm(list)))
+        }
+        ValuePart::Count => reduce_lists(array, |list| Some(list.len() as f64)),
     }
 }
 
@@ -76,7 +78,7 @@ pub(crate) fn numbers_of(array: &ArrayRef) -> Vec<f64> {
 }
 
 /// Applies `of` to the numbers of each list.
-fn of_lists(array: &ArrayRef, of: impl Fn(&[f64]) -> Option<f64>) -> Vec<f64> {
+fn reduce_lists(array: &ArrayRef, of: impl Fn(&[f64]) -> Option<f64>) -> Vec<f64> {
     let Some(lists) = array.as_list_opt::<i32>() else {
         return vec![f64::NAN; array.len()];
     };
@@ -115,9 +117,9 @@ mod tests {
         let lists = [Some(vec![Some(1.0), Some(2.0)]), None, Some(vec![Some(3.0)])];
         let lists: ArrayRef =
             Arc::new(ListArray::from_iter_primitive::<Float64Type, _, _>(lists));
-        let second = numbers(&lists.slice(0, 3), Part::Element(1));
+        let second = numbers(&lists.slice(0, 3), ValuePart::Element(1));
         assert!(second[0] == 2.0 && second[1].is_nan() && second[2].is_nan());
-        assert_eq!(numbers(&lists.slice(2, 1), Part::Element(0)), [3.0]);
+        assert_eq!(numbers(&lists.slice(2, 1), ValuePart::Element(0)), [3.0]);
     }
 
     #[cfg(feature = "align")]
@@ -127,9 +129,9 @@ mod tests {
         let lists: ArrayRef =
             Arc::new(ListArray::from_iter_primitive::<Float32Type, _, _>(lists));
         assert!(is_list(lists.data_type()) && !is_number(lists.data_type()));
-        let norms = numbers(&lists, Part::Norm);
+        let norms = numbers(&lists, ValuePart::Norm);
         assert!(norms[0] == 5.0 && norms[1].is_nan() && norms[2].is_nan());
-        let counts = numbers(&lists, Part::Count);
+        let counts = numbers(&lists, ValuePart::Count);
         assert!(counts[..2] == [2.0, 0.0] && counts[2].is_nan());
         assert!(norm(&[1.0, f64::NAN]).is_nan());
     }

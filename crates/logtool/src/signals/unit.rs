@@ -88,7 +88,7 @@ const ROS: [(&str, &[&str], &str); 17] = [
 
 /// Returns the unit of the column `field` of `topic`, in a log of `format`. Empty if the unit is
 /// unknown, or if the values have none.
-pub(super) fn of_column(
+pub(super) fn column_unit(
     format: Option<LogFormat>,
     topic: &Topic,
     field: &Field,

@@ -15,7 +15,7 @@ use crate::{
     dataset::inputs::{self, InputLog},
     error::{Context as _, Error, ErrorKind, Result},
     input::{
-        open::{self, Opened},
+        open::{self, OpenLog},
         url,
     },
     log::PART_BYTES,
@@ -25,7 +25,7 @@ use crate::{
     split::{Split, VERSION, state::SplitState, version::FileVersion},
     time::{
         clock::{ShownClock, TimeChoice},
-        typed::TypedTime,
+        typed_time::TypedTime,
     },
 };
 
@@ -199,14 +199,14 @@ impl PlanRequest {
         session: &Session,
     ) -> Result<(Vec<Split>, Findings)> {
         let path = location(&log.path)?;
-        let file = FileVersion::of(&path, session)?;
+        let file = FileVersion::read(&path, session)?;
         let mut lidar = self.lidar.clone();
         lidar.utc = self.clock == TimeChoice::Utc;
         let opened = open::open_with(&log.path, session, &lidar)?;
         let file = file.with_bytes(opened.input.origin.len());
         let planned = self.plan_opened(path, file, &opened);
         let splits = planned.with_context(|| opened.input.name.clone())?;
-        let losses = Findings::of(&opened.input, opened.log.manifest());
+        let losses = opened.input.findings(opened.log.manifest());
         Ok((splits, losses))
     }
 
@@ -214,9 +214,9 @@ impl PlanRequest {
         &self,
         path: String,
         file: FileVersion,
-        opened: &Opened,
+        opened: &OpenLog,
     ) -> Result<Vec<Split>> {
-        let Opened { input, log } = opened;
+        let OpenLog { input, log } = opened;
         let manifest = log.manifest();
         let clock = ShownClock::new(manifest, self.clock)?;
         let time = clock.range(self.start, self.end)?;
@@ -249,7 +249,7 @@ impl PlanRequest {
 struct LogPlanner<'o> {
     path: String,
     file: FileVersion,
-    opened: &'o Opened,
+    opened: &'o OpenLog,
     clock: ShownClock,
     time: TimeRange,
     view: View,
@@ -366,7 +366,7 @@ impl LogPlanner<'_> {
 
 /// Returns where workers find the log at `path`: an absolute path, or the URL.
 fn location(path: &Path) -> Result<String> {
-    let absolute = match url::of(path) {
+    let absolute = match url::from_path(path) {
         Some(_) => path.to_owned(),
         None => std::path::absolute(path)?,
     };

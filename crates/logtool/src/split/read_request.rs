@@ -4,16 +4,16 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use logtool_core::{TableSink, TableWriter, TopicSet};
 use logtool_sinks::{
-    CsvOptions, CsvSink, Existing, FileNames, IpcSink, JsonLinesSink, MemoryBudget,
-    NameStyle, Outputs, ParquetSink,
+    CsvOptions, CsvSink, ExistingFiles, FileNames, IpcSink, JsonLinesSink,
+    MemoryBudget, NameStyle, Outputs, ParquetSink,
 };
 
 use crate::{
-    convert::OutputFormat,
+    convert::{FormatKind, OutputFormat, TableFormat},
     error::{Error, ErrorKind, Result},
     log::Table,
     losses::{Findings, Strictness},
-    output::guarded,
+    output::guarded_outputs,
     session::Session,
     split::Split,
 };
@@ -34,7 +34,7 @@ pub struct ReadRequest {
     splits: Vec<Split>,
     output: Option<PathBuf>,
     format: OutputFormat,
-    existing: Existing,
+    existing: ExistingFiles,
     strictness: Strictness,
 }
 
@@ -56,7 +56,7 @@ impl ReadRequest {
             splits: splits.into_iter().collect(),
             output: None,
             format: OutputFormat::Arrow,
-            existing: Existing::Refuse,
+            existing: ExistingFiles::Refuse,
             strictness: Strictness::Tolerant,
         }
     }
@@ -76,7 +76,7 @@ impl ReadRequest {
 
     /// Replaces an existing file.
     pub fn with_replacement(mut self) -> Self {
-        self.existing = Existing::Replace;
+        self.existing = ExistingFiles::Replace;
         self
     }
 
@@ -92,10 +92,10 @@ impl ReadRequest {
     /// `InvalidRequest` if there are no splits, they have different columns, or the format
     /// cannot be written; those of [`Split::table`]; others if writing fails.
     pub fn run(&self, session: &Session) -> Result<ReadReport> {
-        self.check()?;
+        let format = self.table_format()?;
         let outputs = match &self.output {
-            None => guarded::stdout(session),
-            Some(path) => guarded::one_file(path, self.existing, session)?,
+            None => guarded_outputs::stdout(session),
+            Some(path) => guarded_outputs::one_file(path, self.existing, session)?,
         };
         let mut report = ReadReport::default();
         let mut output: Option<(Table, Box<dyn TableWriter>)> = None;
@@ -107,7 +107,7 @@ impl ReadRequest {
                     writer
                 }
                 None => {
-                    let writer = self.writer(&table, split, &outputs)?;
+                    let writer = self.writer(format, &table, split, &outputs)?;
                     &mut output.insert((table.clone(), writer)).1
                 }
             };
@@ -122,32 +122,33 @@ impl ReadRequest {
         Ok(report)
     }
 
-    fn check(&self) -> Result<()> {
-        let is_table = matches!(
-            self.format,
-            OutputFormat::Arrow
-                | OutputFormat::Csv
-                | OutputFormat::Jsonl
-                | OutputFormat::Parquet
-        );
+    /// Returns the format of the output, if it can be written.
+    fn table_format(&self) -> Result<TableFormat> {
         if self.splits.is_empty() {
             return Err(Error::invalid("there are no splits to read"));
         }
-        if !is_table || self.output.is_none() && !self.format.is_stream() {
-            let what =
-                "splits are written as arrow, csv or jsonl, and as parquet to a file";
-            return Err(Error::invalid(what));
+        match self.format.kind() {
+            FormatKind::Tables(format)
+                if self.output.is_some() || self.format.is_stream() =>
+            {
+                Ok(format)
+            }
+            _ => {
+                let what = "splits are written as arrow, csv or jsonl, and as parquet to \
+                            a file";
+                Err(Error::invalid(what))
+            }
         }
-        Ok(())
     }
 
     fn writer(
         &self,
+        format: TableFormat,
         table: &Table,
         split: &Split,
         outputs: &Arc<Outputs>,
     ) -> Result<Box<dyn TableWriter>> {
-        if self.format == OutputFormat::Csv && !table.is_flat() {
+        if format == TableFormat::Csv && !table.is_flat() {
             let what = "CSV needs splits with a column for each number";
             return Err(Error::invalid(what).with_hint("plan them with --flat"));
         }
@@ -160,15 +161,17 @@ impl ReadRequest {
             ("logtool.format".to_owned(), split.format.clone()),
         ]);
         let outputs = Arc::clone(outputs);
-        let sink: Box<dyn TableSink> = match self.format {
-            OutputFormat::Csv => {
+        let sink: Box<dyn TableSink> = match format {
+            TableFormat::Csv => {
                 Box::new(CsvSink::new(outputs, names, CsvOptions::default()))
             }
-            OutputFormat::Jsonl => Box::new(JsonLinesSink::new(outputs, names)),
-            OutputFormat::Parquet => {
+            TableFormat::Jsonl => Box::new(JsonLinesSink::new(outputs, names)),
+            TableFormat::Parquet => {
                 Box::new(ParquetSink::new(outputs, names, metadata, budget))
             }
-            _ => Box::new(IpcSink::new(outputs, names, metadata, budget)),
+            TableFormat::Arrow => {
+                Box::new(IpcSink::new(outputs, names, metadata, budget))
+            }
         };
         Ok(sink.table(topic, &table.schema()?)?)
     }
@@ -197,7 +200,7 @@ fn write(
     losses.check(strictness)?;
     let mut batches = table.batches()?;
     for batch in &mut batches {
-        let batch = batch.map_err(|err| err.about(log.name()))?;
+        let batch = batch.map_err(|err| err.with_log_name(log.name()))?;
         *rows += batch.num_rows() as u64;
         writer.write(&batch)?;
     }

@@ -90,7 +90,7 @@ impl SplitState {
         session: &Session,
     ) -> Result<Box<dyn FormatLog>> {
         let manifest = Arc::new(self.manifest.clone());
-        let format = LogFormat::of(&manifest).ok_or_else(|| {
+        let format = LogFormat::from_manifest(&manifest).ok_or_else(|| {
             let what = "the split is of a format that logtool does not know";
             Error::new(ErrorKind::InvalidRequest, what)
         })?;
@@ -103,6 +103,6 @@ impl SplitState {
         let columns = Columns { only: self.columns, ..Columns::all(view) };
         let time_base =
             TimeBase { offset_nanos: self.offset_nanos, is_utc: self.is_utc };
-        Table::of_split(log, self.topic, columns, self.time, time_base)
+        Table::from_split(log, self.topic, columns, self.time, time_base)
     }
 }

@@ -21,9 +21,9 @@ pub(super) struct FileVersion {
 
 impl FileVersion {
     /// Returns the version of the file, or of the object of a store, at `path`.
-    pub(super) fn of(path: &str, session: &Session) -> Result<Self> {
-        if let Some(url) = url::of(Path::new(path)) {
-            let object = remote::look(url, session)?;
+    pub(super) fn read(path: &str, session: &Session) -> Result<Self> {
+        if let Some(url) = url::from_path(Path::new(path)) {
+            let object = remote::stat(url, session)?;
             return Ok(Self { bytes: object.bytes, modified_ns: object.modified });
         }
         let metadata = fs::metadata(path)?;
@@ -41,17 +41,17 @@ impl FileVersion {
 
     /// Fails if the file at `path` has another version.
     pub(super) fn check(self, path: &str, session: &Session) -> Result<()> {
-        let now = Self::of(path, session)?;
-        if now.modified_ns == self.modified_ns { Ok(()) } else { Err(changed()) }
+        let now = Self::read(path, session)?;
+        if now.modified_ns == self.modified_ns { Ok(()) } else { Err(changed_error()) }
     }
 
     /// Fails if the file does not have `bytes` bytes.
     pub(super) fn check_bytes(self, bytes: u64) -> Result<()> {
-        if bytes == self.bytes { Ok(()) } else { Err(changed()) }
+        if bytes == self.bytes { Ok(()) } else { Err(changed_error()) }
     }
 }
 
-fn changed() -> Error {
+fn changed_error() -> Error {
     let what = "the file has changed since the split was planned";
     Error::new(ErrorKind::InvalidRequest, what).with_hint("plan again")
 }

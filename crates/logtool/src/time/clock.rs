@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     error::{Error, Result},
-    time::typed::TypedTime,
+    time::typed_time::TypedTime,
 };
 
 /// A clock on which times are shown.
@@ -136,26 +136,26 @@ impl ShownClock {
 
     /// Formats `time` for JSON: a number of seconds, or a string if it is UTC.
     pub fn json(&self, time: Timestamp) -> JsonTime {
-        JsonTime(self.shown(time), self.base.is_utc)
+        JsonTime(self.to_nanos(time), self.base.is_utc)
     }
 
     /// Formats `time` for JSON Lines: an integer that counts `unit`, or a string if it is UTC.
     pub fn json_in(&self, time: Timestamp, unit: TimeUnit) -> RowTime {
-        RowTime { nanos: self.shown(time), is_utc: self.base.is_utc, unit }
+        RowTime { nanos: self.to_nanos(time), is_utc: self.base.is_utc, unit }
     }
 
     /// Formats `time` for users: `hh:mm:ss.mmm`, with the date if it is Unix time.
     pub fn text(&self, time: Timestamp) -> TextTime {
-        TextTime { nanos: self.shown(time), is_unix: self.is_unix, is_exact: false }
+        TextTime { nanos: self.to_nanos(time), is_unix: self.is_unix, is_exact: false }
     }
 
     /// Like [`text`](Self::text), with microseconds and nanoseconds, unless they are 0.
     pub fn exact_text(&self, time: Timestamp) -> TextTime {
-        self.text(time).exact()
+        self.text(time).with_nanoseconds()
     }
 
     /// Returns the nanoseconds on this clock; `None` if they cannot be represented.
-    fn shown(&self, time: Timestamp) -> Option<i64> {
+    fn to_nanos(&self, time: Timestamp) -> Option<i64> {
         let nanos = Some(time).filter(|time| *time != Timestamp::MAX)?.as_nanos();
         nanos.checked_add(self.base.offset_nanos)
     }
@@ -181,7 +181,7 @@ pub fn empty_selection(clock: &Clock) -> String {
 }
 
 /// Describes the zero of a clock for users.
-pub fn zero(clock: &Clock) -> &'static str {
+pub fn describe_zero(clock: &Clock) -> &'static str {
     match clock.zero {
         ClockZero::Unix => "1970",
         ClockZero::Boot => "the start of the vehicle",
@@ -297,7 +297,7 @@ impl TextTime {
     }
 
     /// Adds microseconds and nanoseconds, unless they are 0.
-    pub fn exact(self) -> Self {
+    pub fn with_nanoseconds(self) -> Self {
         Self { is_exact: true, ..self }
     }
 

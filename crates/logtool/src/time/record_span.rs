@@ -46,7 +46,7 @@ impl RecordSpan {
             Self { usual, reach, stray: None }
         };
         let segments = segments(log, topics)?;
-        let Some(ends) = segments.ends() else { return Ok(plain(all)) };
+        let Some(ends) = segments.first_and_last() else { return Ok(plain(all)) };
         let ends = range(&ends);
         let Some(main) = segments.main() else {
             let usual = intersection(ends, plain(all).usual);

@@ -49,7 +49,7 @@ impl TimeSegments {
     }
 
     /// Returns the first and the last time of all events.
-    pub(crate) fn ends(&self) -> Option<RangeInclusive<i64>> {
+    pub(crate) fn first_and_last(&self) -> Option<RangeInclusive<i64>> {
         let (first, (_, (last, _))) =
             (self.segments.keys().next()?, self.segments.last_key_value()?);
         Some(*first..=*last)
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(segments.main(), None);
         segments.add(i64::MAX);
         assert_eq!(segments.main(), Some(0..=39 * hour / 2));
-        assert_eq!(segments.ends(), Some(0..=i64::MAX));
+        assert_eq!(segments.first_and_last(), Some(0..=i64::MAX));
         segments.add(i64::MIN);
         assert_eq!(segments.main(), Some(0..=39 * hour / 2));
     }

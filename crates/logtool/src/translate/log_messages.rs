@@ -5,7 +5,7 @@ use arrow_array::{
 };
 
 /// A log message.
-pub(super) struct Line<'b> {
+pub(super) struct LogLine<'b> {
     /// The level, as a name of syslog.
     pub(super) level: &'b str,
     /// The source: the component, or a tag.
@@ -13,7 +13,7 @@ pub(super) struct Line<'b> {
     pub(super) message: &'b str,
 }
 
-impl<'b> Line<'b> {
+impl<'b> LogLine<'b> {
     /// Reads the message in the row at index `row` of `batch`.
     pub(super) fn read(batch: &'b RecordBatch, row: usize) -> Self {
         let column = |name: &str| batch.column_by_name(name);

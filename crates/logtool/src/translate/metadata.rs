@@ -29,14 +29,14 @@ pub(super) fn metadata_records(
         match value {
             Value::Map(values) => {
                 let mut metadata_records = BTreeMap::new();
-                values
-                    .iter()
-                    .for_each(|(key, value)| tell(key, value, &mut metadata_records));
+                values.iter().for_each(|(key, value)| {
+                    add_value(key, value, &mut metadata_records)
+                });
                 if !metadata_records.is_empty() {
                     all.push((heading.clone(), metadata_records));
                 }
             }
-            value => tell(heading, value, &mut origin),
+            value => add_value(heading, value, &mut origin),
         }
     }
     all.push(("logtool".to_owned(), origin));
@@ -44,7 +44,11 @@ pub(super) fn metadata_records(
 }
 
 /// Adds `value` to `metadata_records` with the key `key`; the elements of a list get an index.
-fn tell(key: &str, value: &Value, metadata_records: &mut BTreeMap<String, String>) {
+fn add_value(
+    key: &str,
+    value: &Value,
+    metadata_records: &mut BTreeMap<String, String>,
+) {
     match value {
         Value::List(values) => {
             for (index, value) in values.iter().enumerate() {

@@ -110,7 +110,7 @@ pub(super) fn rows(
 
 /// Returns the topic of messages of the common type `type_name` for `topic`, with `more`
 /// appended to its name.
-pub(super) fn common(
+pub(super) fn common_topic(
     topic: &Topic,
     more: &str,
     type_name: &str,

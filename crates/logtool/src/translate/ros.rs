@@ -23,7 +23,11 @@ pub(super) use self::{
 
 /// Returns the topic of messages of the common type `type_name` for `topic`, with `more`
 /// appended to its name.
-pub(super) fn common(topic: &Topic, more: &str, type_name: &str) -> Result<Topic> {
+pub(super) fn common_topic(
+    topic: &Topic,
+    more: &str,
+    type_name: &str,
+) -> Result<Topic> {
     let definition = Definition::by_name(type_name).context("a type of ROS")?;
     let mut topic_info = message_topic(topic, type_name, &definition)?;
     topic_info.name.push_str(more);

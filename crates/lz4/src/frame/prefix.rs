@@ -30,7 +30,7 @@ fn sequence(
 ) -> Option<()> {
     let token = cut.u8()?;
     let count = number(cut, token >> 4)?;
-    let there = count.min(cut.rest().len());
+    let there = count.min(cut.remaining().len());
     literals(cut.bytes(there)?, at, content)?;
     if there < count {
         return None;

@@ -7,7 +7,7 @@ use logtool_core::{ByteReader, Finding, Findings, Result, Source, TimeRange};
 use crate::{
     check::{codes as code, layout::ChunkEntry},
     chunk::{DecompressedChunk, Decompression},
-    contents::{self, Item},
+    contents::{self, ContentItem},
     declaration::Declaration,
     wire::{self, RECORD_HEADER_LEN, op, timestamp},
 };
@@ -43,7 +43,7 @@ pub(super) fn check(
     let mut summary = ChunkSummary::default();
     let mut messages: Vec<MessagePosition> = Vec::new();
     contents::for_each_record(&decompressed.records, |item| match item {
-        Item::Record(op::MESSAGE, content, range) => {
+        ContentItem::Record(op::MESSAGE, content, range) => {
             if let Some((channel, time)) = wire::message(content) {
                 messages.push((
                     (range.start - RECORD_HEADER_LEN) as u64,
@@ -53,17 +53,17 @@ pub(super) fn check(
                 summary.message(channel, time);
             }
         }
-        Item::Record(op @ (op::SCHEMA | op::CHANNEL), content, _) => {
+        ContentItem::Record(op @ (op::SCHEMA | op::CHANNEL), content, _) => {
             let declared = Declaration::parse(op, content);
             summary.channels.extend(declared.as_ref().and_then(Declaration::channel));
             summary.declared.extend(declared);
         }
-        Item::Record(op, ..) => {
+        ContentItem::Record(op, ..) => {
             let what = format!("a chunk contains a record with the opcode {op:#04x}");
             let finding = Finding::new(&code::RECORD_UNKNOWN, what);
-            summary.findings.add(finding.at(chunk.bytes.clone()));
+            summary.findings.add(finding.with_bytes(chunk.bytes.clone()));
         }
-        Item::Damaged(_) => summary.is_damaged = true,
+        ContentItem::Damaged(_) => summary.is_damaged = true,
     });
     summary.check_header(chunk, decompressed);
     if !summary.is_damaged {
@@ -88,11 +88,13 @@ impl ChunkSummary {
             Decompression::Complete => {}
             Decompression::WrongChecksum => {
                 let what = "the checksum of the decompressed records is different";
-                self.findings.add(Finding::new(&code::CHUNK_CRC, what).at(bytes()));
+                self.findings
+                    .add(Finding::new(&code::CHUNK_CRC, what).with_bytes(bytes()));
             }
             Decompression::UnknownCompression => {
                 let what = format!("the compression is {compression:?}");
-                self.findings.add(Finding::new(&code::CHUNK_PACKING, what).at(bytes()));
+                self.findings
+                    .add(Finding::new(&code::CHUNK_PACKING, what).with_bytes(bytes()));
                 self.is_damaged = true;
             }
             Decompression::Damaged | Decompression::OverLimit => self.is_damaged = true,
@@ -100,14 +102,15 @@ impl ChunkSummary {
         let actual = decompressed.records.len() as u64;
         if decompressed.is_ended && actual != *size {
             let what = format!("it declares {size} bytes, but has {actual}");
-            self.findings.add(Finding::new(&code::CHUNK_SIZE, what).at(bytes()));
+            self.findings
+                .add(Finding::new(&code::CHUNK_SIZE, what).with_bytes(bytes()));
         }
         let outside = self.times.filter(|(first, last)| first < start || last > end);
         if let Some((first, last)) = outside {
             let first = TimeRange::from_timestamp(timestamp(first));
             let real = first.cover(&TimeRange::from_timestamp(timestamp(last)));
             let what = "it has messages outside its declared time range";
-            let finding = Finding::new(&code::CHUNK_TIME, what).at(bytes());
+            let finding = Finding::new(&code::CHUNK_TIME, what).with_bytes(bytes());
             self.findings.add(finding.with_time(real));
         }
     }
@@ -140,7 +143,7 @@ impl ChunkSummary {
                          {at} of the chunk"
                     );
                     let finding = Finding::new(&code::MESSAGE_INDEX_OFFSET, what);
-                    self.findings.add(finding.at(bytes.clone()));
+                    self.findings.add(finding.with_bytes(bytes.clone()));
                 }
             }
         }
@@ -154,7 +157,7 @@ impl ChunkSummary {
                     "it lists {listed} messages of channel {channel}, but the chunk has {actual}"
                 );
                 let finding = Finding::new(&code::MESSAGE_INDEX_COUNT, what);
-                self.findings.add(finding.at(chunk.bytes.clone()));
+                self.findings.add(finding.with_bytes(chunk.bytes.clone()));
             }
         }
         Ok(())

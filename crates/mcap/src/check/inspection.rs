@@ -15,17 +15,17 @@ use crate::{
         CheckInput,
         chunk::{self, ChunkSummary},
         codes as code,
-        layout::Layout,
+        layout::FileLayout,
     },
     chunk::{DecompressedChunk, max_record_len},
-    declaration::{Declaration, Kind},
+    declaration::{Declaration, DeclarationKind},
     wire::op,
 };
 
 /// The chunks of a file. Each is checked once, by the thread that reads it.
 pub(crate) struct ChunkInspection {
     log: CheckInput,
-    layout: Layout,
+    layout: FileLayout,
     results: Mutex<InspectionResults>,
 }
 
@@ -38,7 +38,7 @@ struct InspectionResults {
 }
 
 impl ChunkInspection {
-    pub(super) fn new(log: CheckInput, layout: Layout) -> Self {
+    pub(super) fn new(log: CheckInput, layout: FileLayout) -> Self {
         Self { log, layout, results: Mutex::default() }
     }
 
@@ -91,7 +91,7 @@ impl ChunkInspection {
         for summary in summaries.values() {
             summary.findings.iter().for_each(|finding| findings.add(finding.clone()));
         }
-        all.undeclared(&summaries, findings);
+        all.check_undeclared(&summaries, findings);
         all.declarations(findings);
         if self.layout.is_whole && !summaries.values().any(|summary| summary.is_damaged)
         {
@@ -108,7 +108,7 @@ impl ChunkInspection {
 
 /// Totals of the whole file.
 struct FileTotals<'l> {
-    layout: &'l Layout,
+    layout: &'l FileLayout,
     /// All declarations with their offsets, in file order.
     declared: Vec<(u64, &'l Declaration)>,
     counts: BTreeMap<u16, u64>,
@@ -116,7 +116,7 @@ struct FileTotals<'l> {
 }
 
 impl<'l> FileTotals<'l> {
-    fn new(layout: &'l Layout, summary: &'l BTreeMap<usize, ChunkSummary>) -> Self {
+    fn new(layout: &'l FileLayout, summary: &'l BTreeMap<usize, ChunkSummary>) -> Self {
         let in_chunks = summary.iter().flat_map(|(index, summary)| {
             let at = layout.chunks.get(*index).map_or(0, |chunk| chunk.bytes.start);
             summary.declared.iter().map(move |declared| (at, declared))
@@ -136,7 +136,7 @@ impl<'l> FileTotals<'l> {
     }
 
     /// Checks for messages of channels that are not declared before them.
-    fn undeclared(
+    fn check_undeclared(
         &self,
         summary: &BTreeMap<usize, ChunkSummary>,
         findings: &mut Findings,
@@ -149,14 +149,14 @@ impl<'l> FileTotals<'l> {
         // The offset of the first declaration of each channel.
         let mut first: HashMap<u16, u64> = HashMap::new();
         for (at, declared) in &self.declared {
-            if matches!(declared.kind, Kind::Channel(..)) {
+            if matches!(declared.kind, DeclarationKind::Channel(..)) {
                 first.entry(declared.id).or_insert(*at);
             }
         }
         let mut add = |at: Range<u64>, channel: u16, count: u64| {
             let what = format!("messages of channel {channel}");
             let finding = Finding::new(&code::CHANNEL_UNDECLARED, what);
-            findings.add(finding.at(at).times(count));
+            findings.add(finding.with_bytes(at).with_count(count));
         };
         for (index, summary) in summary {
             let Some(chunk) = self.layout.chunks.get(*index) else { continue };
@@ -178,7 +178,7 @@ impl<'l> FileTotals<'l> {
     fn declarations(&self, findings: &mut Findings) {
         let summary = &self.layout.summary.declared;
         let finding = |at: u64, code: &'static Code, what: String| {
-            Finding::new(code, what).at(at..at)
+            Finding::new(code, what).with_bytes(at..at)
         };
         let mut known: HashMap<(u8, u16), &Declaration> = HashMap::new();
         let all = self.declared.iter().copied();
@@ -187,8 +187,8 @@ impl<'l> FileTotals<'l> {
             let first = *known.entry(declared.key()).or_insert(declared);
             if first.contradicts(declared) {
                 let kind = match declared.kind {
-                    Kind::Schema => "schema",
-                    Kind::Channel(..) => "channel",
+                    DeclarationKind::Schema => "schema",
+                    DeclarationKind::Channel(..) => "channel",
                 };
                 let what = format!("{kind} {}", declared.id);
                 findings.add(finding(at, &code::ID_REUSED, what));
@@ -202,7 +202,9 @@ impl<'l> FileTotals<'l> {
             .map(|one| one.id)
             .collect();
         for declared in channels {
-            let Kind::Channel(topic, schema) = &declared.kind else { continue };
+            let DeclarationKind::Channel(topic, schema) = &declared.kind else {
+                continue;
+            };
             let what = format!("channel {} of {topic:?}", declared.id);
             if *schema == 0 {
                 findings.add(Finding::new(&code::CHANNEL_SCHEMALESS, what.clone()));
@@ -223,7 +225,7 @@ impl<'l> FileTotals<'l> {
     fn statistics(&self, findings: &mut Findings) {
         let Some((at, declared)) = &self.layout.summary.statistics else { return };
         let mut add = |what: String| {
-            findings.add(Finding::new(&code::STATISTICS, what).at(*at..*at));
+            findings.add(Finding::new(&code::STATISTICS, what).with_bytes(*at..*at));
         };
         let total: u64 = self.counts.values().sum();
         if declared.messages != total {

@@ -21,10 +21,10 @@ const MAX_CONTENT: usize = 64 << 20;
 
 /// The records of a file and their positions.
 #[derive(Default)]
-pub(super) struct Layout {
+pub(super) struct FileLayout {
     pub(super) chunks: Vec<ChunkEntry>,
     /// The messages outside chunks.
-    pub(super) outside: Outside,
+    pub(super) outside: UnchunkedMessages,
     /// The declarations outside chunks, with their offsets.
     pub(super) declared: Vec<(u64, Declaration)>,
     /// The ids of the channels among these.
@@ -33,7 +33,7 @@ pub(super) struct Layout {
     pub(super) metadata: Vec<Range<u64>>,
     /// The offset and the checksum of the data end record.
     pub(super) data_end: Option<(u64, u32)>,
-    pub(super) summary: Summary,
+    pub(super) summary: SummarySection,
     /// The footer and its offset.
     pub(super) footer: Option<(u64, Footer)>,
     /// Whether the whole file consists of valid records.
@@ -56,7 +56,7 @@ pub(super) struct ChunkEntry {
 
 /// Messages outside chunks.
 #[derive(Default)]
-pub(super) struct Outside {
+pub(super) struct UnchunkedMessages {
     pub(super) counts: BTreeMap<u16, u64>,
     /// The first and the last log time.
     pub(super) times: Option<(u64, u64)>,
@@ -67,7 +67,7 @@ pub(super) struct Outside {
 
 /// The records after the data section.
 #[derive(Default)]
-pub(super) struct Summary {
+pub(super) struct SummarySection {
     /// The offset of the first of these records.
     pub(super) start: Option<u64>,
     pub(super) declared: Vec<Declaration>,
@@ -88,20 +88,21 @@ pub(super) struct Footer {
     pub(super) crc: u32,
 }
 
-impl Layout {
+impl FileLayout {
     /// Reads the file of `log` record by record.
     pub(super) fn read(log: &CheckInput, findings: &mut Findings) -> Result<Self> {
         let (len, mut window) = (log.source.len(), WindowReader::new(&log.source));
         let (mut layout, mut at) = (Self::default(), MAGIC.len() as u64);
         layout.is_whole = true;
         while at < len {
-            let sight = window.at(at, resync::INSPECTED_LEN)?;
+            let sight = window.read_at(at, resync::INSPECTED_LEN)?;
             let is_magic = sight.starts_with(&MAGIC);
             if is_magic && layout.footer.is_some() {
                 let end = at + MAGIC.len() as u64;
                 if end < len {
                     let what = format!("{} bytes", len - end);
-                    findings.add(Finding::new(&code::TRAILING, what).at(end..len));
+                    findings
+                        .add(Finding::new(&code::TRAILING, what).with_bytes(end..len));
                 }
                 return Ok(layout);
             }
@@ -141,7 +142,7 @@ impl Layout {
             return Ok(layout);
         }
         let what = "the file ends prematurely";
-        findings.add(Finding::new(&code::MAGIC_END, what).at(len..len));
+        findings.add(Finding::new(&code::MAGIC_END, what).with_bytes(len..len));
         Ok(layout)
     }
 
@@ -156,7 +157,7 @@ impl Layout {
         let is_behind = self.data_end.is_some();
         let (is_short, len) = (len <= MAX_CONTENT, len.min(MAX_CONTENT));
         let mut content = || -> Result<Bytes> {
-            let all = window.at(bytes.start, len)?;
+            let all = window.read_at(bytes.start, len)?;
             Ok(all.slice(RECORD_HEADER_LEN.min(all.len())..len.min(all.len())))
         };
         if is_behind && op != op::FOOTER {
@@ -166,15 +167,17 @@ impl Layout {
             op::CHUNK => self.chunk(window, bytes)?,
             op::MESSAGE_INDEX if self.is_last_header_unusable => {}
             op::MESSAGE => {
-                let all = window
-                    .at(bytes.start, RECORD_HEADER_LEN + wire::MESSAGE_HEADER_LEN)?;
+                let all = window.read_at(
+                    bytes.start,
+                    RECORD_HEADER_LEN + wire::MESSAGE_HEADER_LEN,
+                )?;
                 self.message(
                     bytes.start,
                     all.get(RECORD_HEADER_LEN..).unwrap_or_default(),
                 );
             }
             op::MESSAGE_INDEX => {
-                let all = window.at(bytes.start, RECORD_HEADER_LEN + 2)?;
+                let all = window.read_at(bytes.start, RECORD_HEADER_LEN + 2)?;
                 let channel = all.get(RECORD_HEADER_LEN..RECORD_HEADER_LEN + 2);
                 let channel = channel.and_then(|id| id.try_into().ok());
                 if let (Some(chunk), Some(id)) = (self.chunks.last_mut(), channel) {
@@ -227,7 +230,8 @@ impl Layout {
             }
             0x10..=0x7f => {
                 let what = format!("the opcode is {op:#04x}");
-                findings.add(Finding::new(&code::RECORD_UNKNOWN, what).at(bytes));
+                findings
+                    .add(Finding::new(&code::RECORD_UNKNOWN, what).with_bytes(bytes));
             }
             _ => {}
         }
@@ -240,7 +244,7 @@ impl Layout {
         bytes: Range<u64>,
     ) -> Result<()> {
         let len = resync::INSPECTED_LEN.min((bytes.end - bytes.start) as usize);
-        let head = window.at(bytes.start, len)?;
+        let head = window.read_at(bytes.start, len)?;
         let is_so = wire::record_header(&head).is_some_and(|(op, content)| {
             op == op::CHUNK
                 && content == bytes.end - bytes.start - RECORD_HEADER_LEN as u64

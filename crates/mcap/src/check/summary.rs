@@ -10,7 +10,7 @@ use logtool_core::{Finding, Findings, Result, Source};
 use crate::{
     check::{
         CheckInput, codes as code,
-        layout::{ChunkEntry, Footer, Layout},
+        layout::{ChunkEntry, FileLayout, Footer},
     },
     wire::{self, ChunkIndex, RECORD_HEADER_LEN, op},
 };
@@ -24,14 +24,14 @@ const MAX_ATTACHMENT_HEAD: u64 = 1 << 20;
 /// Adds findings about the summary and the checksums outside chunks.
 pub(super) fn check(
     log: &CheckInput,
-    layout: &Layout,
+    layout: &FileLayout,
     findings: &mut Findings,
 ) -> Result<()> {
     let source = &*log.source;
     match layout.data_end {
         Some((at, crc)) if crc != 0 && checksum(source, 0..at)? != crc => {
             let what = "all records before the data end record";
-            findings.add(Finding::new(&code::DATA_CRC, what).at(0..at));
+            findings.add(Finding::new(&code::DATA_CRC, what).with_bytes(0..at));
         }
         None if layout.footer.is_some() => {
             findings
@@ -47,7 +47,9 @@ pub(super) fn check(
             .filter(|end| end.checked_add(4).is_some_and(|end| end <= content.end));
         let Some(end) = crc_at else {
             let what = "its fields exceed its record";
-            findings.add(Finding::new(&code::ATTACHMENT_CRC, what).at(bytes.clone()));
+            findings.add(
+                Finding::new(&code::ATTACHMENT_CRC, what).with_bytes(bytes.clone()),
+            );
             continue;
         };
         let declared = source.read_at(end..end + 4)?;
@@ -55,7 +57,9 @@ pub(super) fn check(
         let declared = u32::from_le_bytes(declared.unwrap_or_default());
         if declared != 0 && checksum(source, content.start..end)? != declared {
             let what = "the data or the fields of the attachment are damaged";
-            findings.add(Finding::new(&code::ATTACHMENT_CRC, what).at(bytes.clone()));
+            findings.add(
+                Finding::new(&code::ATTACHMENT_CRC, what).with_bytes(bytes.clone()),
+            );
         }
     }
     let Some((at, footer)) = layout.footer else {
@@ -73,7 +77,7 @@ pub(super) fn check(
 /// Checks the offsets and the checksum of the summary.
 fn check_position(
     source: &dyn Source,
-    layout: &Layout,
+    layout: &FileLayout,
     at: u64,
     footer: Footer,
     findings: &mut Findings,
@@ -84,7 +88,8 @@ fn check_position(
         let (declared, actual) = (footer.summary, where_is(layout.summary.start));
         let what =
             format!("the footer declares byte {declared}, but the summary is {actual}");
-        findings.add(Finding::new(&code::SUMMARY_PLACE, what).at(bytes.clone()));
+        findings
+            .add(Finding::new(&code::SUMMARY_PLACE, what).with_bytes(bytes.clone()));
         return Ok(());
     }
     let offsets = layout.summary.offsets;
@@ -93,18 +98,19 @@ fn check_position(
         let what = format!(
             "the footer declares the summary offsets at byte {declared}, but they are {actual}"
         );
-        findings.add(Finding::new(&code::SUMMARY_PLACE, what).at(bytes.clone()));
+        findings
+            .add(Finding::new(&code::SUMMARY_PLACE, what).with_bytes(bytes.clone()));
     }
     if start == 0 {
         let what = "the footer declares no summary";
-        findings.add(Finding::new(&code::SUMMARY_MISSING, what).at(bytes));
+        findings.add(Finding::new(&code::SUMMARY_MISSING, what).with_bytes(bytes));
         return Ok(());
     }
     // The checksum includes the footer up to the checksum itself.
     let summed = start..at + RECORD_HEADER_LEN as u64 + 16;
     if footer.crc != 0 && checksum(source, summed.clone())? != footer.crc {
         let what = "all records after the data section";
-        findings.add(Finding::new(&code::SUMMARY_CRC, what).at(summed));
+        findings.add(Finding::new(&code::SUMMARY_CRC, what).with_bytes(summed));
     }
     Ok(())
 }
@@ -114,18 +120,21 @@ fn where_is(at: Option<u64>) -> String {
 }
 
 /// Compares the chunk indexes with the chunks.
-fn check_chunk_indexes(layout: &Layout, findings: &mut Findings) {
+fn check_chunk_indexes(layout: &FileLayout, findings: &mut Findings) {
     let summary = &layout.summary;
     let by_offset: HashMap<u64, &ChunkEntry> =
         layout.chunks.iter().map(|chunk| (chunk.bytes.start, chunk)).collect();
     for (at, index) in &summary.chunks {
         let Some(chunk) = by_offset.get(&index.at) else {
             let what = format!("it declares byte {}", index.at);
-            findings.add(Finding::new(&code::CHUNK_INDEX_PLACE, what).at(*at..*at));
+            findings
+                .add(Finding::new(&code::CHUNK_INDEX_PLACE, what).with_bytes(*at..*at));
             continue;
         };
-        if let Some(what) = differs(index, chunk) {
-            findings.add(Finding::new(&code::CHUNK_INDEX_DIFFERS, what).at(*at..*at));
+        if let Some(what) = first_difference(index, chunk) {
+            findings.add(
+                Finding::new(&code::CHUNK_INDEX_DIFFERS, what).with_bytes(*at..*at),
+            );
         }
         let there = chunk.indexes.iter().map(|(id, bytes)| (*id, bytes.start));
         let there: HashSet<(u16, u64)> = there.collect();
@@ -133,7 +142,7 @@ fn check_chunk_indexes(layout: &Layout, findings: &mut Findings) {
             if !there.contains(&(*channel, *offset)) {
                 let what = format!("channel {channel} at byte {offset}");
                 let finding = Finding::new(&code::MESSAGE_INDEX_PLACE, what);
-                findings.add(finding.at(*at..*at));
+                findings.add(finding.with_bytes(*at..*at));
             }
         }
     }
@@ -147,12 +156,12 @@ fn check_chunk_indexes(layout: &Layout, findings: &mut Findings) {
     {
         let what = "the summary lists other chunks, but not this one";
         let finding = Finding::new(&code::CHUNK_INDEX_MISSING, what);
-        findings.add(finding.at(chunk.bytes.clone()));
+        findings.add(finding.with_bytes(chunk.bytes.clone()));
     }
 }
 
 /// Returns the first difference between `index` and `chunk`.
-fn differs(index: &ChunkIndex, chunk: &ChunkEntry) -> Option<String> {
+fn first_difference(index: &ChunkIndex, chunk: &ChunkEntry) -> Option<String> {
     let (start, end, size, compression) = &chunk.header;
     let indexes: u64 = chunk.indexes.iter().map(|(_, at)| at.end - at.start).sum();
     let numbers = [
@@ -177,7 +186,7 @@ fn differs(index: &ChunkIndex, chunk: &ChunkEntry) -> Option<String> {
 }
 
 /// Compares the statistics that do not depend on the contents of chunks.
-fn check_counts(layout: &Layout, findings: &mut Findings) {
+fn check_counts(layout: &FileLayout, findings: &mut Findings) {
     let Some((at, declared)) = &layout.summary.statistics else { return };
     let actual = [layout.chunks.len(), layout.attachments.len(), layout.metadata.len()];
     let names = ["chunks", "attachments", "metadata records"];
@@ -186,7 +195,7 @@ fn check_counts(layout: &Layout, findings: &mut Findings) {
         if declared as usize != actual {
             let what =
                 format!("{declared} {name} are declared, but there are {actual}");
-            findings.add(Finding::new(&code::STATISTICS, what).at(*at..*at));
+            findings.add(Finding::new(&code::STATISTICS, what).with_bytes(*at..*at));
         }
     }
 }
@@ -194,7 +203,7 @@ fn check_counts(layout: &Layout, findings: &mut Findings) {
 /// Checks the declared positions of attachments, metadata and summary groups.
 fn declared_ranges(
     source: &dyn Source,
-    layout: &Layout,
+    layout: &FileLayout,
     findings: &mut Findings,
 ) -> Result<()> {
     let attachments: HashSet<&Range<u64>> = layout.attachments.iter().collect();
@@ -213,7 +222,7 @@ fn declared_ranges(
             let (start, end) = (bytes.start, bytes.end);
             let what =
                 format!("a record with the opcode {kind:#04x} at {start}..{end}");
-            findings.add(Finding::new(&code::INDEX_PLACE, what).at(*at..*at));
+            findings.add(Finding::new(&code::INDEX_PLACE, what).with_bytes(*at..*at));
         }
     }
     Ok(())

@@ -7,9 +7,10 @@ use logtool_core::{
     MetadataKeys, Part, Result, Stream, TimeRange, Topic, TopicContent, TopicId,
     TopicOrigin, TopicSet, Value, raw_schema,
 };
-use logtool_rosmsg::{ConnectionMetadata, Derived};
+use logtool_rosmsg::{ConnectionMetadata, DerivedTopics};
 
 use crate::{
+    channel_table::ChannelEntry,
     channels::derived_of,
     chunk::Compression,
     format_state::{FORMAT_NAME, FormatState, STREAM_KEYS},
@@ -21,7 +22,6 @@ use crate::{
         unusable_json_schema,
     },
     schema_encoding::{remove_schema_encoding, schema_encoding, set_schema_encoding},
-    table::ChannelEntry,
     wire::PAYLOAD_HEADER_LEN,
 };
 
@@ -68,7 +68,7 @@ impl IndexPass {
             metadata: self.metadata.clone(),
             attachments: self.attachments.clone(),
             integers: BTreeMap::new(),
-            unreadable: self.unreadable(),
+            unreadable: self.unreadable_reason(),
             may_have_null_times: false,
             point_columns: Vec::new(),
         };
@@ -97,7 +97,7 @@ impl IndexPass {
 
     /// Returns the reason why the file cannot be read, if all of its parts are chunks
     /// with an unknown compression.
-    fn unreadable(&self) -> Option<String> {
+    fn unreadable_reason(&self) -> Option<String> {
         let mut names = self.compressions.keys();
         // A range without messages loses nothing.
         let is_empty = |part: &super::PartEntry| {
@@ -135,7 +135,9 @@ impl IndexPass {
             (Vec::new(), 0_usize, ColumnBudget::default());
         let mut anomalies = Vec::new();
         for id in (0..self.table.topics() as u32).map(TopicId) {
-            let Some((_, first)) = self.table.of_topic(id).next() else { continue };
+            let Some((_, first)) = self.table.topic_channels(id).next() else {
+                continue;
+            };
             let instance = instances.entry(first.channel.topic.clone()).or_default();
             let mut topic = self.topic(id, first, *instance);
             *instance += 1;
@@ -229,7 +231,7 @@ impl IndexPass {
         };
         let mut metadata = channel.metadata.clone();
         set_schema_encoding(&mut metadata, &schema.encoding);
-        let channels = self.table.of_topic(id).map(|(_, entry)| entry.channel.id);
+        let channels = self.table.topic_channels(id).map(|(_, entry)| entry.channel.id);
         let total = self.counts.as_ref().and_then(|counts| {
             let count = |id| counts.get(&id).copied().unwrap_or(NO_MESSAGES);
             channels.map(count).reduce(ChannelStatistics::merge)
@@ -248,7 +250,7 @@ impl IndexPass {
             time: total.and_then(|total| total.time),
             implausible_times: 0,
             before_start: 0,
-            latched: self.latched(id),
+            latched: self.latched_streams(id),
             header_len: PAYLOAD_HEADER_LEN,
             descriptor,
             metadata,
@@ -256,13 +258,13 @@ impl IndexPass {
     }
 
     /// Returns the streams of `topic` that are latched.
-    fn latched(&self, topic: TopicId) -> Vec<u32> {
+    fn latched_streams(&self, topic: TopicId) -> Vec<u32> {
         let is_latching = |entry: &ChannelEntry| {
             let metadata = ConnectionMetadata::from_strings(&entry.channel.metadata);
             let is_latching = matches!(metadata.latching, Some("1" | "true"));
             is_latching || is_latched(&entry.channel.metadata)
         };
-        let entries = self.table.of_topic(topic);
+        let entries = self.table.topic_channels(topic);
         let latched = entries.filter(|(_, entry)| is_latching(entry));
         latched.filter_map(|(stream, _)| u32::try_from(stream).ok()).collect()
     }
@@ -317,7 +319,7 @@ impl IndexPass {
 const MAX_DEFINITIONS: usize = 64 << 20;
 
 /// Adds the topics that are derived from `topics`.
-fn with_derived(mut topics: TopicSet, derived: &Derived) -> TopicSet {
+fn with_derived(mut topics: TopicSet, derived: &DerivedTopics) -> TopicSet {
     let derived_ids: Vec<TopicId> = derived
         .pairs()
         .filter_map(|(id, parent)| topics.contains(parent).then_some(id))

@@ -9,7 +9,7 @@ use logtool_core::{Damage, DamageKind, OpenOptions, Result, TimeRange, WindowRea
 
 use crate::{
     chunk::{self, Compression, DecompressedChunk},
-    contents::{self, Item},
+    contents::{self, ContentItem},
     index::{ChannelStatistics, FIRST_RECORD, IndexPass, PartEntry},
     resync,
     wire::{self, MAGIC, RECORD_HEADER_LEN, op, timestamp},
@@ -38,7 +38,7 @@ pub(super) fn scan(
     };
     let mut at = FIRST_RECORD;
     while at < len {
-        let sight = window.at(at, resync::INSPECTED_LEN)?;
+        let sight = window.read_at(at, resync::INSPECTED_LEN)?;
         if at + MAGIC.len() as u64 == len && sight[..] == MAGIC {
             break;
         }
@@ -86,7 +86,7 @@ impl Scan {
         at: u64,
         all: u64,
     ) -> Result<()> {
-        let head = window.at(at, RECORD_HEADER_LEN)?;
+        let head = window.read_at(at, RECORD_HEADER_LEN)?;
         match head.first().copied().unwrap_or_default() {
             op::CHUNK => {
                 self.close(at);
@@ -94,7 +94,7 @@ impl Scan {
             }
             op::MESSAGE => {
                 let content =
-                    window.at(at, RECORD_HEADER_LEN + wire::MESSAGE_HEADER_LEN)?;
+                    window.read_at(at, RECORD_HEADER_LEN + wire::MESSAGE_HEADER_LEN)?;
                 let content = content.get(RECORD_HEADER_LEN..).unwrap_or_default();
                 let Some((channel, time)) = wire::message(content) else {
                     return Ok(());
@@ -111,7 +111,7 @@ impl Scan {
             op::SCHEMA | op::CHANNEL | op::HEADER | op::METADATA
                 if all <= MAX_DECLARATION =>
             {
-                let bytes = window.at(at, all as usize)?;
+                let bytes = window.read_at(at, all as usize)?;
                 if let Some((op, content)) = wire::record(&bytes) {
                     self.declare(op, content, at..at + all);
                 }
@@ -152,7 +152,7 @@ impl Scan {
             self.add_lost_range(Damage::new(DamageKind::OverLimit, position));
             return Ok(());
         }
-        let bytes = window.at(at, all as usize)?;
+        let bytes = window.read_at(at, all as usize)?;
         let bytes = bytes.slice(..bytes.len().min(all as usize));
         let Some(decompressed) = DecompressedChunk::new(&bytes, limit) else {
             let kind = match wire::record_header(&bytes) {
@@ -175,21 +175,21 @@ impl Scan {
         let mut part = part(at, true);
         part.bytes.end = position.end;
         contents::for_each_record(&decompressed.records, |item| match item {
-            Item::Record(op::MESSAGE, content, _) => {
+            ContentItem::Record(op::MESSAGE, content, _) => {
                 if let Some((channel, time)) = wire::message(content) {
                     part.add_message(channel, time);
                     self.count(channel, time, content.len() as u64 - 2);
                 }
             }
-            Item::Record(op, content, range) => {
+            ContentItem::Record(op, content, range) => {
                 self.declare(
                     op,
                     content,
                     decompressed.file_range(position.clone(), &range),
                 );
             }
-            Item::Damaged(range) if decompressed.is_reported(&range) => {}
-            Item::Damaged(_) => {
+            ContentItem::Damaged(range) if decompressed.is_reported(&range) => {}
+            ContentItem::Damaged(_) => {
                 self.damage(Damage::new(DamageKind::Garbled, position.clone()))
             }
         });
@@ -218,10 +218,10 @@ impl Scan {
             None
         };
         let end = next.unwrap_or(len);
-        let head = wire::record_header(&window.at(at, RECORD_HEADER_LEN)?);
+        let head = wire::record_header(&window.read_at(at, RECORD_HEADER_LEN)?);
         let is_known = |(op, _): (u8, u64)| (1..=op::DATA_END).contains(&op);
         let is_cut = next.is_none() && head.is_none_or(is_known);
-        let sight = window.at(at, resync::INSPECTED_LEN)?;
+        let sight = window.read_at(at, resync::INSPECTED_LEN)?;
         let is_short = end - at <= chunk::max_record_len(self.options);
         let is_marked = is_short && chunk::find_compressed_data(&sight).is_some();
         if is_marked || is_cut && head.is_some_and(|(op, _)| op == op::CHUNK) {
@@ -278,7 +278,7 @@ fn contradictory_chunk_len(
     at: u64,
     len: u64,
 ) -> Result<Option<u64>> {
-    let sight = window.at(at, resync::INSPECTED_LEN)?;
+    let sight = window.read_at(at, resync::INSPECTED_LEN)?;
     let sight = sight.get(..resync::INSPECTED_LEN).unwrap_or(&sight).to_vec();
     let Some((op, content)) =
         wire::record_header(&sight).filter(|(op, _)| *op <= op::LAST)
@@ -321,11 +321,11 @@ fn unknown_record_len(
 ) -> Result<Option<u64>> {
     let mut next = at;
     for _ in 0..MAX_UNKNOWN {
-        let sight = window.at(next, resync::INSPECTED_LEN)?;
+        let sight = window.read_at(next, resync::INSPECTED_LEN)?;
         let sight = sight.get(..resync::INSPECTED_LEN).unwrap_or(&sight);
         let is_end = next + MAGIC.len() as u64 == len && *sight == MAGIC;
         if next > at && (is_end || resync::record(sight, len - next).is_some()) {
-            let first = window.at(at, RECORD_HEADER_LEN)?;
+            let first = window.read_at(at, RECORD_HEADER_LEN)?;
             return Ok(wire::record_header(&first)
                 .map(|(_, content)| RECORD_HEADER_LEN as u64 + content));
         }

@@ -9,7 +9,7 @@ use logtool_core::{OpenOptions, Result, TimeRange, Timestamp, WindowReader};
 
 use crate::{
     chunk::Compression,
-    contents::{self, Item},
+    contents::{self, ContentItem},
     index::{
         ChannelStatistics, END_LEN, FIRST_RECORD, IndexPass, PartEntry,
         summary::{counts::MessageCounts, declarations::Declarations},
@@ -56,15 +56,15 @@ pub(super) fn read(
     if crc != 0 && crc32fast::hash(&bytes) != crc {
         return Ok(Err(Some("its checksum is wrong")));
     }
-    let (mut summary, mut is_broken) = (Summary::default(), false);
+    let (mut summary, mut is_broken) = (SummaryReader::default(), false);
     contents::for_each_record(
         bytes.get(..len).unwrap_or_default(),
         |item| match item {
-            Item::Record(op, content, range) => {
+            ContentItem::Record(op, content, range) => {
                 let position = start + range.start as u64..start + range.end as u64;
                 is_broken |= summary.add(op, content, position).is_none();
             }
-            Item::Damaged(_) => is_broken = true,
+            ContentItem::Damaged(_) => is_broken = true,
         },
     );
     if is_broken {
@@ -74,7 +74,7 @@ pub(super) fn read(
 }
 
 #[derive(Default)]
-struct Summary {
+struct SummaryReader {
     pass: IndexPass,
     declared: Declarations,
     chunks: Vec<ChunkIndex>,
@@ -83,7 +83,7 @@ struct Summary {
     counts: MessageCounts,
 }
 
-impl Summary {
+impl SummaryReader {
     fn add(&mut self, op: u8, content: &[u8], position: Range<u64>) -> Option<()> {
         match op {
             op::SCHEMA | op::CHANNEL => self.declared.add(op, content, position)?,
@@ -162,7 +162,7 @@ impl Summary {
         }
         let counts = match self.statistics.as_ref().and_then(Statistics::counts) {
             Some(counts) => Some(counts.clone()),
-            None => self.counts.of_chunks(window, &chunks)?,
+            None => self.counts.count_messages(window, &chunks)?,
         };
         // Without statistics and message indexes, the messages themselves must be
         // counted.

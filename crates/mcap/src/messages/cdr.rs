@@ -77,16 +77,16 @@ impl Decoder for CdrDecoder {
             let message = record.payload.get(self.header_len..).unwrap_or_default();
             let start = bytes.len();
             let room = MAX_UNPACKED.saturating_sub(start);
-            let message = Encoding::Cdr.unpacked(message, room);
+            let message = Encoding::Cdr.decompress(message, room);
             let message = match message {
                 Ok(message) => message,
                 Err(kind) => {
-                    record.undecodable().with_kind(kind).add_to(damage);
+                    record.undecodable_damage().with_kind(kind).add_to(damage);
                     continue;
                 }
             };
             let Some(remainder) = self.transcoder.from_cdr(&message, &mut bytes) else {
-                record.undecodable().add_to(damage);
+                record.undecodable_damage().add_to(damage);
                 continue;
             };
             if remainder.extra_bytes > 0 {

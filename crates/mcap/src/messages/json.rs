@@ -9,12 +9,12 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-use logtool_core::{Branch, RowSummary, Scalar, Shape, StructShape, TreeReader};
+use logtool_core::{Branch, RowSummary, Scalar, StructType, TreeReader, ValueType};
 
 use crate::messages::json::{
     node::Node,
     range::Ranges,
-    read::{NamedShape, Reading},
+    read::{NamedShape, ReadState},
 };
 
 pub(crate) use crate::messages::json::range::IntegerTypes;
@@ -28,7 +28,7 @@ const TEXT: &str = "json";
 /// Reads JSON messages.
 #[derive(Debug)]
 pub(crate) struct JsonReader {
-    shape: StructShape,
+    shape: StructType,
     /// The same shape; `None` if messages are stored as text.
     named: Option<NamedShape>,
 }
@@ -44,11 +44,11 @@ impl JsonReader {
         match shape {
             Some(shape) => {
                 let named = Some(NamedShape::from_struct(&shape));
-                Self { shape: StructShape { type_name, ..shape }, named }
+                Self { shape: StructType { type_name, ..shape }, named }
             }
             None => {
-                let fields = vec![(TEXT.to_owned(), Shape::Text)];
-                Self { shape: StructShape { type_name, fields }, named: None }
+                let fields = vec![(TEXT.to_owned(), ValueType::Text)];
+                Self { shape: StructType { type_name, fields }, named: None }
             }
         }
     }
@@ -67,7 +67,7 @@ impl JsonReader {
         self.named.is_some() && self.shape.fields.iter().any(|(_, of)| has_integers(of))
     }
 
-    pub(crate) fn shape(&self) -> &StructShape {
+    pub(crate) fn shape(&self) -> &StructType {
         &self.shape
     }
 
@@ -81,11 +81,11 @@ impl JsonReader {
     ) -> Option<RowSummary> {
         let shape = self.named.as_ref()?;
         let before = row.len();
-        let reading = Reading::new(max_record_len, ranges.as_deref_mut());
+        let reading = ReadState::new(max_record_len, ranges.as_deref_mut());
         reading.read(payload, shape, row).or_else(|| {
             let quoted = numbers::quote_special_values(payload)?;
             row.truncate(before);
-            Reading::new(max_record_len, ranges).read(&quoted, shape, row)
+            ReadState::new(max_record_len, ranges).read(&quoted, shape, row)
         })
     }
 }
@@ -120,7 +120,7 @@ pub(crate) struct RangeReader {
 impl RangeReader {
     /// Creates a reader of the messages that `reader` reads.
     pub(crate) fn new(reader: JsonReader) -> Self {
-        let row = Branch::new(&Shape::Struct(reader.shape.clone()));
+        let row = Branch::new(&ValueType::Struct(reader.shape.clone()));
         Self { reader, row, ranges: Ranges::default() }
     }
 
@@ -138,11 +138,11 @@ impl RangeReader {
     }
 }
 
-fn has_integers(shape: &Shape) -> bool {
+fn has_integers(shape: &ValueType) -> bool {
     match shape {
-        Shape::I64 | Shape::U64 => true,
-        Shape::Struct(inner) => inner.fields.iter().any(|(_, of)| has_integers(of)),
-        Shape::List(item) => has_integers(item),
+        ValueType::I64 | ValueType::U64 => true,
+        ValueType::Struct(inner) => inner.fields.iter().any(|(_, of)| has_integers(of)),
+        ValueType::List(item) => has_integers(item),
         _ => false,
     }
 }

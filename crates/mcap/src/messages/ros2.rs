@@ -65,7 +65,7 @@ impl Translation {
                     type_name: described.definition.ros2_name(),
                     definition: described.definition.ros2_text()?,
                     transcoder: if is_log {
-                        Transcoder::of_logs()
+                        Transcoder::for_log_messages()
                     } else {
                         Transcoder::to_ros2(&described.layout)?
                     },

@@ -13,7 +13,7 @@ use logtool_core::{
 
 use crate::{
     chunk::{self, Compression, DecompressedChunk, Decompression},
-    contents::{self, Item},
+    contents::{self, ContentItem},
     declaration::Declaration,
     format_state::FormatState,
     sink::options::compression,
@@ -136,21 +136,23 @@ impl VerbatimChunks {
         }
         let (mut index, mut is_sound) = (Index::new(), true);
         contents::for_each_record(&decompressed.records, |item| match item {
-            Item::Record(op::MESSAGE, content, range) => match wire::message(content) {
-                Some((channel, time)) => {
-                    let at = (range.start - RECORD_HEADER_LEN) as u64;
-                    index.entry(channel).or_default().push((time, at));
+            ContentItem::Record(op::MESSAGE, content, range) => {
+                match wire::message(content) {
+                    Some((channel, time)) => {
+                        let at = (range.start - RECORD_HEADER_LEN) as u64;
+                        index.entry(channel).or_default().push((time, at));
+                    }
+                    None => is_sound = false,
                 }
-                None => is_sound = false,
-            },
-            Item::Record(op @ (op::SCHEMA | op::CHANNEL), content, _) => {
+            }
+            ContentItem::Record(op @ (op::SCHEMA | op::CHANNEL), content, _) => {
                 // An id with another declaration would change its meaning.
                 is_sound &= Declaration::parse(op, content).is_some_and(|new| {
                     let known = self.declared.get(&new.key());
                     known.is_none_or(|known| *known == new)
                 });
             }
-            Item::Record(..) | Item::Damaged(_) => is_sound = false,
+            ContentItem::Record(..) | ContentItem::Damaged(_) => is_sound = false,
         });
         (is_sound && !index.is_empty()).then_some(index)
     }

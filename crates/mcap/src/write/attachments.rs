@@ -38,7 +38,7 @@ impl<W: Output> Writer<W> {
     ) -> Result<String> {
         let malformed = || {
             let what = "the attachment is malformed";
-            Error::new(ErrorKind::Malformed, what).at(position.start)
+            Error::new(ErrorKind::Malformed, what).with_offset(position.start)
         };
         let end = position.end.min(position.start.saturating_add(MAX_HEAD));
         let head = source
@@ -47,7 +47,7 @@ impl<W: Output> Writer<W> {
         let content = head.get(RECORD_HEADER_LEN..).ok_or_else(malformed)?;
         let mut attachment = Attachment::parse(content).ok_or_else(malformed)?;
         self.flush()?;
-        let (at, len) = (self.place.at(), position.end - position.start);
+        let (at, len) = (self.place.position(), position.end - position.start);
         let was = attachment.log_time;
         attachment.log_time = shifted_time(was, shift);
         if attachment.log_time == was && sum == ChecksumMode::Keep {

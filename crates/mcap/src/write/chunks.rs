@@ -112,7 +112,7 @@ impl<W: Output> Writer<W> {
     pub(super) fn write_chunk(&mut self, compressed: FinishedChunk) -> Result<()> {
         let FinishedChunk { before, body, properties } = compressed;
         self.place.append(&before)?;
-        let at = self.place.at();
+        let at = self.place.position();
         let (compression, compressed_len) = match body {
             Body::New(compression, mut bytes, free) => {
                 let (name, len) = (compression.name(), bytes.len() as u64);
@@ -127,7 +127,7 @@ impl<W: Output> Writer<W> {
                 (compression, compressed_len)
             }
         };
-        let indexes_at = self.place.at();
+        let indexes_at = self.place.position();
         let (indexes, channels) = encode::message_indexes(&properties, indexes_at);
         self.place.append(&indexes)?;
         self.chunks.push(ChunkIndex {

@@ -11,7 +11,7 @@ pub(crate) struct Records {
 }
 
 /// The content of a record that is being encoded.
-pub(crate) struct Content<'r> {
+pub(crate) struct ContentEncoder<'r> {
     bytes: &'r mut Vec<u8>,
 }
 
@@ -30,11 +30,11 @@ impl Records {
     }
 
     /// Adds a record with the opcode `op`. `fill` writes its content.
-    pub(crate) fn add(&mut self, op: u8, fill: impl FnOnce(&mut Content<'_>)) {
+    pub(crate) fn add(&mut self, op: u8, fill: impl FnOnce(&mut ContentEncoder<'_>)) {
         self.bytes.push(op);
         let at = self.bytes.len();
         self.bytes.extend_from_slice(&[0; 8]);
-        fill(&mut Content { bytes: &mut self.bytes });
+        fill(&mut ContentEncoder { bytes: &mut self.bytes });
         let len = (self.bytes.len() - at - 8) as u64;
         if let Some(place) = self.bytes.get_mut(at..at + 8) {
             place.copy_from_slice(&len.to_le_bytes());
@@ -44,7 +44,7 @@ impl Records {
     pub(crate) fn schema(&mut self, schema: &Schema) {
         let Schema { id, name, encoding, data } = schema;
         self.add(op::SCHEMA, |content| {
-            content.u16(*id).text(name).text(encoding).sized(|sized| {
+            content.u16(*id).text(name).text(encoding).length_prefixed(|sized| {
                 sized.raw(data);
             });
         });
@@ -60,7 +60,7 @@ impl Records {
     pub(crate) fn chunk_index(&mut self, chunk: &ChunkIndex) {
         self.add(op::CHUNK_INDEX, |content| {
             content.u64(chunk.start).u64(chunk.end).u64(chunk.at).u64(chunk.len);
-            content.sized(|map| {
+            content.length_prefixed(|map| {
                 for (channel, at) in &chunk.channels {
                     map.u16(*channel).u64(*at);
                 }
@@ -88,7 +88,7 @@ impl Records {
     }
 }
 
-impl Content<'_> {
+impl ContentEncoder<'_> {
     pub(crate) fn u8(&mut self, value: u8) -> &mut Self {
         self.raw(&[value])
     }
@@ -115,7 +115,7 @@ impl Content<'_> {
     }
 
     pub(crate) fn texts(&mut self, texts: &BTreeMap<String, String>) -> &mut Self {
-        self.sized(|pairs| {
+        self.length_prefixed(|pairs| {
             for (key, value) in texts {
                 pairs.text(key).text(value);
             }
@@ -123,10 +123,13 @@ impl Content<'_> {
     }
 
     /// Adds the length and the bytes that `fill` writes.
-    pub(crate) fn sized(&mut self, fill: impl FnOnce(&mut Content<'_>)) -> &mut Self {
+    pub(crate) fn length_prefixed(
+        &mut self,
+        fill: impl FnOnce(&mut ContentEncoder<'_>),
+    ) -> &mut Self {
         let at = self.bytes.len();
         self.u32(0);
-        fill(&mut Content { bytes: self.bytes });
+        fill(&mut ContentEncoder { bytes: self.bytes });
         let len = (self.bytes.len() - at - 4) as u32;
         if let Some(place) = self.bytes.get_mut(at..at + 4) {
             place.copy_from_slice(&len.to_le_bytes());
@@ -182,7 +185,7 @@ pub(super) fn message_indexes(
     for (channel, entries) in &properties.index {
         places.push((*channel, at + records.bytes().len() as u64));
         records.add(op::MESSAGE_INDEX, |content| {
-            content.u16(*channel).sized(|array| {
+            content.u16(*channel).length_prefixed(|array| {
                 for (time, offset) in entries {
                     array.u64(*time).u64(*offset);
                 }

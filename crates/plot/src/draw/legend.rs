@@ -19,7 +19,7 @@ const PIECE: f64 = 18.0;
 const ROOM: f64 = 16.0;
 
 /// A colour and its name.
-pub(crate) struct Entry {
+pub(crate) struct LegendEntry {
     pub(crate) name: String,
     pub(crate) color: Rgb,
     pub(crate) piece: LegendSample,
@@ -35,12 +35,15 @@ pub(crate) enum LegendSample {
 
 /// Draws `entries` in as many rows as necessary, at the top of `area`. Returns the rest
 /// of the area.
-pub(crate) fn draw<'a>(area: &Area<'a>, entries: &[Entry]) -> DrawResult<Area<'a>> {
+pub(crate) fn draw<'a>(
+    area: &Area<'a>,
+    entries: &[LegendEntry],
+) -> DrawResult<Area<'a>> {
     let most = area.dim_in_pixel().0 as i32;
     let style = text(area, TEXT).pos(canvas::FROM_LEFT);
     let (mut x, mut y) = (0, px(ROW / 2.0));
     for entry in entries {
-        let name = font::printable(&entry.name);
+        let name = font::printable_text(&entry.name);
         let width = px(PIECE + 6.0 + ROOM) + canvas::width(&name, TEXT);
         if x > 0 && x + width > most {
             (x, y) = (0, y + px(ROW));

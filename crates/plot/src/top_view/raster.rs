@@ -34,7 +34,7 @@ impl Raster {
     pub(super) fn new(about: &TopViewOptions, points: &[Point]) -> Self {
         let middle = match about.reach {
             Some(_) => (0.0, 0.0),
-            None => middle(points),
+            None => centre(points),
         };
         let far = |point: &Point| {
             let (x, y) = (f64::from(point.x) - middle.0, f64::from(point.y) - middle.1);
@@ -118,7 +118,7 @@ fn strength(points: usize) -> usize {
 }
 
 /// Returns the centre of `points`, or the sensor if it is among them.
-fn middle(points: &[Point]) -> (f64, f64) {
+fn centre(points: &[Point]) -> (f64, f64) {
     let of = |coordinate: fn(&Point) -> f32| {
         let mut all: Vec<f64> =
             points.iter().map(|p| f64::from(coordinate(p))).collect();

@@ -56,7 +56,7 @@ impl<'s> Scene<'s> {
 
     fn title(&self, area: &Area<'_>) -> DrawResult {
         let style = text(area, 13.0).pos(FROM_LEFT);
-        let title = crate::font::printable(&self.about.title);
+        let title = crate::font::printable_text(&self.about.title);
         area.draw_text(&title, &style, (px(LEFT), px(TOP / 2.0)))
     }
 

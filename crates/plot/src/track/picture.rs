@@ -12,7 +12,7 @@ use crate::{
             self, Area, CENTER, Canvas, DrawResult, FINE, FROM_LEFT, GRID, INK, px,
             text,
         },
-        legend::{self, Entry},
+        legend::{self, LegendEntry},
     },
     ticks::Axis,
     track::TrackMap,
@@ -77,12 +77,12 @@ impl TrackMap {
 
     /// Returns the legend: the flight modes of the first track once each, and all other
     /// tracks by name.
-    pub(super) fn entries(&self) -> Vec<Entry> {
-        let mut entries: Vec<Entry> = Vec::new();
+    pub(super) fn entries(&self) -> Vec<LegendEntry> {
+        let mut entries: Vec<LegendEntry> = Vec::new();
         let mut add = |name: &str, color| {
             if !name.is_empty() && !entries.iter().any(|entry| entry.name == name) {
                 let piece = legend::LegendSample::Line(0);
-                entries.push(Entry { name: name.to_owned(), color, piece });
+                entries.push(LegendEntry { name: name.to_owned(), color, piece });
             }
         };
         let first = self.tracks.first().into_iter().flat_map(|track| &track.pieces);

@@ -15,7 +15,7 @@ const MOST: usize = 1 << 14;
 
 /// A position in metres east and north, and the index of its track segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Position {
+pub(super) struct TrackPoint {
     pub(super) x: f64,
     pub(super) y: f64,
     pub(super) segment: u32,
@@ -24,8 +24,8 @@ pub(super) struct Position {
 /// A path that is simplified while positions are added.
 #[derive(Clone, Debug)]
 pub(super) struct PathSimplifier {
-    positions: Vec<Position>,
-    pending: Vec<Position>,
+    positions: Vec<TrackPoint>,
+    pending: Vec<TrackPoint>,
     low: (f64, f64),
     high: (f64, f64),
     /// The deviation that was necessary to keep at most `MOST` positions.
@@ -50,7 +50,7 @@ impl PathSimplifier {
         }
     }
 
-    pub(super) fn add(&mut self, place: Position) {
+    pub(super) fn add(&mut self, place: TrackPoint) {
         self.added += 1;
         self.low = (self.low.0.min(place.x), self.low.1.min(place.y));
         self.high = (self.high.0.max(place.x), self.high.1.max(place.y));
@@ -104,7 +104,7 @@ impl PathSimplifier {
 /// A simplified path.
 #[derive(Clone, Debug)]
 pub(super) struct SimplifiedPath {
-    pub(super) positions: Vec<Position>,
+    pub(super) positions: Vec<TrackPoint>,
     pub(super) deviation: f64,
     pub(super) added: u64,
 }
@@ -113,9 +113,9 @@ pub(super) struct SimplifiedPath {
 /// removes from each segment those that are close to the line between others
 /// (Ramer-Douglas-Peucker). If `keeps_segments` is set, the first position of each segment is
 /// kept. Returns an upper bound of the distance of the removed positions from the line.
-fn simplify(places: &mut Vec<Position>, tolerance: f64, keeps_segments: bool) -> f64 {
+fn simplify(places: &mut Vec<TrackPoint>, tolerance: f64, keeps_segments: bool) -> f64 {
     let before = places.len();
-    let mut last: Option<Position> = None;
+    let mut last: Option<TrackPoint> = None;
     let mut index = 0;
     places.retain(|place| {
         index += 1;
@@ -142,7 +142,12 @@ fn simplify(places: &mut Vec<Position>, tolerance: f64, keeps_segments: bool) ->
 
 /// Marks in `is_kept`, from `from` on, the first and the last of `places`, and those that
 /// are not close to the line between others.
-fn mark_bends(places: &[Position], tolerance: f64, from: usize, is_kept: &mut [bool]) {
+fn mark_bends(
+    places: &[TrackPoint],
+    tolerance: f64,
+    from: usize,
+    is_kept: &mut [bool],
+) {
     let mut mark = |index: usize| {
         is_kept.get_mut(from + index).into_iter().for_each(|mark| *mark = true);
     };
@@ -163,7 +168,7 @@ fn mark_bends(places: &[Position], tolerance: f64, from: usize, is_kept: &mut [b
 }
 
 /// Returns the distance of `place` from the line from `a` to `b`.
-fn distance(place: &Position, a: &Position, b: &Position) -> f64 {
+fn distance(place: &TrackPoint, a: &TrackPoint, b: &TrackPoint) -> f64 {
     let (along, across) = (b.x - a.x, b.y - a.y);
     let (x, y) = (place.x - a.x, place.y - a.y);
     let squared = along * along + across * across;
@@ -180,23 +185,23 @@ mod tests {
     use super::*;
 
     /// A circle of 50 m with `count` positions over `rounds` rounds.
-    fn circles(count: u32, rounds: f64) -> Vec<Position> {
+    fn circles(count: u32, rounds: f64) -> Vec<TrackPoint> {
         let place = |n: u32| {
             let turn = f64::from(n) / f64::from(count) * rounds * std::f64::consts::TAU;
-            Position { x: 50.0 * turn.cos(), y: 50.0 * turn.sin(), segment: 0 }
+            TrackPoint { x: 50.0 * turn.cos(), y: 50.0 * turn.sin(), segment: 0 }
         };
         (0..count).map(place).collect()
     }
 
-    fn simplified(places: &[Position]) -> SimplifiedPath {
+    fn simplified(places: &[TrackPoint]) -> SimplifiedPath {
         let mut path = PathSimplifier::new();
         places.iter().for_each(|place| path.add(*place));
         path.finish()
     }
 
     /// Returns the maximum distance of the positions from the remaining line.
-    fn deviation(places: &[Position], positions: &[Position]) -> f64 {
-        let of = |place: &Position| {
+    fn deviation(places: &[TrackPoint], positions: &[TrackPoint]) -> f64 {
+        let of = |place: &TrackPoint| {
             let lines =
                 positions.windows(2).map(|two| distance(place, &two[0], &two[1]));
             lines.fold(f64::MAX, f64::min)
@@ -226,10 +231,10 @@ mod tests {
 
     #[test]
     fn what_stands_still_is_one_place_and_what_goes_straight_two() {
-        let still = Position { x: 1.0, y: 2.0, segment: 0 };
+        let still = TrackPoint { x: 1.0, y: 2.0, segment: 0 };
         assert!(simplified(&[still; 5000]).positions.len() <= 2);
         let line: Vec<_> = (0..900)
-            .map(|n| Position { x: f64::from(n), y: 0.0, segment: 0 })
+            .map(|n| TrackPoint { x: f64::from(n), y: 0.0, segment: 0 })
             .collect();
         let positions = simplified(&line).positions;
         assert_eq!(positions, [line[0], line[899]]);
@@ -238,7 +243,7 @@ mod tests {
 
     #[test]
     fn each_stretch_begins_where_it_began() {
-        let place = |n: u32| Position { x: f64::from(n), y: 0.0, segment: n / 100 };
+        let place = |n: u32| TrackPoint { x: f64::from(n), y: 0.0, segment: n / 100 };
         let line: Vec<_> = (0..300).map(place).collect();
         let positions: Vec<f64> =
             simplified(&line).positions.iter().map(|place| place.x).collect();
@@ -254,8 +259,8 @@ mod tests {
             (state >> 11) as f64 / (1_u64 << 53) as f64
         };
         for segments in [1, u32::MAX] {
-            let all: Vec<Position> = (0..40_000)
-                .map(|n| Position { x: dice(), y: dice(), segment: n % segments })
+            let all: Vec<TrackPoint> = (0..40_000)
+                .map(|n| TrackPoint { x: dice(), y: dice(), segment: n % segments })
                 .collect();
             let found = simplified(&all);
             assert!(found.positions.len() <= MOST, "{}", found.positions.len());

@@ -43,12 +43,12 @@ impl Message {
         let messages = self.messages.iter().filter(|inner| !inner.is_map_entry);
         messages.into_iter().try_for_each(|inner| inner.write(f, depth + 1))?;
         for field in &self.fields {
-            writeln!(f, "{indent}  {};", self.told(field))?;
+            writeln!(f, "{indent}  {};", self.type_text(field))?;
         }
         writeln!(f, "{indent}}}")
     }
 
-    fn told(&self, field: &Field) -> String {
+    fn type_text(&self, field: &Field) -> String {
         let Field { name, number, .. } = field;
         let last = field.type_name.rsplit('.').next().unwrap_or_default();
         let is_pair = |inner: &&Message| inner.is_map_entry && inner.name == last;

@@ -26,7 +26,7 @@ impl FileSet {
             return Err(Error::new(ErrorKind::Limit, "the descriptors exceed 4 MiB"));
         }
         let mut set = Self::default();
-        each(bytes, |number, wire| {
+        for_each_field(bytes, |number, wire| {
             if let (1, Wire::Sized(file)) = (number, wire) {
                 set.files.push(File::parse(file)?);
             }
@@ -40,7 +40,7 @@ impl FileSet {
 impl File {
     fn parse(bytes: &[u8]) -> Option<Self> {
         let mut file = Self::default();
-        each(bytes, |number, wire| {
+        for_each_field(bytes, |number, wire| {
             match (number, wire) {
                 (1, Wire::Sized(name)) => file.name = text(name),
                 (2, Wire::Sized(name)) => file.package = text(name),
@@ -73,7 +73,7 @@ impl Message {
     fn parse(bytes: &[u8], depth: u32) -> Option<Self> {
         let depth = depth.checked_sub(1)?;
         let mut message = Self::default();
-        each(bytes, |number, wire| {
+        for_each_field(bytes, |number, wire| {
             match (number, wire) {
                 (1, Wire::Sized(name)) => message.name = text(name),
                 (2, Wire::Sized(one)) => message.fields.push(Field::parse(one)?),
@@ -81,15 +81,17 @@ impl Message {
                     message.messages.push(Self::parse(one, depth)?);
                 }
                 (4, Wire::Sized(one)) => message.enums.push(Enum::parse(one)?),
-                (7, Wire::Sized(options)) => each(options, |number, wire| {
-                    if let (7, Wire::Varint(is_map_entry)) = (number, wire) {
-                        message.is_map_entry = is_map_entry != 0;
-                    }
-                    Some(())
-                })?,
+                (7, Wire::Sized(options)) => {
+                    for_each_field(options, |number, wire| {
+                        if let (7, Wire::Varint(is_map_entry)) = (number, wire) {
+                            message.is_map_entry = is_map_entry != 0;
+                        }
+                        Some(())
+                    })?
+                }
                 (8, Wire::Sized(oneof)) => {
                     let mut name = String::new();
-                    each(oneof, |number, wire| {
+                    for_each_field(oneof, |number, wire| {
                         if let (1, Wire::Sized(told)) = (number, wire) {
                             name = text(told);
                         }
@@ -108,7 +110,7 @@ impl Message {
 impl Field {
     fn parse(bytes: &[u8]) -> Option<Self> {
         let mut field = Self::default();
-        each(bytes, |number, wire| {
+        for_each_field(bytes, |number, wire| {
             match (number, wire) {
                 (1, Wire::Sized(name)) => field.name = text(name),
                 (3, Wire::Varint(told)) => field.number = u32::try_from(told).ok()?,
@@ -118,12 +120,14 @@ impl Field {
                 (5, Wire::Varint(told)) => field.kind = u32::try_from(told).ok()?,
                 (6, Wire::Sized(name)) => field.type_name = text(name),
                 (7, Wire::Sized(told)) => field.default = Some(text(told)),
-                (8, Wire::Sized(options)) => each(options, |number, wire| {
-                    if let (2, Wire::Varint(is_packed)) = (number, wire) {
-                        field.is_packed = Some(is_packed != 0);
-                    }
-                    Some(())
-                })?,
+                (8, Wire::Sized(options)) => {
+                    for_each_field(options, |number, wire| {
+                        if let (2, Wire::Varint(is_packed)) = (number, wire) {
+                            field.is_packed = Some(is_packed != 0);
+                        }
+                        Some(())
+                    })?
+                }
                 (9, Wire::Varint(index)) => {
                     field.oneof = Some(u32::try_from(index).ok()?);
                 }
@@ -141,12 +145,12 @@ impl Field {
 impl Enum {
     fn parse(bytes: &[u8]) -> Option<Self> {
         let mut one = Self::default();
-        each(bytes, |number, wire| {
+        for_each_field(bytes, |number, wire| {
             match (number, wire) {
                 (1, Wire::Sized(name)) => one.name = text(name),
                 (2, Wire::Sized(value)) => {
                     let mut told = (String::new(), 0);
-                    each(value, |number, wire| {
+                    for_each_field(value, |number, wire| {
                         match (number, wire) {
                             (1, Wire::Sized(name)) => told.0 = text(name),
                             (2, Wire::Varint(number)) => told.1 = number as i32,
@@ -165,12 +169,12 @@ impl Enum {
 }
 
 /// Calls a function with each field of a message.
-fn each<'b>(
+fn for_each_field<'b>(
     bytes: &'b [u8],
     mut take: impl FnMut(u32, Wire<'b>) -> Option<()>,
 ) -> Option<()> {
     let mut cut = ByteReader::new(bytes);
-    while !cut.rest().is_empty() {
+    while !cut.remaining().is_empty() {
         let (number, wire) = wire::field(&mut cut)?;
         take(number, wire)?;
     }

@@ -9,7 +9,7 @@ use logtool_core::{
 
 use crate::{
     descriptor::{Field, Message, kind},
-    layout::types::Types,
+    layout::types::TypeTable,
     wire::{FIXED32, FIXED64, SIZED, VARINT, key_of},
 };
 
@@ -31,7 +31,7 @@ pub(super) struct Step {
     /// The key of the field in the message.
     pub(super) key: u64,
     pub(super) take: FieldType,
-    pub(super) times: Times,
+    pub(super) times: Repetition,
 }
 
 /// The type of a field of a payload.
@@ -53,7 +53,7 @@ pub(super) enum FieldType {
 
 /// The number of repetitions of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Times {
+pub(super) enum Repetition {
     Once,
     Fixed(u32),
     /// The value of the preceding `u32`.
@@ -62,7 +62,7 @@ pub(super) enum Times {
 
 /// The state of the compilation.
 struct Compiler<'t> {
-    types: &'t mut Types,
+    types: &'t mut TypeTable,
     /// Compiled types by their addresses: they are shared.
     made: HashMap<*const Layout, Arc<Program>>,
     fields: usize,
@@ -70,7 +70,7 @@ struct Compiler<'t> {
 
 impl Program {
     /// Compiles the program for `layout`, and adds its types to `types`.
-    pub(super) fn compile(layout: &Layout, types: &mut Types) -> Result<Arc<Self>> {
+    pub(super) fn compile(layout: &Layout, types: &mut TypeTable) -> Result<Arc<Self>> {
         Compiler { types, made: HashMap::new(), fields: 0 }.message(layout, true)
     }
 
@@ -97,7 +97,7 @@ impl Compiler<'_> {
             }
             let is_shown = field.role != FieldRole::Hidden && field.has_columns();
             if !is_shown {
-                steps.extend(hidden(layout, field)?);
+                steps.extend(skip_hidden(layout, field)?);
                 continue;
             }
             let number = number(fields.len());
@@ -107,7 +107,7 @@ impl Compiler<'_> {
         }
         let name = type_name.clone();
         self.types.add(Message { name, fields, ..Message::default() });
-        let is_open = is_root && layout.frame.tail == logtool_core::Tail::Any;
+        let is_open = is_root && layout.frame.tail == logtool_core::TrailingBytes::Any;
         let program = Arc::new(Program { type_name, steps, is_open });
         self.made.insert(std::ptr::from_ref(layout), program.clone());
         Ok(program)
@@ -123,17 +123,17 @@ impl Compiler<'_> {
             (LayoutKind::Primitive(Primitive::Char), count) => {
                 let take = FieldType::Chars(count.unwrap_or(1) as usize);
                 let step =
-                    Step { key: key_of(number, SIZED), take, times: Times::Once };
+                    Step { key: key_of(number, SIZED), take, times: Repetition::Once };
                 return Ok((step, Field::new("", number, kind::STRING)));
             }
-            (LayoutKind::List(element), None) => (&**element, Times::Listed),
-            (kind, None) => (kind, Times::Once),
-            (kind, Some(count)) => (kind, Times::Fixed(count)),
+            (LayoutKind::List(element), None) => (&**element, Repetition::Listed),
+            (kind, None) => (kind, Repetition::Once),
+            (kind, Some(count)) => (kind, Repetition::Fixed(count)),
         };
         let (take, made, wire) = match element {
             LayoutKind::Primitive(one) => {
-                let (kind, wire) = of_primitive(*one);
-                let wire = if times == Times::Once { wire } else { SIZED };
+                let (kind, wire) = primitive_type(*one);
+                let wire = if times == Repetition::Once { wire } else { SIZED };
                 (FieldType::Number(*one), Field::new("", number, kind), wire)
             }
             LayoutKind::Text => {
@@ -144,24 +144,24 @@ impl Compiler<'_> {
             }
             LayoutKind::Stamp | LayoutKind::SignedStamp => {
                 let made = Field::new("", number, kind::MESSAGE);
-                let made = made.of_type(self.types.timestamp());
+                let made = made.with_type_name(self.types.timestamp());
                 let is_signed = *element == LayoutKind::SignedStamp;
                 (FieldType::Time { is_signed }, made, SIZED)
             }
             LayoutKind::Span => {
                 let made = Field::new("", number, kind::MESSAGE);
-                let made = made.of_type(self.types.duration());
+                let made = made.with_type_name(self.types.duration());
                 (FieldType::Time { is_signed: true }, made, SIZED)
             }
             LayoutKind::Nested(inner) => {
                 let program = self.message(inner, false)?;
                 let name = format!(".{}", self.types.full_name(&program.type_name));
-                let made = Field::new("", number, kind::MESSAGE).of_type(&name);
+                let made = Field::new("", number, kind::MESSAGE).with_type_name(&name);
                 (FieldType::Message(program), made, SIZED)
             }
             LayoutKind::List(_) => return Err(unsupported(layout, field)),
         };
-        let made = if times == Times::Once { made } else { made.repeated() };
+        let made = if times == Repetition::Once { made } else { made.repeated() };
         Ok((Step { key: key_of(number, wire), take, times }, made))
     }
 }
@@ -174,14 +174,14 @@ fn number(index: usize) -> u32 {
 }
 
 /// Returns the step that skips a hidden field.
-fn hidden(layout: &Layout, field: &LayoutField) -> Result<Option<Step>> {
+fn skip_hidden(layout: &Layout, field: &LayoutField) -> Result<Option<Step>> {
     if field.count == Some(0) {
         return Ok(None);
     }
     let size = field.size().filter(|_| field.is_fixed());
     let size = size.ok_or_else(|| unsupported(layout, field))? as usize;
     let take = FieldType::Padding(size);
-    Ok((size > 0).then_some(Step { key: 0, take, times: Times::Once }))
+    Ok((size > 0).then_some(Step { key: 0, take, times: Repetition::Once }))
 }
 
 fn unsupported(layout: &Layout, field: &LayoutField) -> Error {
@@ -193,7 +193,7 @@ fn unsupported(layout: &Layout, field: &LayoutField) -> Error {
 }
 
 /// Returns the field type for a number, and its wire type.
-fn of_primitive(one: Primitive) -> (u32, u32) {
+fn primitive_type(one: Primitive) -> (u32, u32) {
     match one {
         Primitive::I8 | Primitive::I16 | Primitive::I32 => (kind::INT32, VARINT),
         Primitive::U8 | Primitive::U16 | Primitive::U32 => (kind::UINT32, VARINT),

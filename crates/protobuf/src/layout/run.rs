@@ -3,7 +3,7 @@
 use logtool_core::{ByteReader, Primitive};
 
 use crate::{
-    layout::program::{FieldType, Program, Step, Times},
+    layout::program::{FieldType, Program, Repetition, Step},
     wire::{end_sized, put_number, put_varint},
 };
 
@@ -11,7 +11,7 @@ use crate::{
 pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let mut input = ByteReader::new(payload);
     steps(program, &mut input, out)?;
-    (program.is_open || input.rest().is_empty()).then_some(())
+    (program.is_open || input.remaining().is_empty()).then_some(())
 }
 
 /// Executes the steps of a program; programs are nested as deep as layouts, at most 64 levels.
@@ -24,22 +24,24 @@ fn steps(
         if let FieldType::Padding(size) = step.take {
             // Padding at the end of a payload may be missing.
             let is_last = program.is_open && index + 1 == program.steps.len();
-            let size = if is_last { size.min(input.rest().len()) } else { size };
+            let size = if is_last { size.min(input.remaining().len()) } else { size };
             input.bytes(size)?;
             continue;
         }
         let count = match step.times {
-            Times::Once => {
-                once(step, input, out)?;
+            Repetition::Once => {
+                write_singular(step, input, out)?;
                 continue;
             }
-            Times::Fixed(count) => count,
-            Times::Listed => input.u32()?,
+            Repetition::Fixed(count) => count,
+            Repetition::Listed => input.u32()?,
         };
         match &step.take {
-            FieldType::Number(one) => packed(step.key, *one, count, input, out)?,
+            FieldType::Number(one) => write_packed(step.key, *one, count, input, out)?,
             // Each repetition takes at least a byte, so there are no more than bytes.
-            _ => (0..count).try_for_each(|_| each(step, input, out).ok_or(())).ok()?,
+            _ => (0..count)
+                .try_for_each(|_| write_element(step, input, out).ok_or(()))
+                .ok()?,
         }
     }
     Some(())
@@ -47,7 +49,11 @@ fn steps(
 
 /// Writes a singular field, unless it has the default value.
 #[inline]
-fn once(step: &Step, input: &mut ByteReader<'_>, out: &mut Vec<u8>) -> Option<()> {
+fn write_singular(
+    step: &Step,
+    input: &mut ByteReader<'_>,
+    out: &mut Vec<u8>,
+) -> Option<()> {
     match &step.take {
         FieldType::Number(one) => {
             let bytes = input.bytes(one.size() as usize)?;
@@ -62,27 +68,31 @@ fn once(step: &Step, input: &mut ByteReader<'_>, out: &mut Vec<u8>) -> Option<()
             text_unless_empty(step.key, bytes.get(..end)?, out);
         }
         FieldType::Text => {
-            let bytes = sized(input)?;
+            let bytes = length_prefixed(input)?;
             text_unless_empty(step.key, bytes, out);
         }
         FieldType::Bytes => {
-            let bytes = sized(input)?;
+            let bytes = length_prefixed(input)?;
             if !bytes.is_empty() {
                 raw(step.key, bytes, out);
             }
         }
         FieldType::Padding(_) | FieldType::Time { .. } | FieldType::Message(_) => {
-            each(step, input, out)?;
+            write_element(step, input, out)?;
         }
     }
     Some(())
 }
 
 /// Writes an element of a repeated field, with any value.
-fn each(step: &Step, input: &mut ByteReader<'_>, out: &mut Vec<u8>) -> Option<()> {
+fn write_element(
+    step: &Step,
+    input: &mut ByteReader<'_>,
+    out: &mut Vec<u8>,
+) -> Option<()> {
     match &step.take {
-        FieldType::Text => text(step.key, sized(input)?, out),
-        FieldType::Bytes => raw(step.key, sized(input)?, out),
+        FieldType::Text => text(step.key, length_prefixed(input)?, out),
+        FieldType::Bytes => raw(step.key, length_prefixed(input)?, out),
         FieldType::Time { is_signed } => {
             let (seconds, nanos) = (input.u32()?, input.u32()?);
             put_varint(out, step.key);
@@ -106,7 +116,7 @@ fn each(step: &Step, input: &mut ByteReader<'_>, out: &mut Vec<u8>) -> Option<()
 }
 
 /// Writes a packed field of numbers, if there are some.
-fn packed(
+fn write_packed(
     key: u64,
     one: Primitive,
     count: u32,
@@ -187,7 +197,7 @@ fn raw(key: u64, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-fn sized<'b>(input: &mut ByteReader<'b>) -> Option<&'b [u8]> {
+fn length_prefixed<'b>(input: &mut ByteReader<'b>) -> Option<&'b [u8]> {
     let len = input.u32()?;
     input.bytes(usize::try_from(len).ok()?)
 }

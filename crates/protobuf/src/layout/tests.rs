@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    FieldRole, Frame, Layout, LayoutField, LayoutKind, Primitive, Tail,
+    FieldRole, Layout, LayoutField, LayoutKind, Primitive, RecordProperties,
+    TrailingBytes,
 };
 
 use super::*;
@@ -17,7 +18,7 @@ fn number(name: &str, one: Primitive, count: Option<u32>) -> LayoutField {
 }
 
 fn layout(name: &str, fields: Vec<LayoutField>) -> Layout {
-    Layout::packed(name.to_owned(), fields).unwrap()
+    Layout::from_fields(name.to_owned(), fields).unwrap()
 }
 
 /// Made by hand after the documentation of the encoding.
@@ -104,7 +105,7 @@ fn payloads_that_are_too_short_or_too_long_are_rejected() {
             ),
         ]
     };
-    let frame = Frame { time_unit: "ns", tail: Tail::Nothing };
+    let frame = RecordProperties { time_unit: "ns", tail: TrailingBytes::Nothing };
     let layout = layout("t", fields()).with_frame(frame);
     let messages = LayoutMessages::new(&layout, "p").unwrap();
     let payload = b"\x01\0\x02\0\0\0hi\x01\0\0\0\x07\0\0\0";

@@ -6,12 +6,12 @@ use logtool_core::UniqueNames;
 
 use crate::{
     descriptor::{File, FileSet, Message, PROTO3},
-    well_known,
+    well_known_types,
 };
 
 /// The message types so far.
 #[derive(Debug)]
-pub(super) struct Types {
+pub(super) struct TypeTable {
     package: String,
     names: UniqueNames,
     messages: Vec<Message>,
@@ -19,7 +19,7 @@ pub(super) struct Types {
     imports: HashMap<&'static str, fn() -> File>,
 }
 
-impl Types {
+impl TypeTable {
     pub(super) fn new(package: &str) -> Self {
         let (names, messages) = (UniqueNames::default(), Vec::new());
         Self { package: package.to_owned(), names, messages, imports: HashMap::new() }
@@ -41,14 +41,16 @@ impl Types {
 
     /// Returns the full name of the `Timestamp` type, and adds its file.
     pub(super) fn timestamp(&mut self) -> &'static str {
-        self.imports.insert(well_known::TIMESTAMP_FILE, well_known::timestamp_file);
-        well_known::TIMESTAMP
+        self.imports
+            .insert(well_known_types::TIMESTAMP_FILE, well_known_types::timestamp_file);
+        well_known_types::TIMESTAMP
     }
 
     /// Returns the full name of the `Duration` type, and adds its file.
     pub(super) fn duration(&mut self) -> &'static str {
-        self.imports.insert(well_known::DURATION_FILE, well_known::duration_file);
-        well_known::DURATION
+        self.imports
+            .insert(well_known_types::DURATION_FILE, well_known_types::duration_file);
+        well_known_types::DURATION
     }
 
     /// Returns the file of all types, after the files that it uses; `root` names it.

@@ -4,7 +4,7 @@ use logtool_core::{Branch, ByteReader, Scalar};
 
 use crate::{
     descriptor::kind,
-    message::types::{FieldKind, Type, TypeField},
+    message::types::{FieldKind, MessageType, TypeField},
     wire::{self, Wire},
 };
 
@@ -23,12 +23,13 @@ impl RowDecoder {
     /// not a field are trailing bytes.
     pub(super) fn root(
         &mut self,
-        of: &Type,
+        of: &MessageType,
         bytes: &[u8],
         row: &mut Branch,
     ) -> Option<()> {
         let rest = self.fields(of, bytes, row)?;
-        let is_cut = wire::field_number(rest).is_some_and(|number| of.has(number));
+        let is_cut =
+            wire::field_number(rest).is_some_and(|number| of.has_field(number));
         let has_fields = self.extra_bytes + rest.len() < bytes.len();
         if !rest.is_empty() && (is_cut || !has_fields) {
             return None;
@@ -38,7 +39,12 @@ impl RowDecoder {
     }
 
     /// Adds the fields of `bytes` to `row`, which stays open.
-    fn message(&mut self, of: &Type, bytes: &[u8], row: &mut Branch) -> Option<()> {
+    fn message(
+        &mut self,
+        of: &MessageType,
+        bytes: &[u8],
+        row: &mut Branch,
+    ) -> Option<()> {
         self.fields(of, bytes, row)?.is_empty().then_some(())
     }
 
@@ -46,19 +52,19 @@ impl RowDecoder {
     /// begin with a field.
     fn fields<'b>(
         &mut self,
-        of: &Type,
+        of: &MessageType,
         bytes: &'b [u8],
         row: &mut Branch,
     ) -> Option<&'b [u8]> {
         row.open();
         let mut cut = ByteReader::new(bytes);
         let mut last = 0;
-        while !cut.rest().is_empty() && self.added <= self.most {
-            let before = cut.rest();
+        while !cut.remaining().is_empty() && self.added <= self.most {
+            let before = cut.remaining();
             let Some((number, wire)) = wire::field(&mut cut) else {
                 return Some(before);
             };
-            let len = before.len() - cut.rest().len();
+            let len = before.len() - cut.remaining().len();
             // Fields are mostly in the order of their numbers.
             let is_it =
                 |at: usize| of.fields.get(at).is_some_and(|f| f.number == number);
@@ -142,7 +148,7 @@ impl RowDecoder {
         match wire {
             Wire::Sized(bytes) if !is_text => {
                 let mut cut = ByteReader::new(bytes);
-                while !cut.rest().is_empty() {
+                while !cut.remaining().is_empty() {
                     let wire = match one {
                         kind::DOUBLE | kind::FIXED64 | kind::SFIXED64 => {
                             Wire::Fixed64(cut.u64()?)
@@ -169,7 +175,7 @@ impl RowDecoder {
 }
 
 /// Closes a row of the type `of`: absent fields get their defaults.
-pub(super) fn close(of: &Type, row: &mut Branch) -> Option<()> {
+pub(super) fn close(of: &MessageType, row: &mut Branch) -> Option<()> {
     let at = row.len();
     for field in &of.fields {
         let branch = row.field(field.index)?;
@@ -233,7 +239,7 @@ fn default(one: u32) -> Scalar<'static> {
 /// Returns the nanoseconds of a `Timestamp` or a `Duration`, if 64 bits can store them.
 fn nanos(bytes: &[u8]) -> Option<Option<i64>> {
     let (mut cut, mut seconds, mut nanos) = (ByteReader::new(bytes), 0_i64, 0_i32);
-    while !cut.rest().is_empty() {
+    while !cut.remaining().is_empty() {
         match wire::field(&mut cut)? {
             (1, Wire::Varint(value)) => seconds = value as i64,
             (2, Wire::Varint(value)) => nanos = value as i32,

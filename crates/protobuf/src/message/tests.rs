@@ -1,10 +1,10 @@
 use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
-use logtool_core::{Branch, ErrorKind, Shape};
+use logtool_core::{Branch, ErrorKind, ValueType};
 
 use super::*;
 use crate::{
     descriptor::{Field, File, Message, kind},
-    well_known::{TIMESTAMP, timestamp_file},
+    well_known_types::{TIMESTAMP, timestamp_file},
 };
 
 fn files(messages: Vec<Message>) -> FileSet {
@@ -32,12 +32,12 @@ fn all() -> FileSet {
             vec![
                 Field::new("n", 1, kind::INT32),
                 Field::new("list", 2, kind::UINT32).repeated(),
-                Field::new("in", 3, kind::MESSAGE).of_type(".p.In"),
-                Field::new("ins", 4, kind::MESSAGE).of_type(".p.In").repeated(),
+                Field::new("in", 3, kind::MESSAGE).with_type_name(".p.In"),
+                Field::new("ins", 4, kind::MESSAGE).with_type_name(".p.In").repeated(),
                 optional,
                 oneof("a", 6),
                 oneof("b", 7),
-                Field::new("at", 8, kind::MESSAGE).of_type(TIMESTAMP),
+                Field::new("at", 8, kind::MESSAGE).with_type_name(TIMESTAMP),
             ],
         ),
     ])
@@ -47,7 +47,7 @@ fn all() -> FileSet {
 fn read(files: &FileSet, payloads: &[&[u8]]) -> (Option<RecordBatch>, usize) {
     let mut extra_bytes = 0;
     let mut reader = MessageReader::new(files, "p.All").unwrap();
-    let mut row = Branch::new(&Shape::Struct(reader.shape().clone()));
+    let mut row = Branch::new(&ValueType::Struct(reader.shape().clone()));
     for payload in payloads {
         let Some(added) = reader.read(payload, &mut row, 1000) else {
             return (None, 0);
@@ -144,7 +144,7 @@ fn truncated_known_field_is_an_error() {
 
 #[test]
 fn recursive_type_is_refused() {
-    let own = Field::new("own", 1, kind::MESSAGE).of_type(".p.All");
+    let own = Field::new("own", 1, kind::MESSAGE).with_type_name(".p.All");
     let err = MessageReader::new(&files(vec![message("All", vec![own])]), "p.All");
     let err = err.unwrap_err();
     assert_eq!(err.kind(), ErrorKind::Unsupported);
@@ -156,7 +156,7 @@ fn exponentially_growing_types_are_refused() {
     let twice = |n: u32| {
         let of = format!(".p.T{}", n + 1);
         let field = |number| {
-            Field::new(&format!("f{number}"), number, kind::MESSAGE).of_type(&of)
+            Field::new(&format!("f{number}"), number, kind::MESSAGE).with_type_name(&of)
         };
         message(&format!("T{n}"), vec![field(1), field(2)])
     };

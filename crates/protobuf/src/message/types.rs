@@ -2,11 +2,13 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use logtool_core::{Error, ErrorKind, MAX_SHAPE_FIELDS, Result, Shape, StructShape};
+use logtool_core::{
+    Error, ErrorKind, MAX_STRUCT_FIELDS, Result, StructType, ValueType,
+};
 
 use crate::{
     descriptor::{Field, FileSet, Message, kind},
-    well_known::{DURATION, TIMESTAMP},
+    well_known_types::{DURATION, TIMESTAMP},
 };
 
 /// The maximum nesting depth of types.
@@ -14,19 +16,19 @@ const MAX_DEPTH: usize = 48;
 
 /// A message type.
 #[derive(Debug)]
-pub(super) struct Type {
+pub(super) struct MessageType {
     /// The fields, in the order of their numbers.
     pub(super) fields: Vec<TypeField>,
 }
 
-impl Type {
+impl MessageType {
     /// Returns the index of the field with this number.
     pub(super) fn index(&self, number: u32) -> Option<usize> {
         self.fields.binary_search_by_key(&number, |field| field.number).ok()
     }
 
     /// Returns whether it has a field with this number.
-    pub(super) fn has(&self, number: u32) -> bool {
+    pub(super) fn has_field(&self, number: u32) -> bool {
         self.index(number).is_some()
     }
 }
@@ -54,28 +56,31 @@ pub(super) enum FieldKind {
     Scalar(u32),
     /// Seconds and nanoseconds.
     Time,
-    Message(Arc<Type>),
+    Message(Arc<MessageType>),
 }
 
 /// The messages of a set by their full names.
-struct Names<'f> {
+struct MessageIndex<'f> {
     messages: HashMap<String, &'f Message>,
     /// The number of fields that were resolved.
     fields: usize,
 }
 
 /// Resolves the type `name` of `files`, and its shape.
-pub(super) fn resolve(files: &FileSet, name: &str) -> Result<(StructShape, Arc<Type>)> {
-    let mut names = Names { messages: HashMap::new(), fields: 0 };
+pub(super) fn resolve(
+    files: &FileSet,
+    name: &str,
+) -> Result<(StructType, Arc<MessageType>)> {
+    let mut names = MessageIndex { messages: HashMap::new(), fields: 0 };
     for file in &files.files {
-        let start = dotted(&file.package);
+        let start = with_leading_dot(&file.package);
         file.messages.iter().for_each(|message| names.collect_names(&start, message));
     }
-    names.resolve(&dotted(name), &mut Vec::new())
+    names.resolve(&with_leading_dot(name), &mut Vec::new())
 }
 
 /// Returns `.name`, or an empty string for an empty name.
-fn dotted(name: &str) -> String {
+fn with_leading_dot(name: &str) -> String {
     match name.is_empty() || name.starts_with('.') {
         true => name.to_owned(),
         false => format!(".{name}"),
@@ -83,7 +88,7 @@ fn dotted(name: &str) -> String {
 }
 
 // Both functions recurse as deep as descriptors or types are nested.
-impl<'f> Names<'f> {
+impl<'f> MessageIndex<'f> {
     fn collect_names(&mut self, start: &str, message: &'f Message) {
         let name = format!("{start}.{}", message.name);
         message.messages.iter().for_each(|inner| self.collect_names(&name, inner));
@@ -94,7 +99,7 @@ impl<'f> Names<'f> {
         &mut self,
         name: &str,
         around: &mut Vec<String>,
-    ) -> Result<(StructShape, Arc<Type>)> {
+    ) -> Result<(StructType, Arc<MessageType>)> {
         let shown = name.trim_start_matches('.');
         if around.iter().any(|outer| outer == name) {
             return Err(unsupported(format!("the type {shown:?} contains itself")));
@@ -112,16 +117,19 @@ impl<'f> Names<'f> {
         let (mut shapes, mut fields) = (Vec::new(), Vec::new());
         for (index, field) in message.fields.iter().enumerate() {
             self.fields += 1;
-            if self.fields > MAX_SHAPE_FIELDS {
+            if self.fields > MAX_STRUCT_FIELDS {
                 let what =
-                    format!("the type {shown:?} has over {MAX_SHAPE_FIELDS} fields");
+                    format!("the type {shown:?} has over {MAX_STRUCT_FIELDS} fields");
                 return Err(Error::new(ErrorKind::Limit, what));
             }
             let (shape, take) = self.field(field, around)?;
             let width = shape.width() as u64;
             let is_scalar = matches!(take, FieldKind::Scalar(_));
-            let shape =
-                if field.is_repeated { Shape::List(Box::new(shape)) } else { shape };
+            let shape = if field.is_repeated {
+                ValueType::List(Box::new(shape))
+            } else {
+                shape
+            };
             shapes.push((field.name.clone(), shape));
             fields.push(TypeField {
                 number: field.number,
@@ -129,42 +137,42 @@ impl<'f> Names<'f> {
                 take,
                 is_repeated: field.is_repeated,
                 has_default: is_scalar && !field.is_optional && field.oneof.is_none(),
-                others: others(message, index),
+                others: other_oneof_fields(message, index),
                 width,
             });
         }
         around.pop();
         fields.sort_by_key(|field| field.number);
-        let shape = StructShape { type_name: shown.to_owned(), fields: shapes };
-        Ok((shape, Arc::new(Type { fields })))
+        let shape = StructType { type_name: shown.to_owned(), fields: shapes };
+        Ok((shape, Arc::new(MessageType { fields })))
     }
 
     fn field(
         &mut self,
         field: &Field,
         around: &mut Vec<String>,
-    ) -> Result<(Shape, FieldKind)> {
+    ) -> Result<(ValueType, FieldKind)> {
         let shape = match field.kind {
             kind::MESSAGE => {
-                let name = dotted(&field.type_name);
+                let name = with_leading_dot(&field.type_name);
                 return Ok(match name.as_str() {
-                    TIMESTAMP => (Shape::Time, FieldKind::Time),
-                    DURATION => (Shape::Span, FieldKind::Time),
+                    TIMESTAMP => (ValueType::Time, FieldKind::Time),
+                    DURATION => (ValueType::Span, FieldKind::Time),
                     name => {
                         let (shape, inner) = self.resolve(name, around)?;
-                        (Shape::Struct(shape), FieldKind::Message(inner))
+                        (ValueType::Struct(shape), FieldKind::Message(inner))
                     }
                 });
             }
-            kind::DOUBLE => Shape::F64,
-            kind::FLOAT => Shape::F32,
-            kind::INT64 | kind::SFIXED64 | kind::SINT64 => Shape::I64,
-            kind::UINT64 | kind::FIXED64 => Shape::U64,
-            kind::INT32 | kind::SFIXED32 | kind::SINT32 | kind::ENUM => Shape::I32,
-            kind::UINT32 | kind::FIXED32 => Shape::U32,
-            kind::BOOL => Shape::Bool,
-            kind::STRING => Shape::Text,
-            kind::BYTES => Shape::Bytes,
+            kind::DOUBLE => ValueType::F64,
+            kind::FLOAT => ValueType::F32,
+            kind::INT64 | kind::SFIXED64 | kind::SINT64 => ValueType::I64,
+            kind::UINT64 | kind::FIXED64 => ValueType::U64,
+            kind::INT32 | kind::SFIXED32 | kind::SINT32 | kind::ENUM => ValueType::I32,
+            kind::UINT32 | kind::FIXED32 => ValueType::U32,
+            kind::BOOL => ValueType::Bool,
+            kind::STRING => ValueType::Text,
+            kind::BYTES => ValueType::Bytes,
             _ => {
                 let what = format!("the field {:?} is a group", field.name);
                 return Err(unsupported(what));
@@ -175,7 +183,7 @@ impl<'f> Names<'f> {
 }
 
 /// Returns the other fields of the oneof of the field with the index `index`.
-fn others(message: &Message, index: usize) -> Vec<usize> {
+fn other_oneof_fields(message: &Message, index: usize) -> Vec<usize> {
     let oneof = message.fields.get(index).and_then(|field| field.oneof);
     let same = |field: &Field| field.oneof == oneof;
     let of_it = message.fields.iter().enumerate();

@@ -17,9 +17,9 @@ use crate::{
         layout::{ChunkRecord, FileLayout, IndexRecord},
         messages::{MessageCounts, bytes_over_a_second},
     },
-    codec::compression::Unpacked,
+    codec::compression::FrameOutcome,
     connections::connection::Connection,
-    file::bag::Content,
+    file::bag::ChunkContent,
     wire::{self, Fields, FrameMatch, Header},
 };
 
@@ -46,7 +46,7 @@ pub(super) struct ChunkResults {
 pub(super) fn check(
     log: &CheckedBag,
     seen: &ChunkRecord,
-    content: &Content,
+    content: &ChunkContent,
     layout: &FileLayout,
     entry: IndexEntry<'_>,
 ) -> Result<ChunkResults> {
@@ -55,10 +55,10 @@ pub(super) fn check(
         let what = format!("it is compressed with {name:?}");
         looked
             .findings
-            .add(Finding::new(&code::CHUNK_PACKING, what).at(bytes_of(seen)));
+            .add(Finding::new(&code::CHUNK_PACKING, what).with_bytes(bytes_of(seen)));
         return Ok(looked);
     }
-    let Some((bytes, how)) = opened(log, content)? else { return Ok(looked) };
+    let Some((bytes, how)) = decompress(log, content)? else { return Ok(looked) };
     let mut messages = MessageCounts::default();
     seen.chunk.scan_records(&bytes, how, &mut messages);
     size(seen, &bytes, how, &mut looked.findings);
@@ -73,20 +73,20 @@ pub(super) fn check(
     for id in broken {
         let what = format!("connection {id}, in a chunk");
         let finding = Finding::new(&code::CONNECTION_BROKEN, what);
-        looked.findings.add(finding.at(bytes_of(seen)));
+        looked.findings.add(finding.with_bytes(bytes_of(seen)));
     }
     for connection in &declared {
         let known = layout.connections.get(&connection.id);
         if let Some(what) = known.and_then(|known| difference(known, connection)) {
             let finding = Finding::new(&code::CONNECTION_DIFFERS, what);
             let topic = topic(log, seen, connection.id);
-            looked.findings.add(finding.at(bytes_of(seen)).of(topic));
+            looked.findings.add(finding.with_bytes(bytes_of(seen)).with_topic(topic));
         }
     }
     if others > 0 {
         let what = "a chunk has records of an unknown kind, which were skipped";
         let finding = Finding::new(&code::RECORD_UNKNOWN, what);
-        looked.findings.add(finding.at(bytes_of(seen)).times(others));
+        looked.findings.add(finding.with_bytes(bytes_of(seen)).with_count(others));
     }
     looked.counts = counts.into_iter().map(|(id, (count, _))| (id, count)).collect();
     looked.declared = declared.iter().map(|connection| connection.id).collect();
@@ -131,37 +131,43 @@ fn bytes_of(seen: &ChunkRecord) -> Range<u64> {
 }
 
 /// Returns the decompressed content of the chunk, or `None` if it is lost or too long.
-fn opened(log: &CheckedBag, content: &Content) -> Result<Option<(Bytes, Unpacked)>> {
+fn decompress(
+    log: &CheckedBag,
+    content: &ChunkContent,
+) -> Result<Option<(Bytes, FrameOutcome)>> {
     Ok(match content {
-        Content::Plain(plain) => {
+        ChunkContent::Plain(plain) => {
             let limit = u64::from(log.bag.options.record_bytes);
             if plain.bytes.end - plain.bytes.start > limit {
                 return Ok(None);
             }
             let bytes = log.bag.source.read_at(plain.bytes.clone())?;
-            Some((bytes, Unpacked::Whole))
+            Some((bytes, FrameOutcome::Whole))
         }
-        Content::Unpacked(bytes, how) => Some((bytes.clone(), *how)),
-        Content::Lost(_) => None,
+        ChunkContent::Unpacked(bytes, how) => Some((bytes.clone(), *how)),
+        ChunkContent::Lost(_) => None,
     })
 }
 
 /// Checks the size and the checksum.
-fn size(seen: &ChunkRecord, bytes: &Bytes, how: Unpacked, findings: &mut Findings) {
-    let whole =
-        matches!(how, Unpacked::Whole | Unpacked::Doubtful) && !seen.chunk.is_cut;
+fn size(seen: &ChunkRecord, bytes: &Bytes, how: FrameOutcome, findings: &mut Findings) {
+    let whole = matches!(how, FrameOutcome::Whole | FrameOutcome::Doubtful)
+        && !seen.chunk.is_cut;
     let (declared, real) = (u64::from(seen.chunk.head.declared), bytes.len() as u64);
     if whole && declared != real {
         let what = format!("it declares {declared} bytes, and has {real}");
-        findings.add(Finding::new(&code::CHUNK_SIZE, what).at(bytes_of(seen)));
+        findings.add(Finding::new(&code::CHUNK_SIZE, what).with_bytes(bytes_of(seen)));
     }
     let what = match how {
-        Unpacked::Doubtful => Some("the checksum does not match the decompressed data"),
-        Unpacked::Ended if !seen.chunk.is_cut => Some("the checksum is missing"),
+        FrameOutcome::Doubtful => {
+            Some("the checksum does not match the decompressed data")
+        }
+        FrameOutcome::Ended if !seen.chunk.is_cut => Some("the checksum is missing"),
         _ => None,
     };
     if let Some(what) = what {
-        findings.add(Finding::new(&code::CHUNK_CHECKSUM, what).at(bytes_of(seen)));
+        findings
+            .add(Finding::new(&code::CHUNK_CHECKSUM, what).with_bytes(bytes_of(seen)));
     }
 }
 
@@ -179,7 +185,9 @@ impl ChunkCheck<'_> {
     }
 
     fn finding(&self, code: &'static Code, connection: u32, what: String) -> Finding {
-        Finding::new(code, what).at(bytes_of(self.seen)).of(self.topic(connection))
+        Finding::new(code, what)
+            .with_bytes(bytes_of(self.seen))
+            .with_topic(self.topic(connection))
     }
 
     /// Compares the chunk with its chunk info.
@@ -190,7 +198,7 @@ impl ChunkCheck<'_> {
             IndexEntry::Unlisted => {
                 let what = "the index does not list it";
                 let finding = Finding::new(&code::CHUNK_INFO_MISSING, what);
-                findings.add(finding.at(bytes_of(self.seen)));
+                findings.add(finding.with_bytes(bytes_of(self.seen)));
                 return;
             }
         };
@@ -209,7 +217,7 @@ impl ChunkCheck<'_> {
                      has {has}"
                 );
                 let finding = self.finding(&code::CHUNK_INFO_COUNT, id, what);
-                findings.add(finding.at(info.at..info.at));
+                findings.add(finding.with_bytes(info.at..info.at));
             }
         }
         let times = self.messages.counts.values().map(|(_, time)| *time);
@@ -221,7 +229,7 @@ impl ChunkCheck<'_> {
         if let Some(real) = real.filter(|real| !is_told(*real)) {
             let what = "it has messages outside the time range in the index";
             let finding = Finding::new(&code::CHUNK_INFO_TIME, what).with_time(real);
-            findings.add(finding.at(info.at..info.at));
+            findings.add(finding.with_bytes(info.at..info.at));
         }
     }
 
@@ -236,7 +244,7 @@ impl ChunkCheck<'_> {
                 let what = format!("its version is {version}");
                 let finding =
                     self.finding(&code::INDEX_DATA_VERSION, *connection, what);
-                findings.add(finding.at(bytes));
+                findings.add(finding.with_bytes(bytes));
                 is_counted = false;
                 continue;
             }
@@ -247,7 +255,7 @@ impl ChunkCheck<'_> {
                     header_len.unwrap_or(0)
                 );
                 let finding = self.finding(&code::INDEX_DATA_LENGTH, *connection, what);
-                findings.add(finding.at(bytes.clone()));
+                findings.add(finding.with_bytes(bytes.clone()));
             }
             if data.end - data.start > MAX_INDEX {
                 is_counted = false;
@@ -266,7 +274,7 @@ impl ChunkCheck<'_> {
                         self.finding(&code::INDEX_DATA_OFFSET, *connection, what);
                     findings.add(
                         finding
-                            .at(bytes.clone())
+                            .with_bytes(bytes.clone())
                             .with_time(TimeRange::from_timestamp(time)),
                     );
                 }
@@ -346,8 +354,8 @@ impl ChunkResults {
                 (true, true) => &code::CONNECTION_IN_CHUNKS_ONLY,
             };
             let what = format!("{count} messages belong to connection {id}");
-            let finding = Finding::new(code, what).at(bytes_of(seen));
-            findings.add(finding.of(topic(log, seen, *id)));
+            let finding = Finding::new(code, what).with_bytes(bytes_of(seen));
+            findings.add(finding.with_topic(topic(log, seen, *id)));
         }
         for (times, code, what) in [
             (self.at_zero, &code::MESSAGE_TIME_ZERO, "messages have the time 0"),
@@ -358,8 +366,8 @@ impl ChunkResults {
             ),
         ] {
             if times > 0 {
-                let finding = Finding::new(code, what).at(bytes_of(seen));
-                findings.add(finding.times(times));
+                let finding = Finding::new(code, what).with_bytes(bytes_of(seen));
+                findings.add(finding.with_count(times));
             }
         }
     }

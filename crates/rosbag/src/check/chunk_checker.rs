@@ -16,7 +16,7 @@ use crate::{
         index::ChunkInfos,
         layout::FileLayout,
     },
-    file::bag::{Chunk, Content},
+    file::bag::{Chunk, ChunkContent},
 };
 
 /// The chunks of a bag; each is checked once, by the thread that opens it.
@@ -45,14 +45,14 @@ impl ChunkChecker {
 
     /// Checks `chunk` with this `content`, unless the layout has other data for it, or it was
     /// already checked.
-    pub(crate) fn check(&self, chunk: &Chunk, content: &Content) -> Result<()> {
+    pub(crate) fn check(&self, chunk: &Chunk, content: &ChunkContent) -> Result<()> {
         let chunks = &self.layout.chunks;
         let place = chunks.binary_search_by_key(&chunk.at, |seen| seen.chunk.at);
         let Some(index) = place.ok().filter(|index| chunks[*index].chunk == *chunk)
         else {
             return Ok(());
         };
-        if self.state().looked.has(index) {
+        if self.state().looked.was_inserted(index) {
             return Ok(());
         }
         let looked = self.check_at(index, content)?;
@@ -63,7 +63,7 @@ impl ChunkChecker {
     /// Opens and checks all remaining chunks; returns all findings.
     pub(crate) fn finish(&self) -> Result<Findings> {
         for (index, seen) in self.layout.chunks.iter().enumerate() {
-            if self.state().looked.has(index) {
+            if self.state().looked.was_inserted(index) {
                 continue;
             }
             let content = self.log.bag.open(&seen.chunk, BytesMut::new())?;
@@ -74,16 +74,16 @@ impl ChunkChecker {
         Ok(mem::take(&mut self.state().findings))
     }
 
-    fn check_at(&self, index: usize, content: &Content) -> Result<ChunkResults> {
+    fn check_at(&self, index: usize, content: &ChunkContent) -> Result<ChunkResults> {
         let seen = &self.layout.chunks[index];
-        let entry = self.infos.of(seen.chunk.at, &self.layout);
+        let entry = self.infos.entry_of_chunk(seen.chunk.at, &self.layout);
         chunk::check(&self.log, seen, content, &self.layout, entry)
     }
 
     /// Adds the results of the chunk with this index, and processes all that are next in order.
     fn add(&self, index: usize, looked: ChunkResults) {
         let state = &mut *self.state();
-        state.looked.put(index, looked);
+        state.looked.insert(index, looked);
         while let Some((index, looked)) = state.looked.next() {
             let seen = &self.layout.chunks[index];
             let (declared, findings) = (&mut state.declared, &mut state.findings);

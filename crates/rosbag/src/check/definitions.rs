@@ -5,7 +5,7 @@ use logtool_rosmsg::define;
 
 use crate::{
     check::{CheckedBag, codes as code},
-    connections::{connection::Connection, connection_table::Entry},
+    connections::{connection::Connection, connection_table::ConnectionEntry},
     wire::Fields,
 };
 
@@ -13,24 +13,26 @@ use crate::{
 pub(super) fn check(log: &CheckedBag, findings: &mut Findings) {
     let mut room = ColumnBudget::default();
     let mut last: Option<(&str, &str, &str)> = None;
-    for Entry { connection, since, topic, .. } in &log.table.entries {
+    for ConnectionEntry { connection, since, topic, .. } in &log.table.entries {
         if *since > 0 {
             let (id, name) = (connection.id, &connection.topic);
             let what = format!(
                 "from byte {since} on, the id {id} belongs to a connection of {name:?}"
             );
-            findings
-                .add(Finding::new(&code::CONNECTION_REUSED, what).at(*since..*since));
+            findings.add(
+                Finding::new(&code::CONNECTION_REUSED, what).with_bytes(*since..*since),
+            );
         }
         if let Some(name) = not_utf8(connection) {
             let id = connection.id;
             let what = format!("the field {name:?} of connection {id}");
-            findings.add(Finding::new(&code::CONNECTION_TEXT, what).of(*topic));
+            findings.add(Finding::new(&code::CONNECTION_TEXT, what).with_topic(*topic));
         }
         if let Some(latching) = connection.latching_text() {
             let id = connection.id;
             let what = format!("the connection {id} has the value {latching:?}");
-            findings.add(Finding::new(&code::CONNECTION_LATCHING, what).of(*topic));
+            findings
+                .add(Finding::new(&code::CONNECTION_LATCHING, what).with_topic(*topic));
         }
         let told = (
             connection.type_name.as_str(),
@@ -69,5 +71,5 @@ fn findings_of(
     topic: logtool_core::TopicId,
     findings: &mut Findings,
 ) {
-    finding.into_iter().for_each(|finding| findings.add(finding.of(topic)));
+    finding.into_iter().for_each(|finding| findings.add(finding.with_topic(topic)));
 }

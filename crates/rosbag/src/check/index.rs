@@ -41,7 +41,11 @@ impl ChunkInfos {
     }
 
     /// Returns the entry of the chunk at `at`; these are the infos of `layout`.
-    pub(super) fn of<'l>(&self, at: u64, layout: &'l FileLayout) -> IndexEntry<'l> {
+    pub(super) fn entry_of_chunk<'l>(
+        &self,
+        at: u64,
+        layout: &'l FileLayout,
+    ) -> IndexEntry<'l> {
         let info = self.by_chunk.get(&at).and_then(|index| layout.infos.get(*index));
         match info {
             Some(info) => IndexEntry::Info(info),
@@ -60,7 +64,7 @@ pub(super) fn check(log: &CheckedBag, layout: &FileLayout, findings: &mut Findin
     let header = 13..head.records_at;
     if head.index_at == 0 {
         let what = "the header declares that there is no index yet";
-        findings.add(Finding::new(&code::UNFINISHED, what).at(header));
+        findings.add(Finding::new(&code::UNFINISHED, what).with_bytes(header));
         return;
     }
     if !matches!(log.bag.encryption, Encryption::None) {
@@ -74,12 +78,13 @@ pub(super) fn check(log: &CheckedBag, layout: &FileLayout, findings: &mut Findin
                 format!("it should be at byte {}, and was not found", head.index_at);
             let code =
                 if head.index_at > len { &code::INDEX_PLACE } else { &code::INDEX_CUT };
-            findings.add(Finding::new(code, what).at(header));
+            findings.add(Finding::new(code, what).with_bytes(header));
             return;
         }
         Some(at) if at != head.index_at => {
             let what = format!("it is at byte {at}, not at {}", head.index_at);
-            findings.add(Finding::new(&code::INDEX_PLACE, what).at(header.clone()));
+            findings
+                .add(Finding::new(&code::INDEX_PLACE, what).with_bytes(header.clone()));
         }
         Some(_) => {}
     }
@@ -93,7 +98,7 @@ pub(super) fn check(log: &CheckedBag, layout: &FileLayout, findings: &mut Findin
              {told_connections} connections"
         );
         let at = layout.index_at.unwrap_or(len);
-        findings.add(Finding::new(&code::INDEX_CUT, what).at(at..len));
+        findings.add(Finding::new(&code::INDEX_CUT, what).with_bytes(at..len));
         return;
     }
     let counts = [
@@ -104,7 +109,7 @@ pub(super) fn check(log: &CheckedBag, layout: &FileLayout, findings: &mut Findin
         if told != found {
             let what =
                 format!("the header declares {told} {name}, and the index has {found}");
-            findings.add(Finding::new(code, what).at(header.clone()));
+            findings.add(Finding::new(code, what).with_bytes(header.clone()));
         }
     }
     check_positions(layout, findings);
@@ -117,7 +122,7 @@ fn check_positions(layout: &FileLayout, findings: &mut Findings) {
         if layout.chunks.binary_search_by_key(&place, |seen| seen.chunk.at).is_err() {
             let what = format!("there is no chunk at byte {place}");
             let finding = Finding::new(&code::CHUNK_INFO_PLACE, what);
-            findings.add(finding.at(seen.at..seen.at));
+            findings.add(finding.with_bytes(seen.at..seen.at));
         }
     }
 }

@@ -99,7 +99,7 @@ impl FileLayout {
         layout.end = at;
         if at < end {
             let what = format!("{} bytes", end - at);
-            findings.add(Finding::new(&code::TRAILING, what).at(at..end));
+            findings.add(Finding::new(&code::TRAILING, what).with_bytes(at..end));
         }
         Ok(layout)
     }
@@ -133,7 +133,8 @@ impl FileLayout {
             TopLevelKind::Message => {
                 let what = "messages lie outside chunks";
                 let bytes = at..data.end;
-                findings.add(Finding::new(&code::MESSAGE_OUTSIDE, what).at(bytes));
+                findings
+                    .add(Finding::new(&code::MESSAGE_OUTSIDE, what).with_bytes(bytes));
             }
             _ if data.end > len => {
                 self.is_cut = true;
@@ -156,11 +157,12 @@ impl FileLayout {
                 let header = toplevel.data(&data)?.unwrap_or_default();
                 let connection =
                     Connection::new(RawConnection::new(id, &topic, &header));
-                if HeaderTrust::of(&connection) == HeaderTrust::Broken {
+                if HeaderTrust::from_connection(&connection) == HeaderTrust::Broken {
                     let what = format!("connection {id}, outside chunks");
                     let bytes = at..data.end;
-                    findings
-                        .add(Finding::new(&code::CONNECTION_BROKEN, what).at(bytes));
+                    findings.add(
+                        Finding::new(&code::CONNECTION_BROKEN, what).with_bytes(bytes),
+                    );
                 }
                 self.index_at.get_or_insert(at);
                 self.declared += 1;
@@ -169,12 +171,13 @@ impl FileLayout {
             TopLevelKind::Padding => {
                 let what = format!("{} zero bytes", data.end - at);
                 let bytes = at..data.end;
-                findings.add(Finding::new(&code::ZEROS, what).at(bytes));
+                findings.add(Finding::new(&code::ZEROS, what).with_bytes(bytes));
             }
             TopLevelKind::Other => {
                 let what = "a record of an unknown kind was skipped";
                 let bytes = at..data.end;
-                findings.add(Finding::new(&code::RECORD_UNKNOWN, what).at(bytes));
+                findings
+                    .add(Finding::new(&code::RECORD_UNKNOWN, what).with_bytes(bytes));
             }
         }
         Ok(data.end)
@@ -201,7 +204,7 @@ impl FileLayout {
         if is_unfinished {
             let what = "its length is still 0, and its data follow";
             let bytes = at..data.end;
-            findings.add(Finding::new(&code::CHUNK_UNFINISHED, what).at(bytes));
+            findings.add(Finding::new(&code::CHUNK_UNFINISHED, what).with_bytes(bytes));
             is_cut = true;
             data.end = len;
         } else if is_cut || data.end < len && !toplevel.goes_on(data.end, len)? {
@@ -225,7 +228,8 @@ impl FileLayout {
             if end != data.end {
                 let real = end - start;
                 let what = format!("it declares {told} bytes, and has {real}");
-                findings.add(Finding::new(&code::CHUNK_LENGTH, what).at(at..end));
+                findings
+                    .add(Finding::new(&code::CHUNK_LENGTH, what).with_bytes(at..end));
                 is_cut |= end < data.end;
                 data.end = end;
             }

@@ -47,11 +47,11 @@ pub(super) fn bytes_over_a_second(bytes: &[u8]) -> u64 {
 }
 
 impl RecordVisitor for MessageCounts {
-    fn enter(&mut self, _: u64) {}
+    fn begin_chunk(&mut self, _: u64) {}
 
     fn window(&mut self, _: Bytes, _: u64) {}
 
-    fn unpacked(&mut self, _: Bytes, _: u64) {}
+    fn decompressed_bytes(&mut self, _: Bytes, _: u64) {}
 
     fn buffer(&mut self) -> BytesMut {
         BytesMut::new()
@@ -67,17 +67,17 @@ impl RecordVisitor for MessageCounts {
 
     fn connection(&mut self, raw: RawConnection) {
         let connection = Connection::new(raw);
-        if HeaderTrust::of(&connection) == HeaderTrust::Broken {
+        if HeaderTrust::from_connection(&connection) == HeaderTrust::Broken {
             self.broken.push(connection.id);
         }
         self.declared.push(connection);
     }
 
-    fn other(&mut self) {
+    fn unknown_record(&mut self) {
         self.others += 1;
     }
 
-    fn knows(&self, _: u32) -> bool {
+    fn is_known_connection(&self, _: u32) -> bool {
         true
     }
 

@@ -6,11 +6,11 @@
 mod bz2;
 
 use bytes::BytesMut;
-use logtool_lz4::{self as lz4, Output};
+use logtool_lz4::{self as lz4, OutputBuffer};
 
 use crate::records::record_scanner::may_be_header;
 
-pub(crate) use logtool_lz4::Unpacked;
+pub(crate) use logtool_lz4::FrameOutcome;
 
 /// The compression of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -66,7 +66,7 @@ impl Compression {
         declared: u32,
         limit: usize,
         buffer: BytesMut,
-    ) -> (BytesMut, Unpacked) {
+    ) -> (BytesMut, FrameOutcome) {
         self.decompress_part(packed, declared, limit, false, buffer)
     }
 
@@ -78,12 +78,15 @@ impl Compression {
         limit: usize,
         is_cut: bool,
         buffer: BytesMut,
-    ) -> (BytesMut, Unpacked) {
-        let mut out = Output::within(buffer, (declared as usize).min(FIRST).min(limit));
+    ) -> (BytesMut, FrameOutcome) {
+        let mut out = OutputBuffer::with_buffer(
+            buffer,
+            (declared as usize).min(FIRST).min(limit),
+        );
         let how = match self {
-            _ if packed.is_empty() => Unpacked::Whole,
+            _ if packed.is_empty() => FrameOutcome::Whole,
             Self::None => match out.copy(packed, limit) {
-                Unpacked::Whole if is_cut => Unpacked::Cut,
+                FrameOutcome::Whole if is_cut => FrameOutcome::Cut,
                 how => how,
             },
             Self::Bz2 => bz2::decompress(packed, limit, &mut out),

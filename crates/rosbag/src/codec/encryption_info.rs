@@ -27,7 +27,7 @@ pub struct EncryptionInfo {
 
 impl EncryptionInfo {
     /// Returns the encryption that `manifest` states, or `None` if its log is not encrypted.
-    pub fn of(manifest: &Manifest) -> Option<Self> {
+    pub fn from_manifest(manifest: &Manifest) -> Option<Self> {
         let Some(Value::Map(facts)) = manifest.metadata.get(ENCRYPTION) else {
             return None;
         };
@@ -69,8 +69,8 @@ mod tests {
             is_locked: true,
         };
         let mut manifest = Manifest::default();
-        assert_eq!(EncryptionInfo::of(&manifest), None);
+        assert_eq!(EncryptionInfo::from_manifest(&manifest), None);
         encryption.clone().state(&mut manifest.metadata);
-        assert_eq!(EncryptionInfo::of(&manifest), Some(encryption));
+        assert_eq!(EncryptionInfo::from_manifest(&manifest), Some(encryption));
     }
 }

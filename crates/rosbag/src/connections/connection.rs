@@ -67,7 +67,7 @@ impl RawConnection {
 
     /// Adds a field to its header.
     #[must_use]
-    pub(crate) fn with(mut self, name: &[u8], value: &[u8]) -> Self {
+    pub(crate) fn with_field(mut self, name: &[u8], value: &[u8]) -> Self {
         self.header.extend(((name.len() + 1 + value.len()) as u32).to_le_bytes());
         self.header.extend_from_slice(name);
         self.header.push(b'=');
@@ -83,8 +83,8 @@ impl RawConnection {
         let needed =
             fields.filter(|(name, _)| [&b"type"[..], b"md5sum"].contains(name));
         needed
-            .fold(identity, |identity, (name, value)| identity.with(name, value))
-            .with(b"message_definition", b"")
+            .fold(identity, |identity, (name, value)| identity.with_field(name, value))
+            .with_field(b"message_definition", b"")
     }
 }
 

@@ -14,7 +14,7 @@ use crate::connections::{
 /// Connections in the order of their first declaration.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ConnectionTable {
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<ConnectionEntry>,
     /// The entries of each connection id, in the order of the file.
     by_id: BTreeMap<u32, Vec<u32>>,
     /// The topic of each name, type and MD5 sum.
@@ -29,7 +29,7 @@ type TopicKey = (Vec<u8>, String, String, usize);
 
 /// A connection, and the position in the file from which on its id stands for it.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct ConnectionEntry {
     pub(crate) connection: Connection,
     pub(crate) since: u64,
     /// The start of the part that declares it; 0 if that is the index, or not known.
@@ -98,7 +98,12 @@ impl ConnectionTable {
         // Before its first declaration, an id can stand for nothing else.
         let since = if met == RegisterResult::New { 0 } else { at };
         let topic = TopicId::default();
-        self.entries.push(Entry { connection, since, declared_at: at, topic });
+        self.entries.push(ConnectionEntry {
+            connection,
+            since,
+            declared_at: at,
+            topic,
+        });
         met
     }
 
@@ -113,7 +118,7 @@ impl ConnectionTable {
 
     /// Creates a table for streams of other formats, each with its topic.
     pub(crate) fn from_streams(streams: Vec<(RawConnection, TopicId)>) -> Self {
-        let entry = |(raw, topic)| Entry {
+        let entry = |(raw, topic)| ConnectionEntry {
             connection: Connection::new(raw),
             since: 0,
             declared_at: 0,
@@ -124,7 +129,7 @@ impl ConnectionTable {
 
     /// Returns the connections as streams with metadata.
     pub(crate) fn streams(&self) -> Vec<Stream> {
-        let stream = |entry: &Entry| Stream {
+        let stream = |entry: &ConnectionEntry| Stream {
             topic: entry.topic,
             metadata: entry.connection.metadata_entries(),
             metadata_keys: MetadataKeys::Format,
@@ -149,16 +154,16 @@ impl ConnectionTable {
     }
 
     /// Returns the entries of `topic` in the order of their ids.
-    pub(crate) fn of_topic(
+    pub(crate) fn topic_entries(
         &self,
         topic: TopicId,
-    ) -> impl Iterator<Item = &Entry> + Clone {
+    ) -> impl Iterator<Item = &ConnectionEntry> + Clone {
         let of_topic = self.by_topic.get(topic.index()).into_iter().flatten();
         of_topic.filter_map(|entry| self.entries.get(*entry as usize))
     }
 
     /// Returns the indices of the latching entries of `topic`, in ascending order.
-    pub(crate) fn latched(&self, topic: TopicId) -> Vec<u32> {
+    pub(crate) fn latched_streams(&self, topic: TopicId) -> Vec<u32> {
         let entries = self.by_topic.get(topic.index()).into_iter().flatten().copied();
         let latches = |index: &u32| {
             let entry = self.entries.get(*index as usize);
@@ -200,20 +205,21 @@ impl ConnectionTable {
 
     /// Returns a finished table of the connections as changed by `change`, without those for
     /// which it returns `None`.
-    pub(crate) fn changed(
+    pub(crate) fn with_changes(
         &self,
         mut change: impl FnMut(&Connection) -> Option<RawConnection>,
     ) -> Self {
         let entries = self.entries.iter();
-        let stored = entries.filter_map(|Entry { connection, since, .. }| {
-            Some(StoredEntry { since: *since, raw: change(connection)? })
-        });
+        let stored =
+            entries.filter_map(|ConnectionEntry { connection, since, .. }| {
+                Some(StoredEntry { since: *since, raw: change(connection)? })
+            });
         Self::restore(stored.collect())
     }
 
     /// Returns the serialized form of the entries, for [`restore`](Self::restore).
     pub(crate) fn store(&self) -> Vec<StoredEntry> {
-        let stored = |entry: &Entry| StoredEntry {
+        let stored = |entry: &ConnectionEntry| StoredEntry {
             since: entry.since,
             raw: entry.connection.raw().clone(),
         };
@@ -223,7 +229,7 @@ impl ConnectionTable {
     /// Returns the serialized form of the entries, in which only those of `topics` have
     /// definitions. Returns all of it if the topics would be others without them.
     pub(crate) fn store_of(&self, topics: &TopicSet) -> Vec<StoredEntry> {
-        let stored = |entry: &Entry| StoredEntry {
+        let stored = |entry: &ConnectionEntry| StoredEntry {
             since: entry.since,
             raw: match topics.contains(entry.topic) {
                 true => entry.connection.raw().clone(),
@@ -246,7 +252,12 @@ impl ConnectionTable {
             let index = table.entries.len() as u32;
             table.by_id.entry(connection.id).or_default().push(index);
             let topic = TopicId::default();
-            table.entries.push(Entry { connection, since, declared_at: 0, topic });
+            table.entries.push(ConnectionEntry {
+                connection,
+                since,
+                declared_at: 0,
+                topic,
+            });
         }
         table.finish();
         table

@@ -22,7 +22,7 @@ const NEEDED: [&[u8]; 3] = [b"type", b"md5sum", b"message_definition"];
 
 impl HeaderTrust {
     /// Returns how far the header of `connection` can be trusted.
-    pub(crate) fn of(connection: &Connection) -> Self {
+    pub(crate) fn from_connection(connection: &Connection) -> Self {
         let mut fields = Fields::new(connection.header());
         let (mut found, mut is_text) = ([false; NEEDED.len()], true);
         for (name, value) in fields.by_ref() {
@@ -59,9 +59,10 @@ pub(crate) fn is_corrupted_copy(worse: &Connection, better: &Connection) -> bool
     {
         return false;
     }
-    let trust = HeaderTrust::of(worse);
+    let trust = HeaderTrust::from_connection(worse);
     let is_alike = worse.type_name == better.type_name || worse.md5sum == better.md5sum;
-    (trust == HeaderTrust::Broken || is_alike) && trust < HeaderTrust::of(better)
+    (trust == HeaderTrust::Broken || is_alike)
+        && trust < HeaderTrust::from_connection(better)
 }
 
 /// Returns whether `worse` is a copy of `better` under a wrong name: both headers are equal,

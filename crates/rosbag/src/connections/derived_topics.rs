@@ -1,20 +1,18 @@
 //! Topics that `logtool_rosmsg` derives from the messages of other topics.
 
 use logtool_core::TopicId;
-use logtool_rosmsg::{Derivation, Derived};
+use logtool_rosmsg::{Derivation, DerivedTopics};
 
 use crate::connections::{
     connection::Connection, connection_table::ConnectionTable, schema,
 };
 
 /// Returns the derived topics of `table`, which must be finished.
-pub(crate) fn derived_topics(table: &ConnectionTable) -> Derived {
+pub(crate) fn derived_topics(table: &ConnectionTable) -> DerivedTopics {
     let topics = (0..table.topics() as u32).map(TopicId);
-    Derived::new(
-        topics.map(|topic| {
-            derivation(table.of_topic(topic).map(|entry| &entry.connection))
-        }),
-    )
+    DerivedTopics::new(topics.map(|topic| {
+        derivation(table.topic_entries(topic).map(|entry| &entry.connection))
+    }))
 }
 
 /// Returns the derivation for the records of `connections`, which share a type.
@@ -24,7 +22,7 @@ fn derivation<'c>(
     let all = connections.clone();
     let Connection { type_name, md5sum, .. } = connections.next()?;
     Derivation::of_ros1(type_name, md5sum, || {
-        let (_, described) = schema::of_topic(all).ok()?;
+        let (_, described) = schema::topic_schema(all).ok()?;
         described.definition.md5sum().ok()
     })
 }

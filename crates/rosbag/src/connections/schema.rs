@@ -5,16 +5,16 @@ use std::collections::HashSet;
 use logtool_core::{
     Columns, Decoder, Error, ErrorKind, LayoutDecoder, RawDecoder, Result,
 };
-use logtool_rosmsg::{Described, define};
+use logtool_rosmsg::{RecordDefinition, define};
 
 use crate::connections::connection::Connection;
 
 /// Returns the definition of the records of the `connections`, which share a topic and a
 /// type, and their description: the first definition that has the declared MD5 sum, or else
 /// the first that can be used.
-pub(crate) fn of_topic<'c>(
+pub(crate) fn topic_schema<'c>(
     connections: impl Iterator<Item = &'c Connection>,
-) -> Result<(&'c str, Described)> {
+) -> Result<(&'c str, RecordDefinition)> {
     let (mut tried, mut best) = (HashSet::new(), None);
     for Connection { type_name, md5sum, definition, .. } in connections {
         if !tried.insert(definition.as_str()) {
@@ -23,7 +23,7 @@ pub(crate) fn of_topic<'c>(
         let described = define(type_name, md5sum, definition);
         let described = described.map(|described| (definition.as_str(), described));
         match described {
-            Ok((_, Described { oddity: None, .. })) => return described,
+            Ok((_, RecordDefinition { oddity: None, .. })) => return described,
             Ok(_) if !matches!(best, Some(Ok(_))) => best = Some(described),
             _ => best = best.or(Some(described)),
         }
@@ -34,7 +34,7 @@ pub(crate) fn of_topic<'c>(
 
 /// Returns a decoder of the `columns` of such records.
 pub(crate) fn decoder(
-    described: &Result<Described>,
+    described: &Result<RecordDefinition>,
     columns: &Columns,
 ) -> Result<Box<dyn Decoder>> {
     match described {

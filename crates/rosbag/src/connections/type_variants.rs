@@ -10,7 +10,7 @@ use std::{
 };
 
 use logtool_core::Layout;
-use logtool_rosmsg::{Described, define};
+use logtool_rosmsg::{RecordDefinition, define};
 
 use crate::connections::connection::Connection;
 
@@ -40,7 +40,7 @@ impl TypeVariants {
             let mut known: Vec<Arc<Layout>> = Vec::new();
             for text in texts {
                 // A text with another sum than its connection declares is not relied on.
-                let Ok(Described { layout, oddity: None, .. }) =
+                let Ok(RecordDefinition { layout, oddity: None, .. }) =
                     define(type_name, md5sum, text)
                 else {
                     continue;

@@ -36,7 +36,7 @@ pub(crate) fn with_definitions(
         }
     }
     let (mut undefined, mut room) = (BTreeSet::new(), MAX_TEXTS);
-    let table = table.changed(|connection| {
+    let table = table.with_changes(|connection| {
         let raw = connection.raw().clone();
         if text(connection).is_some() {
             let is_one = have_messages.contains(&connection.id)
@@ -52,7 +52,7 @@ pub(crate) fn with_definitions(
         let text = own.or_else(|| by_sum.get(&of_sum)).copied();
         let text = text.filter(|text| text.len() <= room).unwrap_or_default();
         room -= text.len();
-        Some(raw.with(FIELD, text))
+        Some(raw.with_field(FIELD, text))
     });
     (table, undefined)
 }

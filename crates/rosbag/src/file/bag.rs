@@ -10,7 +10,7 @@ use logtool_core::{Damage, DamageKind, OpenOptions, Result, Source};
 
 use crate::{
     codec::{
-        compression::{Compression, Unpacked},
+        compression::{Compression, FrameOutcome},
         encryption::Encryption,
     },
     file::{
@@ -50,11 +50,11 @@ pub(crate) struct Chunk {
 }
 
 /// The content of a chunk.
-pub(crate) enum Content {
+pub(crate) enum ChunkContent {
     /// It is not compressed and lies in the file.
     Plain(WindowScan),
     /// It is decompressed.
-    Unpacked(Bytes, Unpacked),
+    Unpacked(Bytes, FrameOutcome),
     /// It cannot be read: all of it is lost.
     Lost(Damage),
 }
@@ -89,14 +89,16 @@ impl Bag {
     }
 
     /// Returns the content of `chunk`, decompressed into `buffer` if it is compressed.
-    pub(crate) fn open(&self, chunk: &Chunk, buffer: BytesMut) -> Result<Content> {
+    pub(crate) fn open(&self, chunk: &Chunk, buffer: BytesMut) -> Result<ChunkContent> {
         self.encryption.check()?;
-        let lost = |kind| Content::Lost(Damage::new(kind, 0..u64::MAX));
+        let lost = |kind| ChunkContent::Lost(Damage::new(kind, 0..u64::MAX));
         let compression = match &chunk.head.compression {
             Ok(compression) => *compression,
             Err(name) => {
                 let lost = Damage::new(DamageKind::Garbled, 0..u64::MAX);
-                return Ok(Content::Lost(lost.with_reason(unknown_compression(name))));
+                return Ok(ChunkContent::Lost(
+                    lost.with_reason(unknown_compression(name)),
+                ));
             }
         };
         if chunk.is_cut && chunk.data.is_empty() {
@@ -104,7 +106,7 @@ impl Bag {
         }
         let is_open = matches!(self.encryption, Encryption::None);
         if compression == Compression::None && is_open {
-            return Ok(Content::Plain(WindowScan {
+            return Ok(ChunkContent::Plain(WindowScan {
                 bytes: chunk.data.clone(),
                 is_cut: chunk.is_cut,
                 is_outside: false,
@@ -130,7 +132,7 @@ impl Bag {
         let declared = chunk.head.declared;
         let (bytes, how) =
             compression.decompress_part(&packed, declared, limit, chunk.is_cut, buffer);
-        Ok(Content::Unpacked(bytes.freeze(), how))
+        Ok(ChunkContent::Unpacked(bytes.freeze(), how))
     }
 }
 
@@ -146,21 +148,21 @@ impl Chunk {
     pub(crate) fn scan_records<V: RecordVisitor>(
         &self,
         bytes: &[u8],
-        how: Unpacked,
+        how: FrameOutcome,
         visitor: &mut V,
     ) {
         // A chunk that was not finished declares a length of 0, and is complete too.
         let is_all = self.head.declared as usize <= bytes.len();
         let cut = match how {
-            Unpacked::Whole | Unpacked::Doubtful => None,
-            Unpacked::Ended if is_all => None,
-            Unpacked::Ended if self.is_cut => Some(DamageKind::Truncated),
-            Unpacked::Ended => Some(DamageKind::Garbled),
-            Unpacked::Cut | Unpacked::Broken if self.is_cut => {
+            FrameOutcome::Whole | FrameOutcome::Doubtful => None,
+            FrameOutcome::Ended if is_all => None,
+            FrameOutcome::Ended if self.is_cut => Some(DamageKind::Truncated),
+            FrameOutcome::Ended => Some(DamageKind::Garbled),
+            FrameOutcome::Cut | FrameOutcome::Broken if self.is_cut => {
                 Some(DamageKind::Truncated)
             }
-            Unpacked::Cut | Unpacked::Broken => Some(DamageKind::Garbled),
-            Unpacked::OverLimit => Some(DamageKind::OverLimit),
+            FrameOutcome::Cut | FrameOutcome::Broken => Some(DamageKind::Garbled),
+            FrameOutcome::OverLimit => Some(DamageKind::OverLimit),
         };
         let segment = ScanRange {
             base: 0,
@@ -178,17 +180,17 @@ impl Chunk {
         }
         // No checksum is expected where the file ends.
         let is_doubtful = match how {
-            Unpacked::Doubtful => true,
-            Unpacked::Ended => is_all && !self.is_cut,
+            FrameOutcome::Doubtful => true,
+            FrameOutcome::Ended => is_all && !self.is_cut,
             // Bzip2 has a checksum for each block, LZ4 one after the last block.
-            Unpacked::Broken => {
+            FrameOutcome::Broken => {
                 self.head.compression == Ok(Compression::Lz4) && !bytes.is_empty()
             }
             _ => false,
         };
         if is_doubtful {
             let mut doubtful = Damage::new(DamageKind::Doubtful, u64::MAX..u64::MAX);
-            if how == Unpacked::Broken {
+            if how == FrameOutcome::Broken {
                 doubtful = doubtful.with_reason("the checksum lies after the damage");
             }
             visitor.damage(doubtful);

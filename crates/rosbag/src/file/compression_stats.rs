@@ -42,7 +42,7 @@ impl CompressionStats {
     }
 
     /// Returns the declared number of bytes of all chunks with `compression`, decompressed.
-    pub(crate) fn unpacked(&self, compression: Compression) -> u64 {
+    pub(crate) fn uncompressed_bytes(&self, compression: Compression) -> u64 {
         self.kinds.get(compression.name()).map_or(0, |kind| kind.declared)
     }
 
@@ -54,9 +54,9 @@ impl CompressionStats {
 
     /// Returns why nothing can be read of a bag with this number of `parts`, if each is a chunk
     /// with an unsupported compression.
-    pub(crate) fn unreadable(&self, parts: usize) -> Option<String> {
+    pub(crate) fn unreadable_reason(&self, parts: usize) -> Option<String> {
         let is_any_known = self.kinds.values().any(|kind| kind.is_known);
-        if parts == 0 || is_any_known || self.inspected() < parts as u64 {
+        if parts == 0 || is_any_known || self.inspected_chunks() < parts as u64 {
             return None;
         }
         let quoted = |name: &str| format!("{:?}", shorten_name(name));
@@ -66,7 +66,7 @@ impl CompressionStats {
     }
 
     /// Returns the number of chunks that were inspected.
-    fn inspected(&self) -> u64 {
+    fn inspected_chunks(&self) -> u64 {
         self.kinds.values().map(|kind| kind.chunks).sum()
     }
 
@@ -88,7 +88,7 @@ impl CompressionStats {
         };
         let kinds =
             self.kinds.iter().map(|(name, counts)| (name.clone(), kind(counts)));
-        let looked_at = self.inspected();
+        let looked_at = self.inspected_chunks();
         Value::Map(BTreeMap::from([
             ("chunks".to_owned(), Value::UInt(self.of.max(looked_at))),
             ("looked_at".to_owned(), Value::UInt(looked_at)),

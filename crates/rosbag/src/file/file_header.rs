@@ -66,7 +66,7 @@ impl FileHeader {
                                 and with them bytes all over the bag: transfer it again in \
                                 binary mode";
                     return Err(Error::new(ErrorKind::Malformed, what)
-                        .at(line.line_len as u64 - 1));
+                        .with_offset(line.line_len as u64 - 1));
                 }
                 head.version = Some((line.major, line.minor));
                 head.records_at = line.line_len as u64;
@@ -96,7 +96,7 @@ impl FileHeader {
             )),
             _ => {
                 let what = format!("this is a bag of version {major}.{minor}");
-                return Err(Error::new(ErrorKind::Unsupported, what).at(0));
+                return Err(Error::new(ErrorKind::Unsupported, what).with_offset(0));
             }
         }
         Ok(())
@@ -145,7 +145,7 @@ fn check_other(first: &[u8]) -> Result<()> {
     }
     if first.starts_with(LFS_POINTER) {
         let what = "this is a Git LFS pointer; fetch the bag with `git lfs pull`";
-        return Err(Error::new(ErrorKind::Unrecognized, what).at(0));
+        return Err(Error::new(ErrorKind::Unrecognized, what).with_offset(0));
     }
     Ok(())
 }

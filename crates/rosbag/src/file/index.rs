@@ -55,7 +55,7 @@ impl IndexedChunk {
     }
 
     /// Returns whether `listed` are the messages of this chunk.
-    pub(crate) fn has(&self, listed: &ListedMessages) -> bool {
+    pub(crate) fn lists(&self, listed: &ListedMessages) -> bool {
         let messages = self.messages();
         !messages.is_empty() && listed.messages == messages && listed.time == self.time
     }

@@ -140,7 +140,9 @@ impl TopLevelReader {
             FrameMatch::Whole(frame) => frame,
             FrameMatch::Partial(_) | FrameMatch::No => {
                 return match Compression::detect(&bytes) {
-                    Some(compression) => self.headless(at, compression).map(Some),
+                    Some(compression) => {
+                        self.chunk_without_header(at, compression).map(Some)
+                    }
                     None => Ok(padding(&bytes, at)),
                 };
             }
@@ -178,7 +180,11 @@ impl TopLevelReader {
 
     /// Returns the chunk without a readable header whose compressed bytes begin at `at`. It
     /// extends to the next record, which is most likely its index data.
-    fn headless(&self, at: u64, compression: Compression) -> Result<TopLevelRecord> {
+    fn chunk_without_header(
+        &self,
+        at: u64,
+        compression: Compression,
+    ) -> Result<TopLevelRecord> {
         let len = self.len();
         let end = self.find_plain(at + 1..len)?.unwrap_or(len);
         let head = ChunkHeader { compression: Ok(compression), declared: 0 };

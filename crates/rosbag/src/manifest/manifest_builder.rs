@@ -105,9 +105,9 @@ pub(crate) fn build_manifest(
     }
     if head.version.is_none() && builder.drafts.is_empty() {
         let what = "it does not begin like a bag, and contains no chunk";
-        return Err(Error::new(ErrorKind::Unrecognized, what).at(0));
+        return Err(Error::new(ErrorKind::Unrecognized, what).with_offset(0));
     }
-    let bz2_bytes = builder.packing.unpacked(Compression::Bz2);
+    let bz2_bytes = builder.packing.uncompressed_bytes(Compression::Bz2);
     // A short bag with more than the maximum is inspected, because it is a decompression bomb.
     let is_slow = (MAX_BZ2_BYTES + 1..=MAX_DECOMPRESSED_BYTES).contains(&bz2_bytes);
     let is_short = source.len() <= SMALL_BAG_BYTES && !is_slow;
@@ -116,7 +116,7 @@ pub(crate) fn build_manifest(
         OpenMode::Auto if is_short => MAX_DECOMPRESSED_BYTES,
         OpenMode::Auto | OpenMode::Index | OpenMode::Scan => 0,
     };
-    builder.unreadable = builder.packing.unreadable(builder.drafts.len());
+    builder.unreadable = builder.packing.unreadable_reason(builder.drafts.len());
     match &bag.encryption {
         Encryption::Locked(_, why) => {
             let why = why.clone();
@@ -167,7 +167,8 @@ impl ManifestBuilder {
             // Many connections have the same type.
             let key = (type_name, md5sum, definition);
             let is_sound = sound.contains(&key)
-                || HeaderTrust::of(&Connection::new(raw.clone())) == HeaderTrust::Sound;
+                || HeaderTrust::from_connection(&Connection::new(raw.clone()))
+                    == HeaderTrust::Sound;
             if is_sound {
                 self.table.register(raw, 0);
                 sound.insert(key);
@@ -349,7 +350,7 @@ impl ManifestBuilder {
                     topics.insert(child);
                 }
                 if let Some(total) = totals.get_mut(topic.index()) {
-                    *total = Some(total.map_or(count, |total| total.and(count)));
+                    *total = Some(total.map_or(count, |total| total.add(count)));
                 }
             }
             // Where data are damaged, or one id stands for several connections, a cursor may

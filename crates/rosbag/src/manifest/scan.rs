@@ -110,7 +110,7 @@ impl Scan {
         let Some(TopLevelRecord { kind, data }) = top.filter(|_| !is_lost) else {
             let next = toplevel.find_record(at + 1..len)?.unwrap_or(len);
             let lost = Damage::new(DamageKind::Garbled, at..next);
-            self.unreadable(
+            self.record_unreadable(
                 lost,
                 displaced_chunks::displaced_chunks(bag, toplevel, at..next)?,
             );
@@ -120,7 +120,7 @@ impl Scan {
             && let Some(next) = toplevel.record_in(&kind, &data, len)?
         {
             let lost = Damage::new(damage, at..next);
-            self.unreadable(
+            self.record_unreadable(
                 lost,
                 displaced_chunks::displaced_chunks(bag, toplevel, at..next)?,
             );
@@ -140,7 +140,7 @@ impl Scan {
                     matches!(kind, TopLevelKind::Index { .. }) || self.is_in_index;
                 let cut =
                     if is_index { DamageKind::Index } else { DamageKind::Truncated };
-                self.lost(Damage::new(cut, at..len));
+                self.record_loss(Damage::new(cut, at..len));
                 return Ok(len);
             }
             TopLevelKind::Index { connection, count, version } => {
@@ -153,7 +153,7 @@ impl Scan {
                 self.close(at, true);
                 if let Some(header) = toplevel.data(&data)? {
                     let raw = RawConnection::new(id, &topic, &header);
-                    match HeaderTrust::of(&Connection::new(raw.clone())) {
+                    match HeaderTrust::from_connection(&Connection::new(raw.clone())) {
                         HeaderTrust::Sound => {
                             ContentCollector::new(table, at).connection(raw)
                         }
@@ -173,7 +173,7 @@ impl Scan {
                         "the last {zeros} bytes are zeros: recorded data may be missing \
                          there"
                     ));
-                    self.lost(Damage::new(DamageKind::Garbled, at..len));
+                    self.record_loss(Damage::new(DamageKind::Garbled, at..len));
                 }
                 if data.end - at > self.padding.end - self.padding.start {
                     self.padding = at..data.end;
@@ -281,11 +281,11 @@ impl Scan {
 
     /// Records `damage` where nothing can be read but the index lists chunks at `places`. A
     /// draft begins at each place, so that a cursor finds out what is lost.
-    fn unreadable(&mut self, damage: Damage, places: Vec<u64>) {
+    fn record_unreadable(&mut self, damage: Damage, places: Vec<u64>) {
         let Range { start, end } = damage.bytes;
         let before = start..places.first().copied().unwrap_or(end);
         if !before.is_empty() {
-            self.lost(damage.at(before));
+            self.record_loss(damage.with_bytes(before));
         }
         for place in places {
             self.close(place, true);
@@ -296,7 +296,7 @@ impl Scan {
         }
     }
 
-    fn lost(&mut self, damage: Damage) {
+    fn record_loss(&mut self, damage: Damage) {
         if self.is_in_index {
             let (start, end) = (damage.bytes.start, damage.bytes.end);
             self.remarks.push(format!("bytes {start}..{end} of the index are broken"));

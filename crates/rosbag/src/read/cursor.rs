@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use logtool_core::{
     Block, Cursor, Damage, DamageKind, Result, Selection, Timestamp, TopicId, TopicSet,
 };
-use logtool_rosmsg::Derived;
+use logtool_rosmsg::DerivedTopics;
 
 use crate::{
     check::ChunkChecker,
@@ -25,7 +25,7 @@ use crate::{
 pub(crate) struct PartReader {
     pub(crate) bag: Bag,
     pub(crate) table: Arc<ConnectionTable>,
-    pub(crate) derived: Arc<Derived>,
+    pub(crate) derived: Arc<DerivedTopics>,
     /// The start of each part, and the end of the last.
     pub(crate) bounds: Arc<[u64]>,
     /// Checks every chunk that is opened, if set.
@@ -44,7 +44,7 @@ struct RecordSelector {
     table: Arc<ConnectionTable>,
     selection: Selection,
     /// The derived topics, if some of them are selected.
-    derived: Option<Arc<Derived>>,
+    derived: Option<Arc<DerivedTopics>>,
     /// The start of each part, and the end of the last.
     bounds: Arc<[u64]>,
     /// The start of the current chunk.
@@ -103,7 +103,7 @@ struct BlockFiller<'f> {
 }
 
 impl RecordVisitor for BlockFiller<'_> {
-    fn enter(&mut self, at: u64) {
+    fn begin_chunk(&mut self, at: u64) {
         self.reader.enter(at);
     }
 
@@ -111,7 +111,7 @@ impl RecordVisitor for BlockFiller<'_> {
         self.block.reset(bytes, at);
     }
 
-    fn unpacked(&mut self, bytes: Bytes, at: u64) {
+    fn decompressed_bytes(&mut self, bytes: Bytes, at: u64) {
         self.block.reset_unpacked(bytes, at);
     }
 
@@ -135,7 +135,7 @@ impl RecordVisitor for BlockFiller<'_> {
         true
     }
 
-    fn passes(&mut self, id: u32, time: Timestamp) -> bool {
+    fn is_payload_unneeded(&mut self, id: u32, time: Timestamp) -> bool {
         let Some((_, topic)) = self.reader.find(id) else { return false };
         self.reader.derived.is_none() && !self.reader.selection.wants(topic, time)
     }
@@ -150,7 +150,7 @@ impl RecordVisitor for BlockFiller<'_> {
         }
     }
 
-    fn knows(&self, id: u32) -> bool {
+    fn is_known_connection(&self, id: u32) -> bool {
         self.reader.table.lookup(id, self.reader.chunk_at).is_some()
     }
 

@@ -38,7 +38,7 @@ pub(crate) struct PartContent {
 
 impl MessageCount {
     /// Returns the sum of two counts.
-    pub(crate) fn and(self, other: Self) -> Self {
+    pub(crate) fn add(self, other: Self) -> Self {
         let bytes = self.bytes.zip(other.bytes).map(|(a, b)| a.saturating_add(b));
         let time = self.time.zip(other.time).map(|(a, b)| a.cover(&b));
         Self { records: self.records.saturating_add(other.records), bytes, time }
@@ -93,13 +93,13 @@ impl<'c> ContentCollector<'c> {
 }
 
 impl RecordVisitor for ContentCollector<'_> {
-    fn enter(&mut self, at: u64) {
+    fn begin_chunk(&mut self, at: u64) {
         self.at = at;
     }
 
     fn window(&mut self, _: Bytes, _: u64) {}
 
-    fn unpacked(&mut self, bytes: Bytes, _: u64) {
+    fn decompressed_bytes(&mut self, bytes: Bytes, _: u64) {
         self.content.unpacked += bytes.len() as u64;
         self.recycled = bytes;
     }
@@ -115,7 +115,7 @@ impl RecordVisitor for ContentCollector<'_> {
             time: Some(TimeRange::from_timestamp(time)),
         };
         let count = self.content.counts.entry(id);
-        count.and_modify(|count| *count = count.and(one)).or_insert(one);
+        count.and_modify(|count| *count = count.add(one)).or_insert(one);
         // Unknown connections are determined when all connections are registered.
         true
     }
@@ -128,7 +128,7 @@ impl RecordVisitor for ContentCollector<'_> {
         }
     }
 
-    fn knows(&self, id: u32) -> bool {
+    fn is_known_connection(&self, id: u32) -> bool {
         self.table.lookup(id, self.at).is_some()
     }
 

@@ -1,6 +1,6 @@
 //! Scanning a part of the file: from chunk to chunk, and through the records in each.
 
-mod broken;
+mod damage_recovery;
 mod start;
 
 use std::{fmt, ops::Range, sync::Arc};
@@ -11,10 +11,10 @@ use logtool_core::{Damage, DamageKind, Result};
 use self::start::first;
 use crate::{
     check::ChunkChecker,
-    codec::compression::Unpacked,
+    codec::compression::FrameOutcome,
     connections::connection::RawConnection,
     file::{
-        bag::{Bag, Chunk, Content},
+        bag::{Bag, Chunk, ChunkContent},
         toplevel_record::{TopLevelKind, TopLevelReader, TopLevelRecord},
     },
     records::record_scanner::{ReadSize, RecordVisitor, WindowScan},
@@ -146,10 +146,10 @@ impl PartScanner {
         }
         let Some(TopLevelRecord { kind, data }) = self.record_at(at)? else {
             let next = self.toplevel.find_record(at + 1..self.end)?.unwrap_or(self.end);
-            return self.lost(DamageKind::Garbled, next, visitor);
+            return self.skip_broken(DamageKind::Garbled, next, visitor);
         };
         if kind == TopLevelKind::Padding && self.bag.head.is_cut_off(&data, len) {
-            return self.lost(DamageKind::Garbled, self.end, visitor);
+            return self.skip_broken(DamageKind::Garbled, self.end, visitor);
         }
         if let Some((damage, next)) = self.wrong_length(&kind, &data)? {
             if let (Some(before), TopLevelKind::Index { connection, .. }) =
@@ -157,7 +157,7 @@ impl PartScanner {
             {
                 before.note_index(*connection);
             }
-            return self.lost(damage, next, visitor);
+            return self.skip_broken(damage, next, visitor);
         }
         match kind {
             TopLevelKind::Chunk(_) if self.is_of_next(data.end)? => {
@@ -213,7 +213,7 @@ impl PartScanner {
             || self.bag.listed_chunk(chunk.at)?.is_some();
         if !is_told {
             self.unnamed = Some(chunk.at);
-            visitor.enter(chunk.at);
+            visitor.begin_chunk(chunk.at);
             visitor.window(Bytes::new(), chunk.at);
             let damage = Damage::new(DamageKind::Index, chunk.at..chunk.data.end);
             let why = if chunk.at < self.start { MISPLACED } else { UNNAMED };
@@ -251,7 +251,7 @@ impl PartScanner {
 
     /// Starts scanning messages outside chunks.
     fn go_outside<V: RecordVisitor>(&mut self, visitor: &mut V) {
-        visitor.enter(self.at);
+        visitor.begin_chunk(self.at);
         let plain = WindowScan {
             bytes: self.at..self.end,
             is_cut: self.end == self.bag.source.len(),
@@ -267,7 +267,7 @@ impl PartScanner {
         chunk: &Chunk,
         visitor: &mut V,
     ) -> Result<bool> {
-        visitor.enter(chunk.at);
+        visitor.begin_chunk(chunk.at);
         self.at = chunk.data.end;
         self.before = None;
         let bytes = chunk.at..chunk.data.end;
@@ -275,19 +275,21 @@ impl PartScanner {
         self.checker.iter().try_for_each(|checker| checker.check(chunk, &content))?;
         let (bag, toplevel) = (&self.bag, &mut self.toplevel);
         match content {
-            Content::Plain(plain) => {
+            ChunkContent::Plain(plain) => {
                 self.before = Some(OpenChunk::new(chunk.clone()));
                 let data = plain.bytes.clone();
                 self.segment = Some((plain, DamageContext::Plain(data)));
                 Ok(false)
             }
-            Content::Unpacked(content, how) => {
+            ChunkContent::Unpacked(content, how) => {
                 let last = self.before.insert(OpenChunk::new(chunk.clone()));
-                visitor.unpacked(content.clone(), chunk.at);
+                visitor.decompressed_bytes(content.clone(), chunk.at);
                 let (len, declared) =
                     (content.len() as u64, chunk.head.declared.into());
                 let whole = match how {
-                    Unpacked::Cut | Unpacked::Broken => u64::max(declared, len + 1),
+                    FrameOutcome::Cut | FrameOutcome::Broken => {
+                        u64::max(declared, len + 1)
+                    }
                     _ => len,
                 };
                 if content.is_empty() {
@@ -310,7 +312,7 @@ impl PartScanner {
                 self.report_missing_messages(visitor)?;
                 Ok(true)
             }
-            Content::Lost(damage) => {
+            ChunkContent::Lost(damage) => {
                 visitor.window(Bytes::new(), chunk.at);
                 let gone = LostChunk { bytes, index_at: self.at, left: None };
                 let within = &mut DamageContext::Lost(gone);

@@ -37,13 +37,13 @@ const NO_RECORD: u64 = u64::MAX;
 /// Receives the results of a scan.
 pub(crate) trait RecordVisitor {
     /// What follows belongs to the chunk or messages that begin at `at`.
-    fn enter(&mut self, at: u64);
+    fn begin_chunk(&mut self, at: u64);
 
     /// What follows lies in `bytes`, which are at the position `at` of the file.
     fn window(&mut self, bytes: Bytes, at: u64);
 
     /// What follows lies in `bytes`, which are the decompressed chunk at `at`.
-    fn unpacked(&mut self, bytes: Bytes, at: u64);
+    fn decompressed_bytes(&mut self, bytes: Bytes, at: u64);
 
     /// Returns a buffer to decompress into, with any length and content.
     fn buffer(&mut self) -> BytesMut;
@@ -59,7 +59,7 @@ pub(crate) trait RecordVisitor {
 
     /// Returns whether the payloads of messages of `connection` at `time` are not needed. Such
     /// a message is passed on before its end is read, and the rest of it is not read.
-    fn passes(&mut self, connection: u32, time: Timestamp) -> bool {
+    fn is_payload_unneeded(&mut self, connection: u32, time: Timestamp) -> bool {
         let _ = (connection, time);
         false
     }
@@ -68,13 +68,13 @@ pub(crate) trait RecordVisitor {
     fn connection(&mut self, raw: RawConnection);
 
     /// Returns whether messages of the connection `id` are plausible.
-    fn knows(&self, id: u32) -> bool;
+    fn is_known_connection(&self, id: u32) -> bool;
 
     /// Returns the topic of the connection `id`, or `None` if it is not known.
     fn topic(&self, id: u32) -> Option<TopicId>;
 
     /// Is called for a skipped record of an unknown kind.
-    fn other(&mut self) {}
+    fn unknown_record(&mut self) {}
 
     /// Receives damage. Its positions count from the base of the scanned bytes.
     fn damage(&mut self, damage: Damage);
@@ -136,13 +136,15 @@ pub(crate) fn scan_records<V: RecordVisitor>(
             && !segment.is_v1
             && let Some((connection, time, frame)) = wire::usual_message(rest)
             && fits(frame.len())
-            && (frame.len() <= rest.len() as u64 || visitor.passes(connection, time))
+            && (frame.len() <= rest.len() as u64
+                || visitor.is_payload_unneeded(connection, time))
         {
             // The common case: equivalent to the code below, without testing for other
             // records.
             let (start, end) = (used + frame.data_start() as u64, used + frame.len());
             if !visitor.message(connection, time, start as usize..end as usize) {
-                let lost = segment.lost(DamageKind::UnknownTopic, used, frame.len());
+                let lost =
+                    segment.record_loss(DamageKind::UnknownTopic, used, frame.len());
                 visitor.damage(lost);
             }
             used = end;
@@ -152,23 +154,27 @@ pub(crate) fn scan_records<V: RecordVisitor>(
             ParsedRecord::Message { connection, time, payload }
                 if fits(payload.end as u64) =>
             {
-                broken.ends(used, DamageKind::Garbled, visitor);
+                broken.end_broken(used, DamageKind::Garbled, visitor);
                 let (at, len) = (used as usize, payload.end as u64);
                 let payload = at + payload.start..at + payload.end;
                 if segment.is_v1
-                    && !visitor.knows(connection)
+                    && !visitor.is_known_connection(connection)
                     && let Some(raw) = version_1::declared_connection(rest)
                 {
                     visitor.connection(raw);
                 }
                 if !visitor.message(connection, time, payload) {
-                    visitor.damage(segment.lost(DamageKind::UnknownTopic, used, len));
+                    visitor.damage(segment.record_loss(
+                        DamageKind::UnknownTopic,
+                        used,
+                        len,
+                    ));
                 }
                 used += len;
                 continue;
             }
             ParsedRecord::Connection { raw, len } if fits(len as u64) => {
-                broken.ends(used, DamageKind::Garbled, visitor);
+                broken.end_broken(used, DamageKind::Garbled, visitor);
                 visitor.connection(raw);
                 used += len as u64;
                 continue;
@@ -176,13 +182,13 @@ pub(crate) fn scan_records<V: RecordVisitor>(
             ParsedRecord::Other { header, .. }
                 if segment.is_outside && is_of_bags(&header) =>
             {
-                broken.ends(used, DamageKind::Garbled, visitor);
+                broken.end_broken(used, DamageKind::Garbled, visitor);
                 return ScanProgress { used, stop: StopReason::Outside };
             }
             ParsedRecord::Other { header, len } if len <= left => {
-                broken.ends(used, DamageKind::Garbled, visitor);
+                broken.end_broken(used, DamageKind::Garbled, visitor);
                 if let (Header::Other(_), false) = (header, segment.is_v1) {
-                    visitor.other();
+                    visitor.unknown_record();
                 }
                 used += len;
                 continue;
@@ -195,19 +201,19 @@ pub(crate) fn scan_records<V: RecordVisitor>(
         };
         let is_partial = need <= left && need <= segment.limit;
         if is_partial || segment.goes_on && need > left && need != NO_RECORD {
-            broken.ends(used, DamageKind::Garbled, visitor);
+            broken.end_broken(used, DamageKind::Garbled, visitor);
             return ScanProgress { used, stop: StopReason::Need(need) };
         }
         if need <= left {
-            broken.ends(used, DamageKind::Garbled, visitor);
-            visitor.damage(segment.lost(DamageKind::OverLimit, used, need));
+            broken.end_broken(used, DamageKind::Garbled, visitor);
+            visitor.damage(segment.record_loss(DamageKind::OverLimit, used, need));
             used += need;
             continue;
         }
         // There is no record here, or one that extends beyond the end.
         let window = left.min(SEARCH);
         if (rest.len() as u64) < window {
-            broken.ends(used, DamageKind::Garbled, visitor);
+            broken.end_broken(used, DamageKind::Garbled, visitor);
             return ScanProgress { used, stop: StopReason::Need(window) };
         }
         broken.start.get_or_insert(used);
@@ -217,12 +223,12 @@ pub(crate) fn scan_records<V: RecordVisitor>(
             None if window < left => used += window - OVERLAP,
             None => {
                 used += left;
-                broken.ends(used, segment.end, visitor);
+                broken.end_broken(used, segment.end, visitor);
                 return ScanProgress { used, stop: StopReason::Done };
             }
         }
     }
-    broken.ends(used, DamageKind::Garbled, visitor);
+    broken.end_broken(used, DamageKind::Garbled, visitor);
     if segment.is_short && used == segment.left {
         let end = segment.base + used;
         visitor.damage(Damage::new(segment.end, end..end));
@@ -239,7 +245,12 @@ struct BrokenBytes {
 impl BrokenBytes {
     /// Reports the broken bytes, if there are some; they end at `end`.
     #[inline]
-    fn ends<V: RecordVisitor>(&mut self, end: u64, kind: DamageKind, visitor: &mut V) {
+    fn end_broken<V: RecordVisitor>(
+        &mut self,
+        end: u64,
+        kind: DamageKind,
+        visitor: &mut V,
+    ) {
         if let Some(start) = self.start.take() {
             visitor.damage(Damage::new(kind, self.base + start..self.base + end));
         }
@@ -254,7 +265,7 @@ impl ScanRange {
     }
 
     /// Returns the damage for a lost record of `len` bytes that begins at `used`.
-    fn lost(&self, kind: DamageKind, used: u64, len: u64) -> Damage {
+    fn record_loss(&self, kind: DamageKind, used: u64, len: u64) -> Damage {
         let start = self.base + used;
         Damage::new(kind, start..start + len).with_records(1, None)
     }
@@ -308,7 +319,9 @@ fn is_plausible<V: RecordVisitor>(
         }
     } else {
         match wire::header(fields) {
-            Some(Header::Message { connection, .. }) => visitor.knows(connection),
+            Some(Header::Message { connection, .. }) => {
+                visitor.is_known_connection(connection)
+            }
             Some(Header::Connection { .. }) => true,
             Some(header) => segment.is_outside && is_of_bags(&header),
             None => false,

@@ -61,7 +61,7 @@ pub(crate) fn parse(bytes: &[u8]) -> ParsedRecord<'_> {
         Some(V1Header::Message(..)) => ParsedRecord::Partial { need: frame.len() },
         // It has no data: another length is wrong.
         Some(V1Header::Definition(stream, text)) => {
-            let raw = stream.connection().with(b"message_definition", text);
+            let raw = stream.connection().with_field(b"message_definition", text);
             ParsedRecord::Connection { raw, len: frame.data_start() }
         }
         Some(V1Header::Other(op)) => {
@@ -134,11 +134,11 @@ impl ConnectionProperties<'_> {
     fn connection(&self) -> RawConnection {
         let Self { topic, type_name, md5sum, caller, latching } = *self;
         let raw = RawConnection::new(self.number(), topic, &[]);
-        let raw = raw.with(b"topic", topic).with(b"type", type_name);
+        let raw = raw.with_field(b"topic", topic).with_field(b"type", type_name);
         let told = [(&b"callerid"[..], caller), (b"latching", latching)];
         let told = told.into_iter().filter(|(_, value)| !value.is_empty());
-        told.fold(raw.with(b"md5sum", md5sum), |raw, (name, value)| {
-            raw.with(name, value)
+        told.fold(raw.with_field(b"md5sum", md5sum), |raw, (name, value)| {
+            raw.with_field(name, value)
         })
     }
 }

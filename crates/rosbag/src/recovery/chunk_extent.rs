@@ -7,11 +7,11 @@ use logtool_core::Result;
 
 use crate::{
     codec::{
-        compression::{Compression, Unpacked},
+        compression::{Compression, FrameOutcome},
         encryption::Encryption,
     },
     file::{
-        bag::{Bag, Chunk, Content},
+        bag::{Bag, Chunk, ChunkContent},
         toplevel_record::{ChunkHeader, TopLevelReader},
     },
     records::record_scanner::WindowScan,
@@ -43,11 +43,11 @@ impl Bag {
             Ok(Compression::Bz2 | Compression::Lz4) => {
                 let content = |chunk: &Chunk| -> Result<(usize, bool)> {
                     Ok(match self.open(chunk, BytesMut::new())? {
-                        Content::Unpacked(bytes, how) => {
+                        ChunkContent::Unpacked(bytes, how) => {
                             let is_all = bytes.len() >= chunk.head.declared as usize;
-                            (bytes.len(), how == Unpacked::Whole && is_all)
+                            (bytes.len(), how == FrameOutcome::Whole && is_all)
                         }
-                        Content::Plain(_) | Content::Lost(_) => (0, false),
+                        ChunkContent::Plain(_) | ChunkContent::Lost(_) => (0, false),
                     })
                 };
                 let (len, is_whole) = content(&chunk)?;

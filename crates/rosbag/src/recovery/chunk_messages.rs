@@ -81,7 +81,7 @@ impl RecordVisitor for ChunkMessages {
         }
     }
 
-    fn knows(&self, _: u32) -> bool {
+    fn is_known_connection(&self, _: u32) -> bool {
         true
     }
 
@@ -93,11 +93,11 @@ impl RecordVisitor for ChunkMessages {
         BytesMut::new()
     }
 
-    fn enter(&mut self, _: u64) {}
+    fn begin_chunk(&mut self, _: u64) {}
 
     fn window(&mut self, _: Bytes, _: u64) {}
 
-    fn unpacked(&mut self, _: Bytes, _: u64) {}
+    fn decompressed_bytes(&mut self, _: Bytes, _: u64) {}
 
     fn connection(&mut self, _: RawConnection) {}
 }

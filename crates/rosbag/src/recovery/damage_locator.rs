@@ -157,7 +157,7 @@ impl<V: RecordVisitor> RecordVisitor for DamageLocator<'_, V> {
                 self.report_in(damage, &range);
             }
             DamageContext::Unpacked(chunk_bytes) => {
-                let mut damage = damage.at(chunk_bytes.bytes.clone());
+                let mut damage = damage.with_bytes(chunk_bytes.bytes.clone());
                 if is_loss {
                     damage =
                         damage.with_lost_bytes(chunk_bytes.proportional_share(&range));
@@ -168,27 +168,28 @@ impl<V: RecordVisitor> RecordVisitor for DamageLocator<'_, V> {
                 }
             }
             DamageContext::Lost(lost_chunk) if !is_loss => {
-                self.visitor.damage(damage.at(lost_chunk.bytes.clone()));
+                self.visitor.damage(damage.with_bytes(lost_chunk.bytes.clone()));
             }
             DamageContext::Lost(lost_chunk) => {
                 let lost = lost_chunk.lost_messages(self.bag, self.toplevel);
                 let len = lost_chunk.bytes.end.saturating_sub(lost_chunk.bytes.start);
-                let damage = damage.at(lost_chunk.bytes.clone()).with_lost_bytes(len);
+                let damage =
+                    damage.with_bytes(lost_chunk.bytes.clone()).with_lost_bytes(len);
                 self.report(damage, &lost);
             }
         }
     }
 
-    fn enter(&mut self, at: u64) {
-        self.visitor.enter(at);
+    fn begin_chunk(&mut self, at: u64) {
+        self.visitor.begin_chunk(at);
     }
 
     fn window(&mut self, bytes: Bytes, at: u64) {
         self.visitor.window(bytes, at);
     }
 
-    fn unpacked(&mut self, bytes: Bytes, at: u64) {
-        self.visitor.unpacked(bytes, at);
+    fn decompressed_bytes(&mut self, bytes: Bytes, at: u64) {
+        self.visitor.decompressed_bytes(bytes, at);
     }
 
     fn buffer(&mut self) -> BytesMut {
@@ -200,20 +201,20 @@ impl<V: RecordVisitor> RecordVisitor for DamageLocator<'_, V> {
         self.visitor.message(id, time, payload)
     }
 
-    fn passes(&mut self, id: u32, time: Timestamp) -> bool {
-        self.visitor.passes(id, time)
+    fn is_payload_unneeded(&mut self, id: u32, time: Timestamp) -> bool {
+        self.visitor.is_payload_unneeded(id, time)
     }
 
     fn connection(&mut self, raw: RawConnection) {
         self.visitor.connection(raw);
     }
 
-    fn other(&mut self) {
-        self.visitor.other();
+    fn unknown_record(&mut self) {
+        self.visitor.unknown_record();
     }
 
-    fn knows(&self, id: u32) -> bool {
-        self.visitor.knows(id)
+    fn is_known_connection(&self, id: u32) -> bool {
+        self.visitor.is_known_connection(id)
     }
 
     fn topic(&self, id: u32) -> Option<TopicId> {

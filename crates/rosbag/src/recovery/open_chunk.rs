@@ -10,7 +10,7 @@ use logtool_core::{Damage, DamageKind, Result, TimeRange, Timestamp};
 
 use crate::{
     file::{
-        bag::{Bag, Chunk, Content},
+        bag::{Bag, Chunk, ChunkContent},
         index_entries::{LostMessages, MAX_INDEX, add, each_entry},
         toplevel_record::TopLevelReader,
     },
@@ -56,7 +56,7 @@ impl OpenChunk {
 
     /// Returns whether index data of `connection` with these `entries`, which come next, belong
     /// to this chunk.
-    pub(crate) fn has(
+    pub(crate) fn has_index_data(
         &mut self,
         bag: &Bag,
         connection: u32,
@@ -91,7 +91,7 @@ impl OpenChunk {
 
     /// Returns whether index data of `connection` with `count` entries, which begin with these
     /// `entries`, belong to this chunk.
-    pub(crate) fn begins(
+    pub(crate) fn may_have_index_data(
         &mut self,
         bag: &Bag,
         connection: u32,
@@ -148,14 +148,14 @@ impl OpenChunk {
     fn load_messages(&mut self, bag: &Bag) -> Result<&KnownMessages> {
         let known = match self.known.take() {
             Some(known) => known,
-            None => KnownMessages::of(read(bag, &self.chunk)?),
+            None => KnownMessages::from_messages(read(bag, &self.chunk)?),
         };
         Ok(self.known.insert(known))
     }
 }
 
 impl KnownMessages {
-    fn of(messages: ChunkMessages) -> Self {
+    fn from_messages(messages: ChunkMessages) -> Self {
         let all = messages.by_connection.values();
         let index_len = all.clone().map(|of| wire::INDEX_HEAD + 12 * of.records).sum();
         let lasts = all.map(|of| of.last).collect();
@@ -213,15 +213,17 @@ fn find_losses(
 fn read(bag: &Bag, chunk: &Chunk) -> Result<ChunkMessages> {
     let mut messages = ChunkMessages::default();
     match bag.open(chunk, BytesMut::new())? {
-        Content::Plain(mut plain) => {
+        ChunkContent::Plain(mut plain) => {
             let start = plain.bytes.start;
             while plain.read(&*bag.source, bag.options, &mut messages)? {}
             for range in messages.broken.iter_mut().chain(&mut messages.records) {
                 *range = range.start - start..range.end - start;
             }
         }
-        Content::Unpacked(bytes, how) => chunk.scan_records(&bytes, how, &mut messages),
-        Content::Lost(damage) => messages.damage(damage),
+        ChunkContent::Unpacked(bytes, how) => {
+            chunk.scan_records(&bytes, how, &mut messages)
+        }
+        ChunkContent::Lost(damage) => messages.damage(damage),
     }
     Ok(messages)
 }

@@ -11,7 +11,7 @@ use bytes::{Bytes, BytesMut};
 use logtool_core::{OpenOptions, Output, Part, Result, Source};
 
 use crate::{
-    codec::compression::{Compression, Unpacked},
+    codec::compression::{Compression, FrameOutcome},
     connections::connection::Connection,
     records::chunk_record::{self, ParsedRecord},
     sink::SelectedLog,
@@ -41,13 +41,13 @@ pub(super) struct ChunkCopier<'s, 'w> {
 }
 
 /// The connection, the time and the offset of a message in a chunk.
-type Message = (u32, RosTime, u32);
+type ChunkMessage = (u32, RosTime, u32);
 
 /// The index data of a chunk.
 struct ChunkIndexData {
     bytes: Bytes,
     /// The listed messages, or `None` if there are none or the index data are inconsistent.
-    messages: Option<Vec<Message>>,
+    messages: Option<Vec<ChunkMessage>>,
 }
 
 /// A chunk that may be copied.
@@ -107,7 +107,7 @@ impl ChunkCopier<'_, '_> {
         };
         let is_declared =
             |id: u32| self.writer.is_declared(id) || declared.contains(&id);
-        let believes = |(id, ..): &Message| is_declared(*id);
+        let believes = |(id, ..): &ChunkMessage| is_declared(*id);
         let looks_inside = self.looks_inside || seen.compression == Compression::None;
         let (messages, declares) = match listed.messages {
             Some(messages) if !looks_inside && messages.iter().all(believes) => {
@@ -209,7 +209,7 @@ impl ChunkCopier<'_, '_> {
         &self,
         seen: &SourceChunk,
         declared: &BTreeSet<u32>,
-    ) -> Result<Option<(Vec<Message>, Vec<u32>)>> {
+    ) -> Result<Option<(Vec<ChunkMessage>, Vec<u32>)>> {
         let Some(content) = self.decompress(seen)? else { return Ok(None) };
         let (mut messages, mut declares) = (Vec::new(), Vec::new());
         let mut known = declared.clone();
@@ -258,7 +258,7 @@ impl ChunkCopier<'_, '_> {
             return Ok(None);
         }
         let (content, how) = match compression {
-            Compression::None => (packed, Unpacked::Whole),
+            Compression::None => (packed, FrameOutcome::Whole),
             packing => {
                 let room = BytesMut::new();
                 let (content, how) =
@@ -267,13 +267,13 @@ impl ChunkCopier<'_, '_> {
             }
         };
         let is_whole =
-            how == Unpacked::Whole && content.len() as u64 == u64::from(*size);
+            how == FrameOutcome::Whole && content.len() as u64 == u64::from(*size);
         Ok(is_whole.then_some(content))
     }
 
     /// Returns whether all `messages` of the chunk at `at` are selected, and each belongs to the
     /// connection that has its id in the new bag too.
-    fn is_fully_selected(&self, messages: &[Message], at: u64) -> bool {
+    fn is_fully_selected(&self, messages: &[ChunkMessage], at: u64) -> bool {
         let ids: BTreeSet<u32> = messages.iter().map(|(id, ..)| *id).collect();
         let table = &self.selected.table;
         let is_same = |id: &u32| {

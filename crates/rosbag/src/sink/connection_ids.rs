@@ -45,13 +45,13 @@ struct IdAllocator {
     next: u32,
     /// The connections of earlier selections by topic and header, with which connections of
     /// this selection can be merged, except those that are already merged.
-    alike: HashMap<Key, BTreeMap<u32, ConnectionHandle>>,
+    alike: HashMap<ConnectionKey, BTreeMap<u32, ConnectionHandle>>,
     /// The new connections of this selection.
-    selected: Vec<(Key, ConnectionHandle)>,
+    selected: Vec<(ConnectionKey, ConnectionHandle)>,
 }
 
 /// A topic and a header.
-type Key = (Vec<u8>, Vec<u8>);
+type ConnectionKey = (Vec<u8>, Vec<u8>);
 
 impl IdAllocator {
     /// Assigns an id to a connection.
@@ -71,7 +71,7 @@ impl IdAllocator {
             }
         }
         let own = id.filter(|id| writer.connection(*id).is_none());
-        let number = own.unwrap_or_else(|| self.free(writer));
+        let number = own.unwrap_or_else(|| self.next_free_id(writer));
         let handle = writer.connect_raw(number, &key.0, &key.1)?;
         self.selected.push((key, handle));
         Ok(handle)
@@ -85,7 +85,7 @@ impl IdAllocator {
     }
 
     /// Returns the next id that no connection has.
-    fn free<W: Output>(&mut self, writer: &Writer<W>) -> u32 {
+    fn next_free_id<W: Output>(&mut self, writer: &Writer<W>) -> u32 {
         loop {
             let next = self.next;
             self.next = next.wrapping_add(1);

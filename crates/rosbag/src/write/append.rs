@@ -23,7 +23,7 @@ use crate::{
     wire::{self, FrameMatch},
     write::{
         ChunkInfo, Writer,
-        chunk_builder::Summary,
+        chunk_builder::ChunkSummary,
         editable_header::EditableHeader,
         encode::{self, IndexOrder},
         options::WriterOptions,
@@ -56,7 +56,7 @@ impl Writer<File> {
         file.seek(SeekFrom::End(0))?;
 
         let mut writer =
-            Self::starting(OutputWriter::new(file, index_at), options, head);
+            Self::with_header(OutputWriter::new(file, index_at), options, head);
         writer.index_order = index_order.unwrap_or(writer.index_order);
         for (raw, _) in index.connections {
             let connection = Connection::new(raw);
@@ -68,7 +68,7 @@ impl Writer<File> {
             }
         }
         for IndexedChunk { at, time, counts } in index.chunks {
-            let summary = Summary { times: first_and_last(&time)?, counts };
+            let summary = ChunkSummary { times: first_and_last(&time)?, counts };
             writer.chunks.push(ChunkInfo { at, summary });
         }
         Ok(writer)

@@ -31,12 +31,12 @@ pub(crate) struct FullChunk {
 pub(crate) struct ChunkIndex {
     /// Its index data records.
     pub(crate) index: Vec<u8>,
-    pub(crate) summary: Summary,
+    pub(crate) summary: ChunkSummary,
 }
 
 /// The contents of the chunk info of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Summary {
+pub(crate) struct ChunkSummary {
     /// Its first and its last time.
     pub(crate) times: [RosTime; 2],
     /// The number of messages of each connection.
@@ -108,7 +108,7 @@ impl ChunkBuilder {
         }
         Some(FullChunk {
             bytes,
-            chunk_index: ChunkIndex { index, summary: Summary { times, counts } },
+            chunk_index: ChunkIndex { index, summary: ChunkSummary { times, counts } },
         })
     }
 }

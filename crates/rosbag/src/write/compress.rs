@@ -92,7 +92,7 @@ mod tests {
     use bytes::BytesMut;
 
     use super::*;
-    use crate::codec::compression::Unpacked;
+    use crate::codec::compression::FrameOutcome;
 
     /// Returns incompressible bytes.
     fn noise(len: usize) -> Vec<u8> {
@@ -136,7 +136,7 @@ mod tests {
                 let (packed, _) = compression.compress(bytes.clone(), room).unwrap();
                 let room = BytesMut::new();
                 let (out, how) = compression.decompress(&packed, 0, 1 << 30, room);
-                assert!(how == Unpacked::Whole && out == bytes, "{compression:?}");
+                assert!(how == FrameOutcome::Whole && out == bytes, "{compression:?}");
             }
         }
     }

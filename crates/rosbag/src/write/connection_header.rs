@@ -141,7 +141,7 @@ pub(crate) fn with_topic(header: &[u8], topic: &[u8]) -> Vec<u8> {
     let (mut cut, mut renamed) =
         (ByteReader::new(header), Vec::with_capacity(header.len()));
     loop {
-        let rest = cut.rest();
+        let rest = cut.remaining();
         match cut.u32().and_then(|len| cut.bytes(len as usize)) {
             Some(field) if field.starts_with(b"topic=") => {
                 encode::field(&mut renamed, b"topic", topic);

@@ -26,7 +26,7 @@ pub(crate) fn repair_header(
     connection: &Connection,
     is_careful: bool,
 ) -> RepairedHeader {
-    if !is_careful && HeaderTrust::of(connection) != HeaderTrust::Broken {
+    if !is_careful && HeaderTrust::from_connection(connection) != HeaderTrust::Broken {
         return RepairedHeader {
             header: connection.header().to_vec(),
             changes: Vec::new(),
@@ -62,7 +62,7 @@ pub(crate) fn repair_header(
         let what = "lacks fields, which are empty or \"*\" in the new bag";
         changes.push(what.to_owned());
     }
-    if HeaderTrust::of(connection) == HeaderTrust::Broken {
+    if HeaderTrust::from_connection(connection) == HeaderTrust::Broken {
         for (name, value) in
             needed.into_iter().filter(|(name, _)| !names.contains(name))
         {

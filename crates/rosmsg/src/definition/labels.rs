@@ -22,7 +22,7 @@ use crate::definition::{
 };
 
 /// Returns the labels of all `types`.
-pub(super) fn of(types: &[MessageType]) -> Labels {
+pub(super) fn from_types(types: &[MessageType]) -> Labels {
     let mut labels = Labels::default();
     for of in types {
         let mut orphans: BTreeMap<&str, Vec<(i64, &str)>> = BTreeMap::new();

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    FieldRole, Frame, Layout, LayoutField, LayoutKind, Primitive, Result, Tail,
+    FieldRole, Layout, LayoutField, LayoutKind, Primitive, RecordProperties, Result,
+    TrailingBytes,
 };
 
 use crate::definition::{
@@ -13,14 +14,15 @@ use crate::definition::{
 };
 
 /// The frame that all records in a bag have.
-const FRAME: Frame = Frame { time_unit: "ns", tail: Tail::Nothing };
+const FRAME: RecordProperties =
+    RecordProperties { time_unit: "ns", tail: TrailingBytes::Nothing };
 
 /// Returns the layout of the first type in `scope`.
 pub(super) fn compile(scope: &Scope<'_>) -> Result<Arc<Layout>> {
-    scope.fold(&|of, made| one(scope, of, made))
+    scope.fold(&|of, made| compile_type(scope, of, made))
 }
 
-fn one(
+fn compile_type(
     scope: &Scope<'_>,
     of: usize,
     made: &[Option<Arc<Layout>>],
@@ -50,6 +52,6 @@ fn one(
         let (name, role) = (field.name.clone(), FieldRole::Plain);
         fields.push(LayoutField { name, kind, count, offset: 0, role });
     }
-    let layout = Layout::packed(message.name.clone(), fields)?;
+    let layout = Layout::from_fields(message.name.clone(), fields)?;
     Ok(Arc::new(layout.with_frame(FRAME)))
 }

@@ -34,7 +34,7 @@ pub(super) struct Constant {
 
 /// The contents of a line.
 #[derive(Debug)]
-pub(super) enum Line {
+pub(super) enum DefinitionLine {
     /// No field and no constant.
     Empty,
     Field(Field),
@@ -42,10 +42,14 @@ pub(super) enum Line {
 }
 
 /// Parses a line without its line ending.
-pub(super) fn parse(line: &str) -> Result<Line> {
+pub(super) fn parse(line: &str) -> Result<DefinitionLine> {
     let code = line.split('#').next().unwrap_or("").trim();
     let Some((type_text, rest)) = code.split_once(char::is_whitespace) else {
-        return if code.is_empty() { Ok(Line::Empty) } else { Err(odd(line)) };
+        return if code.is_empty() {
+            Ok(DefinitionLine::Empty)
+        } else {
+            Err(invalid_line(line))
+        };
     };
     let rest = rest.trim();
     // A bound contains a `=` too, but it belongs to the type.
@@ -57,19 +61,19 @@ pub(super) fn parse(line: &str) -> Result<Line> {
         };
         let (name, value) = (name.trim(), value.map_or("", |(_, value)| value.trim()));
         if name.is_empty() || name.contains(char::is_whitespace) {
-            return Err(odd(line));
+            return Err(invalid_line(line));
         }
-        return Ok(Line::Constant(Constant {
+        return Ok(DefinitionLine::Constant(Constant {
             type_name: type_text.to_owned(),
             name: name.to_owned(),
             value: value.to_owned(),
         }));
     }
     if rest.contains(char::is_whitespace) {
-        return Err(odd(line));
+        return Err(invalid_line(line));
     }
-    let (base, array) = split_array(type_text).ok_or_else(|| odd(line))?;
-    Ok(Line::Field(Field {
+    let (base, array) = split_array(type_text).ok_or_else(|| invalid_line(line))?;
+    Ok(DefinitionLine::Field(Field {
         type_text: type_text.to_owned(),
         base: base.to_owned(),
         array,
@@ -79,7 +83,7 @@ pub(super) fn parse(line: &str) -> Result<Line> {
 
 /// Parses a line of a ROS 2 definition: a field may have a default after its name (`int32 x 5`),
 /// which is ignored.
-pub(super) fn parse_ros2(line: &str) -> Result<Line> {
+pub(super) fn parse_ros2(line: &str) -> Result<DefinitionLine> {
     let code = line.split('#').next().unwrap_or("").trim();
     let field = code.split_once(char::is_whitespace).and_then(|(type_text, rest)| {
         let (name, default) = rest.trim().split_once(char::is_whitespace)?;
@@ -119,7 +123,7 @@ fn after_type(line: &str) -> Option<&str> {
     Some(line.trim_start().split_once(char::is_whitespace)?.1)
 }
 
-fn odd(line: &str) -> logtool_core::Error {
+fn invalid_line(line: &str) -> logtool_core::Error {
     let line: String = line.trim().chars().take(80).collect();
     malformed(format!("{line:?} is no field and no constant"))
 }

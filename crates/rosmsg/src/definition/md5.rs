@@ -14,10 +14,10 @@ use crate::definition::{
 
 /// Returns the sum of the first type in `scope`.
 pub(super) fn sum(scope: &Scope<'_>) -> Result<String> {
-    scope.fold(&|of, made| one(scope, of, made))
+    scope.fold(&|of, made| type_sum(scope, of, made))
 }
 
-fn one(scope: &Scope<'_>, of: usize, made: &[Option<String>]) -> Result<String> {
+fn type_sum(scope: &Scope<'_>, of: usize, made: &[Option<String>]) -> Result<String> {
     let Some(message) = scope.types.get(of) else {
         return Err(malformed("a type that is not there"));
     };

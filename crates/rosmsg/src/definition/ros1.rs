@@ -99,13 +99,13 @@ fn constant(constant: &Constant) -> Constant {
     let Constant { type_name, name, value } = constant;
     let base = type_name.split("<=").next().unwrap_or_default();
     let (type_name, value) = match base {
-        "string" | "wstring" => ("string", unquoted(value)),
+        "string" | "wstring" => ("string", unquote(value)),
         "bool" => match value.to_ascii_lowercase().as_str() {
             "true" => (base, "True".to_owned()),
             "false" => (base, "False".to_owned()),
             _ => (base, value.clone()),
         },
-        _ => match whole(value) {
+        _ => match parse_integer(value) {
             // A byte is signed in ROS 1.
             Some(number) if base == "byte" => {
                 let byte = u8::try_from(number).map(|byte| byte.cast_signed());
@@ -119,14 +119,14 @@ fn constant(constant: &Constant) -> Constant {
 }
 
 /// Returns the string between quotes; an unquoted string is returned unchanged.
-fn unquoted(value: &str) -> String {
+fn unquote(value: &str) -> String {
     let between = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
     let text = between('"').or_else(|| between('\''));
     text.map_or(value.to_owned(), |text| text.replace("\\\"", "\"").replace("\\'", "'"))
 }
 
 /// Parses a whole number in any base of ROS 2.
-fn whole(value: &str) -> Option<i128> {
+fn parse_integer(value: &str) -> Option<i128> {
     let (sign, digits) = match value.strip_prefix('-') {
         Some(digits) => (-1, digits),
         None => (1, value.strip_prefix('+').unwrap_or(value)),

@@ -31,7 +31,7 @@ use logtool_core::Result;
 use crate::definition::{
     MessageType,
     line::{Constant, Field},
-    ros2::marker::Added,
+    ros2::marker::AddedFields,
     scope::{Base, SIGNED_TIME, Scope},
 };
 
@@ -161,7 +161,7 @@ pub(super) fn text(types: &[MessageType]) -> Result<String> {
             let type_text = field.type_text.replacen(&field.base, base, 1);
             text.push_str(&format!("{type_text} {}\n", field_name(of, field)));
             let added = marker::added_after(&field.name).filter(|_| is_marker);
-            text.push_str(added.map_or("", Added::text));
+            text.push_str(added.map_or("", AddedFields::text));
         }
         has_marker |= is_marker;
         next.extend(inner_types.into_iter().rev().filter(|inner| seen.insert(*inner)));

@@ -19,7 +19,7 @@ pub(super) struct Scope<'t> {
 
 /// Computes a value for the type with an index from the values of other types: see
 /// [`Scope::fold`].
-type Make<'m, M> = dyn Fn(usize, &[Option<M>]) -> Result<M> + 'm;
+type ComputeValue<'m, M> = dyn Fn(usize, &[Option<M>]) -> Result<M> + 'm;
 
 /// The type of a field or of its elements.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ impl<'t> Scope<'t> {
 
     /// Computes a value for the first type from the values of the types of its fields. `make`
     /// gets the index of a type, and the values so far by type index.
-    pub(super) fn fold<M: Clone>(&self, make: &Make<'_, M>) -> Result<M> {
+    pub(super) fn fold<M: Clone>(&self, make: &ComputeValue<'_, M>) -> Result<M> {
         let mut made = vec![None; self.types.len()];
         self.fold_into(0, 0, make, &mut made)?;
         let first = made.into_iter().next().flatten();
@@ -99,7 +99,7 @@ impl<'t> Scope<'t> {
         &self,
         of: usize,
         depth: u32,
-        make: &Make<'_, M>,
+        make: &ComputeValue<'_, M>,
         made: &mut Vec<Option<M>>,
     ) -> Result<()> {
         if made.get(of).is_some_and(Option::is_some) {

@@ -2,7 +2,7 @@
 
 use logtool_core::{Error, ErrorKind, Result};
 
-use crate::definition::{MessageType, line::Line, malformed};
+use crate::definition::{MessageType, line::DefinitionLine, malformed};
 
 /// The maximum length of a text, 4 MiB; the longest known text has 60 KiB.
 const MAX_TEXT: usize = 4 << 20;
@@ -12,7 +12,7 @@ const MAX_TEXT: usize = 4 << 20;
 pub(super) fn parse(
     type_name: &str,
     text: &str,
-    parse: fn(&str) -> Result<Line>,
+    parse: fn(&str) -> Result<DefinitionLine>,
 ) -> Result<Vec<MessageType>> {
     if text.len() > MAX_TEXT {
         let (len, most) = (text.len(), MAX_TEXT >> 20);
@@ -31,12 +31,14 @@ pub(super) fn parse(
             is_between = false;
         } else {
             match (parse(line)?, types.last_mut()) {
-                (Line::Empty, _) | (_, None) => {}
+                (DefinitionLine::Empty, _) | (_, None) => {}
                 _ if is_between => {
                     return Err(malformed("a separator without a type behind it"));
                 }
-                (Line::Field(field), Some(last)) => last.fields.push(field),
-                (Line::Constant(constant), Some(last)) => last.constants.push(constant),
+                (DefinitionLine::Field(field), Some(last)) => last.fields.push(field),
+                (DefinitionLine::Constant(constant), Some(last)) => {
+                    last.constants.push(constant)
+                }
             }
         }
     }

@@ -10,14 +10,14 @@
 
 /// The position of red in each square of four pixels; blue is at the opposite corner.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pattern {
+pub(super) struct BayerPattern {
     red_x: usize,
     red_y: usize,
 }
 
-impl Pattern {
+impl BayerPattern {
     /// Returns the pattern that begins with these colors.
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         let (red_x, red_y) = match name {
             "rggb" => (0, 0),
             "bggr" => (1, 1),
@@ -39,7 +39,7 @@ pub(super) fn fill(
     plane: &[u16],
     width: usize,
     height: usize,
-    pattern: Pattern,
+    pattern: BayerPattern,
 ) -> Vec<u16> {
     let mut rgb = Vec::with_capacity(plane.len().saturating_mul(3));
     let row = |y: usize| plane.get(y * width..(y + 1) * width).unwrap_or_default();

@@ -1,13 +1,17 @@
 //! Images of distances in meters, as floats.
 
-use crate::image::rows::Rows;
+use crate::image::rows::ImageRows;
 
 /// Returns the distances in millimeters, 16 bits each, big-endian: 0 for invalid ones (NaN,
 /// infinite, negative), 65535 from 65.535 m on. Also returns the number of larger distances.
-pub(super) fn samples(rows: Rows<'_>, size: usize, is_big: bool) -> (Vec<u8>, u64) {
+pub(super) fn samples(
+    rows: ImageRows<'_>,
+    size: usize,
+    is_big: bool,
+) -> (Vec<u8>, u64) {
     let mut samples = Vec::with_capacity(rows.bytes() / size.max(1) * 2);
     let mut clipped = 0;
-    for row in rows.each() {
+    for row in rows.iter() {
         for value in row.chunks_exact(size.max(1)) {
             let metres = metres(value, is_big);
             samples.extend(millimetres(metres).to_be_bytes());

@@ -72,7 +72,7 @@ fn compressed_depth(data: &[u8]) -> Option<(&[u8], (f32, f32))> {
     let mut cut = ByteReader::new(data);
     cut.u32()?;
     let numbers = (cut.f32()?, cut.f32()?);
-    cut.rest().starts_with(PNG).then_some((cut.rest(), numbers))
+    cut.remaining().starts_with(PNG).then_some((cut.remaining(), numbers))
 }
 
 /// Reads the size of a PNG, whose header follows 8 bytes of signature, 4 of length, and `IHDR`.

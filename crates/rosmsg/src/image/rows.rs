@@ -13,7 +13,7 @@ pub enum PixelColor {
 
 /// The rows of an image.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rows<'m> {
+pub(super) struct ImageRows<'m> {
     pub(super) data: &'m [u8],
     /// The length of a row in bytes, and the length of its pixels.
     pub(super) step: usize,
@@ -21,9 +21,9 @@ pub(super) struct Rows<'m> {
     pub(super) count: usize,
 }
 
-impl<'m> Rows<'m> {
+impl<'m> ImageRows<'m> {
     /// Returns the bytes of each row, without padding.
-    pub(super) fn each(self) -> impl Iterator<Item = &'m [u8]> {
+    pub(super) fn iter(self) -> impl Iterator<Item = &'m [u8]> {
         let rows = self.data.chunks(self.step.max(1)).take(self.count);
         rows.filter_map(move |row| row.get(..self.len))
     }

@@ -11,7 +11,7 @@ fn pixels(
 ) -> Result<Pixels> {
     let (width, height) = size;
     let message =
-        Message::stamped(1, 500_000_000).u32(height).u32(width).text(encoding);
+        Message::with_header(1, 500_000_000).u32(height).u32(width).text(encoding);
     let message = message.u8(is_big.into()).u32(step).text(data).0;
     let image = ImageType::Raw(Encoding::Ros1).parse(&message)?;
     assert_eq!((image.stamp.as_nanos(), &*image.frame_id), (1_500_000_000, "base"));
@@ -119,7 +119,7 @@ fn incomplete_images_are_rejected() {
 
 #[test]
 fn images_without_pixels_are_empty_and_trailing_bytes_are_counted() {
-    let stamped = || Message::stamped(1, 0);
+    let stamped = || Message::with_header(1, 0);
     let raw = |width: u32, data: &[u8], more: &[u8]| {
         let message = stamped().u32(width).u32(width).text("mono8").u8(0).u32(width);
         message.text(data).raw(more).0
@@ -142,7 +142,7 @@ fn images_without_pixels_are_empty_and_trailing_bytes_are_counted() {
 }
 
 fn file(format: &str, data: &[u8]) -> (&'static str, Option<(u32, u32)>, usize) {
-    let message = Message::stamped(1, 500_000_000).text(format).text(data).0;
+    let message = Message::with_header(1, 500_000_000).text(format).text(data).0;
     let image = ImageType::Compressed(Encoding::Ros1).parse(&message).unwrap();
     let ImageContent::File(file) = image.content else { panic!("{:?}", image.content) };
     if format.contains("32FC1") {

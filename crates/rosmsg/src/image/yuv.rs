@@ -3,11 +3,11 @@
 //! The values have the meaning of ITU-R BT.601: brightness from 16 to 235, color from 16 to 240
 //! around 128.
 
-use crate::image::rows::Rows;
+use crate::image::rows::ImageRows;
 
 /// The order of the four bytes of two pixels.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Order {
+pub(super) enum YuvOrder {
     /// U, Y of the first, V, Y of the second: `yuv422`.
     Uyvy,
     /// Y of the first, U, Y of the second, V: `yuv422_yuy2`.
@@ -15,9 +15,9 @@ pub(super) enum Order {
 }
 
 /// Computes red, green and blue of each pixel.
-pub(super) fn samples(rows: Rows<'_>, order: Order) -> Vec<u8> {
+pub(super) fn samples(rows: ImageRows<'_>, order: YuvOrder) -> Vec<u8> {
     let mut samples = Vec::with_capacity(rows.bytes() / 2 * 3);
-    for row in rows.each() {
+    for row in rows.iter() {
         for pair in row.chunks(4) {
             // In a row with an odd number of pixels, the last pixel has no V.
             let [a, b, c, d] = match *pair {
@@ -26,8 +26,8 @@ pub(super) fn samples(rows: Rows<'_>, order: Order) -> Vec<u8> {
                 _ => continue,
             };
             let (u, y, v, other_y) = match order {
-                Order::Uyvy => (a, b, c, d),
-                Order::Yuyv => (b, a, d, c),
+                YuvOrder::Uyvy => (a, b, c, d),
+                YuvOrder::Yuyv => (b, a, d, c),
             };
             samples.extend(rgb(y, u, v));
             if pair.len() == 4 {

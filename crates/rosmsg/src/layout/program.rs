@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use logtool_core::{
     Error, ErrorKind, FieldRole, Layout, LayoutField, LayoutKind, Primitive, Result,
-    Tail, UniqueNames,
+    TrailingBytes, UniqueNames,
 };
 
 use crate::names::type_name;
@@ -72,7 +72,7 @@ pub(super) fn compile(layout: &Layout, package: &str) -> Result<CompiledMessage>
         let line: String = SEPARATOR.iter().collect();
         text.push_str(&format!("{line}\nMSG: {name}\n{fields}"));
     }
-    let is_open = layout.frame.tail == Tail::Any;
+    let is_open = layout.frame.tail == TrailingBytes::Any;
     Ok(CompiledMessage {
         type_name,
         text,
@@ -132,7 +132,7 @@ impl Compiler<'_> {
                         _ => Step::Copy(size),
                     },
                 );
-                of_primitive(*one).to_owned()
+                primitive_name(*one).to_owned()
             }
             LayoutKind::Nested(inner) => {
                 let (type_name, inner) = self.message(inner)?;
@@ -176,7 +176,7 @@ fn unsupported(layout: &Layout, field: &LayoutField) -> Error {
 }
 
 /// Returns the name of a primitive type in ROS.
-fn of_primitive(one: Primitive) -> &'static str {
+fn primitive_name(one: Primitive) -> &'static str {
     match one {
         Primitive::I8 => "int8",
         Primitive::I16 => "int16",

@@ -17,7 +17,7 @@ pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Optio
         _ => all,
     };
     steps(needed, &mut input, out)?;
-    (program.is_open || input.rest().is_empty()).then_some(())
+    (program.is_open || input.remaining().is_empty()).then_some(())
 }
 
 /// Executes steps. They are nested as deep as layouts: at most 64 levels.

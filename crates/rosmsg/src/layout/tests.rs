@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use logtool_core::{
-    FieldRole, Frame, Layout, LayoutField, LayoutKind, Primitive, Tail,
+    FieldRole, Layout, LayoutField, LayoutKind, Primitive, RecordProperties,
+    TrailingBytes,
 };
 
 use super::*;
@@ -21,7 +22,7 @@ fn padding(count: u32) -> LayoutField {
 }
 
 fn layout(name: &str, fields: Vec<LayoutField>) -> Layout {
-    Layout::packed(name.to_owned(), fields).unwrap()
+    Layout::from_fields(name.to_owned(), fields).unwrap()
 }
 
 /// Made by hand after the wiki's "msg" and the specification of ULog.
@@ -88,7 +89,7 @@ fn definition_has_the_layout_of_the_written_messages() {
 
 #[test]
 fn trailing_bytes_are_rejected_where_they_are_not_allowed() {
-    let frame = Frame { time_unit: "ns", tail: Tail::Nothing };
+    let frame = RecordProperties { time_unit: "ns", tail: TrailingBytes::Nothing };
     let layout = layout("t", vec![number("x", Primitive::U16, None)]).with_frame(frame);
     let messages = LayoutMessages::new(&layout, "p").unwrap();
     assert!(messages.put(&[1, 2], &mut Vec::new()));

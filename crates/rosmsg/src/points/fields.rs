@@ -3,7 +3,8 @@
 use logtool_core::Primitive;
 
 use crate::points::{
-    Column, Fill, Grid, Kind, MAX_COLUMNS, MissingColumn, Shape, Strided,
+    Grid, MAX_COLUMNS, MissingColumn, PointColumn, PointColumnType, PointSchema,
+    PointValues, StridedValues,
 };
 
 /// A field that a message declares.
@@ -36,14 +37,18 @@ pub(crate) fn shape(
     fields: &[PointField<'_>],
     grid: Grid<'_>,
     has_rows: bool,
-) -> Option<Shape> {
+) -> Option<PointSchema> {
     let column = |field: &PointField<'_>| {
         let (kind, _) = field.values(grid, false).ok()?;
         let name = logtool_core::decode_text(field.name).into_owned();
-        Some(Column { name, kind: Kind::Number(kind), count: field.count })
+        Some(PointColumn {
+            name,
+            kind: PointColumnType::Number(kind),
+            count: field.count,
+        })
     };
     let columns = fields.iter().filter_map(column).collect();
-    Shape::new(columns, has_rows).filter(|shape| !shape.columns.is_empty())
+    PointSchema::new(columns, has_rows).filter(|shape| !shape.columns.is_empty())
 }
 
 /// Returns the values of `fields` in the points of `grid` for each column of `shape`, and a
@@ -52,9 +57,9 @@ pub(crate) fn fills<'b>(
     fields: &[PointField<'b>],
     grid: Grid<'b>,
     is_big: bool,
-    shape: &Shape,
-) -> Result<(Vec<Fill<'b>>, MissingColumn), String> {
-    let mut fills = vec![Fill::Nothing; shape.columns.len()];
+    shape: &PointSchema,
+) -> Result<(Vec<PointValues<'b>>, MissingColumn), String> {
+    let mut fills = vec![PointValues::Nothing; shape.columns.len()];
     if grid.points() == 0 {
         return Ok((fills, MissingColumn::default()));
     }
@@ -93,19 +98,19 @@ impl<'b> PointField<'b> {
         &self,
         grid: Grid<'b>,
         is_big: bool,
-    ) -> Result<(Primitive, Strided<'b>), String> {
+    ) -> Result<(Primitive, StridedValues<'b>), String> {
         let kind = self.kind.map_err(|number| {
             format!(
                 "its field {} has the type {number}, which does not exist",
-                shown(self.name)
+                display_name(self.name)
             )
         })?;
         let len = (kind.size() as usize).saturating_mul(self.count as usize);
         let strided =
-            Strided::new(grid, self.offset, len, is_big).ok_or_else(|| {
+            StridedValues::new(grid, self.offset, len, is_big).ok_or_else(|| {
                 format!(
                     "its field {} is the bytes {}..{} of points of {}",
-                    shown(self.name),
+                    display_name(self.name),
                     self.offset,
                     self.offset.saturating_add(len),
                     grid.point_step()
@@ -121,28 +126,29 @@ impl<'b> PointField<'b> {
         index: usize,
         grid: Grid<'b>,
         is_big: bool,
-        shape: &Shape,
-        fills: &[Fill<'b>],
-    ) -> Result<(usize, Fill<'b>), NoColumn> {
+        shape: &PointSchema,
+        fills: &[PointValues<'b>],
+    ) -> Result<(usize, PointValues<'b>), NoColumn> {
         let (kind, strided) = self.values(grid, is_big).map_err(NoColumn::Odd)?;
-        let is_free = |at: usize| matches!(fills.get(at), Some(Fill::Nothing));
-        let wanted = (self.name, Kind::Number(kind), self.count);
+        let is_free = |at: usize| matches!(fills.get(at), Some(PointValues::Nothing));
+        let wanted = (self.name, PointColumnType::Number(kind), self.count);
         let at = shape.place(wanted, index, is_free);
         let column = at.and_then(|at| Some((at, shape.columns.get(at)?)));
-        let Some((at, column)) = column.filter(|(_, column)| column.kind.holds(kind))
+        let Some((at, column)) =
+            column.filter(|(_, column)| column.kind.can_store(kind))
         else {
-            let name = shown(self.name);
+            let name = display_name(self.name);
             return Err(NoColumn::Late(format!("its field {name} {NO_COLUMN}")));
         };
-        Ok(match column.kind == Kind::Number(kind) {
-            true => (at, Fill::Strided(strided)),
-            false => (at, Fill::Narrow(strided, kind)),
+        Ok(match column.kind == PointColumnType::Number(kind) {
+            true => (at, PointValues::Strided(strided)),
+            false => (at, PointValues::Narrow(strided, kind)),
         })
     }
 }
 
 /// Returns the name of a field for messages to users.
-pub(crate) fn shown(name: &[u8]) -> String {
+pub(crate) fn display_name(name: &[u8]) -> String {
     logtool_core::decode_text(name)
         .chars()
         .take(40)

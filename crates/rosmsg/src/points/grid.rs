@@ -14,7 +14,7 @@ pub(crate) struct Grid<'b> {
 
 /// One value, or several adjacent values, of each point of a grid.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Strided<'b> {
+pub(crate) struct StridedValues<'b> {
     grid: Grid<'b>,
     offset: usize,
     /// The length of the values of a point in bytes.
@@ -34,7 +34,7 @@ impl<'b> Grid<'b> {
         point_step: u32,
     ) -> Option<Self> {
         let grid = Self::first(data, rows, row_step, width, point_step)?;
-        (grid.missing() == 0).then_some(grid)
+        (grid.missing_points() == 0).then_some(grid)
     }
 
     /// Like [`new`](Self::new), but only some of the first points need to exist.
@@ -73,7 +73,7 @@ impl<'b> Grid<'b> {
     }
 
     /// Returns the number of declared points that are missing.
-    pub(crate) fn missing(&self) -> usize {
+    pub(crate) fn missing_points(&self) -> usize {
         self.said - self.points
     }
 
@@ -93,7 +93,7 @@ impl<'b> Grid<'b> {
     }
 }
 
-impl<'b> Strided<'b> {
+impl<'b> StridedValues<'b> {
     /// Selects the `len` bytes at `offset` of each point of `grid`, if points are that long.
     pub(crate) fn new(
         grid: Grid<'b>,
@@ -112,7 +112,7 @@ impl<'b> Strided<'b> {
 
     /// Calls `take` with the bytes of the values of each point.
     #[inline]
-    pub(crate) fn each(self, mut take: impl FnMut(&'b [u8])) {
+    pub(crate) fn for_each_point(self, mut take: impl FnMut(&'b [u8])) {
         for row in self.grid.rows() {
             // The last one is shorter by the bytes before the value.
             let row = row.get(self.offset..).unwrap_or_default();

@@ -7,9 +7,9 @@
 
 use logtool_core::Primitive;
 
-use crate::points::{Column, Kind, Shape};
+use crate::points::{PointColumn, PointColumnType, PointSchema};
 
-impl Shape {
+impl PointSchema {
     /// Adds the columns of `other`, unless there would be more than any sensor has.
     pub(crate) fn join(&mut self, other: &Self) {
         let mut joined = self.clone();
@@ -22,7 +22,8 @@ impl Shape {
                 Some((joined.columns.get_mut(at)?, is_taken.get_mut(at)?))
             }) {
                 Some((place, is_taken)) => {
-                    place.kind = place.kind.joined(column.kind).unwrap_or(place.kind);
+                    place.kind =
+                        place.kind.common_type(column.kind).unwrap_or(place.kind);
                     *is_taken = true;
                 }
                 None => {
@@ -41,11 +42,11 @@ impl Shape {
     /// first that matches, among the free columns.
     pub(crate) fn place(
         &self,
-        (name, kind, count): (&[u8], Kind, u32),
+        (name, kind, count): (&[u8], PointColumnType, u32),
         index: usize,
         is_free: impl Fn(usize) -> bool,
     ) -> Option<usize> {
-        let is_named = |column: &Column| {
+        let is_named = |column: &PointColumn| {
             column.name.as_bytes() == name
                 || column.name == logtool_core::decode_text(name)
         };
@@ -53,7 +54,7 @@ impl Shape {
             let column = self.columns.get(*at).filter(|_| is_free(*at));
             column.is_some_and(|column| {
                 column.count == count
-                    && column.kind.joined(kind).is_some()
+                    && column.kind.common_type(kind).is_some()
                     && is_named(column)
             })
         };
@@ -61,18 +62,18 @@ impl Shape {
     }
 }
 
-impl Kind {
+impl PointColumnType {
     /// Returns whether a column of this type can store numbers of the type `other`.
-    pub(crate) fn holds(self, other: Primitive) -> bool {
-        self.joined(Self::Number(other)) == Some(self)
+    pub(crate) fn can_store(self, other: Primitive) -> bool {
+        self.common_type(Self::Number(other)) == Some(self)
     }
 
     /// Returns the type of a column for both.
-    fn joined(self, other: Self) -> Option<Self> {
+    fn common_type(self, other: Self) -> Option<Self> {
         match (self, other) {
             (one, other) if one == other => Some(one),
             (Self::Number(one), Self::Number(other)) => {
-                wider(one, other).map(Self::Number)
+                common_number_type(one, other).map(Self::Number)
             }
             _ => None,
         }
@@ -80,7 +81,7 @@ impl Kind {
 }
 
 /// Returns the narrowest type, among those of points, for numbers of both types.
-fn wider(one: Primitive, other: Primitive) -> Option<Primitive> {
+fn common_number_type(one: Primitive, other: Primitive) -> Option<Primitive> {
     use Primitive::{F32, F64, I8, I16, I32, I64, U8, U16, U32};
     const WHOLE: [Primitive; 7] = [U8, I8, U16, I16, U32, I32, I64];
     if matches!((one, other), (F32 | F64, F32 | F64)) {
@@ -116,8 +117,8 @@ mod tests {
             (U8, F32, None),
             (F64, I32, None),
         ] {
-            assert_eq!(wider(one, other), want, "{one:?} {other:?}");
-            assert_eq!(wider(other, one), want, "{other:?} {one:?}");
+            assert_eq!(common_number_type(one, other), want, "{one:?} {other:?}");
+            assert_eq!(common_number_type(other, one), want, "{other:?} {one:?}");
         }
     }
 }

@@ -12,8 +12,8 @@ use logtool_core::Primitive;
 use crate::{
     field_reader::{Encoding, FieldReader, Header},
     points::{
-        Column, Fill, Grid, Kind, MAX_COLUMNS, MissingColumn, NO_COLUMN, Points, Shape,
-        Strided, shown,
+        Grid, MAX_COLUMNS, MessagePoints, MissingColumn, NO_COLUMN, PointColumn,
+        PointColumnType, PointSchema, PointValues, StridedValues, display_name,
     },
     sensor::{CUT, scan::first_floats},
 };
@@ -23,7 +23,7 @@ pub(crate) const MD5: &str = "d8e9c3f5afbdd8a130fd1d2763945fca";
 
 const POINT: u32 = 12;
 const FLOAT: u32 = 4;
-const FLOATS: Kind = Kind::Number(Primitive::F32);
+const FLOATS: PointColumnType = PointColumnType::Number(Primitive::F32);
 
 struct Cloud<'b> {
     header: Header<'b>,
@@ -36,16 +36,17 @@ struct Cloud<'b> {
 
 /// Returns the columns of the points of the cloud in `payload`, or `None` if it is not a cloud or
 /// has no points.
-pub(crate) fn shape(payload: &[u8], encoding: Encoding) -> Option<Shape> {
+pub(crate) fn shape(payload: &[u8], encoding: Encoding) -> Option<PointSchema> {
     let cloud = Cloud::parse(payload, encoding).ok()?;
     if cloud.points.is_empty() {
         return None;
     }
     let names = cloud.channels.iter().map(|(name, _)| logtool_core::decode_text(name));
-    let column = |name: &str| Column { name: name.to_owned(), kind: FLOATS, count: 1 };
-    let mut columns: Vec<Column> = ["x", "y", "z"].map(column).into();
+    let column =
+        |name: &str| PointColumn { name: name.to_owned(), kind: FLOATS, count: 1 };
+    let mut columns: Vec<PointColumn> = ["x", "y", "z"].map(column).into();
     columns.extend(names.map(|name| column(&name)));
-    Shape::new(columns, false)
+    PointSchema::new(columns, false)
 }
 
 /// Returns the points of the cloud in `payload`, with those of its channels that are columns of
@@ -53,23 +54,25 @@ pub(crate) fn shape(payload: &[u8], encoding: Encoding) -> Option<Shape> {
 pub(crate) fn points<'b>(
     payload: &'b [u8],
     encoding: Encoding,
-    shape: &Shape,
-) -> Result<Points<'b>, String> {
+    shape: &PointSchema,
+) -> Result<MessagePoints<'b>, String> {
     let cloud = Cloud::parse(payload, encoding)?;
     let count = cloud.points.len() / POINT as usize;
     let (columns, untold) = match count {
-        0 => (vec![Fill::Nothing; shape.columns.len()], MissingColumn::default()),
+        0 => {
+            (vec![PointValues::Nothing; shape.columns.len()], MissingColumn::default())
+        }
         count => cloud.columns(count, shape)?,
     };
     let (stamp, width) = (cloud.header.stamp, count as u32);
     let extra_bytes = cloud.extra_bytes;
-    Ok(Points { stamp, count, missing: 0, width, columns, untold, extra_bytes })
+    Ok(MessagePoints { stamp, count, missing: 0, width, columns, untold, extra_bytes })
 }
 
 impl<'b> Cloud<'b> {
     fn parse(payload: &'b [u8], encoding: Encoding) -> Result<Self, String> {
         let mut cut = FieldReader::new(payload, encoding).ok_or(CUT)?;
-        Self::cut(&mut cut).ok_or_else(|| CUT.to_owned())
+        Self::read(&mut cut).ok_or_else(|| CUT.to_owned())
     }
 
     /// Returns the values of `count` points in the columns of `shape`, and a description of
@@ -77,23 +80,24 @@ impl<'b> Cloud<'b> {
     fn columns(
         &self,
         count: usize,
-        shape: &Shape,
-    ) -> Result<(Vec<Fill<'b>>, MissingColumn), String> {
+        shape: &PointSchema,
+    ) -> Result<(Vec<PointValues<'b>>, MissingColumn), String> {
         if self.channels.len() > MAX_COLUMNS {
             return Err(format!("it has {} channels", self.channels.len()));
         }
-        let mut columns = vec![Fill::Nothing; shape.columns.len()];
+        let mut columns = vec![PointValues::Nothing; shape.columns.len()];
         let mut untold = MissingColumn::default();
         let points = Grid::new(self.points, 1, 0, count as u32, POINT).ok_or(CUT)?;
         for (place, at) in columns.iter_mut().zip([0, 4, 8]) {
-            let axis = Strided::new(points, at, FLOAT as usize, self.is_big);
-            *place = Fill::Strided(axis.ok_or(CUT)?);
+            let axis = StridedValues::new(points, at, FLOAT as usize, self.is_big);
+            *place = PointValues::Strided(axis.ok_or(CUT)?);
         }
         for (index, (name, values)) in self.channels.iter().enumerate() {
-            let is_free =
-                |at: usize| at >= 3 && matches!(columns.get(at), Some(Fill::Nothing));
+            let is_free = |at: usize| {
+                at >= 3 && matches!(columns.get(at), Some(PointValues::Nothing))
+            };
             let at = shape.place((*name, FLOATS, 1), index + 3, is_free);
-            let told = |why: &str| format!("its channel {} {why}", shown(name));
+            let told = |why: &str| format!("its channel {} {why}", display_name(name));
             match at.and_then(|at| columns.get_mut(at)) {
                 None => _ = untold.late.get_or_insert_with(|| told(NO_COLUMN)),
                 Some(place) => {
@@ -110,7 +114,7 @@ impl<'b> Cloud<'b> {
         Ok((columns, untold))
     }
 
-    fn cut(cut: &mut FieldReader<'b>) -> Option<Self> {
+    fn read(cut: &mut FieldReader<'b>) -> Option<Self> {
         let header = cut.header()?;
         let count = cut.count()? as usize;
         let points = cut.take(FLOAT as usize, count.checked_mul(POINT as usize)?)?;

@@ -11,7 +11,7 @@ use logtool_core::Primitive;
 
 use crate::{
     field_reader::{Encoding, FieldReader, Header},
-    points::{self, Grid, PointField, Points, Shape},
+    points::{self, Grid, MessagePoints, PointField, PointSchema},
     sensor::CUT,
 };
 
@@ -33,7 +33,7 @@ struct Cloud<'b> {
 
 /// Returns the columns of the points of the cloud in `payload`, or `None` if it is not a cloud or
 /// declares no fields.
-pub(crate) fn shape(payload: &[u8], encoding: Encoding) -> Option<Shape> {
+pub(crate) fn shape(payload: &[u8], encoding: Encoding) -> Option<PointSchema> {
     let cloud = Cloud::parse(payload, encoding).ok()?;
     points::shape(&cloud.fields, cloud.grid()?, cloud.height > 1)
 }
@@ -43,8 +43,8 @@ pub(crate) fn shape(payload: &[u8], encoding: Encoding) -> Option<Shape> {
 pub(crate) fn points<'b>(
     payload: &'b [u8],
     encoding: Encoding,
-    shape: &Shape,
-) -> Result<Points<'b>, String> {
+    shape: &PointSchema,
+) -> Result<MessagePoints<'b>, String> {
     let cloud = Cloud::parse(payload, encoding)?;
     let Cloud { height, width, point_step, row_step, data, .. } = cloud;
     let grid = cloud.grid().ok_or_else(|| {
@@ -55,10 +55,10 @@ pub(crate) fn points<'b>(
         )
     })?;
     let (columns, untold) = points::fills(&cloud.fields, grid, cloud.is_big, shape)?;
-    Ok(Points {
+    Ok(MessagePoints {
         stamp: cloud.header.stamp,
         count: grid.points(),
-        missing: grid.missing(),
+        missing: grid.missing_points(),
         width,
         columns,
         untold,
@@ -69,10 +69,10 @@ pub(crate) fn points<'b>(
 impl<'b> Cloud<'b> {
     fn parse(payload: &'b [u8], encoding: Encoding) -> Result<Self, String> {
         let mut cut = FieldReader::new(payload, encoding).ok_or(CUT)?;
-        Self::cut(&mut cut).ok_or_else(|| CUT.to_owned())
+        Self::read(&mut cut).ok_or_else(|| CUT.to_owned())
     }
 
-    fn cut(cut: &mut FieldReader<'b>) -> Option<Self> {
+    fn read(cut: &mut FieldReader<'b>) -> Option<Self> {
         let header = cut.header()?;
         let (height, width) = (cut.u32()?, cut.u32()?);
         let mut fields = Vec::new();

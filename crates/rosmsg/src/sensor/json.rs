@@ -86,7 +86,7 @@ impl<'b> JsonCloud<'b> {
         PointCloud {
             nanos: self.nanos,
             stride: self.told.point_stride,
-            fields: self.told.fields.iter().map(FieldText::packed).collect(),
+            fields: self.told.fields.iter().map(FieldText::packed_field).collect(),
             data: &self.data,
             ..PointCloud::default()
         }
@@ -102,7 +102,7 @@ impl<'b> JsonCloud<'b> {
 }
 
 impl FieldText<'_> {
-    fn packed(&self) -> PackedField<'_> {
+    fn packed_field(&self) -> PackedField<'_> {
         let (name, offset) = (self.name.as_bytes(), self.offset);
         PackedField { name, offset, kind: self.r#type }
     }

@@ -14,7 +14,10 @@ use logtool_core::Primitive;
 
 use crate::{
     field_reader::{Encoding, FieldReader},
-    points::{Column, Fill, Grid, Kind, MissingColumn, Points, Shape, Strided},
+    points::{
+        Grid, MessagePoints, MissingColumn, PointColumn, PointColumnType, PointSchema,
+        PointValues, StridedValues,
+    },
     sensor::CUT,
 };
 
@@ -24,14 +27,15 @@ pub(crate) const MD5: &str = "90c7ef2dc6895d81024acba2ac42f369";
 const FLOAT: u32 = 4;
 
 /// Returns the columns of beams.
-pub(crate) fn shape() -> Shape {
-    let column = |name: &str, kind| Column { name: name.to_owned(), kind, count: 1 };
-    let float = Kind::Number(Primitive::F32);
-    let mut columns: Vec<Column> = ["range", "intensity", "angle", "x", "y", "z"]
+pub(crate) fn shape() -> PointSchema {
+    let column =
+        |name: &str, kind| PointColumn { name: name.to_owned(), kind, count: 1 };
+    let float = PointColumnType::Number(Primitive::F32);
+    let mut columns: Vec<PointColumn> = ["range", "intensity", "angle", "x", "y", "z"]
         .map(|name| column(name, float))
         .into();
-    columns.push(column("beam_time", Kind::Time));
-    Shape { columns, has_rows: false }
+    columns.push(column("beam_time", PointColumnType::Time));
+    PointSchema { columns, has_rows: false }
 }
 
 /// Returns the beams of the scan in `payload`, with the columns of [`shape`]. Computed values of
@@ -40,7 +44,7 @@ pub(crate) fn points<'b>(
     payload: &'b [u8],
     encoding: Encoding,
     wanted: impl Fn(usize) -> bool,
-) -> Result<Points<'b>, String> {
+) -> Result<MessagePoints<'b>, String> {
     let mut cut = FieldReader::new(payload, encoding).ok_or(CUT)?;
     cut_points(&mut cut, wanted).ok_or_else(|| CUT.to_owned())
 }
@@ -48,7 +52,7 @@ pub(crate) fn points<'b>(
 fn cut_points<'b>(
     cut: &mut FieldReader<'b>,
     wanted: impl Fn(usize) -> bool,
-) -> Option<Points<'b>> {
+) -> Option<MessagePoints<'b>> {
     let header = cut.header()?;
     let (angle_min, _angle_max) = (cut.f32()?, cut.f32()?);
     let (angle_step, time_step) = (cut.f32()?, cut.f32()?);
@@ -61,22 +65,22 @@ fn cut_points<'b>(
         .then(|| format!("it has {measured} intensities for {count} ranges"));
     let angle =
         |beam: usize| f64::from(angle_min) + beam as f64 * f64::from(angle_step);
-    let at = |along: fn(f64) -> f64| -> Fill<'b> {
+    let at = |along: fn(f64) -> f64| -> PointValues<'b> {
         let beam = |(beam, range): (usize, f32)| {
             let is_point =
                 (range_min..=range_max).contains(&range) && range.is_finite();
             is_point.then(|| (f64::from(range) * along(angle(beam))) as f32)
         };
-        Fill::Floats(floats(ranges, is_big).enumerate().map(beam).collect())
+        PointValues::Floats(floats(ranges, is_big).enumerate().map(beam).collect())
     };
     let columns = (0..7).map(|column| {
         Some(match column {
-            _ if !wanted(column) => Fill::Nothing,
+            _ if !wanted(column) => PointValues::Nothing,
             0 => first_floats(ranges, count, is_big)?,
             1 => first_floats(intensities, count, is_big)?,
-            2 => {
-                Fill::Floats((0..count).map(|beam| Some(angle(beam) as f32)).collect())
-            }
+            2 => PointValues::Floats(
+                (0..count).map(|beam| Some(angle(beam) as f32)).collect(),
+            ),
             3 => at(f64::cos),
             4 => at(f64::sin),
             5 => at(|_| 0.0),
@@ -85,12 +89,12 @@ fn cut_points<'b>(
                 let time = |beam: usize| {
                     header.stamp.saturating_add((beam as f64 * step).round() as i64)
                 };
-                Fill::Times((0..count).map(time).collect())
+                PointValues::Times((0..count).map(time).collect())
             }
         })
     });
-    let columns = columns.collect::<Option<Vec<Fill<'b>>>>()?;
-    Some(Points {
+    let columns = columns.collect::<Option<Vec<PointValues<'b>>>>()?;
+    Some(MessagePoints {
         stamp: header.stamp,
         count,
         missing: 0,
@@ -106,11 +110,11 @@ pub(super) fn first_floats(
     floats: &[u8],
     count: usize,
     is_big: bool,
-) -> Option<Fill<'_>> {
+) -> Option<PointValues<'_>> {
     let len = floats.len().min(count * FLOAT as usize);
     let (floats, count) = (floats.get(..len)?, len as u32 / FLOAT);
     let grid = Grid::new(floats, u32::from(count > 0), 0, count, FLOAT)?;
-    Strided::new(grid, 0, FLOAT as usize, is_big).map(Fill::Strided)
+    StridedValues::new(grid, 0, FLOAT as usize, is_big).map(PointValues::Strided)
 }
 
 fn floats(bytes: &[u8], is_big: bool) -> impl Iterator<Item = f32> {

@@ -8,7 +8,7 @@ pub(crate) struct Message(pub(crate) Vec<u8>);
 
 impl Message {
     /// Starts a message with a header: the sequence number 1, and the frame `base`.
-    pub(crate) fn stamped(seconds: u32, nanos: u32) -> Self {
+    pub(crate) fn with_header(seconds: u32, nanos: u32) -> Self {
         Self::default().u32(1).u32(seconds).u32(nanos).text("base")
     }
 

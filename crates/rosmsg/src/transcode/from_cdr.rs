@@ -4,7 +4,7 @@ use crate::{
     field_reader::{Encoding, FieldReader},
     transcode::{
         CdrRemainder, most_bytes,
-        program::{LOG_LEVELS, Op, Program, Times},
+        program::{LOG_LEVELS, Op, Program, Repetition},
     },
 };
 
@@ -84,8 +84,8 @@ impl FromCdr<'_> {
                 Op::Repeat { times, end } => {
                     self.cut.length()?;
                     let count = match times {
-                        Times::Fixed(count) => count,
-                        Times::Listed => self.count()?,
+                        Repetition::Fixed(count) => count,
+                        Repetition::Listed => self.count()?,
                     };
                     // Every round consumes or produces a byte, and stops at the end.
                     if at < end {

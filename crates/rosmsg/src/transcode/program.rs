@@ -5,7 +5,7 @@ use logtool_core::{
     Error, ErrorKind, FieldRole, Layout, LayoutField, LayoutKind, Primitive, Result,
 };
 
-use crate::definition::ros2::marker::{Added, added_after, is_marker};
+use crate::definition::ros2::marker::{AddedFields, added_after, is_marker};
 
 /// The maximum number of steps of a program.
 const MAX_STEPS: u32 = 1 << 20;
@@ -31,7 +31,7 @@ pub(super) enum Op {
     /// A string.
     Text,
     /// Repeats the following steps, up to the step `end`.
-    Repeat { times: Times, end: usize },
+    Repeat { times: Repetition, end: usize },
     /// A number of 4 bytes that CDR lacks.
     Seq,
     /// A byte that exists in CDR only.
@@ -57,7 +57,7 @@ pub(super) const LOG_LEVELS: [(u8, u8); 5] =
 
 /// The number of repetitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Times {
+pub(super) enum Repetition {
     /// A fixed number.
     Fixed(u32),
     /// The value of the preceding `u32`.
@@ -89,7 +89,7 @@ impl Program {
 
     /// Returns the steps from `rosgraph_msgs/Log` to `rcl_interfaces/Log`, in the order of the
     /// fields.
-    pub(super) fn of_logs() -> Self {
+    pub(super) fn for_log_messages() -> Self {
         let header = [Op::Seq, Op::Time { is_signed: false }, Op::AbsentText];
         let texts = [Op::Text; 4]; // the name, the message, the file and the function
         let line = Op::Numbers { size: 4, count: 1 };
@@ -129,7 +129,7 @@ impl Compiler {
                 self.numbers(one.size(), count.unwrap_or(1));
             }
             (kind, None) => self.kind(kind, of)?,
-            (kind, Some(count)) => self.repeat(Times::Fixed(count), kind, of)?,
+            (kind, Some(count)) => self.repeat(Repetition::Fixed(count), kind, of)?,
         }
         Ok(())
     }
@@ -152,20 +152,20 @@ impl Compiler {
                 LayoutKind::Primitive(one) => {
                     self.ops.push(Op::NumberList { size: one.size() });
                 }
-                element => self.repeat(Times::Listed, element, of)?,
+                element => self.repeat(Repetition::Listed, element, of)?,
             },
         }
         Ok(())
     }
 
-    fn repeat(&mut self, times: Times, kind: &LayoutKind, of: &str) -> Result<()> {
+    fn repeat(&mut self, times: Repetition, kind: &LayoutKind, of: &str) -> Result<()> {
         let start = self.ops.len();
         self.ops.push(Op::Repeat { times, end: start });
         self.border = self.ops.len();
         self.kind(kind, of)?;
         let end = self.ops.len();
         self.border = end;
-        if end == start + 1 && times != Times::Listed {
+        if end == start + 1 && times != Repetition::Listed {
             // No bytes, several times.
             self.ops.truncate(start);
         } else if let Some(Op::Repeat { end: place, .. }) = self.ops.get_mut(start) {
@@ -198,11 +198,11 @@ impl Compiler {
 }
 
 /// Returns the steps for the fields of a marker that ROS 2 adds.
-fn ops_of(added: Added) -> &'static [Op] {
+fn ops_of(added: AddedFields) -> &'static [Op] {
     const BYTES: Op = Op::AddedList { size: 1, numbers: 1 };
     match added {
         // The resource; the time, the frame, the format and the bytes of the image; coordinates.
-        Added::Texture => &[
+        AddedFields::Texture => &[
             Op::AddedText,
             Op::AddedNumbers(2),
             Op::AddedText,
@@ -211,7 +211,7 @@ fn ops_of(added: Added) -> &'static [Op] {
             Op::AddedList { size: 4, numbers: 2 },
         ],
         // The name and the bytes.
-        Added::MeshFile => &[Op::AddedText, BYTES],
+        AddedFields::MeshFile => &[Op::AddedText, BYTES],
     }
 }
 

@@ -102,10 +102,10 @@ fn times_are_normalized_as_in_ros2() {
             (message(of_ros1.0, of_ros1.1), message(of_ros2.0, of_ros2.1));
         assert_eq!(to_cdr(&transcoder, &given).unwrap()[4..], wanted);
     }
-    assert_eq!(transcoder.beyond(), 0);
+    assert_eq!(transcoder.times_after_2038(), 0);
     let late = message([0, 0], [0x8000_0000, 7]);
     assert_eq!(to_cdr(&transcoder, &late).unwrap()[4..], late);
-    assert_eq!(transcoder.beyond(), 1);
+    assert_eq!(transcoder.times_after_2038(), 1);
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn times_that_ros1_cannot_represent_are_counted() {
 /// (ROS 2 Humble).
 #[test]
 fn log_messages_have_other_fields_and_levels_in_ros2() {
-    let transcoder = Transcoder::of_logs();
+    let transcoder = Transcoder::for_log_messages();
     let ros1 = |level: &str, rest: &str| {
         let frame_and_topics = rest.split_once('|').unwrap();
         bytes(&format!(

@@ -4,7 +4,7 @@ use logtool_core::ByteReader;
 
 use crate::transcode::{
     CDR_LE, most_bytes,
-    program::{LOG_LEVELS, Op, Program, Times},
+    program::{LOG_LEVELS, Op, Program, Repetition},
 };
 
 /// The state of a conversion.
@@ -29,7 +29,7 @@ pub(super) fn run(program: &Program, payload: &[u8], out: &mut Vec<u8>) -> Optio
     let input = ByteReader::new(payload);
     let mut conversion = ToCdr { program, input, out, start, limit, beyond: 0 };
     conversion.steps(0, program.ops.len())?;
-    conversion.input.rest().is_empty().then_some(conversion.beyond)
+    conversion.input.remaining().is_empty().then_some(conversion.beyond)
 }
 
 impl ToCdr<'_> {
@@ -70,8 +70,8 @@ impl ToCdr<'_> {
                 }
                 Op::Repeat { times, end } => {
                     let count = match times {
-                        Times::Fixed(count) => count,
-                        Times::Listed => {
+                        Repetition::Fixed(count) => count,
+                        Repetition::Listed => {
                             let count = self.input.u32()?;
                             self.u32(count);
                             count

@@ -16,7 +16,7 @@ use crate::arrays::spill::{Spill, SpillReader, SpillStream};
 
 /// The values of a column that were collected so far.
 #[derive(Debug)]
-pub(super) struct Column {
+pub(super) struct ArrayColumn {
     /// The name of the column; the items of lists have an empty name.
     pub(super) name: String,
     /// The fixed dimensions of each value, e.g. `[4]` for `float[4]`.
@@ -37,9 +37,9 @@ pub(super) enum ColumnData {
     /// Strings or byte strings, concatenated.
     Strings(Strings),
     /// Lists: the end index of each list among the items (8 bytes each), and the items.
-    Lists(SpillStream, Box<Column>),
+    Lists(SpillStream, Box<ArrayColumn>),
     /// Structs.
-    Fields(Vec<Column>),
+    Fields(Vec<ArrayColumn>),
 }
 
 /// Strings or byte strings.
@@ -56,7 +56,7 @@ pub(super) struct Strings {
     pub(super) has_nul: bool,
 }
 
-impl Column {
+impl ArrayColumn {
     /// Creates an empty column for values of `field`.
     ///
     /// # Errors

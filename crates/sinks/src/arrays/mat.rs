@@ -23,14 +23,14 @@ use serde_json::json;
 
 use crate::{
     arrays::{
-        column::{Column, ColumnData},
+        column::{ArrayColumn, ColumnData},
         mat::{
             element::{MatrixClass, characters, container, frame, length},
             names::VariableNames,
-            values::{Values, class, row_major_index, with_dims},
+            values::{ValueReader, class, row_major_index, with_dims},
         },
         spill::{Spill, SpillStream},
-        table::{SinkState, Table},
+        table::{ArrayTable, SinkState},
     },
     files::staged_outputs::{Outputs, StagedFile},
     provenance::table_metadata,
@@ -68,7 +68,7 @@ pub struct MatSink {
 #[derive(Debug)]
 struct FinishedTable {
     topic: Topic,
-    table: Table,
+    table: ArrayTable,
 }
 
 impl MatSink {
@@ -116,10 +116,10 @@ impl TableSink for MatSink {
             ElementWriter { out, at: 0, escaped_characters: &self.escaped_characters };
         mat.write(&header())?;
         let mut names = VariableNames::default();
-        let own = names.unique("logtool");
+        let own = names.unique_name("logtool");
         let mut about = BTreeMap::new();
         for FinishedTable { topic, table } in &done {
-            let name = names.unique(&topic.label());
+            let name = names.unique_name(&topic.label());
             mat.table(&name, table).map_err(|err| with_context(&topic.label(), err))?;
             about.insert(name, table_metadata(topic, &BTreeMap::new()));
         }
@@ -199,7 +199,7 @@ impl ElementWriter<'_> {
         Ok(())
     }
 
-    fn table(&mut self, name: &str, table: &Table) -> Result<()> {
+    fn table(&mut self, name: &str, table: &ArrayTable) -> Result<()> {
         self.structure(name, &table.columns, &[table.rows], &table.spill)
     }
 
@@ -207,17 +207,17 @@ impl ElementWriter<'_> {
     fn structure(
         &mut self,
         name: &str,
-        columns: &[Column],
+        columns: &[ArrayColumn],
         outer: &[u64],
         spill: &Spill,
     ) -> Result<()> {
         let mut names = VariableNames::default();
         let mut fields: Vec<String> =
-            columns.iter().map(|column| names.unique(&column.name)).collect();
+            columns.iter().map(|column| names.unique_name(&column.name)).collect();
         let valid = columns.iter().filter_map(|c| Some((c, c.validity_array()?)));
-        let valid: Vec<(&Column, &SpillStream)> = valid.collect();
+        let valid: Vec<(&ArrayColumn, &SpillStream)> = valid.collect();
         fields.extend(
-            valid.iter().map(|(c, _)| names.unique(&format!("{}_valid", c.name))),
+            valid.iter().map(|(c, _)| names.unique_name(&format!("{}_valid", c.name))),
         );
         let head = container(name, MatrixClass::Struct, &[1, 1], &fields)?;
         self.write_container(&head, |mat| {
@@ -233,12 +233,17 @@ impl ElementWriter<'_> {
         })
     }
 
-    fn column(&mut self, column: &Column, outer: &[u64], spill: &Spill) -> Result<()> {
+    fn column(
+        &mut self,
+        column: &ArrayColumn,
+        outer: &[u64],
+        spill: &Spill,
+    ) -> Result<()> {
         let shape = with_dims(outer, &column.dims);
         match &column.body {
             ColumnData::Values(data_type, stream) => self.numbers(
                 class(data_type),
-                Column::width(data_type),
+                ArrayColumn::width(data_type),
                 stream,
                 &shape,
                 spill,
@@ -248,13 +253,14 @@ impl ElementWriter<'_> {
                 if column.dims.is_empty() && outer.len() == 1 =>
             {
                 let head = container("", MatrixClass::Cell, &shape, &[])?;
-                let mut values = Values::new(column, spill, self.escaped_characters);
+                let mut values =
+                    ValueReader::new(column, spill, self.escaped_characters);
                 self.write_container(&head, |mat| {
                     (0..column.count).try_for_each(|_| mat.write(&values.read_cell()?))
                 })
             }
             ColumnData::Strings(_) | ColumnData::Lists(..) => {
-                let matrix = Values::new(column, spill, self.escaped_characters)
+                let matrix = ValueReader::new(column, spill, self.escaped_characters)
                     .read_matrix(&shape)?;
                 self.write(&matrix)
             }

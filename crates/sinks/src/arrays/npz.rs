@@ -15,9 +15,9 @@ use zip::{CompressionMethod, ZipWriter, result::ZipError, write::SimpleFileOptio
 
 use crate::{
     arrays::{
-        column::{Column, ColumnData, IntegerReader, Strings},
+        column::{ArrayColumn, ColumnData, IntegerReader, Strings},
         spill::{Spill, SpillStream},
-        table::{SinkState, Table},
+        table::{ArrayTable, SinkState},
     },
     files::{
         file_name::FileNames,
@@ -71,7 +71,7 @@ impl TableSink for NpzSink {
 
 struct NpzWriter {
     staged: StagedFile,
-    table: Table,
+    table: ArrayTable,
     metadata: BTreeMap<String, String>,
 }
 
@@ -107,7 +107,12 @@ const ALWAYS_PADDED: u64 = 1 << 20;
 
 impl ArrayWriter<'_> {
     /// Writes the arrays of `column`, whose values have the outer dimensions `outer`.
-    fn column(&mut self, above: &str, column: &Column, outer: &[u64]) -> Result<()> {
+    fn column(
+        &mut self,
+        above: &str,
+        column: &ArrayColumn,
+        outer: &[u64],
+    ) -> Result<()> {
         let name = match (above, column.name.as_str()) {
             ("", name) | (name, "") => name.to_owned(),
             (above, name) => format!("{above}.{name}"),

@@ -8,7 +8,7 @@ use logtool_core::Result;
 use parking_lot::Mutex;
 
 use crate::{
-    arrays::{column::Column, spill::Spill},
+    arrays::{column::ArrayColumn, spill::Spill},
     files::staged_outputs::Outputs,
     row_buffers::{memory_budget::MemoryBudget, row_buffer::RowBuffer},
 };
@@ -22,8 +22,8 @@ pub(super) struct SinkState {
 
 /// A table whose rows are collected to be written as arrays.
 #[derive(Debug)]
-pub(super) struct Table {
-    pub(super) columns: Vec<Column>,
+pub(super) struct ArrayTable {
+    pub(super) columns: Vec<ArrayColumn>,
     pub(super) rows: u64,
     pub(super) spill: Arc<Spill>,
     buffer: RowBuffer,
@@ -39,8 +39,12 @@ impl SinkState {
     }
 
     /// Creates a table with the columns of `schema`; the temporary file is next to `outputs`.
-    pub(super) fn table(&self, outputs: &Outputs, schema: &Schema) -> Result<Table> {
-        let columns = schema.fields().iter().map(|field| Column::new(field));
+    pub(super) fn table(
+        &self,
+        outputs: &Outputs,
+        schema: &Schema,
+    ) -> Result<ArrayTable> {
+        let columns = schema.fields().iter().map(|field| ArrayColumn::new(field));
         let columns = columns.collect::<Result<_>>()?;
         let mut spill = self.spill.lock();
         let spill = match &*spill {
@@ -51,11 +55,11 @@ impl SinkState {
         };
         let schema = Arc::new(schema.clone());
         let buffer = RowBuffer::new(&schema, self.budget.bytes().min(BLOCK_BYTES));
-        Ok(Table { columns, rows: 0, spill, buffer })
+        Ok(ArrayTable { columns, rows: 0, spill, buffer })
     }
 }
 
-impl Table {
+impl ArrayTable {
     /// Appends rows.
     pub(super) fn push(&mut self, batch: &RecordBatch) -> Result<()> {
         let Self { columns, rows, spill, buffer } = self;
@@ -71,7 +75,7 @@ impl Table {
 
 /// Stores the rows `some`; `rows` counts all that are stored.
 fn store(
-    columns: &mut [Column],
+    columns: &mut [ArrayColumn],
     rows: &mut u64,
     spill: &Spill,
     some: &RecordBatch,

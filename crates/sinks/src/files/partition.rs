@@ -44,7 +44,7 @@ impl Partition {
 
     /// Returns paths directly in the data set, for logs that are one file: they have no partition.
     #[must_use]
-    pub fn unpartitioned(mut self) -> Self {
+    pub fn without_partition(mut self) -> Self {
         self.kind = PartitionUnit::File;
         self
     }
@@ -82,7 +82,10 @@ mod tests {
     fn files_of_a_log_share_one_folder() {
         let partition = Partition::new("flight_7", "x").in_log_folder();
         assert_eq!(partition.path("gps.parquet"), "log=flight_7/gps.parquet");
-        assert_eq!(Partition::new("a", "x").unpartitioned().path("a.mcap"), "a.mcap");
+        assert_eq!(
+            Partition::new("a", "x").without_partition().path("a.mcap"),
+            "a.mcap"
+        );
     }
 
     #[test]
@@ -93,6 +96,6 @@ mod tests {
         assert_eq!(place("gps_1.5.csv"), "gps_1.5/log=flight_7/part-0.csv");
         assert_eq!(place("camera/index.csv"), "camera/log=flight_7/index.csv");
         assert_eq!(place("camera/1.png"), "camera/log=flight_7/1.png");
-        assert_eq!(partition.clone().unpartitioned().path("a.mcap"), "a.mcap");
+        assert_eq!(partition.clone().without_partition().path("a.mcap"), "a.mcap");
     }
 }

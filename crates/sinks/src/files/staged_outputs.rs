@@ -28,7 +28,7 @@ pub use self::file::StagedFile;
 
 /// What happens if an output file already exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Existing {
+pub enum ExistingFiles {
     /// It is kept, and an error is returned.
     #[default]
     Refuse,
@@ -46,7 +46,7 @@ pub enum Existing {
 pub struct Outputs {
     dir: PathBuf,
     kind: OutputKind,
-    existing: Existing,
+    existing: ExistingFiles,
     /// Whether files are synced to the disk before they get their names.
     is_synced: bool,
     state: Mutex<OutputsState>,
@@ -93,7 +93,7 @@ pub struct AbandonGuard<'o> {
 
 impl Outputs {
     /// Creates outputs in `dir`, which is created together with the first file.
-    pub fn new(dir: impl Into<PathBuf>, existing: Existing) -> Arc<Self> {
+    pub fn new(dir: impl Into<PathBuf>, existing: ExistingFiles) -> Arc<Self> {
         Arc::new(Self::with_kind(dir.into(), OutputKind::Folder, existing))
     }
 
@@ -103,7 +103,7 @@ impl Outputs {
     pub fn for_partition(
         dir: impl Into<PathBuf>,
         partition: Partition,
-        existing: Existing,
+        existing: ExistingFiles,
     ) -> Arc<Self> {
         let kind = OutputKind::Partition(partition);
         let mut outputs = Self::with_kind(dir.into(), kind, existing);
@@ -112,7 +112,7 @@ impl Outputs {
     }
 
     /// Creates one output file at `path`.
-    pub fn one_file(path: impl Into<PathBuf>, existing: Existing) -> Arc<Self> {
+    pub fn one_file(path: impl Into<PathBuf>, existing: ExistingFiles) -> Arc<Self> {
         let path = path.into();
         let dir = temporary::parent(&path);
         Arc::new(Self::with_kind(dir, OutputKind::File(path), existing))
@@ -120,7 +120,10 @@ impl Outputs {
 
     /// Like [`one_file`](Self::one_file), but the file is synced to the disk before it gets its
     /// name. Logs are written like this, because they may replace the only other copy.
-    pub fn one_synced_file(path: impl Into<PathBuf>, existing: Existing) -> Arc<Self> {
+    pub fn one_synced_file(
+        path: impl Into<PathBuf>,
+        existing: ExistingFiles,
+    ) -> Arc<Self> {
         let path = path.into();
         let dir = temporary::parent(&path);
         let mut outputs = Self::with_kind(dir, OutputKind::File(path), existing);
@@ -130,10 +133,14 @@ impl Outputs {
 
     /// Creates one output, which is written directly to standard output.
     pub fn to_stdout() -> Arc<Self> {
-        Arc::new(Self::with_kind(PathBuf::new(), OutputKind::Stdout, Existing::Refuse))
+        Arc::new(Self::with_kind(
+            PathBuf::new(),
+            OutputKind::Stdout,
+            ExistingFiles::Refuse,
+        ))
     }
 
-    fn with_kind(dir: PathBuf, kind: OutputKind, existing: Existing) -> Self {
+    fn with_kind(dir: PathBuf, kind: OutputKind, existing: ExistingFiles) -> Self {
         Self {
             dir,
             kind,
@@ -338,11 +345,11 @@ impl Outputs {
             temporary::copy_mode(&place, &temporary)
                 .map_err(|err| at_path("create", &place, err))?;
             let renamed = match self.existing {
-                Existing::Refuse => temporary.persist_noclobber(&place),
-                Existing::Replace => temporary.persist(&place),
+                ExistingFiles::Refuse => temporary.persist_noclobber(&place),
+                ExistingFiles::Replace => temporary.persist(&place),
             };
             if let Err(err) = renamed {
-                if self.existing == Existing::Refuse {
+                if self.existing == ExistingFiles::Refuse {
                     placed.iter().for_each(|path| drop(fs::remove_file(path)));
                 }
                 return Err(at_path("create", &place, err.error));
@@ -381,7 +388,7 @@ impl Outputs {
             let what = format!("{} is {kind} and cannot be replaced", place.display());
             return Err(Error::new(ErrorKind::Io, what));
         }
-        if self.existing == Existing::Refuse {
+        if self.existing == ExistingFiles::Refuse {
             let what = format!("{} exists already", place.display());
             return Err(Error::new(ErrorKind::AlreadyExists, what));
         }

@@ -3,7 +3,7 @@
 use arrow_array::ArrayRef;
 
 use crate::points::{
-    column::{Column, Kind, floats},
+    column::{NumberType, PointColumn, floats},
     file::Points,
 };
 
@@ -23,17 +23,18 @@ pub(super) struct PointAttributes {
 
 impl PointAttributes {
     /// Finds the attributes in `columns`.
-    pub(super) fn find(columns: &[Column]) -> Self {
+    pub(super) fn find(columns: &[PointColumn]) -> Self {
         let find = |name: &str| -> Vec<usize> {
             // The second of two columns with the same name ends in `_`.
-            let is_it = |column: &Column| column.name.trim_end_matches('_') == name;
+            let is_it =
+                |column: &PointColumn| column.name.trim_end_matches('_') == name;
             let all = columns.iter().enumerate();
             all.filter(|(_, column)| is_it(column)).map(|(at, _)| at).collect()
         };
         let intensity = find("intensity");
         let scale = |at: &usize| match columns.get(*at).map(|column| column.kind) {
-            Some(Kind::Integer { bytes: 1, .. }) => 1.0 / 255.0,
-            Some(Kind::Integer { bytes: 2, .. }) => 1.0 / 65_535.0,
+            Some(NumberType::Integer { bytes: 1, .. }) => 1.0 / 255.0,
+            Some(NumberType::Integer { bytes: 2, .. }) => 1.0 / 65_535.0,
             _ => 1.0,
         };
         let ring = find("ring");
@@ -43,7 +44,7 @@ impl PointAttributes {
             laser: [find("laser"), ring.clone()].concat(),
             ring,
             return_type: find("return_type"),
-            time: columns.iter().position(|column| column.kind == Kind::Time),
+            time: columns.iter().position(|column| column.kind == NumberType::Time),
         }
     }
 

@@ -16,17 +16,17 @@ use crate::text::number::Number;
 
 /// A numeric column.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Column {
+pub(super) struct PointColumn {
     /// Its unique name, without blanks and brackets.
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: NumberType,
     /// Its index in the schema.
     index: usize,
 }
 
 /// The type of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NumberType {
     /// A signed or unsigned integer of `bytes` bytes.
     Integer { is_signed: bool, bytes: usize },
     /// A float of `bytes` bytes.
@@ -79,11 +79,11 @@ pub(super) trait ColumnVisitor {
 
 /// Returns the numeric columns of `schema`, with `x`, `y` and `z` first. Returns no columns if one
 /// of these is missing.
-pub(super) fn columns(schema: &Schema) -> Vec<Column> {
+pub(super) fn columns(schema: &Schema) -> Vec<PointColumn> {
     let mut names = BTreeSet::new();
-    let mut all: Vec<Column> = Vec::new();
+    let mut all: Vec<PointColumn> = Vec::new();
     for (index, field) in schema.fields().iter().enumerate() {
-        let Some(kind) = Kind::from_type(field.data_type()) else { continue };
+        let Some(kind) = NumberType::from_type(field.data_type()) else { continue };
         let keep = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
         let name = field.name().replace(']', "");
         let mut name: String =
@@ -91,7 +91,7 @@ pub(super) fn columns(schema: &Schema) -> Vec<Column> {
         while name.is_empty() || !names.insert(name.clone()) {
             name.push('_');
         }
-        all.push(Column { name, kind, index });
+        all.push(PointColumn { name, kind, index });
     }
     for (at, name) in ["x", "y", "z"].into_iter().enumerate() {
         let Some(found) = all.iter().position(|column| column.name == name) else {
@@ -102,7 +102,7 @@ pub(super) fn columns(schema: &Schema) -> Vec<Column> {
     all
 }
 
-impl Kind {
+impl NumberType {
     fn from_type(data_type: &DataType) -> Option<Self> {
         let integer = |is_signed, bytes| Self::Integer { is_signed, bytes };
         Some(match data_type {
@@ -130,8 +130,8 @@ impl Kind {
 }
 
 /// Returns the arrays of `columns` in `batch`, with booleans as 0 and 1.
-pub(super) fn arrays(batch: &RecordBatch, columns: &[Column]) -> Vec<ArrayRef> {
-    let array = |column: &Column| {
+pub(super) fn arrays(batch: &RecordBatch, columns: &[PointColumn]) -> Vec<ArrayRef> {
+    let array = |column: &PointColumn| {
         let array = batch.column(column.index);
         match array.as_boolean_opt() {
             Some(truths) => {
@@ -165,8 +165,10 @@ pub(super) fn visit(array: &ArrayRef, visit: &mut impl ColumnVisitor) {
 }
 
 /// Calls `take` with each number of `numbers`, and with [`Scalar::ABSENT`] for nulls.
-pub(super) fn each<T>(numbers: &PrimitiveArray<T>, mut take: impl FnMut(T::Native))
-where
+pub(super) fn for_each_number<T>(
+    numbers: &PrimitiveArray<T>,
+    mut take: impl FnMut(T::Native),
+) where
     T: ArrowPrimitiveType<Native: Scalar>,
 {
     if numbers.null_count() == 0 {
@@ -178,8 +180,8 @@ where
 
 /// Converts the numbers of `array` to floats, with NaN for nulls.
 pub(super) fn floats(array: &ArrayRef) -> Vec<f64> {
-    struct Floats(Vec<f64>);
-    impl ColumnVisitor for Floats {
+    struct FloatColumn(Vec<f64>);
+    impl ColumnVisitor for FloatColumn {
         fn visit<T>(&mut self, numbers: &PrimitiveArray<T>)
         where
             T: ArrowPrimitiveType<Native: Scalar>,
@@ -187,7 +189,7 @@ pub(super) fn floats(array: &ArrayRef) -> Vec<f64> {
             self.0.extend(numbers.iter().map(|n| n.map_or(f64::NAN, Scalar::float)));
         }
     }
-    let mut floats = Floats(Vec::with_capacity(array.len()));
+    let mut floats = FloatColumn(Vec::with_capacity(array.len()));
     visit(array, &mut floats);
     floats.0
 }

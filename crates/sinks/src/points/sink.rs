@@ -19,7 +19,7 @@ use crate::{
     files::{file_name::FileNames, staged_outputs::Outputs},
     points::{
         attributes::PointAttributes,
-        column::{self, Column},
+        column::{self, PointColumn},
         file::{CloudFile, PointOutput, Points},
         formats::{
             kitti::KittiFile,
@@ -83,7 +83,7 @@ impl PointSink {
     }
 
     /// Returns the number of points so far that the format could not store.
-    pub fn lost(&self) -> u64 {
+    pub fn lost_points(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
@@ -139,7 +139,7 @@ struct PointTable {
     /// The name of the file without its extension, or the name of the folder.
     stem: String,
     about: BTreeMap<String, String>,
-    columns: Vec<Column>,
+    columns: Vec<PointColumn>,
     attributes: PointAttributes,
     /// Whether the table combines clouds with different columns.
     is_union: bool,
@@ -243,7 +243,7 @@ impl PointTable {
             None => self.label.clone(),
         };
         let kept = self.columns_of_file(points);
-        let columns: Vec<Column> =
+        let columns: Vec<PointColumn> =
             kept.iter().filter_map(|at| self.columns.get(*at)).cloned().collect();
         let file = self.file(out, &columns, &points.select_columns(&kept), title)?;
         Ok(OpenScan { scan_file, file, kept })
@@ -265,7 +265,7 @@ impl PointTable {
     fn file(
         &self,
         out: PointOutput,
-        columns: &[Column],
+        columns: &[PointColumn],
         first: &Points,
         title: String,
     ) -> Result<Box<dyn CloudFile>> {
@@ -300,7 +300,7 @@ impl PointTable {
     fn image(
         &self,
         out: PointOutput,
-        columns: &[Column],
+        columns: &[PointColumn],
         title: String,
     ) -> Result<Box<dyn CloudFile>> {
         let PointOptions { color, reach_metres, .. } = self.sink.options;
@@ -314,7 +314,7 @@ impl PointTable {
     fn image(
         &self,
         _: PointOutput,
-        _: &[Column],
+        _: &[PointColumn],
         _: String,
     ) -> Result<Box<dyn CloudFile>> {
         let what = "this build cannot draw points: the feature `plot` is off";

@@ -14,7 +14,7 @@ use logtool_core::Result;
 use crate::{
     row_formats::json::{
         text::JsonText,
-        value::{Values, quote},
+        value::{JsonValues, quote},
     },
     text::infinities::Infinities,
 };
@@ -44,7 +44,7 @@ pub(crate) use crate::row_formats::json::{
 #[derive(Debug)]
 pub struct JsonRows {
     /// The key before each value, e.g. `,"x":`, and the values.
-    columns: Vec<(Vec<u8>, Values)>,
+    columns: Vec<(Vec<u8>, JsonValues)>,
     rows: usize,
 }
 
@@ -74,7 +74,7 @@ impl JsonRows {
                 let mut key = vec![if i == 0 { b'{' } else { b',' }];
                 quote(field.name(), &mut key);
                 key.push(b':');
-                Ok((key, Values::new(field, column, infinities, 0)?))
+                Ok((key, JsonValues::new(field, column, infinities, 0)?))
             })
             .collect::<Result<_>>()?;
         Ok(Self { columns, rows: batch.num_rows() })
@@ -124,7 +124,7 @@ impl JsonRows {
 
 /// The values of one column as JSON, for use as a part of a larger document.
 #[derive(Debug)]
-pub struct JsonColumn(Values);
+pub struct JsonColumn(JsonValues);
 
 impl JsonColumn {
     /// Prepares the values of `column`, which belongs to `field`, with infinities as large
@@ -136,7 +136,7 @@ impl JsonColumn {
         field: &arrow_schema::Field,
         column: &arrow_array::ArrayRef,
     ) -> Result<Self> {
-        Ok(Self(Values::new(field, column, &Infinities::as_large_numbers(), 0)?))
+        Ok(Self(JsonValues::new(field, column, &Infinities::as_large_numbers(), 0)?))
     }
 
     /// Appends the value at index `row` to `json`, or `null`.

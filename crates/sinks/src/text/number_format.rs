@@ -5,7 +5,7 @@
 //! the text. Nothing is read back, because the processor would have to wait for the stores.
 //! Formatting numbers takes most of the time of writing a log as text.
 
-use crate::text::shortest_decimal::shortest;
+use crate::text::shortest_decimal::shortest_decimal;
 
 /// The buffer that a number is written to; it is larger than the longest number.
 pub(crate) type NumberBuffer = [u8; 32];
@@ -65,7 +65,7 @@ pub(crate) fn write_float(value: f32, place: &mut NumberBuffer) -> Option<usize>
     if !(1e-4..1e8).contains(&magnitude) {
         return None;
     }
-    let decimal = shortest(magnitude);
+    let decimal = shortest_decimal(magnitude);
     // Scaled to nine digits: 10^8 ≤ nine < 10^9.
     let len = decimal_len(decimal.digits);
     let nine = decimal.digits * POWERS.get(9 - len as usize).copied().unwrap_or(0);

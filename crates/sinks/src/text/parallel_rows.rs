@@ -56,8 +56,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        CsvOptions, CsvSink, Existing, JsonLinesSink, Outputs,
-        testing::{column, names, table, written},
+        CsvOptions, CsvSink, ExistingFiles, JsonLinesSink, Outputs,
+        testing::{column, names, table, write_one_file},
     };
 
     const ROWS: i64 = 100_000;
@@ -88,9 +88,9 @@ mod tests {
     fn csv_rows_formatted_in_parallel_keep_their_order() {
         let dir = tempfile::tempdir().unwrap();
         let text = on_three_threads(|| {
-            let outputs = Outputs::new(dir.path(), Existing::Refuse);
+            let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
             let sink = CsvSink::new(outputs.clone(), names("t"), CsvOptions::default());
-            written(&outputs, &sink, &batches())
+            write_one_file(&outputs, &sink, &batches())
         });
         let expected = lines(|i, square| {
             format!("{i},{}\n", square.map(|n| n.to_string()).unwrap_or_default())
@@ -103,9 +103,9 @@ mod tests {
     fn json_rows_formatted_in_parallel_keep_their_order() {
         let dir = tempfile::tempdir().unwrap();
         let text = on_three_threads(|| {
-            let outputs = Outputs::new(dir.path(), Existing::Refuse);
+            let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
             let sink = JsonLinesSink::new(outputs.clone(), names("t"));
-            written(&outputs, &sink, &batches())
+            write_one_file(&outputs, &sink, &batches())
         });
         let expected = lines(|i, square| {
             let square = square.map_or("null".to_owned(), |n| n.to_string());

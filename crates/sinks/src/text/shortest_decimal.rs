@@ -16,7 +16,7 @@ pub(crate) struct Decimal {
 
 /// Returns the shortest decimal for the positive, finite `value`.
 #[inline]
-pub(crate) fn shortest(value: f32) -> Decimal {
+pub(crate) fn shortest_decimal(value: f32) -> Decimal {
     let bits = value.to_bits();
     let (fraction, biased) = (bits & 0x7f_ffff, ((bits >> 23) & 0xff) as i32);
     // value = c × 2^q
@@ -96,7 +96,7 @@ mod tests {
     fn digits_agree_with_zmij() {
         let check = |bits: u32| {
             let value = f32::from_bits(bits);
-            let found = shortest(value);
+            let found = shortest_decimal(value);
             let text = format!("{}e{}", found.digits, found.exponent);
             assert_eq!(text.parse::<f32>().unwrap().to_bits(), bits, "{text}");
             let digits = |text: &str| -> String {

@@ -32,7 +32,7 @@ impl TrackModes {
     }
 
     /// Returns the mode at a time; before the first change, the first mode, like ulog2kml.
-    pub(super) fn at(&self, nanos: Option<i64>) -> Option<&Arc<TrackMode>> {
+    pub(super) fn mode_at(&self, nanos: Option<i64>) -> Option<&Arc<TrackMode>> {
         let nanos = nanos?;
         let after = self.changes.partition_point(|(start, _)| *start <= nanos);
         self.changes.get(after.saturating_sub(1)).map(|(_, mode)| mode)
@@ -48,9 +48,9 @@ mod tests {
         let mode =
             |name: &str| Arc::new(TrackMode { name: name.into(), color: [0; 3] });
         let modes = TrackModes::new(vec![(20, mode("b")), (10, mode("a"))]);
-        let at = |nanos| modes.at(Some(nanos)).map(|mode| mode.name.as_str());
+        let at = |nanos| modes.mode_at(Some(nanos)).map(|mode| mode.name.as_str());
         assert_eq!([5, 10, 19, 20, 99].map(at), ["a", "a", "a", "b", "b"].map(Some));
-        assert_eq!(modes.at(None), None);
-        assert_eq!(TrackModes::default().at(Some(1)), None);
+        assert_eq!(modes.mode_at(None), None);
+        assert_eq!(TrackModes::default().mode_at(Some(1)), None);
     }
 }

@@ -50,7 +50,7 @@ const MIN_VALUES: [(&str, &str, f64); 5] = [
 /// Returns the indices of the columns of the flat view `schema` of `topic` that contain
 /// positions, in ascending order; `None` if there are none.
 pub fn position_columns(topic: &Topic, schema: &Schema) -> Option<Vec<usize>> {
-    let position = Position::find(topic, schema)?;
+    let position = PositionColumns::find(topic, schema)?;
     let mut columns = vec![position.latitude, position.longitude];
     columns.extend(position.altitude);
     columns.extend(position.altitude_valid);
@@ -62,13 +62,13 @@ pub fn position_columns(topic: &Topic, schema: &Schema) -> Option<Vec<usize>> {
 
 /// A reader of positions from tables.
 #[derive(Clone, Debug)]
-pub struct PositionReader(Position);
+pub struct PositionReader(PositionColumns);
 
 impl PositionReader {
     /// Creates a reader for tables of `topic` with the columns `schema`, which are those of the
     /// flat view, or the [`position_columns`] of it.
     pub fn new(topic: &Topic, schema: &Schema) -> Option<Self> {
-        Position::find(topic, schema).map(Self)
+        PositionColumns::find(topic, schema).map(Self)
     }
 
     /// Returns the position in the first row of `batch`: latitude and longitude in degrees, and the
@@ -89,7 +89,7 @@ impl PositionReader {
 
 /// The indices of the columns with the position and its validity.
 #[derive(Clone, Debug)]
-pub(super) struct Position {
+pub(super) struct PositionColumns {
     latitude: usize,
     longitude: usize,
     altitude: Option<usize>,
@@ -113,7 +113,7 @@ pub(super) enum RowPosition {
     Impossible,
 }
 
-impl Position {
+impl PositionColumns {
     /// Finds the columns in a table of `topic`.
     pub(super) fn find(topic: &Topic, schema: &Schema) -> Option<Self> {
         for prefix in PREFIXES {
@@ -227,7 +227,7 @@ fn numbers(array: &ArrayRef, parts: f64) -> Vec<f64> {
     }
     match array.data_type() {
         DataType::Float64 => of!(Float64Type, |value| value),
-        DataType::Float32 => of!(Float32Type, shortest),
+        DataType::Float32 => of!(Float32Type, shortest_decimal),
         DataType::Int32 => of!(Int32Type, |value| f64::from(value) / parts),
         DataType::Int64 => of!(Int64Type, |value| value as f64),
         DataType::Int16 => of!(Int16Type, f64::from),
@@ -245,7 +245,7 @@ fn numbers(array: &ArrayRef, parts: f64) -> Vec<f64> {
 }
 
 /// Returns the float64 with the shortest decimal text of `value`.
-fn shortest(value: f32) -> f64 {
+fn shortest_decimal(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::NAN)
 }
 

@@ -26,7 +26,7 @@ use crate::{
         fix::Fix,
         geojson, gpx, kml,
         mode::{TrackMode, TrackModes},
-        position::{Position, RowPosition},
+        position::{PositionColumns, RowPosition},
         segment::{TrackInfo, TrackSegment},
     },
 };
@@ -123,14 +123,14 @@ impl TrackSink {
     }
 
     /// Returns how many rows were dropped because their coordinates are out of range.
-    pub fn impossible(&self) -> u64 {
+    pub fn impossible_positions(&self) -> u64 {
         self.counts.impossible.load(Ordering::Relaxed)
     }
 }
 
 impl TableSink for TrackSink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
-        let Some(position) = Position::find(topic, schema) else {
+        let Some(position) = PositionColumns::find(topic, schema) else {
             let what = format!("{} has no latitude and longitude", topic.label());
             return Err(Error::new(ErrorKind::Unsupported, what));
         };
@@ -163,7 +163,7 @@ struct TrackTable {
     sink: TrackSink,
     name: String,
     about: TrackInfo,
-    position: Position,
+    position: PositionColumns,
     file: Option<StagedFile>,
     /// The segment that is not written yet: see [`TrackSegment`].
     mode: Option<Arc<TrackMode>>,
@@ -225,7 +225,7 @@ impl TrackTable {
             self.fixes.push(start);
         }
         let modes = self.sink.modes.clone();
-        let mode = modes.at(fix.nanos);
+        let mode = modes.mode_at(fix.nanos);
         if self.mode.as_ref() != mode {
             if !self.fixes.is_empty() {
                 // It ends one line and starts the next, like in ulog2kml.

@@ -93,7 +93,7 @@ impl Draft {
     }
 
     fn scalars(&mut self) -> Result<()> {
-        let topic = self.log.subscribe(Subscription::to("scalars"))?;
+        let topic = self.log.subscribe(Subscription::new("scalars"))?;
         let floats =
             [0.0, -0.0, 1e-45, f32::MAX, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
         let integers = [0, 1, -1, (1 << 53) + 1, -(1 << 53) - 1, i64::MAX, i64::MIN];
@@ -109,7 +109,7 @@ impl Draft {
     }
 
     fn texts(&mut self) -> Result<()> {
-        let topic = self.log.subscribe(Subscription::to("texts"))?;
+        let topic = self.log.subscribe(Subscription::new("texts"))?;
         let names: [&[u8; 16]; 5] = [
             b"plain\0\0\0\0\0\0\0\0\0\0\0",
             b"garbage\0\xFF\xFEbehind",
@@ -126,7 +126,7 @@ impl Draft {
     }
 
     fn nested(&mut self) -> Result<()> {
-        let topic = self.log.subscribe(Subscription::to("outer"))?;
+        let topic = self.log.subscribe(Subscription::new("outer"))?;
         for n in 0..20 {
             let mut row = Row::at(time(n));
             for middle in 0..3 {
@@ -143,7 +143,7 @@ impl Draft {
 
     /// Rows with none, some, and all of the trailing padding.
     fn padded(&mut self) -> Result<()> {
-        let topic = self.log.subscribe(Subscription::to("padded"))?;
+        let topic = self.log.subscribe(Subscription::new("padded"))?;
         for n in 0..20 {
             let row = Row::default().u8(n as u8).bytes(&[0xEE; 7]).u64(time(n));
             let row = row.f32(n as f32 / 2.0).u8(100 + n as u8);
@@ -157,8 +157,8 @@ impl Draft {
     /// Timestamps of fewer bits wrap around: those of 32 bits once, those of 16 bits 30
     /// times.
     fn clocks(&mut self) -> Result<()> {
-        let wide = self.log.subscribe(Subscription::to("clock32"))?;
-        let narrow = self.log.subscribe(Subscription::to("clock16"))?;
+        let wide = self.log.subscribe(Subscription::new("clock32"))?;
+        let narrow = self.log.subscribe(Subscription::new("clock16"))?;
         for n in 0..100_u16 {
             let time = time(20) + u64::from(n) * 20_000;
             self.add(wide, time, Row::default().u32(time as u32).u16(n));
@@ -171,12 +171,12 @@ impl Draft {
     /// file name.
     fn several(&mut self) -> Result<()> {
         let instances =
-            [3, 0, 1].map(|multi_id| (multi_id, Subscription::to("several")));
+            [3, 0, 1].map(|multi_id| (multi_id, Subscription::new("several")));
         let mut topics: Vec<(u8, TopicHandle)> = Vec::new();
         for (multi_id, topic) in instances {
             topics.push((multi_id, self.log.subscribe(topic.instance(multi_id))?));
         }
-        let arm = self.log.subscribe(Subscription::to("robot/arm-1"))?;
+        let arm = self.log.subscribe(Subscription::new("robot/arm-1"))?;
         for n in 0..20 {
             for (multi_id, topic) in &topics {
                 let time = time(n) + u64::from(*multi_id);
@@ -189,7 +189,7 @@ impl Draft {
     }
 
     fn no_clock(&mut self) -> Result<()> {
-        let topic = self.log.subscribe(Subscription::to("no_clock"))?;
+        let topic = self.log.subscribe(Subscription::new("no_clock"))?;
         for n in 0..5_u8 {
             let row = Row::default().f32(f32::from(n) / 4.0);
             self.add(topic, time(21) + u64::from(n) * 400_000, row);

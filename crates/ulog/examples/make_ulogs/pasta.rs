@@ -21,7 +21,7 @@ pub(crate) fn log() -> Result<Vec<u8>> {
     )?;
     log.info_text("sys_name", "Kitchen")?;
     log.parameter("KITCHEN_SALT_G", 12.5)?;
-    let status = log.subscribe(Subscription::to("kitchen_status"))?;
+    let status = log.subscribe(Subscription::new("kitchen_status"))?;
     for second in (0..1_200).step_by(10) {
         let time = 1_000_000 * (1 + second);
         let before = |(minute, _): &&(u64, u8)| minute * 60 <= second;

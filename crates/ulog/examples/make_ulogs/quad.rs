@@ -93,7 +93,7 @@ impl Topics {
     fn subscribe(log: &mut Writer<Vec<u8>>) -> Result<Self> {
         // Slightly less than the interval, because the times of the rows jitter.
         let mut every = |name, millis: u64| {
-            let topic = Subscription::to(name);
+            let topic = Subscription::new(name);
             log.subscribe(topic.at_most_every_micros(millis * 1_000 - 500))
         };
         Ok(Self {
@@ -106,10 +106,10 @@ impl Topics {
             batteries: [
                 every("battery_status", 1_000)?,
                 log.subscribe(
-                    Subscription::to("battery_status")
+                    Subscription::new("battery_status")
                         .instance(1)
                         .at_most_every_micros(999_500)
-                        .optional(),
+                        .omit_if_empty(),
                 )?,
             ],
         })

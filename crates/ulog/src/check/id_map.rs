@@ -82,7 +82,7 @@ impl IdMap {
     /// Returns the topic of a record of `len` bytes if the record includes its trailing
     /// padding.
     #[inline]
-    pub(super) fn padded(&self, id: u16, len: usize) -> Option<TopicId> {
+    pub(super) fn padded_record_topic(&self, id: u16, len: usize) -> Option<TopicId> {
         let target = self.targets.get(usize::from(id)).copied().flatten()?;
         (target.padded as usize == len).then_some(target.topic)
     }

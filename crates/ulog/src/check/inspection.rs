@@ -79,7 +79,7 @@ impl Inspection for MessageInspection {
         let Self(state) = *self;
         let mut block = Block::default();
         for (index, bytes) in state.segments.iter().enumerate() {
-            if state.results().summary.has(index) {
+            if state.results().summary.was_inserted(index) {
                 continue;
             }
             let (topics, time) = (TopicSet::EMPTY, TimeRange::EMPTY);
@@ -124,7 +124,7 @@ impl InspectionState {
     /// order.
     fn add(&self, index: usize, summary: SegmentSummary) {
         let results = &mut *self.results();
-        results.summary.put(index, summary);
+        results.summary.insert(index, summary);
         while let Some((_, summary)) = results.summary.next() {
             results.messages.add(summary, &mut results.findings);
         }

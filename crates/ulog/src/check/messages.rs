@@ -39,7 +39,8 @@ impl MessageFindings {
         for Information { bytes, name } in informations {
             if self.informations.contains(&name) {
                 let what = format!("the key {name:?} occurs again");
-                findings.add(Finding::new(&code::INFO_DUPLICATE, what).at(bytes));
+                findings
+                    .add(Finding::new(&code::INFO_DUPLICATE, what).with_bytes(bytes));
             } else {
                 self.informations.insert(name);
             }
@@ -69,12 +70,14 @@ impl MessageFindings {
         let Format { bytes, name, text } = format;
         if data_at.is_some_and(|at| at < bytes.start) {
             let what = format!("the type {name:?} is defined in the data section");
-            findings.add(Finding::new(&code::FORMAT_LATE, what).at(bytes.clone()));
+            findings
+                .add(Finding::new(&code::FORMAT_LATE, what).with_bytes(bytes.clone()));
         }
         match self.types.get_mut(&name) {
             Some(before) if *before != text => {
                 let what = format!("the type {name:?} is redefined");
-                findings.add(Finding::new(&code::FORMAT_REDEFINED, what).at(bytes));
+                findings
+                    .add(Finding::new(&code::FORMAT_REDEFINED, what).with_bytes(bytes));
                 *before = text;
             }
             Some(_) => {}
@@ -95,8 +98,9 @@ impl MessageFindings {
             self.totals;
         for (kind, (count, at)) in unknown {
             let what = format!("messages of the type {:?}", char::from(kind));
-            let finding = Finding::new(&code::UNKNOWN_MESSAGE, what).at(at..at + 3);
-            findings.add(finding.times(count));
+            let finding =
+                Finding::new(&code::UNKNOWN_MESSAGE, what).with_bytes(at..at + 3);
+            findings.add(finding.with_count(count));
         }
         let head = &log.format_state.file_header;
         if !has_flags {
@@ -111,7 +115,7 @@ impl MessageFindings {
             } else {
                 "the log has default parameters, but the flag is not set"
             };
-            findings.add(Finding::new(&code::DEFAULTS, what).at(19..20));
+            findings.add(Finding::new(&code::DEFAULTS, what).with_bytes(19..20));
         }
         if syncs == 0 {
             let what = "the log has no sync messages";
@@ -120,10 +124,11 @@ impl MessageFindings {
         let Dropouts { count, millis, longest, first } = dropouts;
         if count > 0 {
             let what = format!("{millis} ms in total, the longest {longest} ms");
-            let finding = Finding::new(&code::DROPOUT, what).at(first..first + 5);
-            findings.add(finding.times(count));
+            let finding =
+                Finding::new(&code::DROPOUT, what).with_bytes(first..first + 5);
+            findings.add(finding.with_count(count));
         }
-        if let Some(Value::Text(name)) = replayed(log) {
+        if let Some(Value::Text(name)) = replayed_log(log) {
             let what = format!("this is a replay of {name}");
             findings.add(Finding::new(&code::REPLAY, what));
         }
@@ -131,7 +136,7 @@ impl MessageFindings {
 }
 
 /// Returns the name of the log that this log is a replay of.
-fn replayed(log: &OpenLog) -> Option<&Value> {
+fn replayed_log(log: &OpenLog) -> Option<&Value> {
     match log.manifest.metadata.get("info")? {
         Value::Map(info) => info.get("replay"),
         _ => None,

@@ -103,7 +103,7 @@ impl SegmentSummary {
             let Some(payload) = rest.get(wire::HEADER_LEN..len) else { return };
             match kind {
                 kind::DATA => self.data(here, payload),
-                _ => self.other(subscriptions, here, kind, payload),
+                _ => self.check_message(subscriptions, here, kind, payload),
             }
             used += len as u64;
         }
@@ -113,16 +113,16 @@ impl SegmentSummary {
     fn data(&mut self, at: u64, payload: &[u8]) {
         let Some((id, record)) = wire::data(payload) else { return };
         self.subscribed.data(id, at);
-        if let Some(topic) = self.ids.padded(id, record.len()) {
+        if let Some(topic) = self.ids.padded_record_topic(id, record.len()) {
             let what = "records include trailing padding";
             let bytes = at..at + (wire::HEADER_LEN + payload.len()) as u64;
-            let finding = Finding::new(&code::PADDED, what).of(topic);
-            self.findings.add(finding.at(bytes));
+            let finding = Finding::new(&code::PADDED, what).with_topic(topic);
+            self.findings.add(finding.with_bytes(bytes));
         }
     }
 
     /// Checks the message at `at`, which is not a data message.
-    fn other(
+    fn check_message(
         &mut self,
         subscriptions: &Subscriptions,
         at: u64,
@@ -136,7 +136,8 @@ impl SegmentSummary {
                 totals.syncs += 1;
                 if payload != wire::SYNC {
                     let what = "the magic bytes are different";
-                    self.findings.add(Finding::new(&code::SYNC_WRONG, what).at(bytes));
+                    self.findings
+                        .add(Finding::new(&code::SYNC_WRONG, what).with_bytes(bytes));
                 }
             }
             kind::FORMAT => {
@@ -144,7 +145,7 @@ impl SegmentSummary {
                 if formats::primitive(name).is_some() {
                     let what = format!("the type {name:?}");
                     let finding = Finding::new(&code::FORMAT_NAME, what);
-                    self.findings.add(finding.at(bytes.clone()));
+                    self.findings.add(finding.with_bytes(bytes.clone()));
                 }
                 let (name, text) = (name.to_owned(), text.to_owned());
                 self.formats.push(Format { bytes, name, text });
@@ -173,11 +174,12 @@ impl SegmentSummary {
                 {
                     let what = format!("{:?} has the bits {bits:#010b}", keyed.name);
                     let finding = Finding::new(&code::DEFAULT_BITS, what);
-                    self.findings.add(finding.at(bytes));
+                    self.findings.add(finding.with_bytes(bytes));
                 }
             }
             kind::INFO => {
-                let name = wire::keyed(payload).map(|keyed| keyed.name.to_owned());
+                let name =
+                    wire::keyed_value(payload).map(|keyed| keyed.name.to_owned());
                 self.informations.extend(name.map(|name| Information { bytes, name }));
             }
             kind::UNSUBSCRIPTION => {
@@ -193,7 +195,8 @@ impl SegmentSummary {
                     level.filter(|level| Level::from_log_byte(*level) > Level::DEBUG);
                 if let Some(level) = level {
                     let what = format!("the level is {:?}", char::from(level));
-                    self.findings.add(Finding::new(&code::LEVEL, what).at(bytes));
+                    self.findings
+                        .add(Finding::new(&code::LEVEL, what).with_bytes(bytes));
                 }
             }
             _ => totals.unknown.entry(kind).or_insert((0, at)).0 += 1,
@@ -212,7 +215,7 @@ impl SegmentSummary {
                 let name = wire::subscription(payload).map_or("?", |s| s.name);
                 let what = format!("the message id {id} is reassigned to {name:?}");
                 let finding = Finding::new(&code::ID_REUSED, what);
-                self.findings.add(finding.at(bytes.clone()));
+                self.findings.add(finding.with_bytes(bytes.clone()));
             }
         }
     }

@@ -20,14 +20,14 @@ pub(super) fn check(log: &OpenLog, findings: &mut Findings) {
             topic.map(|topic| topic.implausible_times).filter(|count| *count > 0);
         if let Some(count) = implausible {
             let what = "the time is 0, or far from its neighbors";
-            let finding = Finding::new(&code::ODD_TIME, what).times(count);
+            let finding = Finding::new(&code::ODD_TIME, what).with_count(count);
             findings_of(Some(finding), id, findings);
         }
     }
 }
 
 fn findings_of(finding: Option<Finding>, id: TopicId, findings: &mut Findings) {
-    finding.into_iter().for_each(|finding| findings.add(finding.of(id)));
+    finding.into_iter().for_each(|finding| findings.add(finding.with_topic(id)));
 }
 
 /// Returns a finding if the type of a topic has no timestamp, or one of fewer than 64

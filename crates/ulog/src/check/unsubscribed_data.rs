@@ -72,7 +72,9 @@ impl SubscriptionActivity {
             if late.count > 0 {
                 let what = format!("data of the message id {id}");
                 let finding = Finding::new(&code::UNSUBSCRIBED, what);
-                findings.add(finding.at(late.first..late.first).times(late.count));
+                findings.add(
+                    finding.with_bytes(late.first..late.first).with_count(late.count),
+                );
             }
         }
     }

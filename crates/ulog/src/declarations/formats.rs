@@ -32,7 +32,7 @@ const MAX_WORK: usize = 256 << 20;
 pub(crate) struct Formats {
     texts: HashMap<String, String>,
     bytes: usize,
-    layouts: HashMap<String, Nested>,
+    layouts: HashMap<String, NestedLayout>,
     /// The layouts of records, in which a field may be the time.
     records: HashMap<String, Arc<Layout>>,
     /// Types without a layout, and the reason. Cleared when another type is defined.
@@ -43,7 +43,7 @@ pub(crate) struct Formats {
 
 /// A layout and its nesting depth, which is 1 if it contains no other types.
 #[derive(Clone, Debug)]
-struct Nested {
+struct NestedLayout {
     layout: Arc<Layout>,
     depth: u32,
 }
@@ -145,11 +145,11 @@ impl Formats {
                 _ => return None,
             }
         }
-        Layout::packed(name.to_owned(), before).ok().map(|layout| layout.size)
+        Layout::from_fields(name.to_owned(), before).ok().map(|layout| layout.size)
     }
 
     /// Returns the layout of the type `name`, which is nested in `outside` other types.
-    fn resolve(&mut self, name: &str, outside: u32) -> Result<Nested> {
+    fn resolve(&mut self, name: &str, outside: u32) -> Result<NestedLayout> {
         if let Some(nested) = self.layouts.get(name) {
             return Ok(nested.clone());
         }
@@ -172,7 +172,7 @@ impl Formats {
             depth = depth.max(inside + 1);
             fields.push(field);
         }
-        let layout = Arc::new(Layout::packed(name.to_owned(), fields)?);
+        let layout = Arc::new(Layout::from_fields(name.to_owned(), fields)?);
         if layout.size > MAX_RECORD_LEN {
             return Err(malformed(format!(
                 "{shown:?} is larger than the longest record"
@@ -181,7 +181,7 @@ impl Formats {
         if depth > MAX_DEPTH {
             return Err(too_deep());
         }
-        let nested = Nested { layout, depth };
+        let nested = NestedLayout { layout, depth };
         self.layouts.insert(name.to_owned(), nested.clone());
         Ok(nested)
     }
@@ -205,7 +205,7 @@ impl Formats {
         let (kind, depth) = match primitive(base) {
             Some(primitive) => (LayoutKind::Primitive(primitive), 0),
             None => {
-                let Nested { layout, depth } = self.resolve(base, outside + 1)?;
+                let NestedLayout { layout, depth } = self.resolve(base, outside + 1)?;
                 (LayoutKind::Nested(layout), depth)
             }
         };

@@ -10,7 +10,7 @@ use crate::declarations::formats;
 
 /// Decodes `bytes` according to their type. Returns the bytes if they do not match it.
 pub(crate) fn value(type_name: &str, bytes: &[u8]) -> Value {
-    typed(type_name, bytes).unwrap_or_else(|| Value::Bytes(bytes.to_vec()))
+    parse_typed(type_name, bytes).unwrap_or_else(|| Value::Bytes(bytes.to_vec()))
 }
 
 /// Returns true if values of this type are lists of numbers or bools.
@@ -28,7 +28,7 @@ pub(crate) fn join(value: &mut Value, next: Value) {
 
 /// Converts the joined parts of a string to text. A character may be split between two
 /// parts.
-pub(crate) fn joined(value: Value) -> Value {
+pub(crate) fn join_text(value: Value) -> Value {
     Value::Text(decode_text(&as_bytes(value)).into_owned())
 }
 
@@ -103,7 +103,7 @@ fn as_bytes(value: Value) -> Vec<u8> {
     }
 }
 
-fn typed(type_name: &str, bytes: &[u8]) -> Option<Value> {
+fn parse_typed(type_name: &str, bytes: &[u8]) -> Option<Value> {
     let (base, count) = formats::array(type_name)?;
     primitives(formats::primitive(base)?, count.is_some(), bytes)
 }
@@ -185,7 +185,7 @@ mod tests {
     fn character_split_between_parts_is_joined() {
         let mut whole = Value::Bytes(vec![0xc3]);
         join(&mut whole, Value::Bytes(vec![0xa9]));
-        assert_eq!(joined(whole), Value::Text("é".into()));
+        assert_eq!(join_text(whole), Value::Text("é".into()));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::{
         formats::{self, Formats},
         info_values,
     },
-    wire::{self, Keyed, kind},
+    wire::{self, KeyedValue, kind},
 };
 
 /// The maximum number of bytes of information and parameters.
@@ -123,7 +123,7 @@ impl Metadata {
         change: Option<(Timestamp, u64)>,
     ) -> Option<MetadataResult> {
         let (first, keyed) = match kind {
-            kind::INFO | kind::PARAMETER => (0, wire::keyed(payload)?),
+            kind::INFO | kind::PARAMETER => (0, wire::keyed_value(payload)?),
             _ => wire::flagged_keyed(payload)?,
         };
         // A small value needs more memory than its bytes, and a list of numbers much
@@ -156,7 +156,7 @@ impl Metadata {
     }
 
     /// Adds a part of a multi information.
-    fn add_part(&mut self, keyed: &Keyed<'_>, is_continued: bool) {
+    fn add_part(&mut self, keyed: &KeyedValue<'_>, is_continued: bool) {
         let is_text = info_values::is_text(keyed.type_name);
         // The parts are joined as bytes: a character may be split between two parts.
         let value = if is_text {
@@ -186,7 +186,7 @@ impl Metadata {
                 {
                     self.latin1.insert(name);
                 }
-                *value = info_values::joined(bytes);
+                *value = info_values::join_text(bytes);
             }
         }
         let mut budget = MAX_BYTES.saturating_sub(self.stored_bytes);
@@ -241,7 +241,7 @@ impl Metadata {
 }
 
 /// Stores the type of `keyed` unless it is a basic type.
-fn note_type(types: &mut BTreeMap<String, String>, keyed: &Keyed<'_>) {
+fn note_type(types: &mut BTreeMap<String, String>, keyed: &KeyedValue<'_>) {
     let base = formats::array(keyed.type_name).map(|(base, _)| base);
     if base.is_some_and(|base| formats::primitive(base).is_none()) {
         types.insert(keyed.name.to_owned(), keyed.type_name.to_owned());
@@ -279,13 +279,13 @@ pub(crate) enum MetadataResult {
 
 impl ParameterValue {
     /// Returns true if `keyed` is a valid parameter.
-    pub(crate) fn is(keyed: &Keyed<'_>) -> bool {
+    pub(crate) fn is_valid(keyed: &KeyedValue<'_>) -> bool {
         Self::new(keyed).is_some()
     }
 
     /// Returns the value of the parameter `keyed`, or `None` if its type or length is
     /// invalid.
-    pub(crate) fn new(keyed: &Keyed<'_>) -> Option<Self> {
+    pub(crate) fn new(keyed: &KeyedValue<'_>) -> Option<Self> {
         let bytes: [u8; 4] = keyed.value.try_into().ok()?;
         match keyed.type_name {
             "int32_t" => Some(Self::Int(i32::from_le_bytes(bytes))),

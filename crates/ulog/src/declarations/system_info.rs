@@ -7,7 +7,9 @@ use logtool_core::Value;
 use crate::declarations::info_values::release;
 
 /// Returns the facts in `info` about the system, under readable names.
-pub(crate) fn readable(info: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+pub(crate) fn readable_facts(
+    info: &BTreeMap<String, Value>,
+) -> BTreeMap<String, Value> {
     let mut system = BTreeMap::new();
     let mut add = |name: &str, value: String| {
         system.insert(name.to_owned(), Value::Text(value));
@@ -72,7 +74,7 @@ mod tests {
             ("log_type".to_owned(), text("mission")),
             ("time_ref_utc".to_owned(), Value::Int(-5_400)),
         ]);
-        let system = readable(&info);
+        let system = readable_facts(&info);
         assert_eq!(system["software"], text("v1.14.4 0123456789 (main)"));
         assert_eq!(system["system"], text("PX4"));
         assert_eq!(system["log type"], text("mission"));

@@ -3,7 +3,7 @@
 use crate::events::{
     Argument,
     definitions::{Catalog, Definition},
-    types::{BaseType, Enumeration, Parameter, Type, number_text},
+    types::{ArgumentType, BaseType, Enumeration, Parameter, number_text},
 };
 
 impl Catalog {
@@ -46,8 +46,8 @@ impl Catalog {
         parameter: &Parameter,
     ) -> Option<(BaseType, Option<&Enumeration>)> {
         match parameter.value_type? {
-            Type::Base(base) => Some((base, None)),
-            Type::Enumeration(index) => {
+            ArgumentType::Base(base) => Some((base, None)),
+            ArgumentType::Enumeration(index) => {
                 let enumeration = self.enumeration(index)?;
                 Some((enumeration.base, Some(enumeration)))
             }

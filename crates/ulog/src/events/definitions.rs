@@ -22,8 +22,8 @@ use logtool_core::{Error, ErrorKind, Result};
 use serde::Deserialize;
 
 use crate::events::{
-    cut,
-    types::{BaseType, Enumeration, Parameter, TEXT_BYTES, Type},
+    truncate,
+    types::{ArgumentType, BaseType, Enumeration, Parameter, TEXT_BYTES},
 };
 
 /// The maximum number of arguments of an event: the 25 argument bytes cannot hold more.
@@ -189,11 +189,15 @@ impl Document {
             }
         }
         let find = |namespace: &str, type_name: &str| {
-            let base = BaseType::from_name(type_name).map(Type::Base);
+            let base = BaseType::from_name(type_name).map(ArgumentType::Base);
             base.or_else(|| {
                 let (namespace, name) =
                     type_name.split_once("::").unwrap_or((namespace, type_name));
-                indices.get(namespace)?.get(name).copied().map(Type::Enumeration)
+                indices
+                    .get(namespace)?
+                    .get(name)
+                    .copied()
+                    .map(ArgumentType::Enumeration)
             })
         };
         for (component, namespace, groups) in components {
@@ -235,7 +239,7 @@ impl EventEntry {
         self,
         namespace: &Arc<str>,
         group: &Arc<str>,
-        find: &dyn Fn(&str, &str) -> Option<Type>,
+        find: &dyn Fn(&str, &str) -> Option<ArgumentType>,
     ) -> Definition {
         let parameter = |entry: ArgumentEntry| Parameter {
             value_type: find(namespace, &entry.type_name),
@@ -267,6 +271,6 @@ fn event_id(component: u8, sub_id: &str) -> Option<u32> {
 
 /// Truncates a string of excessive length, so that filling it in has a bounded cost.
 fn shorten(mut text: String) -> String {
-    cut(&mut text, TEXT_BYTES);
+    truncate(&mut text, TEXT_BYTES);
     text
 }

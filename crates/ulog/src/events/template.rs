@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 use logtool_core::Value;
 
-use crate::events::{Argument, cut};
+use crate::events::{Argument, truncate};
 
 /// The profile of the reader. `dev` shows the hints for developers, like pyulog.
 const PROFILE: &str = "dev";
@@ -88,7 +88,7 @@ pub(super) fn render(template: &str, arguments: &[Argument<'_>]) -> String {
             None => break,
         }
     }
-    cut(&mut text, TEXT_BYTES);
+    truncate(&mut text, TEXT_BYTES);
     text.trim().to_owned()
 }
 
@@ -175,7 +175,9 @@ impl<'t> Placeholder<'t> {
             self.number.checked_sub(1).and_then(|index| arguments.get(index));
         let Some(argument) = argument else { return false };
         match (self.decimals, argument.number()) {
-            (Some(decimals), Some(number)) => text.push_str(&fixed(number, decimals)),
+            (Some(decimals), Some(number)) => {
+                text.push_str(&format_fixed(number, decimals))
+            }
             _ => text.push_str(&argument.text),
         }
         if let Some(unit) = self.unit {
@@ -206,7 +208,7 @@ impl Argument<'_> {
     }
 }
 
-fn fixed(number: f64, decimals: usize) -> String {
+fn format_fixed(number: f64, decimals: usize) -> String {
     if number.is_nan() {
         return "nan".to_owned();
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use logtool_core::Value;
 
-use crate::events::cut;
+use crate::events::truncate;
 
 /// The maximum length of a text in a definition; longer texts are truncated. PX4's
 /// longest text has 372 bytes.
@@ -15,12 +15,12 @@ pub(super) const TEXT_BYTES: usize = 4 << 10;
 pub(super) struct Parameter {
     pub(super) name: String,
     /// `None` if the type is not defined, so that the size of the argument is unknown.
-    pub(super) value_type: Option<Type>,
+    pub(super) value_type: Option<ArgumentType>,
 }
 
 /// The type of an argument.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Type {
+pub(super) enum ArgumentType {
     Base(BaseType),
     /// By its index in the catalog.
     Enumeration(usize),
@@ -71,7 +71,7 @@ impl Enumeration {
             }
             text.push_str(&label(bit));
         }
-        cut(&mut text, TEXT_BYTES);
+        truncate(&mut text, TEXT_BYTES);
         text
     }
 }

@@ -12,7 +12,7 @@ use logtool_core::{
 };
 
 use crate::{
-    built_in::{self, EventLayout},
+    built_in_topics::{self, EventLayout},
     declarations::{
         metadata::{Metadata, Parameter, ParameterValue},
         system_info,
@@ -51,7 +51,7 @@ fn older_than_start(records: u64) -> Option<String> {
 }
 
 /// Returns the range of the trusted times of a topic.
-fn trusted(stats: &TopicStatistics) -> Option<TimeRange> {
+fn trusted_times(stats: &TopicStatistics) -> Option<TimeRange> {
     Some(stats.trusted).filter(|time| !time.is_empty())
 }
 
@@ -59,7 +59,7 @@ impl IndexPass {
     /// Returns the manifest of a log of `bytes` bytes, and the private state for
     /// readers.
     pub(super) fn finish(mut self, bytes: u64) -> Result<(Manifest, FormatState)> {
-        let (time, oldest) = (self.time(), self.oldest());
+        let (time, oldest) = (self.time(), self.oldest_record_time());
         self.metadata.finish(&mut self.registry.formats);
         self.add_remarks();
         let mut topics = self.logged_topics();
@@ -164,7 +164,7 @@ impl IndexPass {
     }
 
     /// Returns the time of the oldest record from before the start of logging.
-    fn oldest(&self) -> Option<Timestamp> {
+    fn oldest_record_time(&self) -> Option<Timestamp> {
         let before = self.statistics.before_start;
         (!before.is_empty()).then_some(before.start)
     }
@@ -196,7 +196,9 @@ impl IndexPass {
                 "records with an implausible time (0, or far from its neighbors)";
             self.remark(format!("{what}: {implausible}"));
         }
-        if let Some(lost @ 1..) = self.registry.streams.pauses().map(Pauses::lost) {
+        if let Some(lost @ 1..) =
+            self.registry.streams.pauses().map(Pauses::dropped_corrections)
+        {
             let what = "records after pauses whose counters do not determine the time";
             self.remark(format!("{what}: {lost}"));
         }
@@ -264,7 +266,7 @@ impl IndexPass {
                 schema: declared.schema.clone(),
                 records: Some(stats.records),
                 bytes: Some(stats.bytes),
-                time: trusted(stats),
+                time: trusted_times(stats),
                 implausible_times: stats.implausible,
                 before_start: stats.before_start,
                 latched: Vec::new(),
@@ -294,26 +296,39 @@ impl IndexPass {
             TopicId(topics.len() as u32 - 1)
         };
         let own = TopicOrigin::BuiltIn;
-        let logged_strings =
-            add("logged_strings", built_in::strings_schema(), own, Some(stats.strings));
+        let logged_strings = add(
+            "logged_strings",
+            built_in_topics::strings_schema(),
+            own,
+            Some(stats.strings),
+        );
         let parameter_changes = add(
             "parameter_changes",
-            built_in::changes_schema(),
+            built_in_topics::changes_schema(),
             own,
             Some(stats.changes),
         );
-        let dropouts =
-            add("dropouts", built_in::dropouts_schema(), own, Some(stats.dropouts));
+        let dropouts = add(
+            "dropouts",
+            built_in_topics::dropouts_schema(),
+            own,
+            Some(stats.dropouts),
+        );
         let derived = TopicOrigin::Derived;
         let events: u64 = (self.registry.topics.iter().zip(&self.statistics.stats))
             .filter(|(declared, _)| EventLayout::for_topic(declared).is_some())
             .map(|(_, stats)| stats.records)
             .sum();
         let has_events = events > 0
-            && self.metadata.info_multiple.contains_key(built_in::EVENT_DEFINITIONS);
-        let events = has_events
-            .then(|| add("events", built_in::events_schema(), derived, Some(events)));
-        let messages = add("messages", built_in::messages_schema(), derived, None);
+            && self
+                .metadata
+                .info_multiple
+                .contains_key(built_in_topics::EVENT_DEFINITIONS);
+        let events = has_events.then(|| {
+            add("events", built_in_topics::events_schema(), derived, Some(events))
+        });
+        let messages =
+            add("messages", built_in_topics::messages_schema(), derived, None);
         BuiltIn { logged_strings, parameter_changes, dropouts, messages, events }
     }
 
@@ -343,7 +358,7 @@ impl IndexPass {
             ("parameters_non_default".to_owned(), Value::UInt(non_default as u64)),
             ("dropouts".to_owned(), Value::Map(dropouts.into())),
             ("sync_marks".to_owned(), Value::UInt(stats.syncs)),
-            ("system".to_owned(), Value::Map(system_info::readable(info))),
+            ("system".to_owned(), Value::Map(system_info::readable_facts(info))),
             (
                 "ulog_version".to_owned(),
                 Value::UInt(self.metadata.file_header.version.into()),

@@ -76,7 +76,7 @@ impl IndexPass {
         payload: &[u8],
     ) -> Option<MetadataResult> {
         let is_change = kind == kind::PARAMETER && self.data_start.is_some();
-        let now = self.registry.streams.now();
+        let now = self.registry.streams.untimed_message_time();
         let change = is_change.then_some((now, at));
         let result = self.metadata.add(kind, payload, change)?;
         if is_change && result != MetadataResult::TypeMismatch {

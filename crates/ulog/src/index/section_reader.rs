@@ -57,7 +57,7 @@ impl<'s> SectionReader<'s> {
     /// Returns the bytes from `at` on, at least `need` bytes if the section has that
     /// many, and whether they extend to its end. Returns fewer bytes if the source is
     /// shorter than its length implies.
-    pub(super) fn at(&mut self, at: u64, need: usize) -> Result<(Bytes, bool)> {
+    pub(super) fn read_at(&mut self, at: u64, need: usize) -> Result<(Bytes, bool)> {
         let have = self.start + self.bytes.len() as u64;
         let wanted = (at + need as u64).min(self.end);
         if at < self.start || wanted > have {
@@ -93,7 +93,7 @@ impl<'s> SectionReader<'s> {
         self.limit = limit;
         let mut need = 1;
         while at < limit {
-            let (bytes, is_last) = self.at(at, need)?;
+            let (bytes, is_last) = self.read_at(at, need)?;
             if bytes.is_empty() {
                 return Ok(ScanResult { at, end: StopReason::Short });
             }

@@ -44,7 +44,7 @@ impl Segment {
         mut statistics: Statistics,
     ) -> Option<Self> {
         let mut reader = SectionReader::new(source, bytes.start..end);
-        let (head, is_last) = reader.at(bytes.start, 2 * SEARCH_BYTES).ok()?;
+        let (head, is_last) = reader.read_at(bytes.start, 2 * SEARCH_BYTES).ok()?;
         let formats = Formats::default(); // a message that defines types ends the segment
         let detector = MessageDetector { streams: &streams, formats: &formats };
         let keep = if is_last { 0 } else { SEARCH_BYTES };
@@ -58,7 +58,7 @@ impl Segment {
             statistics.parts.advance(at, &streams);
             statistics.message(&mut streams, rest)
         });
-        let (bytes, reused) = (start..scan.ok()?.at, streams.reused());
+        let (bytes, reused) = (start..scan.ok()?.at, streams.reassigned_ids());
         Some(Self { bytes, statistics, clock: streams.clock, first, reused })
     }
 
@@ -72,11 +72,12 @@ impl Segment {
         streams: &mut Streams,
     ) -> bool {
         let before = &streams.clock;
-        let is_known =
-            |dropout| before.latest().is_some_and(|latest| latest <= dropout);
+        let is_known = |dropout| {
+            before.latest_since_jump().is_some_and(|latest| latest <= dropout)
+        };
         let is_valid = before.is_continued_by(self.first, &self.clock)
             && self.statistics.first_dropout.is_none_or(is_known)
-            && self.reused == streams.reused()
+            && self.reused == streams.reassigned_ids()
             && !streams.have_counters()
             && statistics.is_continued_by(&self.statistics);
         if is_valid {

@@ -193,9 +193,9 @@ impl Statistics {
                 stats.dropout_millis += u64::from(millis);
                 stats.dropout_longest = stats.dropout_longest.max(millis);
                 if self.first_dropout.is_none() {
-                    self.first_dropout = streams.clock.latest();
+                    self.first_dropout = streams.clock.latest_since_jump();
                 }
-                let time = TimeRange::from_timestamp(streams.now());
+                let time = TimeRange::from_timestamp(streams.untimed_message_time());
                 self.parts.built_in(&time, |bits| bits.dropouts = true);
                 streams.add_dropout(millis);
             }

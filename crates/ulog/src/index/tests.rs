@@ -50,9 +50,9 @@ const NONE: Frequencies = Frequencies {
 };
 
 /// A deterministic random number generator.
-struct Random(u64);
+struct RandomNumbers(u64);
 
-impl Random {
+impl RandomNumbers {
     fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (self.0 >> 33) % end
@@ -75,7 +75,7 @@ const TOPICS: u16 = 70;
 
 /// Generates a log of `messages` messages.
 fn log(seed: u64, messages: u64, frequencies: &Frequencies) -> Vec<u8> {
-    let (mut random, mut now) = (Random(seed), 1_000_000_u64);
+    let (mut random, mut now) = (RandomNumbers(seed), 1_000_000_u64);
     let mut log = [&wire::MAGIC[..], &[1], &now.to_le_bytes()].concat();
     log.extend(message(b'F', &[b"imu:uint64_t timestamp;float[4] x;"]));
     log.extend(message(b'F', &[b"count:uint16_t timestamp;"]));
@@ -203,7 +203,7 @@ fn manifest_of_generated_log_is_same_on_any_number_of_threads() {
 
 #[test]
 fn manifest_of_damaged_sample_is_same_on_any_number_of_threads() {
-    let mut random = Random(11);
+    let mut random = RandomNumbers(11);
     for (name, bytes) in conformance::samples("ulog", &["ulg"]) {
         for hits in [0, 1, 20] {
             let mut bytes = bytes.to_vec();

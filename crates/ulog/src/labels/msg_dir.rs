@@ -62,7 +62,7 @@ pub fn read_msg_dir(path: &Path) -> Result<Labels> {
     let mut files = Vec::new();
     find_files(path, DEPTH, &mut files)?;
     files.sort();
-    let mut merged: BTreeMap<(String, String), Values> = BTreeMap::new();
+    let mut merged: BTreeMap<(String, String), ValueLabels> = BTreeMap::new();
     for file in files {
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
         let definition = Definition::parse(&name, &read_text(&file)?);
@@ -90,9 +90,9 @@ pub fn read_msg_dir(path: &Path) -> Result<Labels> {
 /// The labels of values; `None` if two constants with different names have the same
 /// value.
 #[derive(Default)]
-struct Values(BTreeMap<i64, Option<String>>);
+struct ValueLabels(BTreeMap<i64, Option<String>>);
 
-impl Values {
+impl ValueLabels {
     fn add(&mut self, value: i64, label: &str) {
         let known = self.0.entry(value).or_insert_with(|| Some(label.to_owned()));
         if known.as_deref() != Some(label) {

@@ -8,7 +8,7 @@ use logtool_core::{
 };
 
 use crate::{
-    built_in::{self, EventReader},
+    built_in_topics::{self, EventReader},
     format_state::FormatState,
     topics::{
         registry::Declaration,
@@ -20,11 +20,11 @@ use crate::{
 /// Reads one part of a ULog, block by block.
 pub(crate) struct UlogCursor {
     walk: RecordScanner,
-    reader: Reader,
+    reader: MessageReader,
 }
 
 /// State that continues from message to message.
-struct Reader {
+struct MessageReader {
     format_state: Arc<FormatState>,
     streams: Streams,
     selection: Selection,
@@ -88,7 +88,7 @@ impl UlogCursor {
             TopicDelivery { is_selected: as_record || as_event, as_record, as_event }
         });
         let deliveries = deliveries.collect();
-        let mut reader = Reader {
+        let mut reader = MessageReader {
             format_state,
             streams,
             selection,
@@ -118,7 +118,7 @@ impl Cursor for UlogCursor {
     }
 }
 
-impl Reader {
+impl MessageReader {
     /// Applies the subscriptions before offset `at`.
     fn subscribe(&mut self, at: u64) {
         while let Some(declaration) =
@@ -158,7 +158,7 @@ impl Reader {
             return ScanStep::Partial { len };
         };
         if kind != kind::DATA {
-            self.other(block, at, used, kind, payload);
+            self.read_other(block, at, used, kind, payload);
             return ScanStep::Whole { len };
         }
         let Some((id, record)) = wire::data(payload) else {
@@ -208,14 +208,14 @@ impl Reader {
             block.push(events, time, range.clone());
         }
         if self.built_in.messages
-            && built_in::is_event_message(&self.event_reader, message)
+            && built_in_topics::is_event_message(&self.event_reader, message)
         {
             block.push(self.format_state.built_in.messages, time, range);
         }
     }
 
     /// Reads a message that is not a data message.
-    fn other(
+    fn read_other(
         &mut self,
         block: &mut Block,
         at: u64,
@@ -239,13 +239,13 @@ impl Reader {
                     block.push(built_in.logged_strings, time, range.clone());
                 }
                 if self.built_in.messages
-                    && built_in::is_string_message(&self.event_reader, payload)
+                    && built_in_topics::is_string_message(&self.event_reader, payload)
                 {
                     block.push(built_in.messages, time, range);
                 }
             }
             kind::DROPOUT => {
-                let time = self.streams.now();
+                let time = self.streams.untimed_message_time();
                 let Some(millis) = wire::dropout(payload) else {
                     return report_undecodable(block, at, payload);
                 };
@@ -255,9 +255,9 @@ impl Reader {
                 }
             }
             kind::PARAMETER if at >= self.format_state.data_start => {
-                let time = self.streams.now();
-                let is_one = wire::keyed(payload).is_some_and(|keyed| {
-                    crate::declarations::metadata::ParameterValue::is(&keyed)
+                let time = self.streams.untimed_message_time();
+                let is_one = wire::keyed_value(payload).is_some_and(|keyed| {
+                    crate::declarations::metadata::ParameterValue::is_valid(&keyed)
                 });
                 if !is_one {
                     report_undecodable(block, at, payload);

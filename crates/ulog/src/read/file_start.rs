@@ -31,7 +31,9 @@ pub(crate) fn read(source: &dyn Source, options: OpenOptions) -> Result<FileStar
     let head =
         source.read_at(0..(wire::FILE_HEADER_LEN + wire::MAX_MESSAGE_LEN) as u64)?;
     if head.starts_with(wire::ENCRYPTED_MAGIC) {
-        return Err(Error::new(ErrorKind::Unsupported, encrypted(&head)).at(0));
+        return Err(
+            Error::new(ErrorKind::Unsupported, encrypted_message(&head)).with_offset(0)
+        );
     }
     let (file_header, start) = match wire::file_header(&head) {
         Some(file_header) => (file_header, wire::FILE_HEADER_LEN),
@@ -47,7 +49,7 @@ pub(crate) fn read(source: &dyn Source, options: OpenOptions) -> Result<FileStar
                 } else {
                     "not a ULog: it does not start with the bytes 55 4c 6f 67 01 12 35"
                 };
-                return Err(Error::new(ErrorKind::Unrecognized, what).at(0));
+                return Err(Error::new(ErrorKind::Unrecognized, what).with_offset(0));
             }
         },
     };
@@ -95,7 +97,7 @@ pub(crate) fn read(source: &dyn Source, options: OpenOptions) -> Result<FileStar
 /// starts with a magic of 7 bytes, the version, a time, the algorithm (`u8`) and the
 /// index of the key (`u8`). The lengths of the wrapped session key and of the nonce
 /// follow (`u16` each), then both of these (PX4 User Guide, "Log Encryption").
-fn encrypted(head: &[u8]) -> String {
+fn encrypted_message(head: &[u8]) -> String {
     let key = head.get(16..22).map_or(String::new(), |head| {
         let bits = 8 * u32::from(u16::from_le_bytes([head[2], head[3]]));
         format!(
@@ -146,7 +148,7 @@ fn refuse_unknown(flags: &[u8; 8], options: OpenOptions) -> Result<()> {
                  {bit} of byte {byte}"
             );
             let error = Error::new(ErrorKind::IncompatibleFlag, what);
-            return Err(error.at(16 + 3 + 8 + byte as u64));
+            return Err(error.with_offset(16 + 3 + 8 + byte as u64));
         }
     }
     Ok(())

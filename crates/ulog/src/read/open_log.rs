@@ -11,7 +11,7 @@ use logtool_core::{
 };
 
 use crate::{
-    built_in::{EVENT_DEFINITIONS, EventLayout, EventReader},
+    built_in_topics::{EVENT_DEFINITIONS, EventLayout, EventReader},
     declarations::metadata::Metadata,
     events::Catalog,
     format_state::FormatState,
@@ -105,7 +105,7 @@ impl OpenLog {
         };
         // No message id is assigned at first: the cursor applies the subscriptions of
         // the file.
-        let streams: Streams = self.registry.streams.unsubscribed();
+        let streams: Streams = self.registry.streams.without_ids();
         let format_state = self.format_state.clone();
         UlogCursor::new(
             walk,

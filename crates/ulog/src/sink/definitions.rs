@@ -12,8 +12,8 @@ use crate::{
     format_state::{FORMAT_NAME, FormatState},
     sink::{
         metadata::MergedMetadata,
-        names::{Name, Names, renamed},
-        types::{self, DefinitionAction, Types},
+        names::{Name, TopicNames, new_name},
+        types::{self, DefinitionAction, TypeTable},
     },
     time::utc_offset,
     topics::registry::Declaration,
@@ -57,7 +57,7 @@ struct DeclarationsBuilder<'o> {
     /// The messages before the first topic, and the messages from there on.
     head: Vec<(u8, Vec<u8>)>,
     tail: Vec<(u8, Vec<u8>)>,
-    types: Types,
+    types: TypeTable,
     metadata: MergedMetadata,
     ids: HashMap<Name, u16>,
     next_id: u32,
@@ -73,7 +73,7 @@ impl Declarations {
             options,
             head: Vec::new(),
             tail: Vec::new(),
-            types: Types::default(),
+            types: TypeTable::default(),
             metadata: MergedMetadata::default(),
             ids: HashMap::new(),
             next_id: 0,
@@ -162,7 +162,7 @@ impl DeclarationsBuilder<'_> {
         format_state: &FormatState,
     ) -> Result<Vec<RecordTarget>> {
         let needed = self.required_types(extract, format_state)?;
-        let (mut names, mut texts) = (Names::default(), HashMap::new());
+        let (mut names, mut texts) = (TopicNames::default(), HashMap::new());
         let mut ids: HashMap<TopicId, u16> = HashMap::new();
         for declaration in &format_state.declarations {
             match declaration {
@@ -179,7 +179,7 @@ impl DeclarationsBuilder<'_> {
                     {
                         continue;
                     }
-                    let new = renamed(extract.manifest.get(*topic)?, self.options)?;
+                    let new = new_name(extract.manifest.get(*topic)?, self.options)?;
                     if let (Some(new), Some(fields)) = (&new, texts.get(name.as_str()))
                     {
                         self.define(&new.name, fields, from)?;
@@ -226,7 +226,7 @@ impl DeclarationsBuilder<'_> {
         for declaration in &format_state.declarations {
             if let Declaration::Subscription { name, topic, .. } = declaration {
                 let is_renamed =
-                    renamed(extract.manifest.get(*topic)?, self.options)?.is_some();
+                    new_name(extract.manifest.get(*topic)?, self.options)?.is_some();
                 if is_selected(topic) {
                     selected.push((name.as_str(), is_renamed));
                 } else {

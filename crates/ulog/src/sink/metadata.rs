@@ -13,15 +13,15 @@ const MAX_NAMES_SHOWN: usize = 8;
 /// The information and the parameters so far.
 #[derive(Debug, Default)]
 pub(super) struct MergedMetadata {
-    known: HashMap<Key, Known>,
+    known: HashMap<ParameterKey, KnownParameter>,
     differing: BTreeSet<String>,
 }
 
 /// The message type, the flag for the kind of default, and the name.
-type Key = (u8, u8, String);
+type ParameterKey = (u8, u8, String);
 
 #[derive(Debug)]
-struct Known {
+struct KnownParameter {
     /// The first log that declares the name.
     from: usize,
     /// The hashes of all payloads.
@@ -34,7 +34,7 @@ impl MergedMetadata {
     pub(super) fn add(&mut self, from: usize, kind: u8, payload: &[u8]) -> bool {
         let keyed = match kind {
             kind::INFO | kind::PARAMETER => {
-                wire::keyed(payload).map(|keyed| (0, keyed))
+                wire::keyed_value(payload).map(|keyed| (0, keyed))
             }
             kind::DEFAULT_PARAMETER => wire::flagged_keyed(payload),
             // The first byte only declares whether the value is continued.
@@ -48,7 +48,7 @@ impl MergedMetadata {
         let known = self
             .known
             .entry(key)
-            .or_insert_with(|| Known { from, payloads: HashSet::new() });
+            .or_insert_with(|| KnownParameter { from, payloads: HashSet::new() });
         if known.from == from {
             known.payloads.insert(sum);
             return true;

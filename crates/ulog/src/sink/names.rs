@@ -16,13 +16,13 @@ pub(super) struct Name {
 
 /// The topics of one log by their new names.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct TopicNames {
     taken: HashMap<Name, (TopicId, bool)>,
 }
 
 /// Returns the new name of `topic` if `options` rename it. A number after a dot is the
 /// instance; without it, the instance is unchanged.
-pub(super) fn renamed(topic: &Topic, options: &WriteOptions) -> Result<Option<Name>> {
+pub(super) fn new_name(topic: &Topic, options: &WriteOptions) -> Result<Option<Name>> {
     let Some(text) = options.rename.get(&*topic.label()) else { return Ok(None) };
     let own = u8::try_from(topic.instance).unwrap_or(u8::MAX);
     let numbered = text
@@ -40,7 +40,7 @@ pub(super) fn renamed(topic: &Topic, options: &WriteOptions) -> Result<Option<Na
     Ok(Some(Name { name: name.to_owned(), instance }))
 }
 
-impl Names {
+impl TopicNames {
     /// Assigns `name` to `topic`.
     ///
     /// # Errors

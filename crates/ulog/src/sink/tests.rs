@@ -26,9 +26,9 @@ fn kitchen(celsius: &str, sys_name: &str, stove: i32) -> UlogLog {
     log.info_text("sys_name", sys_name).unwrap();
     log.parameter("STOVE", stove).unwrap();
     let pots = [0, 1].map(|instance| {
-        log.subscribe(Subscription::to("pot").instance(instance)).unwrap()
+        log.subscribe(Subscription::new("pot").instance(instance)).unwrap()
     });
-    let lid = log.subscribe(Subscription::to("lid")).unwrap();
+    let lid = log.subscribe(Subscription::new("lid")).unwrap();
     let len = if celsius == "double" { 8 } else { 4 };
     for second in 1..=4_u64 {
         let micros = second * 1_000_000;

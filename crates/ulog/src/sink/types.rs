@@ -11,7 +11,7 @@ use crate::{
 
 /// The types defined so far, each with the log that defined it.
 #[derive(Debug, Default)]
-pub(super) struct Types {
+pub(super) struct TypeTable {
     defined: HashMap<String, (usize, String)>,
 }
 
@@ -27,7 +27,7 @@ pub(super) enum DefinitionAction {
     Redefine,
 }
 
-impl Types {
+impl TypeTable {
     /// Adds the definition of `name` in the log with the index `from`, one of `logs`
     /// logs.
     ///

@@ -219,7 +219,7 @@ impl StreamClock {
     }
 
     /// Returns the last accepted time, if there is one.
-    pub(crate) fn now(&self) -> Option<u64> {
+    pub(crate) fn last_accepted(&self) -> Option<u64> {
         self.is_set.then_some(self.now)
     }
 
@@ -235,7 +235,7 @@ impl StreamClock {
     }
 
     /// Returns the latest accepted time since the last jump.
-    pub(crate) fn latest(&self) -> Option<u64> {
+    pub(crate) fn latest_since_jump(&self) -> Option<u64> {
         self.is_set.then_some(self.latest)
     }
 }
@@ -260,8 +260,8 @@ mod tests {
         for time in [1_000, 1_010, 0, u64::MAX, 1 << 60, 1_020, 1_015] {
             clock.observe(time);
         }
-        assert_eq!(clock.now(), Some(1_015));
-        assert_eq!(clock.latest(), Some(1_020));
+        assert_eq!(clock.last_accepted(), Some(1_015));
+        assert_eq!(clock.latest_since_jump(), Some(1_020));
     }
 
     #[test]
@@ -271,16 +271,19 @@ mod tests {
         let day = 86_400_000_000;
         let trust: Vec<Trust> = (0..9).map(|i| clock.observe(day + i)).collect();
         assert_eq!(trust.iter().position(|t| *t == Trust::Trusted), Some(7));
-        assert_eq!(clock.now(), Some(day + 8));
+        assert_eq!(clock.last_accepted(), Some(day + 8));
         clock.observe(day + 5);
-        assert_eq!((clock.now(), clock.latest()), (Some(day + 5), Some(day + 8)));
+        assert_eq!(
+            (clock.last_accepted(), clock.latest_since_jump()),
+            (Some(day + 5), Some(day + 8))
+        );
     }
 
     #[test]
     fn dropout_advances_estimate_until_next_record() {
         let mut clock = StreamClock::with_start(1_000_000);
         clock.add_dropout(500);
-        assert_eq!(clock.now(), Some(1_000_000));
+        assert_eq!(clock.last_accepted(), Some(1_000_000));
         assert_eq!(clock.estimate(8), Some(1_500_000));
         // A counter of 8 bits does not set the clock of a counter of 16 bits.
         clock.observe_counter(1_510_000, 8);
@@ -301,7 +304,7 @@ mod tests {
         for time in [5_000, 5_001, 6_000, 7, 8, 9, 10, 11, 12, start - 1] {
             assert_eq!(clock.observe(time), Trust::BeforeStart);
         }
-        assert_eq!(clock.now(), Some(start));
+        assert_eq!(clock.last_accepted(), Some(start));
         assert_eq!(clock.observe(0), Trust::Implausible);
         assert_eq!(clock.observe(start), Trust::Trusted);
         assert_eq!(clock.observe(start + MAX_STEP), Trust::Trusted);

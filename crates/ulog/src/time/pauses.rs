@@ -199,7 +199,7 @@ impl Pauses {
     }
 
     /// Returns the number of corrections that exceeded the limit.
-    pub(crate) fn lost(&self) -> u64 {
+    pub(crate) fn dropped_corrections(&self) -> u64 {
         self.lost
     }
 }

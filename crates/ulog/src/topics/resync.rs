@@ -83,7 +83,9 @@ impl MessageDetector<'_> {
                     wire::subscription(payload.get(..MAX_NAME).unwrap_or(payload));
                 strong_if(is_one.is_some_and(|s| self.formats.contains(s.name)))
             }
-            kind::INFO | kind::PARAMETER => strong_if(is_keyed(wire::keyed(payload))),
+            kind::INFO | kind::PARAMETER => {
+                strong_if(is_keyed(wire::keyed_value(payload)))
+            }
             kind::INFO_MULTIPLE | kind::DEFAULT_PARAMETER => {
                 let keyed = wire::flagged_keyed(payload);
                 strong_if(is_keyed(keyed.map(|(_, keyed)| keyed)))
@@ -173,7 +175,7 @@ fn is_format(payload: &[u8]) -> bool {
     colon.is_some_and(|len| len > 0 && payload.iter().take(len + MAX_TEXT).all(is_text))
 }
 
-fn is_keyed(keyed: Option<wire::Keyed<'_>>) -> bool {
+fn is_keyed(keyed: Option<wire::KeyedValue<'_>>) -> bool {
     keyed.is_some_and(|keyed| {
         let base =
             crate::declarations::formats::array(keyed.type_name).map(|(base, _)| base);

@@ -187,7 +187,7 @@ impl Streams {
     }
 
     /// Returns the number of times that an id was reassigned to another stream.
-    pub(crate) fn reused(&self) -> u32 {
+    pub(crate) fn reassigned_ids(&self) -> u32 {
         self.reused
     }
 
@@ -197,7 +197,7 @@ impl Streams {
     }
 
     /// Returns the same streams, with no ids assigned.
-    pub(crate) fn unsubscribed(&self) -> Self {
+    pub(crate) fn without_ids(&self) -> Self {
         let clean = |stream: &Stream| Stream {
             unwrapper: Unwrapper::default(),
             ..stream.clone()
@@ -291,7 +291,7 @@ impl Streams {
         }
         let (micros, trust) = match stream.counter(record) {
             Some(counter) => self.counter_records(index, counter),
-            None => (self.clock.now().unwrap_or(0), Trust::Implausible),
+            None => (self.clock.last_accepted().unwrap_or(0), Trust::Implausible),
         };
         Ok(DataRecord { stream: index, time: Timestamp::from_micros(micros), trust })
     }
@@ -357,8 +357,8 @@ impl Streams {
     }
 
     /// Returns the time of a message that has no timestamp of its own.
-    pub(crate) fn now(&self) -> Timestamp {
-        Timestamp::from_micros(self.clock.latest().unwrap_or(0))
+    pub(crate) fn untimed_message_time(&self) -> Timestamp {
+        Timestamp::from_micros(self.clock.latest_since_jump().unwrap_or(0))
     }
 
     /// Returns the state that a cursor needs to continue from here.

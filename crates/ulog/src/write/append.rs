@@ -74,14 +74,14 @@ fn read_flags(file: &mut impl Read, end: u64) -> Result<FlagBits> {
     let mut head = Vec::new();
     file.take((FLAGS_AT + FLAGS_LEN) as u64).read_to_end(&mut head)?;
     if wire::file_header(&head).is_none() {
-        return Err(Error::new(ErrorKind::Unrecognized, "not a ULog").at(0));
+        return Err(Error::new(ErrorKind::Unrecognized, "not a ULog").with_offset(0));
     }
     let (_, message) = head.split_at_checked(FILE_HEADER_LEN).unwrap_or_default();
     let size = match wire::header(message) {
         Some((size, kind::FLAG_BITS)) => size,
         _ => {
             let what = "a log without flag bits cannot be appended to";
-            return Err(Error::new(ErrorKind::Unsupported, what).at(16));
+            return Err(Error::new(ErrorKind::Unsupported, what).with_offset(16));
         }
     };
     let payload = message
@@ -89,7 +89,7 @@ fn read_flags(file: &mut impl Read, end: u64) -> Result<FlagBits> {
         .filter(|_| size >= FLAGS_LEN && end >= (FLAGS_AT + size) as u64);
     payload
         .and_then(wire::flag_bits)
-        .ok_or_else(|| broken("the flag bits are truncated").at(16))
+        .ok_or_else(|| append_error("the flag bits are truncated").with_offset(16))
 }
 
 /// Adds a section that starts at `end`, the length of the file.
@@ -97,7 +97,7 @@ fn add_section(flags: &mut FlagBits, end: u64) -> Result<()> {
     let [first, rest @ ..] = &mut flags.incompatible;
     if *first & !INCOMPAT_DATA_APPENDED != 0 || rest.iter().any(|byte| *byte != 0) {
         let what = "the log has unknown incompatible flags";
-        return Err(Error::new(ErrorKind::Unsupported, what).at(INCOMPAT_AT));
+        return Err(Error::new(ErrorKind::Unsupported, what).with_offset(INCOMPAT_AT));
     }
     if *first & INCOMPAT_DATA_APPENDED == 0 {
         // The existing offsets are not valid, and must not become valid.
@@ -106,16 +106,17 @@ fn add_section(flags: &mut FlagBits, end: u64) -> Result<()> {
     *first |= INCOMPAT_DATA_APPENDED;
 
     if flags.appended.iter().any(|offset| *offset > end) {
-        return Err(broken("a section starts after the end of the file").at(OFFSETS_AT));
+        return Err(append_error("a section starts after the end of the file")
+            .with_offset(OFFSETS_AT));
     }
     let Some(free) = flags.appended.iter_mut().find(|offset| **offset == 0) else {
         let what = "a log cannot have more than three appended sections";
-        return Err(Error::new(ErrorKind::Limit, what).at(OFFSETS_AT));
+        return Err(Error::new(ErrorKind::Limit, what).with_offset(OFFSETS_AT));
     };
     *free = end;
     Ok(())
 }
 
-fn broken(what: &'static str) -> Error {
+fn append_error(what: &'static str) -> Error {
     Error::new(ErrorKind::Malformed, what)
 }

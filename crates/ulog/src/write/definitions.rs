@@ -7,7 +7,7 @@ use logtool_core::{Error, ErrorKind, Result};
 use crate::{
     declarations::metadata::ParameterValue,
     wire::kind,
-    write::{DefaultScope, Writer, message, misplaced, name_checks},
+    write::{DefaultScope, Writer, message, misplaced_error, name_checks},
 };
 
 /// The number of bytes of a long value in one `M` message. PX4 writes parts of about
@@ -155,7 +155,7 @@ impl<W: Write> Writer<W> {
         value: impl Into<ParameterValue>,
     ) -> Result<()> {
         if !self.has_data {
-            return Err(misplaced("a change of a parameter"));
+            return Err(misplaced_error("a change of a parameter"));
         }
         self.write_parameter(kind::PARAMETER, None, name, value.into())
     }

@@ -33,7 +33,7 @@ pub struct TopicHandle(usize);
 
 /// The state of a topic.
 #[derive(Debug)]
-pub(super) struct Topic {
+pub(super) struct TopicState {
     identity: Identity,
     payload_len: RangeInclusive<usize>,
     min_interval_micros: u64,
@@ -50,7 +50,7 @@ enum Identity {
 
 impl<'n> Subscription<'n> {
     /// Selects the first instance of a format, with all of its records.
-    pub const fn to(format: &'n str) -> Self {
+    pub const fn new(format: &'n str) -> Self {
         Self { format, multi_id: 0, min_interval_micros: 0, is_optional: false }
     }
 
@@ -67,7 +67,7 @@ impl<'n> Subscription<'n> {
     }
 
     /// Omits the topic from the log if it has no records.
-    pub const fn optional(mut self) -> Self {
+    pub const fn omit_if_empty(mut self) -> Self {
         self.is_optional = true;
         self
     }
@@ -76,7 +76,7 @@ impl<'n> Subscription<'n> {
 impl<W: Write> Writer<W> {
     /// Adds a topic; the format and all types in it must be defined.
     ///
-    /// Unless the topic is [optional](Subscription::optional), this ends the
+    /// Unless the topic is [optional](Subscription::omit_if_empty), this ends the
     /// definitions.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ impl<W: Write> Writer<W> {
             let what = format!("{:?} {} is already subscribed", to.format, to.multi_id);
             return Err(Error::new(ErrorKind::Unsupported, what));
         }
-        let topic = self.add_topic(Topic {
+        let topic = self.add_topic(TopicState {
             identity: Identity::Unnumbered {
                 format: to.format.to_owned(),
                 multi_id: to.multi_id,
@@ -110,7 +110,7 @@ impl<W: Write> Writer<W> {
     /// it was [appended to](Writer::append), or if it was subscribed with a raw
     /// message. Its payloads are not checked.
     pub fn topic_by_id(&mut self, msg_id: u16) -> TopicHandle {
-        self.add_topic(Topic {
+        self.add_topic(TopicState {
             identity: Identity::Numbered(msg_id),
             payload_len: 0..=MAX_PAYLOAD,
             min_interval_micros: 0,
@@ -175,19 +175,19 @@ impl<W: Write> Writer<W> {
         Ok(msg_id)
     }
 
-    fn add_topic(&mut self, topic: Topic) -> TopicHandle {
+    fn add_topic(&mut self, topic: TopicState) -> TopicHandle {
         self.topics.push(topic);
         TopicHandle(self.topics.len() - 1)
     }
 
-    fn topic_mut(&mut self, topic: TopicHandle) -> Result<&mut Topic> {
+    fn topic_mut(&mut self, topic: TopicHandle) -> Result<&mut TopicState> {
         self.topics.get_mut(topic.0).ok_or_else(|| {
             Error::new(ErrorKind::NoSuch, "the topic belongs to another writer")
         })
     }
 }
 
-impl Topic {
+impl TopicState {
     /// Compares the absolute distance, so that a clock that is set back does not end
     /// the topic.
     fn is_too_soon(&self, time_micros: u64) -> bool {

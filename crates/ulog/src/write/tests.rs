@@ -70,8 +70,8 @@ fn default_parameter_sets_compatible_flag() {
 fn data_messages_match_specification() {
     let bytes = written(|log| {
         log.format("t", "uint64_t timestamp;uint8_t v;")?;
-        let first = log.subscribe(Subscription::to("t"))?;
-        let second = log.subscribe(Subscription::to("t").instance(5))?;
+        let first = log.subscribe(Subscription::new("t"))?;
+        let second = log.subscribe(Subscription::new("t").instance(5))?;
         log.data(second, 0x10, b"\x10\0\0\0\0\0\0\0\x2A")?;
         log.data(first, 0x11, b"\x11\0\0\0\0\0\0\0\x2B")?;
         log.string(Level::WARNING, 0x12, "oh")?;
@@ -102,7 +102,7 @@ fn parameter_change_before_data_is_rejected() {
     assert_eq!(kind_of(log.parameter_change("N", 7)), ErrorKind::Unsupported);
     log.dropout(1).unwrap();
     assert_eq!(kind_of(log.parameter_change("N", 7)), ErrorKind::Unsupported);
-    log.subscribe(Subscription::to("t")).unwrap();
+    log.subscribe(Subscription::new("t")).unwrap();
     log.parameter_change("N", 7).unwrap();
 }
 
@@ -149,7 +149,7 @@ fn sync_messages_are_written_at_most_twice_per_second() {
 fn record_before_minimum_interval_is_skipped() {
     let mut log = Writer::new(Vec::new(), 0);
     log.format("t", "uint8_t v;").unwrap();
-    let topic = Subscription::to("t").at_most_every_micros(100);
+    let topic = Subscription::new("t").at_most_every_micros(100);
     let topic = log.subscribe(topic).unwrap();
     let times = [1_000, 1_099, 1_100, 1_150, 1_199, 1_200, 900, 999];
     let written = times.map(|time| log.data(topic, time, &[0]).unwrap());
@@ -160,10 +160,10 @@ fn record_before_minimum_interval_is_skipped() {
 fn optional_topic_is_subscribed_with_first_record() {
     let bytes = written(|log| {
         log.format("t", "uint8_t v;")?;
-        let rare = log.subscribe(Subscription::to("t").optional())?;
-        log.subscribe(Subscription::to("t").instance(1).optional())?;
+        let rare = log.subscribe(Subscription::new("t").omit_if_empty())?;
+        log.subscribe(Subscription::new("t").instance(1).omit_if_empty())?;
         log.format("u", "uint8_t v;")?;
-        log.subscribe(Subscription::to("u"))?;
+        log.subscribe(Subscription::new("u"))?;
         log.data(rare, 0, &[7])?;
         Ok(())
     });
@@ -185,7 +185,7 @@ fn payload_may_omit_only_trailing_padding() {
     )
     .unwrap();
     log.format("in", "float x;uint8_t _padding0;").unwrap();
-    let topic = log.subscribe(Subscription::to("t")).unwrap();
+    let topic = log.subscribe(Subscription::new("t")).unwrap();
     for len in 0..30 {
         let result = log.data(topic, 0, &vec![0; len]);
         if (14..=17).contains(&len) {
@@ -206,13 +206,13 @@ fn topic_of_undefined_or_recursive_type_is_rejected() {
     log.format("longest", "uint8_t[65533] x;").unwrap();
     log.format("huge", "huge2[4294967295] x;").unwrap();
     log.format("huge2", "double[9999] x;").unwrap();
-    let mut kind = |name| kind_of(log.subscribe(Subscription::to(name)));
+    let mut kind = |name| kind_of(log.subscribe(Subscription::new(name)));
     for name in ["a", "c", "missing", "long", "huge"] {
         assert_eq!(kind(name), ErrorKind::Malformed, "{name}");
     }
-    let longest = log.subscribe(Subscription::to("longest")).unwrap();
+    let longest = log.subscribe(Subscription::new("longest")).unwrap();
     assert!(log.data(longest, 0, &[0; 65_533]).unwrap());
-    let again = log.subscribe(Subscription::to("longest"));
+    let again = log.subscribe(Subscription::new("longest"));
     assert_eq!(kind_of(again), ErrorKind::Unsupported);
 }
 
@@ -224,7 +224,7 @@ fn layout_of_shared_type_is_computed_once() {
         log.format(&format!("t{depth}"), &fields).unwrap();
     }
     log.format("t15", "uint8_t v;").unwrap();
-    log.subscribe(Subscription::to("t0")).unwrap();
+    log.subscribe(Subscription::new("t0")).unwrap();
 }
 
 #[test]

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use crate::calibration::laser::Origin;
 
-    fn of_file(model: Model) -> Calibration {
+    fn parse_file(model: Model) -> Calibration {
         let origin = Origin::File("some.yaml".to_owned());
         Calibration { origin, ..Calibration::for_model(model) }
     }
@@ -99,12 +99,12 @@ mod tests {
         for (model, description) in
             [(Model::Vls128, 0.007), (Model::Vlp16, 0.004), (Model::Vlp32c, 0.002)]
         {
-            let mut calibration = of_file(model);
+            let mut calibration = parse_file(model);
             calibration.distance_step_m = Some(description);
             calibration.fit(model);
             assert_eq!(calibration.distance_step_m, Some(model.distance_step_m()));
             assert_eq!(calibration.warnings.len(), 1);
-            let mut right = of_file(model);
+            let mut right = parse_file(model);
             right.fit(model);
             assert_eq!(right.warnings.len(), 0);
         }
@@ -118,19 +118,19 @@ mod tests {
             (Model::Vlp16HiRes, Model::Vlp16),
             (Model::Vlp16, Model::Vlp16HiRes),
         ] {
-            let misfit = of_file(of).check_model(model).unwrap_err().to_string();
+            let misfit = parse_file(of).check_model(model).unwrap_err().to_string();
             assert!(misfit.contains(&format!("the angles of a {of}")), "{misfit}");
-            assert!(of_file(model).check_model(model).is_ok());
+            assert!(parse_file(model).check_model(model).is_ok());
         }
         // Both have the same product ID.
-        assert!(of_file(Model::Vlp32b).check_model(Model::Vlp32a).is_ok());
+        assert!(parse_file(Model::Vlp32b).check_model(Model::Vlp32a).is_ok());
     }
 
     #[test]
     fn padding_lasers_of_a_file_are_removed() {
         for model in [Model::Hdl32e, Model::Vlp16] {
-            let mut blank = of_file(model);
-            let mut repeated = of_file(model);
+            let mut blank = parse_file(model);
+            let mut repeated = parse_file(model);
             for id in model.lasers()..64 {
                 blank.lasers.push(Laser::new(id as u16));
                 let laser = repeated.lasers[id % model.lasers()].clone();

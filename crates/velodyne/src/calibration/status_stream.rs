@@ -23,8 +23,8 @@ use crate::calibration::{
     },
 };
 
-pub use crate::calibration::status_stream::report::Check;
 pub use crate::calibration::status_stream::report::StreamReport;
+pub use crate::calibration::status_stream::report::ValueVerification;
 
 /// Collects the status bytes of a stream of packets.
 ///
@@ -97,7 +97,7 @@ impl StatusStream {
     /// needed. This parses all values, so it should not be called after each packet.
     pub fn is_complete(&self) -> bool {
         let check = self.report().check;
-        matches!(check, Check::Crc | Check::Length)
+        matches!(check, ValueVerification::Crc | ValueVerification::Length)
     }
 
     /// Returns everything that is known so far.

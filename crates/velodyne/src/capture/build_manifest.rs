@@ -26,7 +26,7 @@ use crate::{
             topic_stats::TopicStatsTable,
         },
         container::{Classification, Container},
-        format_state::{Notes, PartStart},
+        format_state::{FormatState, PartStart},
         hour_counter::HourCounter,
         item::{Declaration, Section},
         packets::{defragment::Reassembler, duplicates::DuplicateFilter},
@@ -53,14 +53,14 @@ pub(crate) fn build_manifest(
     source: &Arc<dyn Source>,
     options: OpenOptions,
     lidar: &LidarOptions,
-) -> Result<(Manifest, Notes)> {
+) -> Result<(Manifest, FormatState)> {
     let mut window = WindowReader::new(source);
-    let head = window.at(0, PROBED_BYTES)?;
+    let head = window.read_at(0, PROBED_BYTES)?;
     let known = Container::detect(&head);
     let guess = || Container::without_header(&head, source.len());
     let guess = || options.is_format_given.then(guess);
     let (container, start) = known.or_else(guess).ok_or_else(|| {
-        Error::new(ErrorKind::Unrecognized, "not a capture of packets").at(0)
+        Error::new(ErrorKind::Unrecognized, "not a capture of packets").with_offset(0)
     })?;
     let hours = match container {
         Container::Bare => HourCounter::detect(&head),
@@ -161,7 +161,7 @@ impl ManifestBuilder {
                 None => self.reader.read(at, item),
             };
             self.lost_fragments();
-            self.found(at, item, found)?;
+            self.record_item(at, item, found)?;
         }
         Ok(end)
     }
@@ -169,10 +169,10 @@ impl ManifestBuilder {
     /// Reads the item at `at`. Returns the position at which reading continues.
     fn step(&mut self, at: u64, window: &mut WindowReader<'_>) -> Result<u64> {
         self.begin_part_if_due(at);
-        let bytes = window.at(at, self.reader.container.classified_bytes())?;
+        let bytes = window.read_at(at, self.reader.container.classified_bytes())?;
         if bytes.is_empty() {
             // The source is shorter than its length.
-            return Ok(self.gap(DamageKind::Truncated, at, self.end));
+            return Ok(self.record_damage(DamageKind::Truncated, at, self.end));
         }
         let container = self.reader.container;
         let before = self.reader.section.is_big_endian;
@@ -186,16 +186,16 @@ impl ManifestBuilder {
             Classification::Item(len) => match self.next(resync, at, window)? {
                 // The item has another length than declared.
                 Some(next) if next < at + len => {
-                    self.gap(DamageKind::Garbled, at, next)
+                    self.record_damage(DamageKind::Garbled, at, next)
                 }
                 _ => self.item(at, len, window)?,
             },
             look => match self.next(resync, at, window)? {
-                Some(next) => self.gap(DamageKind::Garbled, at, next),
+                Some(next) => self.record_damage(DamageKind::Garbled, at, next),
                 None if look == Classification::Truncated => {
-                    self.gap(DamageKind::Truncated, at, self.end)
+                    self.record_damage(DamageKind::Truncated, at, self.end)
                 }
-                None => self.gap(DamageKind::Garbled, at, self.end),
+                None => self.record_damage(DamageKind::Garbled, at, self.end),
             },
         })
     }
@@ -235,17 +235,17 @@ impl ManifestBuilder {
         window: &mut WindowReader<'_>,
     ) -> Result<u64> {
         let len = usize::try_from(len).unwrap_or(usize::MAX);
-        let bytes = window.at(at, len)?;
+        let bytes = window.read_at(at, len)?;
         let Some(item) = bytes.get(..len) else {
-            return Ok(self.gap(DamageKind::Truncated, at, self.end));
+            return Ok(self.record_damage(DamageKind::Truncated, at, self.end));
         };
         let found = self.reader.read(at, item);
         self.lost_fragments();
-        self.found(at, item, found)
+        self.record_item(at, item, found)
     }
 
     /// Records the classification of the `item` at `at`, and returns its end.
-    fn found(&mut self, at: u64, item: &[u8], found: ItemContent) -> Result<u64> {
+    fn record_item(&mut self, at: u64, item: &[u8], found: ItemContent) -> Result<u64> {
         let end = at + item.len() as u64;
         match found {
             ItemContent::Packet(packet) => self.packet(at, &packet, item),
@@ -253,28 +253,30 @@ impl ManifestBuilder {
                 self.counts.fragment();
                 self.extends_gap = false;
             }
-            ItemContent::Rejected(why) => self.counts.foreign(why, at),
+            ItemContent::Rejected(why) => self.counts.count_rejected(why, at),
             ItemContent::Lost(why) => {
-                self.counts.foreign(why, at);
-                self.lost(at, end);
+                self.counts.count_rejected(why, at);
+                self.record_lost_frame(at, end);
             }
             ItemContent::Declaration(declaration) => {
                 self.extends_gap = false;
                 if self.declarations.len() >= MAX_DECLARATIONS {
                     let what = "over 65536 sections and interfaces";
-                    return Err(Error::new(ErrorKind::Limit, what).at(at));
+                    return Err(Error::new(ErrorKind::Limit, what).with_offset(at));
                 }
                 self.declarations.push((at, declaration));
             }
             ItemContent::Other => {}
-            ItemContent::Broken => return Ok(self.gap(DamageKind::Garbled, at, end)),
+            ItemContent::Broken => {
+                return Ok(self.record_damage(DamageKind::Garbled, at, end));
+            }
         }
         Ok(end)
     }
 
     fn packet(&mut self, at: u64, packet: &LidarPacket, item: &[u8]) {
         let Some(topic) = self.topics.packet(packet, packet.payload(item)) else {
-            return self.counts.foreign(RejectReason::OtherDatagram, at);
+            return self.counts.count_rejected(RejectReason::OtherDatagram, at);
         };
         self.counts.packet(packet.sender.is_position);
         self.extends_gap = false;
@@ -286,7 +288,7 @@ impl ManifestBuilder {
 
     /// Records an incomplete frame that contained a packet. Consecutive frames without a
     /// packet or a part boundary between them are one damaged range.
-    fn lost(&mut self, at: u64, end: u64) {
+    fn record_lost_frame(&mut self, at: u64, end: u64) {
         if let Some(gap) = self.gaps.last_mut().filter(|_| self.extends_gap) {
             gap.bytes.end = end;
             gap.lost_bytes += end - at;
@@ -316,7 +318,7 @@ impl ManifestBuilder {
     }
 
     /// Records a damaged range, and returns its end.
-    fn gap(&mut self, kind: DamageKind, at: u64, end: u64) -> u64 {
+    fn record_damage(&mut self, kind: DamageKind, at: u64, end: u64) -> u64 {
         self.gaps.push(Damage::new(kind, at..end));
         self.extends_gap = false;
         end

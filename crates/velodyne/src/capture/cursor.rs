@@ -9,7 +9,7 @@ use logtool_core::{
 
 use crate::capture::{
     container::Classification,
-    format_state::{Notes, PartStart},
+    format_state::{FormatState, PartStart},
     item::Section,
     packets::{defragment::Reassembler, duplicates::DuplicateFilter},
     reader::{ItemContent, ItemReader, LidarPacket, PacketBytes},
@@ -18,13 +18,13 @@ use crate::capture::{
 /// Reads one part of a capture.
 pub(crate) struct CaptureCursor {
     walk: RecordScanner,
-    state: State,
+    state: CursorState,
 }
 
-struct State {
+struct CursorState {
     reader: ItemReader,
     manifest: Arc<Manifest>,
-    format_state: Arc<Notes>,
+    format_state: Arc<FormatState>,
     selection: Selection,
     /// The end of the file.
     end: u64,
@@ -37,10 +37,10 @@ struct State {
 }
 
 /// The topics for which a packet is selected: its own, and its points.
-type Wanted = [Option<TopicId>; 2];
+type SelectedTopics = [Option<TopicId>; 2];
 
 struct ReassembledPacket {
-    topics: Wanted,
+    topics: SelectedTopics,
     time: Timestamp,
     bytes: Vec<u8>,
     /// The position of the frame that completed the packet.
@@ -54,7 +54,7 @@ impl CaptureCursor {
         walk: RecordScanner,
         source: &Arc<dyn Source>,
         manifest: Arc<Manifest>,
-        format_state: Arc<Notes>,
+        format_state: Arc<FormatState>,
         start: PartStart,
         selection: Selection,
     ) -> Result<Self> {
@@ -89,7 +89,7 @@ impl CaptureCursor {
         // duplicates.
         reader.duplicate_filter = start.duplicate_filter;
         let gap = DamagedRangeCursor::new(&format_state.gaps, at);
-        let state = State {
+        let state = CursorState {
             reader,
             manifest,
             format_state,
@@ -141,7 +141,7 @@ impl Cursor for CaptureCursor {
     }
 }
 
-impl State {
+impl CursorState {
     /// Reads the item at `at` of the file, which is at `used` of the block. `rest`
     /// contains the bytes of the block from there on.
     fn step(
@@ -151,7 +151,7 @@ impl State {
         rest: &[u8],
         used: usize,
     ) -> ScanStep {
-        let gap_end = match self.gap.at(&self.format_state.gaps, at) {
+        let gap_end = match self.gap.range_at(&self.format_state.gaps, at) {
             Some(gap) => gap.bytes.end,
             None => self.gap_end,
         };

@@ -18,7 +18,7 @@ use crate::{
 
 /// The results of the index pass that readers of parts need.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Notes {
+pub(crate) struct FormatState {
     pub(crate) container: Container,
     /// The sections and interfaces, with their positions.
     pub(crate) declarations: Vec<(u64, Declaration)>,
@@ -29,7 +29,7 @@ pub(crate) struct Notes {
     /// The topics, except derived ones.
     pub(crate) topics: Vec<Sender>,
     /// The points of each topic, if its lidar is known.
-    pub(crate) points: Vec<Option<Points>>,
+    pub(crate) points: Vec<Option<PointsTopic>>,
     /// Whether a wrong UDP checksum means that a packet is damaged.
     pub(crate) verifies_checksums: bool,
     /// The anomalies, except those of lidars.
@@ -38,7 +38,7 @@ pub(crate) struct Notes {
 
 /// The points of a lidar.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Points {
+pub(crate) struct PointsTopic {
     /// The topic of the points.
     pub(crate) topic: TopicId,
     /// The lidar that sends the packets.
@@ -62,7 +62,7 @@ pub(crate) struct PartStart {
     pub(crate) hours: Option<HourCounter>,
 }
 
-impl Notes {
+impl FormatState {
     /// Returns the topic of packets from `sender`.
     pub(crate) fn topic(&self, sender: &Sender) -> Option<TopicId> {
         let index = self.topics.iter().position(|known| known == sender)?;
@@ -70,7 +70,7 @@ impl Notes {
     }
 
     /// Returns the points with the topic `topic`, and the topic of their packets.
-    pub(crate) fn points(&self, topic: TopicId) -> Option<(TopicId, &Points)> {
+    pub(crate) fn points(&self, topic: TopicId) -> Option<(TopicId, &PointsTopic)> {
         let all = (0..).map(TopicId).zip(&self.points);
         let mut known = all.filter_map(|(id, points)| Some((id, points.as_ref()?)));
         known.find(|(_, points)| points.topic == topic)

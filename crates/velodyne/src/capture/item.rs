@@ -27,7 +27,7 @@ pub(crate) const NO_TIME: Timestamp = Timestamp::MAX;
 
 /// A parsed item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Item {
+pub(crate) enum CaptureItem {
     /// A frame.
     Frame(Frame),
     /// The start of a section, or an interface.
@@ -96,11 +96,11 @@ impl Section {
     }
 
     /// Parses the item that consists of `bytes`.
-    pub(crate) fn item(&self, container: Container, bytes: &[u8]) -> Item {
+    pub(crate) fn item(&self, container: Container, bytes: &[u8]) -> CaptureItem {
         match container {
             Container::Pcap(pcap) => legacy(pcap, bytes),
             Container::PcapNg => self.block(bytes),
-            Container::Bare => Item::Frame(Frame {
+            Container::Bare => CaptureItem::Frame(Frame {
                 interface: 0,
                 link: 0,
                 time: NO_TIME,
@@ -110,7 +110,7 @@ impl Section {
         }
     }
 
-    fn block(&self, bytes: &[u8]) -> Item {
+    fn block(&self, bytes: &[u8]) -> CaptureItem {
         let block = if self.is_big_endian {
             parse_block_be(bytes)
         } else {
@@ -119,7 +119,7 @@ impl Section {
         match block.map(|(_, block)| block) {
             Ok(Block::SectionHeader(section)) => {
                 let is_big_endian = section.big_endian();
-                Item::Declaration(Declaration::Section { is_big_endian })
+                CaptureItem::Declaration(Declaration::Section { is_big_endian })
             }
             Ok(Block::InterfaceDescription(interface)) => {
                 let option = |code| value(&interface.options, code);
@@ -132,7 +132,7 @@ impl Section {
                         i64::from_le_bytes(bytes)
                     }
                 });
-                Item::Declaration(Declaration::Interface(Interface {
+                CaptureItem::Declaration(Declaration::Interface(Interface {
                     link: interface.linktype.0 as u16,
                     resolution: resolution.copied().unwrap_or(6),
                     offset_secs: offset.unwrap_or(0),
@@ -142,13 +142,13 @@ impl Section {
             Ok(Block::EnhancedPacket(packet)) => {
                 let captured = packet.caplen as usize;
                 let Some(interface) = self.interfaces.get(packet.if_id as usize) else {
-                    return Item::Broken;
+                    return CaptureItem::Broken;
                 };
                 if captured > packet.data.len() {
-                    return Item::Broken;
+                    return CaptureItem::Broken;
                 }
                 let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
-                Item::Frame(Frame {
+                CaptureItem::Frame(Frame {
                     interface: packet.if_id,
                     link: interface.link,
                     time: interface.time(ticks),
@@ -158,7 +158,7 @@ impl Section {
             }
             Ok(Block::SimplePacket(packet)) => {
                 let Some(interface) = self.interfaces.first() else {
-                    return Item::Broken;
+                    return CaptureItem::Broken;
                 };
                 let len = packet.origlen as usize;
                 let limit = match interface.snap_len {
@@ -166,7 +166,7 @@ impl Section {
                     limit => limit as usize,
                 };
                 let captured = len.min(limit).min(packet.data.len());
-                Item::Frame(Frame {
+                CaptureItem::Frame(Frame {
                     interface: 0,
                     link: interface.link,
                     time: NO_TIME,
@@ -175,16 +175,16 @@ impl Section {
                 })
             }
             Ok(_) if self.word(bytes, 0) == Some(PACKET_BLOCK) => {
-                self.packet_block(bytes).unwrap_or(Item::Broken)
+                self.packet_block(bytes).unwrap_or(CaptureItem::Broken)
             }
-            Ok(_) => Item::Other,
-            Err(_) => Item::Broken,
+            Ok(_) => CaptureItem::Other,
+            Err(_) => CaptureItem::Broken,
         }
     }
 
     /// Parses an obsolete packet block. Its layout is that of the enhanced packet block,
     /// except for a 16-bit interface and the number of dropped packets.
-    fn packet_block(&self, bytes: &[u8]) -> Option<Item> {
+    fn packet_block(&self, bytes: &[u8]) -> Option<CaptureItem> {
         let word = |at| self.word(bytes, at);
         let ids = word(8)?;
         let id = if self.is_big_endian { ids >> 16 } else { ids & 0xffff };
@@ -193,7 +193,7 @@ impl Section {
         let (captured, len) = (word(20)? as usize, word(24)? as usize);
         // The length of the block is repeated at its end.
         let is_all = captured <= bytes.len().checked_sub(32)?;
-        is_all.then_some(Item::Frame(Frame {
+        is_all.then_some(CaptureItem::Frame(Frame {
             interface: id,
             link: interface.link,
             time: interface.time(ticks),
@@ -240,18 +240,18 @@ impl Interface {
     }
 }
 
-fn legacy(pcap: Pcap, bytes: &[u8]) -> Item {
+fn legacy(pcap: Pcap, bytes: &[u8]) -> CaptureItem {
     let frame = match (pcap.is_modified, pcap.is_big_endian) {
         (true, _) => parse_pcap_frame_modified(bytes),
         (false, true) => parse_pcap_frame_be(bytes),
         (false, false) => parse_pcap_frame(bytes),
     };
-    let Ok((_, frame)) = frame else { return Item::Broken };
+    let Ok((_, frame)) = frame else { return CaptureItem::Broken };
     let unit = if pcap.is_nanos { 1 } else { 1_000 };
     let nanos =
         i64::from(frame.ts_sec) * 1_000_000_000 + i64::from(frame.ts_usec) * unit;
     let start = pcap.header_len();
-    Item::Frame(Frame {
+    CaptureItem::Frame(Frame {
         interface: 0,
         link: pcap.link,
         time: Timestamp::from_nanos(nanos),
@@ -294,10 +294,13 @@ mod tests {
                 bytes: 28..31,
                 len: 1_248,
             };
-            assert_eq!(section.item(Container::PcapNg, &bytes), Item::Frame(frame));
+            assert_eq!(
+                section.item(Container::PcapNg, &bytes),
+                CaptureItem::Frame(frame)
+            );
             let mut long = bytes.clone();
             (long[20], long[23]) = (9, 9);
-            assert_eq!(section.item(Container::PcapNg, &long), Item::Broken);
+            assert_eq!(section.item(Container::PcapNg, &long), CaptureItem::Broken);
         }
     }
 

@@ -15,7 +15,7 @@ use crate::{
         codes,
         cursor::CaptureCursor,
         decode::topics,
-        format_state::{Notes, Points},
+        format_state::{FormatState, PointsTopic},
         packets::sender::position_clock,
     },
     lidar::{self, Lidar, LidarOptions, ScanCache},
@@ -26,7 +26,7 @@ use crate::{
 pub struct CaptureLog {
     source: Arc<dyn Source>,
     manifest: Arc<Manifest>,
-    format_state: Arc<Notes>,
+    format_state: Arc<FormatState>,
     options: OpenOptions,
     /// The scans for each topic.
     scans: Vec<ScanCache>,
@@ -60,7 +60,7 @@ impl CaptureLog {
     fn with_late_blanking(mut self, keep_scan_start: bool) -> Result<Self> {
         let mut fields = Vec::new();
         for (index, points) in self.format_state.points.iter().enumerate() {
-            let Some(Points { topic, lidar, .. }) = points else { continue };
+            let Some(PointsTopic { topic, lidar, .. }) = points else { continue };
             let field = lidar.late_blanking(&self, *topic, lidar::record_is_packet)?;
             fields.extend(field.map(|field| (index, field)));
         }
@@ -89,14 +89,14 @@ impl CaptureLog {
         manifest: Arc<Manifest>,
         options: OpenOptions,
     ) -> Result<Self> {
-        let format_state: Notes = manifest.decode_state(topics::FORMAT_NAME)?;
+        let format_state: FormatState = manifest.decode_state(topics::FORMAT_NAME)?;
         Ok(Self::new(source, manifest, format_state, options))
     }
 
     fn new(
         source: Arc<dyn Source>,
         manifest: Arc<Manifest>,
-        mut format_state: Notes,
+        mut format_state: FormatState,
         options: OpenOptions,
     ) -> Self {
         let mut points = format_state.points.iter_mut();
@@ -146,7 +146,8 @@ impl Log for CaptureLog {
         let start =
             index.ok().and_then(|index| self.format_state.starts.get(index)).cloned();
         let start = start.ok_or_else(|| {
-            Error::new(ErrorKind::NoSuch, "part that starts here").at(part.bytes.start)
+            Error::new(ErrorKind::NoSuch, "part that starts here")
+                .with_offset(part.bytes.start)
         })?;
         let walk =
             RecordScanner::new(self.source.clone(), part.bytes.clone(), self.options);
@@ -200,15 +201,15 @@ impl Log for CaptureLog {
         for ((points, known), scans) in
             points.iter_mut().zip(&state.points).zip(&self.scans)
         {
-            let Some(Points { topic, lidar, .. }) = known else { continue };
+            let Some(PointsTopic { topic, lidar, .. }) = known else { continue };
             if selection.topics.contains(*topic) {
                 let (topic, lidar) = (*topic, lidar.clone());
                 let (of, packets) = ((selection.time, parts), lidar::record_is_packet);
                 let scans = scans.excerpt(self, topic, &lidar, of, packets)?;
-                *points = Some(Points { topic, lidar, scans: Some(scans) });
+                *points = Some(PointsTopic { topic, lidar, scans: Some(scans) });
             }
         }
-        manifest.format_state = Manifest::encode_state(&Notes {
+        manifest.format_state = Manifest::encode_state(&FormatState {
             container: state.container,
             declarations: declarations.cloned().collect(),
             gaps: state.gaps.iter().filter(is_within).cloned().collect(),
@@ -244,7 +245,7 @@ impl Log for CaptureLog {
         for (id, topic) in self.manifest.topics() {
             let clock = position_clock(topic);
             if let Some(clock) = clock.filter(|clock| !clock.starts_with("locked")) {
-                findings.add(Finding::new(&lidar::CLOCK_UNSET, clock).of(id));
+                findings.add(Finding::new(&lidar::CLOCK_UNSET, clock).with_topic(id));
             }
         }
         Ok(())

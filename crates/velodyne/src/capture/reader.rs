@@ -9,9 +9,9 @@ use crate::{
     capture::{
         container::{Classification, Container},
         hour_counter::HourCounter,
-        item::{Declaration, Frame, Item, Section},
+        item::{CaptureItem, Declaration, Frame, Section},
         network::{
-            ip::{self, Datagram, DatagramKey, Packet},
+            ip::{self, Datagram, DatagramKey, IpPacket},
             link::{self, LinkPayload},
             udp_checksum,
         },
@@ -143,15 +143,17 @@ impl ItemReader {
     /// declarations.
     pub(crate) fn classify(&mut self, at: u64, bytes: &[u8]) -> ItemContent {
         match self.section.item(self.container, bytes) {
-            Item::Frame(frame) if self.container == Container::Bare => {
-                self.bare(&frame, bytes)
+            CaptureItem::Frame(frame) if self.container == Container::Bare => {
+                self.packet_without_network(&frame, bytes)
             }
-            Item::Frame(frame) => {
+            CaptureItem::Frame(frame) => {
                 hidden_packet_or(self.frame(at, &frame, bytes), bytes)
             }
-            Item::Declaration(declaration) => ItemContent::Declaration(declaration),
-            Item::Other => hidden_packet_or(ItemContent::Other, bytes),
-            Item::Broken => ItemContent::Broken,
+            CaptureItem::Declaration(declaration) => {
+                ItemContent::Declaration(declaration)
+            }
+            CaptureItem::Other => hidden_packet_or(ItemContent::Other, bytes),
+            CaptureItem::Broken => ItemContent::Broken,
         }
     }
 
@@ -169,7 +171,7 @@ impl ItemReader {
         }
     }
 
-    fn bare(&mut self, frame: &Frame, bytes: &[u8]) -> ItemContent {
+    fn packet_without_network(&mut self, frame: &Frame, bytes: &[u8]) -> ItemContent {
         let Some(firings) = Firings::new(bytes) else { return ItemContent::Broken };
         let time = match &mut self.hours {
             Some(hours) => hours.time(firings.tail().micros),
@@ -202,7 +204,7 @@ impl ItemReader {
             address,
         };
         match ip::packet(bytes, ip) {
-            Packet::Udp { source, destination, bytes: udp } => {
+            IpPacket::Udp { source, destination, bytes: udp } => {
                 let Some(datagram) = ip::datagram(bytes, udp.clone()) else {
                     return truncated_datagram(frame, bytes, udp);
                 };
@@ -223,10 +225,10 @@ impl ItemReader {
                             bytes,
                         })
                     }
-                    Err(why) => rejected(why),
+                    Err(why) => rejection(why),
                 }
             }
-            Packet::Fragment(fragment) => {
+            IpPacket::Fragment(fragment) => {
                 let part = bytes.get(fragment.bytes.clone()).unwrap_or_default();
                 let place = at..at.saturating_add(item.len() as u64);
                 let origin = (frame.interface, frame.time);
@@ -248,8 +250,8 @@ impl ItemReader {
                 }
                 found
             }
-            Packet::Other => ItemContent::Rejected(RejectReason::OtherProtocol),
-            Packet::Short => incomplete_frame(frame),
+            IpPacket::Other => ItemContent::Rejected(RejectReason::OtherProtocol),
+            IpPacket::Short => incomplete_frame(frame),
         }
     }
 
@@ -326,12 +328,12 @@ fn reassembled_packet(
             let (time, bytes) = (frame.time, PacketBytes::Reassembled(joined));
             ItemContent::Packet(LidarPacket { sender, time, identification, bytes })
         }
-        Err(why) => rejected(why),
+        Err(why) => rejection(why),
     }
 }
 
 /// Converts the reason why a datagram has no packet.
-fn rejected(why: RejectReason) -> ItemContent {
+fn rejection(why: RejectReason) -> ItemContent {
     match why {
         RejectReason::Corrupted | RejectReason::Zeros | RejectReason::Checksum => {
             ItemContent::Lost(why)
@@ -342,7 +344,7 @@ fn rejected(why: RejectReason) -> ItemContent {
 
 /// Classifies a frame that ends inside the UDP packet at `udp` of its `bytes`.
 fn truncated_datagram(frame: &Frame, bytes: &[u8], udp: Range<usize>) -> ItemContent {
-    match ip::declared(bytes, udp) {
+    match ip::declared_udp(bytes, udp) {
         Some((ports, len, seen)) if payload::may_be(ports, len, seen) => {
             ItemContent::Lost(truncation_reason(frame))
         }

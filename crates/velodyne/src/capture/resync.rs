@@ -29,7 +29,7 @@ impl Resync {
         let sight = self.container.classified_bytes();
         let mut at = broken + 1;
         loop {
-            let bytes = window.at(at, 2 * sight)?;
+            let bytes = window.read_at(at, 2 * sight)?;
             let is_last = at + bytes.len() as u64 >= self.end;
             let keep = if is_last { 0 } else { sight };
             let count = bytes.len().saturating_sub(keep);

@@ -22,7 +22,7 @@ use crate::{
     capture::{
         container::Container,
         decode::topics::{ENCODING, FORMAT_NAME},
-        format_state::Notes,
+        format_state::FormatState,
         network::{
             frame_writer::{self, DEFAULT_MAC, FACTORY_ADDRESS},
             link::Mac,
@@ -267,7 +267,7 @@ impl SourceLog {
         let LogSlice { manifest, selection } = extract;
         match manifest.format.as_str() {
             FORMAT_NAME => {
-                let format_state: Notes = manifest.decode_state(FORMAT_NAME)?;
+                let format_state: FormatState = manifest.decode_state(FORMAT_NAME)?;
                 let logged = manifest.topics().filter(|(id, topic)| {
                     topic.origin == TopicOrigin::Logged
                         && selection.topics.contains(*id)

@@ -71,7 +71,7 @@ impl Lidar {
         scans: &ScanCache,
         findings: &mut Findings,
     ) -> Result<()> {
-        self.findings().for_each(|finding| findings.add(finding.of(topic)));
+        self.findings().for_each(|finding| findings.add(finding.with_topic(topic)));
         let mut clocks = Clocks::new(self.sensor, self.points);
         let has_timestamps = self.sensor.model.has_timestamps();
         scans.for_each_packet(log, topic, self, packets, &mut |packet| {
@@ -181,7 +181,7 @@ impl Clocks {
                     jumps.time = jumps.time.map(|all| all.cover(&time));
                 }
                 none => {
-                    let jump = Finding::new(&code::CLOCK_JUMP, text).at(bytes);
+                    let jump = Finding::new(&code::CLOCK_JUMP, text).with_bytes(bytes);
                     *none = Some(jump.with_time(time));
                 }
             }
@@ -241,10 +241,10 @@ impl Clocks {
     fn report(mut self, topic: TopicId, findings: &mut Findings) {
         self.start_run(self.sensor.returns);
         if let Some(jumps) = self.jumps {
-            findings.add(jumps.of(topic));
+            findings.add(jumps.with_topic(topic));
         }
         if let Some(text) = model::describe_changes(&self.returns) {
-            findings.add(Finding::new(&code::RETURNS, text).of(topic));
+            findings.add(Finding::new(&code::RETURNS, text).with_topic(topic));
         }
         if self.lost > 0 {
             let Self { lost, gaps, .. } = self;
@@ -255,7 +255,7 @@ impl Clocks {
                 "about {lost} {packets} missing, in {gaps} of up to {longest:.6} s"
             );
             let finding = Finding::new(&code::PACKETS_LOST, text);
-            findings.add(finding.with_time(self.when).of(topic));
+            findings.add(finding.with_time(self.when).with_topic(topic));
         }
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn for_each_packet(
     let selection = Selection { topics, ..Selection::default() };
     let mut plan = log.manifest().plan(&selection, PART_BYTES);
     plan.truncate(plan.iter().take_while(|part| part.bytes.start < until).count());
-    let mut tasks = TaskQueue::long();
+    let mut tasks = TaskQueue::with_double_length();
     let mut add = |all: Result<Vec<TimedHeaders>>| -> Result<()> {
         all?.iter().for_each(&mut *call);
         Ok(())

@@ -14,7 +14,7 @@ use crate::{
         utc_check::StatusTime,
     },
     model::{Evidence, Model, ReturnMode, Sensor},
-    packet::{Firings, Tail},
+    packet::{Firings, PacketTrailer},
     points::FieldProbe,
 };
 
@@ -26,7 +26,7 @@ const MAX_PACKETS: usize = 6 * 4_160;
 #[derive(Clone, Debug, Default)]
 pub struct Probe {
     evidence: Evidence,
-    tails: VecDeque<Tail>,
+    tails: VecDeque<PacketTrailer>,
     /// The time of the last packet.
     last: Option<Timestamp>,
     clock: ClockProbe,
@@ -125,7 +125,11 @@ impl Probe {
 
 impl Lidar {
     /// Reads the status of an HDL-64E from the last bytes of its packets.
-    fn read_status(&mut self, tails: &VecDeque<Tail>, time: Option<Timestamp>) {
+    fn read_status(
+        &mut self,
+        tails: &VecDeque<PacketTrailer>,
+        time: Option<Timestamp>,
+    ) {
         let mut stream = StatusStream::new(self.sensor.packet_nanos() / 1e3);
         for tail in tails {
             stream.add(tail.micros, tail.status_type, tail.status_value);

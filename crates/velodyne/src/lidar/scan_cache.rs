@@ -18,11 +18,11 @@ use crate::{
 /// packets up to the last one that is needed. Callers that only read packets or the
 /// manifest do not need it.
 #[derive(Debug, Default)]
-pub struct ScanCache(Mutex<Option<Known>>);
+pub struct ScanCache(Mutex<Option<KnownScans>>);
 
 /// The starts of scans before a position of the file.
 #[derive(Debug)]
-struct Known {
+struct KnownScans {
     until: u64,
     scans: Arc<ScanIndex>,
 }
@@ -30,7 +30,7 @@ struct Known {
 impl From<ScanIndex> for ScanCache {
     /// Creates a cache of scans that are known.
     fn from(scans: ScanIndex) -> Self {
-        Self(Mutex::new(Some(Known { until: u64::MAX, scans: Arc::new(scans) })))
+        Self(Mutex::new(Some(KnownScans { until: u64::MAX, scans: Arc::new(scans) })))
     }
 }
 
@@ -81,7 +81,7 @@ impl ScanCache {
             return Ok(known.scans.clone());
         }
         let scans = follow(log, topic, lidar, until, packets, &mut |_| ())?;
-        let known = known.insert(Known { until, scans: Arc::new(scans) });
+        let known = known.insert(KnownScans { until, scans: Arc::new(scans) });
         Ok(known.scans.clone())
     }
 
@@ -99,7 +99,7 @@ impl ScanCache {
     ) -> Result<()> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let scans = Arc::new(follow(log, topic, lidar, u64::MAX, packets, look)?);
-        *known = Some(Known { until: u64::MAX, scans });
+        *known = Some(KnownScans { until: u64::MAX, scans });
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Detects the model of a lidar from the statistics of its packets, with reasons.
 
 use crate::model::{
-    evidence::{Evidence, Pattern},
+    evidence::{BankOrder, Evidence},
     kind::{Model, ReturnMode, Sensor},
     returns::describe_changes,
 };
@@ -47,12 +47,16 @@ impl ModelDetection {
             detection.conflicts.push(what);
         }
         detection.sensor = match pattern {
-            Pattern::OneInFour => detection.s1(evidence),
-            Pattern::Alternating => detection.s2_or_s3(evidence),
-            Pattern::First => detection.one_bank(evidence),
-            Pattern::FourBanks => detection.four_banks(evidence, ReturnMode::Strongest),
-            Pattern::FourBanksTwice => detection.four_banks(evidence, ReturnMode::Dual),
-            Pattern::Unknown => {
+            BankOrder::OneInFour => detection.s1(evidence),
+            BankOrder::Alternating => detection.s2_or_s3(evidence),
+            BankOrder::First => detection.one_bank(evidence),
+            BankOrder::FourBanks => {
+                detection.four_banks(evidence, ReturnMode::Strongest)
+            }
+            BankOrder::FourBanksTwice => {
+                detection.four_banks(evidence, ReturnMode::Dual)
+            }
+            BankOrder::Unknown => {
                 detection.add_reason("no known lidar sends blocks in this order");
                 None
             }
@@ -255,7 +259,12 @@ mod tests {
     }
 
     #[track_caller]
-    fn is(evidence: Evidence, model: Model, returns: ReturnMode, conflicts: usize) {
+    fn assert_detects(
+        evidence: Evidence,
+        model: Model,
+        returns: ReturnMode,
+        conflicts: usize,
+    ) {
         let detection = evidence.detect();
         assert_eq!(detection.sensor, Some(Sensor { model, returns }), "{detection:?}");
         assert_eq!(detection.conflicts.len(), conflicts, "{detection:?}");
@@ -269,22 +278,22 @@ mod tests {
     fn packets_as_in_the_manuals_identify_each_model() {
         use Model::*;
         use ReturnMode::*;
-        is(packets(LUUU, 1, 0, *b"gC"), Hdl64eS1, Strongest, 0);
-        is(packets(UL, 2, 288, *b"H\x0c"), Hdl64eS2, Strongest, 0);
-        is(packets(UL, 2, 288, *b"W\x00"), Hdl64eS3, Strongest, 0);
-        is(packets(UL, 4, 173, *b"1\x00"), Hdl64eS3, Dual, 0);
-        is(packets(&UL[..1], 1, 553, [0x37, 0x21]), Hdl32e, Strongest, 0);
-        is(packets(&UL[..1], 1, 1327, [0x38, 0x22]), Vlp16, Last, 0);
-        is(packets(&UL[..1], 2, 664, [0x39, 0x24]), Vlp16HiRes, Dual, 0);
-        is(packets(&UL[..1], 1, 664, [0x37, 0x28]), Vlp32c, Strongest, 0);
-        is(packets(FOUR, 4, 160, [0x37, 0xa1]), Vls128, Strongest, 0);
-        is(packets(FOUR, 4, 173, [0x37, 0xa1]), AlphaPrime, Strongest, 0);
+        assert_detects(packets(LUUU, 1, 0, *b"gC"), Hdl64eS1, Strongest, 0);
+        assert_detects(packets(UL, 2, 288, *b"H\x0c"), Hdl64eS2, Strongest, 0);
+        assert_detects(packets(UL, 2, 288, *b"W\x00"), Hdl64eS3, Strongest, 0);
+        assert_detects(packets(UL, 4, 173, *b"1\x00"), Hdl64eS3, Dual, 0);
+        assert_detects(packets(&UL[..1], 1, 553, [0x37, 0x21]), Hdl32e, Strongest, 0);
+        assert_detects(packets(&UL[..1], 1, 1327, [0x38, 0x22]), Vlp16, Last, 0);
+        assert_detects(packets(&UL[..1], 2, 664, [0x39, 0x24]), Vlp16HiRes, Dual, 0);
+        assert_detects(packets(&UL[..1], 1, 664, [0x37, 0x28]), Vlp32c, Strongest, 0);
+        assert_detects(packets(FOUR, 4, 160, [0x37, 0xa1]), Vls128, Strongest, 0);
+        assert_detects(packets(FOUR, 4, 173, [0x37, 0xa1]), AlphaPrime, Strongest, 0);
     }
 
     #[test]
     fn vlp_16_with_the_product_id_of_hdl_32e_is_detected_by_its_period() {
         let evidence = packets(&UL[..1], 1, 1327, [0x37, 0x21]);
-        is(evidence, Model::Vlp16, ReturnMode::Strongest, 1);
+        assert_detects(evidence, Model::Vlp16, ReturnMode::Strongest, 1);
     }
 
     /// Like `packets`, but only with those packets for which `keeps` returns true.
@@ -310,12 +319,22 @@ mod tests {
     fn lost_packets_do_not_change_the_model() {
         use {Model::*, ReturnMode::Strongest};
         // Every second packet of a VLP-32C: the interval is that of a VLP-16.
-        is(some_of(663.55, [0x37, 0x28], |n| n % 2 == 0), Vlp32c, Strongest, 1);
+        assert_detects(
+            some_of(663.55, [0x37, 0x28], |n| n % 2 == 0),
+            Vlp32c,
+            Strongest,
+            1,
+        );
         for (period, model) in [(160.0, Vls128), (173.4, AlphaPrime)] {
             let tail = [0x37, 0xa1];
             // Without nearly a third of the packets, and without every second one.
-            is(some_of(period, tail, |n| n * 7 % 10 > 2), model, Strongest, 0);
-            is(some_of(period, tail, |n| n % 2 == 0), model, Strongest, 1);
+            assert_detects(
+                some_of(period, tail, |n| n * 7 % 10 > 2),
+                model,
+                Strongest,
+                0,
+            );
+            assert_detects(some_of(period, tail, |n| n % 2 == 0), model, Strongest, 1);
         }
     }
 
@@ -337,7 +356,7 @@ mod tests {
     #[test]
     fn hdl_64e_status_equal_to_a_product_id_is_still_an_hdl_64e() {
         let evidence = packets(UL, 2, 288, [b'1', 0xa1]);
-        is(evidence, Model::Hdl64eS2, ReturnMode::Strongest, 0);
+        assert_detects(evidence, Model::Hdl64eS2, ReturnMode::Strongest, 0);
     }
 
     #[test]

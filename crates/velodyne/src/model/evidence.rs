@@ -32,7 +32,7 @@ pub struct Evidence {
     pub packets: u64,
     /// The number of payloads of another length.
     pub others: u64,
-    pub(super) patterns: BTreeMap<Pattern, u64>,
+    pub(super) patterns: BTreeMap<BankOrder, u64>,
     /// The number of packets for each pair of last bytes.
     pub(super) tails: BTreeMap<(u8, u8), u64>,
     /// The packets by the return mode that they state.
@@ -51,7 +51,7 @@ pub(super) struct ModePackets {
 
 /// The order of the laser banks in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Pattern {
+pub(super) enum BankOrder {
     /// Only the first bank.
     First,
     /// The first and the second bank alternate.
@@ -78,15 +78,15 @@ impl Evidence {
             return;
         }
         let packet = packet.headers();
-        let pattern = Pattern::from_flags(packet.flags);
+        let pattern = BankOrder::from_flags(packet.flags);
         *self.patterns.entry(pattern).or_default() += 1;
         let tail = packet.tail;
         *self.tails.entry((tail.status_type, tail.status_value)).or_default() += 1;
         let returns = match pattern {
-            Pattern::First => by_byte(&packet),
-            Pattern::Alternating => by_azimuths(&packet),
-            Pattern::FourBanks | Pattern::FourBanksTwice => by_banks(&packet),
-            Pattern::OneInFour | Pattern::Unknown => None,
+            BankOrder::First => by_byte(&packet),
+            BankOrder::Alternating => by_azimuths(&packet),
+            BankOrder::FourBanks | BankOrder::FourBanksTwice => by_banks(&packet),
+            BankOrder::OneInFour | BankOrder::Unknown => None,
         };
         let mode_packets = self.modes.entry(returns).or_default();
         mode_packets.packets += 1;
@@ -128,7 +128,7 @@ impl Evidence {
     /// packets have no product ID.
     pub(crate) fn product_id(&self) -> Option<u8> {
         let most = self.patterns.iter().max_by_key(|(_, count)| **count);
-        most.filter(|(pattern, _)| **pattern == Pattern::First)
+        most.filter(|(pattern, _)| **pattern == BankOrder::First)
             .and_then(|_| self.identity())
     }
 
@@ -185,7 +185,7 @@ impl Evidence {
     }
 }
 
-impl Pattern {
+impl BankOrder {
     fn from_flags(flags: [u16; BLOCKS]) -> Self {
         let banks = flags.map(Bank::from_flag);
         let is = |at: fn(usize) -> Option<Bank>| (0..BLOCKS).all(|i| banks[i] == at(i));

@@ -34,7 +34,7 @@ pub struct PacketHeaders {
     /// The azimuth of each block, in hundredths of a degree.
     pub azimuths: [u16; BLOCKS],
     /// The last six bytes.
-    pub tail: Tail,
+    pub tail: PacketTrailer,
 }
 
 /// The 32 lasers that fired for a block.
@@ -55,7 +55,7 @@ pub type Returns<'b> = &'b [u8; CHANNELS * 3];
 
 /// The last six bytes of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tail {
+pub struct PacketTrailer {
     /// Microseconds past the hour, if the model counts them.
     pub micros: u32,
     /// HDL-64E: the type of the status value. Others: the return mode.
@@ -112,12 +112,12 @@ impl<'b> Firings<'b> {
     }
 
     /// Returns the last six bytes.
-    pub fn tail(self) -> Tail {
+    pub fn tail(self) -> PacketTrailer {
         let mut reader = ByteReader::new(&self.bytes[BLOCKS * BLOCK_BYTES..]);
         let micros = reader.u32().unwrap_or(0);
         let (status_type, status_value) =
             (reader.u8().unwrap_or(0), reader.u8().unwrap_or(0));
-        Tail { micros, status_type, status_value }
+        PacketTrailer { micros, status_type, status_value }
     }
 }
 
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(returns[..3], [0x88, 0x13, 77]);
         assert_eq!(
             packet.tail(),
-            Tail { micros: 513, status_type: b'H', status_value: 13 }
+            PacketTrailer { micros: 513, status_type: b'H', status_value: 13 }
         );
     }
 }

@@ -9,6 +9,6 @@ pub(super) mod intensity;
 pub(super) mod return_runs;
 
 pub(super) mod firing_azimuths;
-pub(super) mod table;
+pub(super) mod point_buffer;
 
 pub(super) mod near_corrections;

@@ -14,12 +14,12 @@ use crate::{
     model::Sensor,
     packet::Firings,
     points::{
-        block::table::{PARTIAL, Table},
+        block::point_buffer::{PARTIAL, PointBuffer},
         options::{PointOptions, TimeSource},
         packet_decoder::PacketTime,
         return_modes::ModeDecoders,
         scans::{
-            index::{ScanIndex, Scans},
+            index::{ScanIndex, ScanNumbers},
             tracker::ScanTracker,
         },
     },
@@ -40,8 +40,8 @@ pub struct PointDecoder {
     sensor: Sensor,
     time: TimeSource,
     modes: ModeDecoders,
-    scans: Scans,
-    table: Table,
+    scans: ScanNumbers,
+    table: PointBuffer,
     schema: SchemaRef,
     /// The selected times of points.
     within: TimeRange,
@@ -61,12 +61,12 @@ impl PointDecoder {
         columns: &Columns,
     ) -> Result<Self> {
         calibration.check_model(sensor.model)?;
-        let table = Table::new(columns.only.as_deref())?;
+        let table = PointBuffer::new(columns.only.as_deref())?;
         Ok(Self {
             sensor,
             time: options.time,
             modes: ModeDecoders::new(sensor, calibration, options),
-            scans: Scans::Tracked(Box::new(ScanTracker::new(sensor, options))),
+            scans: ScanNumbers::Tracked(Box::new(ScanTracker::new(sensor, options))),
             schema: table.schema().clone(),
             table,
             within: columns.time,
@@ -76,8 +76,8 @@ impl PointDecoder {
     /// Sets the source of the scan numbers. If they are indexed, the metadata [`PARTIAL`]
     /// of the column `scan` lists the partial scans.
     #[must_use]
-    pub fn with_scans(mut self, scans: Scans) -> Self {
-        if let Scans::Indexed(index) = &scans {
+    pub fn with_scans(mut self, scans: ScanNumbers) -> Self {
+        if let ScanNumbers::Indexed(index) = &scans {
             self.schema = with_partial_scans(&self.schema, index, self.within);
         }
         self.scans = scans;
@@ -120,7 +120,7 @@ impl Decoder for PointDecoder {
         self.table.reserve();
         for record in run.records() {
             if self.table.rows() > MAX_ROWS - 1_000 || !self.add(record) {
-                record.undecodable().add_to(damage);
+                record.undecodable_damage().add_to(damage);
             }
         }
     }
@@ -153,7 +153,9 @@ fn with_partial_scans(
     let fields = schema.fields().iter().map(|field| {
         let mut field = Field::clone(field);
         if field.name() == "scan" {
-            field.metadata_mut().insert(PARTIAL.to_owned(), scans.partial(within));
+            field
+                .metadata_mut()
+                .insert(PARTIAL.to_owned(), scans.partial_scans(within));
         }
         field
     });

@@ -10,22 +10,22 @@ use crate::{
     points::{
         block::{
             azimuth_steps::AzimuthSteps,
-            deinterleave::{Deinterleave, Portable},
+            deinterleave::{Deinterleave, PortableDeinterleave},
             firing_azimuths::{AzimuthModel, FiringAzimuths, RotationRate},
             intensity::IntensityCorrection,
-            laser_bank::{Bank, PaddedPerChannel, PerChannel, banks},
+            laser_bank::{BankCoefficients, PaddedPerChannel, PerChannel, banks},
             near_corrections::NearCorrections,
-            table::{BOTH, BlockReturns, LAST, STRONGEST, Table},
+            point_buffer::{BOTH, BlockReturns, LAST, PointBuffer, STRONGEST},
         },
         firing::{
             block_layout::{BlockLayout, BlockReturn},
             sin_cos_table::{SinCosTable, TURN},
-            timing::{Timing, turned},
+            timing::{Timing, angle_between},
         },
         options::{Axes, Formula, PointOptions},
         rotation::packet_rotation::PacketRotation,
         scans::{
-            index::Scans,
+            index::ScanNumbers,
             tracker::{NEAR_SCAN_START, PacketTimestamps},
         },
     },
@@ -43,7 +43,7 @@ pub(super) struct PacketDecoder {
     timing: Timing,
     /// The times of the firings after the time of the packet, in nanoseconds.
     offsets: [PaddedPerChannel<i64>; BLOCKS],
-    banks: Vec<Bank>,
+    banks: Vec<BankCoefficients>,
     intensity_corrections: Vec<Option<IntensityCorrection>>,
     near_corrections: Vec<Option<NearCorrections>>,
     azimuth_model: AzimuthModel,
@@ -73,8 +73,8 @@ pub(super) struct PacketTime {
 struct DecodeCall<'u, 'b, P> {
     simd: P,
     decoder: &'u mut PacketDecoder,
-    table: &'u mut Table,
-    scans: &'u mut Scans,
+    table: &'u mut PointBuffer,
+    scans: &'u mut ScanNumbers,
     packet: Firings<'b>,
     headers: &'b PacketHeaders,
     packet_time: PacketTime,
@@ -143,8 +143,8 @@ impl PacketDecoder {
     /// product and a sum.
     pub(super) fn add(
         &mut self,
-        table: &mut Table,
-        scans: &mut Scans,
+        table: &mut PointBuffer,
+        scans: &mut ScanNumbers,
         packet: Firings<'_>,
         headers: &PacketHeaders,
         packet_time: PacketTime,
@@ -162,15 +162,22 @@ impl PacketDecoder {
                 packet_time,
             });
         }
-        self.add_packet(Portable, table, scans, packet, headers, packet_time)
+        self.add_packet(
+            PortableDeinterleave,
+            table,
+            scans,
+            packet,
+            headers,
+            packet_time,
+        )
     }
 
     #[inline(always)]
     fn add_packet(
         &mut self,
         simd: impl Deinterleave,
-        table: &mut Table,
-        scans: &mut Scans,
+        table: &mut PointBuffer,
+        scans: &mut ScanNumbers,
         packet: Firings<'_>,
         headers: &PacketHeaders,
         packet_time: PacketTime,
@@ -292,14 +299,18 @@ impl PacketDecoder {
             return RotationRate::from_nanos(rotation.rate);
         }
         if !self.sensor.model.is_vls128() {
-            return RotationRate::within(&self.timing, azimuths, self.sensor.model);
+            return RotationRate::rate_in_packet(
+                &self.timing,
+                azimuths,
+                self.sensor.model,
+            );
         }
         if self.options.formula != Formula::VelodyneDecoder {
             return RotationRate::from_nanos(usual);
         }
         // From the previous packet, unless a packet seems to be missing between them.
         let first = azimuths[0];
-        let turned = self.before.map(|(before, _)| turned(before, first));
+        let turned = self.before.map(|(before, _)| angle_between(before, first));
         let now = turned.map_or(0.0, |t| f64::from(t) / self.sensor.packet_nanos());
         let last = self.before.map_or(0.0, |(_, rate)| rate);
         let rate = if last > 0.0 && now > last * 1.8 { last } else { now };
@@ -400,7 +411,7 @@ impl PacketDecoder {
         rate: RotationRate,
         scan: u32,
     ) {
-        let left = f64::from(TURN - turned(self.options.scan_start, azimuth));
+        let left = f64::from(TURN - angle_between(self.options.scan_start, azimuth));
         let nanos = &self.timing.nanos[block];
         let head = self.timing.heads[block];
         let is_far = left > f64::from(NEAR_SCAN_START);
@@ -420,7 +431,7 @@ impl PacketDecoder {
 /// the azimuth of the head for each channel.
 #[inline(always)]
 fn compute(
-    bank: &Bank,
+    bank: &BankCoefficients,
     raw: &PerChannel<u16>,
     head: impl Fn(usize) -> (f64, f64),
     axes: Axes,

@@ -31,7 +31,7 @@ use crate::{
             part_splitter::PartSplitter,
             stats::Stats,
         },
-        classifier::{Classification, MAX_MILLIS, Message, MessageClassifier},
+        classifier::{Classification, MAX_MILLIS, MessageClassifier, MessageExtent},
         decode::topics::{self, TopicKind},
         first_message::{self, LogStart},
         format_state::{BrokenMessage, FormatState},
@@ -57,7 +57,7 @@ pub(crate) fn build_manifest(
     lidar: &LidarOptions,
 ) -> Result<(Manifest, FormatState)> {
     let mut window = WindowReader::new(source);
-    let bytes = window.at(0, FILE_HEADER_LEN)?;
+    let bytes = window.read_at(0, FILE_HEADER_LEN)?;
     let known = wire::file_header(&bytes);
     let head = match known {
         Some(head) => head,
@@ -68,10 +68,12 @@ pub(crate) fn build_manifest(
         }
         None if bytes.starts_with(&MAGIC) => {
             let what = "the file ends before the index";
-            return Err(Error::new(ErrorKind::Malformed, what).at(0));
+            return Err(Error::new(ErrorKind::Malformed, what).with_offset(0));
         }
         None => {
-            return Err(Error::new(ErrorKind::Unrecognized, "not a .vel log").at(0));
+            return Err(
+                Error::new(ErrorKind::Unrecognized, "not a .vel log").with_offset(0)
+            );
         }
     };
     let start = first_message::find(head, source.len(), &mut window)?;
@@ -175,11 +177,11 @@ impl ManifestBuilder {
                         }
                         _ => 0,
                     };
-                    let rest = self.broken(at, message.header, whole, window)?;
+                    let rest = self.record_broken(at, message.header, whole, window)?;
                     self.gaps.push(Damage::new(DamageKind::Truncated, rest..end));
                     end
                 }
-                classification => self.damaged(at, classification, window)?,
+                classification => self.record_damage(at, classification, window)?,
             };
             self.messages_end = at;
         }
@@ -190,11 +192,11 @@ impl ManifestBuilder {
     fn first_bytes(&mut self, at: u64, window: &mut WindowReader<'_>) -> Result<Bytes> {
         // Until the lidar is identified, each message is read completely.
         let head = if self.probe.is_enough() {
-            self.headers.at(at, self.stats.messages())
+            self.headers.head_at(at, self.stats.messages())
         } else {
             None
         };
-        head.map_or_else(|| window.at(at, EXAMINED_BYTES), Ok)
+        head.map_or_else(|| window.read_at(at, EXAMINED_BYTES), Ok)
     }
 
     /// Returns whether `message` is valid: its data has the expected length, or no other
@@ -203,7 +205,7 @@ impl ManifestBuilder {
     fn is_valid(
         &mut self,
         at: u64,
-        message: &Message,
+        message: &MessageExtent,
         window: &mut WindowReader<'_>,
     ) -> Result<bool> {
         let end = at + message.len;
@@ -249,7 +251,7 @@ impl ManifestBuilder {
     fn message(
         &mut self,
         at: u64,
-        message: &Message,
+        message: &MessageExtent,
         bytes: &[u8],
         window: &mut WindowReader<'_>,
     ) -> Result<()> {
@@ -283,12 +285,12 @@ impl ManifestBuilder {
         &mut self,
         at: u64,
         len: u64,
-        message: &Message,
+        message: &MessageExtent,
         window: &mut WindowReader<'_>,
     ) -> Result<()> {
         if !self.probe.is_enough() {
             let len = usize::try_from(len).unwrap_or(0);
-            let mut data = window.at(at, len)?;
+            let mut data = window.read_at(at, len)?;
             data.truncate(len);
             let data = data.split_off(HEADER_LEN.min(data.len()));
             let time = program_clock::from_millis(message.header.millis);
@@ -299,7 +301,7 @@ impl ManifestBuilder {
 
     /// Records the broken message at `at` with this number of complete packets. Returns
     /// the end of the last packet, or `at` if there are none.
-    fn broken(
+    fn record_broken(
         &mut self,
         at: u64,
         header: Header,
@@ -310,11 +312,11 @@ impl ManifestBuilder {
         if packets == 0 || len > self.limit || self.broken.len() >= MAX_GAPS {
             return Ok(at);
         }
-        let message = Message { header, len, fits: false };
+        let message = MessageExtent { header, len, fits: false };
         let topic = self.topic(TopicKind::Packets);
         let second_begins = self.seconds.message(Some(topic), header.millis, at);
         self.parts.message(at, second_begins);
-        let bytes = window.at(at, EXAMINED_BYTES)?;
+        let bytes = window.read_at(at, EXAMINED_BYTES)?;
         let data = bytes.get(HEADER_LEN..).unwrap_or_default();
         self.stats.message(topic, Some(TopicKind::Packets), &message, data);
         self.parts.record(topic, program_clock::from_millis(header.millis));
@@ -325,7 +327,7 @@ impl ManifestBuilder {
 
     /// Records the damage at `at`, and returns the position at which reading continues.
     /// Packets of a message with a wrong size are read.
-    fn damaged(
+    fn record_damage(
         &mut self,
         at: u64,
         classification: Classification,
@@ -340,7 +342,7 @@ impl ManifestBuilder {
         let next = next.unwrap_or(end);
         let mut rest = at;
         if let Some((header, packets)) = self.plausible_packets(at, next, window)? {
-            rest = self.broken(at, header, packets, window)?;
+            rest = self.record_broken(at, header, packets, window)?;
         }
         if rest == next {
             // All packets are complete: only the size is wrong.
@@ -359,7 +361,7 @@ impl ManifestBuilder {
         next: u64,
         window: &mut WindowReader<'_>,
     ) -> Result<Option<(Header, u64)>> {
-        let bytes = window.at(at, HEADER_LEN)?;
+        let bytes = window.read_at(at, HEADER_LEN)?;
         let Some((_, header)) = wire::message(&bytes).filter(|(_, header)| {
             let is_time = header.millis.abs() < MAX_MILLIS;
             header.kind == kind::VELODYNE && header.version == VERSION && is_time
@@ -407,6 +409,6 @@ impl ManifestBuilder {
 }
 
 /// Returns the length of the payload of `message`.
-fn payload_len(message: &Message) -> u64 {
+fn payload_len(message: &MessageExtent) -> u64 {
     topics::payload_len(message)
 }

@@ -34,12 +34,12 @@ pub(crate) struct MessageClassifier {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Classification {
     /// A message.
-    Message(Message),
+    Message(MessageExtent),
     /// A message whose type or time is hardly possible. It is accepted only if other
     /// messages [follow](MessageClassifier::leads_to_message).
-    Anomalous(Message),
+    Anomalous(MessageExtent),
     /// A message that extends beyond the end of the file.
-    Truncated(Message),
+    Truncated(MessageExtent),
     /// The mark that ends the messages.
     EndMark,
     /// Bytes that cannot be a message.
@@ -48,7 +48,7 @@ pub(crate) enum Classification {
 
 /// The header of a message and what follows from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Message {
+pub(crate) struct MessageExtent {
     pub(crate) header: Header,
     /// The length of the message, including size and header.
     pub(crate) len: u64,
@@ -56,7 +56,7 @@ pub(crate) struct Message {
     pub(crate) fits: bool,
 }
 
-impl Message {
+impl MessageExtent {
     /// Returns the length of the data.
     pub(crate) fn data_len(&self) -> u64 {
         self.len.saturating_sub(HEADER_LEN as u64)
@@ -82,7 +82,7 @@ impl MessageClassifier {
         let data = bytes.get(HEADER_LEN..).unwrap_or_default();
         let fits = wire::fits(header.kind, data, data_len.into());
         let len = HEADER_LEN as u64 + u64::from(data_len);
-        let message = Message { header, len, fits };
+        let message = MessageExtent { header, len, fits };
         match (is_possible && is_time, at.saturating_add(len) > self.end) {
             (true, false) => Classification::Message(message),
             (true, true) => Classification::Truncated(message),
@@ -115,7 +115,7 @@ impl MessageClassifier {
     pub(crate) fn leads_to_message(
         &self,
         at: u64,
-        message: &Message,
+        message: &MessageExtent,
         window: &WindowReader<'_>,
     ) -> Result<bool> {
         let mut at = at + message.len;
@@ -144,7 +144,7 @@ impl MessageClassifier {
     ) -> Result<Option<u64>> {
         let mut at = from;
         loop {
-            let bytes = window.at(at, 2 * CLASSIFIED_BYTES)?;
+            let bytes = window.read_at(at, 2 * CLASSIFIED_BYTES)?;
             let is_last = at + bytes.len() as u64 >= self.end;
             let keep = if is_last { HEADER_LEN } else { CLASSIFIED_BYTES };
             let count = (bytes.len() + 1).saturating_sub(keep);

@@ -8,7 +8,7 @@ use logtool_core::{
 };
 
 use crate::vel::{
-    classifier::{CLASSIFIED_BYTES, Classification, Message, MessageClassifier},
+    classifier::{CLASSIFIED_BYTES, Classification, MessageClassifier, MessageExtent},
     decode::topics::TopicKind,
     format_state::FormatState,
     program_clock,
@@ -18,10 +18,10 @@ use crate::vel::{
 /// Reads one part of a `.vel` log.
 pub(crate) struct VelCursor {
     walk: RecordScanner,
-    reader: Reader,
+    reader: MessageReader,
 }
 
-struct Reader {
+struct MessageReader {
     format_state: Arc<FormatState>,
     classifier: MessageClassifier,
     selection: Selection,
@@ -46,7 +46,7 @@ impl VelCursor {
         let classifier = MessageClassifier { size_field: format_state.size_field, end };
         let time_of_points = reach.extend(selection.time);
         let reader =
-            Reader { format_state, classifier, selection, time_of_points, gap };
+            MessageReader { format_state, classifier, selection, time_of_points, gap };
         Self { walk, reader }
     }
 }
@@ -62,7 +62,7 @@ impl Cursor for VelCursor {
     }
 }
 
-impl Reader {
+impl MessageReader {
     /// Reads the message at `at` of the file, which is at `used` of the block. `rest`
     /// contains the bytes of the block from there on.
     fn step(
@@ -87,7 +87,7 @@ impl Reader {
         }
         let broken = self.format_state.broken_at(at).and_then(|broken| {
             let (_, header) = wire::message(rest)?;
-            Some(Message { header, len: broken.len, fits: false })
+            Some(MessageExtent { header, len: broken.len, fits: false })
         });
         let message = match (self.classifier.classify(at, rest), broken) {
             (_, Some(message)) => message,
@@ -108,7 +108,13 @@ impl Reader {
         ScanStep::Whole { len }
     }
 
-    fn record(&self, block: &mut Block, message: &Message, used: usize, len: usize) {
+    fn record(
+        &self,
+        block: &mut Block,
+        message: &MessageExtent,
+        used: usize,
+        len: usize,
+    ) {
         let kind = TopicKind::for_message(message);
         let time = program_clock::from_millis(message.header.millis);
         let Some(topic) = self.format_state.topic(kind) else { return };

@@ -199,7 +199,7 @@ impl SecondIndex {
         let there = messages.saturating_sub(FILE_HEADER_LEN as u64) / 8;
         is_right &= there == count;
         for entry in 0..count.min(there) {
-            let bytes = window.at(FILE_HEADER_LEN as u64 + 8 * entry, 8)?;
+            let bytes = window.read_at(FILE_HEADER_LEN as u64 + 8 * entry, 8)?;
             let Some(value) = ByteReader::new(&bytes).u64() else { break };
             is_sorted &= value as i64 >= previous;
             previous = value as i64;

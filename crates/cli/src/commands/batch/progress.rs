@@ -197,7 +197,7 @@ impl DatasetProgress for DatasetMeter {
             );
         }
         self.started.get_or_init(|| RunProgress {
-            bar: progress::of_logs(logs, bytes, &self.global),
+            bar: progress::for_logs(logs, bytes, &self.global),
             time: Instant::now(),
             logs,
             finished_logs: AtomicU64::new(0),

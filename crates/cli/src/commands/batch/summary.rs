@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Display, time::Duration};
 
 use logtool::{
     dataset::DatasetReport,
-    units::{Bytes, Count, Span, counted, plain},
+    units::{Bytes, Count, Span, count_of, escape_terminal},
 };
 
 use crate::{color, exit_status::Outcome, terminal::say};
@@ -39,7 +39,7 @@ pub(super) fn print(
         print_totals(report, action, elapsed);
         print_remarks(report);
         if !report.damaged.is_empty() {
-            let logs = counted(report.damaged.len() as u64, "log");
+            let logs = count_of(report.damaged.len() as u64, "log");
             say!("{} damaged: {logs}", style.yellow("warning:"));
             print_logs(&report.damaged);
         }
@@ -51,11 +51,11 @@ pub(super) fn print(
     };
     if report.is_selection_empty || !is_quiet {
         for pattern in &report.unmatched_patterns {
-            say!("{label} no log has a {}", plain(pattern));
+            say!("{label} no log has a {}", escape_terminal(pattern));
         }
     }
     if !report.failed.is_empty() {
-        let logs = counted(report.failed.len() as u64, "log");
+        let logs = count_of(report.failed.len() as u64, "log");
         say!("{} failed: {logs}", style.red("error:"));
         let messages = report
             .failed
@@ -71,11 +71,11 @@ fn print_totals(report: &DatasetReport, action: &str, elapsed: Duration) {
     say!(
         "{}: {} {action}, {} before, {} failed: {}, {}, {} read in {} ({speed:.0} MB/s)",
         report.output.display(),
-        counted(report.new_logs, "log"),
+        count_of(report.new_logs, "log"),
         Count(report.unchanged_logs),
         Count(report.failed.len() as u64),
-        counted(report.files, "file"),
-        counted(report.rows, "row"),
+        count_of(report.files, "file"),
+        count_of(report.rows, "row"),
         Bytes(report.bytes),
         Span(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)),
     );
@@ -91,26 +91,29 @@ fn print_remarks(report: &DatasetReport) {
     let datasets = report.nested_datasets.iter().map(|dataset| {
         format!(
             "{}: a dataset, which is searched for logs only if it is an input",
-            plain(dataset)
+            escape_terminal(dataset)
         )
     });
     print_list(datasets, MAX_LINES);
-    print_list(report.separate_tables.iter().map(|table| plain(table)), MAX_TABLES);
+    print_list(
+        report.separate_tables.iter().map(|table| escape_terminal(table)),
+        MAX_TABLES,
+    );
     let remarks = report.remarks.iter().map(|(remark, logs)| {
         let names = match logs.logs {
             1 => logs.first.clone(),
-            count => format!("{} (e.g. {})", counted(count, "log"), logs.first),
+            count => format!("{} (e.g. {})", count_of(count, "log"), logs.first),
         };
-        format!("{}: {}", plain(&names), plain(remark))
+        format!("{}: {}", escape_terminal(&names), escape_terminal(remark))
     });
     print_list(remarks, MAX_LINES);
 }
 
 /// Prints logs, each with a message.
 fn print_logs(logs: &BTreeMap<String, String>) {
-    let lines = logs
-        .iter()
-        .map(|(source, message)| format!("{}: {}", plain(source), plain(message)));
+    let lines = logs.iter().map(|(source, message)| {
+        format!("{}: {}", escape_terminal(source), escape_terminal(message))
+    });
     print_list(lines, MAX_LINES);
 }
 

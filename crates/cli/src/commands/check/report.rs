@@ -6,7 +6,7 @@ use logtool::{
     check::{CheckFinding, CheckReport},
     text_style::TextStyle,
     time::clock::Seconds,
-    units::{Count, counted, plain},
+    units::{Count, count_of, escape_terminal},
 };
 use logtool_core::{Severity, TimeRange};
 use serde::Serialize;
@@ -19,7 +19,12 @@ pub(super) fn text(
     least: Severity,
     style: TextStyle,
 ) -> io::Result<()> {
-    writeln!(out, "{}: {}", style.bold(&plain(&report.name)), summary(report))?;
+    writeln!(
+        out,
+        "{}: {}",
+        style.bold(&escape_terminal(&report.name)),
+        summary(report)
+    )?;
     lines(report, out, least, style)
 }
 
@@ -31,7 +36,8 @@ fn summary(report: &CheckReport) -> String {
     ];
     let counts = counts.map(|(severity, name)| (report.count(severity) as u64, name));
     let found = counts.iter().filter(|(count, _)| *count > 0);
-    let found: Vec<String> = found.map(|(count, name)| counted(*count, name)).collect();
+    let found: Vec<String> =
+        found.map(|(count, name)| count_of(*count, name)).collect();
     if found.is_empty() { "nothing found".to_owned() } else { found.join(", ") }
 }
 
@@ -54,8 +60,8 @@ pub(in crate::commands) fn lines(
             out,
             "  {severity} {:24} {}{}{}",
             finding.code.name,
-            plain(&topic.unwrap_or_default()),
-            plain(&finding.text),
+            escape_terminal(&topic.unwrap_or_default()),
+            escape_terminal(&finding.text),
             place(report, finding)
         )?;
     }

@@ -6,7 +6,7 @@ use logtool::{
     convert::{ConvertReport, Destination, OutputFile, OutputFormat},
     input::STDIN,
     output::OutputSummary,
-    units::{Bytes, Span, counted},
+    units::{Bytes, Span, count_of},
 };
 
 use crate::{args::GlobalArgs, color, notices, output_summary, terminal::say};
@@ -36,7 +36,7 @@ pub(super) fn print(
             "{} {}: {} of an earlier run still there, which index.csv does not list",
             color::for_stderr().yellow("warning:"),
             stale.folder.display(),
-            counted(stale.count, "file")
+            count_of(stale.count, "file")
         );
     }
     notices::lidar_warnings(&report.name, &report.lidar);
@@ -72,8 +72,8 @@ fn print_tables(report: &ConvertReport, destination: &Destination, start: Instan
         "{} → {}: {}, {}{written} in {} ({speed:.0} MB/s)",
         report.name,
         output.display(),
-        counted(report.tables, "table"),
-        counted(report.rows, "row"),
+        count_of(report.tables, "table"),
+        count_of(report.rows, "row"),
         Span(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)),
     );
 }

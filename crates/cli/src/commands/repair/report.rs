@@ -4,7 +4,7 @@ use logtool::{
     Result,
     losses::{loss::Finding, topic_loss::TopicLoss},
     repair::RepairReport,
-    units::{Span, counted, plain},
+    units::{Span, count_of, escape_terminal},
 };
 use logtool_core::{DamageKind, Severity, TimeRange};
 use serde::Serialize;
@@ -27,9 +27,9 @@ pub(super) fn print_losses(report: &mut RepairReport) {
     for loss in &report.topic_losses {
         let topic = loss.topic.as_deref().unwrap_or("of unknown topics");
         let records = match (loss.records, loss.uncounted_places) {
-            (0, _) => counted(loss.places, "place"),
-            (records, 0) => counted(records, "record"),
-            (records, _) => format!("{} and more", counted(records, "record")),
+            (0, _) => count_of(loss.places, "place"),
+            (records, 0) => count_of(records, "record"),
+            (records, _) => format!("{} and more", count_of(records, "record")),
         };
         let time = loss.time.map(|time| {
             let (from, span) = (report.clock.text(time.start), Span(time.span_nanos()));
@@ -47,8 +47,8 @@ pub(super) fn print_remaining(report: &RepairReport) -> Result<()> {
     if count == 0 {
         return Ok(());
     }
-    let (name, paint) = (plain(&report.check.name), color::for_stderr());
-    let count = counted(count, "finding");
+    let (name, paint) = (escape_terminal(&report.check.name), color::for_stderr());
+    let count = count_of(count, "finding");
     say!("{} {name}: {count} remain after the repair", paint.yellow("warning:"));
     Ok(report::lines(&report.check, &mut std::io::stderr(), Severity::Warning, paint)?)
 }

@@ -2,7 +2,8 @@
 
 use crate::{
     decode::columns::{
-        fixed_size::arrow_field, plan::LayoutPlanner, projection::ColumnProjection,
+        fixed_size_columns::arrow_field, plan::LayoutPlanner,
+        projection::ColumnProjection,
     },
     error::Result,
     model::layout::{Layout, LayoutKind},
@@ -11,7 +12,7 @@ use crate::{
 impl LayoutPlanner<'_> {
     /// Adds a column for each scalar of `layout`, which starts at the current position.
     /// Their names start with `prefix`.
-    pub(super) fn flat(
+    pub(super) fn add_flat_columns(
         &mut self,
         layout: &Layout,
         prefix: &str,
@@ -39,7 +40,7 @@ impl LayoutPlanner<'_> {
                 };
                 if let LayoutKind::Nested(inner) = &field.kind {
                     self.count_name(&name)?;
-                    self.flat(inner, &format!("{name}."), projection)?;
+                    self.add_flat_columns(inner, &format!("{name}."), projection)?;
                     continue;
                 }
                 let name = self.name(&name)?;
@@ -53,7 +54,7 @@ impl LayoutPlanner<'_> {
                     continue;
                 }
                 if wanted {
-                    let begin = self.builder.at();
+                    let begin = self.builder.offset();
                     let made = self.scalar(layout, field, &name, vec![begin])?;
                     self.add(made);
                 }

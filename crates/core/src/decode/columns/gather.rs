@@ -2,7 +2,7 @@
 
 use arrow_array::ArrayRef;
 
-use crate::decode::columns::program::Piece;
+use crate::decode::columns::program::ByteRange;
 
 /// The offsets of a leaf's values in a piece.
 #[derive(Debug)]
@@ -36,14 +36,14 @@ pub(super) enum ValueBytes<'p> {
     /// Payloads of fixed size, with their total bytes and the size of each.
     Rows(&'p [u8], usize),
     /// Pieces of these bytes.
-    Found(&'p [u8], &'p [Piece]),
+    Found(&'p [u8], &'p [ByteRange]),
     /// Pieces of these bytes that consist of elements of the given size.
-    Elements(&'p [u8], &'p [Piece], usize),
+    Elements(&'p [u8], &'p [ByteRange], usize),
 }
 
 /// A column of values of one type. It is used as `dyn`, so that the type is inspected
 /// once for many values.
-pub(super) trait Values: Send {
+pub(super) trait ValueColumn: Send {
     fn gather(&mut self, pieces: ValueBytes<'_>, places: &ValueOffsets);
     fn take(&mut self) -> ArrayRef;
 }
@@ -58,19 +58,19 @@ pub(super) trait GatherValues: Send {
     fn take(&mut self) -> ArrayRef;
 }
 
-impl<G: GatherValues> Values for G {
+impl<G: GatherValues> ValueColumn for G {
     fn gather(&mut self, pieces: ValueBytes<'_>, places: &ValueOffsets) {
         match pieces {
             ValueBytes::Rows(rows, stride) => {
                 GatherValues::gather(self, rows.chunks_exact(stride), places);
             }
             ValueBytes::Found(bytes, pieces) => {
-                let piece = |piece: &Piece| cut(bytes, *piece);
+                let piece = |piece: &ByteRange| slice(bytes, *piece);
                 GatherValues::gather(self, pieces.iter().map(piece), places);
             }
             ValueBytes::Elements(bytes, pieces, stride) => {
                 for piece in pieces {
-                    let elements = cut(bytes, *piece).chunks_exact(stride);
+                    let elements = slice(bytes, *piece).chunks_exact(stride);
                     GatherValues::gather(self, elements, places);
                 }
             }
@@ -83,7 +83,7 @@ impl<G: GatherValues> Values for G {
 }
 
 #[inline(always)]
-fn cut(bytes: &[u8], (start, end): Piece) -> &[u8] {
+fn slice(bytes: &[u8], (start, end): ByteRange) -> &[u8] {
     bytes.get(start as usize..end as usize).unwrap_or_default()
 }
 

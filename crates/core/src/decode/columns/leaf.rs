@@ -5,43 +5,43 @@ use std::fmt::Debug;
 use arrow_array::ArrayRef;
 
 use crate::decode::columns::{
-    gather::{ValueBytes, ValueOffsets, Values},
-    program::{Table, Tables},
+    gather::{ValueBytes, ValueColumn, ValueOffsets},
+    program::{TableIndex, Tables},
     strings::{BinaryColumn, FixedStringColumn, ListEnds, StringColumn},
 };
 
 /// A column of primitives of one type, with the values decoded so far.
 pub(super) struct Leaf {
-    source: Source,
+    source: LeafSource,
     /// The offsets of the values in each piece: at least one.
     places: ValueOffsets,
-    values: Box<dyn Values>,
+    values: Box<dyn ValueColumn>,
 }
 
 /// The bytes in which the values of a leaf are found.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Source {
+pub(super) enum LeafSource {
     /// Whole payloads.
     Payloads,
     /// The pieces in this table.
-    ValueBytes(Table),
+    ValueBytes(TableIndex),
     /// The pieces in this table, which consist of elements of `stride` bytes.
-    Elements { table: Table, stride: usize },
+    Elements { table: TableIndex, stride: usize },
 }
 
 impl Leaf {
     /// Creates a leaf of `values` of `size` bytes at `offsets`, of which there is at
     /// least one.
     pub(super) fn new(
-        source: Source,
+        source: LeafSource,
         size: u32,
-        values: Box<dyn Values>,
+        values: Box<dyn ValueColumn>,
         offsets: Vec<u32>,
     ) -> Self {
         let size = size as usize;
         match source {
-            Source::Elements { table, stride } if stride == size => Self {
-                source: Source::ValueBytes(table),
+            LeafSource::Elements { table, stride } if stride == size => Self {
+                source: LeafSource::ValueBytes(table),
                 places: ValueOffsets::All,
                 values,
             },
@@ -50,31 +50,31 @@ impl Leaf {
     }
 
     /// Creates a leaf of fixed-size strings of `len` characters at `offsets`.
-    pub(super) fn chars(source: Source, len: usize, offsets: Vec<u32>) -> Self {
+    pub(super) fn chars(source: LeafSource, len: usize, offsets: Vec<u32>) -> Self {
         let values = Box::new(FixedStringColumn::new(len));
         Self { source, places: ValueOffsets::Many(offsets), values }
     }
 
     /// Creates a leaf of the pieces in `table` as strings.
-    pub(super) fn texts(table: Table) -> Self {
+    pub(super) fn texts(table: TableIndex) -> Self {
         Self::from_pieces(table, Box::new(StringColumn::default()))
     }
 
     /// Creates a leaf of the pieces in `table` as binary data.
-    pub(super) fn bytes(table: Table) -> Self {
+    pub(super) fn bytes(table: TableIndex) -> Self {
         Self::from_pieces(table, Box::new(BinaryColumn::default()))
     }
 
     /// Creates a leaf of the ends of lists. The pieces in `table` consist of elements of
     /// `stride` bytes.
-    pub(super) fn list_ends_by_size(table: Table, stride: usize) -> Self {
+    pub(super) fn list_ends_by_size(table: TableIndex, stride: usize) -> Self {
         let len = move |piece: &[u8]| piece.len() / stride;
         Self::from_pieces(table, Box::new(ListEnds::new(len)))
     }
 
     /// Creates a leaf of the ends of lists. The pieces in `table` are the numbers of
     /// elements.
-    pub(super) fn list_ends_by_count(table: Table) -> Self {
+    pub(super) fn list_ends_by_count(table: TableIndex) -> Self {
         let len = |piece: &[u8]| -> usize {
             let bytes = piece.first_chunk().copied().unwrap_or_default();
             u32::from_le_bytes(bytes) as usize
@@ -82,8 +82,12 @@ impl Leaf {
         Self::from_pieces(table, Box::new(ListEnds::new(len)))
     }
 
-    fn from_pieces(table: Table, values: Box<dyn Values>) -> Self {
-        Self { source: Source::ValueBytes(table), places: ValueOffsets::All, values }
+    fn from_pieces(table: TableIndex, values: Box<dyn ValueColumn>) -> Self {
+        Self {
+            source: LeafSource::ValueBytes(table),
+            places: ValueOffsets::All,
+            values,
+        }
     }
 
     /// Decodes the values of `rows`: payloads of `stride` bytes each.
@@ -94,9 +98,11 @@ impl Leaf {
     /// Decodes the values from the pieces of `bytes` in `tables`.
     pub(super) fn gather_from(&mut self, bytes: &[u8], tables: &Tables) {
         let pieces = match self.source {
-            Source::Payloads => return, // such a leaf has no pieces
-            Source::ValueBytes(table) => ValueBytes::Found(bytes, tables.get(table)),
-            Source::Elements { table, stride } => {
+            LeafSource::Payloads => return, // such a leaf has no pieces
+            LeafSource::ValueBytes(table) => {
+                ValueBytes::Found(bytes, tables.get(table))
+            }
+            LeafSource::Elements { table, stride } => {
                 ValueBytes::Elements(bytes, tables.get(table), stride)
             }
         };

@@ -34,7 +34,7 @@ impl Node {
     pub(super) fn build(&self, leaves: &[ArrayRef]) -> Result<ArrayRef> {
         Ok(match self {
             Self::Leaf(leaf) => leaves[*leaf].clone(),
-            Self::Label(leaf, names) => names.of(&leaves[*leaf])?,
+            Self::Label(leaf, names) => names.labels(&leaves[*leaf])?,
             Self::FixedList(field, len, node) => {
                 let values = node.build(leaves)?;
                 let list =

@@ -9,14 +9,14 @@ use arrow_buffer::{BooleanBuffer, ScalarBuffer};
 
 use crate::{
     decode::columns::{
-        gather::{GatherValues, ValueOffsets, Values, take},
+        gather::{GatherValues, ValueColumn, ValueOffsets, take},
         strings::FixedStringColumn,
     },
     model::layout::Primitive,
 };
 
 /// Returns an empty column for `primitive`.
-pub(super) fn values(primitive: Primitive) -> Box<dyn Values> {
+pub(super) fn values(primitive: Primitive) -> Box<dyn ValueColumn> {
     match primitive {
         Primitive::I8 => Box::new(NumberColumn::<Int8Type>::default()),
         Primitive::I16 => Box::new(NumberColumn::<Int16Type>::default()),
@@ -34,7 +34,7 @@ pub(super) fn values(primitive: Primitive) -> Box<dyn Values> {
 }
 
 /// Returns an empty column of timestamps with signed or unsigned seconds.
-pub(super) fn timestamps(is_signed: bool) -> Box<dyn Values> {
+pub(super) fn timestamps(is_signed: bool) -> Box<dyn ValueColumn> {
     if is_signed {
         Box::new(NumberColumn::<TimestampNanosecondType, SignedTimestamp>::default())
     } else {
@@ -43,7 +43,7 @@ pub(super) fn timestamps(is_signed: bool) -> Box<dyn Values> {
 }
 
 /// Returns an empty column of durations.
-pub(super) fn spans() -> Box<dyn Values> {
+pub(super) fn spans() -> Box<dyn ValueColumn> {
     Box::new(NumberColumn::<DurationNanosecondType, Span>::default())
 }
 
@@ -56,7 +56,7 @@ trait LittleEndian: Send {
 
     /// Returns the value at offset `at`. The offset is always valid; otherwise the result
     /// would be 0.
-    fn at(piece: &[u8], at: usize) -> Self::Value;
+    fn value_at(piece: &[u8], at: usize) -> Self::Value;
 
     /// Appends all values of `row`.
     fn extend(values: &mut Vec<Self::Value>, row: &[u8]);
@@ -68,7 +68,7 @@ macro_rules! little {
             type Value = $value;
 
             #[inline(always)]
-            fn at(piece: &[u8], at: usize) -> $value {
+            fn value_at(piece: &[u8], at: usize) -> $value {
                 let bytes = piece.get(at..).and_then(|rest| rest.first_chunk());
                 bytes.map_or_else(<$value>::default, |bytes| $from(*bytes))
             }
@@ -148,7 +148,7 @@ impl<T: ArrowPrimitiveType, L: LittleEndian<Value = T::Native>> GatherValues
     ) {
         match places {
             ValueOffsets::One(at) => {
-                self.values.extend(pieces.map(|piece| L::at(piece, *at)));
+                self.values.extend(pieces.map(|piece| L::value_at(piece, *at)));
             }
             ValueOffsets::Row { start, count } => {
                 let len = count * L::SIZE;
@@ -161,7 +161,7 @@ impl<T: ArrowPrimitiveType, L: LittleEndian<Value = T::Native>> GatherValues
             ValueOffsets::Many(offsets) => {
                 self.values.reserve(pieces.len() * offsets.len());
                 for piece in pieces {
-                    let row = offsets.iter().map(|at| L::at(piece, *at as usize));
+                    let row = offsets.iter().map(|at| L::value_at(piece, *at as usize));
                     self.values.extend(row);
                 }
             }

@@ -9,9 +9,9 @@ use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef, TimeUnit};
 
 use crate::{
     decode::columns::{
-        leaf::{Leaf, Source},
+        leaf::{Leaf, LeafSource},
         node::Node,
-        program::{Program, Table},
+        program::{Program, TableIndex},
         program_builder::ProgramBuilder,
         projection::ColumnProjection,
     },
@@ -68,12 +68,12 @@ pub fn time_field(name: &str, unit: &str) -> Field {
 
 /// The parts of a batch after the time column.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct ColumnPlan {
     pub(super) schema: SchemaRef,
     pub(super) nodes: Vec<Node>,
 }
 
-impl Plan {
+impl ColumnPlan {
     /// Plans the selected `columns` of `layout`, and appends the required leaves to
     /// `leaves`. They are decoded from the pieces that the program finds, or from the
     /// payloads themselves if the layout has a fixed size.
@@ -99,7 +99,7 @@ impl Plan {
         };
         let mut projection = ColumnProjection::new(columns.only.as_deref());
         match columns.view {
-            View::Nested => planner.nested(layout, &mut projection)?,
+            View::Nested => planner.add_nested_columns(layout, &mut projection)?,
             View::Flat => {
                 let fits = |longest: &u32| {
                     layout.flat_columns(MAX_COLUMNS, *longest) <= MAX_COLUMNS
@@ -107,9 +107,9 @@ impl Plan {
                 match [u32::MAX, LONG].into_iter().find(fits) {
                     Some(longest) => {
                         planner.longest = longest;
-                        planner.flat(layout, "", &mut projection)?;
+                        planner.add_flat_columns(layout, "", &mut projection)?;
                     }
-                    None => planner.nested(layout, &mut projection)?,
+                    None => planner.add_nested_columns(layout, &mut projection)?,
                 }
             }
         }
@@ -128,7 +128,7 @@ pub(super) struct LayoutPlanner<'p> {
     pub(super) builder: ProgramBuilder,
     /// The table of the list elements that are currently planned, and the size of an
     /// element.
-    pub(super) elements: Option<(Table, u32)>,
+    pub(super) elements: Option<(TableIndex, u32)>,
     names: HashSet<String>,
     names_len: usize,
     fields: Vec<FieldRef>,
@@ -143,7 +143,7 @@ pub(super) type FieldArray = Vec<(FieldRef, Node)>;
 
 impl LayoutPlanner<'_> {
     /// Adds a column for each field of `layout`.
-    fn nested(
+    fn add_nested_columns(
         &mut self,
         layout: &Layout,
         projection: &mut ColumnProjection,
@@ -187,13 +187,13 @@ impl LayoutPlanner<'_> {
     }
 
     /// Returns the bytes in which the currently planned values are found.
-    pub(super) fn source(&mut self) -> Source {
+    pub(super) fn source(&mut self) -> LeafSource {
         match self.elements {
             Some((table, stride)) => {
-                Source::Elements { table, stride: stride as usize }
+                LeafSource::Elements { table, stride: stride as usize }
             }
-            None if self.root.is_fixed() => Source::Payloads,
-            None => Source::ValueBytes(self.builder.stretch()),
+            None if self.root.is_fixed() => LeafSource::Payloads,
+            None => LeafSource::ValueBytes(self.builder.fixed_size_table()),
         }
     }
 

@@ -5,10 +5,10 @@
 //! leaf needs in the table of that leaf. Nothing else is inspected and no length is
 //! trusted, so that the time and memory are proportional to the size of the payload.
 
-use crate::model::layout::Tail;
+use crate::model::layout::TrailingBytes;
 
 /// The index of a table of pieces.
-pub(super) type Table = usize;
+pub(super) type TableIndex = usize;
 
 /// A program that parses the payloads of a layout.
 #[derive(Debug)]
@@ -16,17 +16,17 @@ pub(super) struct Program {
     pub(super) steps: Vec<Step>,
     /// The number of tables.
     pub(super) tables: usize,
-    pub(super) tail: Tail,
+    pub(super) tail: TrailingBytes,
 }
 
 /// A step of a program. It records a piece in the table, if there is one.
 #[derive(Debug)]
 pub(super) enum Step {
     /// A range of fixed size.
-    Stretch { len: u32, table: Option<Table> },
+    Stretch { len: u32, table: Option<TableIndex> },
     /// A `u32`, then that many elements of `stride` bytes each. The piece contains the
     /// elements.
-    Elements { stride: u32, is_text: bool, table: Option<Table> },
+    Elements { stride: u32, is_text: bool, table: Option<TableIndex> },
     /// A repeated sequence of steps that takes at least `least` bytes (1 or more) each
     /// time.
     Each { count: RepeatCount, least: u32, body: Vec<Step> },
@@ -38,16 +38,16 @@ pub(super) enum RepeatCount {
     /// A constant.
     Fixed(u32),
     /// A preceding `u32`. The piece contains that number.
-    Said { table: Option<Table> },
+    Said { table: Option<TableIndex> },
 }
 
 /// The start and the end of a piece in the concatenated payloads.
-pub(super) type Piece = (u32, u32);
+pub(super) type ByteRange = (u32, u32);
 
 /// The pieces found since the tables were last cleared.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
-    tables: Vec<Vec<Piece>>,
+    tables: Vec<Vec<ByteRange>>,
     /// The number of pieces in each table before the last payload.
     before: Vec<usize>,
 }
@@ -69,8 +69,14 @@ impl Program {
         tables.before.extend(tables.tables.iter().map(Vec::len));
         u32::try_from(base.checked_add(payload.len())?).ok()?;
         let tables = &mut tables.tables;
-        let mut walk =
-            PayloadParser { payload, at: 0, base, text: 0, texts: Texts::Utf8, tables };
+        let mut walk = PayloadParser {
+            payload,
+            at: 0,
+            base,
+            text: 0,
+            texts: TextEncoding::Utf8,
+            tables,
+        };
         walk.run_steps(&self.steps)?;
         let weight = payload.len() as u64 + walk.text;
         Some(ParsedPayload { weight, texts: walk.texts, used: walk.at })
@@ -84,14 +90,14 @@ pub(super) struct ParsedPayload {
     /// valid UTF-8 becomes two.
     pub(super) weight: u64,
     /// The encoding of its strings.
-    pub(super) texts: Texts,
+    pub(super) texts: TextEncoding,
     /// The total size of the fields in bytes.
     pub(super) used: usize,
 }
 
 /// The encoding of the strings in a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Texts {
+pub(super) enum TextEncoding {
     Utf8,
     /// Some are not valid UTF-8, so they are decoded as Latin-1.
     Latin1,
@@ -103,25 +109,25 @@ struct PayloadParser<'w> {
     base: usize,
     /// The number of bytes in strings.
     text: u64,
-    texts: Texts,
-    tables: &'w mut [Vec<Piece>],
+    texts: TextEncoding,
+    tables: &'w mut [Vec<ByteRange>],
 }
 
 impl PayloadParser<'_> {
     fn run_steps(&mut self, steps: &[Step]) -> Option<()> {
         for step in steps {
             match step {
-                Step::Stretch { len, table } => self.cut(*len as usize, *table)?,
+                Step::Stretch { len, table } => self.skip(*len as usize, *table)?,
                 Step::Elements { stride, is_text, table } => {
                     let count = self.count(None)?;
                     let len = u64::from(count) * u64::from(*stride);
                     let start = self.at;
-                    self.cut(usize::try_from(len).ok()?, *table)?;
+                    self.skip(usize::try_from(len).ok()?, *table)?;
                     if *is_text {
                         self.text += len;
                         let text = self.payload.get(start..self.at)?;
                         if str::from_utf8(text).is_err() {
-                            self.texts = Texts::Latin1;
+                            self.texts = TextEncoding::Latin1;
                         }
                     }
                 }
@@ -142,7 +148,7 @@ impl PayloadParser<'_> {
     }
 
     /// Skips `len` bytes and records them in `table`.
-    fn cut(&mut self, len: usize, table: Option<Table>) -> Option<()> {
+    fn skip(&mut self, len: usize, table: Option<TableIndex>) -> Option<()> {
         let end = self.at.checked_add(len).filter(|end| *end <= self.payload.len())?;
         if let Some(table) = table {
             // Cannot overflow, because the end of the payload was checked at the start.
@@ -154,21 +160,21 @@ impl PayloadParser<'_> {
     }
 
     /// Reads a `u32` and records its bytes in `table`.
-    fn count(&mut self, table: Option<Table>) -> Option<u32> {
+    fn count(&mut self, table: Option<TableIndex>) -> Option<u32> {
         let bytes = self.payload.get(self.at..)?.first_chunk()?;
-        self.cut(bytes.len(), table)?;
+        self.skip(bytes.len(), table)?;
         Some(u32::from_le_bytes(*bytes))
     }
 }
 
 impl Tables {
     /// Creates empty tables for `program`.
-    pub(super) fn of(program: &Program) -> Self {
+    pub(super) fn for_program(program: &Program) -> Self {
         Self { tables: vec![vec![]; program.tables], before: vec![] }
     }
 
     /// Returns the pieces in `table`.
-    pub(super) fn get(&self, table: Table) -> &[Piece] {
+    pub(super) fn get(&self, table: TableIndex) -> &[ByteRange] {
         &self.tables[table]
     }
 

@@ -1,8 +1,8 @@
 //! Building a [`Program`] while a layout is planned.
 
 use crate::{
-    decode::columns::program::{Program, RepeatCount, Step, Table},
-    model::layout::Tail,
+    decode::columns::program::{Program, RepeatCount, Step, TableIndex},
+    model::layout::TrailingBytes,
 };
 
 /// A program under construction.
@@ -19,7 +19,7 @@ pub(super) struct ProgramBuilder {
 struct RepetitionScope {
     steps: Vec<Step>,
     len: u32,
-    table: Option<Table>,
+    table: Option<TableIndex>,
 }
 
 impl ProgramBuilder {
@@ -28,18 +28,18 @@ impl ProgramBuilder {
     }
 
     /// Returns the offset of the current position in the current fixed-size range.
-    pub(super) fn at(&self) -> u32 {
+    pub(super) fn offset(&self) -> u32 {
         self.inner.len
     }
 
     /// Returns the table of the current fixed-size range, and creates it if necessary.
-    pub(super) fn stretch(&mut self) -> Table {
+    pub(super) fn fixed_size_table(&mut self) -> TableIndex {
         let tables = &mut self.tables;
         *self.inner.table.get_or_insert_with(|| new_table(tables))
     }
 
     /// Creates a table.
-    pub(super) fn table(&mut self) -> Table {
+    pub(super) fn table(&mut self) -> TableIndex {
         new_table(&mut self.tables)
     }
 
@@ -49,12 +49,12 @@ impl ProgramBuilder {
     }
 
     /// Adds a number and as many elements of `stride` bytes.
-    pub(super) fn elements(&mut self, stride: u32, table: Option<Table>) {
+    pub(super) fn elements(&mut self, stride: u32, table: Option<TableIndex>) {
         self.inner.push(Step::Elements { stride, is_text: false, table });
     }
 
     /// Adds a string.
-    pub(super) fn text(&mut self, table: Option<Table>) {
+    pub(super) fn text(&mut self, table: Option<TableIndex>) {
         self.inner.push(Step::Elements { stride: 1, is_text: true, table });
     }
 
@@ -70,7 +70,7 @@ impl ProgramBuilder {
         self.inner.push(Step::Each { count, least, body });
     }
 
-    pub(super) fn finish(self, tail: Tail) -> Program {
+    pub(super) fn finish(self, tail: TrailingBytes) -> Program {
         Program { steps: self.inner.finish(), tables: self.tables, tail }
     }
 }
@@ -94,7 +94,7 @@ impl RepetitionScope {
     }
 }
 
-fn new_table(tables: &mut usize) -> Table {
+fn new_table(tables: &mut usize) -> TableIndex {
     *tables += 1;
     *tables - 1
 }

@@ -19,14 +19,14 @@ const LINE: usize = 64;
 
 /// Payloads that are not yet decoded.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct PayloadRows {
     bytes: Box<[u8]>,
     filled: usize,
     /// The size of a payload in bytes.
     stride: usize,
 }
 
-impl Rows {
+impl PayloadRows {
     pub(super) fn new(stride: usize) -> Self {
         Self { bytes: Box::default(), filled: 0, stride }
     }

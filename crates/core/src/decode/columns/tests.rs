@@ -31,7 +31,7 @@ fn layout() -> Layout {
         primitive("b", Primitive::I8, None),
         primitive("c", Primitive::Bool, Some(2)),
     ];
-    let esc = Layout::packed("esc".into(), esc).unwrap();
+    let esc = Layout::from_fields("esc".into(), esc).unwrap();
     let mut padding = primitive("_padding0", Primitive::U8, None);
     padding.role = FieldRole::Hidden;
     let fields = vec![
@@ -41,7 +41,7 @@ fn layout() -> Layout {
         primitive("name", Primitive::Char, Some(4)),
         primitive("menu", Primitive::U8, None),
     ];
-    Layout::packed("kitchen".into(), fields).unwrap()
+    Layout::from_fields("kitchen".into(), fields).unwrap()
 }
 
 const ROW: &[u8] = b"\x34\x12\xee\xff\x00\x99\x05\x01\x00hi\0x\x01";
@@ -160,7 +160,7 @@ fn labelled_values_get_a_dictionary_column() {
 fn label_column_has_a_unique_name() {
     let plain = |name: &str| field(name, LayoutKind::Primitive(Primitive::U8), None);
     let fields = ["a", "a_label", "a_label__", "b"].map(plain).to_vec();
-    let layout = Layout::packed("k".into(), fields).unwrap();
+    let layout = Layout::from_fields("k".into(), fields).unwrap();
     let mut labels = Labels::default();
     for field in ["a", "b"] {
         labels.insert("k", field, 1, "ONE".into());
@@ -179,11 +179,11 @@ fn label_column_has_a_unique_name() {
 
 #[test]
 fn repeated_empty_type_has_no_columns() {
-    let nothing = Arc::new(Layout::packed("nothing".into(), vec![]).unwrap());
+    let nothing = Arc::new(Layout::from_fields("nothing".into(), vec![]).unwrap());
     let million = vec![field("x", LayoutKind::Nested(nothing), Some(1 << 20))];
-    let million = Arc::new(Layout::packed("million".into(), million).unwrap());
+    let million = Arc::new(Layout::from_fields("million".into(), million).unwrap());
     let fields = vec![field("y", LayoutKind::Nested(million), Some(1 << 20))];
-    let layout = Layout::packed("billion".into(), fields).unwrap();
+    let layout = Layout::from_fields("billion".into(), fields).unwrap();
     for view in [View::Nested, View::Flat] {
         let decoder = LayoutDecoder::new(&layout, &Columns::all(view)).unwrap();
         assert_eq!(decoder.schema().fields().len(), 1);

@@ -63,7 +63,7 @@ impl ValueNames {
     }
 
     /// Returns the labels of the integers `values`, or null for values without a label.
-    pub(crate) fn of(&self, values: &ArrayRef) -> Result<ArrayRef> {
+    pub(crate) fn labels(&self, values: &ArrayRef) -> Result<ArrayRef> {
         let key = |value: Option<i64>| self.keys.get(&value?).copied();
         let keys: Int32Array = integers(values).map(key).collect();
         let names =

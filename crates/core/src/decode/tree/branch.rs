@@ -10,8 +10,8 @@ use crate::{
     decode::{
         columns::into_error,
         tree::{
-            Shape,
-            values::{Scalar, Values, offsets},
+            ValueType,
+            values::{Scalar, ValueBuffer, offsets},
         },
     },
     error::Result,
@@ -22,35 +22,36 @@ use crate::{
 pub struct Branch {
     /// Whether each value is not null.
     valid: Vec<bool>,
-    kind: Kind,
+    kind: BranchKind,
     /// Whether the next struct or list is started and not yet closed.
     is_open: bool,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
-    Scalars(Values),
+enum BranchKind {
+    Scalars(ValueBuffer),
     Struct(Vec<(String, Branch)>),
     List { ends: Vec<i32>, item: Box<Branch> },
 }
 
 impl Branch {
     /// Creates an empty branch of `shape`.
-    pub fn new(shape: &Shape) -> Self {
+    pub fn new(shape: &ValueType) -> Self {
         let kind = match shape {
-            Shape::Struct(inner) => {
+            ValueType::Struct(inner) => {
                 let fields = inner.fields.iter();
-                let field =
-                    |(name, shape): &(String, Shape)| (name.clone(), Self::new(shape));
-                Kind::Struct(fields.map(field).collect())
+                let field = |(name, shape): &(String, ValueType)| {
+                    (name.clone(), Self::new(shape))
+                };
+                BranchKind::Struct(fields.map(field).collect())
             }
-            Shape::List(item) => {
-                Kind::List { ends: Vec::new(), item: Box::new(Self::new(item)) }
+            ValueType::List(item) => {
+                BranchKind::List { ends: Vec::new(), item: Box::new(Self::new(item)) }
             }
             // All other shapes are scalars.
-            scalar => match Values::new(scalar) {
-                Some(values) => Kind::Scalars(values),
-                None => Kind::Struct(Vec::new()),
+            scalar => match ValueBuffer::new(scalar) {
+                Some(values) => BranchKind::Scalars(values),
+                None => BranchKind::Struct(Vec::new()),
             },
         };
         Self { valid: Vec::new(), kind, is_open: false }
@@ -69,7 +70,7 @@ impl Branch {
     /// Appends a scalar. Returns `None` and appends nothing if its type does not match.
     #[inline]
     pub fn push(&mut self, value: Scalar<'_>) -> Option<()> {
-        let Kind::Scalars(values) = &mut self.kind else { return None };
+        let BranchKind::Scalars(values) = &mut self.kind else { return None };
         values.push(value)?;
         self.valid.push(true);
         Some(())
@@ -87,11 +88,13 @@ impl Branch {
     /// Appends a null.
     pub fn push_null(&mut self) {
         match &mut self.kind {
-            Kind::Scalars(values) => values.push_default(),
-            Kind::Struct(fields) => {
+            BranchKind::Scalars(values) => values.push_default(),
+            BranchKind::Struct(fields) => {
                 fields.iter_mut().for_each(|(_, field)| field.push_null());
             }
-            Kind::List { ends, .. } => ends.push(ends.last().copied().unwrap_or(0)),
+            BranchKind::List { ends, .. } => {
+                ends.push(ends.last().copied().unwrap_or(0))
+            }
         }
         self.valid.push(false);
         self.is_open = false;
@@ -103,8 +106,8 @@ impl Branch {
     pub fn field(&mut self, index: usize) -> Option<&mut Self> {
         self.is_open = true;
         match &mut self.kind {
-            Kind::Struct(fields) => fields.get_mut(index).map(|(_, field)| field),
-            Kind::Scalars(_) | Kind::List { .. } => None,
+            BranchKind::Struct(fields) => fields.get_mut(index).map(|(_, field)| field),
+            BranchKind::Scalars(_) | BranchKind::List { .. } => None,
         }
     }
 
@@ -113,8 +116,8 @@ impl Branch {
     pub fn item(&mut self) -> Option<&mut Self> {
         self.is_open = true;
         match &mut self.kind {
-            Kind::List { item, .. } => Some(item),
-            Kind::Scalars(_) | Kind::Struct(_) => None,
+            BranchKind::List { item, .. } => Some(item),
+            BranchKind::Scalars(_) | BranchKind::Struct(_) => None,
         }
     }
 
@@ -133,8 +136,8 @@ impl Branch {
     pub fn close(&mut self) {
         let row = self.len();
         match &mut self.kind {
-            Kind::Scalars(_) => return,
-            Kind::Struct(fields) => {
+            BranchKind::Scalars(_) => return,
+            BranchKind::Struct(fields) => {
                 for (_, field) in fields {
                     match field.len() > row {
                         true => {}
@@ -143,7 +146,7 @@ impl Branch {
                     }
                 }
             }
-            Kind::List { ends, item } => {
+            BranchKind::List { ends, item } => {
                 ends.push(i32::try_from(item.len()).unwrap_or(i32::MAX));
             }
         }
@@ -156,11 +159,11 @@ impl Branch {
         self.valid.truncate(len);
         self.is_open = false;
         match &mut self.kind {
-            Kind::Scalars(values) => values.truncate(len),
-            Kind::Struct(fields) => {
+            BranchKind::Scalars(values) => values.truncate(len),
+            BranchKind::Struct(fields) => {
                 fields.iter_mut().for_each(|(_, field)| field.truncate(len));
             }
-            Kind::List { ends, item } => {
+            BranchKind::List { ends, item } => {
                 ends.truncate(len);
                 item.truncate(ends.last().map_or(0, |end| *end as usize));
             }
@@ -177,11 +180,11 @@ impl Branch {
         let nulls = (!valid.iter().all(|valid| *valid))
             .then(|| NullBuffer::new(BooleanBuffer::from(valid)));
         Ok(match &mut self.kind {
-            Kind::Scalars(values) => values.take(nulls),
-            Kind::Struct(fields) if fields.is_empty() => {
+            BranchKind::Scalars(values) => values.take(nulls),
+            BranchKind::Struct(fields) if fields.is_empty() => {
                 Arc::new(StructArray::new_empty_fields(len, nulls))
             }
-            Kind::Struct(fields) => {
+            BranchKind::Struct(fields) => {
                 let (mut named, mut arrays) = (Vec::new(), Vec::new());
                 for (name, field) in fields {
                     let array = field.take()?;
@@ -191,7 +194,7 @@ impl Branch {
                 let made = StructArray::try_new(Fields::from(named), arrays, nulls);
                 Arc::new(made.map_err(into_error)?)
             }
-            Kind::List { ends, item } => {
+            BranchKind::List { ends, item } => {
                 let (ends, items) = (std::mem::take(ends), item.take()?);
                 let field = Field::new("item", items.data_type().clone(), true);
                 let made =

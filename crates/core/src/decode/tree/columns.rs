@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field, FieldRef, SchemaRef, TimeUnit};
 use crate::{
     decode::{
         columns::{ColumnProjection, ValueNames, with_field_name},
-        tree::{Shape, StructShape, schema_of},
+        tree::{StructType, ValueType, schema_of},
     },
     error::Result,
     log::{Columns, View},
@@ -19,14 +19,14 @@ use crate::{
 
 /// The selected columns.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct SelectedColumns {
     schema: SchemaRef,
-    columns: Vec<Column>,
+    columns: Vec<SelectedColumn>,
 }
 
 /// The position of a column in the tree.
 #[derive(Debug)]
-struct Column {
+struct SelectedColumn {
     /// The indices of the fields from the root to the column.
     path: Vec<usize>,
     /// The value names, if it is a label column.
@@ -38,11 +38,11 @@ struct TreePlanner<'p> {
     projection: ColumnProjection,
     names: HashSet<String>,
     fields: Vec<FieldRef>,
-    columns: Vec<Column>,
+    columns: Vec<SelectedColumn>,
 }
 
-impl Plan {
-    pub(super) fn new(shape: &StructShape, columns: &Columns) -> Result<Self> {
+impl SelectedColumns {
+    pub(super) fn new(shape: &StructType, columns: &Columns) -> Result<Self> {
         let mut planner = TreePlanner {
             labels: columns.labels.as_deref(),
             projection: ColumnProjection::new(columns.only.as_deref()),
@@ -63,9 +63,9 @@ impl Plan {
     /// Returns the columns of the tree `array`.
     pub(super) fn columns(&self, array: ArrayRef) -> Result<Vec<ArrayRef>> {
         let columns = self.columns.iter().map(|column| {
-            let found = at(&array, &column.path);
+            let found = array_at(&array, &column.path);
             match &column.names {
-                Some(names) => names.of(&found),
+                Some(names) => names.labels(&found),
                 None => Ok(found),
             }
         });
@@ -75,10 +75,10 @@ impl Plan {
 
 impl TreePlanner<'_> {
     /// Adds the columns of the fields of `shape`, which is at `path`.
-    fn add(&mut self, shape: &StructShape, prefix: &str, path: &[usize], flat: bool) {
+    fn add(&mut self, shape: &StructType, prefix: &str, path: &[usize], flat: bool) {
         for (index, (name, field)) in shape.fields.iter().enumerate() {
             let path = [path, &[index]].concat();
-            if let (true, Shape::Struct(inner)) = (flat, field) {
+            if let (true, ValueType::Struct(inner)) = (flat, field) {
                 self.add(inner, &format!("{prefix}{name}."), &path, flat);
                 continue;
             }
@@ -89,15 +89,17 @@ impl TreePlanner<'_> {
             let column = Field::new(&called, data_type(field), true);
             let column = with_field_name(column, &format!("{prefix}{name}"));
             self.fields.push(Arc::new(column));
-            self.columns.push(Column { path: path.clone(), names: None });
+            self.columns.push(SelectedColumn { path: path.clone(), names: None });
             let labels = self.labels.and_then(|all| all.get(&shape.type_name, name));
-            let is_integer =
-                matches!(field, Shape::I32 | Shape::I64 | Shape::U32 | Shape::U64);
+            let is_integer = matches!(
+                field,
+                ValueType::I32 | ValueType::I64 | ValueType::U32 | ValueType::U64
+            );
             if let Some(labels) = labels.filter(|_| is_integer) {
                 let names = ValueNames::new(labels);
                 let fields = shape.fields.iter().map(|(name, _)| &**name);
                 self.fields.push(names.field(&called, name, fields));
-                self.columns.push(Column { path, names: Some(names) });
+                self.columns.push(SelectedColumn { path, names: Some(names) });
             }
         }
     }
@@ -114,7 +116,7 @@ impl TreePlanner<'_> {
 
 /// Returns the array at `path` of nested structs. It is null where a struct around it is
 /// null.
-fn at(array: &ArrayRef, path: &[usize]) -> ArrayRef {
+fn array_at(array: &ArrayRef, path: &[usize]) -> ArrayRef {
     let (mut found, mut nulls): (ArrayRef, Option<NullBuffer>) = (array.clone(), None);
     for index in path {
         let Some(around) = found.as_any().downcast_ref::<StructArray>() else { break };
@@ -135,25 +137,25 @@ fn at(array: &ArrayRef, path: &[usize]) -> ArrayRef {
 }
 
 /// Returns the Arrow type of `shape`.
-fn data_type(shape: &Shape) -> DataType {
+fn data_type(shape: &ValueType) -> DataType {
     match shape {
-        Shape::Bool => DataType::Boolean,
-        Shape::I32 => DataType::Int32,
-        Shape::I64 => DataType::Int64,
-        Shape::U32 => DataType::UInt32,
-        Shape::U64 => DataType::UInt64,
-        Shape::F32 => DataType::Float32,
-        Shape::F64 => DataType::Float64,
-        Shape::Text => DataType::Utf8,
-        Shape::Bytes => DataType::Binary,
-        Shape::Time => DataType::Timestamp(TimeUnit::Nanosecond, None),
-        Shape::Span => DataType::Duration(TimeUnit::Nanosecond),
-        Shape::Struct(inner) => {
+        ValueType::Bool => DataType::Boolean,
+        ValueType::I32 => DataType::Int32,
+        ValueType::I64 => DataType::Int64,
+        ValueType::U32 => DataType::UInt32,
+        ValueType::U64 => DataType::UInt64,
+        ValueType::F32 => DataType::Float32,
+        ValueType::F64 => DataType::Float64,
+        ValueType::Text => DataType::Utf8,
+        ValueType::Bytes => DataType::Binary,
+        ValueType::Time => DataType::Timestamp(TimeUnit::Nanosecond, None),
+        ValueType::Span => DataType::Duration(TimeUnit::Nanosecond),
+        ValueType::Struct(inner) => {
             let fields = inner.fields.iter();
             let fields = fields.map(|(name, s)| Field::new(name, data_type(s), true));
             DataType::Struct(fields.collect())
         }
-        Shape::List(item) => {
+        ValueType::List(item) => {
             DataType::List(Arc::new(Field::new("item", data_type(item), true)))
         }
     }

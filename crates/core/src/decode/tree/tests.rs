@@ -10,9 +10,9 @@ use crate::{
 
 /// A reader of payloads that are empty, or consist of a number for `a.x` and numbers for
 /// the list `l`. The value 255 is invalid.
-struct Toy;
+struct ToyReader;
 
-impl TreeReader for Toy {
+impl TreeReader for ToyReader {
     fn read(&mut self, payload: &[u8], row: &mut Branch, _: u64) -> Option<RowSummary> {
         for (index, byte) in payload.iter().enumerate() {
             let value = Scalar::UInt((*byte).into());
@@ -35,18 +35,18 @@ impl TreeReader for Toy {
     }
 }
 
-fn shape() -> StructShape {
-    let a = StructShape {
+fn shape() -> StructType {
+    let a = StructType {
         type_name: "A".to_owned(),
-        fields: vec![("x".to_owned(), Shape::U32)],
+        fields: vec![("x".to_owned(), ValueType::U32)],
     };
-    let list = Shape::List(Box::new(Shape::U32));
-    let fields = vec![("a".to_owned(), Shape::Struct(a)), ("l".to_owned(), list)];
-    StructShape { type_name: "T".to_owned(), fields }
+    let list = ValueType::List(Box::new(ValueType::U32));
+    let fields = vec![("a".to_owned(), ValueType::Struct(a)), ("l".to_owned(), list)];
+    StructType { type_name: "T".to_owned(), fields }
 }
 
 fn decode(columns: &Columns, payloads: &[&[u8]]) -> (RecordBatch, Vec<Damage>) {
-    let mut decoder = TreeDecoder::new(&shape(), Toy, 0, columns).unwrap();
+    let mut decoder = TreeDecoder::new(&shape(), ToyReader, 0, columns).unwrap();
     let (mut block, mut damage) = (Block::default(), Vec::new());
     block.reset(Bytes::from(payloads.concat()), 0);
     let mut at = 0;
@@ -84,12 +84,13 @@ fn flat_view_splits_structs_and_has_only_selected_columns() {
 
 #[test]
 fn too_large_shapes_are_refused() {
-    let mut deep = Shape::U32;
+    let mut deep = ValueType::U32;
     for _ in 0..100 {
-        deep = Shape::List(Box::new(deep));
+        deep = ValueType::List(Box::new(deep));
     }
     let fields = vec![("x".to_owned(), deep)];
-    assert!(StructShape { type_name: String::new(), fields }.check().is_err());
-    let fields = (0..=MAX_SHAPE_FIELDS).map(|n| (n.to_string(), Shape::Bool)).collect();
-    assert!(StructShape { type_name: String::new(), fields }.check().is_err());
+    assert!(StructType { type_name: String::new(), fields }.check().is_err());
+    let fields =
+        (0..=MAX_STRUCT_FIELDS).map(|n| (n.to_string(), ValueType::Bool)).collect();
+    assert!(StructType { type_name: String::new(), fields }.check().is_err());
 }

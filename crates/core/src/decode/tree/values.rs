@@ -9,7 +9,7 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 
-use crate::decode::tree::Shape;
+use crate::decode::tree::ValueType;
 
 /// A scalar value of an encoding.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +30,7 @@ pub enum Scalar<'v> {
 
 /// The values of one type.
 #[derive(Clone, Debug)]
-pub(super) enum Values {
+pub(super) enum ValueBuffer {
     Bool(Vec<bool>),
     I32(Vec<i32>),
     I64(Vec<i64>),
@@ -51,23 +51,23 @@ pub(super) struct StringBuffer {
     ends: Vec<i32>,
 }
 
-impl Values {
+impl ValueBuffer {
     /// Creates an empty list of values of `shape`, or returns `None` if they are not
     /// scalars.
-    pub(super) fn new(shape: &Shape) -> Option<Self> {
+    pub(super) fn new(shape: &ValueType) -> Option<Self> {
         Some(match shape {
-            Shape::Bool => Self::Bool(Vec::new()),
-            Shape::I32 => Self::I32(Vec::new()),
-            Shape::I64 => Self::I64(Vec::new()),
-            Shape::U32 => Self::U32(Vec::new()),
-            Shape::U64 => Self::U64(Vec::new()),
-            Shape::F32 => Self::F32(Vec::new()),
-            Shape::F64 => Self::F64(Vec::new()),
-            Shape::Time => Self::Time(Vec::new()),
-            Shape::Span => Self::Span(Vec::new()),
-            Shape::Text => Self::Text(StringBuffer::default()),
-            Shape::Bytes => Self::Bytes(StringBuffer::default()),
-            Shape::Struct(_) | Shape::List(_) => return None,
+            ValueType::Bool => Self::Bool(Vec::new()),
+            ValueType::I32 => Self::I32(Vec::new()),
+            ValueType::I64 => Self::I64(Vec::new()),
+            ValueType::U32 => Self::U32(Vec::new()),
+            ValueType::U64 => Self::U64(Vec::new()),
+            ValueType::F32 => Self::F32(Vec::new()),
+            ValueType::F64 => Self::F64(Vec::new()),
+            ValueType::Time => Self::Time(Vec::new()),
+            ValueType::Span => Self::Span(Vec::new()),
+            ValueType::Text => Self::Text(StringBuffer::default()),
+            ValueType::Bytes => Self::Bytes(StringBuffer::default()),
+            ValueType::Struct(_) | ValueType::List(_) => return None,
         })
     }
 

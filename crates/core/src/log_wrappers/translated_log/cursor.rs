@@ -190,7 +190,11 @@ impl TopicTranslators {
     /// Returns the records of `run` to translate, as runs with the index of their first
     /// record. These are all records of the part itself. In adjacent parts, they are the
     /// records of row groups that start in this part.
-    fn wanted<'r>(&self, run: Run<'r>, is_own: bool) -> Vec<(usize, Run<'r>)> {
+    fn runs_to_translate<'r>(
+        &self,
+        run: Run<'r>,
+        is_own: bool,
+    ) -> Vec<(usize, Run<'r>)> {
         if is_own {
             return vec![(0, run)];
         }
@@ -198,10 +202,10 @@ impl TopicTranslators {
         let needs = |run: &Run<'_>| {
             let first = run.records().next();
             first.is_some_and(|record| {
-                part_groups.needs(record.offset, record.payload.len())
+                part_groups.may_need(record.offset, record.payload.len())
             })
         };
-        run.singles().enumerate().filter(|(_, run)| needs(run)).collect()
+        run.single_record_runs().enumerate().filter(|(_, run)| needs(run)).collect()
     }
 }
 
@@ -294,7 +298,7 @@ impl Cursor for TranslatedCursor {
                 continue;
             };
             let told = damage.len();
-            for (first, run) in translators.wanted(run, is_own) {
+            for (first, run) in translators.runs_to_translate(run, is_own) {
                 for translator in &mut translators.all {
                     translator
                         .get_or_create(translators.part_groups.as_ref())?
@@ -329,7 +333,7 @@ impl Cursor for TranslatedCursor {
             }
         }
         for record in untold.into_iter().filter_map(|index| read.get(index)) {
-            record.undecodable().with_reason(NO_TIME).add_to(&mut damage);
+            record.undecodable_damage().with_reason(NO_TIME).add_to(&mut damage);
         }
         let at = |index: usize| read.get(index).map_or(0, |record| record.offset);
         fill_block(block, bytes, translated, at)?;

@@ -59,8 +59,8 @@ impl MessageBuffer {
 
     /// Creates one message per record of `run`. `put` appends the message to the buffer
     /// and returns whether it succeeded. If not, the record is reported as
-    /// [undecodable](crate::Record::undecodable).
-    pub fn each(
+    /// [undecodable](crate::Record::undecodable_damage).
+    pub fn push_messages(
         &mut self,
         run: Run<'_>,
         mut put: impl FnMut(&[u8], &mut Vec<u8>) -> bool,
@@ -69,7 +69,7 @@ impl MessageBuffer {
             if put(record.payload, &mut self.bytes) {
                 self.end(index)
             } else {
-                self.discard(record.undecodable())
+                self.discard(record.undecodable_damage())
             }
         }
     }

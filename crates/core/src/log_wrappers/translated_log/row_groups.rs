@@ -46,7 +46,7 @@ impl RowGroups {
     ) -> Vec<(TopicId, PartRowGroups)> {
         let grouped = self.0.iter().filter(|(topic, _)| topics.contains(**topic));
         grouped
-            .map(|(topic, groups)| (*topic, PartRowGroups::of(groups, bytes)))
+            .map(|(topic, groups)| (*topic, PartRowGroups::starting_in(groups, bytes)))
             .collect()
     }
 
@@ -93,7 +93,7 @@ impl RowGroups {
 
 impl PartRowGroups {
     /// Returns the groups among `groups` that start in `bytes`.
-    fn of(groups: &[RowGroup], bytes: &Range<u64>) -> Self {
+    fn starting_in(groups: &[RowGroup], bytes: &Range<u64>) -> Self {
         let before = |place: u64| groups.partition_point(|group| group.start < place);
         let (from, to) = (before(bytes.start), before(bytes.end));
         let Some(first) = groups.get(from).filter(|_| from < to) else {
@@ -107,7 +107,7 @@ impl PartRowGroups {
     }
 
     /// Returns whether the groups may need a record with this file offset and length.
-    pub(super) fn needs(&self, offset: u64, len: usize) -> bool {
+    pub(super) fn may_need(&self, offset: u64, len: usize) -> bool {
         let end = offset.saturating_add(len as u64);
         let records = self.records.as_ref();
         records.is_some_and(|range| end >= *range.start() && offset <= *range.end())

@@ -35,7 +35,7 @@ impl RowTranslator {
 impl Translate for RowTranslator {
     fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()> {
         // One by one, because a record can have no row, or several.
-        for (record, run) in run.singles().enumerate() {
+        for (record, run) in run.single_record_runs().enumerate() {
             let mut damage = Vec::new();
             self.decoder.append(run, &mut damage);
             damage.into_iter().for_each(|damage| messages.discard(damage));

@@ -13,14 +13,14 @@ use crate::{
 const UNIX: Clock = Clock { zero: ClockZero::Unix, to_unix: None };
 
 /// Doubles each payload. An empty payload is damage.
-struct Twice;
+struct PayloadDoubler;
 
-impl Translate for Twice {
+impl Translate for PayloadDoubler {
     fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()> {
         for (index, record) in run.records().enumerate() {
             messages.buffer().extend_from_slice(record.payload);
             if record.payload.is_empty() {
-                messages.discard(record.undecodable());
+                messages.discard(record.undecodable_damage());
                 continue;
             }
             messages.buffer().extend_from_slice(record.payload);
@@ -35,20 +35,20 @@ fn twice(sample: Sample, froms: &[u32]) -> TranslatedLog {
     let translation = |from: &u32| Translation {
         from: TopicId(*from),
         topic: manifest.topics[*from as usize].clone(),
-        begin: Arc::new(|| Ok(Box::new(Twice))),
+        begin: Arc::new(|| Ok(Box::new(PayloadDoubler))),
     };
     let translations = froms.iter().map(translation).collect();
     TranslatedLog::new(Arc::new(sample), translations, 100).with_clock(UNIX)
 }
 
-type Seen = (Vec<(u32, i64, Vec<u8>)>, Vec<Damage>);
+type ReadRecords = (Vec<(u32, i64, Vec<u8>)>, Vec<Damage>);
 
-fn read(log: &TranslatedLog, selection: &Selection) -> Seen {
+fn read(log: &TranslatedLog, selection: &Selection) -> ReadRecords {
     read_in(log, selection, 0)
 }
 
 /// Reads the log in parts of about `target` bytes.
-fn read_in(log: &TranslatedLog, selection: &Selection, target: u64) -> Seen {
+fn read_in(log: &TranslatedLog, selection: &Selection, target: u64) -> ReadRecords {
     let (mut seen, mut damage, mut block) = (Vec::new(), Vec::new(), Block::default());
     for part in log.manifest().plan(selection, target) {
         let mut cursor = log.read(&part, selection).unwrap();
@@ -97,7 +97,7 @@ fn manifest_has_the_translated_topics_and_times() {
 fn untranslatable_records_are_damage() {
     let known = Damage::new(DamageKind::Garbled, 7..9);
     let sample = Sample::new(&[&[(0, 0, 1, b""), (0, 0, 2, b"b")]]);
-    let log = twice(sample.damaged(0, known.clone()), &[0]);
+    let log = twice(sample.with_damage(0, known.clone()), &[0]);
     let (seen, damage) = read(&log, &Selection::default());
     assert_eq!(seen, [(0, 102, b"bb".to_vec())]);
     assert_eq!(damage[0], known);
@@ -164,7 +164,7 @@ impl Translate for Words {
     fn translate(&mut self, run: Run<'_>, messages: &mut MessageBuffer) -> Result<()> {
         for record in run.records() {
             let Some(digit) = char::from(record.payload[0]).to_digit(10) else {
-                messages.discard(record.undecodable());
+                messages.discard(record.undecodable_damage());
                 continue;
             };
             if self.restrict_to.contains(&digit) {
@@ -195,7 +195,7 @@ fn row_groups_are_complete_in_any_parts_and_damage_is_reported_once() {
         &[(0, 0, 14, b"2k"), (0, 0, 15, b"3l"), (0, 0, 16, b"4m")],
     ]);
     let known = Damage::new(DamageKind::Garbled, 1007..1009);
-    let sample = Arc::new(sample.damaged(1, known.clone()));
+    let sample = Arc::new(sample.with_damage(1, known.clone()));
     let nanos = |start: i64, end: i64| TimeRange {
         start: Timestamp::from_nanos(start),
         end: Timestamp::from_nanos(end),
@@ -218,7 +218,7 @@ fn row_groups_are_complete_in_any_parts_and_damage_is_reported_once() {
     let plain = Translation {
         from: TopicId(1),
         topic: sample.manifest.topics[1].clone(),
-        begin: Arc::new(|| Ok(Box::new(Twice))),
+        begin: Arc::new(|| Ok(Box::new(PayloadDoubler))),
     };
     let all = vec![
         (0, 104, b"abd".to_vec()),

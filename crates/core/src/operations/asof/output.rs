@@ -10,14 +10,14 @@ use crate::{
     log::Log,
     model::time_base::TimeBase,
     operations::asof::{
-        AsofJob, grid::Grid, into_error, limits::MemoryLimits, pending::PendingRows,
-        schema_on_log_clock, topic_rows::TopicRows,
+        AsofJob, grid::Grid, into_error, limits::MemoryLimits,
+        pending_rows::PendingRows, schema_on_log_clock, topic_rows::TopicRows,
     },
     sink::TableWriter,
 };
 
 /// Builds the rows of the table and writes them.
-pub(super) struct Output<'o> {
+pub(super) struct JoinWriter<'o> {
     writer: &'o mut dyn TableWriter,
     grid: Grid,
     max_age_nanos: Option<u64>,
@@ -31,7 +31,7 @@ pub(super) struct Output<'o> {
     limits: MemoryLimits,
 }
 
-impl<'o> Output<'o> {
+impl<'o> JoinWriter<'o> {
     /// Creates the output of the table of `job` to `writer`.
     pub(super) fn new(
         writer: &'o mut dyn TableWriter,

@@ -9,7 +9,8 @@ use crate::{
         topic::TopicId,
     },
     operations::asof::{
-        AsofJob, AsofReport, grid::Grid, limits::MemoryLimits, pending::PendingRows,
+        AsofJob, AsofReport, grid::Grid, limits::MemoryLimits,
+        pending_rows::PendingRows,
     },
     record::block::{Block, TopicSort},
 };
@@ -40,7 +41,8 @@ impl SharedReader<'_> {
         let mut report = AsofReport::default();
         let mut selection = self.selection.clone();
         if was_read {
-            selection.time.start = selection.time.start.max(self.rest(done).start);
+            selection.time.start =
+                selection.time.start.max(self.remaining_times(done).start);
         }
         let mut decoders = Vec::new();
         decoders.resize_with(self.topics.len(), || None);
@@ -77,7 +79,7 @@ impl SharedReader<'_> {
     }
 
     /// Returns the times after the last of the first `done` rows of the table.
-    pub(super) fn rest(&self, done: u32) -> TimeRange {
+    pub(super) fn remaining_times(&self, done: u32) -> TimeRange {
         match done.checked_sub(1) {
             None => TimeRange::ALL,
             Some(last) => {

@@ -10,8 +10,8 @@ use crate::{
         time::TimeRange,
     },
     operations::asof::{
-        AsofJob, AsofReport, grid::Grid, limits::MemoryLimits, output::Output,
-        pending::PendingRows, reader::SharedReader,
+        AsofJob, AsofReport, grid::Grid, limits::MemoryLimits, output::JoinWriter,
+        pending_rows::PendingRows, reader::SharedReader,
     },
     sink::TableWriter,
 };
@@ -25,7 +25,7 @@ struct PlannedPart {
 /// A join in progress.
 pub(super) struct Sweep<'s> {
     reader: SharedReader<'s>,
-    output: Output<'s>,
+    output: JoinWriter<'s>,
     /// The parts in the order of their first times.
     plan: Vec<PlannedPart>,
     pending: PendingRows,
@@ -60,7 +60,7 @@ impl<'s> Sweep<'s> {
         let known = manifest.possible_times().unwrap_or(TimeRange::EMPTY);
         let grid =
             Grid::new(reported_range(log, job, shown), job.time, job.period_nanos)?;
-        let output = Output::new(writer, log, job, grid, limits)?;
+        let output = JoinWriter::new(writer, log, job, grid, limits)?;
         let selection = Selection {
             topics: job.columns_of.keys().copied().collect(),
             time: job.affecting_times(),
@@ -102,7 +102,7 @@ impl<'s> Sweep<'s> {
     /// Builds rows of the table, part by part, until all are done or some must be
     /// postponed.
     fn pass(&mut self) -> Result<()> {
-        let rest = self.reader.rest(self.pending.done);
+        let rest = self.reader.remaining_times(self.pending.done);
         let is_needed = |planned: &PlannedPart| {
             !planned.was_read || planned.part.time.overlaps(&rest)
         };

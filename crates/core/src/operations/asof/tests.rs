@@ -13,13 +13,13 @@ use super::*;
 use crate::{
     log::View,
     model::{damage::DamageKind, labels::Labels},
-    operations::asof::tests::toy::{A, B, C, Row, Toy, a, b, range},
+    operations::asof::tests::toy::{A, B, C, Row, ToyLog, a, b, range},
 };
 
 #[derive(Default)]
-struct Table(Vec<RecordBatch>);
+struct CollectedTable(Vec<RecordBatch>);
 
-impl TableWriter for Table {
+impl TableWriter for CollectedTable {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         assert!(batch.num_rows() > 0);
         self.0.push(batch.clone());
@@ -31,7 +31,7 @@ impl TableWriter for Table {
     }
 }
 
-impl Table {
+impl CollectedTable {
     fn values<T: ArrowPrimitiveType>(&self, column: &str) -> Vec<Option<T::Native>> {
         let arrays = self.0.iter().map(|batch| batch.column_by_name(column).unwrap());
         arrays.flat_map(|array| array.as_primitive::<T>().iter()).collect()
@@ -61,19 +61,19 @@ fn job(topics: &[TopicId], period_nanos: u64) -> AsofJob<'static> {
     }
 }
 
-fn run(log: &Toy, job: &AsofJob<'_>) -> (Table, AsofReport) {
-    let mut table = Table::default();
+fn run(log: &ToyLog, job: &AsofJob<'_>) -> (CollectedTable, AsofReport) {
+    let mut table = CollectedTable::default();
     let report = merge_asof(log, job, &mut table).unwrap();
     assert_eq!(report.rows as usize, table.times().len());
     (table, report)
 }
 
 fn run_within(
-    log: &Toy,
+    log: &ToyLog,
     job: &AsofJob<'_>,
     limits: MemoryLimits,
-) -> (Table, AsofReport) {
-    let mut table = Table::default();
+) -> (CollectedTable, AsofReport) {
+    let mut table = CollectedTable::default();
     let report = Sweep::new(log, job, &mut table, limits).unwrap().run().unwrap();
     (table, report)
 }
@@ -99,7 +99,7 @@ fn columns_contain_the_last_values() {
         a(30, 5),
         b(40, 8, b"yo"),
     ];
-    let log = Toy::new(&rows, 2, Some(range(5, 41)));
+    let log = ToyLog::new(&rows, 2, Some(range(5, 41)));
     let (table, report) = run(&log, &job(&[A, B], 10));
 
     let schema = table.0[0].schema();
@@ -118,7 +118,7 @@ fn columns_contain_the_last_values() {
 fn records_out_of_order_are_sorted() {
     for per_part in [1, 2, 5] {
         let rows = [a(30, 3), a(10, 1), a(20, 2), a(20, 9), a(11, 8)];
-        let log = Toy::new(&rows, per_part, Some(range(10, 31)));
+        let log = ToyLog::new(&rows, per_part, Some(range(10, 31)));
         let (table, _) = run(&log, &job(&[A], 10));
         assert_eq!(table.values::<Int32Type>("a.value"), [1, 9, 3].map(Some));
     }
@@ -127,12 +127,12 @@ fn records_out_of_order_are_sorted() {
 #[test]
 fn last_record_in_the_file_wins_at_equal_times() {
     let rows = [a(20, 1), a(15, 0), a(5, 7), a(20, 2)];
-    let log = Toy::new(&rows, 2, Some(range(5, 21)));
+    let log = ToyLog::new(&rows, 2, Some(range(5, 21)));
     let (table, _) = run(&log, &job(&[A], 10));
     assert_eq!(table.values::<Int32Type>("a.value"), [7, 2].map(Some));
 
     let rows = [a(5, 7), a(20, 2), a(20, 1), a(15, 0)];
-    let log = Toy::new(&rows, 2, Some(range(5, 21)));
+    let log = ToyLog::new(&rows, 2, Some(range(5, 21)));
     let (table, _) = run(&log, &job(&[A], 10));
     assert_eq!(table.values::<Int32Type>("a.value"), [7, 1].map(Some));
 }
@@ -141,7 +141,7 @@ fn last_record_in_the_file_wins_at_equal_times() {
 fn values_are_carried_to_the_end() {
     let mut rows = vec![a(0, 42)];
     rows.extend((0..1000).map(|time| b(time, time as i16, b"ok")));
-    let log = Toy::new(&rows, 10, Some(range(0, 1000)));
+    let log = ToyLog::new(&rows, 10, Some(range(0, 1000)));
     for limits in [MemoryLimits::default(), TINY] {
         let (table, _) = run_within(&log, &job(&[A, B], 7), limits);
         assert_eq!(table.values::<Int32Type>("a.value"), vec![Some(42); 143]);
@@ -153,7 +153,7 @@ fn values_are_carried_to_the_end() {
 #[test]
 fn too_old_values_are_null() {
     let rows = [a(10, 1), a(35, 2), b(60, 0, b"__")];
-    let log = Toy::new(&rows, 1, Some(range(10, 61)));
+    let log = ToyLog::new(&rows, 1, Some(range(10, 61)));
     let job = AsofJob { max_age_nanos: Some(15), ..job(&[A], 10) };
     let (table, _) = run(&log, &job);
     // At 10, 20 and 30 the age of the value is 0, 10 and 20; at 40, 50 and 60 it is 5, 15
@@ -166,7 +166,7 @@ fn too_old_values_are_null() {
 fn implausible_times_are_dropped_and_counted() {
     let rows =
         [a(-5, 1), a(20, 2), a(1 << 60, 3), a(i64::MAX, 4), a(30, 5), a(i64::MIN, 6)];
-    let log = Toy::new(&rows, 2, Some(range(10, 31)));
+    let log = ToyLog::new(&rows, 2, Some(range(10, 31)));
     for limits in [MemoryLimits::default(), TINY] {
         let (table, report) = run_within(&log, &job(&[A], 10), limits);
         assert_eq!(table.times(), [10, 20, 30]);
@@ -177,7 +177,7 @@ fn implausible_times_are_dropped_and_counted() {
 
 #[test]
 fn log_without_plausible_times_gives_no_rows() {
-    let log = Toy::new(&[a(1, 1), a(2, 2)], 1, None);
+    let log = ToyLog::new(&[a(1, 1), a(2, 2)], 1, None);
     let (table, report) = run(&log, &job(&[A], 1));
     assert!(table.0.is_empty());
     assert_eq!((report.rows, report.left_out), (0, 2));
@@ -186,7 +186,7 @@ fn log_without_plausible_times_gives_no_rows() {
 #[test]
 fn shorter_range_has_the_same_points_and_earlier_values() {
     let rows = [a(0, 1), b(0, 1, b"__"), a(24, 2), a(55, 3)];
-    let log = Toy::new(&rows, 1, Some(range(0, 56)));
+    let log = ToyLog::new(&rows, 1, Some(range(0, 56)));
     let job = AsofJob { time: range(15, 50), ..job(&[A, B], 10) };
     let (table, report) = run(&log, &job);
     assert_eq!(table.times(), [20, 30, 40]);
@@ -201,7 +201,7 @@ fn shorter_range_has_the_same_points_and_earlier_values() {
 
 #[test]
 fn time_base_shifts_the_times_of_the_table() {
-    let log = Toy::new(&[a(0, 1), a(10, 2)], 1, Some(range(0, 11)));
+    let log = ToyLog::new(&[a(0, 1), a(10, 2)], 1, Some(range(0, 11)));
     let base = TimeBase { offset_nanos: 1_000, is_utc: true };
     let job = AsofJob { base, ..job(&[A], 10) };
     let (table, _) = run(&log, &job);
@@ -218,7 +218,7 @@ fn labels_match_their_values() {
     labels.insert("a", "value", 2, "TWO".into());
     let labels = Some(Arc::new(labels));
     let rows = [b(0, 0, b"__"), a(10, 2), a(20, 7), a(30, 1), a(40, 2)];
-    let log = Toy::new(&rows, 1, Some(range(0, 41)));
+    let log = ToyLog::new(&rows, 1, Some(range(0, 41)));
     let mut job = job(&[A], 10);
     job.columns_of.insert(A, Columns { labels, ..Columns::all(View::Flat) });
     for limits in [MemoryLimits::default(), TINY] {
@@ -237,8 +237,8 @@ fn labels_match_their_values() {
 
 #[test]
 fn table_without_columns_is_refused() {
-    let log = Toy::new(&[a(0, 1)], 1, Some(range(0, 1)));
-    let mut table = Table::default();
+    let log = ToyLog::new(&[a(0, 1)], 1, Some(range(0, 1)));
+    let mut table = CollectedTable::default();
     let only_time = Columns { only: Some(vec![0]), ..Columns::all(View::Flat) };
     let mut only_time_of_a = job(&[], 1);
     only_time_of_a.columns_of.insert(A, only_time);
@@ -259,7 +259,7 @@ fn damage_and_progress_are_reported_once_for_parts_read_twice() {
     }
     rows.push((TopicId(99), 0, [0; 4]));
     rows.push(a(0, -1));
-    let log = Toy::new(&rows, 12, Some(range(0, 391)));
+    let log = ToyLog::new(&rows, 12, Some(range(0, 391)));
     let told = AtomicU64::new(0);
     let add = |bytes| {
         told.fetch_add(bytes, Ordering::Relaxed);
@@ -283,7 +283,7 @@ fn damage_and_progress_are_reported_once_for_parts_read_twice() {
 #[test]
 fn sorted_parts_are_read_once() {
     let rows: Vec<Row> = (0..400).map(|time| a(time, time as i32)).collect();
-    let log = Toy::new(&rows, 10, Some(range(0, 400)));
+    let log = ToyLog::new(&rows, 10, Some(range(0, 400)));
     let limits = MemoryLimits { pending_bytes: 2048, ..TINY };
     let (table, _) = run_within(&log, &job(&[A], 1), limits);
     assert_eq!(table.times().len(), 400);
@@ -293,7 +293,7 @@ fn sorted_parts_are_read_once() {
 #[test]
 fn wide_rows_are_written_in_small_batches() {
     let rows: Vec<Row> = (0..100).map(|time| b(time, 0, b"ok")).collect();
-    let log = Toy::new(&rows, 100, Some(range(0, 100)));
+    let log = ToyLog::new(&rows, 100, Some(range(0, 100)));
     // 8 bytes of time, 2 of x, 4 + 2 of text: three rows are 48.
     let limits = MemoryLimits { batch_bytes: 50, ..MemoryLimits::default() };
     let (table, _) = run_within(&log, &job(&[B], 1), limits);
@@ -335,7 +335,8 @@ fn limits_do_not_change_the_table() {
         }
         let first = rows.iter().map(|row| row.1).min().unwrap();
         let last = rows.iter().map(|row| row.1).max().unwrap();
-        let log = Toy::new(&rows, 1 + random(9) as usize, Some(range(first, last + 1)));
+        let log =
+            ToyLog::new(&rows, 1 + random(9) as usize, Some(range(first, last + 1)));
         let period = 1 + random(40);
         let mut job = job(&[A, B], period);
         if round % 3 == 0 {

@@ -18,7 +18,7 @@ pub(super) type RowPosition = (usize, usize);
 
 /// A row of the topic.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+pub(super) struct TopicRow {
     /// Nanoseconds on the log's clock.
     pub(super) time: i64,
     /// The first row of the table that it affects.
@@ -33,7 +33,7 @@ pub(super) struct Row {
 /// the table.
 #[derive(Debug, Default)]
 pub(super) struct TopicRows {
-    rows: Vec<Row>,
+    rows: Vec<TopicRow>,
     /// The columns of these rows without the time, which can also contain dropped rows.
     chunks: Vec<Vec<ArrayRef>>,
     bytes: usize,
@@ -53,7 +53,12 @@ impl TopicRows {
         for (index, time) in times(batch)?.enumerate() {
             let row = time.and_then(|time| Some((time, row_from(time)?)));
             if let Some((time, row)) = row {
-                rows.push(Row { time: time.as_nanos(), row, order, place: (0, index) });
+                rows.push(TopicRow {
+                    time: time.as_nanos(),
+                    row,
+                    order,
+                    place: (0, index),
+                });
             }
         }
         drop_overwritten(&mut rows);
@@ -84,13 +89,13 @@ impl TopicRows {
     }
 
     /// Returns the rows.
-    pub(super) fn rows(&self) -> &[Row] {
+    pub(super) fn rows(&self) -> &[TopicRow] {
         &self.rows
     }
 
     /// Returns the approximate memory in bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes + self.rows.capacity() * size_of::<Row>()
+        self.bytes + self.rows.capacity() * size_of::<TopicRow>()
     }
 
     /// Returns the position and the time of the last row that affects `row` of the table.
@@ -171,7 +176,7 @@ impl TopicRows {
 }
 
 /// Sorts `rows` by time, and keeps only the last one for each row of the table.
-fn drop_overwritten(rows: &mut Vec<Row>) {
+fn drop_overwritten(rows: &mut Vec<TopicRow>) {
     rows.sort_by_key(|row| (row.time, row.order));
     rows.dedup_by(|next, kept| {
         let is_same = next.row == kept.row;

@@ -67,7 +67,8 @@ impl RecordCounts {
             None => {
                 let text =
                     "a part contains records that the log does not declare for it";
-                let finding = Finding::new(&OUTSIDE, text).at(part.bytes.clone());
+                let finding =
+                    Finding::new(&OUTSIDE, text).with_bytes(part.bytes.clone());
                 self.found.push(finding.with_time(time));
             }
         }
@@ -84,8 +85,8 @@ impl RecordCounts {
         for (id, topic) in logged {
             let Some(declared) = topic.records else { continue };
             let read = self.records.get(id.index()).copied().unwrap_or(0);
-            if let Some(text) = differ(declared, read, id, damage) {
-                findings.add(Finding::new(&RECORDS, text).of(id));
+            if let Some(text) = count_difference(declared, read, id, damage) {
+                findings.add(Finding::new(&RECORDS, text).with_topic(id));
             }
         }
         self.found.into_iter().for_each(|finding| findings.add(finding));
@@ -94,13 +95,13 @@ impl RecordCounts {
 
 /// Returns a message if the stated and the actual number of records differ by more than
 /// the damage explains.
-fn differ(
+fn count_difference(
     declared: u64,
     read: u64,
     id: TopicId,
     damage: &DamageSummary,
 ) -> Option<String> {
-    let most = read.saturating_add(damage.lost(id));
+    let most = read.saturating_add(damage.lost_records(id));
     let is_explained =
         (read..=most).contains(&declared) || declared > most && damage.is_uncounted();
     (!is_explained)
@@ -119,7 +120,7 @@ pub(super) fn overlaps(log: &dyn Log, findings: &mut Findings) {
         let shorter = before.map_or(0, |b| b.span_nanos().min(time.span_nanos()));
         if over.start < over.end && over.span_nanos() > shorter / 4 {
             let text = "a part begins before the previous one ends";
-            let finding = Finding::new(&OVERLAP, text).at(part.bytes.clone());
+            let finding = Finding::new(&OVERLAP, text).with_bytes(part.bytes.clone());
             findings.add(finding.with_time(over));
         }
         before = Some(time);

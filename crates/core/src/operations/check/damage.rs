@@ -105,7 +105,7 @@ impl DamageSummary {
     }
 
     /// Returns the number of lost records of `topic`.
-    pub(super) fn lost(&self, topic: TopicId) -> u64 {
+    pub(super) fn lost_records(&self, topic: TopicId) -> u64 {
         self.records.get(&topic).copied().unwrap_or(0)
     }
 

@@ -67,8 +67,8 @@ impl DuplicateFinder {
             }
             None => {
                 let text = "a record occurs twice, with the same time and bytes";
-                let finding = Finding::new(&DUPLICATE, text).of(record.topic);
-                let finding = finding.with_time(time).at(record.bytes());
+                let finding = Finding::new(&DUPLICATE, text).with_topic(record.topic);
+                let finding = finding.with_time(time).with_bytes(record.bytes());
                 self.found.insert(record.topic, finding);
             }
         }

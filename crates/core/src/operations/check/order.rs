@@ -18,7 +18,7 @@ pub(super) static MIXED: Code = Code::note(
 );
 
 /// Follows the times of a log.
-pub(super) struct Order {
+pub(super) struct TimeOrder {
     topics: Vec<BackwardSteps>,
     all: BackwardSteps,
 }
@@ -34,7 +34,7 @@ struct BackwardSteps {
     first: Option<TimeRange>,
 }
 
-impl Order {
+impl TimeOrder {
     pub(super) fn new(topics: usize) -> Self {
         let none = BackwardSteps {
             latest: Timestamp::MIN,
@@ -60,7 +60,7 @@ impl Order {
     pub(super) fn report(&self, findings: &mut Findings) {
         for (id, topic) in (0..).map(TopicId).zip(&self.topics) {
             if let Some(finding) = topic.finding(&BACK) {
-                findings.add(finding.of(id));
+                findings.add(finding.with_topic(id));
             }
         }
         self.all.finding(&MIXED).into_iter().for_each(|finding| findings.add(finding));
@@ -95,6 +95,11 @@ impl BackwardSteps {
         );
         let time = first.cover(&step);
         let at = offset..offset;
-        Some(Finding::new(code, text).with_time(time).times(self.count).at(at))
+        Some(
+            Finding::new(code, text)
+                .with_time(time)
+                .with_count(self.count)
+                .with_bytes(at),
+        )
     }
 }

@@ -28,13 +28,13 @@ const BINS: usize = (64 * STEPS) as usize;
 
 /// Follows the intervals between the records of each topic.
 pub(super) struct RecordIntervals {
-    topics: Vec<Topic>,
+    topics: Vec<TopicPeriods>,
     /// The start of logging. Older records are ignored.
     start: Timestamp,
 }
 
 #[derive(Clone, Default)]
-struct Topic {
+struct TopicPeriods {
     last: Option<Timestamp>,
     /// A histogram of the intervals, created with the first one.
     bins: Option<Box<[IntervalBin; BINS]>>,
@@ -56,7 +56,7 @@ const KEPT: usize = 8;
 
 impl RecordIntervals {
     pub(super) fn new(topics: usize, start: Timestamp) -> Self {
-        Self { topics: vec![Topic::default(); topics], start }
+        Self { topics: vec![TopicPeriods::default(); topics], start }
     }
 
     #[inline]
@@ -77,12 +77,15 @@ impl RecordIntervals {
 
     pub(super) fn report(&self, findings: &mut Findings) {
         for (id, topic) in (0..).map(TopicId).zip(&self.topics) {
-            topic.finding().into_iter().for_each(|found| findings.add(found.of(id)));
+            topic
+                .finding()
+                .into_iter()
+                .for_each(|found| findings.add(found.with_topic(id)));
         }
     }
 }
 
-impl Topic {
+impl TopicPeriods {
     fn step(&mut self, step: TimeRange) {
         let bins =
             self.bins.get_or_insert_with(|| Box::new([IntervalBin::default(); BINS]));
@@ -107,7 +110,8 @@ impl Topic {
     fn finding(&self) -> Option<Finding> {
         let bins = self.bins.as_deref()?;
         let total: u64 = bins.iter().map(|bin| u64::from(bin.count)).sum();
-        let (usual, nearly_all) = (at(bins, total / 2), at(bins, total * 9 / 10));
+        let (usual, nearly_all) =
+            (interval_at(bins, total / 2), interval_at(bins, total * 9 / 10));
         // A topic without a regular period has no gaps.
         if total < MIN_RECORDS || nearly_all > usual.saturating_mul(3) {
             return None;
@@ -130,7 +134,7 @@ impl Topic {
             Nanos(usual)
         );
         let count = more.max(gaps.len() as u64);
-        Some(Finding::new(&GAP, text).with_time(time).times(count))
+        Some(Finding::new(&GAP, text).with_time(time).with_count(count))
     }
 }
 
@@ -149,7 +153,7 @@ fn bin(nanos: u64) -> usize {
 }
 
 /// Estimates the interval with this `rank` as the mean of its bin.
-fn at(bins: &[IntervalBin; BINS], rank: u64) -> u64 {
+fn interval_at(bins: &[IntervalBin; BINS], rank: u64) -> u64 {
     let mut before = 0;
     let found = bins.iter().find(|bin| {
         before += u64::from(bin.count);
@@ -177,8 +181,8 @@ impl fmt::Display for Nanos {
 mod tests {
     use super::*;
 
-    fn topic(steps: impl IntoIterator<Item = i64>) -> Topic {
-        let mut topic = Topic::default();
+    fn topic(steps: impl IntoIterator<Item = i64>) -> TopicPeriods {
+        let mut topic = TopicPeriods::default();
         for nanos in steps {
             let (start, end) = (Timestamp::from_nanos(0), Timestamp::from_nanos(nanos));
             topic.step(TimeRange { start, end });

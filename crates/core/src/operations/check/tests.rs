@@ -111,7 +111,7 @@ fn wrong_counts_are_found_unless_damage_explains_them() {
     log.manifest.topics[0].records = Some(12);
     assert_eq!(found(&log), [("count.records", Some(0), 1)]);
     let lost = Damage::new(DamageKind::Garbled, 10..20);
-    let log = log.damaged(0, lost.with_records(2, Some(TopicId(0))));
+    let log = log.with_damage(0, lost.with_records(2, Some(TopicId(0))));
     assert_eq!(found(&log), [("damage.garbled", Some(0), 2)]);
 }
 
@@ -126,10 +126,11 @@ fn records_outside_of_the_stated_part_are_found() {
 fn known_damage_is_reported_once() {
     let lost = || Damage::new(DamageKind::Garbled, 1_200..1_300);
     let between = Damage::new(DamageKind::Garbled, 5_000..5_001);
-    let mut log = Sample::new(&[&records(0..10), &records(10..20)]).damaged(1, lost());
+    let mut log =
+        Sample::new(&[&records(0..10), &records(10..20)]).with_damage(1, lost());
     log.manifest.damage = vec![lost(), between];
     assert_eq!(found(&log), [("damage.garbled", None, 2)]);
-    assert_eq!(check(&log, &|_| {}).unwrap().worst(), Some(Severity::Error));
+    assert_eq!(check(&log, &|_| {}).unwrap().max_severity(), Some(Severity::Error));
 }
 
 #[test]
@@ -153,7 +154,8 @@ fn findings_in_many_blocks_are_in_order() {
     parts[50].insert(4, twin);
     let slices: Vec<&[SampleRecord]> = parts.iter().map(Vec::as_slice).collect();
     let lost = |at: u64| Damage::new(DamageKind::Garbled, at..at + 5);
-    let log = Sample::new(&slices).damaged(55, lost(55_900)).damaged(3, lost(3_900));
+    let log =
+        Sample::new(&slices).with_damage(55, lost(55_900)).with_damage(3, lost(3_900));
     let told: Vec<_> = checked(&log)
         .unwrap()
         .into_iter()
@@ -170,11 +172,11 @@ fn findings_in_many_blocks_are_in_order() {
 }
 
 /// A log whose part 3 cannot be read, and whose decoders fail at the payload `stop`.
-struct Broken(Sample);
+struct BrokenLog(Sample);
 
 struct GivesUp(Box<dyn Decoder>, bool);
 
-impl Log for Broken {
+impl Log for BrokenLog {
     fn manifest(&self) -> &Manifest {
         self.0.manifest()
     }
@@ -228,7 +230,7 @@ fn check_returns_the_first_error_in_the_file() {
             parts[part][5].3 = b"stop";
         }
         let slices: Vec<&[SampleRecord]> = parts.iter().map(Vec::as_slice).collect();
-        checked(&Broken(Sample::new(&slices))).unwrap_err()
+        checked(&BrokenLog(Sample::new(&slices))).unwrap_err()
     };
     assert!(error_with(None).contains("the part 3 cannot be read"));
     assert!(error_with(Some(2)).contains("a decoder gave up"));
@@ -239,7 +241,7 @@ fn check_returns_the_first_error_in_the_file() {
 fn failed_decoder_is_not_used_again() {
     let mut parts = [records(0..10), records(10..20), records(20..30)];
     parts[1][5].3 = b"stop";
-    let log = Broken(Sample::new(&[&parts[0], &parts[1], &parts[2]]));
+    let log = BrokenLog(Sample::new(&[&parts[0], &parts[1], &parts[2]]));
     let trials = TrialDecoder::new(&log, None);
     let (mut block, mut sort) = (Block::default(), TopicSort::default());
     let decoded: Vec<_> = log.manifest().parts[..3]

@@ -26,7 +26,7 @@ pub struct LatchedRecord {
 
 impl LatchedRecord {
     /// Returns the record with another `time`.
-    pub fn at(&self, time: Timestamp) -> Record<'_> {
+    pub fn record_at(&self, time: Timestamp) -> Record<'_> {
         Record {
             topic: self.topic,
             stream: self.stream,

@@ -6,7 +6,7 @@ use crate::{
     model::manifest::Selection,
     operations::{
         copy::CopyReport,
-        merge::{Batch, BatchPipeline, Merge},
+        merge::{BatchPipeline, Merge, MergedBatch},
     },
     sink::RecordSink,
 };
@@ -44,7 +44,7 @@ pub fn merge(
     rayon::in_place_scope(|scope| {
         while let Some(mut batch) = batches.next(scope) {
             if encodes {
-                sink.write_encoded(batch.encoded())?
+                sink.write_encoded(batch.encoded_records())?
             } else {
                 write(&batch, sink)?
             }
@@ -59,7 +59,7 @@ pub fn merge(
                     damage.add_to(&mut copied.damage);
                 }
             }
-            batch.failed()?;
+            batch.take_error()?;
             batches.recycle(batch);
         }
         Ok::<_, Error>(())
@@ -71,7 +71,7 @@ pub fn merge(
 }
 
 /// Writes the records of `batch`.
-fn write(batch: &Batch, sink: &mut dyn RecordSink) -> Result<()> {
+fn write(batch: &MergedBatch, sink: &mut dyn RecordSink) -> Result<()> {
     batch.records().try_for_each(|(from, record)| sink.write(from, record))
 }
 

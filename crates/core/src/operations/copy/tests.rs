@@ -82,7 +82,7 @@ fn sink_without_verbatim_copies_gets_all_records_in_order() {
 #[test]
 fn damaged_part_is_copied_record_by_record() {
     let lost = Damage::new(DamageKind::Garbled, 1_500..1_600);
-    let log = three_parts().damaged(1, lost.clone());
+    let log = three_parts().with_damage(1, lost.clone());
     let sink = RecordCollector { takes_parts: true, ..RecordCollector::default() };
     let copied =
         copy(&job(&log, Selection::default(), true), None, &mut sink.clone()).unwrap();
@@ -102,10 +102,10 @@ fn latched_records_are_the_last_of_each_stream() {
     let at = Timestamp::from_nanos(9);
     let told: Vec<_> = held
         .iter()
-        .map(|h| (h.at(at).stream, h.at(at).payload, h.time().as_nanos()))
+        .map(|h| (h.record_at(at).stream, h.record_at(at).payload, h.time().as_nanos()))
         .collect();
     assert_eq!(told, [(1, &b"from"[..], 2), (0, &b"new!"[..], 5)]);
-    assert!(held.iter().all(|held| held.at(at).time == at));
+    assert!(held.iter().all(|held| held.record_at(at).time == at));
 }
 
 #[test]
@@ -124,8 +124,8 @@ fn records_get_the_time_of_a_field_if_it_is_set() {
     copy(&job, Some(&mut restamp), &mut sink.clone()).unwrap();
     let times: Vec<i64> = sink.times().into_iter().map(|(_, time)| time).collect();
     assert_eq!(times, [7, 101, 102, 103, 9]);
-    assert_eq!(restamp.kept(), 2);
-    let without = |id| restamp.without().contains(TopicId(id));
+    assert_eq!(restamp.unchanged_records(), 2);
+    let without = |id| restamp.topics_without_field().contains(TopicId(id));
     assert_eq!([0, 1, 2].map(without), [false, true, false]);
     assert!(
         TimeFromField::new(&log, &topics, "number").is_err(),

@@ -21,13 +21,13 @@ use crate::{
 /// A record keeps its own time if the field is 0, which means unset in ROS, or if it
 /// cannot be decoded.
 pub struct TimeFromField {
-    topics: Vec<Option<Topic>>,
+    topics: Vec<Option<TimeFieldTopic>>,
     sort: TopicSort,
     kept: u64,
     without: TopicSet,
 }
 
-struct Topic {
+struct TimeFieldTopic {
     decoder: Box<dyn Decoder>,
     /// The times of the topic's records in the current block, in the order of the file.
     times: Vec<Option<Timestamp>>,
@@ -44,7 +44,7 @@ impl TimeFromField {
         let mut made = Vec::new();
         for (id, _) in log.manifest().topics() {
             made.push(if topics.contains(id) {
-                Topic::new(log, id, field)?
+                TimeFieldTopic::new(log, id, field)?
             } else {
                 None
             });
@@ -59,17 +59,17 @@ impl TimeFromField {
     }
 
     /// Returns the topics without such a field that had records so far.
-    pub fn without(&self) -> &TopicSet {
+    pub fn topics_without_field(&self) -> &TopicSet {
         &self.without
     }
 
     /// Returns the number of records of the other topics that kept their own time so far.
-    pub fn kept(&self) -> u64 {
+    pub fn unchanged_records(&self) -> u64 {
         self.kept
     }
 }
 
-impl Topic {
+impl TimeFieldTopic {
     fn new(log: &dyn Log, id: TopicId, field: &str) -> Result<Option<Self>> {
         let all = log.decoder(id, &Columns::all(View::Flat))?;
         let time = DataType::Timestamp(TimeUnit::Nanosecond, None);
@@ -88,7 +88,7 @@ impl Topic {
     }
 
     /// Reads the times of `run`, which contains all records of the topic in a block.
-    fn take(&mut self, run: Run<'_>) -> Result<()> {
+    fn read_times(&mut self, run: Run<'_>) -> Result<()> {
         (self.times, self.next) = (Vec::new(), 0);
         let decoder = &mut self.decoder;
         decoder.append(run, &mut Vec::new());
@@ -98,7 +98,7 @@ impl Topic {
         }
         // A record produced no row: decode one by one to find out which.
         decoder.take()?;
-        for record in run.singles() {
+        for record in run.single_record_runs() {
             decoder.append(record, &mut Vec::new());
             let rows = decoder.rows();
             let mut found = times(&mut **decoder, 0..rows)?;
@@ -130,7 +130,7 @@ impl Retime for TimeFromField {
         sorted.sort_by_topic(&mut self.sort);
         for run in sorted.runs() {
             if let Some(Some(topic)) = self.topics.get_mut(run.topic().index()) {
-                topic.take(run)?;
+                topic.read_times(run)?;
             }
         }
         for record in block.iter() {

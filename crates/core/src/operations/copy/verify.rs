@@ -59,7 +59,7 @@ pub(super) fn copy(
             more = ahead.fill_part(&mut block)?;
         }
         spare.push(block);
-        if held.is_sound && copying.take(&part)? {
+        if held.is_sound && copying.copy_part(&part)? {
             spare.append(&mut held.blocks);
             continue;
         }

@@ -16,19 +16,19 @@ type Batch = (Vec<i64>, usize);
 
 /// The written batches.
 #[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<Batch>>>);
+struct WrittenBatches(Arc<Mutex<Vec<Batch>>>);
 
-struct Writing(Written, Arc<AtomicUsize>);
+struct TestWriter(WrittenBatches, Arc<AtomicUsize>);
 
-struct Sink<'s>(Written, &'s MockLog);
+struct Sink<'s>(WrittenBatches, &'s MockLog);
 
 impl TableSink for Sink<'_> {
     fn table(&self, _: &Topic, _: &SchemaRef) -> Result<Box<dyn TableWriter>> {
-        Ok(Box::new(Writing(self.0.clone(), self.1.filled.clone())))
+        Ok(Box::new(TestWriter(self.0.clone(), self.1.filled.clone())))
     }
 }
 
-impl TableWriter for Writing {
+impl TableWriter for TestWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let times = batch.column(0).as_primitive::<TimestampNanosecondType>();
         let filled = self.1.load(Ordering::Relaxed);
@@ -50,7 +50,7 @@ fn tables(log: &MockLog) -> (Vec<(Vec<i64>, usize)>, Result<ReadReport>) {
         part_bytes: 0,
         progress: &|_| {},
     };
-    let written = Written::default();
+    let written = WrittenBatches::default();
     let report = export_tables(log, &job, &Sink(written.clone(), log));
     let tables = written.0.lock().unwrap().clone();
     (tables, report)

@@ -23,7 +23,7 @@ pub(super) const ENCODED_BYTES: usize = 512 << 10;
 
 /// A sequence of merged records.
 #[derive(Debug, Default)]
-pub(crate) struct Batch {
+pub(crate) struct MergedBatch {
     /// The blocks of the records, and their memory in bytes.
     blocks: Vec<Arc<Block>>,
     cost: usize,
@@ -51,7 +51,7 @@ struct BlockSlice {
     count: u32,
 }
 
-impl Batch {
+impl MergedBatch {
     /// Returns the number of records.
     pub(crate) fn len(&self) -> usize {
         self.records
@@ -86,7 +86,7 @@ impl Batch {
     }
 
     /// Returns the encoded records.
-    pub(crate) fn encoded(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn encoded_records(&mut self) -> &mut Vec<u8> {
         &mut self.encoded
     }
 
@@ -102,7 +102,7 @@ impl Batch {
     }
 
     /// Returns the error that ended the merge after these records.
-    pub(crate) fn failed(&mut self) -> Result<()> {
+    pub(crate) fn take_error(&mut self) -> Result<()> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
@@ -114,7 +114,7 @@ impl Batch {
     }
 
     /// Returns the index of `block` in the batch, and adds it if it is new.
-    fn number(&mut self, block: &Arc<Block>) -> u32 {
+    fn block_index(&mut self, block: &Arc<Block>) -> u32 {
         let known_starts = self
             .blocks
             .iter()
@@ -131,10 +131,10 @@ impl Batch {
 impl Merge<'_> {
     /// Refills `batch` with the next records, about `bytes` bytes of them. It stays empty
     /// at the end of all logs, or if nothing more can be read.
-    pub(crate) fn fill(&mut self, batch: &mut Batch, bytes: usize) {
+    pub(crate) fn fill(&mut self, batch: &mut MergedBatch, bytes: usize) {
         self.closed.append(&mut batch.closed);
         self.release();
-        let Batch { blocks, pieces, encoded, .. } = mem::take(batch);
+        let MergedBatch { blocks, pieces, encoded, .. } = mem::take(batch);
         (batch.blocks, batch.pieces, batch.encoded) = (blocks, pieces, encoded);
         batch.blocks.drain(..).for_each(|block| self.recycle_shared(block));
         batch.pieces.clear();
@@ -153,14 +153,14 @@ impl Merge<'_> {
     }
 
     /// Adds the next records of the current part that are in one block.
-    fn add(&mut self, open_part: usize, batch: &mut Batch) {
+    fn add(&mut self, open_part: usize, batch: &mut MergedBatch) {
         let limit = self.current.and_then(|(_, limit)| limit);
         let Some(open_part) = &self.open_parts[open_part] else { return };
         let count = open_part.run(limit).min(RECORDS);
         let log = self.parts[open_part.rank as usize].0 as u32;
-        if let Some((block, pieces)) = open_part.pieces(count) {
+        if let Some((block, pieces)) = open_part.block_ranges(count) {
             batch.share += block.cost() / block.len().max(1) * count;
-            let block = batch.number(block);
+            let block = batch.block_index(block);
             let piece = |place: Range<usize>| BlockSlice {
                 log,
                 block,

@@ -13,7 +13,7 @@ use rayon::{Scope, Yield};
 
 use crate::{
     operations::merge::{
-        Batch, Merge,
+        Merge, MergedBatch,
         batch::{BYTES, ENCODED_BYTES},
     },
     sink::Encoder,
@@ -39,11 +39,11 @@ pub(crate) struct BatchPipeline<'l> {
 struct PipelineState<'l> {
     reader: ReaderState<'l>,
     /// The batches in order, with `None` for a batch that is being encoded.
-    found: VecDeque<Option<Batch>>,
+    found: VecDeque<Option<MergedBatch>>,
     /// The number of batches that were removed from the front.
     taken: usize,
     /// Written batches, for reuse.
-    spare_blocks: Vec<Batch>,
+    spare_blocks: Vec<MergedBatch>,
     /// The panic of a thread that found or encoded a batch.
     panicked: Option<Box<dyn Any + Send>>,
     /// Whether the caller waits for the next batch. Notifying no thread would still be a
@@ -77,7 +77,7 @@ impl<'l> BatchPipeline<'l> {
 
     /// Returns the next batch, or `None` at the end. A task of `scope` prepares the
     /// following ones.
-    pub(crate) fn next<'s>(&'s self, scope: &Scope<'s>) -> Option<Batch>
+    pub(crate) fn next<'s>(&'s self, scope: &Scope<'s>) -> Option<MergedBatch>
     where
         'l: 's,
     {
@@ -115,7 +115,7 @@ impl<'l> BatchPipeline<'l> {
     }
 
     /// Returns a written batch for reuse.
-    pub(crate) fn recycle(&self, batch: Batch) {
+    pub(crate) fn recycle(&self, batch: MergedBatch) {
         self.lock().spare_blocks.push(batch);
     }
 
@@ -177,7 +177,7 @@ impl<'l> BatchPipeline<'l> {
 
 impl<'l> PipelineState<'l> {
     /// Removes the first batch if it is ready.
-    fn take(&mut self) -> Option<Batch> {
+    fn take(&mut self) -> Option<MergedBatch> {
         let first = self.found.front_mut()?.take()?;
         self.found.pop_front();
         self.taken += 1;
@@ -244,7 +244,7 @@ mod tests {
                 damage.extend(
                     batch.take_damage().into_iter().map(|(_, found)| found.kind),
                 );
-                if let Err(err) = batch.failed() {
+                if let Err(err) = batch.take_error() {
                     return Some(err.kind());
                 }
                 batches.recycle(batch);
@@ -328,12 +328,12 @@ mod tests {
         let mut bytes = Vec::new();
         let failed = rayon::in_place_scope(|scope| {
             while let Some(mut batch) = batches.next(scope) {
-                if let Err(err) = batch.failed() {
+                if let Err(err) = batch.take_error() {
                     return Some(err.kind());
                 }
                 let counted: u64 = batch.counts().map(|(_, count)| count).sum();
-                assert_eq!(counted * 8, batch.encoded().len() as u64);
-                bytes.append(batch.encoded());
+                assert_eq!(counted * 8, batch.encoded_records().len() as u64);
+                bytes.append(batch.encoded_records());
                 batches.recycle(batch);
             }
             None

@@ -84,18 +84,18 @@ impl OpenPart {
 
     /// Creates a segment of the part `rank`: the records from the index `first` and from
     /// the position `from` on.
-    pub(super) fn stretch(rank: u32, first: u64, from: RecordKey) -> Self {
+    pub(super) fn segment(rank: u32, first: u64, from: RecordKey) -> Self {
         let open_part = Self::new(rank, Some(from), None);
         Self { first, number: first, read: first, is_segment: true, ..open_part }
     }
 
     /// Excludes the records with an index below `first`, which are in other segments.
-    pub(super) fn behind(self, first: u64) -> Self {
+    pub(super) fn starting_at(self, first: u64) -> Self {
         Self { first, ..self }
     }
 
     /// Returns the position from which on records are returned.
-    pub(super) fn from(&self) -> Option<RecordKey> {
+    pub(super) fn first_position(&self) -> Option<RecordKey> {
         self.from
     }
 
@@ -110,7 +110,7 @@ impl OpenPart {
     }
 
     /// Returns the times of the kept records, if they have positions.
-    pub(super) fn times(&self) -> TimeRange {
+    pub(super) fn kept_times(&self) -> TimeRange {
         self.times
     }
 
@@ -130,7 +130,7 @@ impl OpenPart {
                 self.is_in_order &= self.latest <= entry.time;
                 self.latest = entry.time;
             }
-            let block = if block.is_sparse() { copied(&block) } else { block };
+            let block = if block.is_sparse() { copy_block(&block) } else { block };
             self.cost += cost(&block);
             self.blocks.push_back(block.into());
         }
@@ -140,7 +140,7 @@ impl OpenPart {
     /// Sorts the records. Must be called before they are used.
     pub(super) fn finish(&mut self) {
         if self.places.is_none() && !self.is_in_order {
-            let places = self.left().map(|(place, ..)| place).collect();
+            let places = self.remaining().map(|(place, ..)| place).collect();
             self.places = Some(places);
         }
         if let Some(places) = &mut self.places {
@@ -234,7 +234,7 @@ impl OpenPart {
 
     /// Returns the block of the next `count` records, and their index ranges in it: one,
     /// or several.
-    pub(super) fn pieces(
+    pub(super) fn block_ranges(
         &self,
         count: usize,
     ) -> Option<(&Arc<Block>, impl Iterator<Item = Range<usize>>)> {
@@ -275,7 +275,7 @@ impl OpenPart {
     }
 
     /// Returns the first dropped record.
-    pub(super) fn forgotten(&self) -> Option<RecordKey> {
+    pub(super) fn first_dropped(&self) -> Option<RecordKey> {
         self.forgotten
     }
 
@@ -286,7 +286,7 @@ impl OpenPart {
 
     /// Iterates over the memory of each record in bytes.
     pub(super) fn costs(&self) -> impl Iterator<Item = (RecordKey, usize)> {
-        self.left().map(|(place, _, entry)| {
+        self.remaining().map(|(place, _, entry)| {
             let bytes = entry.end.saturating_sub(entry.start) as usize;
             let cost =
                 bytes + size_of::<RecordEntry>() + size_of::<(u32, u64)>() + PLACE;
@@ -296,7 +296,7 @@ impl OpenPart {
 
     /// Drops all records from `horizon` on, including future ones, and copies the others.
     /// Returns the memory in bytes.
-    pub(super) fn narrow(&mut self, horizon: Option<RecordKey>) -> usize {
+    pub(super) fn drop_from(&mut self, horizon: Option<RecordKey>) -> usize {
         let old = Self::new(self.rank, None, None);
         let new = Self {
             horizon,
@@ -309,7 +309,9 @@ impl OpenPart {
         let old = std::mem::replace(self, new);
         (self.from, self.first, self.read) = (old.from, old.first, old.read);
         self.forgotten = old.forgotten;
-        self.keep(old.left().map(|(place, block, entry)| (place.number, block, entry)));
+        self.keep(
+            old.remaining().map(|(place, block, entry)| (place.number, block, entry)),
+        );
         self.cost
     }
 
@@ -356,7 +358,7 @@ impl OpenPart {
     }
 
     /// Iterates over the remaining records: their positions, blocks and entries.
-    fn left(&self) -> impl Iterator<Item = (RecordPosition, &Block, RecordEntry)> {
+    fn remaining(&self) -> impl Iterator<Item = (RecordPosition, &Block, RecordEntry)> {
         let placed = self.next_places().into_iter().flatten().filter_map(|place| {
             let block = &**self.blocks.get(place.block as usize)?;
             Some((*place, block, *block.entries().get(place.entry as usize)?))
@@ -375,7 +377,7 @@ impl OpenPart {
 }
 
 /// Copies the records of `block` into a new block.
-fn copied(block: &Block) -> Block {
+fn copy_block(block: &Block) -> Block {
     let (mut copies, mut copy) = (RecordCopies::default(), Block::default());
     copies.add_all(block);
     copies.finish(&mut copy);

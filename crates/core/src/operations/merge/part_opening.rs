@@ -59,16 +59,17 @@ impl Merge<'_> {
             self.again.pop();
             let (reader, open_part) = match self.paused.remove(&rank) {
                 Some(PausedPart { reader, from }) => {
-                    (reader, OpenPart::stretch(rank, first, from))
+                    (reader, OpenPart::segment(rank, first, from))
                 }
                 None => {
                     let (log, selection) = &self.logs[log];
                     let open_part = match self.known_starts.get(&rank) {
                         Some(KnownStarts::BlockStarts(_)) => {
-                            OpenPart::stretch(rank, 0, key)
+                            OpenPart::segment(rank, 0, key)
                         }
                         Some(KnownStarts::Mixed(first)) => {
-                            OpenPart::new(rank, Some(key), self.horizon).behind(*first)
+                            OpenPart::new(rank, Some(key), self.horizon)
+                                .starting_at(*first)
                         }
                         None => OpenPart::new(rank, Some(key), self.horizon),
                     };
@@ -77,7 +78,7 @@ impl Merge<'_> {
             };
             (Some(reader), open_part)
         };
-        self.buffered_bytes += self.counted(&open_part);
+        self.buffered_bytes += self.budgeted_bytes(&open_part);
         let mut block_starts = BlockStarts::new();
         loop {
             let mut block = self.spare_blocks.pop().unwrap_or_default();
@@ -98,7 +99,7 @@ impl Merge<'_> {
             if !open_part.is_segment {
                 self.buffered_bytes += more;
                 if self.buffered_bytes > self.budget {
-                    self.narrow(&mut open_part);
+                    self.shrink_parts(&mut open_part);
                 }
             } else if self.segments_cost() + open_part.cost() >= self.budget / 2 {
                 // If segments start early and end late, or are whole parts, many are open
@@ -106,11 +107,12 @@ impl Merge<'_> {
                 self.known_starts.insert(rank, KnownStarts::Mixed(open_part.first()));
                 open_part.is_segment = false;
                 self.buffered_bytes += open_part.cost();
-                self.narrow(&mut open_part);
+                self.shrink_parts(&mut open_part);
             } else if open_part.cost() >= self.budget / SHARE
                 && let Some(begin) = self.next_begin(rank, open_part.read())
-                && open_part.times().start < begin
-                && let (Some(reader), Some(from)) = (reader.take(), open_part.from())
+                && open_part.kept_times().start < begin
+                && let (Some(reader), Some(from)) =
+                    (reader.take(), open_part.first_position())
             {
                 self.pause(rank, PausedPart { reader, from });
                 self.again.push(Reverse((begin, rank, open_part.read())));
@@ -122,7 +124,7 @@ impl Merge<'_> {
             let late = Damage::new(DamageKind::Doubtful, bytes);
             self.damage.push((log, late.with_reason(LATE)));
         }
-        if is_first && open_part.forgotten().is_some() {
+        if is_first && open_part.first_dropped().is_some() {
             let mut earliest = Timestamp::MAX;
             for (_, begin) in block_starts.iter_mut().rev() {
                 earliest = earliest.min(*begin);
@@ -180,13 +182,13 @@ impl Merge<'_> {
     }
 
     /// Returns the memory that counts towards the budget. Segments have their own limit.
-    pub(super) fn counted(&self, open_part: &OpenPart) -> usize {
+    pub(super) fn budgeted_bytes(&self, open_part: &OpenPart) -> usize {
         if open_part.is_segment { 0 } else { open_part.cost() }
     }
 
     /// Drops the latest records of all open parts and of the one that is being opened, so
     /// that about half of the budget is free.
-    fn narrow(&mut self, opening: &mut OpenPart) {
+    fn shrink_parts(&mut self, opening: &mut OpenPart) {
         let mut costs: Vec<(RecordKey, usize)> = Vec::new();
         let open_parts = self.open_parts.iter().flatten().chain([&*opening]);
         open_parts
@@ -206,7 +208,7 @@ impl Merge<'_> {
         self.buffered_bytes = 0;
         let open_parts = self.open_parts.iter_mut().flatten().chain([opening]);
         for open_part in open_parts.filter(|open_part| !open_part.is_segment) {
-            self.buffered_bytes += open_part.narrow(self.horizon);
+            self.buffered_bytes += open_part.drop_from(self.horizon);
         }
     }
 }

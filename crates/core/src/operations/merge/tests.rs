@@ -12,9 +12,9 @@ use crate::{
 type Records = Vec<(i64, Vec<u8>)>;
 
 /// A deterministic sequence of pseudo-random numbers.
-struct Dice(u64);
+struct RandomNumbers(u64);
 
-impl Dice {
+impl RandomNumbers {
     fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (self.0 >> 33) % sides
@@ -23,15 +23,15 @@ impl Dice {
 
 /// Creates parts of several blocks, each a few milliseconds after the last one, that
 /// overlap by up to `overlap` milliseconds.
-fn parts(dice: &mut Dice, overlap: u64) -> Vec<Vec<MockResult>> {
+fn parts(dice: &mut RandomNumbers, overlap: u64) -> Vec<Vec<MockResult>> {
     let mut number = 0_u32;
-    let mut record = |start: u64, dice: &mut Dice| {
+    let mut record = |start: u64, dice: &mut RandomNumbers| {
         number += 1;
         let len = dice.roll(3) as usize * 4;
         let payload = number.to_le_bytes().into_iter().cycle().take(len).collect();
         ((start + dice.roll(overlap + 1) / 3 * 3) as i64, payload)
     };
-    let part = |start: u64, dice: &mut Dice| {
+    let part = |start: u64, dice: &mut RandomNumbers| {
         let blocks = 0..dice.roll(4);
         let block = |_| {
             MockResult::Block((0..dice.roll(9)).map(|_| record(start, dice)).collect())
@@ -75,7 +75,7 @@ fn by_blocks(merge: Merge<'_>) -> Records {
 }
 
 fn by_batches(mut merge: Merge<'_>) -> Records {
-    let (mut batch, mut records) = (Batch::default(), Records::new());
+    let (mut batch, mut records) = (MergedBatch::default(), Records::new());
     loop {
         merge.fill(&mut batch, BYTES);
         let before = records.len();
@@ -84,7 +84,7 @@ fn by_batches(mut merge: Merge<'_>) -> Records {
             (record.time.as_nanos(), record.payload.to_vec())
         }));
         assert_eq!(batch.len(), records.len() - before);
-        batch.failed().unwrap();
+        batch.take_error().unwrap();
         if batch.len() == 0 {
             return records;
         }
@@ -97,7 +97,7 @@ fn merge(log: &MockLog, budget: usize) -> Merge<'_> {
 
 #[test]
 fn merge_is_a_stable_sort_with_any_memory_limit() {
-    let mut dice = Dice(7);
+    let mut dice = RandomNumbers(7);
     for round in 0..300 {
         let overlap = [0, 5, 30, 1000][round % 4];
         let parts = parts(&mut dice, overlap);
@@ -132,7 +132,7 @@ fn equal_times_keep_the_order_of_the_file_in_little_memory() {
 
 #[test]
 fn memory_is_bounded() {
-    let mut dice = Dice(11);
+    let mut dice = RandomNumbers(11);
     for budget in [3000, 20_000] {
         let parts = (0..40).map(|_| {
             let record = |_| (dice.roll(1000) as i64, vec![1; 20]);
@@ -158,7 +158,7 @@ fn parts_are_opened_when_the_merge_reaches_them() {
     let parts: Vec<Vec<i64>> =
         (0..1000).map(|part| vec![part * 10, part * 10 + 12]).collect();
     let parts: Vec<&[i64]> = parts.iter().map(Vec::as_slice).collect();
-    let log = MockLog::of_times(&parts);
+    let log = MockLog::with_times(&parts);
     let mut merge = merge(&log, BUDGET);
     for _ in 0..100 {
         merge.next().unwrap();
@@ -171,8 +171,8 @@ fn parts_are_opened_when_the_merge_reaches_them() {
 
 #[test]
 fn equal_times_are_in_the_order_of_the_logs() {
-    let a = MockLog::of_times(&[&[1, 3], &[3, 5]]);
-    let b = MockLog::of_times(&[&[2, 3, 6], &[0, 3]]);
+    let a = MockLog::with_times(&[&[1, 3], &[3, 5]]);
+    let b = MockLog::with_times(&[&[2, 3, 6], &[0, 3]]);
     let everything = Selection::default();
     let logs = vec![(&a as &dyn Log, everything.clone()), (&b, everything)];
     let got = by_records(Merge::with_budget(BUDGET, 0, logs));
@@ -225,7 +225,7 @@ fn part_that_starts_earlier_than_stated_is_reported() {
         (5, [0, 10, 5, 15, 20, 25, 30, 40], 1),
         (12, [0, 10, 5, 15, 20, 25, 30, 40], 1),
     ] {
-        let log = MockLog::of_times(&parts).said_later(1, later);
+        let log = MockLog::with_times(&parts).said_later(1, later);
         let mut merge = merge(&log, usize::MAX);
         let mut times = Vec::new();
         while let Some((_, record)) = merge.next().unwrap() {
@@ -259,7 +259,7 @@ fn long_runs_are_not_copied() {
 
 #[test]
 fn blocks_continue_after_single_records() {
-    let log = MockLog::of_times(&[&[1, 4, 5], &[2, 3, 6]]);
+    let log = MockLog::with_times(&[&[1, 4, 5], &[2, 3, 6]]);
     let mut merge = merge(&log, BUDGET);
     for want in [1, 2, 3] {
         let (_, record) = merge.next().unwrap().unwrap();
@@ -273,18 +273,18 @@ fn blocks_continue_after_single_records() {
 fn error_of_a_batch_comes_after_its_records() {
     let block = |time| MockResult::Block(vec![(time, vec![1])]);
     let log = MockLog::new(vec![vec![block(3)], vec![block(20), MockResult::Error]]);
-    let (mut merge, mut batch) = (merge(&log, BUDGET), Batch::default());
+    let (mut merge, mut batch) = (merge(&log, BUDGET), MergedBatch::default());
     merge.fill(&mut batch, BYTES);
     let times: Vec<i64> = batch.records().map(|(_, r)| r.time.as_nanos()).collect();
     assert_eq!((times, batch.is_last()), (vec![3], true));
-    assert_eq!(batch.failed().unwrap_err().kind(), ErrorKind::Io);
+    assert_eq!(batch.take_error().unwrap_err().kind(), ErrorKind::Io);
 }
 
 #[test]
 fn parts_are_released_when_their_records_are_no_longer_used() {
-    let log = MockLog::of_times(&[&[1, 2], &[3, 4], &[5, 6]]);
+    let log = MockLog::with_times(&[&[1, 2], &[3, 4], &[5, 6]]);
     let mut merge = merge(&log, BUDGET);
-    let (mut batch, mut other) = (Batch::default(), Batch::default());
+    let (mut batch, mut other) = (MergedBatch::default(), MergedBatch::default());
     merge.fill(&mut batch, BYTES);
     merge.fill(&mut other, BYTES);
     assert_eq!((batch.len(), other.len()), (6, 0));
@@ -316,7 +316,7 @@ fn part_that_exceeds_the_memory_limit_is_read_twice() {
 
 #[test]
 fn parts_with_many_backward_times_are_merged_in_little_memory() {
-    let mut dice = Dice(17);
+    let mut dice = RandomNumbers(17);
     for round in 0..60 {
         let long = parts(&mut dice, [5, 100][round % 2]).concat();
         let back: Vec<MockResult> = long.iter().chain(&long).cloned().collect();

@@ -22,7 +22,7 @@ struct EncodingCursor {
 
 impl Encoding {
     /// Returns a cursor that encodes the records of `cursor`.
-    pub(super) fn of(&self, cursor: Box<dyn Cursor>) -> Box<dyn Cursor> {
+    pub(super) fn encode_cursor(&self, cursor: Box<dyn Cursor>) -> Box<dyn Cursor> {
         let Self(encoder, from) = self;
         Box::new(EncodingCursor { cursor, encoder: encoder.clone(), from: *from })
     }

@@ -20,23 +20,23 @@ const AHEAD: usize = 8 << 20;
 
 /// A part that one thread reads for another.
 pub(super) struct Slot {
-    state: Mutex<State>,
+    state: Mutex<SlotState>,
     /// Notifies the waiting thread.
     changed: Condvar,
 }
 
-struct State {
+struct SlotState {
     /// The blocks that were read and not yet returned.
     blocks: VecDeque<Block>,
     /// The memory of the blocks in bytes.
     bytes: usize,
-    reading: Reading,
+    reading: ReadState,
     /// Whether a thread waits for the next block. Notifying no thread would still be a
     /// system call, so this flag avoids it.
     is_waited: bool,
 }
 
-enum Reading {
+enum ReadState {
     /// No thread is reading.
     Paused(Box<dyn Cursor>),
     /// A thread is reading.
@@ -50,18 +50,18 @@ enum Reading {
 impl Slot {
     pub(super) fn new(cursor: Result<Box<dyn Cursor>>) -> Self {
         let reading = match cursor {
-            Ok(cursor) => Reading::Paused(cursor),
-            Err(err) => Reading::Ended(Some(err)),
+            Ok(cursor) => ReadState::Paused(cursor),
+            Err(err) => ReadState::Ended(Some(err)),
         };
         let state =
-            State { blocks: VecDeque::new(), bytes: 0, reading, is_waited: false };
+            SlotState { blocks: VecDeque::new(), bytes: 0, reading, is_waited: false };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// Returns whether another thread is about to provide the next block.
     pub(super) fn is_awaited(&self) -> bool {
         let state = lock(&self.state);
-        state.blocks.is_empty() && matches!(state.reading, Reading::Busy)
+        state.blocks.is_empty() && matches!(state.reading, ReadState::Busy)
     }
 
     /// Reads the part up to the limit, as long as the reader is still used. Returns
@@ -86,8 +86,8 @@ impl Slot {
                 continue;
             }
             state.reading = match filled {
-                Ok(filled) => Reading::after(filled, cursor),
-                Err(panic) => Reading::Panicked(panic),
+                Ok(filled) => ReadState::after_read(filled, cursor),
+                Err(panic) => ReadState::Panicked(panic),
             };
             self.wake(state);
             return true;
@@ -95,7 +95,7 @@ impl Slot {
     }
 
     /// Notifies the waiting thread of a block or of the end.
-    fn wake(&self, mut state: MutexGuard<'_, State>) {
+    fn wake(&self, mut state: MutexGuard<'_, SlotState>) {
         let is_waited = mem::take(&mut state.is_waited);
         drop(state);
         if is_waited {
@@ -125,34 +125,34 @@ impl Slot {
                 pool.put_back(mem::replace(block, next));
                 return Ok(true);
             }
-            match mem::replace(&mut state.reading, Reading::Busy) {
-                Reading::Busy => {
+            match mem::replace(&mut state.reading, ReadState::Busy) {
+                ReadState::Busy => {
                     state.is_waited = true;
                     let waited = self.changed.wait(state);
                     state = waited.unwrap_or_else(PoisonError::into_inner);
                 }
-                Reading::Ended(err) => {
-                    state.reading = Reading::Ended(None);
+                ReadState::Ended(err) => {
+                    state.reading = ReadState::Ended(None);
                     return err.map_or(Ok(false), Err);
                 }
-                Reading::Panicked(panic) => {
+                ReadState::Panicked(panic) => {
                     drop(state);
                     panic::resume_unwind(panic);
                 }
-                Reading::Paused(mut cursor) if pool.compacts_below.is_some() => {
+                ReadState::Paused(mut cursor) if pool.compacts_below.is_some() => {
                     drop(state);
                     let mut blocks = Vec::new();
                     let filled = pool.fill_some(&mut *cursor, &mut blocks);
                     state = lock(&self.state);
                     state.add(blocks);
-                    state.reading = Reading::after(filled, cursor);
+                    state.reading = ReadState::after_read(filled, cursor);
                 }
-                Reading::Paused(mut cursor) => {
+                ReadState::Paused(mut cursor) => {
                     drop(state);
                     let filled = cursor.fill(block);
                     lock(&self.state).reading = match filled {
-                        Ok(true) => Reading::Paused(cursor),
-                        Ok(false) | Err(_) => Reading::Ended(None),
+                        Ok(true) => ReadState::Paused(cursor),
+                        Ok(false) | Err(_) => ReadState::Ended(None),
                     };
                     return filled;
                 }
@@ -161,9 +161,9 @@ impl Slot {
     }
 }
 
-impl Reading {
+impl ReadState {
     /// Returns the state after `cursor` was read.
-    fn after(filled: Result<bool>, cursor: Box<dyn Cursor>) -> Self {
+    fn after_read(filled: Result<bool>, cursor: Box<dyn Cursor>) -> Self {
         match filled {
             Ok(true) => Self::Paused(cursor),
             Ok(false) => Self::Ended(None),
@@ -172,7 +172,7 @@ impl Reading {
     }
 }
 
-impl State {
+impl SlotState {
     fn add(&mut self, blocks: Vec<Block>) {
         self.bytes += blocks.iter().map(Block::cost).sum::<usize>();
         self.blocks.extend(blocks);
@@ -183,8 +183,8 @@ impl State {
         if self.bytes >= AHEAD {
             return None;
         }
-        match mem::replace(&mut self.reading, Reading::Busy) {
-            Reading::Paused(cursor) => Some(cursor),
+        match mem::replace(&mut self.reading, ReadState::Busy) {
+            ReadState::Paused(cursor) => Some(cursor),
             other => {
                 self.reading = other;
                 None
@@ -193,7 +193,7 @@ impl State {
     }
 
     fn is_paused(&self) -> bool {
-        matches!(self.reading, Reading::Paused(_))
+        matches!(self.reading, ReadState::Paused(_))
     }
 }
 

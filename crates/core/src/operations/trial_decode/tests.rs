@@ -4,17 +4,17 @@ use super::*;
 use crate::testing::sample_log::{Sample, SampleRecord};
 
 /// A log that records the content of the buffers that its parts are read into.
-struct Watched(Sample, Arc<Mutex<Vec<Vec<u8>>>>);
+struct WatchedLog(Sample, Arc<Mutex<Vec<Vec<u8>>>>);
 
-struct Watching(Box<dyn Cursor>, Arc<Mutex<Vec<Vec<u8>>>>);
+struct WatchedCursor(Box<dyn Cursor>, Arc<Mutex<Vec<Vec<u8>>>>);
 
-impl Log for Watched {
+impl Log for WatchedLog {
     fn manifest(&self) -> &Manifest {
         self.0.manifest()
     }
 
     fn read(&self, part: &Part, selection: &Selection) -> Result<Box<dyn Cursor>> {
-        Ok(Box::new(Watching(self.0.read(part, selection)?, self.1.clone())))
+        Ok(Box::new(WatchedCursor(self.0.read(part, selection)?, self.1.clone())))
     }
 
     fn decoder(&self, id: TopicId, columns: &Columns) -> Result<Box<dyn Decoder>> {
@@ -26,7 +26,7 @@ impl Log for Watched {
     }
 }
 
-impl Cursor for Watching {
+impl Cursor for WatchedCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         let before = block.bytes().to_vec();
         let filled = self.0.fill(block)?;
@@ -42,7 +42,7 @@ fn parts_reuse_the_buffer_of_the_previous_part() {
     let payloads: [&[u8]; 4] = [b"0000", b"1111", b"2222", b"3333"];
     let parts = payloads.map(|payload| [(0, 0, 1, payload)]);
     let log = Sample::new(&parts.each_ref().map(|part: &[SampleRecord; 1]| &part[..]));
-    let log = Watched(log, Arc::default());
+    let log = WatchedLog(log, Arc::default());
     let topics = Arc::new([TopicId(0)].into_iter().collect());
     let hashing = PayloadHashing { topics, sum: |payload| payload.len() as u64 };
     let trials = TrialDecoder::new(&log, Some(hashing));

@@ -38,7 +38,7 @@ impl Block {
     }
 
     /// Iterates over the records without payloads, in the order of the file.
-    pub(crate) fn heads(&self) -> impl Iterator<Item = RecordHeader> {
+    pub(crate) fn headers(&self) -> impl Iterator<Item = RecordHeader> {
         self.entries.iter().map(|entry| RecordHeader {
             topic: entry.topic,
             stream: entry.stream,

@@ -19,7 +19,7 @@ impl Block {
 impl<'b> Run<'b> {
     /// Splits the run into runs with at most `bytes` bytes of payloads, or with one
     /// longer record.
-    pub(crate) fn pieces(self, bytes: usize) -> impl Iterator<Item = Self> {
+    pub(crate) fn split(self, bytes: usize) -> impl Iterator<Item = Self> {
         let mut rest = self.entries;
         iter::from_fn(move || {
             let mut room = bytes;
@@ -78,7 +78,7 @@ mod tests {
             block.push(TopicId(7), Timestamp::from_nanos(0), place);
         }
         let run = block.runs().next().unwrap();
-        let pieces = run.pieces(3).map(|piece| piece.payloads().collect::<Vec<_>>());
+        let pieces = run.split(3).map(|piece| piece.payloads().collect::<Vec<_>>());
         let pieces: Vec<Vec<&[u8]>> = pieces.collect();
         let want: [Vec<&[u8]>; 4] =
             [vec![b"ab"], vec![b"cd", b"", b"e"], vec![b"fghi"], vec![b"j"]];

@@ -11,13 +11,13 @@ pub struct TopicSort {
 
 impl TopicSort {
     /// Sorts `entries`.
-    pub(super) fn sort(&mut self, entries: &mut Vec<RecordEntry>) {
-        self.sorted(entries);
+    pub(super) fn sort_in_place(&mut self, entries: &mut Vec<RecordEntry>) {
+        self.sort_copy(entries);
         std::mem::swap(entries, &mut self.sorted);
     }
 
     /// Returns `entries` sorted by topic, with a counting sort.
-    pub(super) fn sorted(&mut self, entries: &[RecordEntry]) -> &[RecordEntry] {
+    pub(super) fn sort_copy(&mut self, entries: &[RecordEntry]) -> &[RecordEntry] {
         self.sorted.clear();
         self.sorted.extend_from_slice(entries);
         let last = entries.iter().map(|entry| entry.topic.index()).max().unwrap_or(0);

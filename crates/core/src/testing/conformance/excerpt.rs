@@ -43,7 +43,7 @@ pub(super) fn excerpts_read_the_same(
             let selection = Selection { topics: [id].into_iter().collect(), time };
             let plan = log.manifest().plan(&selection, target);
             for parts in plan.chunks(plan.len().div_ceil(RUNS).max(1)) {
-                let excerpt = reopened(format, bytes, log, &selection, parts);
+                let excerpt = reopen(format, bytes, log, &selection, parts);
                 // The plan may join parts otherwise, but has the same bytes.
                 let again = excerpt.manifest().plan(&selection, target);
                 let label = topic.label();
@@ -60,7 +60,7 @@ pub(super) fn excerpts_read_the_same(
     }
 }
 
-fn reopened(
+fn reopen(
     format: &dyn Format,
     bytes: &Bytes,
     log: &dyn Log,

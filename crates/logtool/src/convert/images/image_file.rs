@@ -20,7 +20,7 @@ impl ImageRecordType {
         if vel::is_image_topic(topic) {
             Some(Self::Vel)
         } else {
-            ImageType::of(topic).map(Self::Ros)
+            ImageType::from_topic(topic).map(Self::Ros)
         }
     }
 }
@@ -96,7 +96,7 @@ impl ImageFile {
 
     /// Returns the image in a message of ROS.
     fn from_ros(of: ImageType, record: &Record<'_>) -> Result<Option<Self>> {
-        let message = of.unpacked(record.payload)?;
+        let message = of.decompress(record.payload)?;
         let image = of.parse(&message)?;
         let mut clipped = 0;
         let (size, quantisation, extension, bytes) = match image.content {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use arrow_array::RecordBatch;
-use logtool_sinks::Existing;
+use logtool_sinks::ExistingFiles;
 
 use crate::{
     dataset::{
@@ -34,19 +34,19 @@ impl DatasetCatalogs<'_> {
     /// catalogs of those shards, unless they exist.
     pub(in crate::dataset) fn write(&self) -> Result<()> {
         let own = self.division.own;
-        self.write_shard(own, Existing::Replace)?;
+        self.write_shard(own, ExistingFiles::Replace)?;
         let files = self.dataset.top_level_files()?;
         let outdated: Vec<&String> =
             files.iter().filter(|name| is_outdated(name, own)).collect();
         if !outdated.is_empty() {
-            for other in self.division.others() {
-                self.write_shard(Some(other), Existing::Refuse)?;
+            for other in self.division.other_shards() {
+                self.write_shard(Some(other), ExistingFiles::Refuse)?;
             }
         }
         self.dataset.remove(outdated)
     }
 
-    fn write_shard(&self, shard: Option<Shard>, existing: Existing) -> Result<()> {
+    fn write_shard(&self, shard: Option<Shard>, existing: ExistingFiles) -> Result<()> {
         let stem = stem(shard);
         let logs = self.logs(shard);
         let json_lines = self.has_json_lines.then_some(CatalogFormat::JsonLines);
@@ -65,7 +65,7 @@ impl DatasetCatalogs<'_> {
         let mut logs: Vec<String> = {
             let journal = self.dataset.journal();
             let names = journal.logs().map(|(name, _)| name);
-            names.filter(|name| journal.finished(name).is_some()).cloned().collect()
+            names.filter(|name| journal.finished_log(name).is_some()).cloned().collect()
         };
         logs.extend(self.errors.keys().cloned());
         logs.sort();

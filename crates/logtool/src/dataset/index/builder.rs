@@ -5,7 +5,7 @@ use crate::{
         entry::LogEntry,
         index::{
             entry_spool::EntrySpool,
-            previous::{PreviousCatalog, PreviousLog},
+            previous_catalog::{PreviousCatalog, PreviousLog},
         },
         inputs::InputLog,
         report::LogOutcome,

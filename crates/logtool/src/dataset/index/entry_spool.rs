@@ -13,7 +13,7 @@ use crate::{
     dataset::{
         catalog,
         entry::LogEntry,
-        index::previous::{PreviousCatalog, PreviousLog},
+        index::previous_catalog::{PreviousCatalog, PreviousLog},
     },
     error::{Context as _, Result},
 };

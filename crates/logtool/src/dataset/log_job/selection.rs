@@ -10,14 +10,14 @@ use crate::{
     dataset::{patterns, tables::RowSchema},
     error::{ErrorKind, Result},
     formats::{LogFormat, RecordKind},
-    input::open::Opened,
+    input::open::OpenLog,
     selection,
     time::clock::ShownClock,
 };
 
 /// Returns `request` with only those patterns of topics and columns that match something in
 /// `log`; `None` if no topic or column is selected. The other patterns are added to `missed`.
-pub(super) fn applicable(
+pub(super) fn applicable_request(
     request: &ConvertRequest,
     log: &dyn Log,
     labels: Option<&Arc<Labels>>,
@@ -71,7 +71,7 @@ fn has_match<T>(selection: Result<T>) -> Result<bool> {
 
 /// Returns the schemas of the tables that `request` makes of a log.
 pub(super) fn row_schemas(
-    opened: &Opened,
+    opened: &OpenLog,
     request: &ConvertRequest,
     labels: Option<&Arc<Labels>>,
 ) -> Result<Vec<RowSchema>> {
@@ -83,7 +83,7 @@ pub(super) fn row_schemas(
     let base = ShownClock::new(manifest, request.clock())?.base();
     let is_table = request.format.is_table();
     let has_instances = is_table
-        && LogFormat::of(manifest)
+        && LogFormat::from_manifest(manifest)
             .is_some_and(|format| format.record_kind() != RecordKind::Message);
     let mut schemas = Vec::new();
     for (id, topic) in manifest.topics().filter(|(id, _)| topics.contains(*id)) {

@@ -17,8 +17,8 @@ use crate::{
         tables::RowSchema,
     },
     error::{ErrorKind, Result},
-    input::open::Opened,
-    output::guarded::Guarded,
+    input::open::OpenLog,
+    output::guarded_outputs::GuardedOutputs,
 };
 
 /// The export of the tables of one log to the dataset.
@@ -37,7 +37,7 @@ pub(super) struct TableExport<'e> {
 
 /// The files of a log that are complete but not yet named.
 pub(super) struct WrittenTables {
-    pub(super) outputs: Guarded,
+    pub(super) outputs: GuardedOutputs,
     /// The schemas of the rows; empty if the files are not tables of the dataset.
     pub(super) schemas: Vec<RowSchema>,
     /// The table of each topic.
@@ -49,7 +49,7 @@ impl TableExport<'_> {
     /// Writes the files of the log.
     pub(super) fn run(
         &self,
-        opened: &Opened,
+        opened: &OpenLog,
         permit: &mut Permit<'_>,
     ) -> Result<WrittenTables> {
         let (job, kind) = (self.job, self.job.output_kind());

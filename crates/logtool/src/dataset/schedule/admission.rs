@@ -7,13 +7,13 @@ use parking_lot::{Condvar, Mutex};
 /// Admits logs in their order, while they fit into the memory together.
 #[derive(Debug)]
 pub(super) struct AdmissionScheduler {
-    state: Mutex<State>,
+    state: Mutex<AdmissionState>,
     changed: Condvar,
     memory: u64,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct AdmissionState {
     /// The index of the next log.
     next: usize,
     /// The memory of the admitted logs.

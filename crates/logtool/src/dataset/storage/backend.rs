@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use logtool_sinks::{Existing, Outputs};
+use logtool_sinks::{ExistingFiles, Outputs};
 use parking_lot::MutexGuard;
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
         tables::RowSchema,
     },
     error::Result,
-    output::guarded::Guarded,
+    output::guarded_outputs::GuardedOutputs,
 };
 
 /// The folder of a dataset. Names of files are relative to it, with slashes.
@@ -26,14 +26,14 @@ pub(super) trait Backend: Send + Sync {
     fn staging(&self) -> &Path;
 
     /// Returns `outputs`, guarded so that an interrupted program removes them.
-    fn guard(&self, outputs: Arc<Outputs>) -> Guarded;
+    fn guard(&self, outputs: Arc<Outputs>) -> GuardedOutputs;
 
     /// Adds `files`, which have their names in [`dir`](Self::dir), to the dataset. A file that
     /// exists is replaced or kept; neither is an error.
-    fn publish(&self, files: &[&str], existing: Existing) -> Result<()>;
+    fn publish(&self, files: &[&str], existing: ExistingFiles) -> Result<()>;
 
     /// Returns whether the dataset has the file `name`.
-    fn has(&self, name: &str) -> bool;
+    fn contains(&self, name: &str) -> bool;
 
     /// Removes those of `files` that exist.
     fn remove(&self, files: &[&str]) -> Result<()>;

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     dataset::{
         entry::LogEntry,
-        tables::{RowSchema, Table, TableSet},
+        tables::{RowSchema, TableDeclaration, TableSet},
     },
     error::{Context as _, Result},
 };
@@ -55,7 +55,7 @@ pub(in crate::dataset) struct LogState {
 #[serde(rename_all = "snake_case")]
 pub(super) enum JournalLine<'l> {
     /// A new table, or new columns of a table.
-    Table(&'l Table),
+    Table(&'l TableDeclaration),
     /// The files of a log are about to get their names.
     Begun { log: &'l str, source: &'l str, files: &'l [String] },
     /// The tables of a topic have no files any more.
@@ -70,7 +70,7 @@ pub(super) enum JournalLine<'l> {
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum ParsedLine {
-    Table(Table),
+    Table(TableDeclaration),
     Begun { log: String, source: String, files: Vec<String> },
     Forgotten { topic: String },
     Done(Box<LogEntry>),
@@ -112,7 +112,7 @@ impl Journal {
     }
 
     /// Returns the state of the log `name`, if it is finished.
-    pub(in crate::dataset) fn finished(&self, name: &str) -> Option<&LogState> {
+    pub(in crate::dataset) fn finished_log(&self, name: &str) -> Option<&LogState> {
         self.logs.get(name).filter(|log| log.entry.is_some())
     }
 

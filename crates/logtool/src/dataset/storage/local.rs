@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use logtool_sinks::{Existing, Outputs};
+use logtool_sinks::{ExistingFiles, Outputs};
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
         tables::RowSchema,
     },
     error::{Context as _, Error, Result},
-    output::guarded::{self, Guarded},
+    output::guarded_outputs::{self, GuardedOutputs},
     session::Session,
 };
 
@@ -86,16 +86,16 @@ impl Backend for LocalBackend {
         &self.staging
     }
 
-    fn guard(&self, outputs: Arc<Outputs>) -> Guarded {
-        guarded::guard(outputs, &self.session)
+    fn guard(&self, outputs: Arc<Outputs>) -> GuardedOutputs {
+        guarded_outputs::guard(outputs, &self.session)
     }
 
-    fn publish(&self, _: &[&str], _: Existing) -> Result<()> {
+    fn publish(&self, _: &[&str], _: ExistingFiles) -> Result<()> {
         // The files have their names in the folder of the dataset already.
         Ok(())
     }
 
-    fn has(&self, name: &str) -> bool {
+    fn contains(&self, name: &str) -> bool {
         self.dir.join(name).is_file()
     }
 
@@ -106,7 +106,7 @@ impl Backend for LocalBackend {
     fn top_level_files(&self) -> Result<Vec<String>> {
         let entries = fs::read_dir(&self.dir)?.flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        Ok(names.filter(|name| self.has(name)).collect())
+        Ok(names.filter(|name| self.contains(name)).collect())
     }
 
     fn journal(&self) -> MutexGuard<'_, Journal> {
@@ -179,7 +179,7 @@ fn check_is_dataset(dir: &Path, state: &Path) -> Result<()> {
     let mut names = names.map(|name| name.to_string_lossy().into_owned());
     match names.find(|name| markers::is_foreign(name)) {
         None => Ok(()),
-        Some(name) => Err(markers::foreign(dir, &name)),
+        Some(name) => Err(markers::not_a_dataset(dir, &name)),
     }
 }
 
@@ -187,13 +187,14 @@ fn check_is_dataset(dir: &Path, state: &Path) -> Result<()> {
 fn lock(state: &Path, shard: Option<Shard>) -> Result<Vec<File>> {
     let whole = open_lock(state, "lock")?;
     let Some(shard) = shard else {
-        whole.try_lock().map_err(|err| locked(state, err, "another run"))?;
+        whole.try_lock().map_err(|err| lock_error(state, err, "another run"))?;
         return Ok(vec![whole]);
     };
     let shared = whole.try_lock_shared();
-    shared.map_err(|err| locked(state, err, "a run without shards"))?;
+    shared.map_err(|err| lock_error(state, err, "a run without shards"))?;
     let own = open_lock(state, &format!("lock-{shard}"))?;
-    own.try_lock().map_err(|err| locked(state, err, "another run of this shard"))?;
+    own.try_lock()
+        .map_err(|err| lock_error(state, err, "another run of this shard"))?;
     Ok(vec![whole, own])
 }
 
@@ -209,7 +210,7 @@ fn open_lock(state: &Path, name: &str) -> Result<File> {
 }
 
 /// Returns the error that `owner` has a lock in the folder `state`.
-fn locked(state: &Path, err: TryLockError, owner: &str) -> Error {
+fn lock_error(state: &Path, err: TryLockError, owner: &str) -> Error {
     match err {
         TryLockError::WouldBlock => {
             let dataset = state.parent().unwrap_or(state).display();

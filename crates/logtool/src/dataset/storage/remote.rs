@@ -28,7 +28,7 @@ use std::{
 
 use bytes::Bytes;
 use logtool_remote::WriteCondition;
-use logtool_sinks::{Existing, Outputs};
+use logtool_sinks::{ExistingFiles, Outputs};
 use parking_lot::{Mutex, MutexGuard};
 use tempfile::TempDir;
 
@@ -50,15 +50,15 @@ use crate::{
         tables::{RowSchema, TableSet},
     },
     error::{Context as _, Error, Result},
-    output::guarded::{self, Guarded},
-    remote::{self, Folder, upload},
+    output::guarded_outputs::{self, GuardedOutputs},
+    remote::{self, UploadFolder, upload},
     session::Session,
 };
 
 /// A dataset in a folder of an object store.
 pub(super) struct RemoteBackend {
     name: PathBuf,
-    folder: Arc<Folder>,
+    folder: Arc<UploadFolder>,
     /// The local folder in which complete files get their names.
     dir: PathBuf,
     staging: PathBuf,
@@ -72,7 +72,7 @@ pub(super) struct RemoteBackend {
     lock: Option<Lock>,
     session: Session,
     /// Removes the temporary folder if the program is interrupted.
-    _guarded: Guarded,
+    _guarded: GuardedOutputs,
     temporary: TempDir,
 }
 
@@ -88,14 +88,14 @@ impl RemoteBackend {
         let folder = Arc::new(remote::folder(url, session)?);
         let name = PathBuf::from(remote::without_secrets(url));
         listing::check_is_dataset(&folder, &name)?;
-        let temporary = upload::temporary()?;
+        let temporary = upload::temporary_folder()?;
         let dir = temporary.path().join("whole");
         let staging = temporary.path().join("unfinished");
         for dir in [&dir, &staging] {
             fs::create_dir(dir).with_context(|| dir.display().to_string())?;
         }
-        let outputs = Outputs::new(&staging, Existing::Refuse);
-        let guarded = guarded::guard_in(outputs, temporary.path(), session);
+        let outputs = Outputs::new(&staging, ExistingFiles::Refuse);
+        let guarded = guarded_outputs::guard_in(outputs, temporary.path(), session);
         let lock =
             Lock::acquire(&folder, &name, shard, LockOwner::new(host_name), session)?;
         let Listing { objects, tables, journal } = Listing::read(&folder)?;
@@ -158,11 +158,14 @@ impl RemoteBackend {
         }
     }
 
-    fn upload(&self, name: &str, existing: Existing) -> Result<()> {
+    fn upload(&self, name: &str, existing: ExistingFiles) -> Result<()> {
         let path = self.dir.join(name);
         let mut file = File::open(&path).with_context(|| path.display().to_string())?;
         let sent = self.folder.send(name, &mut file, existing);
-        if sent.is_err() && existing == Existing::Refuse && self.folder.has(name)? {
+        if sent.is_err()
+            && existing == ExistingFiles::Refuse
+            && self.folder.contains(name)?
+        {
             return Ok(());
         }
         sent.with_context(|| self.folder.name(name))?;
@@ -188,11 +191,11 @@ impl Backend for RemoteBackend {
         &self.staging
     }
 
-    fn guard(&self, outputs: Arc<Outputs>) -> Guarded {
-        guarded::guard_in(outputs, self.temporary.path(), &self.session)
+    fn guard(&self, outputs: Arc<Outputs>) -> GuardedOutputs {
+        guarded_outputs::guard_in(outputs, self.temporary.path(), &self.session)
     }
 
-    fn publish(&self, files: &[&str], existing: Existing) -> Result<()> {
+    fn publish(&self, files: &[&str], existing: ExistingFiles) -> Result<()> {
         self.check_writable()?;
         let uploaded = io_pool::for_each(files, |name| self.upload(name, existing));
         // The local copies are not needed any more.
@@ -200,8 +203,8 @@ impl Backend for RemoteBackend {
         uploaded
     }
 
-    fn has(&self, name: &str) -> bool {
-        self.objects().has(name)
+    fn contains(&self, name: &str) -> bool {
+        self.objects().contains(name)
     }
 
     fn remove(&self, files: &[&str]) -> Result<()> {

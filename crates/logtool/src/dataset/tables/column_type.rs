@@ -42,10 +42,10 @@ pub(super) struct Conflict {
 impl ColumnType {
     /// Returns the kind of columns of the Arrow type `data_type`.
     pub(super) fn new(data_type: &DataType) -> Self {
-        Self::nested(data_type, MAX_DEPTH)
+        Self::from_nested(data_type, MAX_DEPTH)
     }
 
-    fn nested(data_type: &DataType, depth: usize) -> Self {
+    fn from_nested(data_type: &DataType, depth: usize) -> Self {
         let Some(depth) = depth.checked_sub(1) else {
             return Self::Other(data_type.to_string());
         };
@@ -53,15 +53,15 @@ impl ColumnType {
             DataType::Boolean => Self::Number,
             number if number.is_integer() || number.is_floating() => Self::Number,
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Self::Text,
-            DataType::Dictionary(_, values) => Self::nested(values, depth),
+            DataType::Dictionary(_, values) => Self::from_nested(values, depth),
             DataType::List(item)
             | DataType::LargeList(item)
             | DataType::FixedSizeList(item, _) => {
-                Self::List(Box::new(Self::nested(item.data_type(), depth)))
+                Self::List(Box::new(Self::from_nested(item.data_type(), depth)))
             }
             DataType::Struct(members) => {
                 let members = members.iter().map(|member| {
-                    let kind = Self::nested(member.data_type(), depth);
+                    let kind = Self::from_nested(member.data_type(), depth);
                     (member.name().clone(), kind)
                 });
                 Self::Struct(members.collect())

@@ -2,7 +2,7 @@
 
 use logtool_core::Value;
 
-use crate::units::{Bytes, Count, counted};
+use crate::units::{Bytes, Count, count_of};
 
 /// Returns a line for each compression in the metadata `chunks` of a log.
 pub(super) fn lines(chunks: Option<&Value>) -> Vec<String> {
@@ -26,7 +26,7 @@ pub(super) fn lines(chunks: Option<&Value>) -> Vec<String> {
                 (Count(chunks), Count(inspected), Count(all));
             format!("{chunks} of the {inspected} looked at, of {all}")
         } else {
-            counted(chunks, "chunk")
+            count_of(chunks, "chunk")
         };
         format!("{name:?}: {chunks}, {bytes} of {unpacked} unpacked ({share:.1} %)")
     };

@@ -11,7 +11,7 @@ use crate::{
         text::{TextWriter, chunks, lidars},
     },
     time::clock::{ShownClock, TimeChoice},
-    units::{Bytes, Count, Span, counted},
+    units::{Bytes, Count, Span, count_of},
 };
 
 /// Adds all facts of `info` except those about single topics.
@@ -93,7 +93,7 @@ fn write_file(text: &mut TextWriter<'_>, manifest: &Manifest) {
         text.add_fact("version", &format!("{version}{index}"));
     }
     write_encryption(text, manifest);
-    if LogFormat::of(manifest) == Some(LogFormat::Mcap) {
+    if LogFormat::from_manifest(manifest) == Some(LogFormat::Mcap) {
         let string = |key: &str| match manifest.metadata.get(key) {
             Some(Value::Text(value)) if !value.is_empty() => Some(value.as_str()),
             _ => None,
@@ -106,7 +106,7 @@ fn write_file(text: &mut TextWriter<'_>, manifest: &Manifest) {
 }
 
 fn write_encryption(text: &mut TextWriter<'_>, manifest: &Manifest) {
-    let Some(encryption) = EncryptionInfo::of(manifest) else { return };
+    let Some(encryption) = EncryptionInfo::from_manifest(manifest) else { return };
     let user = match encryption.user.as_str() {
         "" => String::new(),
         user => format!(", for {user}"),
@@ -129,9 +129,9 @@ fn write_counts(text: &mut TextWriter<'_>, manifest: &Manifest) {
     let records =
         |name: &str| manifest.topics.iter().find(|topic| topic.name == name)?.records;
     if let Some(strings) = records("logged_strings") {
-        let events = records("events").map(|events| counted(events, "event"));
+        let events = records("events").map(|events| count_of(events, "event"));
         let events = events.map(|events| format!(", {events}")).unwrap_or_default();
-        let strings = counted(strings, "logged string");
+        let strings = count_of(strings, "logged string");
         text.add_fact("messages", &format!("{strings}{events}"));
     }
     if let Some(Value::Map(parameters)) = manifest.metadata.get("parameters") {
@@ -141,7 +141,7 @@ fn write_counts(text: &mut TextWriter<'_>, manifest: &Manifest) {
             fact += &format!(", {} not at the default", Count(*count));
         }
         if let Some(changes @ 1..) = records("parameter_changes") {
-            fact += &format!(", {}", counted(changes, "change"));
+            fact += &format!(", {}", count_of(changes, "change"));
         }
         text.add_fact("parameters", &fact);
     }
@@ -176,7 +176,7 @@ fn write_health(text: &mut TextWriter<'_>, manifest: &Manifest, health: &Health)
     };
     let PartStatistics { count, overlapping, out_of_order, .. } = health.parts;
     let PartStatistics { min_bytes, median_bytes, max_bytes, .. } = health.parts;
-    let parts = counted(count, "part");
+    let parts = count_of(count, "part");
     if count == 0 {
         text.add_fact("layout", &parts);
     } else {
@@ -194,7 +194,7 @@ fn write_health(text: &mut TextWriter<'_>, manifest: &Manifest, health: &Health)
     };
     text.add_fact("order", &order);
     if health.parts.of_unknown_time > 0 {
-        let parts = counted(health.parts.of_unknown_time, "part");
+        let parts = count_of(health.parts.of_unknown_time, "part");
         text.add_fact("", &format!("{parts} of unknown time"));
     }
     if let Some(Value::UInt(marks)) = manifest.metadata.get("sync_marks") {

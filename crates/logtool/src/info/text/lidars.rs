@@ -6,7 +6,7 @@ use logtool_velodyne::{
     lidar::LidarInfo,
 };
 
-use crate::{formats::LogFormat, units::counted};
+use crate::{formats::LogFormat, units::count_of};
 
 /// Returns the names and texts of facts about the layout of a `.vel` log or a capture.
 pub(super) fn layout(manifest: &Manifest) -> Vec<(&'static str, String)> {
@@ -40,7 +40,7 @@ pub(super) fn layout(manifest: &Manifest) -> Vec<(&'static str, String)> {
 /// Returns the names and texts of facts about the lidars: their calibrations, the formula of
 /// their points, and the quality of their clocks.
 pub(super) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
-    let is_vel = LogFormat::of(manifest) == Some(LogFormat::Vel);
+    let is_vel = LogFormat::from_manifest(manifest) == Some(LogFormat::Vel);
     let topics = manifest.topics.iter();
     let derived = topics.filter(|topic| topic.origin == TopicOrigin::Derived);
     let known: Vec<(&Topic, LidarInfo<'_>)> = derived
@@ -55,7 +55,7 @@ pub(super) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
             _ => topic.records,
         };
         if let Some(packets) = packets {
-            text = format!("{text}, {}", counted(packets, "packet"));
+            text = format!("{text}, {}", count_of(packets, "packet"));
         }
         if let Some(sender) = SenderInfo::from_topic(topic) {
             let SenderInfo { address, port, .. } = sender;

@@ -7,7 +7,7 @@ use crate::{
     info::{Frequency, LogInfo, TopicInfo, text::TextWriter},
     input::open,
     time::clock::ShownClock,
-    units::{Bytes, Count, Rate, Span, counted, plain, shortened},
+    units::{Bytes, Count, Rate, Span, count_of, escape_terminal, shorten_middle},
 };
 
 /// The maximum length of a line of names.
@@ -25,19 +25,20 @@ pub(super) fn write(text: &mut TextWriter<'_>, info: &LogInfo) {
         write_table(text, &full);
     }
     let records = full.iter().map(|topic| topic.records).sum::<Option<u64>>();
-    let records = records.map(|records| counted(records, "record"));
+    let records = records.map(|records| count_of(records, "record"));
     let records = records.as_deref().unwrap_or("an unknown number of records");
     let counts = if full.is_empty() && open::is_locked(info.log.manifest()) {
         "topics and records are encrypted".to_owned()
     } else {
-        format!("{}, {records}", counted(full.len() as u64, "topic"))
+        format!("{}, {records}", count_of(full.len() as u64, "topic"))
     };
     let counts = text.style().dim(&counts).into_owned();
     text.add_line(&format!("  {counts}"));
     // The messages of a ULog are not derived from topics, and have a command of their own.
     let derived = of_origin(TopicOrigin::Derived)
         .filter(|topic| topic.records != Some(0) && topic.name != "messages");
-    let derived: Vec<String> = derived.map(|topic| plain(&topic.topic)).collect();
+    let derived: Vec<String> =
+        derived.map(|topic| escape_terminal(&topic.topic)).collect();
     if !derived.is_empty() {
         let how = "made of these (convert and cat take them by name)";
         text.add_line(&format!("  also {}: {how}", derived.join(", ")));
@@ -51,9 +52,9 @@ fn write_names(text: &mut TextWriter<'_>, empty: &[&TopicInfo]) {
         return;
     }
     let mut labels: Vec<String> =
-        empty.iter().map(|topic| plain(&topic.topic)).collect();
+        empty.iter().map(|topic| escape_terminal(&topic.topic)).collect();
     labels.sort();
-    let count = counted(labels.len() as u64, "topic");
+    let count = count_of(labels.len() as u64, "topic");
     text.add_line(&format!("\n  {count} without records:"));
     let mut line = String::new();
     for label in labels {
@@ -103,14 +104,18 @@ fn type_cell(topic: &TopicInfo) -> String {
     let connections =
         TopicMetadata::new(&topic.metadata).connections.filter(|count| *count != 1);
     let connections = connections.map(|count| format!(" ({count} connections)"));
-    format!("  {}{}", plain(&topic.type_name), connections.unwrap_or_default())
+    format!(
+        "  {}{}",
+        escape_terminal(&topic.type_name),
+        connections.unwrap_or_default()
+    )
 }
 
 /// Returns the cell of the topic with this label.
 fn shown_label(text: &TextWriter<'_>, label: &str) -> String {
-    let label = plain(label);
+    let label = escape_terminal(label);
     if text.options.shortens_topics {
-        shortened(&label, NAME_WIDTH).into_owned()
+        shorten_middle(&label, NAME_WIDTH).into_owned()
     } else {
         label
     }
@@ -118,7 +123,7 @@ fn shown_label(text: &TextWriter<'_>, label: &str) -> String {
 
 /// Returns the width of a column of these labels.
 fn label_width<'l>(labels: impl Iterator<Item = &'l str>) -> usize {
-    let widths = labels.map(|label| plain(label).chars().count());
+    let widths = labels.map(|label| escape_terminal(label).chars().count());
     widths.max().unwrap_or(0).clamp("TOPIC".len(), NAME_WIDTH)
 }
 
@@ -137,9 +142,12 @@ pub(super) fn write_md5_sums(text: &mut TextWriter<'_>, manifest: &Manifest) {
     let width = label_width(labels.iter().map(|label| &**label));
     text.add_heading(&format!("  {:width$}  {:32}  PUBLISHED BY", "TOPIC", "MD5SUM"));
     for ((topic, md5_sum), label) in known.iter().zip(&labels) {
-        let (label, md5_sum) = (shown_label(text, label), plain(md5_sum));
+        let (label, md5_sum) = (shown_label(text, label), escape_terminal(md5_sum));
         let caller = TopicMetadata::new(&topic.metadata).callers.unwrap_or("-");
-        text.add_line(&format!("  {label:width$}  {md5_sum:32}  {}", plain(caller)));
+        text.add_line(&format!(
+            "  {label:width$}  {md5_sum:32}  {}",
+            escape_terminal(caller)
+        ));
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) fn topic(topic: &Topic, more: &str, what: LidarMessageType) -> Topic 
         LidarMessageType::Image => (PixelImage::TYPE, PixelImage::files()),
         LidarMessageType::Transform => (FrameTransform::TYPE, FrameTransform::files()),
     };
-    protobuf::common(topic, more, type_name, &files)
+    protobuf::common_topic(topic, more, type_name, &files)
 }
 
 /// Returns the number of a type in the enumeration of `foxglove.PackedElementField`.

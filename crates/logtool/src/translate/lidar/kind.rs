@@ -38,7 +38,7 @@ impl LidarMessageKind {
         what: LidarMessageType,
     ) -> Result<Topic> {
         match self {
-            Self::Ros => of_ros::common(topic, more, ros::type_name(what)),
+            Self::Ros => of_ros::common_topic(topic, more, ros::type_name(what)),
             Self::Foxglove => Ok(foxglove::topic(topic, more, what)),
         }
     }

@@ -14,7 +14,7 @@ use logtool_core::{
 use logtool_rosmsg::MessageWriter;
 use logtool_velodyne::{lidar::LidarInfo, packet::Firings, vel::PacketReader};
 
-use crate::{error::Result, formats::LogFormat, translate::ros::common};
+use crate::{error::Result, formats::LogFormat, translate::ros::common_topic};
 
 /// The maximum number of packets of a message, for a head that does not rotate.
 const MOST: usize = 4096;
@@ -35,9 +35,9 @@ pub(super) fn packets(
     time: TimeRange,
     offset_nanos: i64,
 ) -> Result<Translation> {
-    let topic_info = common(topic, "", "velodyne_msgs/VelodyneScan")?;
+    let topic_info = common_topic(topic, "", "velodyne_msgs/VelodyneScan")?;
     let manifest = log.manifest();
-    let reader = match LogFormat::of(manifest) {
+    let reader = match LogFormat::from_manifest(manifest) {
         Some(LogFormat::Vel) => Some(PacketReader::new(manifest)?),
         _ => None,
     };
@@ -45,7 +45,7 @@ pub(super) fn packets(
         points.and_then(LidarInfo::from_topic).map_or(0.0, |info| info.scan_start_deg);
     let cut = (cut * 100.0).round() as u32 % TURN;
     let begin = Arc::new(move || {
-        let turn = Rotation {
+        let turn = PendingRotation {
             frame: frame.clone(),
             offset_nanos,
             sequence: 0,
@@ -55,23 +55,23 @@ pub(super) fn packets(
             after_cut: 0,
         };
         let translator: Box<dyn Translate> =
-            Box::new(Scans { reader, time, cut, turn });
+            Box::new(PacketScans { reader, time, cut, turn });
         Ok(translator)
     });
     Ok(Translation { from: id, topic: topic_info, begin })
 }
 
 /// Combines packets to scans.
-struct Scans {
+struct PacketScans {
     /// Extracts packets from messages, if records are not packets themselves.
     reader: Option<PacketReader>,
     time: TimeRange,
     cut: u32,
-    turn: Rotation,
+    turn: PendingRotation,
 }
 
 /// The rotation that is not complete.
-struct Rotation {
+struct PendingRotation {
     frame: String,
     offset_nanos: i64,
     sequence: u32,
@@ -83,7 +83,7 @@ struct Rotation {
     after_cut: u32,
 }
 
-impl Translate for Scans {
+impl Translate for PacketScans {
     fn translate(
         &mut self,
         run: Run<'_>,
@@ -98,7 +98,7 @@ impl Translate for Scans {
                     }
                 }
                 None if Firings::new(record.payload).is_none() => {
-                    messages.discard(record.undecodable());
+                    messages.discard(record.undecodable_damage());
                 }
                 None => self.add(record.time, record.payload, index, messages),
             }
@@ -112,7 +112,7 @@ impl Translate for Scans {
     }
 }
 
-impl Scans {
+impl PacketScans {
     /// Adds a packet that arrived at `time`, in the record at index `index`.
     fn add(
         &mut self,
@@ -141,7 +141,7 @@ impl Scans {
     }
 }
 
-impl Rotation {
+impl PendingRotation {
     fn push(&mut self, time: Timestamp, packet: &[u8]) {
         let nanos = time.as_nanos().saturating_add(self.offset_nanos);
         MessageWriter::new(&mut self.packets).time(nanos).bytes(packet);

@@ -55,7 +55,7 @@ pub(super) fn scans(
         let decoder = log.decoder(id, &columns)?;
         let (frame, restrict_to) = (frame.clone(), 0..u32::MAX);
         let (open, spare) = (Vec::new(), Vec::new());
-        let translator: Box<dyn Translate> = Box::new(Scans {
+        let translator: Box<dyn Translate> = Box::new(PendingScans {
             decoder,
             frame,
             offset_nanos,
@@ -70,7 +70,7 @@ pub(super) fn scans(
 }
 
 /// The scans that are not complete.
-struct Scans {
+struct PendingScans {
     decoder: Box<dyn Decoder>,
     frame: String,
     offset_nanos: i64,
@@ -95,7 +95,7 @@ struct Scan {
     times: Vec<Option<i64>>,
 }
 
-impl Translate for Scans {
+impl Translate for PendingScans {
     fn restrict_to(&mut self, groups: Range<u32>) {
         self.restrict_to = groups;
     }
@@ -106,7 +106,9 @@ impl Translate for Scans {
         messages: &mut MessageBuffer,
     ) -> logtool_core::Result<()> {
         let mut damage = Vec::new();
-        for (record, (run, time)) in run.singles().zip(run.times()).enumerate() {
+        for (record, (run, time)) in
+            run.single_record_runs().zip(run.times()).enumerate()
+        {
             self.decoder.append(run, &mut damage);
             let batch = self.decoder.take()?;
             self.add(&batch, record, time, messages);
@@ -123,7 +125,7 @@ impl Translate for Scans {
     }
 }
 
-impl Scans {
+impl PendingScans {
     /// Adds the points in `batch`, which is the record at index `record` with the time `time`.
     fn add(
         &mut self,
@@ -132,7 +134,7 @@ impl Scans {
         time: Timestamp,
         messages: &mut MessageBuffer,
     ) {
-        let Some(columns) = Points::of(batch) else { return };
+        let Some(columns) = PointColumns::from_batch(batch) else { return };
         for row in 0..batch.num_rows() {
             let number = columns.scan.value(row);
             if !self.restrict_to.contains(&number) {
@@ -219,7 +221,7 @@ impl Scan {
 }
 
 /// The columns of points.
-struct Points<'b> {
+struct PointColumns<'b> {
     time: &'b arrow_array::PrimitiveArray<TimestampNanosecondType>,
     scan: &'b arrow_array::PrimitiveArray<UInt32Type>,
     /// `x`, `y`, `z`.
@@ -232,8 +234,8 @@ struct Points<'b> {
     return_type: &'b [u8],
 }
 
-impl<'b> Points<'b> {
-    fn of(batch: &'b RecordBatch) -> Option<Self> {
+impl<'b> PointColumns<'b> {
+    fn from_batch(batch: &'b RecordBatch) -> Option<Self> {
         let floats = |name| -> Option<&'b [f32]> {
             Some(
                 batch.column_by_name(name)?.as_primitive_opt::<Float32Type>()?.values(),

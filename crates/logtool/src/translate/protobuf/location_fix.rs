@@ -9,7 +9,7 @@ use logtool_sinks::{PositionReader, position_columns};
 
 use crate::{
     error::Result,
-    translate::{from_rows::translate_columns, nanos_of, protobuf::common},
+    translate::{from_rows::translate_columns, nanos_of, protobuf::common_topic},
 };
 
 /// Translates the records of the topic `id` of `log` to positions, with `offset_nanos` added to
@@ -32,7 +32,8 @@ pub(in crate::translate) fn fixes(
     let Some(reader) = PositionReader::new(topic, decoder.schema()) else {
         return Ok(None);
     };
-    let topic_info = common(topic, "/fix", LocationFix::TYPE, &LocationFix::files());
+    let topic_info =
+        common_topic(topic, "/fix", LocationFix::TYPE, &LocationFix::files());
     let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
         let fix = fix(&reader, batch, row, offset_nanos);
         fix.inspect(|fix| fix.put(out)).is_some()

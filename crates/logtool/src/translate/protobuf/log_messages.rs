@@ -7,7 +7,7 @@ use logtool_core::{Columns, Log, Topic, TopicId, Translation};
 use logtool_protobuf::{FoxgloveLog, LogLevel};
 
 use crate::translate::{
-    from_rows::translate_columns, log_messages::Line, nanos_of,
+    from_rows::translate_columns, log_messages::LogLine, nanos_of,
     protobuf::topic as topic_info,
 };
 
@@ -29,7 +29,7 @@ pub(super) fn log_messages(
 
 /// Appends the message in the row at index `row` of `batch` to `out`.
 fn line(batch: &RecordBatch, row: usize, offset_nanos: i64, out: &mut Vec<u8>) {
-    let line = Line::read(batch, row);
+    let line = LogLine::read(batch, row);
     let line = FoxgloveLog {
         nanos: nanos_of(batch, row).saturating_add(offset_nanos),
         level: level(line.level),

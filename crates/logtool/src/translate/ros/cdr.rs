@@ -113,7 +113,7 @@ fn definition_and_transcoder(
     // Log messages of ROS 2 differ from those of ROS 1 in CDR.
     let is_log = definition.is_log() && topic.type_name == "rcl_interfaces/msg/Log";
     let transcoder = if is_log {
-        Transcoder::of_logs()
+        Transcoder::for_log_messages()
     } else {
         let (name, text) = (&topic.type_name, &topic.definition);
         if Definition::has_added_fields(name, text)? {
@@ -144,7 +144,7 @@ impl Translate for Ros1 {
             let buffer = messages.buffer();
             let room = MAX_UNPACKED.saturating_sub(buffer.len());
             let message = match self.transcoder {
-                Some(_) => Encoding::Cdr.unpacked(message, room),
+                Some(_) => Encoding::Cdr.decompress(message, room),
                 None => Ok(message.into()),
             };
             let translated = message.and_then(|message| {
@@ -153,13 +153,14 @@ impl Translate for Ros1 {
             let remainder = match translated {
                 Ok(remainder) => remainder,
                 Err(kind) => {
-                    messages.discard(record.undecodable().with_kind(kind));
+                    messages.discard(record.undecodable_damage().with_kind(kind));
                     continue;
                 }
             };
             messages.end(index);
             if remainder.unrepresentable_times > 0 {
-                let damage = record.undecodable().with_kind(DamageKind::Doubtful);
+                let damage =
+                    record.undecodable_damage().with_kind(DamageKind::Doubtful);
                 messages.discard(damage.with_reason(NOT_REPRESENTABLE));
             }
             if remainder.extra_bytes > 0 {

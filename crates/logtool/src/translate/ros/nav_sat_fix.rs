@@ -13,7 +13,7 @@ use logtool_sinks::{PositionReader, position_columns};
 
 use crate::{
     error::Result,
-    translate::{from_rows::translate_columns, nanos_of, ros::common},
+    translate::{from_rows::translate_columns, nanos_of, ros::common_topic},
 };
 
 /// Columns with more information about a position: heights above the ellipsoid, or of the geoid
@@ -48,7 +48,7 @@ pub(in crate::translate) fn fixes(
     let Some(reader) = PositionReader::new(topic, decoder.schema()) else {
         return Ok(None);
     };
-    let topic_info = common(topic, "/fix", "sensor_msgs/NavSatFix")?;
+    let topic_info = common_topic(topic, "/fix", "sensor_msgs/NavSatFix")?;
     let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
         let Some((latitude, longitude, altitude)) = reader.read(&batch.slice(row, 1))
         else {

@@ -37,7 +37,7 @@ use crate::{
         PreparedTranslation, has_log_messages,
         ros::{message_topic, nav_sat_fix::fixes, rows::rows},
     },
-    units::counted,
+    units::count_of,
 };
 
 /// The package of derived types.
@@ -75,7 +75,8 @@ pub(in crate::translate) fn px4(
             continue;
         }
         if let Some(layout) = log.payload_layout(id) {
-            translations.extend(standard(id, topic, &layout, nanos, &attitudes)?);
+            translations
+                .extend(standard_messages(id, topic, &layout, nanos, &attitudes)?);
         }
         translations.extend(fixes(&log, id, topic, nanos)?);
     }
@@ -94,7 +95,7 @@ pub(in crate::translate) fn left_out(manifest: &Manifest) -> Option<String> {
         let Some(Value::Map(all)) = manifest.metadata.get(*heading) else {
             return None;
         };
-        (!all.is_empty()).then(|| counted(all.len() as u64, one))
+        (!all.is_empty()).then(|| count_of(all.len() as u64, one))
     });
     let counts: Vec<String> = counts.collect();
     let log_messages = counts.join(", ");
@@ -138,7 +139,7 @@ fn own_type(
 
 /// Translates records of the topic `id` with `layout` to the types that ROS defines, with
 /// `offset_nanos` added to their times.
-fn standard(
+fn standard_messages(
     id: TopicId,
     topic: &Topic,
     layout: &Layout,

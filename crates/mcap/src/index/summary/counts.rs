@@ -30,7 +30,7 @@ impl MessageCounts {
 
     /// Returns the number of messages of each channel according to the message indexes
     /// of `chunks`. Returns `None` if a chunk has no message indexes.
-    pub(super) fn of_chunks(
+    pub(super) fn count_messages(
         self,
         window: &WindowReader<'_>,
         chunks: &[ChunkIndex],
@@ -41,7 +41,7 @@ impl MessageCounts {
                 return Ok(None);
             }
             for (channel, at) in &chunk.channels {
-                let Some(count) = indexed(window, *channel, *at)? else {
+                let Some(count) = indexed_count(window, *channel, *at)? else {
                     return Ok(None);
                 };
                 *counts.entry(*channel).or_default() += count;
@@ -52,7 +52,11 @@ impl MessageCounts {
 }
 
 /// Returns the number of messages of `channel` in the message index at `at`.
-fn indexed(window: &WindowReader<'_>, channel: u16, at: u64) -> Result<Option<u64>> {
+fn indexed_count(
+    window: &WindowReader<'_>,
+    channel: u16,
+    at: u64,
+) -> Result<Option<u64>> {
     let bytes = window.peek(at, RECORD_HEADER_LEN + 2 + 4)?;
     let is_index =
         wire::record_header(&bytes).is_some_and(|(op, _)| op == op::MESSAGE_INDEX);

@@ -8,9 +8,9 @@ use std::{
 use logtool_core::{OpenOptions, Result, WindowReader};
 
 use crate::{
+    channel_table::ChannelTable,
     chunk::{self, DecompressedChunk},
-    contents::{self, Item},
-    table::Table,
+    contents::{self, ContentItem},
     wire::{Channel, ChunkIndex, Schema, op},
 };
 
@@ -87,19 +87,19 @@ impl Declarations {
         };
         let mut is_sound = true;
         contents::for_each_record(&decompressed.records, |item| match item {
-            Item::Record(op @ (op::SCHEMA | op::CHANNEL), content, range) => {
+            ContentItem::Record(op @ (op::SCHEMA | op::CHANNEL), content, range) => {
                 let position =
                     decompressed.file_range(index.at..index.at + index.len, &range);
                 is_sound &= self.add(op, content, position).is_some();
             }
-            Item::Record(..) => {}
-            Item::Damaged(_) => is_sound = false,
+            ContentItem::Record(..) => {}
+            ContentItem::Damaged(_) => is_sound = false,
         });
         Ok(is_sound)
     }
 
     /// Adds all declarations to `table`.
-    pub(super) fn declare(self, table: &mut Table) {
+    pub(super) fn declare(self, table: &mut ChannelTable) {
         let schemas = self.schemas.into_iter();
         schemas.for_each(|(schema, position)| table.schema(schema, position));
         self.channels.into_iter().for_each(|channel| table.channel(channel));

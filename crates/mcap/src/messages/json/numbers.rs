@@ -11,7 +11,7 @@ const NAMES: [(&str, f64); 3] =
 pub(super) fn float(json: &str) -> Option<f64> {
     let unquoted = json.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     match unquoted {
-        Some(text) => special(text),
+        Some(text) => special_value(text),
         // Rust also parses `inf` and `nan`, which start with a letter.
         None => json.parse().ok().filter(|_| is_number(json)),
     }
@@ -56,7 +56,7 @@ fn is_number(json: &str) -> bool {
 }
 
 /// Returns the special value with the name `text`.
-fn special(text: &str) -> Option<f64> {
+fn special_value(text: &str) -> Option<f64> {
     NAMES.iter().find(|(name, _)| *name == text).map(|(_, number)| *number)
 }
 
@@ -74,7 +74,7 @@ pub(super) fn quote_special_values(json: &[u8]) -> Option<Vec<u8>> {
             _ => rest.len() - after.len(),
         };
         let (piece, after) = rest.split_at(len.min(rest.len()));
-        if str::from_utf8(piece).is_ok_and(|word| special(word).is_some()) {
+        if str::from_utf8(piece).is_ok_and(|word| special_value(word).is_some()) {
             quoted.extend([b"\"", piece, b"\""].concat());
             is_changed = true;
         } else {

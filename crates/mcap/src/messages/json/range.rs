@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{Shape, StructShape};
+use logtool_core::{StructType, ValueType};
 use serde::{Deserialize, Serialize};
 
 /// The indices of the fields that lead to a value; 0 leads to the elements of a list.
@@ -56,17 +56,17 @@ impl Ranges {
 
     /// Returns the types that hold the ranges, for those fields of `shape` that need
     /// another type.
-    pub(super) fn types(&self, shape: &StructShape) -> IntegerTypes {
+    pub(super) fn types(&self, shape: &StructType) -> IntegerTypes {
         let mut shape = shape.clone();
         let types = self.0.iter().filter_map(|(path, range)| {
             let Range { lowest, highest } = *range;
             let fits_now = match find(&mut shape, path)? {
-                Shape::U64 => fits::<u64>(lowest, highest),
-                _ => fits::<i64>(lowest, highest),
+                ValueType::U64 => fit_in::<u64>(lowest, highest),
+                _ => fit_in::<i64>(lowest, highest),
             };
             let chosen = match (lowest, highest) {
-                (low, high) if fits::<i64>(low, high) => IntegerType::Signed,
-                (low, high) if fits::<u64>(low, high) => IntegerType::Unsigned,
+                (low, high) if fit_in::<i64>(low, high) => IntegerType::Signed,
+                (low, high) if fit_in::<u64>(low, high) => IntegerType::Unsigned,
                 _ => IntegerType::Text,
             };
             (!fits_now).then(|| (path.clone(), chosen))
@@ -76,29 +76,31 @@ impl Ranges {
 }
 
 /// Changes the fields of `shape` to `types`.
-pub(super) fn apply(types: &IntegerTypes, shape: &mut StructShape) {
+pub(super) fn apply(types: &IntegerTypes, shape: &mut StructType) {
     for (path, chosen) in types {
-        if let Some(shape @ (Shape::I64 | Shape::U64)) = find(shape, path) {
+        if let Some(shape @ (ValueType::I64 | ValueType::U64)) = find(shape, path) {
             *shape = match chosen {
-                IntegerType::Signed => Shape::I64,
-                IntegerType::Unsigned => Shape::U64,
-                IntegerType::Text => Shape::Text,
+                IntegerType::Signed => ValueType::I64,
+                IntegerType::Unsigned => ValueType::U64,
+                IntegerType::Text => ValueType::Text,
             };
         }
     }
 }
 
-fn fits<T: TryFrom<i128>>(low: i128, high: i128) -> bool {
+fn fit_in<T: TryFrom<i128>>(low: i128, high: i128) -> bool {
     T::try_from(low).is_ok() && T::try_from(high).is_ok()
 }
 
 /// Returns the shape of the value at `path` of `shape`.
-fn find<'s>(shape: &'s mut StructShape, path: &[usize]) -> Option<&'s mut Shape> {
+fn find<'s>(shape: &'s mut StructType, path: &[usize]) -> Option<&'s mut ValueType> {
     let (first, rest) = path.split_first()?;
     let (_, first) = shape.fields.get_mut(*first)?;
     rest.iter().try_fold(first, |shape, index| match shape {
-        Shape::Struct(inner) => inner.fields.get_mut(*index).map(|(_, shape)| shape),
-        Shape::List(item) => Some(&mut **item),
+        ValueType::Struct(inner) => {
+            inner.fields.get_mut(*index).map(|(_, shape)| shape)
+        }
+        ValueType::List(item) => Some(&mut **item),
         _ => None,
     })
 }

@@ -6,7 +6,7 @@
 use std::{borrow::Cow, fmt};
 
 use indexmap::IndexMap;
-use logtool_core::{Branch, RowSummary, Scalar, Shape, StructShape};
+use logtool_core::{Branch, RowSummary, Scalar, StructType, ValueType};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
@@ -24,22 +24,22 @@ pub(super) enum NamedShape {
     Struct(IndexMap<String, NamedShape>),
     /// A list, and the minimum number of values in each element.
     List(Box<NamedShape>, u64),
-    Scalar(Shape),
+    Scalar(ValueType),
 }
 
 impl NamedShape {
     /// Creates the shape of objects with the fields of `shape`.
-    pub(super) fn from_struct(shape: &StructShape) -> Self {
+    pub(super) fn from_struct(shape: &StructType) -> Self {
         let fields = shape.fields.iter();
         Self::Struct(fields.map(|(name, shape)| (name.clone(), shape.into())).collect())
     }
 }
 
-impl From<&Shape> for NamedShape {
-    fn from(shape: &Shape) -> Self {
+impl From<&ValueType> for NamedShape {
+    fn from(shape: &ValueType) -> Self {
         match shape {
-            Shape::Struct(inner) => Self::from_struct(inner),
-            Shape::List(item) => {
+            ValueType::Struct(inner) => Self::from_struct(inner),
+            ValueType::List(item) => {
                 Self::List(Box::new((&**item).into()), item.width() as u64)
             }
             scalar => Self::Scalar(scalar.clone()),
@@ -48,7 +48,7 @@ impl From<&Shape> for NamedShape {
 }
 
 /// The state of reading one message.
-pub(super) struct Reading<'r> {
+pub(super) struct ReadState<'r> {
     added: RowSummary,
     /// The maximum number of list elements.
     max_record_len: u64,
@@ -58,7 +58,7 @@ pub(super) struct Reading<'r> {
     path: Path,
 }
 
-impl<'r> Reading<'r> {
+impl<'r> ReadState<'r> {
     pub(super) fn new(max_record_len: u64, ranges: Option<&'r mut Ranges>) -> Self {
         Self { added: RowSummary::default(), max_record_len, ranges, path: Path::new() }
     }
@@ -73,7 +73,7 @@ impl<'r> Reading<'r> {
     ) -> Option<RowSummary> {
         payload.trim_ascii_start().starts_with(b"{").then_some(())?;
         let mut input = serde_json::Deserializer::from_slice(payload);
-        let value = Value { reading: &mut self, shape, branch: row };
+        let value = ValueSeed { reading: &mut self, shape, branch: row };
         value.deserialize(&mut input).ok()?;
         input.end().ok()?;
         Some(self.added)
@@ -82,13 +82,13 @@ impl<'r> Reading<'r> {
 
 /// A value that is read into `branch`. A value that does not match `shape` becomes
 /// null, and is counted.
-struct Value<'v, 'r> {
-    reading: &'v mut Reading<'r>,
+struct ValueSeed<'v, 'r> {
+    reading: &'v mut ReadState<'r>,
     shape: &'v NamedShape,
     branch: &'v mut Branch,
 }
 
-impl Value<'_, '_> {
+impl ValueSeed<'_, '_> {
     fn push_mismatch(self) {
         self.reading.added.type_mismatches += 1;
         self.branch.push_null();
@@ -96,28 +96,28 @@ impl Value<'_, '_> {
 
     /// Adds `json` as a scalar of the type `shape`. Returns `None` if the column is
     /// full.
-    fn push_scalar(self, shape: &Shape, json: &str) -> Option<()> {
+    fn push_scalar(self, shape: &ValueType, json: &str) -> Option<()> {
         let scalar = match (shape, json) {
             (_, "null") => {
                 self.branch.push_null();
                 return Some(());
             }
-            (Shape::Text, json) => {
+            (ValueType::Text, json) => {
                 return self.branch.push(Scalar::Bytes(text(json)?.as_bytes()));
             }
-            (Shape::Bool, "true") => Some(Scalar::Bool(true)),
-            (Shape::Bool, "false") => Some(Scalar::Bool(false)),
-            (Shape::I64 | Shape::U64, json) => {
+            (ValueType::Bool, "true") => Some(Scalar::Bool(true)),
+            (ValueType::Bool, "false") => Some(Scalar::Bool(false)),
+            (ValueType::I64 | ValueType::U64, json) => {
                 let value = numbers::integer(json);
                 if let (Some(value), Some(ranges)) = (value, &mut self.reading.ranges) {
                     ranges.record(&self.reading.path, value);
                 }
                 value.and_then(|value| match shape {
-                    Shape::U64 => value.try_into().ok().map(Scalar::UInt),
+                    ValueType::U64 => value.try_into().ok().map(Scalar::UInt),
                     _ => value.try_into().ok().map(Scalar::Int),
                 })
             }
-            (Shape::F64, json) => numbers::float(json).map(Scalar::F64),
+            (ValueType::F64, json) => numbers::float(json).map(Scalar::F64),
             _ => None,
         };
         match scalar {
@@ -139,7 +139,7 @@ fn text(json: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Value<'_, '_> {
+impl<'de> DeserializeSeed<'de> for ValueSeed<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, input: D) -> Result<(), D::Error> {
@@ -153,7 +153,7 @@ impl<'de> DeserializeSeed<'de> for Value<'_, '_> {
 }
 
 /// Structs and lists.
-impl<'de> Visitor<'de> for Value<'_, '_> {
+impl<'de> Visitor<'de> for ValueSeed<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -203,7 +203,7 @@ impl<'de> Visitor<'de> for Value<'_, '_> {
             let Some(item) = branch.item() else {
                 return Err(A::Error::custom("inconsistent columns"));
             };
-            let value = Value { reading: &mut *reading, shape, branch: item };
+            let value = ValueSeed { reading: &mut *reading, shape, branch: item };
             if input.next_element_seed(value)?.is_none() {
                 break;
             }
@@ -226,7 +226,7 @@ impl<'de> Visitor<'de> for Value<'_, '_> {
         let Self { reading, branch, .. } = self;
         let row = branch.len();
         branch.open();
-        while let Some(found) = input.next_key_seed(Name(fields))? {
+        while let Some(found) = input.next_key_seed(NameSeed(fields))? {
             let Some((index, shape)) = found else {
                 input.next_value::<IgnoredAny>()?;
                 continue;
@@ -237,7 +237,7 @@ impl<'de> Visitor<'de> for Value<'_, '_> {
             // The last of several members with the same name is used.
             field.truncate(row);
             reading.path.push(index);
-            let value = Value { reading: &mut *reading, shape, branch: field };
+            let value = ValueSeed { reading: &mut *reading, shape, branch: field };
             input.next_value_seed(value)?;
             reading.path.pop();
         }
@@ -247,9 +247,9 @@ impl<'de> Visitor<'de> for Value<'_, '_> {
 }
 
 /// Deserializes the name of a member, and looks up its field.
-struct Name<'f>(&'f IndexMap<String, NamedShape>);
+struct NameSeed<'f>(&'f IndexMap<String, NamedShape>);
 
-impl<'de, 'f> DeserializeSeed<'de> for Name<'f> {
+impl<'de, 'f> DeserializeSeed<'de> for NameSeed<'f> {
     type Value = Option<(usize, &'f NamedShape)>;
 
     fn deserialize<D: Deserializer<'de>>(
@@ -260,7 +260,7 @@ impl<'de, 'f> DeserializeSeed<'de> for Name<'f> {
     }
 }
 
-impl<'de, 'f> Visitor<'de> for Name<'f> {
+impl<'de, 'f> Visitor<'de> for NameSeed<'f> {
     type Value = Option<(usize, &'f NamedShape)>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,6 @@
 //! Converts a JSON schema to a shape.
 
-use logtool_core::{Shape, StructShape};
+use logtool_core::{StructType, ValueType};
 
 use crate::messages::json::node::Node;
 
@@ -13,10 +13,10 @@ const MAX_NODES: u32 = 1 << 14;
 
 /// Returns the shape of the objects that `schema` describes, or `None` if it does not
 /// describe objects.
-pub(super) fn shape(schema: &Node) -> Option<StructShape> {
+pub(super) fn shape(schema: &Node) -> Option<StructType> {
     let mut reader = SchemaReader { root: schema, visited: 0 };
     match reader.shape(schema, 0) {
-        Shape::Struct(shape) => Some(shape),
+        ValueType::Struct(shape) => Some(shape),
         _ => None,
     }
 }
@@ -29,47 +29,48 @@ struct SchemaReader<'s> {
 impl<'s> SchemaReader<'s> {
     /// Returns the shape of the values that `schema` describes: text if it allows more
     /// than one type.
-    fn shape(&mut self, schema: &'s Node, depth: u32) -> Shape {
+    fn shape(&mut self, schema: &'s Node, depth: u32) -> ValueType {
         self.visited += 1;
         if depth > MAX_DEPTH || self.visited > MAX_NODES {
-            return Shape::Text;
+            return ValueType::Text;
         }
         if let Some(reference) = schema.get("$ref").and_then(Node::as_str) {
             let pointer = reference.strip_prefix('#').unwrap_or_default();
             let found = self.root.pointer(pointer);
-            return found.map_or(Shape::Text, |schema| self.shape(schema, depth + 1));
+            return found
+                .map_or(ValueType::Text, |schema| self.shape(schema, depth + 1));
         }
         match kind(schema) {
-            Some("boolean") => Shape::Bool,
-            Some("integer") if is_unsigned(schema) => Shape::U64,
-            Some("integer") => Shape::I64,
-            Some("number") => Shape::F64,
+            Some("boolean") => ValueType::Bool,
+            Some("integer") if is_unsigned(schema) => ValueType::U64,
+            Some("integer") => ValueType::I64,
+            Some("number") => ValueType::F64,
             Some("object") => self.object(schema, depth),
             Some("array") => match schema.get("items") {
                 Some(items @ Node::Object(_)) => {
-                    Shape::List(Box::new(self.shape(items, depth + 1)))
+                    ValueType::List(Box::new(self.shape(items, depth + 1)))
                 }
-                _ => Shape::Text,
+                _ => ValueType::Text,
             },
             None if schema.get("type").is_none() => match only_alternative(schema) {
                 Some(schema) => self.shape(schema, depth + 1),
-                None => Shape::Text,
+                None => ValueType::Text,
             },
-            _ => Shape::Text,
+            _ => ValueType::Text,
         }
     }
 
-    fn object(&mut self, schema: &'s Node, depth: u32) -> Shape {
+    fn object(&mut self, schema: &'s Node, depth: u32) -> ValueType {
         let Some(Node::Object(properties)) = schema.get("properties") else {
-            return Shape::Text;
+            return ValueType::Text;
         };
         let fields = properties.iter();
         let fields = fields.map(|(name, of)| (name.clone(), self.shape(of, depth + 1)));
         let fields: Vec<_> = fields.collect();
         if fields.is_empty() {
-            Shape::Text
+            ValueType::Text
         } else {
-            Shape::Struct(StructShape { type_name: String::new(), fields })
+            ValueType::Struct(StructType { type_name: String::new(), fields })
         }
     }
 }

@@ -5,7 +5,7 @@
 mod blocks;
 
 use bzip2::{Decompress, Status};
-use logtool_lz4::{Output, Unpacked};
+use logtool_lz4::{FrameOutcome, OutputBuffer};
 
 /// The bytes that are reserved in the output at a time.
 const ROOM: usize = 256 << 10;
@@ -21,26 +21,30 @@ pub(super) const BLOCK: &[u8] = b"\x31\x41\x59\x26\x53\x59";
 pub(super) fn decompress(
     mut packed: &[u8],
     limit: usize,
-    out: &mut Output,
-) -> Unpacked {
+    out: &mut OutputBuffer,
+) -> FrameOutcome {
     loop {
         let start = out.len();
         let (how, used) = stream(packed, limit, out);
-        if how == Unpacked::Broken {
+        if how == FrameOutcome::Broken {
             // The decoder returns bytes before it verifies the checksum of their block, and
             // does not show where the block begins in them.
             out.truncate(start);
             blocks::unpack_sound(packed, limit, out);
         }
         packed = packed.get(used..).unwrap_or_default();
-        if how != Unpacked::Whole || !packed.starts_with(b"BZh") {
+        if how != FrameOutcome::Whole || !packed.starts_with(b"BZh") {
             return how;
         }
     }
 }
 
 /// Decompresses one stream; also returns its length.
-fn stream(packed: &[u8], limit: usize, out: &mut Output) -> (Unpacked, usize) {
+fn stream(
+    packed: &[u8],
+    limit: usize,
+    out: &mut OutputBuffer,
+) -> (FrameOutcome, usize) {
     let mut state = Decompress::new(false);
     // The tail is fed separately: if a block is complete only with it, no other block follows.
     let mut end = packed.len().saturating_sub(TAIL);
@@ -48,27 +52,27 @@ fn stream(packed: &[u8], limit: usize, out: &mut Output) -> (Unpacked, usize) {
     loop {
         let before = (state.total_in(), state.total_out());
         let input = packed.get(before.0 as usize..end).unwrap_or_default();
-        if out.room().is_empty() {
+        if out.free_space().is_empty() {
             out.make_room(ROOM);
         }
-        let status = state.decompress(input, out.room());
+        let status = state.decompress(input, out.free_space());
         out.add((state.total_out() - before.1) as usize);
         let read = state.total_in() as usize;
         if out.len() > limit {
             out.truncate(limit);
-            return (Unpacked::OverLimit, read);
+            return (FrameOutcome::OverLimit, read);
         }
         match status {
-            Ok(Status::StreamEnd) => return (Unpacked::Whole, read),
+            Ok(Status::StreamEnd) => return (FrameOutcome::Whole, read),
             Ok(_) if before != (state.total_in(), state.total_out()) => {}
             Ok(_) if before_tail.is_none() => {
                 (before_tail, end) = (Some(out.len()), packed.len());
             }
             Ok(_) if before_tail.is_some_and(|len| len < out.len()) => {
-                return (Unpacked::Ended, read);
+                return (FrameOutcome::Ended, read);
             }
-            Ok(_) => return (Unpacked::Cut, read),
-            Err(_) => return (Unpacked::Broken, read),
+            Ok(_) => return (FrameOutcome::Cut, read),
+            Err(_) => return (FrameOutcome::Broken, read),
         }
     }
 }

@@ -28,7 +28,7 @@ fn decompress(
     compression: Compression,
     packed: &[u8],
     limit: usize,
-) -> (BytesMut, Unpacked) {
+) -> (BytesMut, FrameOutcome) {
     compression.decompress(packed, 0, limit, BytesMut::new())
 }
 
@@ -38,7 +38,7 @@ fn lz4_frames_of_all_kinds_are_decompressed() {
         let (out, how) = decompress(Compression::Lz4, &bytes(frame), 1 << 20);
         assert_eq!(
             (out.as_ref(), how),
-            (b"abcd".repeat(40).as_slice(), Unpacked::Whole)
+            (b"abcd".repeat(40).as_slice(), FrameOutcome::Whole)
         );
     }
 }
@@ -48,13 +48,19 @@ fn consecutive_lz4_frames_are_concatenated() {
     let skipped = [&[0x5f, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"xyz"].concat();
     let packed = [bytes(LZ4), skipped, bytes(LZ4_LINKED)].concat();
     let (out, how) = decompress(Compression::Lz4, &packed, 1 << 20);
-    assert_eq!((out.as_ref(), how), (b"abcd".repeat(80).as_slice(), Unpacked::Whole));
+    assert_eq!(
+        (out.as_ref(), how),
+        (b"abcd".repeat(80).as_slice(), FrameOutcome::Whole)
+    );
 }
 
 #[test]
 fn consecutive_bz2_streams_are_concatenated() {
     let (out, how) = decompress(Compression::Bz2, &bytes(BZ2).repeat(3), 1 << 20);
-    assert_eq!((out.as_ref(), how), (b"abcd".repeat(30).as_slice(), Unpacked::Whole));
+    assert_eq!(
+        (out.as_ref(), how),
+        (b"abcd".repeat(30).as_slice(), FrameOutcome::Whole)
+    );
 }
 
 #[test]
@@ -63,7 +69,7 @@ fn lz4_frame_with_wrong_checksum_is_doubtful() {
         let mut packed = bytes(frame);
         packed[at] ^= 1;
         let (out, how) = decompress(Compression::Lz4, &packed, 1 << 20);
-        assert_eq!((out.len(), how), (160, Unpacked::Doubtful), "{}", Hex(&packed));
+        assert_eq!((out.len(), how), (160, FrameOutcome::Doubtful), "{}", Hex(&packed));
     }
 }
 
@@ -72,7 +78,7 @@ fn bz2_block_with_wrong_checksum_is_lost() {
     let mut packed = bytes(BZ2);
     packed[10] ^= 1; // of the block
     let (out, how) = decompress(Compression::Bz2, &packed, 1 << 20);
-    assert_eq!((out.len(), how), (0, Unpacked::Broken));
+    assert_eq!((out.len(), how), (0, FrameOutcome::Broken));
 }
 
 #[test]
@@ -86,21 +92,25 @@ fn bz2_blocks_before_a_damaged_block_are_decompressed() {
     encoder.write_all(&content).unwrap();
     let packed = encoder.finish().unwrap();
     let (out, how) = decompress(Compression::Bz2, &packed, 1 << 20);
-    assert_eq!((out.as_ref(), how), (content.as_slice(), Unpacked::Whole));
+    assert_eq!((out.as_ref(), how), (content.as_slice(), FrameOutcome::Whole));
     // One changed byte, at an eighth of the way to each block's middle and end.
     for (eighths, blocks) in [(1, 0), (3, 1), (4, 1), (5, 2)] {
         let mut packed = packed.clone();
         let at = packed.len() * eighths / 8;
         packed[at] ^= 0x10;
         let (out, how) = decompress(Compression::Bz2, &packed, 1 << 20);
-        assert_eq!((out.len(), how), (blocks * BLOCK, Unpacked::Broken), "byte {at}");
+        assert_eq!(
+            (out.len(), how),
+            (blocks * BLOCK, FrameOutcome::Broken),
+            "byte {at}"
+        );
         assert!(content.starts_with(&out));
     }
     // A stream after a complete one, and the limit.
     let mut two = [&packed[..], &packed].concat();
     two[packed.len() + packed.len() / 2] ^= 1;
     let (out, how) = decompress(Compression::Bz2, &two, 1 << 20);
-    assert_eq!((out.len(), how), (content.len() + BLOCK, Unpacked::Broken));
+    assert_eq!((out.len(), how), (content.len() + BLOCK, FrameOutcome::Broken));
     let (out, _) = decompress(Compression::Bz2, &two, content.len() + 10);
     assert!(out.len() <= content.len() + 10);
 }
@@ -122,7 +132,7 @@ fn truncated_data_decompress_to_a_prefix() {
             // Here, the length of the first block is incomplete.
             let is_empty = (header..header + 4).contains(&len);
             let is_all = out.len() == all || is_empty;
-            let want = if is_all { Unpacked::Ended } else { Unpacked::Cut };
+            let want = if is_all { FrameOutcome::Ended } else { FrameOutcome::Cut };
             assert_eq!(how, want, "cut to {len}");
         }
     }
@@ -132,10 +142,10 @@ fn truncated_data_decompress_to_a_prefix() {
 fn decompression_stops_at_the_limit() {
     for (compression, packed) in [(Compression::Lz4, LZ4), (Compression::Bz2, BZ2)] {
         let (out, how) = decompress(compression, &bytes(packed), 39);
-        assert_eq!((out.len(), how), (39, Unpacked::OverLimit));
+        assert_eq!((out.len(), how), (39, FrameOutcome::OverLimit));
     }
     let (out, how) = decompress(Compression::None, b"abcde", 4);
-    assert_eq!((out.as_ref(), how), (&b"abcd"[..], Unpacked::OverLimit));
+    assert_eq!((out.as_ref(), how), (&b"abcd"[..], FrameOutcome::OverLimit));
 }
 
 #[test]
@@ -143,7 +153,7 @@ fn declared_size_does_not_determine_the_allocation() {
     let packed = bytes(LZ4);
     let (out, how) =
         Compression::Lz4.decompress(&packed, u32::MAX, 1 << 20, BytesMut::new());
-    assert_eq!((out.len(), how), (160, Unpacked::Whole));
+    assert_eq!((out.len(), how), (160, FrameOutcome::Whole));
     assert!(out.capacity() < 8 << 20);
 }
 
@@ -151,7 +161,7 @@ fn declared_size_does_not_determine_the_allocation() {
 fn garbage_is_broken() {
     for compression in [Compression::Lz4, Compression::Bz2] {
         let (out, how) = decompress(compression, b"this was never packed", 1 << 20);
-        assert_eq!((out.len(), how), (0, Unpacked::Broken));
+        assert_eq!((out.len(), how), (0, FrameOutcome::Broken));
     }
 }
 
@@ -163,7 +173,7 @@ fn lz4_block_is_decompressed_up_to_its_damage() {
         assert_eq!(packed[offset..offset + 2], [4, 0]);
         packed[offset] = 0;
         let (out, how) = decompress(Compression::Lz4, &packed, 1 << 20);
-        assert_eq!((out.as_ref(), how), (&b"abcd"[..], Unpacked::Broken));
+        assert_eq!((out.as_ref(), how), (&b"abcd"[..], FrameOutcome::Broken));
     }
 }
 
@@ -181,7 +191,11 @@ fn truncated_lz4_block_is_decompressed_up_to_its_end() {
         for (of_block, want) in [(0, 0), (1, 0), (3, 2), (5, 4), (7, 4), (8, 155)] {
             let (out, how) = cut_to(header + 4 + of_block);
             let at = header + 4 + of_block;
-            assert_eq!((out.len(), how), (want.min(160), Unpacked::Cut), "cut to {at}");
+            assert_eq!(
+                (out.len(), how),
+                (want.min(160), FrameOutcome::Cut),
+                "cut to {at}"
+            );
             assert!(whole.starts_with(&out));
         }
     }

@@ -10,7 +10,7 @@ use logtool_core::{
     ColumnBudget, Damage, DamageKind, Error, ErrorKind, Result, Topic, TopicContent,
     TopicId, TopicOrigin, raw_schema,
 };
-use logtool_rosmsg::{Derived, Described, Encoding, TopicMetadata};
+use logtool_rosmsg::{DerivedTopics, Encoding, RecordDefinition, TopicMetadata};
 
 use crate::{
     connections::{connection::Connection, schema},
@@ -24,13 +24,14 @@ impl ManifestBuilder {
     pub(super) fn topics(
         &mut self,
         totals: &[Option<MessageCount>],
-        derived: &Derived,
+        derived: &DerivedTopics,
         drafts: &[PartDraft],
     ) -> Result<Vec<Topic>> {
         let mut instances: HashMap<&str, u32> = HashMap::new();
         let (mut topics, mut room) = (Vec::new(), ColumnBudget::default());
         for (id, total) in (0..).map(TopicId).zip(totals) {
-            let connections = self.table.of_topic(id).map(|entry| &entry.connection);
+            let connections =
+                self.table.topic_entries(id).map(|entry| &entry.connection);
             let Some(first) = connections.clone().next() else { continue };
             let instance = instances.entry(first.topic.as_str()).or_default();
             let found = describe_topic(&mut room, connections.clone());
@@ -93,7 +94,7 @@ impl ManifestBuilder {
                 time: total.time.filter(|_| total.records > 0),
                 implausible_times: 0,
                 before_start: 0,
-                latched: self.table.latched(id),
+                latched: self.table.latched_streams(id),
                 header_len: 0,
                 descriptor: Vec::new(),
                 metadata,
@@ -109,7 +110,7 @@ impl ManifestBuilder {
     /// index declares it.
     fn declaring_chunk(&self, topic: TopicId, drafts: &[PartDraft]) -> Range<u64> {
         let declared_at =
-            self.table.of_topic(topic).next().map(|entry| entry.declared_at);
+            self.table.topic_entries(topic).next().map(|entry| entry.declared_at);
         let draft = drafts.iter().find(|draft| Some(draft.bytes.start) == declared_at);
         draft.map_or(0..0, |draft| draft.bytes.clone())
     }
@@ -120,19 +121,22 @@ impl ManifestBuilder {
 fn describe_topic<'c>(
     room: &mut ColumnBudget,
     connections: impl Iterator<Item = &'c Connection>,
-) -> Result<((&'c str, Described), SchemaRef)> {
+) -> Result<((&'c str, RecordDefinition), SchemaRef)> {
     room.check()?;
-    let told = schema::of_topic(connections)?;
+    let told = schema::topic_schema(connections)?;
     let schema = room.schema(&told.1.layout)?;
     Ok((told, schema))
 }
 
 /// Returns the anomaly in the description of the records of `connection`, if there is one.
-fn anomaly(connection: &Connection, described: &Result<Described>) -> Option<String> {
+fn anomaly(
+    connection: &Connection,
+    described: &Result<RecordDefinition>,
+) -> Option<String> {
     let topic = &connection.topic;
     match described {
-        Ok(Described { oddity: None, .. }) => None,
-        Ok(Described { oddity: Some(oddity), .. }) => {
+        Ok(RecordDefinition { oddity: None, .. }) => None,
+        Ok(RecordDefinition { oddity: Some(oddity), .. }) => {
             Some(format!("the topic {topic:?}: {oddity}"))
         }
         Err(why) => Some(format!("the topic {topic:?} has only raw bytes: {why}")),

@@ -32,14 +32,14 @@ pub(super) fn displaced_chunks(
     else {
         return Ok(all.collect());
     };
-    let Some(displaced) = listed.iter().rev().find(|chunk| chunk.has(&next)) else {
+    let Some(displaced) = listed.iter().rev().find(|chunk| chunk.lists(&next)) else {
         return Ok(all.collect());
     };
     let shift = bytes.end - displaced.at;
     let mut places = Vec::new();
     for chunk in listed {
         let found = ListedMessages::after_chunk(toplevel, chunk.at + shift, &mut room)?;
-        if !found.is_some_and(|found| chunk.has(&found)) {
+        if !found.is_some_and(|found| chunk.lists(&found)) {
             places.push(chunk.at);
         }
     }

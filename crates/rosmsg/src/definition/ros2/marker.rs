@@ -27,7 +27,7 @@ const FIELDS: [&str; 15] = [
 
 /// Fields that ROS 2 adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Added {
+pub(crate) enum AddedFields {
     /// `texture_resource`, `texture` and `uv_coordinates`.
     Texture,
     /// `mesh_file`.
@@ -82,15 +82,15 @@ pub(super) fn is_added(field: &str) -> bool {
 }
 
 /// Returns the fields that ROS 2 adds to the type after `field`.
-pub(crate) fn added_after(field: &str) -> Option<Added> {
+pub(crate) fn added_after(field: &str) -> Option<AddedFields> {
     match field {
-        "colors" => Some(Added::Texture),
-        "mesh_resource" => Some(Added::MeshFile),
+        "colors" => Some(AddedFields::Texture),
+        "mesh_resource" => Some(AddedFields::MeshFile),
         _ => None,
     }
 }
 
-impl Added {
+impl AddedFields {
     /// Returns the lines that define the fields.
     pub(super) fn text(self) -> &'static str {
         match self {

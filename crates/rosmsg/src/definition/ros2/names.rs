@@ -10,7 +10,7 @@ use crate::definition::{
 };
 
 /// Returns the names of `types`, of their constants and of their fields that are not allowed.
-pub(in crate::definition) fn misnamed(types: &[MessageType]) -> Vec<String> {
+pub(in crate::definition) fn invalid_names(types: &[MessageType]) -> Vec<String> {
     let mut misnamed = Vec::new();
     for of in types {
         let own = &of.name;

@@ -2,7 +2,7 @@ use super::*;
 use crate::sensor::testing::Message;
 
 fn scan(count: u32, packets: u8) -> Vec<u8> {
-    let mut message = Message::stamped(7, 0).u32(count);
+    let mut message = Message::with_header(7, 0).u32(count);
     for packet in 0..packets {
         message = message.u32(7).u32(u32::from(packet)).raw(&[packet; 1206]);
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{from_cdr, of_ros1, to_cdr};
 
 /// A deterministic generator of random numbers (the upper bits of a linear congruence).
-struct Dice(u64);
+struct RandomNumbers(u64);
 
 /// A random type: its definition, and the encoding of its messages.
 struct Type {
@@ -30,7 +30,7 @@ enum Times {
     Listed,
 }
 
-impl Dice {
+impl RandomNumbers {
     fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         ((self.0 >> 33) % sides as u64) as usize
@@ -144,7 +144,7 @@ fn number(bytes: &[u8], ros1: &mut Vec<u8>, cdr: &mut Vec<u8>) {
 
 #[test]
 fn random_messages_are_converted_to_cdr_and_back() {
-    let mut dice = Dice(20_261_121);
+    let mut dice = RandomNumbers(20_261_121);
     for _ in 0..300 {
         let types = dice.types();
         let mut text = types[0].text.clone();

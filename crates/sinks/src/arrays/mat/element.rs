@@ -98,7 +98,7 @@ pub(super) fn container(
 
 /// Encodes the length field of a container that has `bytes` including its tag.
 pub(super) fn length(bytes: u64) -> Result<[u8; 4]> {
-    limited(bytes.saturating_sub(8)).map(u32::to_le_bytes)
+    checked_length(bytes.saturating_sub(8)).map(u32::to_le_bytes)
 }
 
 /// Encodes a matrix of numbers.
@@ -150,7 +150,7 @@ fn array_header(name: &str, class: MatrixClass, shape: &[u64]) -> Result<Vec<u8>
     let shape: Vec<u64> = shape.iter().copied().chain(missing).collect();
     let dims: Vec<u8> = shape
         .iter()
-        .map(|dim| limited(*dim).map(u32::to_le_bytes))
+        .map(|dim| checked_length(*dim).map(u32::to_le_bytes))
         .collect::<Result<Vec<_>>>()?
         .concat();
     bytes.extend(element(5, &dims)?);
@@ -166,7 +166,7 @@ fn element(data_type: u32, data: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn tag(data_type: u32, bytes: u64) -> Result<[u8; 8]> {
-    let [a, b] = [data_type, limited(bytes)?].map(u32::to_le_bytes);
+    let [a, b] = [data_type, checked_length(bytes)?].map(u32::to_le_bytes);
     let mut tag = [0; 8];
     tag[..4].copy_from_slice(&a);
     tag[4..].copy_from_slice(&b);
@@ -174,7 +174,7 @@ fn tag(data_type: u32, bytes: u64) -> Result<[u8; 8]> {
 }
 
 /// Checks a length; readers treat lengths as signed 32-bit integers.
-fn limited(length: u64) -> Result<u32> {
+fn checked_length(length: u64) -> Result<u32> {
     i32::try_from(length).map(i32::cast_unsigned).map_err(|_| {
         let what = "a MATLAB 5 file cannot store variables of more than 2 GB";
         Error::new(ErrorKind::Unsupported, what)

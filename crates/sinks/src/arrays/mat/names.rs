@@ -13,7 +13,7 @@ pub(super) struct VariableNames {
 impl VariableNames {
     /// Converts `name` to a valid MATLAB name that was not used before: at most 63 letters,
     /// digits and underscores, starting with a letter.
-    pub(super) fn unique(&mut self, name: &str) -> String {
+    pub(super) fn unique_name(&mut self, name: &str) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
         let mut name: String = name.trim_matches('/').chars().map(plain).collect();
         if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
@@ -40,10 +40,10 @@ mod tests {
     #[test]
     fn names_are_valid_in_matlab_and_unique() {
         let mut names = VariableNames::default();
-        assert_eq!(names.unique("/camera/image_raw"), "camera_image_raw");
-        assert_eq!(names.unique("camera.image_raw"), "camera_image_raw_1");
-        assert_eq!(names.unique("2d"), "x2d");
-        let long = names.unique(&"a".repeat(80));
-        assert_eq!((long.len(), names.unique(&"a".repeat(80)).len()), (63, 63));
+        assert_eq!(names.unique_name("/camera/image_raw"), "camera_image_raw");
+        assert_eq!(names.unique_name("camera.image_raw"), "camera_image_raw_1");
+        assert_eq!(names.unique_name("2d"), "x2d");
+        let long = names.unique_name(&"a".repeat(80));
+        assert_eq!((long.len(), names.unique_name(&"a".repeat(80)).len()), (63, 63));
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    files::staged_outputs::Existing,
+    files::staged_outputs::ExistingFiles,
     testing::{all_kinds, topic},
 };
 
@@ -30,7 +30,7 @@ fn matrices_above_the_size_limit_are_rejected() {
 #[test]
 fn element_lengths_lead_from_each_element_to_the_next() {
     let dir = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     let sink = MatSink::new(
         outputs.clone(),
         "a.mat".into(),

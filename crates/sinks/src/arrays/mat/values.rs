@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 use logtool_core::Result;
 
 use crate::arrays::{
-    column::{Column, ColumnData, IntegerReader, Strings},
+    column::{ArrayColumn, ColumnData, IntegerReader, Strings},
     mat::{
         element::{MatrixClass, characters, container_of, matrix},
         names::VariableNames,
@@ -19,7 +19,7 @@ use crate::arrays::{
 };
 
 /// A reader of the values of a column.
-pub(super) enum Values<'s> {
+pub(super) enum ValueReader<'s> {
     Numbers {
         class: MatrixClass,
         width: usize,
@@ -44,11 +44,11 @@ pub(super) enum Values<'s> {
     },
 }
 
-impl<'s> Values<'s> {
+impl<'s> ValueReader<'s> {
     /// Creates a reader at the start of `column`. `escaped_characters` counts the characters that are
     /// written as hexadecimal digits.
     pub(super) fn new(
-        column: &'s Column,
+        column: &'s ArrayColumn,
         spill: &'s Spill,
         escaped_characters: &'s AtomicU64,
     ) -> Self {
@@ -56,7 +56,7 @@ impl<'s> Values<'s> {
         match &column.body {
             ColumnData::Values(data_type, stream) => Self::Numbers {
                 class: class(data_type),
-                width: Column::width(data_type),
+                width: ArrayColumn::width(data_type),
                 bytes: read(stream),
             },
             ColumnData::Strings(Strings { is_text, ends, bytes, .. }) => {
@@ -79,7 +79,7 @@ impl<'s> Values<'s> {
                 Self::Fields {
                     names: fields
                         .iter()
-                        .map(|field| names.unique(&field.name))
+                        .map(|field| names.unique_name(&field.name))
                         .collect(),
                     fields: fields
                         .iter()

@@ -2,8 +2,8 @@ use std::io::Cursor;
 
 use super::*;
 use crate::{
-    files::staged_outputs::Existing,
-    testing::{all_kinds, names, written},
+    files::staged_outputs::ExistingFiles,
+    testing::{all_kinds, names, write_one_file},
 };
 
 #[test]
@@ -21,14 +21,15 @@ fn array_header_has_the_layout_that_numpy_documents() {
 #[test]
 fn nulls_are_written_as_nan_nat_or_a_validity_array() {
     let dir = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     let sink = NpzSink::new(
         outputs.clone(),
         names("t"),
         BTreeMap::new(),
         MemoryBudget::default(),
     );
-    let bytes = written(&outputs, &sink, &[all_kinds(), all_kinds().slice(1, 1)]);
+    let bytes =
+        write_one_file(&outputs, &sink, &[all_kinds(), all_kinds().slice(1, 1)]);
     let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
     let mut array = |name: &str| {
         let mut bytes = Vec::new();

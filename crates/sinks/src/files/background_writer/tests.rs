@@ -6,9 +6,9 @@ use super::*;
 
 /// A file with space for a limited number of bytes.
 #[derive(Debug)]
-struct Small(Cursor<Vec<u8>>, u64);
+struct SmallFile(Cursor<Vec<u8>>, u64);
 
-impl Write for Small {
+impl Write for SmallFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.0.position() + bytes.len() as u64 > self.1 {
             return Err(io::Error::new(io::ErrorKind::StorageFull, "disk full"));
@@ -21,7 +21,7 @@ impl Write for Small {
     }
 }
 
-impl Seek for Small {
+impl Seek for SmallFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.0.seek(to)
     }
@@ -30,9 +30,9 @@ impl Seek for Small {
 impl Output for Small {}
 
 /// A file whose writes panic.
-struct Panics;
+struct PanickingFile;
 
-impl Write for Panics {
+impl Write for PanickingFile {
     fn write(&mut self, _: &[u8]) -> io::Result<usize> {
         panic!("no file")
     }
@@ -42,7 +42,7 @@ impl Write for Panics {
     }
 }
 
-impl Seek for Panics {
+impl Seek for PanickingFile {
     fn seek(&mut self, _: SeekFrom) -> io::Result<u64> {
         Ok(0)
     }
@@ -56,8 +56,8 @@ fn in_pools(test: impl Fn() + Sync) {
     test();
 }
 
-fn writer(capacity: u64) -> BackgroundWriter<Small> {
-    BackgroundWriter::new(Small(Cursor::default(), capacity))
+fn writer(capacity: u64) -> BackgroundWriter<SmallFile> {
+    BackgroundWriter::new(SmallFile(Cursor::default(), capacity))
 }
 
 #[test]
@@ -124,10 +124,10 @@ fn full_disk_is_reported_by_a_later_write_or_finish() {
 
 #[test]
 fn dropping_the_writer_closes_the_file_without_writing_the_queue() {
-    struct Counted {
+    struct CountingFile {
         _open: Arc<()>,
     }
-    impl Write for Counted {
+    impl Write for CountingFile {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             std::thread::sleep(std::time::Duration::from_millis(1));
             Ok(bytes.len())
@@ -136,14 +136,14 @@ fn dropping_the_writer_closes_the_file_without_writing_the_queue() {
             Ok(())
         }
     }
-    impl Seek for Counted {
+    impl Seek for CountingFile {
         fn seek(&mut self, _: SeekFrom) -> io::Result<u64> {
             Ok(0)
         }
     }
     in_pools(|| {
         let open = Arc::new(());
-        let mut file = BackgroundWriter::new(Counted { _open: open.clone() });
+        let mut file = BackgroundWriter::new(CountingFile { _open: open.clone() });
         (0..50).for_each(|_| file.write_all(&[0; 60_000]).unwrap());
         drop(file);
         assert_eq!(Arc::strong_count(&open), 1);
@@ -154,7 +154,7 @@ fn dropping_the_writer_closes_the_file_without_writing_the_queue() {
 fn panic_while_writing_becomes_an_error() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     pool.install(|| {
-        let mut file = BackgroundWriter::new(Panics);
+        let mut file = BackgroundWriter::new(PanickingFile);
         let written = (0..50).try_for_each(|_| file.write_all(&[0; 60_000]));
         assert!(written.and_then(|()| file.finish().map(drop)).is_err());
     });

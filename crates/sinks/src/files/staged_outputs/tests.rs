@@ -12,7 +12,7 @@ fn files(dir: &Path) -> Vec<String> {
 #[test]
 fn files_get_their_names_together_at_the_commit() {
     let dir = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     outputs.write("b", b"2").unwrap();
     let mut a = outputs.create("a").unwrap();
     a.write_all(b"1").unwrap();
@@ -27,7 +27,7 @@ fn files_get_their_names_together_at_the_commit() {
 #[test]
 fn without_commit_no_file_and_no_directory_is_left() {
     let dir = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(dir.path().join("x/y"), Existing::Refuse);
+    let outputs = Outputs::new(dir.path().join("x/y"), ExistingFiles::Refuse);
     outputs.write("a", b"1").unwrap();
     drop(outputs.create("b").unwrap());
     let staged = files(&dir.path().join("x"));
@@ -40,7 +40,7 @@ fn without_commit_no_file_and_no_directory_is_left() {
 fn existing_directory_is_kept() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("x")).unwrap();
-    let outputs = Outputs::new(dir.path().join("x/y"), Existing::Refuse);
+    let outputs = Outputs::new(dir.path().join("x/y"), ExistingFiles::Refuse);
     outputs.write("a", b"1").unwrap();
     drop(outputs);
     assert_eq!(files(dir.path()), ["x"]);
@@ -49,7 +49,7 @@ fn existing_directory_is_kept() {
 #[test]
 fn unfinished_file_prevents_the_commit() {
     let dir = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     outputs.write("a", b"1").unwrap();
     let b = outputs.create("b").unwrap();
     assert!(outputs.commit().is_err());
@@ -63,7 +63,7 @@ fn unfinished_file_prevents_the_commit() {
 fn existing_file_is_reported_when_its_output_is_created() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a"), b"old").unwrap();
-    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     let error = outputs.create("a").unwrap_err();
     let place = dir.path().join("a");
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
@@ -74,7 +74,7 @@ fn existing_file_is_reported_when_its_output_is_created() {
 #[test]
 fn file_created_by_others_before_the_commit_is_not_replaced() {
     let dir = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     outputs.write("a", b"1").unwrap();
     outputs.write("b", b"2").unwrap();
     fs::write(dir.path().join("b"), b"other").unwrap();
@@ -89,7 +89,7 @@ fn files_are_replaced_on_request_but_directories_never() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a"), b"old").unwrap();
     fs::create_dir(dir.path().join("d")).unwrap();
-    let outputs = Outputs::new(dir.path(), Existing::Replace);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Replace);
     outputs.write("a", b"new").unwrap();
     assert!(outputs.create("d").unwrap_err().to_string().contains("is a directory"));
     outputs.commit().unwrap();
@@ -104,21 +104,21 @@ fn sockets_are_not_replaced_but_links_are() {
     let at = |name: &str| dir.path().join(name);
     let _socket = UnixListener::bind(at("socket")).unwrap();
     symlink("/dev/null", at("link")).unwrap();
-    for existing in [Existing::Refuse, Existing::Replace] {
+    for existing in [ExistingFiles::Refuse, ExistingFiles::Replace] {
         let outputs = Outputs::new(dir.path(), existing);
         let error = outputs.create("socket").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Io);
         let what = error.what();
         assert!(what.contains("socket is a device, a pipe or a socket"), "{what}");
     }
-    let outputs = Outputs::new(dir.path(), Existing::Replace);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Replace);
     outputs.write("late", b"new").unwrap();
     let _late = UnixListener::bind(at("late")).unwrap();
     assert!(outputs.commit().is_err());
     for name in ["socket", "late"] {
         assert!(fs::symlink_metadata(at(name)).unwrap().file_type().is_socket());
     }
-    let outputs = Outputs::new(dir.path(), Existing::Replace);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Replace);
     outputs.write("link", b"new").unwrap();
     outputs.commit().unwrap();
     assert_eq!(fs::read(at("link")).unwrap(), b"new");
@@ -128,7 +128,7 @@ fn sockets_are_not_replaced_but_links_are() {
 #[test]
 fn each_name_can_be_used_once() {
     let dir = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     outputs.write("a", b"1").unwrap();
     assert!(outputs.create("a").is_err());
 }
@@ -136,7 +136,7 @@ fn each_name_can_be_used_once() {
 #[test]
 fn more_files_than_may_be_open_are_complete() {
     let dir = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     let name = |i: usize| format!("{i:04}");
     let most = outputs.most_open;
     let staged = (0..2 * most).map(|i| outputs.create(&name(i)).unwrap());
@@ -162,7 +162,7 @@ fn files_have_the_default_permissions() {
     let dir = tempfile::tempdir().unwrap();
     let rights = |path| fs::metadata(path).unwrap().permissions().mode();
     fs::write(dir.path().join("usual"), b"").unwrap();
-    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     outputs.write("ours", b"").unwrap();
     outputs.commit().unwrap();
     assert_eq!(rights(dir.path().join("ours")), rights(dir.path().join("usual")));
@@ -171,7 +171,7 @@ fn files_have_the_default_permissions() {
 #[test]
 fn abandoned_outputs_are_removed_finished_or_not() {
     let dir = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(dir.path().join("a/b"), Existing::Refuse);
+    let outputs = Outputs::new(dir.path().join("a/b"), ExistingFiles::Refuse);
     outputs.write("done", b"1").unwrap();
     let mut begun = outputs.create("begun").unwrap();
     begun.write_all(b"2").unwrap();
@@ -182,7 +182,7 @@ fn abandoned_outputs_are_removed_finished_or_not() {
 #[test]
 fn written_bytes_can_be_overwritten() {
     let dir = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     let mut staged = outputs.create("a").unwrap();
     staged.write_all(b"0123456789").unwrap();
     staged.close().unwrap(); // as if too many files were open
@@ -199,7 +199,7 @@ fn written_bytes_can_be_overwritten() {
 fn new_directory_appears_complete() {
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("new/tables");
-    let outputs = Outputs::new(&target, Existing::Refuse);
+    let outputs = Outputs::new(&target, ExistingFiles::Refuse);
     outputs.write("a", b"1").unwrap();
     outputs.write("camera/b", b"2").unwrap();
     assert!(!target.exists());
@@ -213,7 +213,8 @@ fn new_directory_appears_complete() {
 
 #[test]
 fn directory_created_by_others_before_the_commit_keeps_its_contents() {
-    for (existing, is_refused) in [(Existing::Refuse, true), (Existing::Replace, false)]
+    for (existing, is_refused) in
+        [(ExistingFiles::Refuse, true), (ExistingFiles::Replace, false)]
     {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("tables");
@@ -235,7 +236,7 @@ fn directory_created_by_others_before_the_commit_keeps_its_contents() {
 #[test]
 fn last_file_is_named_after_the_others() {
     let dir = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     outputs.write_last("a.json", b"{}").unwrap();
     outputs.write("b", b"1").unwrap();
     fs::create_dir(dir.path().join("b")).unwrap(); // so that it cannot be renamed
@@ -246,7 +247,7 @@ fn last_file_is_named_after_the_others() {
 #[test]
 fn single_file_has_its_own_name() {
     let dir = tempfile::tempdir().unwrap();
-    let outputs = Outputs::one_file(dir.path().join("x.csv"), Existing::Refuse);
+    let outputs = Outputs::one_file(dir.path().join("x.csv"), ExistingFiles::Refuse);
     outputs.write("imu.csv", b"1").unwrap();
     assert!(outputs.create("gps.csv").is_err());
     assert_eq!(outputs.commit().unwrap(), [dir.path().join("x.csv")]);
@@ -259,7 +260,7 @@ fn names_that_are_not_utf_8_are_supported() {
     use std::os::unix::ffi::OsStrExt as _;
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(std::ffi::OsStr::from_bytes(b"a\xff.csv"));
-    let outputs = Outputs::one_synced_file(&path, Existing::Refuse);
+    let outputs = Outputs::one_synced_file(&path, ExistingFiles::Refuse);
     outputs.write("a", b"1").unwrap();
     outputs.commit().unwrap();
     assert_eq!(fs::read(path).unwrap(), b"1");
@@ -274,7 +275,7 @@ fn replacing_file_keeps_the_mode() {
         let path = dir.path().join("a");
         fs::write(&path, b"old").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        let outputs = Outputs::new(dir.path(), Existing::Replace);
+        let outputs = Outputs::new(dir.path(), ExistingFiles::Replace);
         outputs.write("a", b"new").unwrap();
         outputs.commit().unwrap();
         let about = fs::metadata(&path).unwrap();
@@ -309,7 +310,7 @@ fn leftovers_of_killed_runs_are_removed_and_files_of_running_ones_are_not() {
     let two_days =
         std::time::SystemTime::now() - std::time::Duration::from_secs(172_800);
     File::options().write(true).open(&old).unwrap().set_modified(two_days).unwrap();
-    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     outputs.write("a", b"1").unwrap();
     assert!(!dead.exists() && !dead_dir.exists() && !old.exists());
     assert!(mine.exists() && parent.exists() && foreign.exists() && others.exists());

@@ -7,7 +7,7 @@ use logtool_plot::{TopView, TopViewOptions, with_texts};
 
 use crate::points::{
     attributes::PointAttributes,
-    column::{Column, floats},
+    column::{PointColumn, floats},
     file::{CloudFile, PointOutput, Points, close},
     options::PointColor,
 };
@@ -29,7 +29,7 @@ impl PointImage {
     /// Starts an image in `out`, with `title` above it, and with the metadata `told`.
     pub(crate) fn new(
         out: PointOutput,
-        columns: &[Column],
+        columns: &[PointColumn],
         color: PointColor,
         reach_metres: Option<u32>,
         title: String,

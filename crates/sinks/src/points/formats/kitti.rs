@@ -6,7 +6,7 @@ use logtool_core::Result;
 
 use crate::points::{
     attributes::{PointAttributes, positions},
-    column::Column,
+    column::PointColumn,
     file::{CloudFile, PointOutput, Points, close},
 };
 
@@ -18,7 +18,7 @@ pub(crate) struct KittiFile {
 
 impl KittiFile {
     /// Starts a file of points with `columns` in `out`.
-    pub(crate) fn new(out: PointOutput, columns: &[Column]) -> Self {
+    pub(crate) fn new(out: PointOutput, columns: &[PointColumn]) -> Self {
         Self { out, attributes: PointAttributes::find(columns) }
     }
 }

@@ -15,7 +15,7 @@ use logtool_core::{Error, ErrorKind, Result};
 use crate::{
     points::{
         attributes::{PointAttributes, array, integers_of_first, positions},
-        column::{Column, times_of_points},
+        column::{PointColumn, times_of_points},
         file::{CloudFile, PointOutput, Points, close},
         formats::las::{
             deferred_error_writer::{DeferredErrorWriter, WriteFailure},
@@ -54,7 +54,7 @@ impl LasFile {
     /// Starts a file of points with `columns` in `out`; `first` are its first points.
     pub(crate) fn new(
         out: PointOutput,
-        columns: &[Column],
+        columns: &[PointColumn],
         options: LasOptions,
         about: &BTreeMap<String, String>,
         first: &Points,

@@ -22,7 +22,7 @@ use logtool_core::{Error, ErrorKind, Result};
 
 use crate::{
     points::{
-        column::{Column, Kind},
+        column::{NumberType, PointColumn},
         file::{CloudFile, PointOutput, Points, close},
         formats::{lzf, point_count_header::PointCountHeader, point_rows},
     },
@@ -41,7 +41,7 @@ pub(crate) enum PcdEncoding {
 pub(crate) struct PcdFile {
     out: PointOutput,
     header: PointCountHeader,
-    columns: Vec<Column>,
+    columns: Vec<PointColumn>,
     data: PcdEncoding,
     count: u64,
     /// The uncompressed bytes of each column, for a compressed file.
@@ -55,7 +55,7 @@ impl PcdFile {
     /// Starts a file of `columns` in `out`.
     pub(crate) fn new(
         mut out: PointOutput,
-        columns: &[Column],
+        columns: &[PointColumn],
         data: PcdEncoding,
         about: &BTreeMap<String, String>,
     ) -> Result<Self> {
@@ -115,20 +115,20 @@ impl CloudFile for PcdFile {
 }
 
 fn header(
-    columns: &[Column],
+    columns: &[PointColumn],
     data: PcdEncoding,
     about: &BTreeMap<String, String>,
 ) -> PointCountHeader {
-    let scan_index = |of: &dyn Fn(&Column) -> String| {
+    let scan_index = |of: &dyn Fn(&PointColumn) -> String| {
         columns.iter().map(of).collect::<Vec<_>>().join(" ")
     };
     let names = scan_index(&|column| column.name.clone());
     let sizes = scan_index(&|column| column.kind.bytes().to_string());
     let types = scan_index(&|column| {
         let letter = match column.kind {
-            Kind::Integer { is_signed: false, .. } => "U",
-            Kind::Integer { is_signed: true, .. } | Kind::Time => "I",
-            Kind::Float { .. } => "F",
+            NumberType::Integer { is_signed: false, .. } => "U",
+            NumberType::Integer { is_signed: true, .. } | NumberType::Time => "I",
+            NumberType::Float { .. } => "F",
         };
         letter.to_owned()
     });

@@ -28,7 +28,7 @@ use logtool_core::Result;
 
 use crate::{
     points::{
-        column::{self, Column, Kind},
+        column::{self, NumberType, PointColumn},
         file::{CloudFile, PointOutput, Points, close},
         formats::{point_count_header::PointCountHeader, point_rows},
     },
@@ -40,7 +40,7 @@ pub(crate) struct PlyFile {
     out: PointOutput,
     header: PointCountHeader,
     /// The columns of the file: integers of at most 32 bits, and floats.
-    columns: Vec<Column>,
+    columns: Vec<PointColumn>,
     /// For each column of times, the origin of its seconds in nanoseconds.
     origins: Vec<Option<i64>>,
     is_ascii: bool,
@@ -53,7 +53,7 @@ impl PlyFile {
     /// infinities, which `infinities` counts.
     pub(crate) fn new(
         mut out: PointOutput,
-        columns: &[Column],
+        columns: &[PointColumn],
         is_ascii: bool,
         about: &BTreeMap<String, String>,
         first: &Points,
@@ -69,7 +69,7 @@ impl PlyFile {
             });
             origins.push(moments);
             if column.kind.bytes() == 8 {
-                column.kind = Kind::Float { bytes: 8 };
+                column.kind = NumberType::Float { bytes: 8 };
             }
         }
         let header = header(&columns, is_ascii, &about);
@@ -111,15 +111,15 @@ impl CloudFile for PlyFile {
 /// accept `nan`, but few of them accept `inf`.
 fn without_infinities(array: &ArrayRef, count: &AtomicU64) -> ArrayRef {
     if let Some(floats) = array.as_primitive_opt::<Float32Type>() {
-        return finite(floats, f32::is_infinite, f32::NAN, count);
+        return replace_infinities(floats, f32::is_infinite, f32::NAN, count);
     }
     if let Some(floats) = array.as_primitive_opt::<Float64Type>() {
-        return finite(floats, f64::is_infinite, f64::NAN, count);
+        return replace_infinities(floats, f64::is_infinite, f64::NAN, count);
     }
     array.clone()
 }
 
-fn finite<T: ArrowPrimitiveType>(
+fn replace_infinities<T: ArrowPrimitiveType>(
     floats: &PrimitiveArray<T>,
     is_infinite: fn(T::Native) -> bool,
     nan: T::Native,
@@ -148,23 +148,23 @@ fn seconds(nanos: i64) -> String {
 }
 
 fn header(
-    columns: &[Column],
+    columns: &[PointColumn],
     is_ascii: bool,
     about: &BTreeMap<String, String>,
 ) -> PointCountHeader {
     let format = if is_ascii { "ascii" } else { "binary_little_endian" };
     let told: String =
         about.iter().map(|(key, value)| format!("comment {key}: {value}\n")).collect();
-    let property = |column: &Column| {
+    let property = |column: &PointColumn| {
         let kind = match column.kind {
-            Kind::Integer { is_signed: true, bytes: 1 } => "char",
-            Kind::Integer { is_signed: false, bytes: 1 } => "uchar",
-            Kind::Integer { is_signed: true, bytes: 2 } => "short",
-            Kind::Integer { is_signed: false, bytes: 2 } => "ushort",
-            Kind::Integer { is_signed: true, .. } => "int",
-            Kind::Integer { is_signed: false, .. } => "uint",
-            Kind::Float { bytes: 4 } => "float",
-            Kind::Float { .. } | Kind::Time => "double",
+            NumberType::Integer { is_signed: true, bytes: 1 } => "char",
+            NumberType::Integer { is_signed: false, bytes: 1 } => "uchar",
+            NumberType::Integer { is_signed: true, bytes: 2 } => "short",
+            NumberType::Integer { is_signed: false, bytes: 2 } => "ushort",
+            NumberType::Integer { is_signed: true, .. } => "int",
+            NumberType::Integer { is_signed: false, .. } => "uint",
+            NumberType::Float { bytes: 4 } => "float",
+            NumberType::Float { .. } | NumberType::Time => "double",
         };
         format!("property {kind} {}\n", column.name)
     };

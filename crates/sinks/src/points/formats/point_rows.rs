@@ -4,28 +4,28 @@ use arrow_array::{ArrowPrimitiveType, PrimitiveArray};
 
 use crate::{
     points::{
-        column::{Column, ColumnVisitor, Scalar, each, visit},
+        column::{ColumnVisitor, PointColumn, Scalar, for_each_number, visit},
         file::Points,
     },
     text::number::Number as _,
 };
 
 /// Returns the bytes of `points`, row by row, little-endian.
-pub(crate) fn bytes(points: &Points, columns: &[Column]) -> Vec<u8> {
-    struct Bytes {
+pub(crate) fn bytes(points: &Points, columns: &[PointColumn]) -> Vec<u8> {
+    struct ByteRows {
         rows: Vec<u8>,
         /// The length of a row, and the offset of the number in it.
         stride: usize,
         at: usize,
     }
-    impl ColumnVisitor for Bytes {
+    impl ColumnVisitor for ByteRows {
         fn visit<T>(&mut self, numbers: &PrimitiveArray<T>)
         where
             T: ArrowPrimitiveType<Native: Scalar>,
         {
             let (end, stride) = (self.at + size_of::<T::Native>(), self.stride);
             let mut rows = self.rows.chunks_exact_mut(stride);
-            each(numbers, |number| {
+            for_each_number(numbers, |number| {
                 let row = rows.next().unwrap_or_default();
                 number.put_bytes(row.get_mut(self.at..end).unwrap_or_default());
             });
@@ -33,7 +33,7 @@ pub(crate) fn bytes(points: &Points, columns: &[Column]) -> Vec<u8> {
     }
     let stride: usize = columns.iter().map(|column| column.kind.bytes()).sum();
     let rows = vec![0; stride * points.count];
-    let mut bytes = Bytes { rows, stride: stride.max(1), at: 0 };
+    let mut bytes = ByteRows { rows, stride: stride.max(1), at: 0 };
     for (array, column) in points.arrays.iter().zip(columns) {
         visit(array, &mut bytes);
         bytes.at += column.kind.bytes();
@@ -43,17 +43,17 @@ pub(crate) fn bytes(points: &Points, columns: &[Column]) -> Vec<u8> {
 
 /// Returns the text of `points`: a line for each, with blanks between the numbers.
 pub(crate) fn text(points: &Points) -> Vec<u8> {
-    struct Texts {
+    struct TextRows {
         bytes: Vec<u8>,
         /// The end of each number of this column.
         ends: Vec<usize>,
     }
-    impl ColumnVisitor for Texts {
+    impl ColumnVisitor for TextRows {
         fn visit<T>(&mut self, numbers: &PrimitiveArray<T>)
         where
             T: ArrowPrimitiveType<Native: Scalar>,
         {
-            each(numbers, |number| {
+            for_each_number(numbers, |number| {
                 let mut place = [0; 32];
                 let length = number.write_to(&mut place);
                 self.bytes.extend_from_slice(place.get(..length).unwrap_or_default());
@@ -62,11 +62,11 @@ pub(crate) fn text(points: &Points) -> Vec<u8> {
         }
     }
     let columns = points.arrays.iter().map(|array| {
-        let mut texts = Texts { bytes: Vec::new(), ends: vec![0] };
+        let mut texts = TextRows { bytes: Vec::new(), ends: vec![0] };
         visit(array, &mut texts);
         texts
     });
-    let columns: Vec<Texts> = columns.collect();
+    let columns: Vec<TextRows> = columns.collect();
     let length = columns.iter().map(|column| column.bytes.len() + points.count).sum();
     let mut text = Vec::with_capacity(length);
     for row in 0..points.count {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use arrow_array::ArrayRef;
 
 use crate::points::{
-    column::{Column, integers},
+    column::{PointColumn, integers},
     options::PointsPerFile,
 };
 
@@ -23,7 +23,7 @@ pub(crate) enum ScanSplitter {
 
 impl ScanSplitter {
     /// Chooses how the scans of a table of `columns` are distinguished.
-    pub(crate) fn new(columns: &[Column], per: PointsPerFile) -> Self {
+    pub(crate) fn new(columns: &[PointColumn], per: PointsPerFile) -> Self {
         let find = |name| columns.iter().position(|column| column.name == name);
         match (per, find("index").filter(|_| find("stamp").is_some()), find("scan")) {
             (PointsPerFile::Log, ..) | (PointsPerFile::Scan, None, None) => Self::Never,
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::points::column::columns;
 
-    fn of(names: &[&str]) -> Vec<Column> {
+    fn of(names: &[&str]) -> Vec<PointColumn> {
         let field = |name: &&str| Field::new(*name, DataType::UInt32, false);
         columns(&Schema::new(names.iter().map(field).collect::<Vec<_>>()))
     }

@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, Float32Array, Float64Array, UInt8Array, UInt32Array}
 
 use super::*;
 use crate::{
-    Existing, NameStyle, PointColor, PointsPerFile,
+    ExistingFiles, NameStyle, PointColor, PointsPerFile,
     testing::{column, table, times, topic},
 };
 
@@ -44,7 +44,7 @@ fn write_batches(
     batches.iter().for_each(|batch| writer.write(batch).unwrap());
     writer.finish().unwrap();
     outputs.commit().unwrap();
-    sink.lost()
+    sink.lost_points()
 }
 
 /// Creates a sink that writes files of points of `topic` into `dir`.
@@ -54,7 +54,7 @@ fn sink(
     format: PointFormat,
     per: PointsPerFile,
 ) -> (PointSink, Arc<Outputs>) {
-    let outputs = Outputs::new(dir, Existing::Refuse);
+    let outputs = Outputs::new(dir, ExistingFiles::Refuse);
     let names = [NameStyle::FirstBare, NameStyle::Index]
         .map(|style| FileNames::new(style, std::slice::from_ref(topic)));
     let (is_from_start, is_to_end) = (true, true);

@@ -9,15 +9,15 @@ use arrow_schema::{DataType, Field};
 
 use super::*;
 use crate::{
-    files::staged_outputs::Existing,
-    testing::{all_kinds, column, names, table, times, utc_times, written},
+    files::staged_outputs::ExistingFiles,
+    testing::{all_kinds, column, names, table, times, utc_times, write_one_file},
 };
 
 fn csv_with(batches: &[RecordBatch], options: CsvOptions) -> String {
     let dir = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(dir.path(), Existing::Refuse);
+    let outputs = Outputs::new(dir.path(), ExistingFiles::Refuse);
     let sink = CsvSink::new(outputs.clone(), names("t"), options);
-    String::from_utf8(written(&outputs, &sink, batches)).unwrap()
+    String::from_utf8(write_one_file(&outputs, &sink, batches)).unwrap()
 }
 
 fn csv(batch: RecordBatch) -> String {

@@ -19,7 +19,7 @@ use crate::{
 
 /// The values of a column.
 #[derive(Debug)]
-pub(crate) struct Values {
+pub(crate) struct JsonValues {
     nulls: Option<NullBuffer>,
     kind: JsonKind,
 }
@@ -34,15 +34,15 @@ enum JsonKind {
     Bytes(Box<dyn ByteValues>),
     /// The quoted names of the values, and the index of the name of each row.
     Label(Vec<Vec<u8>>, Vec<usize>),
-    List(Box<dyn Fn(usize) -> (usize, usize) + Send + Sync>, Box<Values>),
+    List(Box<dyn Fn(usize) -> (usize, usize) + Send + Sync>, Box<JsonValues>),
     /// The key before each value, e.g. `,"x":`, and the values.
-    Struct(Vec<(Vec<u8>, Values)>),
+    Struct(Vec<(Vec<u8>, JsonValues)>),
 }
 
 /// The deepest nesting of types; deeper recursion could overflow the stack.
 const MAX_DEPTH: usize = 64;
 
-impl Values {
+impl JsonValues {
     /// Prepares the values of `column`, which belongs to `field` at nesting depth `depth`.
     pub(crate) fn new(
         field: &Field,
@@ -140,7 +140,7 @@ impl JsonKind {
             DataType::FixedSizeList(item, len) => {
                 let len = usize::try_from(*len).unwrap_or_default();
                 let values = column.as_fixed_size_list().values();
-                let values = Values::new(item, values, infinities, depth + 1)?;
+                let values = JsonValues::new(item, values, infinities, depth + 1)?;
                 let rows = column.len();
                 let ends = move |row| {
                     if row < rows {
@@ -157,7 +157,7 @@ impl JsonKind {
                     let mut key = vec![if columns.is_empty() { b'{' } else { b',' }];
                     quote(field.name(), &mut key);
                     key.push(b':');
-                    let values = Values::new(field, column, infinities, depth + 1)?;
+                    let values = JsonValues::new(field, column, infinities, depth + 1)?;
                     columns.push((key, values));
                 }
                 Self::Struct(columns)
@@ -175,7 +175,8 @@ impl JsonKind {
         let dictionary = column.as_any_dictionary();
         let names = dictionary.values();
         let item = Field::new(field.name(), names.data_type().clone(), true);
-        let names = (Values::new(&item, names, infinities, depth + 1)?, names.len());
+        let names =
+            (JsonValues::new(&item, names, infinities, depth + 1)?, names.len());
         let names = (0..names.1).map(|name| {
             let mut json = Vec::new();
             names.0.write(name, &mut JsonText::in_buffer(&mut json));
@@ -196,7 +197,7 @@ impl JsonKind {
         infinities: &Infinities,
         depth: usize,
     ) -> Result<Self> {
-        let values = Values::new(item, values, infinities, depth + 1)?;
+        let values = JsonValues::new(item, values, infinities, depth + 1)?;
         let offsets = offsets.clone();
         let ends = move |row: usize| match (offsets.get(row), offsets.get(row + 1)) {
             (Some(start), Some(end)) => (start.as_usize(), end.as_usize()),

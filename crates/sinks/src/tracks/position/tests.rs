@@ -22,7 +22,7 @@ fn row_positions(
 ) -> Option<Vec<RowPosition>> {
     let topic = Topic { type_name: type_name.to_owned(), ..topic("t", 0) };
     let table = table(columns);
-    let position = Position::find(&topic, &table.schema())?;
+    let position = PositionColumns::find(&topic, &table.schema())?;
     Some(position.row_positions(&table).collect())
 }
 
@@ -97,7 +97,7 @@ fn invalid_rows_have_no_position() {
     topic.set_valid_row_value(73);
     let table = table(columns());
     assert_eq!(position_columns(&topic, &table.schema()), Some(vec![1, 2, 3]));
-    let position = Position::find(&topic, &table.schema()).unwrap();
+    let position = PositionColumns::find(&topic, &table.schema()).unwrap();
     let found: Vec<RowPosition> = position.row_positions(&table).collect();
     assert_eq!(found, [RowPosition::Unknown, here(2)]);
 }
@@ -174,7 +174,7 @@ fn degrees_and_minutes_are_converted() {
         doubles("latitude", vec![5_021.75]),
         doubles("longitude", vec![-733.5]),
     ]);
-    let position = Position::find(&topic, &table.schema()).unwrap();
+    let position = PositionColumns::find(&topic, &table.schema()).unwrap();
     let row_positions: Vec<RowPosition> = position.row_positions(&table).collect();
     assert_eq!(row_positions, [known(1, 50.3625, -7.558_333_333_333_334, None)]);
 }

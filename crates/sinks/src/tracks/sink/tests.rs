@@ -6,9 +6,9 @@ use arrow_array::Float64Array;
 
 use super::*;
 use crate::{
-    Existing,
+    ExistingFiles,
     provenance::CREATED_BY,
-    testing::{column, names, table, times, topic, utc_times, written},
+    testing::{column, names, table, times, topic, utc_times, write_one_file},
 };
 
 /// 2024-05-01T12:00:00Z.
@@ -48,12 +48,12 @@ fn modes() -> TrackModes {
 /// Writes [`FLIGHT`] in two batches, and returns the text of the file.
 fn flight(format: TrackFormat) -> (String, TrackSink) {
     let folder = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(folder.path(), Existing::Refuse);
+    let outputs = Outputs::new(folder.path(), ExistingFiles::Refuse);
     let sink = TrackSink::new(outputs.clone(), names("t"), format, "a&b.ulg".into());
     let sink = sink.with_modes(modes());
     let rows = rows(true, &FLIGHT);
     let batches = [rows.slice(0, 2), rows.slice(2, 3)];
-    let text = String::from_utf8(written(&outputs, &sink, &batches)).unwrap();
+    let text = String::from_utf8(write_one_file(&outputs, &sink, &batches)).unwrap();
     (text.replace(CREATED_BY, "US"), sink)
 }
 
@@ -72,10 +72,10 @@ fn track_over_the_antimeridian_is_two_lines() {
         ),
     ] {
         let folder = tempfile::tempdir().unwrap();
-        let outputs = Outputs::new(folder.path(), Existing::Refuse);
+        let outputs = Outputs::new(folder.path(), ExistingFiles::Refuse);
         let sink = TrackSink::new(outputs.clone(), names("t"), format, "a".into());
         let rows = rows(true, &way);
-        let text = String::from_utf8(written(&outputs, &sink, &[rows])).unwrap();
+        let text = String::from_utf8(write_one_file(&outputs, &sink, &[rows])).unwrap();
         for end in ends {
             assert!(text.contains(end), "no {end:?} in {text}");
         }
@@ -128,7 +128,7 @@ fn kml_has_a_line_for_each_mode_in_its_colour() {
 "#;
     assert_eq!(text, expected);
     assert_eq!((sink.files(), sink.fixes()), (1, 4));
-    assert_eq!((sink.unknown(), sink.impossible()), (1, 0));
+    assert_eq!((sink.unknown(), sink.impossible_positions()), (1, 0));
 }
 
 #[test]
@@ -169,9 +169,10 @@ fn geojson_has_a_feature_for_each_segment() {
 /// Writes `fixes` with times that are not UTC, and returns the text of the file.
 fn plain(format: TrackFormat, fixes: &[[f64; 3]]) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(folder.path(), Existing::Refuse);
+    let outputs = Outputs::new(folder.path(), ExistingFiles::Refuse);
     let sink = TrackSink::new(outputs.clone(), names("t"), format, "log".into());
-    let text = written(&outputs, &sink.with_name("own".into()), &[rows(false, fixes)]);
+    let text =
+        write_one_file(&outputs, &sink.with_name("own".into()), &[rows(false, fixes)]);
     assert!(folder.path().join("own").exists());
     String::from_utf8(text).unwrap()
 }
@@ -209,7 +210,7 @@ fn long_track_is_written_in_segments_that_touch() {
 #[test]
 fn topic_without_fixes_has_no_file() {
     let folder = tempfile::tempdir().unwrap();
-    let outputs = Outputs::new(folder.path(), Existing::Refuse);
+    let outputs = Outputs::new(folder.path(), ExistingFiles::Refuse);
     let log = String::from("log");
     let sink = TrackSink::new(outputs.clone(), names("t"), TrackFormat::Kml, log);
     let rows = rows(true, &FLIGHT[3..4]);

@@ -10,7 +10,7 @@ fn cut_log() -> Vec<u8> {
     let mut bytes = written(|log| {
         log.info_text("about", &"x".repeat(300))?;
         log.format("t", "uint8_t[5] v;")?;
-        let topic = log.subscribe(Subscription::to("t"))?;
+        let topic = log.subscribe(Subscription::new("t"))?;
         for value in 1..=3 {
             log.data(topic, 0, &[value; 5])?;
         }
@@ -84,7 +84,7 @@ fn three_sections_can_be_appended() {
 fn crash_after_any_byte_does_not_invent_records() {
     let whole = [vec![1; 5], vec![2; 5], vec![4; 5], vec![5; 5]];
     for budget in 0..150 {
-        let mut file = Crashing { file: Cursor::new(cut_log()), budget };
+        let mut file = CrashingFile { file: Cursor::new(cut_log()), budget };
         let result = Writer::append(&mut file).and_then(|mut log| {
             let topic = log.topic_by_id(0);
             log.data(topic, 0, &[4; 5])?;
@@ -137,18 +137,18 @@ fn format_version_is_not_changed() {
 
 /// A file that accepts a limited number of bytes.
 #[derive(Debug)]
-struct Crashing {
+struct CrashingFile {
     file: Cursor<Vec<u8>>,
     budget: usize,
 }
 
-impl Read for Crashing {
+impl Read for CrashingFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.file.read(buffer)
     }
 }
 
-impl Write for Crashing {
+impl Write for CrashingFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let taken = bytes.len().min(self.budget);
         if taken == 0 {
@@ -163,7 +163,7 @@ impl Write for Crashing {
     }
 }
 
-impl Seek for Crashing {
+impl Seek for CrashingFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.file.seek(to)
     }

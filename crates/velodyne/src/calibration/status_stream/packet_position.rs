@@ -55,7 +55,7 @@ impl PositionTracker {
         };
         let behind = f64::from(before.saturating_sub(micros)) / self.period_micros;
         if micros < before && behind < OVERTAKEN {
-            return overtaken(at, behind.round() as usize, slot)
+            return position_before(at, behind.round() as usize, slot)
                 .unwrap_or_else(|| self.new_segment(micros, slot));
         }
         let gap = if micros >= before {
@@ -94,7 +94,11 @@ impl PositionTracker {
 
 /// Returns the position of a packet `steps` before the one at `at`, if its type belongs
 /// there.
-fn overtaken(at: usize, steps: usize, slot: Option<usize>) -> Option<PacketPosition> {
+fn position_before(
+    at: usize,
+    steps: usize,
+    slot: Option<usize>,
+) -> Option<PacketPosition> {
     let Some(place) = at.checked_sub(steps) else {
         return Some(PacketPosition::Unknown);
     };

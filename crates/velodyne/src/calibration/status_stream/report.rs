@@ -38,7 +38,7 @@ pub struct StreamReport {
     /// The lasers with implausible values.
     pub implausible: Vec<u16>,
     /// Whether the values were verified.
-    pub check: Check,
+    pub check: ValueVerification,
     /// The last UTC time: hour, minute, second, day, month, and year since 2000.
     pub utc: Option<[u8; 6]>,
     /// The state of the clock: `A` synchronized with NMEA, `V` NMEA only, `P`
@@ -61,7 +61,7 @@ pub struct StreamReport {
 /// The verification of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Check {
+pub enum ValueVerification {
     /// Their CRC is correct: an S3.
     Crc,
     /// Their number is correct: an S2, which sends no CRC.
@@ -154,14 +154,16 @@ pub(super) fn read(
     }
     let two = |first: usize| Some(u16::from_le_bytes([at(first)?, at(first + 1)?]));
     let check = match two(VALUES - 2) {
-        None => Check::Missing,
-        Some(_) if !incomplete.is_empty() => Check::Missing,
-        Some(check) if check == crc16(&sent) => Check::Crc,
-        Some(check) if !is_s3 && usize::from(check) == VALUES => Check::Length,
-        Some(_) => Check::Failed,
+        None => ValueVerification::Missing,
+        Some(_) if !incomplete.is_empty() => ValueVerification::Missing,
+        Some(check) if check == crc16(&sent) => ValueVerification::Crc,
+        Some(check) if !is_s3 && usize::from(check) == VALUES => {
+            ValueVerification::Length
+        }
+        Some(_) => ValueVerification::Failed,
     };
     let mut implausible = vec![];
-    if check != Check::Crc {
+    if check != ValueVerification::Crc {
         // Without a correct CRC, only plausibility detects damaged values.
         for (id, received) in (0..).zip(&mut all_received) {
             if received.discard_implausible() {
@@ -177,7 +179,7 @@ pub(super) fn read(
         received.map(|(id, received)| received.merge_into(&Laser::new(id))).collect();
     let power = at(TAIL + 25);
     let mut warnings = vec![];
-    if check == Check::Failed {
+    if check == ValueVerification::Failed {
         warnings.push("the checksum of the status bytes is wrong".to_owned());
     }
     let calibration = incomplete.is_empty().then_some(Calibration {

@@ -20,7 +20,7 @@ pub(super) enum Tree {
 }
 
 /// A map or list that is not complete.
-enum Incomplete {
+enum IncompleteNode {
     List(Vec<Tree>),
     Map(Vec<(String, Tree)>, Option<String>),
 }
@@ -28,7 +28,7 @@ enum Incomplete {
 impl Tree {
     /// Parses the first document of `text`, or returns a description of the error.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let (mut open, mut nodes): (Vec<Incomplete>, usize) = (vec![], 0);
+        let (mut open, mut nodes): (Vec<IncompleteNode>, usize) = (vec![], 0);
         for event in Parser::new_from_str(text) {
             let (event, span) = event.map_err(|err| err.to_string())?;
             let line = span.start.line();
@@ -38,16 +38,16 @@ impl Tree {
             }
             let done = match event {
                 Event::SequenceStart(..) => {
-                    open.push(Incomplete::List(vec![]));
+                    open.push(IncompleteNode::List(vec![]));
                     continue;
                 }
                 Event::MappingStart(..) => {
-                    open.push(Incomplete::Map(vec![], None));
+                    open.push(IncompleteNode::Map(vec![], None));
                     continue;
                 }
                 Event::SequenceEnd | Event::MappingEnd => match open.pop() {
-                    Some(Incomplete::List(items)) => Self::List(items),
-                    Some(Incomplete::Map(items, _)) => Self::Map(items),
+                    Some(IncompleteNode::List(items)) => Self::List(items),
+                    Some(IncompleteNode::Map(items, _)) => Self::Map(items),
                     None => return Err(format!("line {line}: unexpected end")),
                 },
                 Event::Scalar(value, ..) => Self::Plain(value.into_owned()),
@@ -58,8 +58,8 @@ impl Tree {
             };
             match open.last_mut() {
                 None => return Ok(done),
-                Some(Incomplete::List(items)) => items.push(done),
-                Some(Incomplete::Map(items, key)) => match (key.take(), done) {
+                Some(IncompleteNode::List(items)) => items.push(done),
+                Some(IncompleteNode::Map(items, key)) => match (key.take(), done) {
                     (Some(key), value) => items.push((key, value)),
                     (None, Self::Plain(text)) => *key = Some(text),
                     (None, _) => return Err(format!("line {line}: a key is not text")),

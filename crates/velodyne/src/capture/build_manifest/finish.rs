@@ -18,7 +18,7 @@ use crate::{
         codes,
         container::Container,
         decode::topics,
-        format_state::{Notes, Points},
+        format_state::{FormatState, PointsTopic},
         packets::{
             manufacturer::Manufacturer,
             sender::{state_position_clock, state_sender},
@@ -32,7 +32,10 @@ const LSLIDAR_PRODUCTS: [u8; 2] = [0x10, 0x20];
 
 impl ManifestBuilder {
     /// Returns the manifest of the capture and its private state.
-    pub(super) fn finish(mut self, lidar: &LidarOptions) -> Result<(Manifest, Notes)> {
+    pub(super) fn finish(
+        mut self,
+        lidar: &LidarOptions,
+    ) -> Result<(Manifest, FormatState)> {
         let container = self.reader.container;
         if let Some(whose) = self.other_manufacturer(lidar) {
             let what = format!("looks like {whose}; only Velodyne is supported");
@@ -75,7 +78,7 @@ impl ManifestBuilder {
             remarks: anomalies.iter().map(|anomalies| anomalies.text.clone()).collect(),
             format_state: String::new(),
         };
-        let format_state = Notes {
+        let format_state = FormatState {
             container,
             declarations: self.declarations,
             gaps: self.gaps,
@@ -138,7 +141,7 @@ impl ManifestBuilder {
         let clocks = self.topics.counted.iter().map(|one| &one.clock);
         clocks.clone().for_each(|clock| anomalies.extend(clock.contradiction()));
         let fit = PositionClock::fit(clocks, is_sure)?;
-        Some(position_clock::corrected(fit, anomalies))
+        Some(position_clock::correct(fit, anomalies))
     }
 
     /// Returns the lidar that sent the packets of each topic, `None` for position
@@ -189,7 +192,7 @@ impl ManifestBuilder {
 fn add_points(
     lidars: Vec<Option<Lidar>>,
     manifest: &mut Manifest,
-) -> Vec<Option<Points>> {
+) -> Vec<Option<PointsTopic>> {
     let several = lidars.iter().flatten().count() > 1;
     let add = |(packets, lidar): (TopicId, Option<Lidar>)| {
         let lidar = lidar?;
@@ -203,8 +206,8 @@ fn add_points(
         let parts = manifest.parts.iter_mut();
         let with_packets = parts.filter(|part| part.topics.contains(packets));
         with_packets.for_each(|part| part.topics.insert(id));
-        manifest.time_margins.insert(id, lidar.reach());
-        Some(Points { topic: id, lidar, scans: None })
+        manifest.time_margins.insert(id, lidar.time_margin());
+        Some(PointsTopic { topic: id, lidar, scans: None })
     };
     (0..).map(TopicId).zip(lidars).map(add).collect()
 }

@@ -34,7 +34,7 @@ impl FrameCounts {
     }
 
     /// Counts a frame at `at` that has no packet of a lidar.
-    pub(super) fn foreign(&mut self, why: RejectReason, at: u64) {
+    pub(super) fn count_rejected(&mut self, why: RejectReason, at: u64) {
         self.foreign.entry(why).or_insert((0, at)).0 += 1;
     }
 

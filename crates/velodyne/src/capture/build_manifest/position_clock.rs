@@ -212,7 +212,7 @@ fn by_sentences(offsets: &[i64]) -> Option<ClockFit> {
 
 /// Corrects `fit` for an overflow of the GPS week, and reports the difference between the
 /// clock of the capture and UTC in `anomalies`.
-pub(super) fn corrected(mut fit: ClockFit, anomalies: &mut Vec<Anomaly>) -> ClockFit {
+pub(super) fn correct(mut fit: ClockFit, anomalies: &mut Vec<Anomaly>) -> ClockFit {
     let behind = fit.offset_nanos.saturating_neg();
     let rollovers = behind.saturating_add(ROLLOVER / 2).div_euclid(ROLLOVER);
     let off = behind.saturating_sub(rollovers.saturating_mul(ROLLOVER));
@@ -285,7 +285,7 @@ mod tests {
     fn fit(clock: &PositionClock) -> (Option<i64>, Vec<Anomaly>) {
         let mut anomalies = Vec::new();
         let fit = PositionClock::fit([clock].into_iter(), false);
-        let fit = fit.map(|fit| corrected(fit, &mut anomalies));
+        let fit = fit.map(|fit| correct(fit, &mut anomalies));
         (fit.map(|fit| fit.offset_nanos), anomalies)
     }
 

@@ -28,7 +28,7 @@ use crate::{
         packets::payload::{NMEA_START, POSITION_BYTES},
     },
     points::UNIT,
-    rows::{Rows, RowsDecoder},
+    rows::{RowBuilders, RowsDecoder},
 };
 
 /// NMEA 0183 allows sentences of 82 characters, but receivers send longer ones.
@@ -45,12 +45,12 @@ pub(crate) struct Position {
     pub(crate) pulse: u8,
     /// The unparsed sentence.
     pub(crate) sentence: Option<String>,
-    pub(crate) fix: Fix,
+    pub(crate) fix: PositionFix,
 }
 
 /// The values of a sentence, as far as it contains them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Fix {
+pub(crate) struct PositionFix {
     /// Nanoseconds since 1970, if the sentence contains a date.
     pub(crate) utc_nanos: Option<i64>,
     /// Nanoseconds since midnight UTC, even without a date.
@@ -89,15 +89,15 @@ impl Position {
     }
 }
 
-fn fix(sentence: &str) -> Fix {
+fn fix(sentence: &str) -> PositionFix {
     if sentence.len() > MAX_SENTENCE {
-        return Fix::default();
+        return PositionFix::default();
     }
     match nmea::parse_str(sentence) {
         Ok(ParseResult::RMC(rmc)) => {
             let moment = rmc.fix_date.zip(rmc.fix_time);
             let moment = moment.map(|(date, time)| date.and_time(time).and_utc());
-            Fix {
+            PositionFix {
                 utc_nanos: moment.and_then(|moment| moment.timestamp_nanos_opt()),
                 nanos_of_day: rmc.fix_time.and_then(|time| {
                     time.signed_duration_since(Default::default()).num_nanoseconds()
@@ -107,10 +107,10 @@ fn fix(sentence: &str) -> Fix {
                 longitude: rmc.lon,
                 speed: rmc.speed_over_ground,
                 course: rmc.true_course,
-                ..Fix::default()
+                ..PositionFix::default()
             }
         }
-        Ok(ParseResult::GGA(gga)) => Fix {
+        Ok(ParseResult::GGA(gga)) => PositionFix {
             nanos_of_day: gga.fix_time.and_then(|time| {
                 time.signed_duration_since(Default::default()).num_nanoseconds()
             }),
@@ -119,10 +119,10 @@ fn fix(sentence: &str) -> Fix {
             longitude: gga.longitude,
             altitude: gga.altitude,
             satellites: gga.fix_satellites,
-            ..Fix::default()
+            ..PositionFix::default()
         },
         // Another sentence, or a wrong checksum: only its text is kept.
-        _ => Fix::default(),
+        _ => PositionFix::default(),
     }
 }
 
@@ -170,7 +170,7 @@ pub(crate) fn decoder(schema: &SchemaRef, wanted: &[bool]) -> Result<Box<dyn Dec
         motion: MotionColumns::default(),
         data: FixedSizeBinaryBuilder::new(POSITION_BYTES as i32),
     };
-    Ok(RowsDecoder::boxed(schema, wanted, rows))
+    Ok(RowsDecoder::decoder(schema, wanted, rows))
 }
 
 struct PositionRows {
@@ -190,7 +190,7 @@ struct PositionRows {
     data: FixedSizeBinaryBuilder,
 }
 
-impl Rows for PositionRows {
+impl RowBuilders for PositionRows {
     fn append(&mut self, record: Record<'_>) -> Result<usize, DamageKind> {
         let undecodable = DamageKind::Undecodable;
         let position = Position::parse(record.payload).ok_or(undecodable)?;
@@ -264,7 +264,7 @@ mod tests {
     fn sentence_with_a_wrong_checksum_keeps_only_its_text() {
         let sentence = b"$GPRMC,214106,A,3707.8178,N,12139.2690,W,,,230715,,,D*05";
         let position = Position::parse(&packet(sentence)).unwrap();
-        assert_eq!(position.fix, Fix::default());
+        assert_eq!(position.fix, PositionFix::default());
         assert_eq!(position.sentence.unwrap().as_bytes(), sentence);
         assert_eq!(Position::parse(&packet(b"")).unwrap().sentence, None);
         assert_eq!(Position::parse(&[0; 100]), None);

@@ -8,7 +8,7 @@ use crate::{
     capture::decode::position,
     packet::definition,
     packet_columns::{self, PacketColumns},
-    rows::{self, Rows, RowsDecoder},
+    rows::{self, RowBuilders, RowsDecoder},
 };
 
 /// The name of the format.
@@ -47,17 +47,17 @@ pub(crate) fn decoder(
     columns: &Columns,
 ) -> Result<Box<dyn Decoder>> {
     let schema = schema(is_position);
-    let wanted = rows::wanted(&schema, columns)?;
+    let wanted = rows::selected_columns(&schema, columns)?;
     if is_position {
         return position::decoder(&schema, &wanted);
     }
     let rows = DataRows(PacketColumns::new(&wanted));
-    Ok(RowsDecoder::boxed(&schema, &wanted, rows))
+    Ok(RowsDecoder::decoder(&schema, &wanted, rows))
 }
 
 struct DataRows(PacketColumns);
 
-impl Rows for DataRows {
+impl RowBuilders for DataRows {
     fn append(&mut self, record: Record<'_>) -> Result<usize, DamageKind> {
         self.0.append(record.payload).map(|()| 1)
     }

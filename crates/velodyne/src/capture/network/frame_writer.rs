@@ -130,7 +130,7 @@ pub(crate) fn checksum(parts: &[&[u8]]) -> u16 {
 mod tests {
     use super::*;
     use crate::capture::network::ip;
-    use crate::capture::network::ip::Packet;
+    use crate::capture::network::ip::IpPacket;
     use crate::capture::network::udp_checksum;
 
     #[test]
@@ -151,7 +151,7 @@ mod tests {
             let mut frame = Vec::new();
             append(&mut frame, (DEFAULT_MAC, address, 2368), 0, b"odd");
             assert_eq!(frame.len(), len(address, b"odd"));
-            let Packet::Udp { source, destination, bytes } = ip::packet(&frame, ip)
+            let IpPacket::Udp { source, destination, bytes } = ip::packet(&frame, ip)
             else {
                 panic!("no datagram")
             };

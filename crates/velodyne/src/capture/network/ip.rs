@@ -9,7 +9,7 @@ use std::{
 
 /// The contents of an IP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Packet {
+pub(crate) enum IpPacket {
     /// A whole UDP packet, including its header, at these bytes.
     Udp { source: IpAddr, destination: IpAddr, bytes: Range<usize> },
     /// A fragment of a UDP packet.
@@ -53,12 +53,12 @@ const UDP: u8 = 17;
 pub(crate) const UDP_HEADER: usize = 8;
 
 /// Parses the IP packet at `at` of `frame`.
-pub(crate) fn packet(frame: &[u8], at: usize) -> Packet {
+pub(crate) fn packet(frame: &[u8], at: usize) -> IpPacket {
     match frame.get(at).map(|byte| byte >> 4) {
         Some(4) => v4(frame, at),
         Some(6) => v6(frame, at),
-        Some(_) => Packet::Other,
-        None => Packet::Short,
+        Some(_) => IpPacket::Other,
+        None => IpPacket::Short,
     }
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn datagram(frame: &[u8], bytes: Range<usize>) -> Option<Datagram> {
 /// Returns the ports and the payload length that the UDP packet at `bytes` of `frame`
 /// declares, and the available part of the payload. Returns `None` if the header is
 /// incomplete.
-pub(crate) fn declared(
+pub(crate) fn declared_udp(
     frame: &[u8],
     bytes: Range<usize>,
 ) -> Option<([u16; 2], usize, &[u8])> {
@@ -101,9 +101,9 @@ pub(crate) fn identification(frame: &[u8], at: usize) -> u32 {
     }
 }
 
-fn v4(frame: &[u8], at: usize) -> Packet {
+fn v4(frame: &[u8], at: usize) -> IpPacket {
     let head = frame.get(at..at + 20).and_then(<[u8]>::first_chunk::<20>);
-    let Some(head) = head else { return Packet::Short };
+    let Some(head) = head else { return IpPacket::Short };
     let header = usize::from(head[0] & 15) * 4;
     let total = match u16::from_be_bytes([head[2], head[3]]) {
         // The network card was to fill in the length: use all bytes.
@@ -111,10 +111,10 @@ fn v4(frame: &[u8], at: usize) -> Packet {
         total => usize::from(total),
     };
     if header < 20 || total < header || head[9] != UDP {
-        return Packet::Other;
+        return IpPacket::Other;
     }
     if at + header > frame.len() {
-        return Packet::Short;
+        return IpPacket::Short;
     }
     let is_short = at + total > frame.len();
     let bytes = at + header..(at + total).min(frame.len());
@@ -128,19 +128,19 @@ fn v4(frame: &[u8], at: usize) -> Packet {
     if offset == 0 && !has_next {
         // The length in the UDP header may be valid even if this one is too large: the
         // VLP-16 declares 1234 bytes for its position packets of 540 bytes.
-        return Packet::Udp { source, destination, bytes };
+        return IpPacket::Udp { source, destination, bytes };
     }
     if is_short {
-        return Packet::Short;
+        return IpPacket::Short;
     }
     let id = u16::from_be_bytes([head[4], head[5]]).into();
     let of = DatagramKey { source, destination, id };
-    Packet::Fragment(Fragment { of, offset, has_next, bytes })
+    IpPacket::Fragment(Fragment { of, offset, has_next, bytes })
 }
 
-fn v6(frame: &[u8], at: usize) -> Packet {
+fn v6(frame: &[u8], at: usize) -> IpPacket {
     let head = frame.get(at..at + 40).and_then(<[u8]>::first_chunk::<40>);
-    let Some(head) = head else { return Packet::Short };
+    let Some(head) = head else { return IpPacket::Short };
     let end = at + 40 + usize::from(u16::from_be_bytes([head[4], head[5]]));
     let is_short = end > frame.len();
     let end = end.min(frame.len());
@@ -154,7 +154,7 @@ fn v6(frame: &[u8], at: usize) -> Packet {
     while start < end {
         let rest = frame.get(start..end).unwrap_or_default();
         match next {
-            UDP => return Packet::Udp { source, destination, bytes: start..end },
+            UDP => return IpPacket::Udp { source, destination, bytes: start..end },
             // Hop-by-hop, routing and destination options.
             0 | 43 | 60 => {
                 let [kind, len, ..] = rest else { break };
@@ -168,26 +168,26 @@ fn v6(frame: &[u8], at: usize) -> Packet {
             44 => {
                 let [kind, _, high, low, a, b, c, d, ..] = rest else { break };
                 if *kind != UDP {
-                    return Packet::Other;
+                    return IpPacket::Other;
                 }
                 let place = u16::from_be_bytes([*high, *low]);
                 let (offset, has_next) = (u32::from(place & 0xfff8), place & 1 != 0);
                 if offset == 0 && !has_next {
                     let bytes = start + 8..end;
-                    return Packet::Udp { source, destination, bytes };
+                    return IpPacket::Udp { source, destination, bytes };
                 }
                 if is_short {
-                    return Packet::Short;
+                    return IpPacket::Short;
                 }
                 let id = u32::from_be_bytes([*a, *b, *c, *d]);
                 let of = DatagramKey { source, destination, id };
                 let bytes = start + 8..end;
-                return Packet::Fragment(Fragment { of, offset, has_next, bytes });
+                return IpPacket::Fragment(Fragment { of, offset, has_next, bytes });
             }
-            _ => return Packet::Other,
+            _ => return IpPacket::Other,
         }
     }
-    if is_short { Packet::Short } else { Packet::Other }
+    if is_short { IpPacket::Short } else { IpPacket::Other }
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u16> {
@@ -217,16 +217,16 @@ mod tests {
     fn options_are_skipped_and_trailing_bytes_are_ignored() {
         let mut bytes = v4_packet(0, &[1, 1, 1, 0], &[7; 10]);
         bytes.extend([0xde, 0xad, 0xbe, 0xef]);
-        let udp = |bytes| Packet::Udp { source: SOURCE, destination: ALL, bytes };
+        let udp = |bytes| IpPacket::Udp { source: SOURCE, destination: ALL, bytes };
         assert_eq!(packet(&bytes, 0), udp(24..34));
         // All available bytes: the UDP header determines whether they are complete.
         assert_eq!(packet(&bytes[..33], 0), udp(24..33));
-        assert_eq!(packet(&bytes[..23], 0), Packet::Short);
+        assert_eq!(packet(&bytes[..23], 0), IpPacket::Short);
     }
 
     #[test]
     fn fragment_has_its_offset_and_identification() {
-        let Packet::Fragment(fragment) =
+        let IpPacket::Fragment(fragment) =
             packet(&v4_packet(0x2000 | 100, &[], &[7; 16]), 0)
         else {
             panic!("no piece");
@@ -245,10 +245,10 @@ mod tests {
         bytes.extend([7; 16]);
         let source = IpAddr::V6(Ipv6Addr::LOCALHOST);
         let destination = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
-        let udp = |bytes| Packet::Udp { source, destination, bytes };
+        let udp = |bytes| IpPacket::Udp { source, destination, bytes };
         assert_eq!(packet(&bytes, 0), udp(48..64));
         assert_eq!(packet(&bytes[..63], 0), udp(48..63));
-        assert_eq!(packet(&bytes[..47], 0), Packet::Short);
+        assert_eq!(packet(&bytes[..47], 0), IpPacket::Short);
     }
 
     #[test]
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!((found.source_port, found.destination_port), (2368, 2368));
         assert_eq!(found.payload, 8..10);
         assert_eq!(datagram(&bytes, 0..9), None);
-        assert_eq!(declared(&bytes, 0..9), Some(([2368; 2], 2, &[1][..])));
-        assert_eq!(declared(&bytes, 0..7), None);
+        assert_eq!(declared_udp(&bytes, 0..9), Some(([2368; 2], 2, &[1][..])));
+        assert_eq!(declared_udp(&bytes, 0..7), None);
     }
 }

@@ -241,7 +241,7 @@ impl IncompleteDatagram {
     fn may_be_of_lidar(&self) -> bool {
         let first = self.fragments.iter().find(|(offset, _)| *offset == 0);
         let description =
-            first.and_then(|(_, bytes)| ip::declared(bytes, 0..bytes.len()));
+            first.and_then(|(_, bytes)| ip::declared_udp(bytes, 0..bytes.len()));
         if let Some((ports, len, seen)) = description {
             return payload::may_be(ports, len, seen);
         }

@@ -94,7 +94,7 @@ const ROBOSENSE_INFO: &[u8] = &[0xa5, 0xff, 0x00, 0xae];
 impl Manufacturer {
     /// Returns the manufacturer whose lidar sent the datagram `payload` from and to
     /// `ports`, if it is recognized.
-    pub(crate) fn of_datagram(ports: [u16; 2], payload: &[u8]) -> Option<Self> {
+    pub(crate) fn from_datagram(ports: [u16; 2], payload: &[u8]) -> Option<Self> {
         let is_to = |port: &[u16]| port.iter().any(|port| ports.contains(port));
         let len = payload.len();
         let has_blocks =
@@ -168,10 +168,10 @@ fn is_old_livox_packet(payload: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn of(port: u16, len: usize, start: &[u8]) -> Option<Manufacturer> {
+    fn detect(port: u16, len: usize, start: &[u8]) -> Option<Manufacturer> {
         let mut payload = vec![0; len];
         payload[..start.len()].copy_from_slice(start);
-        Manufacturer::of_datagram([port, port], &payload)
+        Manufacturer::from_datagram([port, port], &payload)
     }
 
     #[test]
@@ -212,20 +212,27 @@ mod tests {
             (2368, 1_212, b"", LsLidar),
         ];
         for (port, len, start, expected) in cases {
-            assert_eq!(of(port, len, start), Some(expected), "{port} {len} {start:x?}");
+            assert_eq!(
+                detect(port, len, start),
+                Some(expected),
+                "{port} {len} {start:x?}"
+            );
         }
     }
 
     #[test]
     fn other_traffic_is_not_from_a_lidar() {
-        assert_eq!(of(53, 120, b"\x12\x34\x81\x80"), None);
-        assert_eq!(of(2368, 1_206, &[0xff, 0xee]), None);
-        assert_eq!(of(8308, 512, b""), None);
-        assert_eq!(of(7502, 100, b""), None);
+        assert_eq!(detect(53, 120, b"\x12\x34\x81\x80"), None);
+        assert_eq!(detect(2368, 1_206, &[0xff, 0xee]), None);
+        assert_eq!(detect(8308, 512, b""), None);
+        assert_eq!(detect(7502, 100, b""), None);
         // The lengths of packets of other manufacturers, but without their headers.
-        assert_eq!(of(9_000, 1_380, &[0, 0x64, 0x05, 0, 0, 95, 0, 0, 0, 0, 1]), None);
-        assert_eq!(of(1_981, 1_318, &[5, 1, 1, 7]), None);
+        assert_eq!(
+            detect(9_000, 1_380, &[0, 0x64, 0x05, 0, 0, 95, 0, 0, 0, 0, 1]),
+            None
+        );
+        assert_eq!(detect(1_981, 1_318, &[5, 1, 1, 7]), None);
         // An ephemeral port of an ordinary program.
-        assert_eq!(Manufacturer::of_datagram([53, 56_300], &[0; 120]), None);
+        assert_eq!(Manufacturer::from_datagram([53, 56_300], &[0; 120]), None);
     }
 }

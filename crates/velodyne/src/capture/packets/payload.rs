@@ -66,7 +66,7 @@ pub(crate) fn classify(ports: [u16; 2], bytes: &[u8]) -> Payload {
 }
 
 fn other_lidar(ports: [u16; 2], bytes: &[u8]) -> Option<Payload> {
-    Manufacturer::of_datagram(ports, bytes).map(Payload::OtherLidar)
+    Manufacturer::from_datagram(ports, bytes).map(Payload::OtherLidar)
 }
 
 /// The minimum length of a frame with a packet of a lidar: a position packet and the

@@ -18,7 +18,7 @@ use crate::{
     points::{
         firing::{
             sin_cos_table::TURN,
-            timing::{blocks_a_firing, micros, turned},
+            timing::{angle_between, blocks_a_firing, micros},
         },
         options::Formula,
         rotation::packet_rotation::steps,
@@ -37,7 +37,7 @@ const VLS128_CYCLE: f64 = 2.665;
 /// The steps of the head in a packet, as computed by one of the programs.
 #[derive(Clone, Debug)]
 pub(crate) struct AzimuthSteps {
-    program: Program,
+    program: StepFormula,
     is_dual: bool,
     /// The delay of each firing after the azimuth of its block, as a multiple of `whole`.
     parts: [[f64; CHANNELS]; BLOCKS],
@@ -50,7 +50,7 @@ pub(crate) struct AzimuthSteps {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Program {
+enum StepFormula {
     RosVlp16,
     RosVls128,
     VeloView,
@@ -58,7 +58,7 @@ enum Program {
     VeloViewVls128,
 }
 
-impl Program {
+impl StepFormula {
     fn is_ros(self) -> bool {
         matches!(self, Self::RosVlp16 | Self::RosVls128)
     }
@@ -71,19 +71,19 @@ impl AzimuthSteps {
         let model = sensor.model;
         let is_dual = sensor.returns == ReturnMode::Dual;
         let program = match formula {
-            Formula::VeloView if model.is_hdl64e() => Program::VeloViewHdl64e,
-            Formula::VeloView if model.is_vls128() => Program::VeloViewVls128,
-            Formula::VeloView => Program::VeloView,
-            Formula::Ros if model.is_vls128() => Program::RosVls128,
-            Formula::Ros if model.lasers() == 16 => Program::RosVlp16,
+            Formula::VeloView if model.is_hdl64e() => StepFormula::VeloViewHdl64e,
+            Formula::VeloView if model.is_vls128() => StepFormula::VeloViewVls128,
+            Formula::VeloView => StepFormula::VeloView,
+            Formula::Ros if model.is_vls128() => StepFormula::RosVls128,
+            Formula::Ros if model.lasers() == 16 => StepFormula::RosVlp16,
             _ => return None,
         };
         let (mut parts, mut whole) = ([[0.0; CHANNELS]; BLOCKS], 1.0);
         for (block, row) in parts.iter_mut().enumerate() {
             for (channel, part) in row.iter_mut().enumerate() {
                 *part = match program {
-                    Program::RosVlp16 => f64::from(ros_vlp16_micros(channel)),
-                    Program::RosVls128 => {
+                    StepFormula::RosVlp16 => f64::from(ros_vlp16_micros(channel)),
+                    StepFormula::RosVls128 => {
                         let bank = if is_dual { block / 2 } else { block };
                         f64::from(ros_vls128_part(bank % VLS128_BLOCKS, channel))
                     }
@@ -91,7 +91,7 @@ impl AzimuthSteps {
                 };
             }
         }
-        if program == Program::RosVlp16 {
+        if program == StepFormula::RosVlp16 {
             whole = f64::from(110.592_f32);
         }
         let blocks = [(0, 0); BLOCKS];
@@ -104,20 +104,20 @@ impl AzimuthSteps {
         let steps = steps(azimuths);
         self.blocks = std::array::from_fn(|block| (azimuths[block], 0));
         match self.program {
-            Program::RosVlp16 => self.step_to_next(&steps),
-            Program::RosVls128 => self.step_to_next_return(azimuths),
-            Program::VeloView | Program::VeloViewHdl64e => {
-                let moved = self.usual(steps);
+            StepFormula::RosVlp16 => self.step_to_next(&steps),
+            StepFormula::RosVls128 => self.step_to_next_return(azimuths),
+            StepFormula::VeloView | StepFormula::VeloViewHdl64e => {
+                let moved = self.veloview_step(steps);
                 self.blocks.iter_mut().for_each(|(_, by)| *by = moved);
             }
-            Program::VeloViewVls128 => {
+            StepFormula::VeloViewVls128 => {
                 let ahead = VLS128_BLOCKS;
                 let to_next = |block: usize| {
                     let block = block.min(BLOCKS - 1 - ahead);
-                    turned(azimuths[block], azimuths[block + ahead])
+                    angle_between(azimuths[block], azimuths[block + ahead])
                 };
                 let other = (0..BLOCKS).map(to_next).find(|by| *by <= JUMP);
-                let from_last = before.map(|before| turned(before, azimuths[0]));
+                let from_last = before.map(|before| angle_between(before, azimuths[0]));
                 for (block, (_, by)) in self.blocks.iter_mut().enumerate() {
                     *by = if self.is_dual {
                         from_last.filter(|by| *by <= JUMP).unwrap_or(0)
@@ -155,14 +155,14 @@ impl AzimuthSteps {
             // The azimuth that was used for the previous block.
             let own = if block == 0 { 0 } else { block - 1 + ahead };
             let (from, to) = (azimuths[own], azimuths[block + ahead]);
-            let by = turned(from, to);
+            let by = angle_between(from, to);
             self.blocks[block] = (from, if by <= JUMP { by } else { 0 });
         }
     }
 
     /// Returns the single step that VeloView uses for all blocks of a packet.
-    fn usual(&self, mut steps: [u16; BLOCKS - 1]) -> u16 {
-        if self.program == Program::VeloViewHdl64e {
+    fn veloview_step(&self, mut steps: [u16; BLOCKS - 1]) -> u16 {
+        if self.program == StepFormula::VeloViewHdl64e {
             return steps.into_iter().filter(|step| *step <= JUMP).max().unwrap_or(0);
         }
         steps.sort_unstable();
@@ -202,20 +202,21 @@ fn ros_vls128_part(bank: usize, channel: usize) -> f32 {
 /// Returns the fraction of the step to the next firings after which a laser fires. The
 /// order of the additions is that of VeloView, because halves are rounded.
 fn veloview_part(
-    program: Program,
+    program: StepFormula,
     sensor: Sensor,
     block: usize,
     channel: usize,
 ) -> f64 {
     let is_dual = sensor.returns == ReturnMode::Dual;
     let at = |block, channel| match program {
-        Program::VeloViewHdl64e => hdl64e_micros(is_dual, block, channel),
-        Program::VeloViewVls128 => vls128_micros(is_dual, block, channel),
+        StepFormula::VeloViewHdl64e => hdl64e_micros(is_dual, block, channel),
+        StepFormula::VeloViewVls128 => vls128_micros(is_dual, block, channel),
         _ => micros(sensor.model, is_dual, block, channel),
     };
     let step = blocks_a_firing(sensor.model, is_dual);
     // VeloView starts a firing sequence every fourth block even in dual return mode.
-    let start = if program == Program::VeloViewVls128 { VLS128_BLOCKS } else { step };
+    let start =
+        if program == StepFormula::VeloViewVls128 { VLS128_BLOCKS } else { step };
     let head = block / start * start;
     let (this, next) = (at(head, 0), at(head + step, 0));
     (at(block, channel) - this) / (next - this)

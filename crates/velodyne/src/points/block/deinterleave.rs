@@ -20,9 +20,9 @@ pub(crate) trait Deinterleave: Copy {
 /// Portable implementation: four returns are three words of four bytes, which are
 /// separated in two registers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Portable;
+pub(crate) struct PortableDeinterleave;
 
-impl Deinterleave for Portable {
+impl Deinterleave for PortableDeinterleave {
     #[inline(always)]
     fn deinterleave(
         self,
@@ -85,7 +85,7 @@ impl Deinterleave for pulp::x86::V3 {
             [-1, -1, -1, -1, 2, 5, 8, 11, -1, -1, -1, -1, -1, -1, -1, -1],
         ];
         /// Returns the shuffle for returns that are preceded by four bytes.
-        const fn later(order: [i8; 16]) -> [i8; 16] {
+        const fn after_four_bytes(order: [i8; 16]) -> [i8; 16] {
             let mut later = [NONE; 16];
             let mut at = 0;
             while at < 16 {
@@ -111,7 +111,7 @@ impl Deinterleave for pulp::x86::V3 {
             let halves = [24 * eight, if is_end { 80 } else { 24 * eight + 12 }];
             let [first, second] = halves.map(sixteen);
             let [far, near] = if is_end {
-                [later(FAR[1]), later(SENT[1])]
+                [after_four_bytes(FAR[1]), after_four_bytes(SENT[1])]
             } else {
                 [FAR[1], SENT[1]]
             };
@@ -161,7 +161,7 @@ mod tests {
             *three = [low, high, intensity];
             expected.push((distance, intensity, distance != 0));
         }
-        assert_eq!(deinterleaved(Portable, &returns), expected);
+        assert_eq!(deinterleaved(PortableDeinterleave, &returns), expected);
         #[cfg(target_arch = "x86_64")]
         match pulp::x86::V3::try_new() {
             Some(wide) => assert_eq!(deinterleaved(wide, &returns), expected),

@@ -10,7 +10,7 @@ use crate::{
         },
         firing::{
             sin_cos_table::{SinCosTable, TURN},
-            timing::{Timing, s1_steps, seconds, turned},
+            timing::{Timing, angle_between, s1_steps, seconds},
         },
         options::Formula,
     },
@@ -68,7 +68,7 @@ impl AzimuthModel {
 
 impl RotationRate {
     /// Returns the rate in a packet whose blocks have these azimuths.
-    pub(crate) fn within(
+    pub(crate) fn rate_in_packet(
         timing: &Timing,
         azimuths: &[u16; BLOCKS],
         model: Model,
@@ -78,7 +78,7 @@ impl RotationRate {
             s1_rate(azimuths)
         } else {
             let took = seconds(timing.heads[BLOCKS - 1]) - seconds(timing.heads[0]);
-            f32::from(turned(azimuths[0], azimuths[BLOCKS - 1])) / took
+            f32::from(angle_between(azimuths[0], azimuths[BLOCKS - 1])) / took
         };
         let rounded = if rounded.is_finite() { rounded } else { 0.0 };
         Self { exact, rounded }
@@ -189,7 +189,7 @@ fn s1_rate(azimuths: &[u16; BLOCKS]) -> f32 {
     let count = inner.len() as f32;
     let step = seconds(24_812.36);
     let rate = |at: usize| {
-        let moved = turned(azimuths[at - 1], azimuths[at]);
+        let moved = angle_between(azimuths[at - 1], azimuths[at]);
         f32::from(moved) / (f32::from(steps[at]) * step)
     };
     inner.map(rate).sum::<f32>() / count

@@ -35,7 +35,7 @@ pub(crate) type PaddedPerChannel<T> = [T; 2 * CHANNELS];
 /// ```
 #[derive(Clone, Debug)]
 #[repr(align(32))] // for aligned vector loads
-pub(crate) struct Bank {
+pub(crate) struct BankCoefficients {
     pub(crate) a: PerChannel<f64>,
     pub(crate) b: PerChannel<f64>,
     pub(crate) c: PerChannel<f64>,
@@ -74,7 +74,7 @@ pub(crate) fn banks(
     model: Model,
     calibration: &Calibration,
     formula: Formula,
-) -> Vec<Bank> {
+) -> Vec<BankCoefficients> {
     let step = calibration.distance_step_m.unwrap_or(model.distance_step_m());
     let rings = calibration.rings();
     let count = model.lasers();
@@ -98,7 +98,7 @@ pub(crate) fn banks(
             lane.iter_mut().zip(&numbers).for_each(|(to, n)| *to = of(*n));
             lane
         };
-        Bank {
+        BankCoefficients {
             a: lane(&|l| step * l.cos_vertical * l.cos_rotation),
             b: lane(&|l| step * l.cos_vertical * l.sin_rotation),
             c: lane(&|l| step * l.sin_vertical),
@@ -114,7 +114,7 @@ pub(crate) fn banks(
     (0..count.div_ceil(CHANNELS)).map(|at| bank(at * CHANNELS)).collect()
 }
 
-impl Bank {
+impl BankCoefficients {
     /// Computes the distances in metres from raw distances with the resolution `step`.
     #[inline(always)]
     pub(crate) fn distances(

@@ -4,8 +4,10 @@ use crate::{
     packet::CHANNELS,
     points::{
         block::{
-            laser_bank::{Bank, LaserGeometry, PaddedPerChannel, PerChannel},
-            table::BlockReturns,
+            laser_bank::{
+                BankCoefficients, LaserGeometry, PaddedPerChannel, PerChannel,
+            },
+            point_buffer::BlockReturns,
         },
         options::{Axes, Formula},
     },
@@ -49,7 +51,11 @@ pub(crate) struct NearCorrections {
 impl NearCorrections {
     /// Returns the near corrections of the lasers of a bank, with raw distances in units
     /// of `step` metres. Returns `None` if no laser of the bank has near corrections.
-    pub(crate) fn new(bank: &Bank, formula: Formula, step: f64) -> Option<Self> {
+    pub(crate) fn new(
+        bank: &BankCoefficients,
+        formula: Formula,
+        step: f64,
+    ) -> Option<Self> {
         if !bank.each.iter().any(|laser| laser.is_two_point) {
             return None;
         }

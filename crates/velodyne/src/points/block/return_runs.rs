@@ -47,7 +47,7 @@ impl ReturnRuns {
     }
 
     #[inline(always)]
-    fn all(&self) -> &[(u8, u8)] {
+    fn all_lasers(&self) -> &[(u8, u8)] {
         self.runs.get(..self.count).unwrap_or_default()
     }
 
@@ -60,7 +60,7 @@ impl ReturnRuns {
         add: impl Fn(&mut Vec<T>, &PerChannel<T>),
     ) {
         let at = column.len();
-        for (start, before) in self.all() {
+        for (start, before) in self.all_lasers() {
             let from = usize::from(*start) % CHANNELS;
             if let Some(values) = values[from..].first_chunk::<CHANNELS>() {
                 column.truncate(at + usize::from(*before));
@@ -124,11 +124,11 @@ mod tests {
 
     #[test]
     fn runs_start_after_each_gap() {
-        assert_eq!(ReturnRuns::from_mask(0).all(), []);
-        assert_eq!(ReturnRuns::from_mask(u32::MAX).all(), [(0, 0)]);
-        assert_eq!(ReturnRuns::from_mask(0b1101_1000).all(), [(3, 0), (6, 2)]);
-        assert_eq!(ReturnRuns::from_mask(1 << 31).all(), [(31, 0)]);
-        assert_eq!(ReturnRuns::from_mask(0x5555_5555).all().len(), 16);
-        assert_eq!(ReturnRuns::from_mask(0xaaaa_aaaa).all()[15], (31, 15));
+        assert_eq!(ReturnRuns::from_mask(0).all_lasers(), []);
+        assert_eq!(ReturnRuns::from_mask(u32::MAX).all_lasers(), [(0, 0)]);
+        assert_eq!(ReturnRuns::from_mask(0b1101_1000).all_lasers(), [(3, 0), (6, 2)]);
+        assert_eq!(ReturnRuns::from_mask(1 << 31).all_lasers(), [(31, 0)]);
+        assert_eq!(ReturnRuns::from_mask(0x5555_5555).all_lasers().len(), 16);
+        assert_eq!(ReturnRuns::from_mask(0xaaaa_aaaa).all_lasers()[15], (31, 15));
     }
 }

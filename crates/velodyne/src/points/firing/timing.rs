@@ -66,7 +66,7 @@ impl Timing {
             heads = std::array::from_fn(|block| nanos[first(block)][0]);
         }
         let is_s1 = sensor.model == Model::Hdl64eS1;
-        let after = after(&nanos, &heads);
+        let after = times_after_head(&nanos, &heads);
         let earliest =
             |row: &[f64; CHANNELS]| row.iter().copied().fold(f64::MAX, f64::min);
         let mut timing = Self {
@@ -108,13 +108,13 @@ impl Timing {
         self.first = -start;
         self.heads = self.nanos.each_ref().map(|row| row[0]);
         self.set_firing_times(self.heads);
-        self.after = after(&self.nanos, &self.heads);
+        self.after = times_after_head(&self.nanos, &self.heads);
     }
 
     /// Returns the rotation rate in hundredths of a degree per nanosecond from the
     /// azimuths of a packet, or 0 if all blocks are from one firing.
     pub(crate) fn rate(&self, azimuths: &[u16; BLOCKS]) -> f64 {
-        let turned = turned(azimuths[0], azimuths[BLOCKS - 1]);
+        let turned = angle_between(azimuths[0], azimuths[BLOCKS - 1]);
         let took = self.heads[BLOCKS - 1] - self.heads[0];
         if took > 0.0 && turned < TURN / 2 { f64::from(turned) / took } else { 0.0 }
     }
@@ -131,7 +131,7 @@ fn end(nanos: &[[f64; CHANNELS]; BLOCKS]) -> f64 {
     nanos.iter().rev().take(4).flatten().copied().fold(0.0, f64::max) + 1.0
 }
 
-fn after(
+fn times_after_head(
     nanos: &[[f64; CHANNELS]; BLOCKS],
     heads: &[f64; BLOCKS],
 ) -> [[f32; CHANNELS]; BLOCKS] {
@@ -165,7 +165,7 @@ pub(crate) fn s1_steps(azimuths: &[u16; BLOCKS]) -> [u8; BLOCKS] {
     let mut azimuth_steps = [0; BLOCKS - 1];
     for (to, pair) in azimuth_steps.iter_mut().zip(azimuths.windows(2)) {
         if let [from, next] = *pair {
-            *to = turned(from, next);
+            *to = angle_between(from, next);
         }
     }
     let least = azimuth_steps.iter().copied().min().unwrap_or(0);
@@ -179,7 +179,7 @@ pub(crate) fn s1_steps(azimuths: &[u16; BLOCKS]) -> [u8; BLOCKS] {
 }
 
 /// Returns the angle from one azimuth to another, in hundredths of a degree.
-pub(crate) fn turned(from: u16, to: u16) -> u16 {
+pub(crate) fn angle_between(from: u16, to: u16) -> u16 {
     let (from, to) = (from % TURN, to % TURN);
     if to >= from { to - from } else { TURN - from + to }
 }

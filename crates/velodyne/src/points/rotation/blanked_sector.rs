@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::points::firing::{sin_cos_table::TURN, timing::turned};
+use crate::points::firing::{sin_cos_table::TURN, timing::angle_between};
 
 /// In a sector narrower than this, scans start next to its end, where no firing is.
 const NARROW_WIDTH: u16 = 400;
@@ -30,7 +30,7 @@ pub struct BlankedSector {
 impl BlankedSector {
     /// Returns the width of the sector in hundredths of a degree.
     pub fn width(self) -> u16 {
-        turned(self.from, self.to)
+        angle_between(self.from, self.to)
     }
 
     /// Returns the ends of the sector in whole degrees, the unit in which lidars are
@@ -46,7 +46,7 @@ impl BlankedSector {
     pub fn scan_start(self) -> u16 {
         let width = self.width();
         if width < NARROW_WIDTH {
-            return turned(width / 4, self.to);
+            return angle_between(width / 4, self.to);
         }
         let middle = u32::from(self.from) + u32::from(width / 2);
         let degrees = (middle + 50) / 100 % 360;
@@ -60,7 +60,8 @@ impl BlankedSector {
         let quarter = self.width() / 4;
         let inner = (self.from % TURN + quarter) % TURN;
         let width = u32::from(self.width() - 2 * quarter);
-        u32::from(turned(from, inner)) + width <= u32::from(turned(from, to))
+        u32::from(angle_between(from, inner)) + width
+            <= u32::from(angle_between(from, to))
     }
 
     /// Returns the rotation rate in hundredths of a degree per nanosecond. It is 0 if

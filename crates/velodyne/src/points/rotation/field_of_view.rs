@@ -14,7 +14,7 @@ use crate::{
         firing::{
             block_layout::BlockLayout,
             sin_cos_table::TURN,
-            timing::{Timing, turned},
+            timing::{Timing, angle_between},
         },
         rotation::{
             blanked_sector::BlankedSector,
@@ -52,7 +52,7 @@ const EDGE_VARIATION: i32 = 100;
 pub(crate) struct FieldProbe(Vec<(PacketHeaders, Timestamp)>);
 
 /// A packet after the sensor is known.
-struct Packet {
+struct SensorPacket {
     azimuths: [u16; BLOCKS],
     heads: [f64; BLOCKS],
     time: Timestamp,
@@ -79,17 +79,17 @@ impl FieldProbe {
     pub(crate) fn finish(self, sensor: Sensor) -> Option<BlankedSector> {
         let layout = BlockLayout::new(sensor);
         let mut timing = Timing::new(sensor);
-        let packets: Vec<Packet> = self
+        let packets: Vec<SensorPacket> = self
             .0
             .iter()
             .filter_map(|(headers, time)| {
                 let (_, azimuths) = layout.parse(headers)?;
                 timing.follow(&azimuths);
                 let (heads, micros) = (timing.heads, headers.tail.micros);
-                Some(Packet { azimuths, heads, time: *time, micros })
+                Some(SensorPacket { azimuths, heads, time: *time, micros })
             })
             .collect();
-        let rate = usual(&packets, sensor)?;
+        let rate = usual_rate_of_packets(&packets, sensor)?;
         let (jumps, travel) = jumps(&packets, sensor, rate);
         let (from, to) = sector(&jumps, travel, rate * longest_step(&packets, sensor))?;
         let rotation_nanos = rotation(&packets, sensor, rate);
@@ -109,13 +109,15 @@ impl FieldProbe {
 }
 
 /// Returns the usual rotation rate, in hundredths of a degree per nanosecond.
-fn usual(packets: &[Packet], sensor: Sensor) -> Option<f64> {
+fn usual_rate_of_packets(packets: &[SensorPacket], sensor: Sensor) -> Option<f64> {
     let inside =
         packets.iter().filter_map(|p| usual_rate(&steps(&p.azimuths), &p.heads));
     let mut rates: Vec<f64> = inside.filter(|rate| *rate > 0.0).collect();
     if rates.is_empty() {
         let pairs = packets.windows(2).filter_map(|pair| match pair {
-            [before, packet] => Some(turned(before.azimuths[0], packet.azimuths[0])),
+            [before, packet] => {
+                Some(angle_between(before.azimuths[0], packet.azimuths[0]))
+            }
             _ => None,
         });
         let rate = |step| f64::from(step) / sensor.packet_nanos();
@@ -125,26 +127,26 @@ fn usual(packets: &[Packet], sensor: Sensor) -> Option<f64> {
 }
 
 /// Returns the longest time between two consecutive firings, in nanoseconds.
-fn longest_step(packets: &[Packet], sensor: Sensor) -> f64 {
-    let Some(Packet { heads, .. }) = packets.first() else { return 0.0 };
+fn longest_step(packets: &[SensorPacket], sensor: Sensor) -> f64 {
+    let Some(SensorPacket { heads, .. }) = packets.first() else { return 0.0 };
     let inside = heads.windows(2).map(|pair| pair[1] - pair[0]);
     inside.fold(sensor.packet_nanos() - heads[BLOCKS - 1], f64::max)
 }
 
 /// Returns the jumps of the azimuth and the total angle that the head turned.
-fn jumps(packets: &[Packet], sensor: Sensor, rate: f64) -> (Vec<Jump>, u64) {
+fn jumps(packets: &[SensorPacket], sensor: Sensor, rate: f64) -> (Vec<Jump>, u64) {
     let (mut jumps, mut travel) = (Vec::new(), 0);
     let mut add = |from, to, is_inside_packet| {
         if jumps.len() < MAX_JUMPS {
             jumps.push(Jump { from, to, is_inside_packet });
         }
     };
-    let mut before: Option<&Packet> = None;
+    let mut before: Option<&SensorPacket> = None;
     for packet in packets {
         let azimuths = &packet.azimuths;
         if let Some(before) = before.replace(packet) {
             let (from, to) = (before.azimuths[BLOCKS - 1], azimuths[0]);
-            let step = turned(from, to);
+            let step = angle_between(from, to);
             travel += u64::from(step);
             let interval = sensor.packet_nanos() - before.heads[BLOCKS - 1];
             let step = f64::from(step);
@@ -170,7 +172,11 @@ fn jumps(packets: &[Packet], sensor: Sensor, rate: f64) -> (Vec<Jump>, u64) {
 }
 
 /// Returns the nanoseconds between two packets, by the lidar's own clock if it has one.
-fn nanos_between(before: &Packet, packet: &Packet, sensor: Sensor) -> Option<f64> {
+fn nanos_between(
+    before: &SensorPacket,
+    packet: &SensorPacket,
+    sensor: Sensor,
+) -> Option<f64> {
     if sensor.model.has_timestamps() {
         let micros = i64::from(packet.micros) - i64::from(before.micros);
         return Some(micros.rem_euclid(HOUR_MICROS) as f64 * 1e3);
@@ -183,11 +189,12 @@ fn nanos_between(before: &Packet, packet: &Packet, sensor: Sensor) -> Option<f64
 
 /// Returns whether `packets` contain firings inside the sector, apart from a few packets
 /// that may be damaged.
-fn is_measured(packets: &[Packet], sector: BlankedSector) -> bool {
-    let is_inside = |packet: &&Packet| {
+fn is_measured(packets: &[SensorPacket], sector: BlankedSector) -> bool {
+    let is_inside = |packet: &&SensorPacket| {
         let quarter = sector.width() / 4;
         let inner = quarter + 1..3 * quarter;
-        let is_inside = |azimuth: &u16| inner.contains(&turned(sector.from, *azimuth));
+        let is_inside =
+            |azimuth: &u16| inner.contains(&angle_between(sector.from, *azimuth));
         packet.azimuths.iter().any(is_inside)
     };
     packets.iter().filter(is_inside).count() > packets.len() / 100
@@ -198,7 +205,7 @@ fn is_measured(packets: &[Packet], sector: BlankedSector) -> bool {
 fn sector(jumps: &[Jump], travel: u64, step: f64) -> Option<(u16, u16)> {
     let edge = EDGE_VARIATION + step as i32;
     let off = |of: u16, other: u16| {
-        let off = i32::from(turned(of, other));
+        let off = i32::from(angle_between(of, other));
         if off > i32::from(TURN / 2) { off - i32::from(TURN) } else { off }
     };
     let is_alike = |a: &Jump, b: &Jump| {
@@ -221,11 +228,11 @@ fn sector(jumps: &[Jump], travel: u64, step: f64) -> Option<(u16, u16)> {
         (i32::from(azimuth) + by).rem_euclid(i32::from(TURN)) as u16
     };
     let (from, to) = (shift(common.from, from), shift(common.to, to));
-    (f64::from(turned(from, to)) > JUMP).then_some((from, to))
+    (f64::from(angle_between(from, to)) > JUMP).then_some((from, to))
 }
 
 /// Returns the duration of a rotation in nanoseconds.
-fn rotation(packets: &[Packet], sensor: Sensor, rate: f64) -> u64 {
+fn rotation(packets: &[SensorPacket], sensor: Sensor, rate: f64) -> u64 {
     let model = sensor.model;
     let mut meter = RotationMeter::default();
     let measured = packets.iter().filter_map(|packet| {
@@ -248,12 +255,12 @@ fn rotation(packets: &[Packet], sensor: Sensor, rate: f64) -> u64 {
 /// This is decided by comparing the intervals before and after packets that cross the
 /// `sector`.
 fn is_stamped_at_end(
-    packets: &[Packet],
+    packets: &[SensorPacket],
     sector: BlankedSector,
     sensor: Sensor,
 ) -> bool {
     let rate = sector.rate();
-    let blanked = |packet: &Packet| {
+    let blanked = |packet: &SensorPacket| {
         let rotation = PacketRotation::measure(
             &packet.azimuths,
             &packet.heads,
@@ -270,7 +277,7 @@ fn is_stamped_at_end(
         }
         let (from, to) = (before.azimuths[BLOCKS - 1], packet.azimuths[0]);
         let between = if sector.is_crossed(from, to) {
-            f64::from(turned(from, to)) / rate
+            f64::from(angle_between(from, to)) / rate
         } else {
             0.0
         };

@@ -8,7 +8,7 @@ use crate::{
         firing::{
             block_layout::BlockLayout,
             sin_cos_table::TURN,
-            timing::{Timing, turned},
+            timing::{Timing, angle_between},
         },
         rotation::{blanked_sector::BlankedSector, packet_rotation::PacketRotation},
     },
@@ -61,7 +61,7 @@ impl LossCounter {
         }
         let packet_nanos = sensor.packet_nanos();
         let interval = packet_nanos - self.timing.heads[BLOCKS - 1];
-        let step = f64::from(turned(before, first));
+        let step = f64::from(angle_between(before, first));
         // Each edge of the sector may differ by one firing.
         let usual = if is_between {
             f64::from(sector.width()) + 2.0 * rate * interval

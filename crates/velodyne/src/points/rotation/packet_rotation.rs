@@ -3,7 +3,7 @@
 use crate::{
     packet::BLOCKS,
     points::{
-        firing::{sin_cos_table::TURN, timing::turned},
+        firing::{sin_cos_table::TURN, timing::angle_between},
         rotation::blanked_sector::BlankedSector,
     },
 };
@@ -92,7 +92,7 @@ impl PacketRotation {
 pub(crate) fn steps(azimuths: &[u16; BLOCKS]) -> [u16; BLOCKS - 1] {
     let mut steps = [0; BLOCKS - 1];
     for (to, pair) in steps.iter_mut().zip(azimuths.windows(2)) {
-        *to = if let [from, next] = *pair { turned(from, next) } else { 0 };
+        *to = if let [from, next] = *pair { angle_between(from, next) } else { 0 };
     }
     steps
 }
@@ -150,7 +150,8 @@ impl RotationMeter {
             return None;
         };
         let inside = if is_at_end { inside } else { inside_before };
-        let travel = travel.saturating_add(u32::from(turned(before, first)) + inside);
+        let travel =
+            travel.saturating_add(u32::from(angle_between(before, first)) + inside);
         if travel < u32::from(TURN) {
             self.begun = Some((travel, then));
             return None;

@@ -91,7 +91,7 @@ pub struct ScanIndex {
 
 /// The source of scan numbers.
 #[derive(Clone, Debug)]
-pub enum Scans {
+pub enum ScanNumbers {
     /// The packets in order, for reading a stream from its start.
     Tracked(Box<ScanTracker>),
     /// An index, for reading any part of a stream.
@@ -111,7 +111,7 @@ impl ScanIndex {
     /// Returns the numbers of the partial scans with points in `within`, if all points
     /// outside `within` are dropped. The format is that of the metadata
     /// [`PARTIAL`](crate::points::PARTIAL): `0,7-9,31`.
-    pub(crate) fn partial(&self, within: TimeRange) -> String {
+    pub(crate) fn partial_scans(&self, within: TimeRange) -> String {
         if let Some(known) = &self.known_partial {
             return known.clone();
         }
@@ -161,7 +161,7 @@ impl ScanIndex {
         Self {
             starts: starts.to_vec(),
             omitted: self.omitted + first as u32,
-            known_partial: Some(self.partial(within)),
+            known_partial: Some(self.partial_scans(within)),
             extends_past_end: self.extends_past_end,
             overlap_offset: None,
         }
@@ -256,7 +256,7 @@ impl ScanStart {
     }
 }
 
-impl Scans {
+impl ScanNumbers {
     /// Returns the scans of this packet of `sensor`.
     pub(crate) fn next(
         &mut self,

@@ -9,7 +9,7 @@ use crate::{
         firing::{
             block_layout::BlockLayout,
             sin_cos_table::TURN,
-            timing::{Timing, turned},
+            timing::{Timing, angle_between},
         },
         options::PointOptions,
         rotation::packet_rotation::{MAX_RATE, PacketRotation, RotationMeter},
@@ -165,7 +165,7 @@ impl ScanTracker {
             None => *heads,
         };
         let after_start =
-            azimuths.map(|azimuth| turned(self.options.scan_start, azimuth));
+            azimuths.map(|azimuth| angle_between(self.options.scan_start, azimuth));
         let begins = if self.process_at_once(&after_start, heads, nanos) {
             [None; BLOCKS]
         } else {
@@ -265,19 +265,20 @@ impl ScanTracker {
     /// Returns whether the head may have turned by half a rotation in a gap of this many
     /// nanoseconds, or whether that is unknown.
     fn is_lost(&self, gap: i64) -> bool {
-        self.turned(gap) > f64::from(TURN / 2) || gap > LONG_GAP_NANOS
+        self.rotation_angle(gap) > f64::from(TURN / 2) || gap > LONG_GAP_NANOS
     }
 
     /// Returns the maximum backward step of a block within the same rotation. Azimuths
     /// are inexact, and packets may be out of order around the scan start.
     fn backward_limit(&self) -> u16 {
-        let turn = self.turned(SWAPPED_PACKETS * self.sensor.packet_nanos() as i64);
+        let turn =
+            self.rotation_angle(SWAPPED_PACKETS * self.sensor.packet_nanos() as i64);
         MAX_BACKWARD_STEP.max(turn.min(f64::from(TURN / 4)) as u16)
     }
 
     /// Returns the angle by which the head turns in this many nanoseconds, or 0 if the
     /// rate is unknown.
-    fn turned(&self, gap: i64) -> f64 {
+    fn rotation_angle(&self, gap: i64) -> f64 {
         if self.rate > 0.0 { self.rate * gap as f64 } else { 0.0 }
     }
 
@@ -294,7 +295,8 @@ impl ScanTracker {
             return (after_start < before).then_some(true);
         }
         if self.is_lost(gap) {
-            let is_next = f64::from(before) + self.turned(gap) >= f64::from(TURN);
+            let is_next =
+                f64::from(before) + self.rotation_angle(gap) >= f64::from(TURN);
             return (is_next || after_start < before).then_some(false);
         }
         if after_start > before && after_start - before > TURN / 2 {
@@ -315,15 +317,15 @@ impl ScanTracker {
     /// nanoseconds.
     fn crosses_sector(&self, before: u16, after_start: u16, gap: i64) -> bool {
         let Some(sector) = self.options.blanked else { return false };
-        let before_start = turned(self.options.scan_start, 0);
-        let azimuth = |after_start| turned(before_start, after_start);
+        let before_start = angle_between(self.options.scan_start, 0);
+        let azimuth = |after_start| angle_between(before_start, after_start);
         if !sector.is_crossed(azimuth(before), azimuth(after_start)) {
             return false;
         }
-        let step = f64::from(turned(before, after_start));
+        let step = f64::from(angle_between(before, after_start));
         // A shorter time means that packets were swapped, a longer one that rotations are
         // lost.
-        let elapsed = self.turned(gap);
+        let elapsed = self.rotation_angle(gap);
         self.rate == 0.0
             || (elapsed > step / 2.0 && elapsed < step + f64::from(TURN / 2))
     }
@@ -344,11 +346,11 @@ impl ScanTracker {
         let measured = if let Some(rate) = without_jumps {
             rate
         } else if took > 0.0 {
-            f64::from(turned(first, last)) / took
+            f64::from(angle_between(first, last)) / took
         } else if let Some((before, then)) = before
             && (nanos.saturating_sub(then) as f64) < period * 1.5
         {
-            f64::from(turned(before, first)) / period
+            f64::from(angle_between(before, first)) / period
         } else {
             return;
         };
@@ -364,7 +366,7 @@ impl ScanTracker {
 /// Returns the first non-zero step between azimuths of a packet.
 fn first_step(azimuths: &[u16; BLOCKS]) -> u16 {
     let steps = azimuths.windows(2).map(|pair| match *pair {
-        [from, next] => turned(from, next),
+        [from, next] => angle_between(from, next),
         _ => 0,
     });
     steps.into_iter().find(|step| *step > 0).unwrap_or(0)
@@ -429,7 +431,7 @@ mod tests {
                     rotation.map(|rotation| rotation.rate),
                     nanos,
                 );
-                let after_start = azimuths.map(|azimuth| turned(cut, azimuth));
+                let after_start = azimuths.map(|azimuth| angle_between(cut, azimuth));
                 at_once += u32::from(slow.clone().process_at_once(
                     &after_start,
                     &heads,

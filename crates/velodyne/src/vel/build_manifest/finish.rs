@@ -44,7 +44,7 @@ impl ManifestBuilder {
             format: FORMAT_NAME.into(),
             bytes: end,
             access: LogAccess::Scanned,
-            topics: self.logged()?,
+            topics: self.message_topics()?,
             streams: Vec::new(),
             parts: Vec::new(),
             time_margins: BTreeMap::new(),
@@ -82,7 +82,7 @@ impl ManifestBuilder {
     }
 
     /// Returns the topics of the messages.
-    fn logged(&self) -> Result<Vec<Topic>> {
+    fn message_topics(&self) -> Result<Vec<Topic>> {
         let topics = self.topics.iter().zip(&self.stats.topics);
         let topics = (0..).map(TopicId).zip(topics).map(|(id, (kind, counted))| {
             let times = self.seconds.topic(id);
@@ -214,7 +214,7 @@ impl Stats {
         let parts = manifest.parts.iter_mut();
         let with_packets = parts.filter(|part| part.topics.contains(packets));
         with_packets.for_each(|part| part.topics.insert(id));
-        manifest.time_margins.insert(id, points::reach(lidar, self.most_packets));
+        manifest.time_margins.insert(id, points::time_margin(lidar, self.most_packets));
         manifest.remarks.extend(lidar.warnings());
         Some(id)
     }

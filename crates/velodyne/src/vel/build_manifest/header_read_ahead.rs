@@ -91,7 +91,7 @@ impl HeaderReadAhead {
 
     /// Returns the first [`EXAMINED_BYTES`] bytes of the message at `at`, if they were read ahead.
     /// `at` must not decrease. `messages` is the number of messages before it.
-    pub(super) fn at(&mut self, at: u64, messages: u64) -> Option<Bytes> {
+    pub(super) fn head_at(&mut self, at: u64, messages: u64) -> Option<Bytes> {
         let is_dense = (at - self.start) / DENSE_BYTES < messages;
         if is_dense && at.saturating_add(PREFETCH_BYTES / 2) > self.prefetched {
             let soon = at.saturating_add(PREFETCH_BYTES);
@@ -227,7 +227,7 @@ mod tests {
         pool.install(|| {
             let mut heads = HeaderReadAhead::new(&source, classifier, start).unwrap();
             let read_ahead = iter::zip(0.., positions).map(|(messages, position)| {
-                let head = heads.at(*position, messages);
+                let head = heads.head_at(*position, messages);
                 let at = *position as usize;
                 head.inspect(|head| assert_eq!(**head, bytes[at..at + EXAMINED_BYTES]))
                     .is_some()

@@ -18,14 +18,14 @@ pub(super) struct PartSplitter {
 impl PartSplitter {
     /// Creates the first part, which starts at `start`.
     pub(super) fn new(start: u64) -> Self {
-        Self { done: Vec::new(), current: empty(start) }
+        Self { done: Vec::new(), current: empty_part(start) }
     }
 
     /// Starts a new part if necessary. A message starts at `at`, and possibly a second.
     pub(super) fn message(&mut self, at: u64, second_begins: bool) {
         let len = at - self.current.bytes.start;
         if len >= MAX_PART_BYTES || second_begins && len >= MIN_PART_BYTES {
-            let mut part = std::mem::replace(&mut self.current, empty(at));
+            let mut part = std::mem::replace(&mut self.current, empty_part(at));
             part.bytes.end = at;
             self.done.push(part);
         }
@@ -47,7 +47,7 @@ impl PartSplitter {
     }
 }
 
-fn empty(start: u64) -> Part {
+fn empty_part(start: u64) -> Part {
     let (topics, time) = (TopicSet::EMPTY, TimeRange::EMPTY);
     Part { bytes: start..start, topics, time }
 }

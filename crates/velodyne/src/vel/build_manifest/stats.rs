@@ -6,7 +6,7 @@ use crate::vel::{
     build_manifest::{
         payload_len, position_unit::PositionStats, quaternion_order::QuaternionStats,
     },
-    classifier::Message,
+    classifier::MessageExtent,
     decode::{image, topics::TopicKind},
     message::{Gps, Pose},
     program_clock,
@@ -74,7 +74,7 @@ impl Stats {
         &mut self,
         topic: TopicId,
         kind: Option<TopicKind>,
-        message: &Message,
+        message: &MessageExtent,
         data: &[u8],
     ) {
         let time = program_clock::from_millis(message.header.millis);

@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Field};
 use logtool_core::{Columns, DamageKind, Decoder, Record, Result};
 
 use crate::{
-    rows::{self, Rows, RowsDecoder},
+    rows::{self, RowBuilders, RowsDecoder},
     vel::{
         decode::layouts,
         message::ImageHeader,
@@ -73,9 +73,9 @@ pub(crate) fn fields() -> Vec<Field> {
 /// Returns a decoder of these `columns`.
 pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
     let schema = rows::schema(fields());
-    let wanted = rows::wanted(&schema, columns)?;
+    let wanted = rows::selected_columns(&schema, columns)?;
     let rows = ImageRows { wanted: wanted.clone(), ..ImageRows::default() };
-    Ok(RowsDecoder::boxed(&schema, &wanted, rows))
+    Ok(RowsDecoder::decoder(&schema, &wanted, rows))
 }
 
 /// Detects the encoding of an image of `len` bytes that starts with `data`.
@@ -109,7 +109,7 @@ struct ImageRows {
     data: BinaryBuilder,
 }
 
-impl Rows for ImageRows {
+impl RowBuilders for ImageRows {
     fn append(&mut self, record: Record<'_>) -> Result<usize, DamageKind> {
         let undecodable = DamageKind::Undecodable;
         let header = wire::header(record.payload).ok_or(undecodable)?;

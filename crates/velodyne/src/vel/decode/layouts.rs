@@ -9,14 +9,14 @@ use Primitive::{F32, F64, I32, U8, U32};
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema, SchemaRef};
 use logtool_core::{
-    Columns, Damage, Decoder, Error, ErrorKind, FieldRole, Frame, Layout,
-    LayoutDecoder, LayoutField, LayoutKind, Primitive, Result, Run, Tail,
+    Columns, Damage, Decoder, Error, ErrorKind, FieldRole, Layout, LayoutDecoder,
+    LayoutField, LayoutKind, Primitive, RecordProperties, Result, Run, TrailingBytes,
 };
 
 use crate::points::UNIT;
 
 /// A field: its name, type and unit.
-type Named = (&'static str, Primitive, &'static str);
+type NamedField = (&'static str, Primitive, &'static str);
 
 /// The fields before the data of each message.
 const HEADER: [(&str, Primitive, FieldRole); 4] = [
@@ -26,7 +26,7 @@ const HEADER: [(&str, Primitive, FieldRole); 4] = [
     ("time", F64, FieldRole::Time),
 ];
 
-pub(crate) const OBD: &[Named] = &[
+pub(crate) const OBD: &[NamedField] = &[
     ("speed", I32, "km/h"),
     ("engine_speed", I32, "1/min"),
     ("unused_3", F32, ""),
@@ -36,7 +36,7 @@ pub(crate) const OBD: &[Named] = &[
     ("unused_7", I32, ""),
 ];
 
-pub(crate) const GPS: &[Named] = &[
+pub(crate) const GPS: &[NamedField] = &[
     ("hour", I32, "h"),
     ("minute", I32, "min"),
     ("second", I32, "s"),
@@ -57,7 +57,7 @@ pub(crate) const GPS: &[Named] = &[
     ("pdop", F32, "1"),
 ];
 
-pub(crate) const POSE: &[Named] = &[
+pub(crate) const POSE: &[NamedField] = &[
     ("q0", F32, "1"),
     ("q1", F32, "1"),
     ("q2", F32, "1"),
@@ -84,7 +84,7 @@ packet[count] packets
 ";
 
 /// Returns the definition of `fields` as text.
-pub(crate) fn definition(fields: &[Named]) -> String {
+pub(crate) fn definition(fields: &[NamedField]) -> String {
     let lines = fields.iter().map(|(name, primitive, unit)| {
         let kind = format!("{primitive:?}").to_lowercase();
         let unit = if unit.is_empty() { String::new() } else { format!(" # {unit}") };
@@ -104,7 +104,10 @@ pub(crate) fn with_unit(field: Field, unit: &str) -> Field {
 }
 
 /// Returns a decoder of the `columns` of messages with these `fields`.
-pub(crate) fn decoder(fields: &[Named], columns: &Columns) -> Result<FixedDecoder> {
+pub(crate) fn decoder(
+    fields: &[NamedField],
+    columns: &Columns,
+) -> Result<FixedDecoder> {
     let field = |name: &str, primitive, role| LayoutField {
         name: name.to_owned(),
         kind: LayoutKind::Primitive(primitive),
@@ -115,8 +118,9 @@ pub(crate) fn decoder(fields: &[Named], columns: &Columns) -> Result<FixedDecode
     let header = HEADER.iter().map(|(name, kind, role)| field(name, *kind, *role));
     let data =
         fields.iter().map(|(name, kind, _)| field(name, *kind, FieldRole::Plain));
-    let layout = Layout::packed("message".into(), header.chain(data).collect())?;
-    let layout = layout.with_frame(Frame { time_unit: "ns", tail: Tail::Any });
+    let layout = Layout::from_fields("message".into(), header.chain(data).collect())?;
+    let layout = layout
+        .with_frame(RecordProperties { time_unit: "ns", tail: TrailingBytes::Any });
     let inner = LayoutDecoder::new(&layout, columns)?;
     let unit = |column: &Arc<Field>| {
         let named = fields.iter().find(|(name, ..)| name == column.name());

@@ -10,7 +10,7 @@ use logtool_core::{Columns, DamageKind, Decoder, Record, Result};
 
 use crate::{
     packet_columns::{self, PacketColumns, put, take},
-    rows::{self, Rows, RowsDecoder},
+    rows::{self, RowBuilders, RowsDecoder},
     vel::wire::{self, PREFIX_LEN},
 };
 
@@ -29,7 +29,7 @@ pub(crate) fn fields() -> Vec<Field> {
 /// Returns a decoder of these `columns`.
 pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
     let schema = rows::schema(fields());
-    let wanted = rows::wanted(&schema, columns)?;
+    let wanted = rows::selected_columns(&schema, columns)?;
     let is_wanted = |index: usize| wanted.get(index) == Some(&true);
     let rows = PacketRows {
         validity: is_wanted(0).then(UInt8Builder::new),
@@ -37,7 +37,7 @@ pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
         index: is_wanted(2).then(UInt32Builder::new),
         packets: PacketColumns::new(wanted.get(3..).unwrap_or_default()),
     };
-    Ok(RowsDecoder::boxed(&schema, &wanted, rows))
+    Ok(RowsDecoder::decoder(&schema, &wanted, rows))
 }
 
 struct PacketRows {
@@ -47,7 +47,7 @@ struct PacketRows {
     packets: PacketColumns,
 }
 
-impl Rows for PacketRows {
+impl RowBuilders for PacketRows {
     fn append(&mut self, record: Record<'_>) -> Result<usize, DamageKind> {
         let header = wire::header(record.payload).ok_or(DamageKind::Undecodable)?;
         let data = record.payload.get(PREFIX_LEN..).unwrap_or_default();

@@ -41,7 +41,7 @@ impl Decoder for VelPoints {
         for record in run.records() {
             for packet in packets(self.sensor, record) {
                 if !self.inner.add(packet) {
-                    packet.undecodable().add_to(damage);
+                    packet.undecodable_damage().add_to(damage);
                 }
             }
         }
@@ -62,8 +62,8 @@ impl Decoder for VelPoints {
 
 /// Returns the maximum distance between the time of a message of up to `packets` packets
 /// and the times of its points.
-pub(crate) fn reach(lidar: &Lidar, packets: u64) -> TimeMargin {
-    let TimeMargin { before, after } = lidar.reach();
+pub(crate) fn time_margin(lidar: &Lidar, packets: u64) -> TimeMargin {
+    let TimeMargin { before, after } = lidar.time_margin();
     let earlier = (packets as f64 * lidar.sensor.packet_nanos()) as u64;
     let earlier = earlier.saturating_add(MOST_OFF.unsigned_abs());
     TimeMargin {

@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field};
 use logtool_core::{Columns, DamageKind, Decoder, Record, Result};
 
 use crate::{
-    rows::{self, Rows, RowsDecoder},
+    rows::{self, RowBuilders, RowsDecoder},
     vel::wire::{self, PREFIX_LEN},
 };
 
@@ -27,9 +27,9 @@ pub(crate) fn fields() -> Vec<Field> {
 /// Returns a decoder of these `columns`.
 pub(crate) fn decoder(columns: &Columns) -> Result<Box<dyn Decoder>> {
     let schema = rows::schema(fields());
-    let wanted = rows::wanted(&schema, columns)?;
+    let wanted = rows::selected_columns(&schema, columns)?;
     let rows = RawRows { wanted: wanted.clone(), ..RawRows::default() };
-    Ok(RowsDecoder::boxed(&schema, &wanted, rows))
+    Ok(RowsDecoder::decoder(&schema, &wanted, rows))
 }
 
 #[derive(Default)]
@@ -41,7 +41,7 @@ struct RawRows {
     data: BinaryBuilder,
 }
 
-impl Rows for RawRows {
+impl RowBuilders for RawRows {
     fn append(&mut self, record: Record<'_>) -> Result<usize, DamageKind> {
         let header = wire::header(record.payload).ok_or(DamageKind::Undecodable)?;
         self.validity.append_value(header.validity);

@@ -10,7 +10,7 @@ use crate::{
     packet::definition,
     rows,
     vel::{
-        classifier::Message,
+        classifier::MessageExtent,
         decode::{image, layouts, packet_rows, raw_messages},
         wire::{self, PREFIX_LEN, kind},
     },
@@ -47,7 +47,7 @@ pub fn is_image_topic(topic: &Topic) -> bool {
 
 impl TopicKind {
     /// Returns the topic of `message`.
-    pub(crate) fn for_message(message: &Message) -> Self {
+    pub(crate) fn for_message(message: &MessageExtent) -> Self {
         let header = &message.header;
         let can_hold = wire::can_hold(header.kind, message.data_len());
         match header.kind {
@@ -115,6 +115,6 @@ impl TopicKind {
 }
 
 /// Returns the length of the payload of `message`.
-pub(crate) fn payload_len(message: &Message) -> u64 {
+pub(crate) fn payload_len(message: &MessageExtent) -> u64 {
     message.len - (wire::HEADER_LEN - PREFIX_LEN) as u64
 }

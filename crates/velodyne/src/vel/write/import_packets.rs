@@ -182,7 +182,7 @@ impl<W: Write + Seek + Send> RecordSink for PacketImporter<W> {
             return Ok(());
         }
         if record.payload.len() != DATA_BYTES {
-            record.undecodable().add_to(&mut self.left_out);
+            record.undecodable_damage().add_to(&mut self.left_out);
             return Ok(());
         }
         let nanos = record.time.as_nanos();

@@ -163,9 +163,8 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
             let (Classification::Message(message) | Classification::Anomalous(message)) =
                 classifier.classify(at, &bytes_at)
             else {
-                return Err(
-                    Error::new(ErrorKind::Malformed, "the file has changed").at(at)
-                );
+                return Err(Error::new(ErrorKind::Malformed, "the file has changed")
+                    .with_offset(at));
             };
             let to = self.writer.position() + (at - start);
             self.writer.note(message.header.millis, to);
@@ -176,9 +175,8 @@ impl<W: Write + Seek + Send> RecordSink for VelSink<W> {
         while at < end {
             let bytes = source.read_at(at..end.min(at + COPY_BYTES))?;
             if bytes.is_empty() {
-                return Err(
-                    Error::new(ErrorKind::Io, "the file has become shorter").at(at)
-                );
+                return Err(Error::new(ErrorKind::Io, "the file has become shorter")
+                    .with_offset(at));
             }
             self.writer.raw(&bytes)?;
             at += bytes.len() as u64;

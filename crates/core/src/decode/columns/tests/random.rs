@@ -27,9 +27,9 @@ enum Value {
 
 /// Random numbers, the same in every run (the upper bits of a linear congruential
 /// generator).
-struct Dice(u64);
+struct RandomNumbers(u64);
 
-impl Dice {
+impl RandomNumbers {
     fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (self.0 >> 33) % sides
@@ -192,7 +192,7 @@ fn read(array: &ArrayRef, index: usize) -> Value {
 
 #[test]
 fn random_messages_of_random_types_are_decoded_correctly() {
-    let mut dice = Dice(20_261_120);
+    let mut dice = RandomNumbers(20_261_120);
     for _ in 0..300 {
         let layout = dice.layout(3);
         let mut rows = Vec::new();

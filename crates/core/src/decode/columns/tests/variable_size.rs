@@ -9,16 +9,17 @@ use crate::{
     log::View,
     model::{
         labels::Labels,
-        layout::{Frame, LayoutField, LayoutKind, Primitive},
+        layout::{LayoutField, LayoutKind, Primitive, RecordProperties},
         topic::TopicId,
     },
     record::block::Block,
 };
 
-const ROS: Frame = Frame { time_unit: "ns", tail: Tail::Nothing };
+const ROS: RecordProperties =
+    RecordProperties { time_unit: "ns", tail: TrailingBytes::Nothing };
 
 pub(super) fn layout(name: &str, fields: Vec<LayoutField>) -> Layout {
-    Layout::packed(name.into(), fields).unwrap().with_frame(ROS)
+    Layout::from_fields(name.into(), fields).unwrap().with_frame(ROS)
 }
 
 fn list(name: &str, element: LayoutKind) -> LayoutField {
@@ -227,8 +228,11 @@ fn trailing_bytes_are_reported_and_the_fields_are_a_row() {
 #[test]
 fn trailing_bytes_of_fixed_payloads_are_surplus_only_if_the_tail_is_nothing() {
     let point = || vec![primitive("x", Primitive::U16, None)];
-    for (frame, extra_bytes) in [(ROS, Some((1, 3))), (Frame::default(), None)] {
-        let layout = Layout::packed("point".into(), point()).unwrap().with_frame(frame);
+    for (frame, extra_bytes) in
+        [(ROS, Some((1, 3))), (RecordProperties::default(), None)]
+    {
+        let layout =
+            Layout::from_fields("point".into(), point()).unwrap().with_frame(frame);
         let rows: [&[u8]; 4] =
             [b"\x01\x02", b"\x01", b"\x01\x02\x03\x04\x05", b"\x01\x02"];
         let (batch, damage) = decode_all(&layout, &Columns::default(), &rows);
@@ -291,11 +295,11 @@ fn exponentially_nested_types_are_an_error() {
 fn types_nested_deeper_than_64_levels_are_refused() {
     let mut fields = vec![primitive("x", Primitive::U8, None)];
     for depth in 1..=64 {
-        let layout = Layout::packed("deep".into(), fields).unwrap();
+        let layout = Layout::from_fields("deep".into(), fields).unwrap();
         fields = vec![field("x", LayoutKind::Nested(layout.into()), None)];
         assert!(depth < 65);
     }
-    assert!(Layout::packed("deeper".into(), fields).is_err());
+    assert!(Layout::from_fields("deeper".into(), fields).is_err());
 }
 
 #[test]

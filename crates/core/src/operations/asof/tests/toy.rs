@@ -59,7 +59,7 @@ pub(super) fn range(start: i64, end: i64) -> TimeRange {
     TimeRange { start, end }
 }
 
-pub(super) struct Toy {
+pub(super) struct ToyLog {
     manifest: Manifest,
     source: Arc<dyn Source>,
     layouts: Arc<Vec<Layout>>,
@@ -67,7 +67,7 @@ pub(super) struct Toy {
     pub(super) reads: AtomicUsize,
 }
 
-impl Toy {
+impl ToyLog {
     /// Creates a log of `rows` with `per_part` records in each part. Times outside of
     /// `known` are implausible.
     pub(super) fn new(rows: &[Row], per_part: usize, known: Option<TimeRange>) -> Self {
@@ -120,7 +120,7 @@ fn layouts() -> Vec<Layout> {
         offset: 0,
         role: FieldRole::Plain,
     };
-    let layout = |name: &str, fields| Layout::packed(name.into(), fields).unwrap();
+    let layout = |name: &str, fields| Layout::from_fields(name.into(), fields).unwrap();
     let tag = field("tag", Primitive::Char, Some(2));
     vec![
         layout("a", vec![field("value", Primitive::I32, None)]),
@@ -129,7 +129,7 @@ fn layouts() -> Vec<Layout> {
     ]
 }
 
-impl Log for Toy {
+impl Log for ToyLog {
     fn manifest(&self) -> &Manifest {
         &self.manifest
     }

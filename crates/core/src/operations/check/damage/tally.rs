@@ -91,10 +91,10 @@ impl DamageTally {
         }
         let count = self.records.max(self.places.len() as u64).max(1);
         Finding::new(code(kind), text)
-            .at(self.first.bytes)
-            .of(self.first.topic)
+            .with_bytes(self.first.bytes)
+            .with_topic(self.first.topic)
             .with_time(time)
-            .times(count)
+            .with_count(count)
     }
 }
 

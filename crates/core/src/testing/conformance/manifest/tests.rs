@@ -43,7 +43,7 @@ impl SampleFormat {
         }
         if let Some(damage) = self.damage.clone() {
             log.manifest.damage.push(damage.clone());
-            log = log.damaged(1, damage);
+            log = log.with_damage(1, damage);
         }
         log
     }

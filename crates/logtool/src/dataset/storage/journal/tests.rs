@@ -25,7 +25,7 @@ fn appended_lines_are_known_after_reopening() {
     {
         let mut journal = Journal::open(&path).unwrap();
         append_begun(&mut journal, "a", &files);
-        assert!(journal.finished("a").is_none());
+        assert!(journal.finished_log("a").is_none());
         journal.append(&JournalLine::Done(&entry("a"))).unwrap();
         append_begun(&mut journal, "b", &files);
         journal.append(&JournalLine::Done(&entry("c"))).unwrap();
@@ -33,7 +33,7 @@ fn appended_lines_are_known_after_reopening() {
     }
     let journal = Journal::open(&path).unwrap();
     assert_eq!(journal.entry("a").unwrap().unwrap().files, files);
-    assert!(journal.finished("a").is_some_and(|log| log.pending_files.is_empty()));
+    assert!(journal.finished_log("a").is_some_and(|log| log.pending_files.is_empty()));
     let logs = journal.logs();
     let pending: Vec<_> =
         logs.map(|(name, log)| (&**name, log.pending_files.len())).collect();
@@ -54,7 +54,7 @@ fn truncated_line_is_ignored_and_others_survive() {
         fs::write(&path, &both[..len]).unwrap();
         let mut journal = Journal::open(&path).unwrap();
         let is_finished =
-            |journal: &Journal, name: &str| journal.finished(name).is_some();
+            |journal: &Journal, name: &str| journal.finished_log(name).is_some();
         assert!(is_finished(&journal, "a") && !is_finished(&journal, "b"), "{len}");
         journal.append(&JournalLine::Done(&entry("c"))).unwrap();
         let reopened = Journal::open(&path).unwrap();

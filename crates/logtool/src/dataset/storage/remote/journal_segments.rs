@@ -16,7 +16,7 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::{
     dataset::{markers::STATE, shard::Shard},
     error::{Error, Result},
-    remote::Folder,
+    remote::UploadFolder,
 };
 
 /// An object of this length gets no more lines. Longer objects would take longer to replace;
@@ -25,7 +25,7 @@ const SEGMENT_BYTES: usize = 64 << 10;
 
 /// The journal of one run.
 pub(super) struct JournalSegments {
-    folder: Arc<Folder>,
+    folder: Arc<UploadFolder>,
     /// The start of the names of the objects.
     stem: String,
     pending: Mutex<PendingLines>,
@@ -53,7 +53,11 @@ struct Segment {
 
 impl JournalSegments {
     /// Creates an empty journal of the run with the number `run`, in the dataset `folder`.
-    pub(super) fn new(folder: Arc<Folder>, run: u64, shard: Option<Shard>) -> Self {
+    pub(super) fn new(
+        folder: Arc<UploadFolder>,
+        run: u64,
+        shard: Option<Shard>,
+    ) -> Self {
         let shard = shard.map_or("all".to_owned(), |shard| shard.to_string());
         let id = RandomState::new().hash_one(run);
         let stem = format!("{STATE}/journal/{run:08}-{shard}-{id:016x}");
@@ -63,7 +67,7 @@ impl JournalSegments {
     /// Appends `line`, and returns when it is stored.
     pub(super) fn append(&self, line: &[u8]) -> Result<()> {
         let number = {
-            let mut pending = self.pending();
+            let mut pending = self.pending_lines();
             pending.check()?;
             pending.lines.extend_from_slice(line);
             pending.appended += 1;
@@ -72,7 +76,7 @@ impl JournalSegments {
         // Waits while another thread uploads, perhaps this line too.
         let mut last = self.last.lock();
         let (lines, appended) = {
-            let mut pending = self.pending();
+            let mut pending = self.pending_lines();
             if pending.stored >= number {
                 return Ok(());
             }
@@ -86,7 +90,7 @@ impl JournalSegments {
         let name = format!("{}-{:06}.jsonl", self.stem, last.number);
         let content = last.content.clone().into();
         self.record_failure(self.folder.put(&name, &content, &WriteCondition::Always))?;
-        self.pending().stored = appended;
+        self.pending_lines().stored = appended;
         Ok(())
     }
 
@@ -94,17 +98,17 @@ impl JournalSegments {
     pub(super) fn record_failure<T>(&self, result: Result<T>) -> Result<T> {
         if let Err(err) = &result {
             let message = err.to_string();
-            self.pending().failure.get_or_insert(message);
+            self.pending_lines().failure.get_or_insert(message);
         }
         result
     }
 
     /// Returns an error if nothing more can be appended.
     pub(super) fn check(&self) -> Result<()> {
-        self.pending().check()
+        self.pending_lines().check()
     }
 
-    fn pending(&self) -> MutexGuard<'_, PendingLines> {
+    fn pending_lines(&self) -> MutexGuard<'_, PendingLines> {
         self.pending.lock()
     }
 }

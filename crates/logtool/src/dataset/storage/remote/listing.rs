@@ -18,7 +18,7 @@ use crate::{
         storage::remote::io_pool,
     },
     error::{Context as _, Error, Result},
-    remote::Folder,
+    remote::UploadFolder,
 };
 
 /// The names of the objects of a dataset, without those in its folder `_logtool`.
@@ -33,7 +33,7 @@ pub(super) struct StoredObjects {
 
 impl StoredObjects {
     /// Returns whether there is an object `name`.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(super) fn contains(&self, name: &str) -> bool {
         self.hashes.contains(&self.hash.hash_one(name))
     }
 
@@ -69,7 +69,7 @@ pub(super) struct Listing {
 
 impl Listing {
     /// Lists the objects in `folder`.
-    pub(super) fn read(folder: &Folder) -> Result<Self> {
+    pub(super) fn read(folder: &UploadFolder) -> Result<Self> {
         let mut listing = Self::default();
         folder.names("", &mut |name| {
             match name.strip_prefix(STATE).and_then(|name| name.strip_prefix('/')) {
@@ -100,14 +100,14 @@ pub(super) fn next_number(names: &[String]) -> u64 {
 }
 
 /// Refuses a folder with objects of other programs.
-pub(super) fn check_is_dataset(folder: &Folder, shown: &Path) -> Result<()> {
+pub(super) fn check_is_dataset(folder: &UploadFolder, shown: &Path) -> Result<()> {
     // Another run may create the dataset between the two listings.
     if first_name(folder, STATE)?.is_some() {
         return Ok(());
     }
     match first_name(folder, "")? {
         Some(name) if first_name(folder, STATE)?.is_none() => {
-            Err(markers::foreign(shown, &name))
+            Err(markers::not_a_dataset(shown, &name))
         }
         _ => Ok(()),
     }
@@ -115,7 +115,7 @@ pub(super) fn check_is_dataset(folder: &Folder, shown: &Path) -> Result<()> {
 
 /// Returns the name of an object in the folder `within` of `folder`, if there is one, without
 /// files of operating systems.
-fn first_name(folder: &Folder, within: &str) -> Result<Option<String>> {
+fn first_name(folder: &UploadFolder, within: &str) -> Result<Option<String>> {
     let mut first = None;
     folder.names(within, &mut |name| {
         if within.is_empty() && !markers::is_foreign(name) {
@@ -130,7 +130,7 @@ fn first_name(folder: &Folder, within: &str) -> Result<Option<String>> {
 /// Downloads the journal, which consists of the objects `tables` and `journal`, to the file
 /// `path`.
 pub(super) fn download_journal(
-    folder: &Folder,
+    folder: &UploadFolder,
     tables: &[String],
     journal: &[String],
     path: &Path,

@@ -19,7 +19,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use crate::{
     dataset::{markers::STATE, shard::Shard, storage::remote::lock_owner::LockOwner},
     error::{Context as _, Error, Result},
-    remote::{self, Folder},
+    remote::{self, UploadFolder},
     session::Session,
 };
 
@@ -38,13 +38,13 @@ pub(super) struct Lock {
 
 /// The part of a lock that the heartbeat thread shares.
 struct SharedLock {
-    folder: Arc<Folder>,
+    folder: Arc<UploadFolder>,
     name: String,
-    state: Mutex<State>,
+    state: Mutex<LockState>,
     changed: Condvar,
 }
 
-struct State {
+struct LockState {
     owner: LockOwner,
     version: ObjectVersion,
     is_released: bool,
@@ -54,7 +54,7 @@ struct State {
 
 /// The attempt of a run to lock a dataset.
 struct Acquisition<'a> {
-    folder: &'a Folder,
+    folder: &'a UploadFolder,
     /// The name of the dataset to show.
     dataset: &'a Path,
     this: LockOwner,
@@ -65,7 +65,7 @@ impl Lock {
     /// Locks the dataset in `folder`, or only `shard`. Returns `None` if the store does not
     /// support it, and the dataset is not shared.
     pub(super) fn acquire(
-        folder: &Arc<Folder>,
+        folder: &Arc<UploadFolder>,
         dataset: &Path,
         shard: Option<Shard>,
         this: LockOwner,
@@ -92,7 +92,7 @@ impl Lock {
             return Ok(None);
         };
         let owner = acquisition.this.clone();
-        let state = State { owner, version, is_released: false, is_lost: false };
+        let state = LockState { owner, version, is_released: false, is_lost: false };
         let shared = Arc::new(SharedLock {
             folder: folder.clone(),
             name: path,
@@ -134,7 +134,7 @@ impl Drop for Lock {
 }
 
 impl SharedLock {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LockState> {
         self.state.lock()
     }
 
@@ -142,7 +142,7 @@ impl SharedLock {
     fn run_heartbeat(&self) {
         loop {
             let mut state = self.state();
-            let waits = |state: &mut State| !state.is_released;
+            let waits = |state: &mut LockState| !state.is_released;
             self.changed.wait_while_for(&mut state, waits, HEARTBEAT);
             if state.is_released || state.is_lost {
                 return;

@@ -74,7 +74,7 @@ impl AttitudeInterpolator {
 
     /// Returns the attitude at the time `nanos` of the log's own clock, if it is between two
     /// samples that are close enough.
-    pub(super) fn at(&self, nanos: i64) -> Option<Quaternion> {
+    pub(super) fn attitude_at(&self, nanos: i64) -> Option<Quaternion> {
         let all = self.all.get()?;
         let later = all.partition_point(|(time, _)| *time <= nanos);
         let (start, from) = *all.get(later.checked_sub(1)?)?;

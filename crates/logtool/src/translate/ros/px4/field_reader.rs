@@ -23,7 +23,7 @@ impl FieldReader {
     }
 
     /// Finds the fields `names` of `layout`, if all are numeric.
-    pub(super) fn each<const N: usize>(
+    pub(super) fn find_each<const N: usize>(
         layout: &Layout,
         names: [&str; N],
     ) -> Option<[Self; N]> {

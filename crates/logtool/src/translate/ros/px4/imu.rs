@@ -14,7 +14,7 @@ use logtool_rosmsg::MessageWriter;
 use crate::{
     error::Result,
     translate::ros::{
-        common,
+        common_topic,
         px4::{
             attitudes::AttitudeInterpolator,
             field_reader::{FieldReader, read_attitude},
@@ -42,16 +42,17 @@ enum MeasuredFields {
 impl MeasuredFields {
     fn find(layout: &Layout) -> Option<Self> {
         for rates in ["gyro_rad", "gyro_rad_s"] {
-            let found = FieldReader::each(layout, [rates, "accelerometer_m_s2"]);
+            let found = FieldReader::find_each(layout, [rates, "accelerometer_m_s2"]);
             if let Some([rates, accelerations]) = found {
                 let both = [rates.at_least(3)?, accelerations.at_least(3)?];
                 return Some(Self::Direct(both));
             }
         }
         let [angles, speeds] =
-            FieldReader::each(layout, ["delta_angle", "delta_velocity"])?;
-        let times = FieldReader::each(layout, ["delta_angle_dt", "delta_velocity_dt"]);
-        let times = times.or_else(|| FieldReader::each(layout, ["dt", "dt"]))?;
+            FieldReader::find_each(layout, ["delta_angle", "delta_velocity"])?;
+        let times =
+            FieldReader::find_each(layout, ["delta_angle_dt", "delta_velocity_dt"]);
+        let times = times.or_else(|| FieldReader::find_each(layout, ["dt", "dt"]))?;
         Some(Self::Summed([angles.at_least(3)?, speeds.at_least(3)?], times))
     }
 
@@ -82,12 +83,12 @@ pub(super) fn imu(
     attitudes: Option<Arc<AttitudeInterpolator>>,
 ) -> Result<Option<Translation>> {
     let Some(measured) = MeasuredFields::find(layout) else { return Ok(None) };
-    let topic_info = common(topic, "/imu", TYPE)?;
+    let topic_info = common_topic(topic, "/imu", TYPE)?;
     let known = attitudes.clone();
     let put = move |payload: &[u8], nanos: i64, out: &mut Vec<u8>| {
         let [rates, accelerations] = measured.read(payload)?;
         let own = nanos.saturating_sub(offset_nanos);
-        let attitude = known.as_ref().and_then(|known| known.at(own));
+        let attitude = known.as_ref().and_then(|known| known.attitude_at(own));
         let mut message = MessageWriter::new(out);
         message.header(0, nanos, "base_link");
         match attitude {
@@ -122,8 +123,8 @@ pub(super) fn attitude(
     else {
         return Ok(None);
     };
-    let rates = FieldReader::each(layout, ["rollspeed", "pitchspeed", "yawspeed"]);
-    let topic_info = common(topic, "/imu", TYPE)?;
+    let rates = FieldReader::find_each(layout, ["rollspeed", "pitchspeed", "yawspeed"]);
+    let topic_info = common_topic(topic, "/imu", TYPE)?;
     let put = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
         let attitude = read_attitude(attitude, payload)?;
         let mut message = MessageWriter::new(out);

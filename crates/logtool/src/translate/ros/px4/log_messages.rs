@@ -9,7 +9,8 @@ use logtool_rosmsg::MessageWriter;
 use crate::{
     error::Result,
     translate::{
-        from_rows::translate_columns, log_messages::Line, nanos_of, ros::common,
+        from_rows::translate_columns, log_messages::LogLine, nanos_of,
+        ros::common_topic,
     },
 };
 
@@ -21,11 +22,11 @@ pub(super) fn log_messages(
     topic: &Topic,
     offset_nanos: i64,
 ) -> Result<Translation> {
-    let mut topic_info = common(topic, "", "rosgraph_msgs/Log")?;
+    let mut topic_info = common_topic(topic, "", "rosgraph_msgs/Log")?;
     "/rosout".clone_into(&mut topic_info.name);
     topic_info.records = topic.records;
     let put = move |batch: &RecordBatch, row: usize, out: &mut Vec<u8>| {
-        let line = Line::read(batch, row);
+        let line = LogLine::read(batch, row);
         let nanos = nanos_of(batch, row).saturating_add(offset_nanos);
         let mut message = MessageWriter::new(out);
         message.header(0, nanos, "").u8(level(line.level)).text(&line.name);

@@ -20,7 +20,7 @@ use logtool_rosmsg::MessageWriter;
 use crate::{
     error::Result,
     translate::ros::{
-        common,
+        common_topic,
         px4::{
             field_reader::{FieldReader, read_attitude},
             frame_conversion::{Quaternion, Vector, World, body, into_body},
@@ -33,16 +33,16 @@ const TYPE: &str = "nav_msgs/Odometry";
 
 /// Numbers of three axes: an array, or three fields.
 #[derive(Clone, Copy, Debug)]
-enum Axes {
+enum AxisFields {
     Array(FieldReader),
     Each([FieldReader; 3]),
 }
 
-impl Axes {
+impl AxisFields {
     fn find(layout: &Layout, array: &str, each: [&str; 3]) -> Option<Self> {
         let array =
             FieldReader::find(layout, array).and_then(|array| array.at_least(3));
-        let each = || FieldReader::each(layout, each).map(Self::Each);
+        let each = || FieldReader::find_each(layout, each).map(Self::Each);
         array.map(Self::Array).or_else(each)
     }
 
@@ -58,11 +58,11 @@ impl Axes {
 
 /// The location of the parts of odometry in payloads.
 #[derive(Clone, Copy, Debug)]
-struct Places {
-    position: Axes,
+struct OdometryFields {
+    position: AxisFields,
     attitude: FieldReader,
-    velocity: Axes,
-    rates: Axes,
+    velocity: AxisFields,
+    rates: AxisFields,
     pose_frame: Option<FieldReader>,
     velocity_frame: Option<FieldReader>,
     /// The number that means NED.
@@ -71,7 +71,7 @@ struct Places {
     variances: Option<(FieldReader, [u32; 3])>,
 }
 
-impl Places {
+impl OdometryFields {
     fn find(layout: &Layout) -> Option<Self> {
         let new_frame = FieldReader::find(layout, "pose_frame");
         let old_frame = FieldReader::find(layout, "local_frame");
@@ -83,10 +83,10 @@ impl Places {
             old_variances.and_then(|of| of.at_least(21)).map(|of| (of, [0, 6, 11]));
         let rates = ["rollspeed", "pitchspeed", "yawspeed"];
         Some(Self {
-            position: Axes::find(layout, "position", ["x", "y", "z"])?,
+            position: AxisFields::find(layout, "position", ["x", "y", "z"])?,
             attitude: FieldReader::find(layout, "q")?.at_least(4)?,
-            velocity: Axes::find(layout, "velocity", ["vx", "vy", "vz"])?,
-            rates: Axes::find(layout, "angular_velocity", rates)?,
+            velocity: AxisFields::find(layout, "velocity", ["vx", "vy", "vz"])?,
+            rates: AxisFields::find(layout, "angular_velocity", rates)?,
             pose_frame: new_frame.or(old_frame),
             velocity_frame: FieldReader::find(layout, "velocity_frame"),
             first_frame: if new_frame.is_some() { 1.0 } else { 0.0 },
@@ -94,7 +94,7 @@ impl Places {
         })
     }
 
-    fn read(&self, payload: &[u8]) -> Option<State> {
+    fn read(&self, payload: &[u8]) -> Option<VehicleMotion> {
         let number = |at: Option<FieldReader>| match at {
             Some(at) => at.first(payload).map(|number| number - self.first_frame),
             None => Some(0.0),
@@ -119,7 +119,7 @@ impl Places {
             indices.map(|index| of.get(payload, index).filter(|v| v.is_finite()))
         };
         let variances = self.variances.map_or([None; 3], variance);
-        Some(State {
+        Some(VehicleMotion {
             world,
             child: "base_link",
             position: self.position.read(payload)?,
@@ -133,7 +133,7 @@ impl Places {
 
 /// The motion of a vehicle, in PX4's frames; velocities and rates are in the body frame.
 #[derive(Clone, Copy, Debug)]
-struct State {
+struct VehicleMotion {
     world: World,
     /// The name of the body frame in ROS.
     child: &'static str,
@@ -144,7 +144,7 @@ struct State {
     variances: Vector,
 }
 
-impl State {
+impl VehicleMotion {
     fn append(&self, nanos: i64, out: &mut Vec<u8>) {
         let mut covariance = [0.0; 36];
         let variances = self.world.variances(self.variances);
@@ -166,8 +166,10 @@ pub(super) fn odometry(
     offset_nanos: i64,
 ) -> Result<Option<Translation>> {
     let is_it = topic.type_name.contains("odometry");
-    let Some(places) = Places::find(layout).filter(|_| is_it) else { return Ok(None) };
-    let topic_info = common(topic, "/odometry", TYPE)?;
+    let Some(places) = OdometryFields::find(layout).filter(|_| is_it) else {
+        return Ok(None);
+    };
+    let topic_info = common_topic(topic, "/odometry", TYPE)?;
     let put = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
         places.read(payload)?.append(nanos, out);
         Some(())
@@ -184,21 +186,21 @@ pub(super) fn local_position(
     offset_nanos: i64,
 ) -> Result<Option<Translation>> {
     let places = (|| {
-        let axes = FieldReader::each(layout, ["x", "y", "z"])?;
-        let speeds = FieldReader::each(layout, ["vx", "vy", "vz"])?;
+        let axes = FieldReader::find_each(layout, ["x", "y", "z"])?;
+        let speeds = FieldReader::find_each(layout, ["vx", "vy", "vz"])?;
         let heading = FieldReader::find(layout, "heading");
         let heading = heading.or_else(|| FieldReader::find(layout, "yaw"))?;
-        let valid = FieldReader::each(layout, ["xy_valid", "z_valid"])?;
-        Some((Axes::Each(axes), Axes::Each(speeds), heading, valid))
+        let valid = FieldReader::find_each(layout, ["xy_valid", "z_valid"])?;
+        Some((AxisFields::Each(axes), AxisFields::Each(speeds), heading, valid))
     })();
     let Some((position, velocity, heading, valid)) = places else { return Ok(None) };
-    let topic_info = common(topic, "/odometry", TYPE)?;
+    let topic_info = common_topic(topic, "/odometry", TYPE)?;
     let put = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
         let is_valid = valid.iter().all(|at| at.first(payload) == Some(1.0));
         let heading = heading.first(payload).filter(|of| is_valid && of.is_finite())?;
         let (sin, cos) = (heading / 2.0).sin_cos();
         let attitude = [cos, 0.0, 0.0, sin];
-        let state = State {
+        let state = VehicleMotion {
             world: World::Ned,
             child: "base_stabilized",
             position: position.read(payload)?,

@@ -28,20 +28,20 @@ where
     let begin = Arc::new(move || {
         let put = put.clone();
         let translator: Box<dyn Translate> =
-            Box::new(Payloads { measurement_time, offset_nanos, put });
+            Box::new(Px4Payloads { measurement_time, offset_nanos, put });
         Ok(translator)
     });
     Translation { from: id, topic: topic_info, begin }
 }
 
-struct Payloads<F> {
+struct Px4Payloads<F> {
     /// The time of the measurement, in microseconds.
     measurement_time: Option<FieldReader>,
     offset_nanos: i64,
     put: F,
 }
 
-impl<F> Translate for Payloads<F>
+impl<F> Translate for Px4Payloads<F>
 where
     F: Fn(&[u8], i64, &mut Vec<u8>) -> Option<()> + Send,
 {

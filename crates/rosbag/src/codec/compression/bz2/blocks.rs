@@ -1,6 +1,6 @@
 //! The blocks of a damaged bzip2 stream, each of which has its own checksum.
 
-use logtool_lz4::{Output, Unpacked};
+use logtool_lz4::{FrameOutcome, OutputBuffer};
 
 use crate::codec::compression::bz2::stream;
 
@@ -19,14 +19,14 @@ const END_MARK: u64 = 0x1772_4538_5090;
 
 /// Appends the content of the blocks of `packed` to `out`, up to the first damaged block. Each
 /// block is decompressed as a stream of its own, so that its checksum is verified.
-pub(super) fn unpack_sound(packed: &[u8], limit: usize, out: &mut Output) {
+pub(super) fn unpack_sound(packed: &[u8], limit: usize, out: &mut OutputBuffer) {
     let Some(head) = packed.get(..HEAD) else { return };
     let mut marks = BlockMarks { bytes: packed, at: HEAD * 8, last: 0 };
     let Some(mut start) = marks.next() else { return };
     for end in marks {
         let sound = out.len();
         let (how, _) = stream(&single(packed, head, start, end), limit, out);
-        if how != Unpacked::Whole {
+        if how != FrameOutcome::Whole {
             return out.truncate(sound);
         }
         start = end;

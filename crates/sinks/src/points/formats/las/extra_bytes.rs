@@ -12,7 +12,7 @@ use ::las::Vlr;
 
 use crate::points::{
     attributes::array,
-    column::{Column, Kind, floats, integers},
+    column::{NumberType, PointColumn, floats, integers},
     file::Points,
 };
 
@@ -38,10 +38,10 @@ pub(crate) struct ExtraBytesColumn {
 }
 
 /// Returns those that `columns` contain.
-pub(crate) fn find(columns: &[Column]) -> Vec<ExtraBytesColumn> {
+pub(crate) fn find(columns: &[PointColumn]) -> Vec<ExtraBytesColumn> {
     let find = |(name, description): (&'static str, &'static str)| {
         let at = columns.iter().position(|column| column.name == name)?;
-        let is_float = matches!(columns.get(at)?.kind, Kind::Float { .. });
+        let is_float = matches!(columns.get(at)?.kind, NumberType::Float { .. });
         Some(ExtraBytesColumn { name, description, is_float, at })
     };
     WANTED.into_iter().filter_map(find).collect()

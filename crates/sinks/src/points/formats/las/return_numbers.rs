@@ -50,7 +50,7 @@ impl PendingReturns {
             *self.seen.entry(firing).or_default() |= kind;
         }
         let all = match (self.waiting.take(), new) {
-            (Some(waiting), Some(new)) => concatenated(&waiting, new)?,
+            (Some(waiting), Some(new)) => concatenate(&waiting, new)?,
             (Some(waiting), None) => waiting,
             (None, Some(new)) => new.clone(),
             (None, None) => return Ok(None),
@@ -90,7 +90,7 @@ fn firings(
         .zip(integers_of_first(points, &attributes.return_type))
 }
 
-fn concatenated(before: &Points, after: &Points) -> Result<Points> {
+fn concatenate(before: &Points, after: &Points) -> Result<Points> {
     let arrays = before.arrays.iter().zip(&after.arrays);
     let arrays = arrays.map(|(before, after)| concat(&[before, after]));
     let arrays = arrays.collect::<Result<_, _>>().map_err(|err| {

@@ -1,0 +1,51 @@
+//! The connection of a session to object stores and web servers.
+
+use std::time::Duration;
+
+#[cfg(feature = "remote")]
+use {
+    crate::error::{Context as _, Result},
+    logtool_remote::{Client, Limits},
+    std::sync::{Arc, OnceLock},
+};
+
+/// A connection to object stores and web servers, which is established at its first use.
+#[cfg(feature = "remote")]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Connection {
+    timeout: Option<Duration>,
+    client: Arc<OnceLock<Client>>,
+}
+
+#[cfg(feature = "remote")]
+impl Connection {
+    /// Creates a connection to servers that may take up to `timeout` to answer.
+    pub(super) fn new(timeout: Duration) -> Self {
+        Self { timeout: Some(timeout), client: Arc::default() }
+    }
+
+    /// Returns the client, and creates it at the first call.
+    pub(crate) fn client(&self) -> Result<&Client> {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let mut limits = Limits::default();
+        limits.wait = self.timeout.unwrap_or(limits.wait);
+        let client =
+            Client::new(limits).context("cannot start threads for the network")?;
+        Ok(self.client.get_or_init(|| client))
+    }
+}
+
+/// Nothing: this build has no feature `remote`.
+#[cfg(not(feature = "remote"))]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Connection;
+
+#[cfg(not(feature = "remote"))]
+impl Connection {
+    /// Ignores the timeout, because there are no servers.
+    pub(super) fn new(_: Duration) -> Self {
+        Self
+    }
+}

@@ -1,0 +1,227 @@
+//! Messages of sensors in Foxglove's own types: clouds of points, and images.
+//!
+//! [The files](super::files) list their fields. As usual in protocol buffers, absent fields are 0
+//! or empty, and the last of repeated ones is valid.
+
+mod encode;
+#[cfg(test)]
+mod tests;
+
+use logtool_core::ByteReader;
+
+use crate::{
+    descriptor::{FileSet, kind},
+    wire::{Wire, field},
+};
+
+/// A cloud of points: `foxglove.PointCloud`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PointCloud<'b> {
+    /// The time in nanoseconds since 1970.
+    pub nanos: i64,
+    /// The frame of the points, which should be UTF-8.
+    pub frame_id: &'b [u8],
+    /// The length of each point in bytes.
+    pub stride: u32,
+    /// The fields of a point.
+    pub fields: Vec<PackedField<'b>>,
+    /// The points, consecutive and little-endian.
+    pub data: &'b [u8],
+}
+
+/// A field of each point: `foxglove.PackedElementField`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PackedField<'b> {
+    /// The name, which should be UTF-8.
+    pub name: &'b [u8],
+    /// The position in a point, in bytes.
+    pub offset: u32,
+    /// The number of the type in the enumeration, from 1 on: `uint8`, `int8`, `uint16`, `int16`,
+    /// `uint32`, `int32`, `float32`, `float64`.
+    pub kind: u64,
+}
+
+/// An image file: `foxglove.CompressedImage`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CompressedImage<'b> {
+    /// The time in nanoseconds since 1970.
+    pub nanos: i64,
+    /// The frame of the camera.
+    pub frame_id: &'b [u8],
+    /// The declared format of the file.
+    pub format: &'b [u8],
+    /// The bytes of the file.
+    pub data: &'b [u8],
+}
+
+/// An image of pixels: `foxglove.RawImage`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PixelImage<'b> {
+    /// The time in nanoseconds since 1970.
+    pub nanos: i64,
+    /// The frame of the camera.
+    pub frame_id: &'b [u8],
+    /// The width in pixels.
+    pub width: u32,
+    /// The height in pixels.
+    pub height: u32,
+    /// The encoding of pixels, with the names of `sensor_msgs/Image`.
+    pub encoding: &'b [u8],
+    /// The length of each row in bytes.
+    pub step: u32,
+    /// The bytes of the rows, from top to bottom.
+    pub data: &'b [u8],
+}
+
+/// The maximum number of fields of a cloud; the search for those of each point is linear.
+const MAX_FIELDS: usize = 4096;
+
+impl<'b> PointCloud<'b> {
+    /// The full name of the type.
+    pub const TYPE: &'static str = "foxglove.PointCloud";
+
+    /// Parses a cloud.
+    pub fn parse(message: &'b [u8]) -> Option<Self> {
+        let mut cloud = Self::default();
+        for_each_field(message, |number, wire| {
+            match (number, wire) {
+                (1, Wire::Sized(bytes)) => cloud.nanos = timestamp(bytes)?,
+                (2, Wire::Sized(frame_id)) => cloud.frame_id = frame_id,
+                (4, Wire::Fixed32(stride)) => cloud.stride = stride,
+                (5, Wire::Sized(bytes)) if cloud.fields.len() < MAX_FIELDS => {
+                    cloud.fields.push(PackedField::parse(bytes)?);
+                }
+                (6, Wire::Sized(data)) => cloud.data = data,
+                (1 | 4 | 5 | 6, _) => return None,
+                _ => {}
+            }
+            Some(())
+        })?;
+        Some(cloud)
+    }
+
+    /// Returns whether the `descriptor` of the type of that name has the fields that are read here.
+    pub fn is_defined(descriptor: &[u8]) -> bool {
+        let Ok(files) = FileSet::parse(descriptor) else { return false };
+        let cloud = [
+            ("timestamp", 1, kind::MESSAGE),
+            ("point_stride", 4, kind::FIXED32),
+            ("fields", 5, kind::MESSAGE),
+            ("data", 6, kind::BYTES),
+        ];
+        let field = [
+            ("name", 1, kind::STRING),
+            ("offset", 2, kind::FIXED32),
+            ("type", 3, kind::ENUM),
+        ];
+        has_fields(&files, "PointCloud", &cloud)
+            && has_fields(&files, "PackedElementField", &field)
+    }
+}
+
+impl<'b> PackedField<'b> {
+    fn parse(message: &'b [u8]) -> Option<Self> {
+        let mut told = Self::default();
+        for_each_field(message, |number, wire| {
+            match (number, wire) {
+                (1, Wire::Sized(name)) => told.name = name,
+                (2, Wire::Fixed32(offset)) => told.offset = offset,
+                (3, Wire::Varint(kind)) => told.kind = kind,
+                (1..=3, _) => return None,
+                _ => {}
+            }
+            Some(())
+        })?;
+        Some(told)
+    }
+}
+
+impl<'b> CompressedImage<'b> {
+    /// The full name of the type.
+    pub const TYPE: &'static str = "foxglove.CompressedImage";
+
+    /// Parses an image.
+    pub fn parse(message: &'b [u8]) -> Option<Self> {
+        let mut image = Self::default();
+        for_each_field(message, |number, wire| {
+            match (number, wire) {
+                (1, Wire::Sized(bytes)) => image.nanos = timestamp(bytes)?,
+                (2, Wire::Sized(data)) => image.data = data,
+                (3, Wire::Sized(format)) => image.format = format,
+                (4, Wire::Sized(frame_id)) => image.frame_id = frame_id,
+                (1..=4, _) => return None,
+                _ => {}
+            }
+            Some(())
+        })?;
+        Some(image)
+    }
+}
+
+impl<'b> PixelImage<'b> {
+    /// The full name of the type.
+    pub const TYPE: &'static str = "foxglove.RawImage";
+
+    /// Parses an image.
+    pub fn parse(message: &'b [u8]) -> Option<Self> {
+        let mut image = Self::default();
+        for_each_field(message, |number, wire| {
+            match (number, wire) {
+                (1, Wire::Sized(bytes)) => image.nanos = timestamp(bytes)?,
+                (2, Wire::Fixed32(width)) => image.width = width,
+                (3, Wire::Fixed32(height)) => image.height = height,
+                (4, Wire::Sized(encoding)) => image.encoding = encoding,
+                (5, Wire::Fixed32(step)) => image.step = step,
+                (6, Wire::Sized(data)) => image.data = data,
+                (7, Wire::Sized(frame_id)) => image.frame_id = frame_id,
+                (1..=7, _) => return None,
+                _ => {}
+            }
+            Some(())
+        })?;
+        Some(image)
+    }
+}
+
+/// Calls `take` with each field of `message`, until it rejects one.
+fn for_each_field<'b>(
+    message: &'b [u8],
+    mut take: impl FnMut(u32, Wire<'b>) -> Option<()>,
+) -> Option<()> {
+    let mut cut = ByteReader::new(message);
+    while !cut.remaining().is_empty() {
+        let (number, wire) = field(&mut cut)?;
+        take(number, wire)?;
+    }
+    Some(())
+}
+
+/// Converts a `google.protobuf.Timestamp` to nanoseconds since 1970.
+fn timestamp(message: &[u8]) -> Option<i64> {
+    let (mut seconds, mut nanos) = (0_u64, 0_u64);
+    for_each_field(message, |number, wire| {
+        match (number, wire) {
+            (1, Wire::Varint(told)) => seconds = told,
+            (2, Wire::Varint(told)) => nanos = told,
+            (1 | 2, _) => return None,
+            _ => {}
+        }
+        Some(())
+    })?;
+    let (seconds, nanos) = (seconds.cast_signed(), nanos.cast_signed());
+    seconds.checked_mul(1_000_000_000)?.checked_add(nanos)
+}
+
+/// Returns whether the Foxglove type `name` has at least these fields.
+fn has_fields(files: &FileSet, name: &str, wanted: &[(&str, u32, u32)]) -> bool {
+    let of_foxglove = files.files.iter().filter(|file| file.package == "foxglove");
+    let mut types = of_foxglove.flat_map(|file| &file.messages);
+    types.find(|of| of.name == name).is_some_and(|of| {
+        wanted.iter().all(|wanted| {
+            let told =
+                |f: &crate::descriptor::Field| (f.name.clone(), f.number, f.kind);
+            let (name, number, kind) = *wanted;
+            of.fields.iter().any(|f| told(f) == (name.to_owned(), number, kind))
+        })
+    })
+}

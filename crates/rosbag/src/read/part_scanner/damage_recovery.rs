@@ -1,0 +1,150 @@
+//! Damage between chunks: broken index data, or a lost chunk.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use logtool_core::{Damage, DamageKind, Result};
+
+use super::PartScanner;
+use crate::{
+    file::{
+        file_header::LEAST_CHUNK,
+        toplevel_record::{TopLevelKind, TopLevelRecord},
+    },
+    records::record_scanner::{RecordVisitor, WindowScan},
+    recovery::{
+        chunk_messages::ChunkMessages,
+        damage_locator::{DamageContext, DamageLocator, LostChunk},
+    },
+    wire,
+};
+
+/// The length of an entry of index data.
+const ENTRY: u64 = 12;
+
+impl PartScanner {
+    /// Skips the broken bytes up to `next` and reports them. If they are only index data, and
+    /// their damage has that `kind`, no chunk was lost with them.
+    pub(super) fn skip_broken<V: RecordVisitor>(
+        &mut self,
+        kind: DamageKind,
+        next: u64,
+        visitor: &mut V,
+    ) -> Result<bool> {
+        visitor.begin_chunk(self.at);
+        visitor.window(Bytes::new(), self.at);
+        let bytes = self.at..next;
+        // The index data of a lost chunk may come next, or lie inside the broken bytes.
+        let index_at = self.toplevel.find_index(bytes.start + 1..next + 1)?;
+        let is_gone = !self.is_content(next)?;
+        let is_index = match index_at {
+            Some(at) => self.is_index_of_last(at)?,
+            None => is_gone && self.is_all_index(kind, &bytes)?,
+        };
+        if is_index {
+            visitor.damage(Damage::new(DamageKind::Index, bytes));
+            self.at = next;
+            return Ok(true);
+        }
+        let kind = if kind == DamageKind::Index { DamageKind::Garbled } else { kind };
+        let (index_at, left) = if is_gone {
+            (index_at.unwrap_or(next), None)
+        } else {
+            let (messages, end) = self.messages_at(next)?;
+            (end, Some(messages))
+        };
+        let within = &mut DamageContext::Lost(LostChunk { bytes, index_at, left });
+        let (bag, toplevel) = (&self.bag, &mut self.toplevel);
+        let mut locator = DamageLocator { visitor, bag, toplevel, within, chunk: None };
+        locator.damage(Damage::new(kind, 0..u64::MAX));
+        self.at = next;
+        Ok(true)
+    }
+
+    /// Returns whether the bytes at `at` may be the content of a chunk without its header.
+    fn is_content(&mut self, at: u64) -> Result<bool> {
+        Ok(match self.toplevel.record_at(at)? {
+            Some(TopLevelRecord { kind: TopLevelKind::Message, .. }) => true,
+            Some(TopLevelRecord { kind: TopLevelKind::Connection { .. }, .. }) => {
+                at < self.bag.head.index_at
+            }
+            Some(TopLevelRecord { kind: TopLevelKind::Chunk(_), data }) => {
+                data.start == at
+            }
+            _ => false,
+        })
+    }
+
+    /// Returns the messages outside chunks that begin at `at`, and their end. They belong to
+    /// one chunk: they lie before the next part, and are limited to the maximum size of a
+    /// chunk. (Compressed content is read as a chunk of its own.)
+    fn messages_at(&mut self, at: u64) -> Result<(ChunkMessages, u64)> {
+        if self.toplevel.chunk(at)?.is_some() {
+            return Ok((ChunkMessages::default(), at));
+        }
+        let after = self.bounds.partition_point(|bound| *bound <= at);
+        let end = self.bounds.get(after).copied().unwrap_or(self.end);
+        let most = at.saturating_add(self.bag.options.record_bytes.into());
+        let (bytes, mut messages) = (at..end.min(most), ChunkMessages::default());
+        let mut plain =
+            WindowScan { bytes, is_cut: false, is_outside: true, is_v1: false };
+        while plain.read(&*self.bag.source, self.bag.options, &mut messages)? {}
+        Ok((messages, plain.bytes.start))
+    }
+
+    /// Returns whether the index data at `at` continue those of the last chunk, so that only
+    /// index data, and no chunk, can have been before them.
+    fn is_index_of_last(&mut self, at: u64) -> Result<bool> {
+        let Some(before) = &mut self.before else { return Ok(false) };
+        Ok(match self.toplevel.record_at(at)? {
+            Some(TopLevelRecord {
+                kind: TopLevelKind::Index { connection, .. },
+                data,
+            }) => {
+                let entries = self.toplevel.data(&data)?.unwrap_or_default();
+                before.has_index_data(&self.bag, connection, &entries)?
+            }
+            _ => false,
+        })
+    }
+
+    /// Returns whether `bytes`, which are not followed by index data, are the rest of the index
+    /// data of the last chunk: they end at the expected position, or with its expected last
+    /// entry. Index data that are cut off by the end of the file are compared by their
+    /// contents, and zeros only by their length.
+    fn is_all_index(&mut self, kind: DamageKind, bytes: &Range<u64>) -> Result<bool> {
+        let Some(before) = &mut self.before else {
+            return Ok(kind == DamageKind::Index);
+        };
+        let index_at = self.bag.head.index_at;
+        let is_before = (bytes.start + 1..bytes.end).contains(&index_at);
+        let end = if is_before { index_at } else { bytes.end };
+        let Some(expected) = before.index_end(&self.bag)? else {
+            return Ok(kind == DamageKind::Index);
+        };
+        if end == expected {
+            return Ok(true);
+        }
+        let entry = self.toplevel.bytes(end.saturating_sub(ENTRY), ENTRY)?;
+        let entry = entry.get(..ENTRY as usize).unwrap_or_default();
+        if let Some((time, _)) = wire::index_entries(entry).next()
+            && before.ends_with(&self.bag, time)?
+        {
+            return Ok(true);
+        }
+        Ok(match self.toplevel.record_at(bytes.start)? {
+            Some(TopLevelRecord { kind: TopLevelKind::Padding, data }) => {
+                data.end == end && end < expected + LEAST_CHUNK
+            }
+            Some(TopLevelRecord {
+                kind: TopLevelKind::Index { connection, count, .. },
+                data,
+            }) if end == self.toplevel.len() && data.end > end => {
+                let entries =
+                    self.toplevel.bytes(data.start, end - data.start.min(end))?;
+                before.may_have_index_data(&self.bag, connection, count, &entries)?
+            }
+            _ => false,
+        })
+    }
+}

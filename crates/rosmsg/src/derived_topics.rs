@@ -1,0 +1,342 @@
+//! Topics that are derived from the messages of others: points and packets.
+//!
+//! A topic of clouds or scans has a derived topic of their points, whose name ends in `/points`,
+//! and a topic of `velodyne_msgs/VelodyneScan` has one of its packets, whose name ends in
+//! `/packets`. (If the log has a logged topic with that name, the derived one is the next
+//! instance.) The ids of derived topics follow those of all logged topics. A topic is treated as
+//! one of clouds if its type has the name *and* the fields of the real type.
+//!
+//! **Points.** A record is the whole message. Its rows are the points: the time of the record, the
+//! `stamp` of the header, the `index` of the point in its message, the `row` and `column` if the
+//! points are organized in rows (a height above 1), then the fields of each point. Points without
+//! a position (NaN) are rows like all others.
+//!
+//! The fields of a `PointCloud2` are declared in its messages only, and opening a log reads none.
+//! So the columns of a topic are those of all messages that are inspected when a decoder is first
+//! requested: the first ones, and some all over the log. (Until then the manifest has the columns
+//! that all points have.) A message that lacks some of them has nulls there. A field that no
+//! inspected message has, or that lies outside the points, has no column and is reported as
+//! damage; the other fields are read. The topic of the messages has all fields.
+//!
+//! **Packets.** A record is the 1206 bytes of a packet. Its time is the stamp of the packet if it
+//! lies within a [second](NEAR) of the time of its message, i.e. if the clocks of lidar, driver and
+//! recorder agree; otherwise it is the time of the message. The reason is that parts of the log are
+//! selected by their times without reading them, so the time of a packet must be near that of its
+//! message. (The topic of the messages has all stamps.) A message that is not a whole number of
+//! packets is one record, which is reported as damage when it is decoded.
+
+mod column_inspection;
+mod kind;
+mod packet_decoder;
+mod point_decoder;
+mod values;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
+
+use logtool_core::{
+    Block, Columns, Decoder, Log, Part, Result, Selection, TimeRange, Timestamp, Topic,
+    TopicContent, TopicId, TopicOrigin, TopicSet,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    derived_topics::{
+        kind::DerivedKind, packet_decoder::PacketDecoder, point_decoder::PointDecoder,
+    },
+    field_reader::Encoding,
+    points::PointSchema,
+    sensor::packets,
+};
+
+pub use self::kind::Derivation;
+
+/// The maximum difference between the stamp of a packet and the time of its message, in
+/// nanoseconds: lidars rotate 5 times a second or faster, and a message is one rotation.
+pub(crate) const NEAR: i64 = 1_000_000_000;
+
+/// All derived topics of a log.
+#[derive(Debug, Default)]
+pub struct DerivedTopics {
+    /// The number of logged topics.
+    logged: usize,
+    list: Vec<DerivedTopic>,
+    /// For each logged topic, the index of its derived topic.
+    places: Vec<Option<u32>>,
+}
+
+/// The columns of the points of a derived topic, as messages declare them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PointColumns {
+    topic: TopicId,
+    shape: PointSchema,
+}
+
+/// A derived topic.
+#[derive(Debug)]
+struct DerivedTopic {
+    parent: TopicId,
+    derivation: Derivation,
+    /// The columns of points; determined on first use.
+    shape: OnceLock<Arc<PointSchema>>,
+}
+
+impl DerivedTopics {
+    /// Creates the derived topics from the derivation of each logged topic.
+    pub fn new(of_each: impl IntoIterator<Item = Option<Derivation>>) -> Self {
+        let mut derived = Self::default();
+        for (parent, derivation) in (0..).map(TopicId).zip(of_each) {
+            derived.logged += 1;
+            derived.places.push(derivation.map(|_| derived.list.len() as u32));
+            let shape = OnceLock::new();
+            let one =
+                derivation.map(|derivation| DerivedTopic { parent, derivation, shape });
+            derived.list.extend(one);
+        }
+        derived
+    }
+
+    /// Returns the derived topics, in order; `topics` are the logged topics.
+    ///
+    /// # Errors
+    /// None that a file could cause.
+    pub fn topics(&self, topics: &[Topic]) -> Result<Vec<Topic>> {
+        let mut instances: HashMap<&str, u32> = HashMap::new();
+        for topic in topics {
+            *instances.entry(&topic.name).or_default() += 1;
+        }
+        let mut next: HashMap<String, u32> = HashMap::new();
+        let mut made = Vec::new();
+        for DerivedTopic { parent, derivation, .. } in &self.list {
+            let Some(parent) = topics.get(parent.index()) else { continue };
+            let name = format!("{}{}", parent.name, derivation.suffix());
+            let logged = instances.get(name.as_str()).copied().unwrap_or(0);
+            let instance = next.entry(name.clone()).or_insert(logged);
+            made.push(topic(parent, *derivation, name, *instance)?);
+            *instance += 1;
+        }
+        Ok(made)
+    }
+
+    /// Returns whether `topics` contains a derived topic.
+    pub fn is_wanted(&self, topics: &TopicSet) -> bool {
+        self.iter().any(|(id, _)| topics.contains(id))
+    }
+
+    /// Returns each derived topic with the topic that it is derived from.
+    pub fn pairs(&self) -> impl Iterator<Item = (TopicId, TopicId)> {
+        self.iter().map(|(id, one)| (id, one.parent))
+    }
+
+    /// Returns the topic that is derived from `parent`.
+    pub fn child(&self, parent: TopicId) -> Option<TopicId> {
+        let place = (*self.places.get(parent.index())?)?;
+        Some(TopicId(self.logged as u32 + place))
+    }
+
+    /// Widens the times of the `parts` that contain packets, so that they include packets with
+    /// stamps a little outside.
+    pub fn make_room(&self, parts: &mut [Part]) {
+        let packets = self.packets();
+        for part in parts.iter_mut().filter(|part| part.topics.overlaps(&packets)) {
+            part.time = widen(part.time, NEAR);
+        }
+    }
+
+    /// Returns the times of `parts` before [`make_room`](Self::make_room) widened them.
+    pub fn times_without_room(&self, parts: &[Part]) -> Vec<TimeRange> {
+        let packets = self.packets();
+        let time = |part: &Part| {
+            let has_room =
+                part.topics.overlaps(&packets) && part.time != TimeRange::ALL;
+            if has_room { widen(part.time, -NEAR) } else { part.time }
+        };
+        parts.iter().map(time).collect()
+    }
+
+    /// Adds the records that are derived from a message to `block`, as far as `selection` contains
+    /// them. The message belongs to `stream` of the topic `parent`, and lies at `payload` in the
+    /// bytes of the block, without a per-record header.
+    pub fn derive(
+        &self,
+        block: &mut Block,
+        selection: &Selection,
+        (parent, stream): (TopicId, u32),
+        time: Timestamp,
+        payload: Range<usize>,
+    ) {
+        let Some((id, one)) =
+            self.child(parent).and_then(|id| Some((id, self.get(id)?)))
+        else {
+            return;
+        };
+        match one.derivation.what {
+            DerivedKind::Points(_) if selection.wants(id, time) => {
+                block.push_from_stream(id, stream, time, payload);
+            }
+            DerivedKind::Packets if selection.topics.contains(id) => {
+                let (bytes, start) = (block.bytes().clone(), payload.start);
+                let message = bytes.get(payload).unwrap_or_default();
+                packets_of(message, one.derivation.encoding, time, |time, packet| {
+                    if selection.time.contains(time) {
+                        let packet = start + packet.start..start + packet.end;
+                        block.push_from_stream(id, stream, time, packet);
+                    }
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns a decoder of the `columns` of the topic `id` of `log`, if it is a derived topic.
+    pub fn decoder(
+        &self,
+        log: &dyn Log,
+        id: TopicId,
+        columns: &Columns,
+    ) -> Option<Result<Box<dyn Decoder>>> {
+        let one = self.get(id)?;
+        Some(match one.derivation.what {
+            DerivedKind::Packets => {
+                PacketDecoder::new(columns).map(|one| Box::new(one) as _)
+            }
+            DerivedKind::Points(source) => one.shape(log, id).and_then(|shape| {
+                let encoding = one.derivation.encoding;
+                let decoder = PointDecoder::new(source, encoding, shape, columns)?;
+                Ok(Box::new(decoder) as _)
+            }),
+        })
+    }
+
+    /// Returns the columns of those `topics` of `log` whose messages declare them, for
+    /// [`with_point_columns`](Self::with_point_columns).
+    ///
+    /// # Errors
+    /// `Io` if the log cannot be read.
+    pub fn point_columns(
+        &self,
+        log: &dyn Log,
+        topics: &TopicSet,
+    ) -> Result<Vec<PointColumns>> {
+        let wanted = self.iter().filter(|(id, one)| {
+            topics.contains(*id)
+                && matches!(one.derivation.what, DerivedKind::Points(_))
+        });
+        wanted
+            .map(|(topic, one)| {
+                let shape = PointSchema::clone(&*one.shape(log, topic)?);
+                Ok(PointColumns { topic, shape })
+            })
+            .collect()
+    }
+
+    /// Sets columns that are known, so that no messages are inspected for them.
+    #[must_use]
+    pub fn with_point_columns(self, columns: Vec<PointColumns>) -> Self {
+        for PointColumns { topic, shape } in columns {
+            if let Some(one) = self.get(topic) {
+                one.shape.get_or_init(|| Arc::new(shape));
+            }
+        }
+        self
+    }
+
+    /// Returns each derived topic.
+    fn iter(&self) -> impl Iterator<Item = (TopicId, &DerivedTopic)> {
+        (self.logged as u32..).map(TopicId).zip(&self.list)
+    }
+
+    fn get(&self, id: TopicId) -> Option<&DerivedTopic> {
+        self.list.get(id.index().checked_sub(self.logged)?)
+    }
+
+    /// Returns the topics of packets.
+    fn packets(&self) -> TopicSet {
+        let are_packets = |(id, one): (_, &DerivedTopic)| {
+            (one.derivation.what == DerivedKind::Packets).then_some(id)
+        };
+        self.iter().filter_map(are_packets).collect()
+    }
+}
+
+impl DerivedTopic {
+    /// Returns the columns of the points of this topic, which is `id` of `log`.
+    fn shape(&self, log: &dyn Log, id: TopicId) -> Result<Arc<PointSchema>> {
+        if let Some(shape) = self.shape.get() {
+            return Ok(shape.clone());
+        }
+        let shape = match self.derivation.shape() {
+            Some(shape) => shape,
+            None => {
+                column_inspection::shape(self.derivation, log, id)?.unwrap_or_default()
+            }
+        };
+        Ok(self.shape.get_or_init(|| Arc::new(shape)).clone())
+    }
+}
+
+/// Returns the topic that is derived from `parent`.
+fn topic(
+    parent: &Topic,
+    derivation: Derivation,
+    name: String,
+    instance: u32,
+) -> Result<Topic> {
+    let mut topic = Topic {
+        name,
+        instance,
+        origin: TopicOrigin::Derived,
+        content: match derivation.what {
+            DerivedKind::Points(_) => TopicContent::CloudPoints,
+            DerivedKind::Packets => TopicContent::LidarPackets,
+        },
+        schema: derivation.schema()?,
+        metadata: BTreeMap::new(),
+        latched: Vec::new(),
+        header_len: 0,
+        descriptor: Vec::new(),
+        // Derived records do not have the header before each message.
+        bytes: parent.bytes.filter(|_| parent.header_len == 0),
+        ..parent.clone()
+    };
+    if derivation.what == DerivedKind::Packets {
+        topic.encoding = "velodyne".to_owned();
+        (topic.type_name, topic.definition) = (String::new(), String::new());
+        // The number of packets in a message is not known.
+        topic.records = topic.records.filter(|records| *records == 0);
+        topic.bytes = topic.bytes.filter(|bytes| *bytes == 0);
+        topic.time = None;
+    }
+    Ok(topic)
+}
+
+/// Returns `time` widened by `nanos` nanoseconds on both sides.
+fn widen(time: TimeRange, nanos: i64) -> TimeRange {
+    let moved = |time: Timestamp, by: i64| {
+        Timestamp::from_nanos(time.as_nanos().saturating_add(by))
+    };
+    TimeRange { start: moved(time.start, -nanos), end: moved(time.end, nanos) }
+}
+
+/// Returns the time of each packet of the scan in `payload`, which was recorded at `time`, and the
+/// range of the packet in the payload.
+fn packets_of(
+    payload: &[u8],
+    encoding: Encoding,
+    time: Timestamp,
+    mut take: impl FnMut(Timestamp, Range<usize>),
+) {
+    let Some(packets) = packets::packets(payload, encoding) else {
+        return take(time, 0..payload.len());
+    };
+    for (stamp, data) in packets {
+        let is_near = stamp.abs_diff(time.as_nanos()) <= NEAR.unsigned_abs();
+        take(if is_near { Timestamp::from_nanos(stamp) } else { time }, data);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,328 @@
+//! Decoding points to columns: one row for each point.
+
+use std::{collections::HashSet, sync::Arc};
+
+use arrow_array::{ArrayRef, RecordBatch, TimestampNanosecondArray, UInt32Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use logtool_core::{
+    Columns, Damage, DamageKind, Decoder, Error, ErrorKind, Result, Run, View,
+    discard_times, time_array, time_field,
+};
+use logtool_protobuf::PointCloud;
+
+use crate::{
+    derived_topics::values::{ColumnBuilder, ValuePart, data_type, values},
+    field_reader::Encoding,
+    message_compression::MAX_UNPACKED,
+    points::{MessagePoints, PointSchema},
+    sensor::{cloud, cloud2, foxglove_cloud, json::JsonCloud, scan},
+};
+
+/// The message types that contain points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PointSource {
+    /// `sensor_msgs/PointCloud2`
+    Cloud2,
+    /// `sensor_msgs/PointCloud`
+    Cloud,
+    /// `sensor_msgs/LaserScan`
+    Scan,
+    /// `foxglove.PointCloud`
+    Packed,
+}
+
+/// The maximum number of bytes in a decoder; further messages are damage until the rows are taken.
+/// A byte of a malicious cloud can be used by hundreds of fields.
+const MAX_BYTES: usize = i32::MAX as usize;
+
+/// The description of the damage to a cloud that lacks points.
+const SHORT: &str = "it has fewer points than it declares; these are read";
+
+/// The description of the damage to a message that is not a cloud.
+const NO_CLOUD: &str = "it is not a cloud of the type in its schema";
+
+impl PointSource {
+    /// Returns the columns of points, if they are the same in all messages.
+    pub(crate) fn shape(self) -> Option<PointSchema> {
+        (self == Self::Scan).then(scan::shape)
+    }
+
+    /// Returns the columns of the points in `payload`, if it declares them.
+    pub(crate) fn shape_of(
+        self,
+        payload: &[u8],
+        encoding: Encoding,
+    ) -> Option<PointSchema> {
+        match self {
+            Self::Cloud2 => cloud2::shape(payload, encoding),
+            Self::Cloud => cloud::shape(payload, encoding),
+            Self::Scan => Some(scan::shape()),
+            Self::Packed if encoding == Encoding::Json => {
+                foxglove_cloud::shape(&JsonCloud::parse(payload)?.cloud())
+            }
+            Self::Packed => foxglove_cloud::shape(&PointCloud::parse(payload)?),
+        }
+    }
+}
+
+/// A column that describes the position of a point in its message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PositionColumn {
+    /// The index of the point in its message.
+    Index,
+    /// The index of its row.
+    Row,
+    /// The index of the point in its row.
+    Column,
+}
+
+/// A column, and its values so far.
+enum ColumnSlot {
+    Stamp(Vec<i64>),
+    PositionColumn(PositionColumn, Vec<u32>),
+    Values(usize, Box<dyn ColumnBuilder>),
+}
+
+/// Decodes messages to points.
+pub(crate) struct PointDecoder {
+    source: PointSource,
+    encoding: Encoding,
+    shape: Arc<PointSchema>,
+    schema: SchemaRef,
+    times: Vec<i64>,
+    slots: Vec<ColumnSlot>,
+    /// The columns of the shape that are decoded.
+    is_wanted: Vec<bool>,
+    /// The size of a row in the columns, in bytes.
+    row_bytes: usize,
+}
+
+impl PointDecoder {
+    /// Creates a decoder of the `columns` of points of this `shape`.
+    pub(crate) fn new(
+        source: PointSource,
+        encoding: Encoding,
+        shape: Arc<PointSchema>,
+        columns: &Columns,
+    ) -> Result<Self> {
+        let stamp = DataType::Timestamp(TimeUnit::Nanosecond, None);
+        let mut all =
+            vec![(Field::new("stamp", stamp, false), ColumnSlot::Stamp(vec![]))];
+        let mut names = HashSet::from(["time".to_owned(), "stamp".to_owned()]);
+        let mut place = |name: &str, place| {
+            names.insert(name.to_owned());
+            let slot = ColumnSlot::PositionColumn(place, vec![]);
+            all.push((Field::new(name, DataType::UInt32, false), slot));
+        };
+        place("index", PositionColumn::Index);
+        if shape.has_rows {
+            place("row", PositionColumn::Row);
+            place("column", PositionColumn::Column);
+        }
+        for (index, column) in shape.columns.iter().enumerate() {
+            let mut add = |name: String, part| {
+                let name = unique_name(name, &mut names);
+                let field = Field::new(name, data_type(column.kind, part), true);
+                all.push((field, ColumnSlot::Values(index, values(column.kind, part))));
+            };
+            match (column.count, columns.view) {
+                (1, _) => add(column.name.clone(), ValuePart::One),
+                (count, View::Nested) => {
+                    add(column.name.clone(), ValuePart::List(count))
+                }
+                (count, View::Flat) => (0..count).for_each(|element| {
+                    add(
+                        format!("{}[{element}]", column.name),
+                        ValuePart::Element(element),
+                    );
+                }),
+            }
+        }
+        let only = columns.only.as_deref();
+        if let Some(index) = only.unwrap_or_default().iter().find(|i| **i > all.len()) {
+            let what = format!("there is no column with the index {index}");
+            return Err(Error::new(ErrorKind::NoSuch, what));
+        }
+        let (mut fields, mut slots) = (vec![time_field("time", "ns")], Vec::new());
+        let mut is_wanted = vec![false; shape.columns.len()];
+        for (index, (field, slot)) in (1..).zip(all) {
+            if only.is_some_and(|only| !only.contains(&index)) {
+                continue;
+            }
+            if let ColumnSlot::Values(column, _) = &slot
+                && let Some(is_wanted) = is_wanted.get_mut(*column)
+            {
+                *is_wanted = true;
+            }
+            fields.push(field);
+            slots.push(slot);
+        }
+        let row_bytes = fields.iter().map(|field| row_bytes(field.data_type())).sum();
+        let schema = Arc::new(Schema::new(fields));
+        let times = Vec::new();
+        Ok(Self { source, encoding, shape, schema, times, slots, is_wanted, row_bytes })
+    }
+
+    fn points<'b>(&self, payload: &'b [u8]) -> Result<MessagePoints<'b>, String> {
+        match self.source {
+            PointSource::Cloud2 => cloud2::points(payload, self.encoding, &self.shape),
+            PointSource::Cloud => cloud::points(payload, self.encoding, &self.shape),
+            PointSource::Scan => {
+                let is_wanted = |column| self.is_wanted.get(column) == Some(&true);
+                scan::points(payload, self.encoding, is_wanted)
+            }
+            PointSource::Packed => {
+                let cloud = PointCloud::parse(payload).ok_or(NO_CLOUD)?;
+                foxglove_cloud::points(&cloud, &self.shape)
+            }
+        }
+    }
+}
+
+impl Decoder for PointDecoder {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn append(&mut self, run: Run<'_>, damage: &mut Vec<Damage>) {
+        for record in run.records() {
+            // Decoded base64 data need a buffer.
+            let json = (self.encoding == Encoding::Json)
+                .then(|| JsonCloud::parse(record.payload));
+            let message = match self.encoding.decompress(record.payload, MAX_UNPACKED) {
+                Ok(message) => message,
+                Err(kind) => {
+                    record.undecodable_damage().with_kind(kind).add_to(damage);
+                    continue;
+                }
+            };
+            let points = match &json {
+                None => self.points(&message),
+                Some(Some(json)) => foxglove_cloud::points(&json.cloud(), &self.shape),
+                Some(None) => Err(NO_CLOUD.to_owned()),
+            };
+            let points = match points {
+                Ok(points) => points,
+                Err(why) => {
+                    record.undecodable_damage().with_reason(why).add_to(damage);
+                    continue;
+                }
+            };
+            let rows = self.times.len().saturating_add(points.count);
+            if rows.saturating_mul(self.row_bytes) > MAX_BYTES {
+                let kind = DamageKind::OverLimit;
+                record.undecodable_damage().with_kind(kind).add_to(damage);
+                continue;
+            }
+            if points.missing > 0 {
+                let short =
+                    record.undecodable_damage().with_lost_bytes(0).with_reason(SHORT);
+                short.add_to(damage);
+            }
+            if points.extra_bytes > 0 {
+                record.extra_bytes(points.extra_bytes).add_to(damage);
+            }
+            for (kind, why) in [
+                (DamageKind::TypeMismatch, &points.untold.odd),
+                (DamageKind::NoColumn, &points.untold.late),
+            ] {
+                if let Some(why) = why {
+                    let untold = record.undecodable_damage().with_kind(kind);
+                    untold.with_reason(why.as_str()).add_to(damage);
+                }
+            }
+            self.times.resize(rows, record.time.as_nanos());
+            self.slots.iter_mut().for_each(|slot| slot.add(&points));
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.times.len()
+    }
+
+    fn take(&mut self) -> Result<RecordBatch> {
+        let mut columns = vec![time_array(std::mem::take(&mut self.times))];
+        for slot in &mut self.slots {
+            columns.push(slot.take()?);
+        }
+        RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {
+            Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
+        })
+    }
+
+    fn discard_rows(&mut self) -> Result<()> {
+        if !self.slots.is_empty() {
+            return self.take().map(drop);
+        }
+        discard_times(&mut self.times);
+        Ok(())
+    }
+}
+
+impl ColumnSlot {
+    fn add(&mut self, points: &MessagePoints<'_>) {
+        let count = points.count;
+        match self {
+            Self::Stamp(stamps) => stamps.resize(stamps.len() + count, points.stamp),
+            Self::PositionColumn(place, numbers) => {
+                let width = points.width.max(1);
+                let numbered = 0..count as u32;
+                match place {
+                    PositionColumn::Index => numbers.extend(numbered),
+                    PositionColumn::Row => {
+                        numbers.extend(numbered.map(|index| index / width))
+                    }
+                    PositionColumn::Column => {
+                        numbers.extend(numbered.map(|index| index % width))
+                    }
+                }
+            }
+            Self::Values(column, values) => {
+                if let Some(fill) = points.columns.get(*column) {
+                    values.add(fill, count);
+                }
+            }
+        }
+    }
+
+    fn take(&mut self) -> Result<ArrayRef> {
+        Ok(match self {
+            Self::Stamp(stamps) => {
+                Arc::new(TimestampNanosecondArray::from(std::mem::take(stamps)))
+            }
+            Self::PositionColumn(_, numbers) => {
+                Arc::new(UInt32Array::from(std::mem::take(numbers)))
+            }
+            Self::Values(_, values) => values.take()?,
+        })
+    }
+}
+
+/// Returns a name like `name` that no column before has.
+fn unique_name(mut name: String, names: &mut HashSet<String>) -> String {
+    while !names.insert(name.clone()) {
+        name.push('_');
+    }
+    name
+}
+
+fn row_bytes(data_type: &DataType) -> usize {
+    match data_type {
+        DataType::FixedSizeList(item, count) => {
+            let count = usize::try_from(*count).unwrap_or(0);
+            row_bytes(item.data_type()).saturating_mul(count)
+        }
+        other => other.primitive_width().unwrap_or(1),
+    }
+}
+
+impl std::fmt::Debug for PointDecoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PointDecoder")
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;
