@@ -124,6 +124,18 @@ pub trait RecordSink: Send {
         false
     }
 
+    /// Announces the `parts` of `source`, the file of the slice with the index `from`, that
+    /// [`copy_part_verbatim`](Self::copy_part_verbatim) will be asked to copy, in this
+    /// order. A sink can read them in advance on other threads. Some may be skipped.
+    fn expect_parts(
+        &mut self,
+        from: usize,
+        parts: Vec<Part>,
+        source: &Arc<dyn Source>,
+    ) {
+        let _ = (from, parts, source);
+    }
+
     /// Copies the bytes of `part` of the slice with the index `from` without decoding
     /// them, and returns the number of records. Returns `None` and writes nothing if the
     /// format or the options do not allow this.

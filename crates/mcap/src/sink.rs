@@ -1,11 +1,12 @@
 //! Writes an MCAP file that contains selections of logs: unchanged messages, or
 //! messages of ROS 1 translated for ROS 2, with one channel for each stream.
 
+mod chunk_read_ahead;
 mod doubtful_records;
 mod options;
 mod verbatim_chunks;
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use logtool_core::{
     ByteReader, ClockTransform, Damage, DoubtfulRecords, Error, ErrorKind, LogSlice,
@@ -23,6 +24,7 @@ use crate::{
     },
     schema_encoding::schema_encoding,
     sink::{
+        chunk_read_ahead::ChunkReadAhead,
         doubtful_records::DoubtfulNotes,
         options::{check_names, compression, may_copy, profile},
         verbatim_chunks::VerbatimChunks,
@@ -59,7 +61,9 @@ struct SelectionState {
     /// The clock offset of this selection.
     shift: ClockTransform,
     /// The chunks that can be copied unchanged, if there are any.
-    verbatim: Option<VerbatimChunks>,
+    verbatim: Option<Arc<VerbatimChunks>>,
+    /// Those of them that are read in advance.
+    read_ahead: Option<ChunkReadAhead>,
 }
 
 /// The output channel of a stream.
@@ -193,16 +197,32 @@ impl RecordSink for McapSink<'_> {
         self.extracts.get(from).is_some_and(|state| state.verbatim.is_some())
     }
 
+    fn expect_parts(
+        &mut self,
+        from: usize,
+        parts: Vec<Part>,
+        source: &Arc<dyn Source>,
+    ) {
+        let Some(state) = self.extracts.get_mut(from) else { return };
+        state.read_ahead = state.verbatim.as_ref().map(|verbatim| {
+            ChunkReadAhead::new(verbatim.clone(), source.clone(), parts)
+        });
+    }
+
     fn copy_part_verbatim(
         &mut self,
         from: usize,
         part: &Part,
         source: &dyn Source,
     ) -> Result<Option<u64>> {
-        let verbatim =
-            self.extracts.get(from).and_then(|state| state.verbatim.as_ref());
-        let Some(verbatim) = verbatim else { return Ok(None) };
-        match verbatim.chunk(part, source)? {
+        let Some(state) = self.extracts.get_mut(from) else { return Ok(None) };
+        let Some(verbatim) = &state.verbatim else { return Ok(None) };
+        let read_ahead = state.read_ahead.as_mut();
+        let chunk = match read_ahead.and_then(|ahead| ahead.take(part.bytes.start)) {
+            Some(chunk) => chunk?,
+            None => verbatim.chunk(part, source)?,
+        };
+        match chunk {
             Some(chunk) => self.writer.copy(chunk).map(Some),
             None => Ok(None),
         }
@@ -339,7 +359,8 @@ impl SelectionState {
             left_out: Vec::new(),
             attachments: Vec::new(),
             shift: ClockTransform::default(),
-            verbatim,
+            verbatim: verbatim.map(Arc::new),
+            read_ahead: None,
         })
     }
 }

@@ -149,6 +149,9 @@ impl RunningCopy<'_> {
                 (part, is_whole)
             })
             .collect();
+        let expected = plan.iter().filter(|(_, is_whole)| *is_whole);
+        let expected = expected.map(|(part, _)| part.clone()).collect();
+        self.sink.expect_parts(self.job.from, expected, self.job.log.source());
         let mut rest = plan.as_slice();
         // After each consecutive refusal, twice as many parts are read before the next
         // attempt. This limits failed attempts and keeps reading parallel.

@@ -27,7 +27,7 @@ impl Seek for SmallFile {
     }
 }
 
-impl Output for Small {}
+impl Output for SmallFile {}
 
 /// A file whose writes panic.
 struct PanickingFile;
