@@ -237,24 +237,27 @@ fn ints(values: impl Iterator<Item = i64>) -> Vec<u8> {
     values.flat_map(i64::to_le_bytes).collect()
 }
 
-/// Returns the values of an array of numbers, booleans or times as bytes; the values of nulls
-/// are unspecified.
-fn bytes(array: &ArrayRef) -> Vec<u8> {
+/// Returns the values of an array of numbers, booleans or times as little-endian bytes; the
+/// values of nulls are unspecified. Numbers without nulls are not copied.
+fn bytes(array: &ArrayRef) -> Buffer {
     macro_rules! each {
-        ($type:ty, $missing:expr) => {
-            array
-                .as_primitive::<$type>()
-                .iter()
-                .flat_map(|value| value.unwrap_or($missing).to_le_bytes())
-                .collect()
-        };
+        ($type:ty, $missing:expr) => {{
+            let numbers = array.as_primitive::<$type>();
+            let values = || numbers.iter().map(|value| value.unwrap_or($missing));
+            if cfg!(target_endian = "big") {
+                Buffer::from_iter(values().flat_map(|value| value.to_le_bytes()))
+            } else if numbers.null_count() == 0 {
+                numbers.values().inner().clone()
+            } else {
+                Buffer::from_vec(values().collect::<Vec<_>>())
+            }
+        }};
     }
     match array.data_type() {
-        DataType::Boolean => array
-            .as_boolean()
-            .iter()
-            .map(|value| u8::from(value.unwrap_or(false)))
-            .collect(),
+        DataType::Boolean => {
+            let values = array.as_boolean().iter();
+            Buffer::from_iter(values.map(|value| u8::from(value.unwrap_or(false))))
+        }
         DataType::Int8 => each!(Int8Type, 0),
         DataType::Int16 => each!(Int16Type, 0),
         DataType::Int32 => each!(Int32Type, 0),
@@ -267,7 +270,7 @@ fn bytes(array: &ArrayRef) -> Vec<u8> {
         DataType::Float64 => each!(Float64Type, f64::NAN),
         DataType::Timestamp(..) => each!(TimestampNanosecondType, i64::MIN),
         DataType::Duration(_) => each!(DurationNanosecondType, i64::MIN),
-        _ => Vec::new(),
+        _ => Buffer::default(),
     }
 }
 
