@@ -7,9 +7,9 @@ use std::{
 
 /// An output to which the bytes of a new log are written.
 pub trait Output: Write + Seek + Send {
-    /// Writes all of `bytes` and leaves them empty. An output that writes later can keep
-    /// the buffer and replace it with another one, which avoids a copy. The default
-    /// writes the bytes and clears the buffer.
+    /// Writes all of `bytes`, and leaves an empty buffer there. An output that writes in
+    /// the background can take the buffer and put an empty one in its place, which avoids
+    /// a copy. The default writes the bytes and clears the buffer.
     fn write_owned(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
         self.write_all(bytes)?;
         bytes.clear();

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The size of the blocks in which a source is copied.
-const PIECE: u64 = 1 << 20;
+const BLOCK_BYTES: u64 = 1 << 20;
 
 /// A writer that appends to an output and tracks its position.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl<W: Write + Seek> OutputWriter<W> {
         Ok(())
     }
 
-    /// Appends `bytes` and leaves them empty, see [`Output::write_owned`].
+    /// Appends `bytes`, and leaves an empty buffer there, see [`Output::write_owned`].
     ///
     /// # Errors
     /// `Io`, like [`append`](Self::append).
@@ -70,12 +70,12 @@ impl<W: Write + Seek> OutputWriter<W> {
     ) -> Result<()> {
         let Range { mut start, end } = range;
         while start < end {
-            let piece = source.read_at(start..end.min(start + PIECE));
-            let piece = match piece {
-                Ok(piece) if !piece.is_empty() => piece,
+            let block = source.read_at(start..end.min(start + BLOCK_BYTES));
+            let block = match block {
+                Ok(block) if !block.is_empty() => block,
                 other => {
                     self.has_failed = true;
-                    let what = "bytes to copy that were there cannot be read again";
+                    let what = "the bytes to copy can no longer be read";
                     let err = Error::new(ErrorKind::Io, what).with_offset(start);
                     return Err(match other {
                         Err(cause) => err.from_source(cause),
@@ -83,9 +83,9 @@ impl<W: Write + Seek> OutputWriter<W> {
                     });
                 }
             };
-            touch(&piece);
-            self.append(&piece)?;
-            start += piece.len() as u64;
+            load_pages(&block);
+            self.append(&block)?;
+            start += block.len() as u64;
         }
         Ok(())
     }
@@ -126,7 +126,7 @@ impl<W: Write + Seek> OutputWriter<W> {
 
     fn attempt(&mut self, write: impl FnOnce(&mut W) -> io::Result<()>) -> Result<()> {
         if self.has_failed {
-            let what = "nothing more is written where writing failed";
+            let what = "an earlier write failed, so nothing more is written";
             return Err(Error::new(ErrorKind::Io, what));
         }
         self.has_failed = true;
@@ -136,10 +136,10 @@ impl<W: Write + Seek> OutputWriter<W> {
     }
 }
 
-/// Reads from every page of `bytes`, so that the pages of a memory map are resident. If a
-/// page were missing while the system copies it to a file, the system would discard the
-/// data of that write and start it again.
-fn touch(bytes: &[u8]) {
+/// Reads a byte from every page of `bytes`, so that all pages of a memory map are in memory
+/// before they are written. If the system finds that a page is missing while it copies the
+/// bytes to a file, it discards the data of that write and starts it again.
+fn load_pages(bytes: &[u8]) {
     let pages = bytes.iter().step_by(PAGE);
     std::hint::black_box(pages.fold(0, |all, byte| all ^ byte));
 }
