@@ -114,6 +114,10 @@ pub use crate::{
             FieldRole, Layout, LayoutField, LayoutKind, MAX_LAYOUT_BYTES, Primitive,
             RecordProperties, TrailingBytes,
         },
+        log_metadata::{
+            ChunkStatistics, CompressionStatistics, DropoutStatistics, MetadataKey,
+            SizeDistribution,
+        },
         manifest::{LogAccess, Manifest, Part, Selection, TimeMargin},
         open_options::OpenOptions,
         provenance::{Provenance, SourceFile},

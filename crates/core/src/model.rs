@@ -6,6 +6,7 @@ pub(crate) mod finding;
 pub mod hex;
 pub(crate) mod labels;
 pub(crate) mod layout;
+pub(crate) mod log_metadata;
 pub(crate) mod manifest;
 pub(crate) mod open_options;
 pub(crate) mod provenance;

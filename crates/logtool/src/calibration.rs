@@ -12,6 +12,7 @@ use logtool_core::{
 };
 use logtool_sinks::ExistingFiles;
 use logtool_velodyne::{
+    PACKETS_TOPIC, POINTS_TOPIC,
     calibration::StatusStream,
     lidar::{Lidar, LidarOptions, Probe},
     model::Model,
@@ -223,7 +224,7 @@ fn packet_topic(log: &dyn Log, pattern: Option<&str>) -> Result<TopicId> {
 /// Returns the topic of packets that belongs to the topic `name` of points or packets.
 fn packets_of(name: &str) -> Option<String> {
     match name {
-        "points" | "velodyne_packets" => Some("velodyne_packets".to_owned()),
+        POINTS_TOPIC | PACKETS_TOPIC => Some(PACKETS_TOPIC.to_owned()),
         name if name.ends_with("/packets") => Some(name.to_owned()),
         name => Some(format!("{}/packets", name.strip_suffix("/points")?)),
     }

@@ -4,6 +4,7 @@ mod iterator;
 mod rosout;
 
 use logtool_core::{Manifest, TopicSet};
+use logtool_ulog::topic_names;
 
 use crate::{
     error::{Error, Result},
@@ -33,7 +34,7 @@ pub struct MessageTopics {
 pub fn topics(manifest: &Manifest) -> Option<MessageTopics> {
     let (nodes, repeated) = rosout::topics(manifest);
     if nodes.is_empty() {
-        let topic = manifest.topic("messages").ok()?;
+        let topic = manifest.topic(topic_names::MESSAGES).ok()?;
         return Some(MessageTopics {
             topics: [topic].into_iter().collect(),
             repeated: Vec::new(),

@@ -12,6 +12,7 @@ mod metadata;
 mod protobuf;
 mod ros;
 
+use logtool_ulog::topic_names;
 use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_array::{
@@ -184,7 +185,8 @@ impl MessageTypes {
 }
 
 /// The topics of messages with text, derived and logged.
-const MESSAGE_TOPICS: (&str, &str) = ("messages", "logged_strings");
+const MESSAGE_TOPICS: (&str, &str) =
+    (topic_names::MESSAGES, topic_names::LOGGED_STRINGS);
 
 /// Returns the topics of a ULog that are translated if none are selected: those of the file, but
 /// instead of the logged strings the messages with text, which include events.

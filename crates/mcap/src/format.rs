@@ -4,13 +4,10 @@ use std::sync::Arc;
 
 use logtool_core::{
     Code, Format, Log, LogSlice, Manifest, MatchConfidence, OpenOptions, Output,
-    RecordSink, Result, Source, Stream, UnsupportedContent, Value, WriteOptions,
+    RecordSink, Result, Source, Stream, UnsupportedContent, WriteOptions,
 };
 
 use crate::{check, format_state::FORMAT_NAME, log::McapLog, sink::McapSink, wire};
-
-/// The key of the number of stream properties that cannot be represented, set for bags.
-const UNKEPT: &str = "fields_unkept";
 
 /// The format of MCAP files.
 pub const FORMAT: Mcap = Mcap;
@@ -66,11 +63,7 @@ impl Format for Mcap {
     fn unsupported_content(&self, extract: &LogSlice<'_>) -> Vec<UnsupportedContent> {
         let wanted = |stream: &&Stream| extract.selection.topics.contains(stream.topic);
         let streams = extract.manifest.streams.iter().filter(wanted);
-        let unkept = |stream: &Stream| match stream.metadata.get(UNKEPT) {
-            Some(Value::UInt(count)) => *count,
-            _ => 0,
-        };
-        let count: u64 = streams.map(unkept).sum();
+        let count: u64 = streams.map(Stream::unkept_fields).sum();
         let fields = if count == 1 { "field" } else { "fields" };
         let what = format!(
             "{count} {fields} of connection headers that are not text, occur twice, or have \

@@ -12,8 +12,8 @@ use std::{
 };
 
 use logtool_core::{
-    Damage, DamageKind, Error, ErrorKind, Manifest, OpenOptions, Result, Source,
-    TimeRange, TopicSet, WindowReader,
+    CompressionStatistics, Damage, DamageKind, Error, ErrorKind, Manifest, OpenOptions,
+    Result, Source, TimeRange, TopicSet, WindowReader,
 };
 
 use crate::{
@@ -90,14 +90,6 @@ struct PartEntry {
     time: TimeRange,
 }
 
-/// Statistics of the chunks with one compression.
-#[derive(Clone, Copy, Default)]
-struct CompressionStatistics {
-    chunks: u64,
-    compressed: u64,
-    size: u64,
-}
-
 impl IndexPass {
     /// Stores the contents of a header or a metadata record.
     fn add_metadata(&mut self, op: u8, content: &[u8]) {
@@ -127,8 +119,9 @@ impl IndexPass {
         let name = if compression.is_empty() { "none" } else { compression };
         let statistics = self.compressions.entry(name.to_owned()).or_default();
         statistics.chunks += 1;
-        statistics.compressed = statistics.compressed.saturating_add(compressed);
-        statistics.size = statistics.size.saturating_add(size);
+        statistics.bytes = statistics.bytes.saturating_add(compressed);
+        statistics.uncompressed_bytes =
+            statistics.uncompressed_bytes.saturating_add(size);
     }
 }
 

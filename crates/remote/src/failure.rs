@@ -1,4 +1,11 @@
 //! Errors of requests, and whether a retry may succeed.
+//!
+//! `object_store` 0.13 has variants for the statuses 304, 401, 403, 404, 409 and 412. For all
+//! others it returns `Error::Generic`, whose source is its private type `RetryError`: the module
+//! `client::retry` is not public, so no other crate can name the type, downcast to it, or call
+//! its `status`. Errors of token requests are wrapped in private types, too. This file is
+//! therefore the only one that reads the text of errors. Only the text of errors without an
+//! answer is not needed: they contain the public type [`HttpError`].
 
 use std::io;
 
@@ -114,7 +121,7 @@ impl From<object_store::Error> for Failure {
     }
 }
 
-/// Returns the HTTP status of an error. `object_store` has it only in the text of its errors.
+/// Returns the HTTP status of an error, which is only in its text (see the module).
 fn status(err: &object_store::Error) -> Option<(u16, String)> {
     let text = err.to_string();
     let (_, rest) = text.split_once("status code: ")?;

@@ -10,8 +10,8 @@ pub(crate) use self::other_formats::unsupported_content;
 use std::collections::BTreeSet;
 
 use logtool_core::{
-    Error, ErrorKind, LogSlice, Manifest, Output, Part, Record, RecordSink, Result,
-    Selection, Source, TopicId, TopicOrigin, Value, WriteOptions,
+    ChunkStatistics, Error, ErrorKind, LogSlice, Manifest, MetadataKey, Output, Part,
+    Record, RecordSink, Result, Selection, Source, TopicId, TopicOrigin, WriteOptions,
 };
 
 use crate::{
@@ -341,12 +341,10 @@ fn parse_compression(name: &str) -> Result<Compression> {
 
 /// Returns the compression of most inspected chunks of a bag.
 fn most_frequent_compression(manifest: &Manifest) -> Option<Compression> {
-    let Some(Value::Map(facts)) = manifest.metadata.get("chunks") else { return None };
-    let Some(Value::Map(kinds)) = facts.get("by_compression") else { return None };
-    let known = kinds.iter().filter_map(|(name, kind)| {
-        let Value::Map(counts) = kind else { return None };
-        let Some(Value::UInt(chunks)) = counts.get("chunks") else { return None };
-        Some((*chunks, Compression::from_name(name.as_bytes())?))
+    let chunks = manifest.file_metadata(MetadataKey::Chunks)?;
+    let statistics = ChunkStatistics::from_value(chunks)?;
+    let known = statistics.by_compression.iter().filter_map(|(name, statistics)| {
+        Some((statistics.chunks, Compression::from_name(name.as_bytes())?))
     });
     known.max_by_key(|(chunks, _)| *chunks).map(|(_, compression)| compression)
 }

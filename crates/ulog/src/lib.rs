@@ -46,6 +46,7 @@ mod topics;
 mod format_state;
 
 mod built_in_topics;
+pub mod topic_names;
 
 mod read;
 

@@ -59,6 +59,12 @@ pub mod points;
 
 pub mod lidar;
 
+/// The name of the topics of data packets.
+pub const PACKETS_TOPIC: &str = "velodyne_packets";
+
+/// The name of the topics of the points that are computed from data packets.
+pub const POINTS_TOPIC: &str = "points";
+
 mod anomaly;
 mod clock_fit;
 mod packet_columns;

@@ -20,6 +20,7 @@ use logtool_core::{Columns, Result, TimeMargin, Topic, TopicContent, TopicOrigin
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    POINTS_TOPIC,
     calibration::Calibration,
     hour::HOUR,
     lidar::utc_check::StatusTime,
@@ -280,7 +281,7 @@ impl Lidar {
         let mut metadata = packets.metadata.clone();
         metadata.extend(self.provenance());
         Topic {
-            name: "points".into(),
+            name: POINTS_TOPIC.into(),
             instance: packets.instance,
             origin: TopicOrigin::Derived,
             content: TopicContent::LidarPoints,

@@ -1,4 +1,4 @@
-//! Memory maps. PassedRange pages are removed from memory, so that long logs do not fill it.
+//! Memory maps. Pages that were read are removed from memory, so that long logs do not fill it.
 
 #![allow(unsafe_code)] // memory maps need it; each use states why it is sound
 
@@ -24,7 +24,7 @@ const FOLIO_BYTES: u64 = 2 << 20;
 const REMOVED_BYTES: u64 = 12 << 20;
 /// The maximum length of the range that contains them.
 const MAX_RANGE_BYTES: u64 = 64 << 20;
-/// PassedRange bytes with at most this distance are in one range.
+/// Passed bytes with at most this distance from each other are in one range.
 const MAX_DISTANCE: u64 = 12 << 20;
 
 /// The maximum number of ranges that wait for more passed bytes: threads read at different

@@ -1,4 +1,4 @@
-//! The cases of what a ULog declares: information, labels, its head, and its oddities.
+//! Tests of the declarations in a ULog: information, labels, the header, and anomalies.
 
 use serde_json::{Value, json};
 

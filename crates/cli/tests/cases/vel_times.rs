@@ -3,7 +3,7 @@
 use crate::program::Folder;
 
 /// A message of type `OBDDataM`: its size, its validity, type, version, time and seven
-/// numbers, of which the first is the speed.
+/// numbers, and the first one is the speed.
 fn obd(millis: f64, speed: i32) -> Vec<u8> {
     let (size, kind, version) = (17_u32 + 28, 0x0001_4043_u32, 100_i32);
     [

@@ -1,4 +1,4 @@
-//! Lidars of which a sector is blanked, and calibrations that contradict the packets.
+//! Lidars with a blanked sector, and calibrations that contradict the packets.
 
 use crate::{program::Folder, samples::sample};
 

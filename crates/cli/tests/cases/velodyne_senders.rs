@@ -46,7 +46,7 @@ fn checksum(sent: &Sent, header: &[u8]) -> u16 {
     if sum == 0 { 0xffff } else { sum }
 }
 
-/// A capture of packets. `has_sums` tells of each packet whether it has a checksum.
+/// A capture of packets. `has_sums` states for each packet whether it has a checksum.
 fn capture(all: &[Sent], has_sums: impl Fn(usize) -> bool) -> Vec<u8> {
     let mut bytes = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0];
     bytes.extend([0, 0, 0xffff, 1].map(u32::to_le_bytes).concat());

@@ -24,7 +24,7 @@ fn info(name: &str, change: impl Fn(&mut [u8])) -> Option<Run> {
     Some(folder.run(&["info", "log.pcap"]).succeeded())
 }
 
-/// Sets the clock of a capture back by so many milliseconds.
+/// Sets the clock of a capture back by this number of milliseconds.
 fn set_back(millis: u64) -> impl Fn(&mut [u8]) {
     move |pcap| {
         for (at, _) in records(pcap) {

@@ -1,4 +1,4 @@
-//! `logtool align`, and what `logtool merge` makes of it.
+//! `logtool align`, and `logtool merge` with its result.
 
 use std::fs;
 
@@ -66,7 +66,7 @@ fn two_logs_of_one_motion_are_aligned_within_what_is_asked_for() {
     let text = folder.run(&args).succeeded().stdout;
     assert!(text.contains("--offset b.ulg=2.3"), "{text}");
 
-    // What is printed can be typed: also of names that shells or options would take apart.
+    // The printed options can be typed, also if names contain characters of shells or options.
     let b = fs::read(folder.path().join("b.ulg")).unwrap();
     folder.write("of b/it's.ulg", &b);
     let signals = ["--signal", "att.x", "att.x"];

@@ -30,7 +30,7 @@ fn connection(id: u32) -> Vec<u8> {
     latching(id, &[])
 }
 
-/// A connection that says this of whether it latches.
+/// A connection with this value of its latching field.
 fn latching(id: u32, more: &[(&str, &[u8])]) -> Vec<u8> {
     let topic = TOPICS[id as usize].as_bytes();
     let usual: [(&str, &[u8]); 4] = [
@@ -305,7 +305,7 @@ fn info_tells_rates_and_schema_md5_sums() {
 
 #[test]
 fn an_unknown_compression_is_one_error_and_one_line_for_each_topic() {
-    // 100 messages in four chunks, all of them "zstd", as EXPECT.tsv says: a clear error.
+    // 100 messages in four chunks, all with the compression "zstd" (EXPECT.tsv): a clear error.
     let Some(bag) = sample("rosbag/edge/comp_unknown_zstd.bag") else { return };
     let folder = Folder::new();
     let why = "compressed with \"zstd\", which is not supported";
@@ -336,7 +336,7 @@ fn an_unknown_compression_is_one_error_and_one_line_for_each_topic() {
     run.ended(3, &["likewise in 1 place more, up to byte 9641"]);
 }
 
-/// A bag that nobody finished: connections that say this beside what all say, each with a message.
+/// An unfinished bag: connections with these fields and the usual ones, each with a message.
 fn bag_saying(said: [&[(&str, &[u8])]; 3]) -> Vec<u8> {
     let mut bag = b"#ROSBAG V2.0\n".to_vec();
     let fields: [(&str, &[u8]); 4] = [
@@ -399,7 +399,7 @@ fn fields_of_connections_that_ros_does_not_have_are_kept_behind_an_mcap_file() {
     assert_eq!(has(b"\x11\0\0\0robot=k\xc3\xa4fer = 2\n"), 2);
     assert_eq!((has(b"\x06\0\0\0empty="), has(b"\x0d\0\0\0tcp_nodelay=1")), (2, 2));
     assert_eq!((has(b"twice=a"), has(b"twice=b"), has(b"bytes=")), (2, 0, 0));
-    // What is lost on the way is told of the bag.
+    // The losses of the conversion are reported for the bag.
     let told = folder.run(&["info", "a.bag"]).stdout;
     for lost in ["\"/b\": 1 field of its", "\"/a\": 2 fields of its"] {
         assert!(told.contains(lost), "{told}");

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::{program::Folder, samples::testdata};
 
 /// A folder of logs: two called alike in two folders, one of another format, a broken one,
-/// and a file that is none.
+/// and a file that is not a log.
 fn logs() -> Folder {
     let folder = Folder::new();
     let flight = fs::read(testdata("quad_flight.ulg")).unwrap();
@@ -137,7 +137,7 @@ fn arrays_for_matlab_are_a_file_of_each_log() {
     let convert = ["-q", "convert", "logs/rover", "-o", "one.mat"];
     folder.run(&convert).succeeded();
     let read = |path: &str| fs::read(folder.path().join(path)).unwrap();
-    // The text at the start says when it was made, if anything does.
+    // The text at the start of the log states when it was written.
     assert!(read("set/rover.mat").len().abs_diff(read("one.mat").len()) < 1024);
     let (_, end) = batch(&folder, 0, &["logs", "-o", "set", "--format", "mat"]);
     assert_eq!(end["done_before"], 3);
@@ -202,7 +202,7 @@ fn an_index_says_what_logs_hold_and_is_refreshed() {
     let rows: Vec<Value> =
         rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
     let imu = rows.iter().find(|row| row["topic"] == "/imu/data").unwrap();
-    // As `logtool info` tells in the README.
+    // The same as `logtool info` prints in the README.
     assert_eq!(
         (&imu["topic_records"], &imu["type"]),
         (&250.into(), &"sensor_msgs/Imu".into())
@@ -247,7 +247,7 @@ fn what_a_catalog_says_of_a_disk_that_is_not_there_stays() {
     fs::rename(&away, &disk).unwrap();
     let end = index(0, &["-o", "all.parquet"]).json_lines().pop().unwrap();
     assert_eq!(end["failed"], Value::Object(Default::default()));
-    // What was named and is there, and is empty, has no logs any more.
+    // A folder that was named, exists and is empty has no logs any more.
     fs::remove_file(disk.join("flight.ulg")).unwrap();
     index(0, &["-o", "all.parquet"]);
     assert!(rows("all.parquet") < before);

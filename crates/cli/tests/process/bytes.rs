@@ -87,8 +87,8 @@ pub(crate) fn log_of_field(field: &str) -> Vec<u8> {
     log
 }
 
-/// A log of `count` records, a microsecond apart: of two instances in turn, of which each
-/// tells the number of the record; and a string before each tenth thousand.
+/// A log of `count` records, a microsecond apart, alternately of two instances. Each record has
+/// its number as its value; there is a string before each tenth thousand.
 pub(crate) fn mixed_log(count: u32) -> Vec<u8> {
     let mut log = definitions();
     for row in 0..count {

@@ -145,7 +145,7 @@ fn lines_are_in_order_and_counted_however_many_threads_make_them() {
 
 #[test]
 fn damage_is_told_and_ends_a_strict_run_however_many_threads_decode() {
-    // 60,000 numbers, each of which is its second; a message of half a number after 40,000.
+    // 60,000 numbers, each equal to its second, and an incomplete message after 40,000.
     let mut bag =
         Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
     let header = ConnectionHeader::new("/n", "std_msgs/UInt32", "uint32 data\n");
@@ -180,7 +180,7 @@ fn damage_is_told_and_ends_a_strict_run_however_many_threads_decode() {
         // What came before the block that the damage is in.
         assert!(lines[..40_000].concat().starts_with(&run.stdout), "{threads} threads");
         assert!(run.stdout.ends_with("}}\n"), "{threads} threads");
-        // Who has enough before does not hear of it.
+        // A reader that stopped before the damage gets no warning.
         let run = cat(&["--strict", "-n", "100"]).succeeded();
         assert!(run.stdout == lines[..100].concat(), "{threads} threads");
     }

@@ -1,4 +1,4 @@
-//! What catalogs say of logs.
+//! The contents of catalogs.
 
 use std::{
     collections::BTreeMap,
@@ -31,7 +31,7 @@ fn cells(folder: &Folder, name: &str) -> Vec<BTreeMap<String, String>> {
     rows.map(cells).collect()
 }
 
-/// Writes the log `name`, which was changed so long ago that nobody is still at it.
+/// Writes the log `name` with a time of change that is old enough to be trusted.
 fn settled(folder: &Folder, name: &str, bytes: &[u8]) -> PathBuf {
     let log = folder.write(name, bytes);
     let old = SystemTime::now() - Duration::from_secs(3600);
@@ -48,7 +48,7 @@ const OF_TOPICS: [&str; 6] = [
     "topic_bytes",
 ];
 
-/// What is told of the topics that are no others' records once more.
+/// Returns the properties of the topics that are not derived from others.
 fn of_topics(rows: &[Value]) -> Vec<Vec<Value>> {
     let own = rows.iter().filter(|row| row["origin"] != "derived");
     let row = |row: &Value| OF_TOPICS.map(|name| row[name].clone()).to_vec();
@@ -70,7 +70,7 @@ fn what_an_index_does_not_say_of_topics_a_batch_does() {
     assert!(
         index.iter().all(|row| row["rate_hz"].is_null() && row["damages"].is_null())
     );
-    // Without its summary, all of it is read to say so.
+    // Without its summary, the whole file is read.
     let whole = fs::read(folder.path().join("y.mcap")).unwrap();
     let magic = whole.len() - 8;
     folder.write("cut/y.mcap", &whole[..magic - 20]);
@@ -78,10 +78,10 @@ fn what_an_index_does_not_say_of_topics_a_batch_does() {
     let cut = rows(&folder, "cut.jsonl");
     assert_eq!(of_topics(&batch), of_topics(&cut));
     assert!(batch.iter().all(|row| row["damages"] == 0));
-    // 250 messages of /imu/data in ten seconds, as testdata/README.md says.
+    // 250 messages of /imu/data in ten seconds (testdata/README.md).
     let imu = batch.iter().find(|row| row["topic"] == "/imu/data").unwrap();
     assert!((imu["rate_hz"].as_f64().unwrap() - 25.0).abs() < 0.2, "{imu}");
-    // Of a part of the time nothing is said of all of it.
+    // With a time selection, there are no values about the whole log.
     let part =
         ["batch", "-q", "y.mcap", "-o", "part", "--catalog", "jsonl", "--end", "5s"];
     folder.run(&part).succeeded();
@@ -108,7 +108,7 @@ fn what_a_catalog_says_of_a_log_that_cannot_be_read_now_stays() {
         rows.iter().map(row).collect::<Vec<_>>()
     };
     let before = read();
-    // What it begins with is gone: it is no log any more.
+    // The start of the file is destroyed, so it is not a log any more.
     fs::write(&log, b"gone").unwrap();
     index(1);
     let after = read();
@@ -132,7 +132,7 @@ fn logs_are_looked_into_again_with_other_options() {
         assert_eq!(became(args), "indexed", "{args:?}");
         assert_eq!(became(args), "known", "{args:?}");
     }
-    // Also where what is in a file is another.
+    // Also if the file has other contents now.
     for key in [1, 2] {
         folder.write("key", &[key; 16]);
         assert_eq!(became(&["--key-file", "key"]), "indexed");
@@ -278,7 +278,7 @@ fn what_is_written_is_no_log_and_is_told_where_there_is_nothing_else() {
 fn records_of_times_that_cannot_be_right_are_in_no_rate() {
     let folder = Folder::new();
     let sound = std::fs::read(testdata("quad_flight.ulg")).unwrap();
-    // Of time 0, as PX4 writes it where nobody has set one.
+    // With time 0, which PX4 writes if the time was never set.
     let odd = (0..3).fold(sound, |log, _| with_stray(&log, b"vehicle_status", 0));
     folder.write("odd.ulg", &odd);
     folder.run(&["index", "odd.ulg", "-o", "c.jsonl"]).ended(0, &[]);
@@ -298,7 +298,7 @@ fn records_of_times_that_cannot_be_right_are_in_no_rate() {
     );
 }
 
-/// When the first record of the topic was, as the catalog of the sound log tells it.
+/// The time of the first record of the topic, in the catalog of the sound log.
 fn topic_start(log: &str, folder: &Folder) -> Value {
     folder.run(&["index", log, "-o", "sound.jsonl"]).ended(0, &[]);
     let catalog = rows(folder, "sound.jsonl");

@@ -8,7 +8,7 @@ use crate::{
     samples::{sample, testdata},
 };
 
-/// What is wrong with bags that were broken one way each: EXPECT.tsv says how.
+/// The findings in bags with one kind of damage each, as described in EXPECT.tsv.
 const BAGS: [(&str, i32, &[&str]); 28] = [
     ("ok_none.bag", 0, &[]),
     ("ok_bz2.bag", 0, &[]),
@@ -24,7 +24,7 @@ const BAGS: [(&str, i32, &[&str]); 28] = [
     ("chunk_size_4g_none.bag", 3, &["bag.chunk.size"]),
     ("lz4_badchecksum.bag", 3, &["bag.chunk.checksum", "damage.doubtful"]),
     ("latin1_text.bag", 0, &["text.latin1"]),
-    // Python's rosbags 0.11 says: invalid literal for int() with base 10: 'true'.
+    // The message of Python's rosbags 0.11: invalid literal for int() with base 10: 'true'.
     ("latching_true.bag", 0, &["bag.connection.latching"]),
     ("latching_variants.bag", 0, &["bag.connection.latching"]),
     ("comp_unknown_zstd.bag", 3, &["bag.chunk.packing"]),
@@ -110,7 +110,7 @@ fn odd_ulogs_are_told_of() {
     let of = |code: &str, topic: &str| {
         found.iter().any(|f| f["code"] == code && f["topic"] == topic)
     };
-    // testdata/README.md says how these are.
+    // testdata/README.md describes these files.
     assert!(
         of("ulog.timestamp.narrow", "clock32")
             && of("ulog.timestamp.narrow", "clock16")

@@ -9,7 +9,7 @@ use crate::{
     samples::testdata,
 };
 
-/// A folder with the logs `to`, each of which is a file of `testdata/`.
+/// A folder with the logs `to`. Each is a copy of a file in `testdata/`.
 fn folder(logs: &[(&str, &str)]) -> Folder {
     let folder = Folder::new();
     for (from, to) in logs {

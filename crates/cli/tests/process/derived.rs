@@ -1,11 +1,11 @@
-//! What a bag's messages become beside tables of their fields: images, points, names.
+//! The other outputs of the messages of a bag: images, points and names.
 
 use std::{fs, path::Path};
 
 use crate::program::Folder;
 
-/// A folder with the repository's `rover.bag` in it, of which `testdata/README.md` says
-/// what it holds.
+/// A folder with the repository's `rover.bag`, whose contents `testdata/README.md`
+/// describes.
 fn rover() -> Folder {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/rover.bag");
     let folder = Folder::new();
@@ -182,7 +182,7 @@ fn an_mcap_file_of_either_encoding_has_the_points_and_images_of_its_bag() {
             for name in folder.list(&format!("{out}/{topic}")) {
                 let path = folder.path().join(&out).join(topic).join(&name);
                 let mut bytes = fs::read(path).unwrap();
-                // The head of a PLY tells where it is from.
+                // The header of a PLY file states its provenance.
                 let end = b"end_header\n";
                 let head = bytes.windows(end.len()).position(|at| at == end);
                 bytes.drain(..head.unwrap_or(0));

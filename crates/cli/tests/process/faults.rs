@@ -1,5 +1,5 @@
-//! What machines do to a program: files that get shorter, disks that are full, what is no
-//! file. docs/RELIABILITY.md has a line for each.
+//! Faults of machines: files that get shorter, full disks, and inputs that are not files.
+//! docs/RELIABILITY.md has a line for each.
 
 #![cfg(unix)]
 
@@ -79,7 +79,7 @@ fn bytes_read(id: u32) -> u64 {
     read.map_or(0, |read| read.parse().unwrap())
 }
 
-/// Runs the program with `args`, and cuts `flight.ulg` when it is being read; what it said.
+/// Runs the program with `args`, and truncates `flight.ulg` while it is read; returns its output.
 #[cfg(target_os = "linux")]
 fn cut_while_it_is_open(folder: &Folder, args: &[&str]) -> String {
     let log = fs::File::options().write(true).open(folder.path().join("flight.ulg"));
@@ -147,7 +147,7 @@ fn events_that_cannot_be_told_are_a_failure() {
     assert!(!folder.list("set/flight_att").is_empty() || folder.list("set").len() > 2);
 }
 
-/// A small disk; none where nobody may make one.
+/// A small file system, or `None` without the permission to create one.
 struct Disk(Folder);
 
 impl Disk {
@@ -243,7 +243,7 @@ fn a_catalog_for_which_the_disk_has_no_room_hides_no_summary() {
     let topic = ["--topic", "/gps/fix", "-o", "set"];
     let args = [&["batch", &rover][..], &topic].concat();
     disk.0.run(&args).ended(0, &["1 log converted"]);
-    // What is free now is filled; the table is there, and the catalog is made anew.
+    // The free space is filled now. The table exists, and the catalog is written again.
     let mut fill = fs::File::create(disk.0.path().join("fill")).unwrap();
     while std::io::Write::write_all(&mut fill, &[7; 512]).is_ok() {}
     let run = disk.0.run(&args);

@@ -1,5 +1,5 @@
-//! `logtool filter`. That what is copied is what was there, another command shows, which
-//! reads both; that others read it too, the conformance suite does.
+//! `logtool filter`. Another command reads the source and the copy, and their records are
+//! equal. The conformance suite reads copies with other programs.
 
 use std::fs;
 

@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use logtool::convert::OutputFormat;
+
 use crate::{bytes, program::Folder};
 
 const COMMANDS: [&str; 22] = [
@@ -174,4 +176,43 @@ fn every_command_has_a_manual_page() {
         assert!(pages.contains(&format!("logtool-{command}.1")), "{pages:?}");
     }
     assert!(folder.run(&["man"]).succeeded().stdout.contains(".TH logtool 1"));
+}
+
+/// The names of all output formats, in the words of a help text.
+fn all_formats() -> String {
+    let names: Vec<&str> =
+        OutputFormat::ALL.iter().map(|format| format.name()).collect();
+    let (last, others) = names.split_last().unwrap();
+    format!("{} or {last}", others.join(", "))
+}
+
+/// Returns `text` with single blanks and without line breaks.
+fn joined(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn help_lists_each_output_format_in_order() {
+    for command in ["convert", "batch"] {
+        let help = joined(&help(&[command, "--help"]));
+        let list = format!("Output format: {} [default", all_formats());
+        assert!(help.contains(&list), "{command}: {list}\n{help}");
+    }
+    let text = help(&["help", "outputs"]);
+    let headings = text.lines().filter(|line| {
+        ["Tables:", "Arrays:", "Images:", "Points:", "Tracks:", "Logs:"]
+            .iter()
+            .any(|heading| line.starts_with(heading))
+    });
+    let words = headings.flat_map(|line| line.split(|c: char| !c.is_alphanumeric()));
+    let listed: Vec<&str> = words
+        .filter(|word| OutputFormat::ALL.iter().any(|format| format.name() == *word))
+        .collect();
+    let mut wanted: Vec<&str> =
+        OutputFormat::ALL.iter().map(|format| format.name()).collect();
+    let mut sorted = listed.clone();
+    sorted.sort_unstable();
+    sorted.dedup(); // PNG files are "images of scans from above"
+    wanted.sort_unstable();
+    assert_eq!(sorted, wanted, "{listed:?}");
 }

@@ -145,7 +145,7 @@ fn a_strict_run_passes_what_has_lost_only_its_index() {
         let Some(bag) = sample(&format!("rosbag/edge/{name}")) else { return };
         let folder = Folder::new();
         folder.run(&["cat", "--strict", "--json", &bag]).succeeded();
-        // What is wrong with it, this tells.
+        // This reports the damage.
         assert_eq!(folder.run(&["check", &bag]).status, 3, "{name}");
     }
 }

@@ -4,8 +4,8 @@ use std::fs;
 
 use crate::{program::Folder, samples::sample};
 
-/// A sample, its format, how many of its first bytes are destroyed, what the warning says, and
-/// how many of its records are in the destroyed bytes.
+/// A sample, its format, the number of its first bytes that are destroyed, a part of the
+/// warning, and the number of its records in the destroyed bytes.
 type Case = (&'static str, &'static str, usize, &'static str, usize);
 
 const CASES: [Case; 11] = [

@@ -10,8 +10,8 @@ use std::{
 
 use crate::{bytes, program::Folder};
 
-/// Starts the program, interrupts it when its first temporary file is there, and says
-/// how it ended.
+/// Starts the program, interrupts it when its first temporary file exists, and returns
+/// its exit status.
 fn interrupted(folder: &Folder, args: &[&str], dir: &str) -> Option<i32> {
     let mut command = folder.command(args);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

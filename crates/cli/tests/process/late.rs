@@ -1,5 +1,5 @@
-//! A field of points that no cloud had that was looked at: it is in no column, which is told,
-//! and is no damage.
+//! A field of points that was in none of the clouds that determine the columns. It has no
+//! column, which is reported and is not damage.
 
 use std::io::Cursor;
 
@@ -32,7 +32,7 @@ fn cloud(fields: &[&str]) -> Vec<u8> {
 
 #[test]
 fn a_field_that_is_no_column_is_told_and_is_no_damage() {
-    // 40 chunks of a cloud, of which the fifth is not looked at.
+    // 40 chunks of a cloud; the fifth is not inspected when the bag is opened.
     let options = WriterOptions::default().with_chunk_bytes(10_000);
     let mut bag = Writer::new(Cursor::new(Vec::new()), options).unwrap();
     let text = logtool_rosmsg::Definition::by_name("sensor_msgs/PointCloud2");
@@ -55,7 +55,7 @@ fn a_field_that_is_no_column_is_told_and_is_no_damage() {
     let args = ["convert", "late.bag", "-t", "/points/points", "-o", "out"];
     let run = folder.run(&args).ended(3, &["1 record with values", "no column"]);
     assert!(!run.stderr.contains("damaged"), "{}", run.stderr);
-    // The way out that it tells.
+    // The suggested remedy.
     let args =
         ["filter", "late.bag", "--start", "4s", "--end", "6s", "-q", "-o", "cut.bag"];
     folder.run(&args).succeeded();

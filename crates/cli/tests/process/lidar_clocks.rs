@@ -24,8 +24,9 @@ fn clouds(folder: &Folder, log: &str) -> Vec<(i64, i64)> {
     all.iter().map(of).collect()
 }
 
-/// The microseconds past the hour of the first data packet in `capture`, of which each frame is
-/// 16 bytes of its own and 42 of Ethernet, IPv4 and UDP; a data packet has 1206 bytes.
+/// The microseconds past the hour of the first data packet in `capture`, whose frames
+/// have headers of 16 bytes, and of 42 bytes of Ethernet, IPv4 and UDP. A data packet has 1206
+/// bytes.
 fn first_stamp(capture: &[u8]) -> i64 {
     let mut at = 24;
     loop {

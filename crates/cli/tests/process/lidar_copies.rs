@@ -224,7 +224,7 @@ fn a_log_without_packets_is_one_error_that_says_what_it_lacks() {
         let run = run.ended(1, &[told]);
         assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
     }
-    // By the format of pcap: a frame of 1248 bytes, of which 100 were captured. They begin with
+    // A frame of 1248 bytes in a pcap file, with 100 captured bytes. They begin with
     // the headers of Ethernet, IPv4 and UDP, and the flag of a firing.
     let head = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 100, 1].map(u32::to_le_bytes);
     let frame = [1_u32, 0, 100, 1248].map(u32::to_le_bytes);

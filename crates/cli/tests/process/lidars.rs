@@ -1,4 +1,4 @@
-//! Logs of lidars: what is told of them, and of whose packets they are.
+//! Logs of lidars: their description, and the senders of their packets.
 
 use std::fs;
 
@@ -48,7 +48,7 @@ fn a_calibration_of_another_lidar_is_refused_by_info_as_by_convert() {
 
 #[test]
 fn clocks_that_contradict_each_other_are_told_aloud_and_either_can_be_chosen() {
-    // GPS says 13:11:07 when the packets say that it is a second to the full hour.
+    // GPS has 13:11:07 when the time of the packets is one second before the full hour.
     let Some(log) = sample("velodyne/sample_sim_s2.vel") else { return };
     let folder = Folder::new();
     for (clock, taken) in

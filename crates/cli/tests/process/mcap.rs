@@ -75,7 +75,7 @@ fn bags_are_cut_merged_and_repaired_into_mcap_files() {
     };
     assert_eq!(sorted(&cat(&folder, "both.mcap", &[])), sorted(&want));
 
-    // Without the end: what is there is written into a whole one.
+    // Without its end: the existing messages are written to a complete file.
     let whole = std::fs::read(folder.path().join("imu.mcap")).unwrap();
     folder.write("cut.mcap", &whole[..whole.len() / 2]);
     folder.run(&["repair", "cut.mcap", "-o", "mended.mcap"]).ended(3, &["records"]);

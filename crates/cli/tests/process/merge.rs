@@ -71,7 +71,7 @@ fn a_clock_that_runs_off_is_put_right() {
     merge("b.bag=fast", "x.bag").ended(2, &["a drift is like"]);
     let one = folder.run(&["merge", "a.bag", "-o", "x.bag"]);
     one.ended(2, &["at least two logs", "hint: name two"]);
-    // What two logs say of each other, as `align --json` prints it.
+    // The offset between two logs, as `align --json` prints it.
     let fit = |known: bool| {
         format!(
             r#"{{"a":{{"file":"a.bag"}},"b":{{"file":"b.bag"}},"aligned":true,
@@ -118,7 +118,7 @@ fn logs_of_different_formats_are_refused() {
 
 /// The times of a topic in the order of the file, in nanoseconds.
 fn times(folder: &Folder, log: &str, topic: &str) -> Vec<i64> {
-    // That a lidar has no calibration is told with its messages.
+    // The missing calibration of a lidar is reported with its messages.
     let cat = folder.run(&["cat", "--json", log, "-t", topic]);
     assert_eq!(cat.status, 0, "{cat:?}");
     let nanos = |line: &str| {
@@ -154,7 +154,7 @@ fn logs_of_two_formats_become_one_on_one_clock() {
     assert!(all.len() > later.len() + of_bag.len());
     assert!(all.is_sorted());
 
-    // On the clock of the ULog, of which nobody knows what it counts from.
+    // On the clock of the ULog, whose zero is unknown.
     let number = [&args[..4], &["new.mcap", "-q", "--offset", "2=-5"]].concat();
     folder.run(&number).succeeded();
     assert_eq!(
@@ -182,7 +182,7 @@ fn bags_can_be_moved_and_the_records_of_ulogs_cannot() {
     let args = ["merge", "flight.ulg", "other.ulg", "--offset", "2=1.5", "-o"];
     let refused = folder.run(&[&args[..], &["new.ulg"]].concat());
     refused.ended(2, &["in its records", ".mcap"]);
-    // Nothing says that they are of one vehicle.
+    // There is no indication that they are from one vehicle.
     let told = folder.run(&[&args[..], &["new.mcap"]].concat());
     told.ended(0, &["other.ulg: an earlier log has topics of these names", "/other/"]);
     let own = times(&folder, "flight.ulg", "att");
@@ -252,7 +252,7 @@ fn logs_that_would_be_before_1970_are_on_the_time_of_who_knows_it_or_all_later()
     assert_eq!(made[0] - other[0], 100 * second + second / 2);
     let all = times(&folder, "new.mcap", "*");
     assert!((0..second).contains(&all[0]), "{all:?}");
-    // Every log was told where to go.
+    // Each log was given an offset.
     let wrong = ["--offset", "1=-50", "--offset", "2=-100", "-o", "x.mcap"];
     let wrong = folder.run(&[&args[..3], &wrong].concat());
     wrong.ended(2, &["before 1970", "to each --offset"]);

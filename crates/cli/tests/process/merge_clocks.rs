@@ -1,4 +1,4 @@
-//! `logtool merge`: clocks that are moved, and what goes with them.
+//! `logtool merge`: shifted clocks, and the values that are shifted with them.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use crate::{bytes, program::Folder, samples::testdata};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A record of an MCAP file: what it is, how long, and its content.
+/// A record of an MCAP file: its kind, its length and its content.
 fn record(op: u8, content: &[u8]) -> Vec<u8> {
     [&[op][..], &(content.len() as u64).to_le_bytes(), content].concat()
 }
@@ -15,9 +15,9 @@ fn text(text: &str) -> Vec<u8> {
     [&(text.len() as u32).to_le_bytes()[..], text.as_bytes()].concat()
 }
 
-/// An MCAP file by its specification: a file that was attached at 1,700,000,000 s, the
-/// checksum of that (by zlib), and a message that was logged a second later, and published
-/// `published`.
+/// An MCAP file according to the specification: an attachment with the time 1,700,000,000 s,
+/// its checksum (by zlib), and a message that was logged a second later and has the publish
+/// time `published`.
 fn file(checksum: u32, published: u64) -> Vec<u8> {
     const MAGIC: &[u8] = b"\x89MCAP0\r\n";
     let times = [1_700_000_000 * SECOND, 5].map(u64::to_le_bytes).concat();
@@ -64,7 +64,8 @@ fn number(content: &[u8], at: usize) -> u64 {
 fn what_was_published_and_attached_is_on_the_new_clock_too() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let published = 1_700_000_000 * SECOND + SECOND / 2;
-    // The sums by zlib.crc32 of Python; a wrong one stays wrong, and 0 is none.
+    // The checksums are computed by zlib.crc32 of Python; a wrong one stays wrong, and 0 means
+    // that there is none.
     for (was, of, offset, is, published) in [
         (0x61fd_1c82, "1", 0_i64, 0x61fd_1c82_u32, published),
         (0x61fd_1c82, "1", 100, 0xae98_9cad, published),

@@ -1,4 +1,4 @@
-//! Pictures: what is in them, as far as their text tells. How they look, people have seen.
+//! Plots: their contents, as far as their text states them. People have checked their looks.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ fn fields_of_any_format_become_a_picture() {
         (
             "quad_flight.ulg",
             ["battery_status.1.voltage_v", "vehicle_attitude.q[0]"],
-            // As testdata/README.md tells of the flight.
+            // The flight is described in testdata/README.md.
             ["battery_status.1.voltage_v", "AUTO_LOITER", "since the start"],
         ),
         (
@@ -68,14 +68,14 @@ fn the_date_is_that_of_what_is_shown() {
     assert!(next.contains("UTC, 2024-06-02") && !next.contains("2024-06-01"));
     let page = ["report", "late.bag", "-q", "-o", "x.html", "--clock", "utc"];
     folder.run(&[&page[..], &["--start", "2024-06-02T00:00:01Z"]].concat()).succeeded();
-    // Days since 1970: `date -u -d 2024-06-02 +%s` is so many of 86,400 s.
+    // Days since 1970: the result of `date -u -d 2024-06-02 +%s`, divided by 86,400 s.
     assert!(folder.read("x.html").contains("UTC, 2024-06-02\",\"day\":19876"));
 }
 
 #[test]
 fn a_state_is_drawn_that_was_told_before() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
-    // It is told twice in a second, and is 17 from 3 s to 8 s.
+    // It is recorded twice per second, and is 17 from 3 s to 8 s.
     let args = ["plot", &log, "vehicle_status.nav_state", "-o", "x.svg"];
     let part = ["--start", "4.1", "--end", "4.2"];
     folder.run(&[&args[..], &part].concat()).ended(0, &["1 line of"]);
@@ -101,7 +101,7 @@ fn lines_of_one_colour_are_told_apart_by_their_dashes() {
 #[test]
 fn a_list_is_a_line_for_each_element_as_an_array_of_a_ulog_is() {
     let (folder, flight) = (Folder::new(), testdata("quad_flight.ulg"));
-    // testdata/README.md: 50 scans of 36 beams, of which number 7 is infinite.
+    // testdata/README.md: 50 scans of 36 beams; beam number 7 is infinite.
     let scans = ["plot", &testdata("rover.bag"), "/scan.ranges", "-o", "scans.svg"];
     folder.run(&scans).ended(0, &["36 lines of 1,750 values"]);
     assert!(folder.read("scans.svg").contains("/scan.ranges[31]"));

@@ -12,7 +12,7 @@ const CALIBRATION: &str = "velodyne/calib_hdl64e_opendlv_db.xml";
 /// How many points velodyne_decoder finds in it (expected/index.json).
 const POINTS: usize = 104_661;
 
-/// The first points of VeloView's frame of it (hdl64e_atwall_veloview_frame1.csv.zip): x to
+/// The first points of the frame that VeloView wrote (hdl64e_atwall_veloview_frame1.csv.zip): x to
 /// the right, y ahead, z up, and the intensity.
 const VELOVIEW: [[f64; 4]; 2] = [
     [1.248214244842529, 13.42398262023926, -1.529424905776978, 22.0],

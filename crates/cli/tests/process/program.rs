@@ -9,7 +9,7 @@ use std::{
 
 use tempfile::TempDir;
 
-/// What a run left.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) status: i32,
@@ -47,7 +47,7 @@ impl Folder {
         String::from_utf8(fs::read(self.path().join(name)).unwrap()).unwrap()
     }
 
-    /// The names of what is in the folder `name` of this folder, sorted.
+    /// The names of the files in the folder `name` of this folder, sorted.
     pub(crate) fn list(&self, name: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path().join(name)) else { return vec![] };
         let name = |entry: std::io::Result<fs::DirEntry>| {
@@ -86,7 +86,7 @@ impl Folder {
 }
 
 impl Run {
-    /// That it was done, and there was nothing to say.
+    /// Checks that the run succeeded without messages.
     #[track_caller]
     pub(crate) fn succeeded(self) -> Self {
         assert_eq!((self.status, &*self.stderr), (0, ""), "{self:?}");

@@ -1,4 +1,4 @@
-//! Where outputs say they are from.
+//! The provenance in outputs.
 
 use std::fs;
 
@@ -36,7 +36,7 @@ fn beside_tables_of_text_lies_a_file_that_says_where_they_are_from() {
         {"sources": sources, "tool": tool(), "command": command, "files": files}
     );
     assert_eq!(told, want);
-    // What is there already is not replaced, and what is new tells of itself.
+    // Existing files are not replaced, and the new ones have their own provenance.
     let args = ["convert", LOG, "-q", "-o", "out", "-t", "vehicle_status"];
     folder.run(&args).succeeded();
     let told: Value =

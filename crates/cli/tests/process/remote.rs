@@ -8,7 +8,7 @@ use std::{
 
 use crate::{bytes, program::Folder};
 
-/// A web server of `log`, which gives ranges and says when it was written; its URL.
+/// A web server of `log` that supports ranges and states the time of change; returns its URL.
 fn serve(log: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/a/flight.ulg", listener.local_addr().unwrap());
@@ -133,7 +133,7 @@ fn urls_that_cannot_be_meant_are_misuse() {
     for (args, told) in [
         (vec!["info", "ftp://host/x.ulg"], "unknown scheme ftp://"),
         (vec!["info", "s3:///x.ulg"], "names no bucket"),
-        // Keys of which others would be read and written.
+        // Keys that would be read and written as other keys.
         (vec!["info", "s3://b//x.ulg"], "an empty segment"),
         (vec!["filter", "flight.ulg", "-o", "s3://b/a//x.ulg"], "an empty segment"),
         (vec!["convert", "flight.ulg", "-o", "s3://b/a//x.mcap"], "an empty segment"),
@@ -176,7 +176,7 @@ fn a_log_on_a_web_server_gets_into_data_sets_once() {
     assert!(catalog.contains(&format!("\"source\":\"{url}\"")), "{catalog}");
     assert!(catalog.contains("\"modified\":\"2026-11-07T10:00:00"), "{catalog}");
 
-    // Which of the two is meant cannot be told by what is shown of them.
+    // The printed names do not distinguish the two.
     let run = folder.run(&["batch", &url, &signed, "-o", "both"]);
     run.ended(1, &["another URL differs from it only after the `?`"]);
 }

@@ -6,7 +6,7 @@ use crate::{
     samples::{expected, sample, testdata},
 };
 
-/// Bags of which another number is had than the table says, and why.
+/// Bags with another number of messages than in the table, and the reason.
 const OTHER: [(&str, u64, &str); 4] = [
     ("data_len_huge.bag", 100, "only the length of a chunk is wrong; 75"),
     ("active_unterminated_bz2.bag", 100, "the last chunk lacks only its checksum; 75+"),
@@ -14,7 +14,7 @@ const OTHER: [(&str, u64, &str); 4] = [
     ("bz2_bomb.bag", 0, "its one message is larger than is allowed"),
 ];
 
-/// Bags of which something is lost, by what their names and the table say.
+/// Bags in which something is lost, according to their names and the table.
 const LOST: [&str; 7] = [
     "active_unterminated_none.bag",
     "trunc_mid_chunk.bag",
@@ -51,7 +51,7 @@ fn of_every_damaged_bag_all_is_had_that_can_be_in_a_sound_one() {
         );
         let new = info.json_lines();
         assert_eq!(new[0]["records"], count, "{name}");
-        // What is left to find is what the messages themselves are like.
+        // The remaining differences are in the messages themselves.
         let found = folder.run(&["check", "--json", "new.bag"]).json_lines();
         for finding in found[0]["findings"].as_array().unwrap() {
             let code = finding["code"].as_str().unwrap();
@@ -80,7 +80,7 @@ fn what_was_lost_is_told_by_topic_and_time() {
     let run = run.ended(3, &["75 records"]);
     let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(report["records"], 75);
-    // The second of four chunks: by the index behind it, of which EXPECT.tsv has the sum.
+    // The second of four chunks, found by the index after it. EXPECT.tsv has the checksum.
     let topics = report["lost"]["topics"].as_array().unwrap();
     let lost: Vec<(&str, u64)> = topics
         .iter()

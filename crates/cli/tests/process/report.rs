@@ -1,4 +1,4 @@
-//! Pages: what is in them. That browsers show them, the conformance suite proves.
+//! The contents of pages. The conformance suite proves that browsers show them.
 
 use crate::{program::Folder, samples::testdata};
 
@@ -80,13 +80,13 @@ fn plots_of_a_bag_are_in_the_time_of_the_day_if_asked_for() {
     let utc = ["report", &bag, "-o", "utc.html", "--clock", "utc"];
     folder.run(&utc).ended(0, &["elements"]);
     let page = folder.read("utc.html");
-    // Days since 1970: `date -u -d 2024-06-01 +%s` is so many of 86,400 s.
+    // Days since 1970: the result of `date -u -d 2024-06-01 +%s`, divided by 86,400 s.
     assert!(
         page.contains("\"time\":\"UTC, 2024-06-01") && page.contains("\"day\":19875")
     );
 }
 
-/// The ULog `log` with its last record of `topic` again, so many microseconds after the boot.
+/// The ULog `log` with its last record of `topic` again, this number of microseconds after boot.
 pub(crate) fn with_stray(log: &[u8], topic: &[u8], micros: u64) -> Vec<u8> {
     let (mut rest, mut id, mut last) = (&log[16..], None, None);
     while rest.len() > 3 {
@@ -116,7 +116,7 @@ fn what_is_far_from_all_of_the_log_is_counted_and_spoils_no_plot() {
     assert!(page.contains("not shown: 3 values at times far from those of the log"));
     assert!(page.contains("\"range\":[0.0202,30.0001]"));
     let args = ["plot", "stray.ulg", "vehicle_attitude.q[0]", "-o", "x.svg"];
-    // Once, and for what it is.
+    // Once, and with the right kind.
     let told = folder.run(&args).ended(0, &["not shown: 1 value at times far"]);
     assert!(!told.stderr.contains("left out"), "{told:?}");
     // Nor is it a gap between two records.
@@ -130,7 +130,7 @@ fn what_is_far_from_all_of_the_log_is_counted_and_spoils_no_plot() {
 }
 
 /// A bag called `name` in `folder`, of ten seconds from 2024-06-01 10:00 on, with one of 251
-/// messages of `/imu/data` so many seconds off.
+/// messages of `/imu/data` shifted by this number of seconds.
 fn bag_with_stray(folder: &Folder, name: &str, off: &str) {
     let bag = testdata("rover.bag");
     let one = ["filter", &bag, "-t", "/imu/data", "--end", "0.015", "-o", "one.bag"];
@@ -180,7 +180,7 @@ fn plots_of_a_whole_log_begin_where_what_they_show_does() {
     folder.write("early.ulg", &with_stray(&log, b"esc_status", 1_020_000));
     folder.run(&["report", "early.ulg", "-o", "x.html"]).ended(0, &["elements"]);
     let page = folder.read("x.html");
-    // The header says 5 s, and the first record in a plot is of 5.0202 s.
+    // The header has 5 s, and the first record in a plot has 5.0202 s.
     assert!(page.contains("\"range\":[0.0202,30.0001]"));
     assert!(!page.contains("\"range\":[0,"));
 }

@@ -29,7 +29,7 @@ fn circles(topics: usize) -> Vec<u8> {
     }
     for n in 0..600_u32 {
         let turn = f64::from(n) / 599.0 * std::f64::consts::TAU;
-        // A degree is 111,132 m, and of longitude half of that, at 60°.
+        // A degree is 111,132 m; a degree of longitude is half of that at 60°.
         let north = 60.0 + 100.0 * turn.sin() / 111_132.0;
         let east = 11.0 + 100.0 * turn.cos() / 111_132.0 * 2.0;
         let data = [north, east].map(f64::to_le_bytes).concat();

@@ -1,5 +1,5 @@
-//! Bags as MCAP files for ROS 2, and those as bags. That others read the same values, the conformance suite
-//! shows.
+//! Bags as MCAP files for ROS 2, and the reverse. The conformance suite compares the values with
+//! those of other programs.
 
 use std::io::Cursor;
 
@@ -87,7 +87,7 @@ fn what_filter_merge_and_repair_write_can_be_for_ros_2() {
     assert_eq!(info["metadata"]["profile"], "ros2");
 }
 
-/// The topics of a log, as `info` tells them.
+/// The topics of a log, as `info` prints them.
 fn topics(folder: &Folder, log: &str) -> Vec<Value> {
     let info = folder.run(&["info", "--json", log]).succeeded().stdout;
     let info: Value = serde_json::from_str(&info).unwrap();
@@ -222,8 +222,8 @@ fn a_time_before_1970_is_told_as_ros_1_has_no_number_for_it() {
     let time = "builtin_interfaces/Time t\nbuiltin_interfaces/Duration d";
     let channel =
         |name, message| (name, "cdr", "a_msgs/msg/T", "ros2msg", time, message);
-    // By hand: -1 s and half a second, and -1 s as a duration, of which ROS 1 has some; then
-    // times that both have.
+    // By hand: -1 s and half a second, and -1 s as a duration, which ROS 1 also has; then
+    // times that both can represent.
     let before = b"\0\x01\0\0\xff\xff\xff\xff\0\x65\xcd\x1d\xff\xff\xff\xff\0\0\0\0";
     let after = b"\0\x01\0\0\xff\xff\xff\x7f\0\x65\xcd\x1d\xff\xff\xff\xff\0\0\0\0";
     let all = [channel("/before", &before[..]), channel("/after", after)];

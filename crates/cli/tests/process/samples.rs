@@ -16,7 +16,7 @@ pub(crate) fn sample(name: &str) -> Option<String> {
     Some(path.into_os_string().into_string().unwrap())
 }
 
-/// The rows of `rosbag/edge/EXPECT.tsv`: a bag, and how many messages can be had of it.
+/// The rows of `rosbag/edge/EXPECT.tsv`: a bag, and the number of its readable messages.
 pub(crate) fn expected() -> Vec<(String, u64)> {
     let Some(table) = sample("rosbag/edge/EXPECT.tsv") else { return vec![] };
     let table = fs::read_to_string(table).unwrap();

@@ -1,4 +1,4 @@
-//! The logs of `testdata/`; what is in them, its README says.
+//! The logs of `testdata/`. Its README describes their contents.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ fn testdata(name: &str) -> String {
 #[test]
 fn times_of_the_world_are_those_of_the_gps() {
     let (folder, flight) = (Folder::new(), testdata("quad_flight.ulg"));
-    // Boot was at 10:00:00 UTC, and the GPS tells the time 90 to 110 ms late.
+    // Boot was at 10:00:00 UTC, and the GPS reports the time 90 to 110 ms late.
     let args =
         ["cat", &flight, "--clock", "utc", "--start", "2024-06-01T10:00:12Z", "-n1"];
     let line = &folder.run(&args).succeeded().json_lines()[0];

@@ -1,5 +1,5 @@
-//! Tracks: where they come from, where they go, and what is said of them. That others
-//! read the same positions in the same logs, the conformance suite shows.
+//! Tracks: their sources, their destinations, and the messages about them. The conformance
+//! suite compares the positions with those of other programs.
 
 use serde_json::Value;
 
@@ -104,7 +104,7 @@ fn of_several_topics_one_file_takes_the_receivers() {
         folder.list("all"),
         ["vehicle_global_position.kml", "vehicle_gps_position.kml"]
     );
-    // But for the command, which is told.
+    // Except for the command, which is stated.
     let read =
         |name: &str| folder.read(name).replace("convert --format kml", "convert");
     assert_eq!(read("one.kml"), read("all/vehicle_gps_position.kml"));

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 /// Decodes `bytes` as UTF-8, or as Latin-1 if they are not valid UTF-8.
 ///
-/// In practice such bytes nearly always are Latin-1. Nothing is lost, because the bytes
-/// can be recovered from the characters.
+/// Strings in logs that are not UTF-8 are nearly always Latin-1. No information is lost:
+/// the bytes can be recovered from the characters.
 ///
 /// ```
 /// assert_eq!(logtool_core::decode_text("Süd".as_bytes()), "Süd");

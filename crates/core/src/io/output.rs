@@ -11,17 +11,17 @@ use crate::{
     io::source::Source,
 };
 
-/// The number of bytes that are copied at once.
-const PIECE: u64 = 1 << 20;
+/// The size of the blocks in which a source is copied.
+const BLOCK_BYTES: u64 = 1 << 20;
 
 /// The smallest page size of any system.
 const PAGE: usize = 4096;
 
 /// An output to which the bytes of a new log are written.
 pub trait Output: Write + Seek + Send {
-    /// Writes all of `bytes` and leaves them empty. An output that writes later can keep
-    /// the buffer and replace it with another one, which avoids a copy. The default
-    /// writes the bytes and clears the buffer.
+    /// Writes all of `bytes`, and leaves an empty buffer there. An output that writes in
+    /// the background can take the buffer and put an empty one in its place, which avoids
+    /// a copy. The default writes the bytes and clears the buffer.
     fn write_owned(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
         self.write_all(bytes)?;
         bytes.clear();
@@ -98,10 +98,10 @@ pub fn append_source(
         start += out.copy_from_file(file, start..end)?;
     }
     while start < end {
-        let piece = match source.read_at(start..end.min(start + PIECE)) {
-            Ok(piece) if !piece.is_empty() => piece,
+        let block = match source.read_at(start..end.min(start + BLOCK_BYTES)) {
+            Ok(block) if !block.is_empty() => block,
             other => {
-                let what = "bytes to copy that were there cannot be read again";
+                let what = "the bytes to copy can no longer be read";
                 let err = Error::new(ErrorKind::Io, what).with_offset(start);
                 return Err(match other {
                     Err(cause) => err.from_source(cause),
@@ -109,17 +109,17 @@ pub fn append_source(
                 });
             }
         };
-        touch(&piece);
-        out.write_all(&piece)?;
-        start += piece.len() as u64;
+        load_pages(&block);
+        out.write_all(&block)?;
+        start += block.len() as u64;
     }
     Ok(())
 }
 
-/// Reads from every page of `bytes`, so that the pages of a memory map are resident. If a
-/// page were missing while the system copies it to a file, the system would discard the
-/// data of that write and start it again.
-fn touch(bytes: &[u8]) {
+/// Reads a byte from every page of `bytes`, so that all pages of a memory map are in memory
+/// before they are written. If the system finds that a page is missing while it copies the
+/// bytes to a file, it discards the data of that write and starts it again.
+fn load_pages(bytes: &[u8]) {
     let pages = bytes.iter().step_by(PAGE);
     std::hint::black_box(pages.fold(0, |all, byte| all ^ byte));
 }
@@ -140,12 +140,12 @@ mod tests {
     #[test]
     fn range_of_a_source_is_appended_to_every_kind_of_output() {
         let dir = tempfile::tempdir().unwrap();
-        let bytes: Vec<u8> = (0..3 * PIECE).map(|at| (at % 251) as u8).collect();
+        let bytes: Vec<u8> = (0..3 * BLOCK_BYTES).map(|at| (at % 251) as u8).collect();
         fs::write(dir.path().join("log"), &bytes).unwrap();
         let file =
             FileSource::new(File::open(dir.path().join("log")).unwrap()).unwrap();
         let memory = Bytes::from(bytes.clone());
-        let range = 7..3 * PIECE - 5;
+        let range = 7..3 * BLOCK_BYTES - 5;
         let expected =
             [b"ab".as_slice(), &bytes[7..bytes.len() - 5], b"c".as_slice()].concat();
         for source in [Arc::new(file) as Arc<dyn Source>, Arc::new(memory)] {

@@ -45,7 +45,7 @@ impl<W: Write + Seek> OutputWriter<W> {
         Ok(())
     }
 
-    /// Appends `bytes` and leaves them empty, see [`Output::write_owned`].
+    /// Appends `bytes`, and leaves an empty buffer there, see [`Output::write_owned`].
     ///
     /// # Errors
     /// `Io`, like [`append`](Self::append).
@@ -120,7 +120,7 @@ impl<W: Write + Seek> OutputWriter<W> {
 
     /// Fails if a write has failed.
     fn check(&self) -> Result<()> {
-        let what = "nothing more is written where writing failed";
+        let what = "an earlier write failed, so nothing more is written";
         if self.has_failed { Err(Error::new(ErrorKind::Io, what)) } else { Ok(()) }
     }
 }

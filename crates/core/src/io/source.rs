@@ -12,9 +12,9 @@ pub use self::file::FileSource;
 
 /// Bytes that several threads can read at any offset.
 ///
-/// Everything in memory is a source by means of [`Bytes`], including a memory map: a read
-/// is then a slice without a copy. The application creates the map, because only the
-/// application can promise that the file is not truncated:
+/// [`Bytes`] are the source of everything in memory, including memory maps: reading
+/// returns a slice without copying it. Applications create memory maps, because only an
+/// application can promise that the file is not truncated while it is mapped:
 ///
 /// ```text
 /// let map = unsafe { memmap2::Mmap::map(&file)? }; // SAFETY: see the application
@@ -27,15 +27,15 @@ pub trait Source: Send + Sync {
     /// Returns the bytes of `range`, or as many of them as the source has.
     fn read_at(&self, range: Range<u64>) -> io::Result<Bytes>;
 
-    /// Reads a few bytes without their surroundings. A memory map can copy them instead
-    /// of mapping the pages around them, which is faster, and nothing needs to be
-    /// [released](Self::release).
+    /// Reads a few bytes. Unlike in [`read_at`](Self::read_at), a memory map can copy the
+    /// bytes instead of mapping the pages that contain them. That is faster, and the bytes
+    /// need not be [released](Self::release).
     fn peek(&self, range: Range<u64>) -> io::Result<Bytes> {
         self.read_at(range)
     }
 
-    /// Announces that many small reads with [`peek`](Self::peek) follow in `range`, so
-    /// close to each other that reading all of it is faster than single reads.
+    /// Announces many small reads with [`peek`](Self::peek) in `range`. They will be so
+    /// close to each other that reading the whole range at once is faster.
     fn will_peek(&self, range: Range<u64>) {
         let _ = range;
     }
@@ -52,7 +52,7 @@ pub trait Source: Send + Sync {
     }
 
     /// Announces that `range` is not needed again soon, so that a memory map can unmap
-    /// its pages. Reading it again is still allowed.
+    /// its pages. The range can still be read again.
     fn release(&self, range: Range<u64>) {
         let _ = range;
     }

@@ -7,18 +7,18 @@ use bytes::Bytes;
 use crate::{error::Result, io::source::Source, parallel::task_queue::TaskQueue};
 
 /// The size of a window, unless more is requested.
-const WINDOW: u64 = 256 << 10;
+const WINDOW_BYTES: u64 = 256 << 10;
 /// The number of bytes to read after a jump. Often the caller inspects a header there and
 /// jumps again.
-const NEAR: u64 = 1 << 10;
+const JUMP_BYTES: u64 = 1 << 10;
 /// The minimum overlap of adjacent windows, so that an item that starts in one window is
 /// complete in the next.
-const BOTH: u64 = 4 << 10;
-/// Larger requests are read separately and do not increase the overlap.
-const LONG: u64 = 64 << 10;
+const MIN_OVERLAP: u64 = 4 << 10;
+/// The maximum overlap. Larger requests are read separately and do not increase the overlap.
+const MAX_OVERLAP: u64 = 64 << 10;
 
 /// The number of windows to prefetch, so that a slow read does not stall the caller.
-const AHEAD: usize = 4;
+const PREFETCHED_WINDOWS: usize = 4;
 
 /// A sliding window over a source. When the caller reads sequentially, other threads of
 /// the current rayon pool prefetch the next windows.
@@ -29,31 +29,32 @@ pub struct WindowReader<'s> {
     /// The prefetched windows, and their byte ranges.
     next: TaskQueue<io::Result<Bytes>>,
     ahead: VecDeque<Range<u64>>,
-    /// The largest request so far, without large ones: the overlap of adjacent windows.
-    need: u64,
+    /// The overlap of adjacent windows: the size of the largest request so far that is not
+    /// above [`MAX_OVERLAP`].
+    overlap: u64,
 }
 
 impl<'s> WindowReader<'s> {
     /// Creates a reader of `source`.
     pub fn new(source: &'s Arc<dyn Source>) -> Self {
         let (bytes, next, ahead) =
-            (Bytes::new(), TaskQueue::with_width(AHEAD), VecDeque::new());
-        Self { source, start: 0, bytes, next, ahead, need: BOTH }
+            (Bytes::new(), TaskQueue::with_width(PREFETCHED_WINDOWS), VecDeque::new());
+        Self { source, start: 0, bytes, next, ahead, overlap: MIN_OVERLAP }
     }
 
     /// Returns the bytes from `at`: at least `need` of them, or up to the end of the
     /// source.
     pub fn read_at(&mut self, at: u64, need: usize) -> Result<Bytes> {
         let have = self.start + self.bytes.len() as u64;
-        if need as u64 <= LONG {
-            self.need = self.need.max(need as u64);
+        if need as u64 <= MAX_OVERLAP {
+            self.overlap = self.overlap.max(need as u64);
         }
         let wanted = at.saturating_add(need as u64).min(self.source.len());
         if at < self.start || at > have || wanted > have {
             // Skipped bytes are released too, because a memory map loads more than was
             // read.
             let passed = if have > 0 { self.start..at.max(self.start) } else { 0..0 };
-            let goes_on = (self.start..=have).contains(&at) && have > 0;
+            let is_sequential = (self.start..=have).contains(&at) && have > 0;
             self.bytes = Bytes::new();
             self.source.release(passed);
             // A failed prefetch is ignored: the bytes may not be needed, or are read
@@ -67,17 +68,17 @@ impl<'s> WindowReader<'s> {
                 (self.start, self.bytes) = (next.start, read);
             } else {
                 (self.next, self.ahead) =
-                    (TaskQueue::with_width(AHEAD), VecDeque::new());
-                let jumps = have > 0 && !goes_on && need as u64 <= LONG;
+                    (TaskQueue::with_width(PREFETCHED_WINDOWS), VecDeque::new());
+                let jumps = have > 0 && !is_sequential && need as u64 <= MAX_OVERLAP;
                 self.bytes = if jumps {
-                    self.source.peek(at..wanted.max(at.saturating_add(NEAR)))?
+                    self.source.peek(at..wanted.max(at.saturating_add(JUMP_BYTES)))?
                 } else {
-                    let end = at.saturating_add(WINDOW.max(need as u64));
+                    let end = at.saturating_add(WINDOW_BYTES.max(need as u64));
                     self.source.read_at(at..end)?
                 };
                 self.start = at;
             }
-            if goes_on && rayon::current_num_threads() > 1 {
+            if is_sequential && rayon::current_num_threads() > 1 {
                 self.read_ahead();
             }
         }
@@ -91,17 +92,17 @@ impl<'s> WindowReader<'s> {
         if let Some(last) = self.ahead.back() {
             (start, end) = (last.start, last.end);
         }
-        while self.ahead.len() < AHEAD && end < self.source.len() {
-            start = end.saturating_sub(self.need).max(start + 1);
-            end = start.saturating_add(WINDOW).min(self.source.len());
+        while self.ahead.len() < PREFETCHED_WINDOWS && end < self.source.len() {
+            start = end.saturating_sub(self.overlap).max(start + 1);
+            end = start.saturating_add(WINDOW_BYTES).min(self.source.len());
             let (source, bytes) = (self.source.clone(), start..end);
             self.ahead.push_back(bytes.clone());
             self.next.push(move || source.read_at(bytes));
         }
     }
 
-    /// Returns the `len` bytes from `at`, or those up to the end of the source. The
-    /// window does not move, so that a single read elsewhere only costs its own bytes.
+    /// Returns the `len` bytes from `at`, or those up to the end of the source. The window
+    /// does not move, so that a single read elsewhere does not load a whole window.
     pub fn peek(&self, at: u64, len: usize) -> Result<Bytes> {
         let have = self.start + self.bytes.len() as u64;
         let end = at.saturating_add(len as u64);
@@ -109,7 +110,7 @@ impl<'s> WindowReader<'s> {
             let start = (at - self.start) as usize;
             return Ok(self.bytes.slice(start..start + len));
         }
-        Ok(if len as u64 <= LONG {
+        Ok(if len as u64 <= MAX_OVERLAP {
             self.source.peek(at..end)?
         } else {
             self.source.read_at(at..end)?
@@ -125,7 +126,9 @@ impl Drop for WindowReader<'_> {
 
 impl fmt::Debug for WindowReader<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Window").field("start", &self.start).finish_non_exhaustive()
+        f.debug_struct("WindowReader")
+            .field("start", &self.start)
+            .finish_non_exhaustive()
     }
 }
 
@@ -222,8 +225,8 @@ mod tests {
         let mut window = WindowReader::new(&source);
         (0..20).for_each(|i| drop(window.read_at(i << 20, 100).unwrap()));
         drop(window);
-        assert_eq!(counted.2.load(Relaxed), (19 << 20) + NEAR);
+        assert_eq!(counted.2.load(Relaxed), (19 << 20) + JUMP_BYTES);
         // Hardly more was read than was requested.
-        assert_eq!(counted.1.load(Relaxed), WINDOW + 19 * NEAR);
+        assert_eq!(counted.1.load(Relaxed), WINDOW_BYTES + 19 * JUMP_BYTES);
     }
 }

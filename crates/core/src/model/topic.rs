@@ -128,6 +128,21 @@ pub struct Stream {
     pub metadata_keys: MetadataKeys,
 }
 
+impl Stream {
+    /// The metadata key of the number of properties that only the format of the log can keep:
+    /// fields of the header of a connection that are not text, occur twice, or have the name
+    /// of another field.
+    pub const UNKEPT_FIELDS_KEY: &str = "fields_unkept";
+
+    /// Returns the number of properties that only the format of the log can keep.
+    pub fn unkept_fields(&self) -> u64 {
+        match self.metadata.get(Self::UNKEPT_FIELDS_KEY) {
+            Some(Value::UInt(count)) => *count,
+            _ => 0,
+        }
+    }
+}
+
 /// Where the keys of metadata come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -4,13 +4,13 @@ mod first_fix;
 
 use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
 use logtool_core::{
-    Block, Columns, Log, Manifest, Selection, TimeRange, Timestamp, TopicOrigin,
-    TopicSet, Value, View,
+    Block, Columns, DropoutStatistics, Log, Manifest, MetadataKey, Selection,
+    TimeRange, Timestamp, TopicOrigin, TopicSet, Value, View,
 };
 use logtool_sinks::{
     Px4Change, Px4Message, Px4Metadata, Px4Sink, Px4TaggedMessage, Px4Value,
 };
-use logtool_ulog::{Metadata, ParameterValue};
+use logtool_ulog::{Metadata, ParameterValue, topic_names};
 
 use crate::{
     convert::{
@@ -105,13 +105,11 @@ fn file(flight: &mut Px4Metadata, manifest: &Manifest, header: &Metadata) {
     }
     let seconds = |time: TimeRange| time.span_nanos() as f64 / 1e9;
     flight.flight_duration_s = manifest.time.map(seconds);
-    let Some(Value::Map(dropouts)) = manifest.metadata.get("dropouts") else { return };
-    let number = |key: &str| match dropouts.get(key) {
-        Some(Value::UInt(value)) => *value,
-        _ => 0,
-    };
-    flight.dropout_count = u32::try_from(number("count")).unwrap_or(u32::MAX);
-    flight.dropout_total_ms = number("total_ms");
+    let dropouts = manifest.file_metadata(MetadataKey::Dropouts);
+    if let Some(dropouts) = dropouts.and_then(DropoutStatistics::from_value) {
+        flight.dropout_count = u32::try_from(dropouts.count).unwrap_or(u32::MAX);
+        flight.dropout_total_ms = dropouts.total_millis;
+    }
 }
 
 fn parameters(flight: &mut Px4Metadata, header: &Metadata, start: Option<Timestamp>) {
@@ -145,7 +143,9 @@ fn px4_value(value: ParameterValue) -> Px4Value {
 
 /// Reads the logged strings.
 fn messages(flight: &mut Px4Metadata, log: &dyn Log) -> Result<()> {
-    let Ok(topic) = log.manifest().topic("logged_strings") else { return Ok(()) };
+    let Ok(topic) = log.manifest().topic(topic_names::LOGGED_STRINGS) else {
+        return Ok(());
+    };
     let topics: TopicSet = [topic].into_iter().collect();
     let selection = Selection { topics, ..Selection::default() };
     let mut decoder = log.decoder(topic, &Columns::default())?;

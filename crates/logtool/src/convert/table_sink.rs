@@ -12,7 +12,8 @@ use std::{
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use logtool_core::{
-    ClockZero, Manifest, Provenance, Result, TableSink, TableWriter, Topic, TopicSet,
+    ClockZero, Manifest, MetadataKey, Provenance, Result, TableSink, TableWriter,
+    Topic, TopicSet,
 };
 use logtool_sinks::{
     CsvOptions, CsvSink, FileNames, Floats, Infinities, IpcSink, JsonLinesSink,
@@ -121,9 +122,9 @@ pub(super) fn metadata(job: &ExportJob<'_>) -> BTreeMap<String, String> {
     insert("time", clock_name(manifest, job.request.clock()).to_owned());
     insert("clock", json(&manifest.clock));
     insert("damage", manifest.damage.len().to_string());
-    for key in ["info", "system", "dropouts"] {
-        if let Some(value) = manifest.metadata.get(key) {
-            insert(key, json(&value.json()));
+    for key in [MetadataKey::Info, MetadataKey::System, MetadataKey::Dropouts] {
+        if let Some(value) = manifest.file_metadata(key) {
+            insert(key.name(), json(&value.json()));
         }
     }
     metadata

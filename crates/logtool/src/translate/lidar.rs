@@ -26,7 +26,7 @@ use logtool_core::{
     Error, ErrorKind, Log, Manifest, Selection, Topic, TopicContent, TopicOrigin,
     TopicSet, TranslatedLog,
 };
-use logtool_velodyne::vel;
+use logtool_velodyne::{PACKETS_TOPIC, vel};
 
 use crate::{
     error::Result,
@@ -36,9 +36,6 @@ use crate::{
 
 pub(super) use self::kind::LidarMessageKind;
 
-/// The name of topics of packets.
-const PACKETS: &str = "velodyne_packets";
-
 /// Returns the topics that are translated if none are selected. Of packets with points, only the
 /// points are translated.
 pub(super) fn all_topics(manifest: &Manifest) -> TopicSet {
@@ -47,7 +44,7 @@ pub(super) fn all_topics(manifest: &Manifest) -> TopicSet {
             |other: &&Topic| is_points(other) && other.instance == topic.instance;
         manifest.topics.iter().any(|other| is_it(&other))
     };
-    let is_wanted = |topic: &Topic| topic.name != PACKETS || !of_points(topic);
+    let is_wanted = |topic: &Topic| topic.name != PACKETS_TOPIC || !of_points(topic);
     let wanted = manifest.topics().filter(|(_, topic)| is_wanted(topic));
     wanted.map(|(id, _)| id).collect()
 }
@@ -77,7 +74,7 @@ pub(super) fn lidar(
                 is_points(other) && other.instance == topic.instance
             });
             let has_points = of_it.any(|(id, _)| wanted.contains(id));
-            if topic.name == PACKETS && has_points {
+            if topic.name == PACKETS_TOPIC && has_points {
                 let label = topic.label();
                 remarks
                     .push(format!("left out: {label} (points are computed from them)"));
@@ -102,7 +99,7 @@ pub(super) fn lidar(
             translations.extend(images);
             continue;
         }
-        if topic.name == PACKETS && kind == LidarMessageKind::Ros {
+        if topic.name == PACKETS_TOPIC && kind == LidarMessageKind::Ros {
             let mut all = manifest.topics.iter();
             let points = all.find(|p| is_points(p) && p.instance == topic.instance);
             let whose = (id, topic, frame(topic, frames));
@@ -152,7 +149,7 @@ fn check_times(manifest: &Manifest, wanted: &TopicSet) -> Result<()> {
             .topics()
             .filter(|(_, other)| is_points(other) && other.instance == topic.instance);
         let is_wanted = wanted.contains(*id)
-            || topic.name == PACKETS && points.any(|(id, _)| wanted.contains(id));
+            || topic.name == PACKETS_TOPIC && points.any(|(id, _)| wanted.contains(id));
         topic.origin == TopicOrigin::Logged
             && topic.time.is_none()
             && topic.records != Some(0)

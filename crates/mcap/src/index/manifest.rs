@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use logtool_core::{
-    Clock, ColumnBudget, Columns, Damage, DamageKind, ErrorKind, LogAccess, Manifest,
-    MetadataKeys, Part, Result, Stream, TimeRange, Topic, TopicContent, TopicId,
-    TopicOrigin, TopicSet, Value, raw_schema,
+    ChunkStatistics, Clock, ColumnBudget, Columns, Damage, DamageKind, ErrorKind,
+    LogAccess, Manifest, MetadataKey, MetadataKeys, Part, Result, Stream, TimeRange,
+    Topic, TopicContent, TopicId, TopicOrigin, TopicSet, Value, raw_schema,
 };
 use logtool_rosmsg::{ConnectionMetadata, DerivedTopics};
 
@@ -14,7 +14,7 @@ use crate::{
     channels::derived_of,
     chunk::Compression,
     format_state::{FORMAT_NAME, FormatState, STREAM_KEYS},
-    index::{ChannelStatistics, CompressionStatistics, IndexPass},
+    index::{ChannelStatistics, IndexPass},
     messages::{
         decoder, layout, missing_definition,
         protobuf::{self, PROTOBUF},
@@ -273,44 +273,33 @@ impl IndexPass {
     fn metadata(&self) -> BTreeMap<String, Value> {
         let text = |text: &str| Value::Text(text.to_owned());
         let mut facts = BTreeMap::from([
-            ("profile".to_owned(), text(&self.profile)),
-            ("library".to_owned(), text(&self.library)),
-            ("attachments".to_owned(), Value::UInt(self.attachments.len() as u64)),
+            (MetadataKey::Profile.into(), text(&self.profile)),
+            (MetadataKey::Library.into(), text(&self.library)),
+            (
+                MetadataKey::Attachments.into(),
+                Value::UInt(self.attachments.len() as u64),
+            ),
         ]);
-        facts.insert("chunks".to_owned(), self.compression_metadata());
+        facts.insert(MetadataKey::Chunks.into(), self.chunk_statistics().to_value());
         let declared = self.metadata.iter().map(|(name, words)| {
             let words = words.iter().map(|(key, value)| (key.clone(), text(value)));
             (name.clone(), Value::Map(words.collect()))
         });
-        facts.insert("metadata".to_owned(), Value::Map(declared.collect()));
+        facts.insert(
+            MetadataKey::MetadataRecords.into(),
+            Value::Map(declared.collect()),
+        );
         facts
     }
 }
 
 impl IndexPass {
     /// Returns the number of chunks, and their sizes by compression.
-    fn compression_metadata(&self) -> Value {
-        let map = |facts: &[(&str, u64)]| {
-            let facts = facts.iter();
-            Value::Map(
-                facts
-                    .map(|(name, fact)| ((*name).to_owned(), Value::UInt(*fact)))
-                    .collect(),
-            )
-        };
-        let kinds = self.compressions.iter().map(|(name, statistics)| {
-            let CompressionStatistics { chunks, compressed, size } = *statistics;
-            let facts =
-                [("chunks", chunks), ("bytes", compressed), ("unpacked_bytes", size)];
-            (name.clone(), map(&facts))
-        });
+    fn chunk_statistics(&self) -> ChunkStatistics {
         let chunks =
             self.compressions.values().map(|statistics| statistics.chunks).sum();
-        Value::Map(BTreeMap::from([
-            ("chunks".to_owned(), Value::UInt(chunks)),
-            ("looked_at".to_owned(), Value::UInt(chunks)),
-            ("by_compression".to_owned(), Value::Map(kinds.collect())),
-        ]))
+        let by_compression = self.compressions.clone();
+        ChunkStatistics { chunks, inspected_chunks: chunks, by_compression }
     }
 }
 

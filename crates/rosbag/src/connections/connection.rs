@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{Value, decode_text};
+use logtool_core::{Stream, Value, decode_text};
 use logtool_rosmsg::ConnectionMetadata;
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,7 @@ pub struct Connection {
 }
 
 /// The metadata keys that this crate uses itself, besides [`ConnectionMetadata::KEYS`].
-const OWN_KEYS: [&str; 4] = ["id", "topic", "type", "fields_unkept"];
+const OWN_KEYS: [&str; 4] = ["id", "topic", "type", Stream::UNKEPT_FIELDS_KEY];
 
 /// Returns whether this crate uses `key` itself, so that no other field can have it.
 pub(crate) fn is_own_key(key: &str) -> bool {
@@ -184,7 +184,7 @@ impl Connection {
             self.others.iter().map(|(name, value)| (name.as_str(), text(value)));
         facts.extend(others);
         if self.unkept > 0 {
-            facts.push(("fields_unkept", Value::UInt(self.unkept)));
+            facts.push((Stream::UNKEPT_FIELDS_KEY, Value::UInt(self.unkept)));
         }
         facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect()
     }

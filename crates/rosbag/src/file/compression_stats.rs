@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::Value;
+use logtool_core::{ChunkStatistics, CompressionStatistics, Value};
 
 use crate::{codec::compression::Compression, file::toplevel_record::ChunkHeader};
 
@@ -73,27 +73,20 @@ impl CompressionStats {
     /// Returns the counts by the name of the compression, with the number of all chunks and the
     /// number of those that were inspected.
     pub(crate) fn to_value(&self) -> Value {
-        let map = |facts: Vec<(&str, u64)>| {
-            let facts = facts.into_iter();
-            Value::Map(
-                facts.map(|(name, n)| (name.to_owned(), Value::UInt(n))).collect(),
-            )
-        };
-        let kind = |kind: &ChunkKind| {
-            map(vec![
-                ("chunks", kind.chunks),
-                ("bytes", kind.bytes),
-                ("unpacked_bytes", kind.declared),
-            ])
+        let statistics = |kind: &ChunkKind| CompressionStatistics {
+            chunks: kind.chunks,
+            bytes: kind.bytes,
+            uncompressed_bytes: kind.declared,
         };
         let kinds =
-            self.kinds.iter().map(|(name, counts)| (name.clone(), kind(counts)));
-        let looked_at = self.inspected_chunks();
-        Value::Map(BTreeMap::from([
-            ("chunks".to_owned(), Value::UInt(self.of.max(looked_at))),
-            ("looked_at".to_owned(), Value::UInt(looked_at)),
-            ("by_compression".to_owned(), Value::Map(kinds.collect())),
-        ]))
+            self.kinds.iter().map(|(name, kind)| (name.clone(), statistics(kind)));
+        let inspected_chunks = self.inspected_chunks();
+        let statistics = ChunkStatistics {
+            chunks: self.of.max(inspected_chunks),
+            inspected_chunks,
+            by_compression: kinds.collect(),
+        };
+        statistics.to_value()
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{Part, Result, Timestamp, TopicId, Value};
+use logtool_core::{
+    MetadataKey, Part, Result, SizeDistribution, Timestamp, TopicId, Value,
+};
 
 use crate::{
     connections::connection_table::ConnectionTable,
@@ -76,24 +78,17 @@ pub(crate) fn layout(bag: &Bag, parts: &[Part]) -> Result<BTreeMap<String, Value
             packing.add(&head, len);
         }
     }
-    let column = |of: fn(&(u64, u64)) -> u64| quantiles(sizes.iter().map(of).collect());
+    let distribution = |of: fn(&(u64, u64)) -> u64| {
+        let distribution = SizeDistribution::new(sizes.iter().map(of).collect());
+        distribution
+            .map_or_else(|| Value::Map(BTreeMap::new()), SizeDistribution::to_value)
+    };
     Ok(BTreeMap::from([
-        ("chunks".to_owned(), packing.to_value()),
-        ("chunk_bytes".to_owned(), column(|(packed, _)| *packed)),
-        ("unpacked_chunk_bytes".to_owned(), column(|(_, unpacked)| *unpacked)),
+        (MetadataKey::Chunks.into(), packing.to_value()),
+        (MetadataKey::ChunkBytes.into(), distribution(|(packed, _)| *packed)),
+        (
+            MetadataKey::UncompressedChunkBytes.into(),
+            distribution(|(_, unpacked)| *unpacked),
+        ),
     ]))
-}
-
-/// Returns the minimum, the median and the maximum of `numbers`.
-fn quantiles(mut numbers: Vec<u64>) -> Value {
-    numbers.sort_unstable();
-    let facts = [
-        ("min", numbers.first()),
-        ("median", numbers.get(numbers.len() / 2)),
-        ("max", numbers.last()),
-    ];
-    let some = facts
-        .into_iter()
-        .filter_map(|(name, number)| Some((name.to_owned(), Value::UInt(*number?))));
-    Value::Map(some.collect())
 }

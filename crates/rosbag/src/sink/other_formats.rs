@@ -2,7 +2,7 @@
 //! files.
 
 use logtool_core::{
-    Error, ErrorKind, Manifest, MetadataKeys, Result, Selection, Stream,
+    Error, ErrorKind, Manifest, MetadataKey, MetadataKeys, Result, Selection, Stream,
     UnsupportedContent, Value,
 };
 use logtool_rosmsg::{ConnectionMetadata, Encoding};
@@ -72,11 +72,11 @@ pub(super) fn connections(
 /// provenance of the log is not counted, because the bag gets its own.
 pub(crate) fn unsupported_content(manifest: &Manifest) -> Option<UnsupportedContent> {
     const OWN: [&str; 2] = ["logtool", "provenance"];
-    let files = match manifest.metadata.get("attachments") {
+    let files = match manifest.file_metadata(MetadataKey::Attachments) {
         Some(Value::UInt(count)) => *count,
         _ => 0,
     };
-    let words: Vec<&str> = match manifest.metadata.get("metadata") {
+    let words: Vec<&str> = match manifest.file_metadata(MetadataKey::MetadataRecords) {
         Some(Value::Map(all)) => all.keys().map(String::as_str).collect(),
         _ => Vec::new(),
     };

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use logtool_core::{Finding, Findings, Value};
+use logtool_core::{Finding, Findings, MetadataKey, Value};
 
 use crate::{
     check::{
@@ -137,7 +137,7 @@ impl MessageFindings {
 
 /// Returns the name of the log that this log is a replay of.
 fn replayed_log(log: &OpenLog) -> Option<&Value> {
-    match log.manifest.metadata.get("info")? {
+    match log.manifest.file_metadata(MetadataKey::Info)? {
         Value::Map(info) => info.get("replay"),
         _ => None,
     }

@@ -7,8 +7,8 @@ use std::{
 
 use arrow_schema::SchemaRef;
 use logtool_core::{
-    Damage, DamageKind, LogAccess, Manifest, Result, TimeRange, Timestamp, Topic,
-    TopicContent, TopicId, TopicOrigin, Value,
+    Damage, DamageKind, DropoutStatistics, LogAccess, Manifest, MetadataKey, Result,
+    TimeRange, Timestamp, Topic, TopicContent, TopicId, TopicOrigin, Value,
 };
 
 use crate::{
@@ -20,6 +20,7 @@ use crate::{
     format_state::{BuiltIn, FORMAT_NAME, FormatState},
     index::{IndexPass, statistics::TopicStatistics},
     time::{clock, pauses::Pauses, utc_offset},
+    topic_names,
     topics::registry::Declaration,
     wire,
 };
@@ -297,19 +298,19 @@ impl IndexPass {
         };
         let own = TopicOrigin::BuiltIn;
         let logged_strings = add(
-            "logged_strings",
+            topic_names::LOGGED_STRINGS,
             built_in_topics::strings_schema(),
             own,
             Some(stats.strings),
         );
         let parameter_changes = add(
-            "parameter_changes",
+            topic_names::PARAMETER_CHANGES,
             built_in_topics::changes_schema(),
             own,
             Some(stats.changes),
         );
         let dropouts = add(
-            "dropouts",
+            topic_names::DROPOUTS,
             built_in_topics::dropouts_schema(),
             own,
             Some(stats.dropouts),
@@ -325,10 +326,19 @@ impl IndexPass {
                 .info_multiple
                 .contains_key(built_in_topics::EVENT_DEFINITIONS);
         let events = has_events.then(|| {
-            add("events", built_in_topics::events_schema(), derived, Some(events))
+            add(
+                topic_names::EVENTS,
+                built_in_topics::events_schema(),
+                derived,
+                Some(events),
+            )
         });
-        let messages =
-            add("messages", built_in_topics::messages_schema(), derived, None);
+        let messages = add(
+            topic_names::MESSAGES,
+            built_in_topics::messages_schema(),
+            derived,
+            None,
+        );
         BuiltIn { logged_strings, parameter_changes, dropouts, messages, events }
     }
 
@@ -343,22 +353,20 @@ impl IndexPass {
             (name.clone(), parameter.value.into())
         });
         let stats = &self.statistics.built_in;
-        let dropouts = [
-            ("count", stats.dropouts),
-            ("total_ms", stats.dropout_millis),
-            ("longest_ms", stats.dropout_longest.into()),
-        ];
-        let dropouts =
-            dropouts.map(|(name, value)| (name.to_owned(), Value::UInt(value)));
+        let dropouts = DropoutStatistics {
+            count: stats.dropouts,
+            total_millis: stats.dropout_millis,
+            longest_millis: stats.dropout_longest.into(),
+        };
         let non_default = parameters.values().filter(|p| p.is_non_default()).count();
         let mut all = BTreeMap::from([
-            ("info".to_owned(), Value::Map(info.clone())),
-            ("info_multiple".to_owned(), Value::Map(lists.collect())),
-            ("parameters".to_owned(), Value::Map(values.collect())),
-            ("parameters_non_default".to_owned(), Value::UInt(non_default as u64)),
-            ("dropouts".to_owned(), Value::Map(dropouts.into())),
-            ("sync_marks".to_owned(), Value::UInt(stats.syncs)),
-            ("system".to_owned(), Value::Map(system_info::readable_facts(info))),
+            (MetadataKey::Info.into(), Value::Map(info.clone())),
+            (MetadataKey::InfoMultiple.into(), Value::Map(lists.collect())),
+            (MetadataKey::Parameters.into(), Value::Map(values.collect())),
+            (MetadataKey::ParametersNonDefault.into(), Value::UInt(non_default as u64)),
+            (MetadataKey::Dropouts.into(), dropouts.to_value()),
+            (MetadataKey::SyncMarks.into(), Value::UInt(stats.syncs)),
+            (MetadataKey::System.into(), Value::Map(system_info::readable_facts(info))),
             (
                 "ulog_version".to_owned(),
                 Value::UInt(self.metadata.file_header.version.into()),

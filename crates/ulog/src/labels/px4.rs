@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use logtool_core::{Labels, Manifest, Topic, Value};
+use logtool_core::{Labels, Manifest, MetadataKey, Topic, Value};
 
 const TABLE: &str = include_str!("px4_labels.txt");
 
@@ -85,7 +85,7 @@ fn for_each_name<'t>(
 /// not write have none.
 pub fn px4_labels(manifest: &Manifest) -> Labels {
     let mut labels = Labels::default();
-    let info = match manifest.metadata.get("info") {
+    let info = match manifest.file_metadata(MetadataKey::Info) {
         Some(Value::Map(info)) => info,
         _ => return labels,
     };

@@ -1,6 +1,6 @@
 //! Tests with logs that are written by the tests.
 
-use std::sync::Arc;
+use std::{io::Cursor, sync::Arc};
 
 use bytes::Bytes;
 use logtool_core::{
@@ -76,7 +76,7 @@ fn write(
     let extracts: Vec<LogSlice<'_>> = logs.iter().map(extract).collect();
     let mut out = Vec::new();
     let mut sink: Box<dyn logtool_core::RecordSink> =
-        Box::new(UlogSink::new(&mut out, &extracts, options)?);
+        Box::new(UlogSink::new(Cursor::new(&mut out), &extracts, options)?);
     let mut block = Block::default();
     for (from, (log, selection)) in logs.iter().enumerate() {
         for part in log.manifest().plan(selection, u64::MAX) {
@@ -227,7 +227,8 @@ fn record_of_unselected_topic_is_error() {
     let log = kitchen("float", "home", 1);
     let extract =
         LogSlice { manifest: log.manifest(), selection: named(&log, &["lid"]) };
-    let sink = UlogSink::new(Vec::new(), &[extract], &WriteOptions::default());
+    let sink =
+        UlogSink::new(Cursor::new(Vec::new()), &[extract], &WriteOptions::default());
     let mut sink = sink.ok().unwrap();
     let all = logged(&log);
     let part = &log.manifest().plan(&all, u64::MAX)[0];

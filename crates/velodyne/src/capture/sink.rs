@@ -19,6 +19,7 @@ use logtool_core::{
 };
 
 use crate::{
+    PACKETS_TOPIC,
     capture::{
         container::Container,
         decode::topics::{ENCODING, FORMAT_NAME},
@@ -376,7 +377,7 @@ pub(crate) fn unsupported_content(extract: &LogSlice<'_>) -> Vec<UnsupportedCont
         return other_frames(manifest);
     }
     let has_packets =
-        |topic: &Topic| topic.name == "velodyne_packets" || topic.type_name == SCAN;
+        |topic: &Topic| topic.name == PACKETS_TOPIC || topic.type_name == SCAN;
     if !manifest.topics.iter().any(has_packets) {
         return Vec::new();
     }

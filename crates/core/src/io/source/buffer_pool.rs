@@ -1,7 +1,7 @@
 //! A pool of read buffers.
 //!
-//! Memory that is returned to the system is mapped again page by page when it is next
-//! used. That takes a fifth of the time of reading through a file.
+//! Memory that was returned to the system has to be mapped again, page by page, when it is
+//! next used. Without a pool, this is a fifth of the time of reading a file from start to end.
 
 use std::{
     mem,
@@ -18,14 +18,16 @@ const MAX_POOLED_BYTES: usize = 1 << 20;
 const MAX_BUFFERS: usize = 16;
 
 /// Unused buffers, the most recently used last, each with the thread that last read into
-/// it: the buffer may still be in the caches of that thread's processor.
+/// it. That thread gets the buffer again if possible, because the buffer may still be in the
+/// caches of its processor.
 #[derive(Debug, Default)]
 pub(super) struct BufferPool(Mutex<Vec<(ThreadId, Vec<u8>)>>);
 
 /// A buffer that returns to its pool when it is dropped, if its size is suitable.
 pub(super) struct PooledBuffer {
     buffer: Vec<u8>,
-    /// The reading thread, and the pool of the buffer.
+    /// The thread that reads into the buffer, and the pool of the buffer; `None` for a buffer
+    /// without a pool.
     home: Option<(ThreadId, Arc<BufferPool>)>,
 }
 
@@ -37,15 +39,15 @@ impl BufferPool {
             // Too small to be pooled: no lock is needed.
             return PooledBuffer { buffer: Vec::new(), home: None };
         }
-        let me = thread::current().id();
+        let this_thread = thread::current().id();
         let fits = |(_, buffer): &(ThreadId, Vec<u8>)| {
             (len..=longest).contains(&buffer.capacity())
         };
         let mut all = self.lock();
-        let place = all.iter().rposition(|kept| kept.0 == me && fits(kept));
+        let place = all.iter().rposition(|kept| kept.0 == this_thread && fits(kept));
         let place = place.or_else(|| all.iter().position(fits));
         let buffer = place.map(|place| all.remove(place).1).unwrap_or_default();
-        PooledBuffer { buffer, home: Some((me, self.clone())) }
+        PooledBuffer { buffer, home: Some((this_thread, self.clone())) }
     }
 
     fn put_back(&self, reader: ThreadId, mut buffer: Vec<u8>) {
@@ -70,14 +72,14 @@ impl PooledBuffer {
 
     /// Converts the content into bytes.
     pub(super) fn into_bytes(mut self) -> Bytes {
-        if self.is_kept() {
+        if self.is_pooled() {
             Bytes::from_owner(self)
         } else {
             mem::take(&mut self.buffer).into()
         }
     }
 
-    fn is_kept(&self) -> bool {
+    fn is_pooled(&self) -> bool {
         (MIN_POOLED_BYTES..=MAX_POOLED_BYTES).contains(&self.buffer.capacity())
             && self.home.is_some()
     }
@@ -91,7 +93,7 @@ impl AsRef<[u8]> for PooledBuffer {
 
 impl Drop for PooledBuffer {
     fn drop(&mut self) {
-        if self.is_kept()
+        if self.is_pooled()
             && let Some((reader, pool)) = self.home.take()
         {
             pool.put_back(reader, mem::take(&mut self.buffer));

@@ -1,7 +1,11 @@
 //! The facts about a log, one on each line.
 
-use logtool_core::{ClockZero, LogAccess, Manifest, Timestamp, Value};
+use logtool_core::{
+    ClockZero, DropoutStatistics, LogAccess, Manifest, MetadataKey, SizeDistribution,
+    Timestamp, Value,
+};
 use logtool_rosbag::EncryptionInfo;
+use logtool_ulog::topic_names;
 
 use crate::{
     formats::LogFormat,
@@ -24,7 +28,7 @@ pub(super) fn write(text: &mut TextWriter<'_>, info: &LogInfo) {
     write_system(text, manifest);
     write_file(text, manifest);
     if info.health.is_none() {
-        write_chunks(text, manifest.metadata.get("chunks"));
+        write_chunks(text, manifest.file_metadata(MetadataKey::Chunks));
     }
     write_counts(text, manifest);
     for (name, fact) in lidars::layout(manifest).iter().chain(&lidars::lines(manifest))
@@ -77,7 +81,9 @@ fn write_times(text: &mut TextWriter<'_>, manifest: &Manifest) {
 /// Adds the facts about the system that recorded the log.
 fn write_system(text: &mut TextWriter<'_>, manifest: &Manifest) {
     const FIRST: [&str; 4] = ["system", "hardware", "software", "os"];
-    let Some(Value::Map(system)) = manifest.metadata.get("system") else { return };
+    let Some(Value::Map(system)) = manifest.file_metadata(MetadataKey::System) else {
+        return;
+    };
     let first = FIRST.iter().filter_map(|key| system.get_key_value(*key));
     let others = system.iter().filter(|(key, _)| !FIRST.contains(&key.as_str()));
     for (key, value) in first.chain(others) {
@@ -88,18 +94,19 @@ fn write_system(text: &mut TextWriter<'_>, manifest: &Manifest) {
 /// Adds how the file was written: its version, its encryption and its recorder.
 fn write_file(text: &mut TextWriter<'_>, manifest: &Manifest) {
     let is_indexed = manifest.access == LogAccess::Indexed;
-    if let Some(Value::Text(version)) = manifest.metadata.get("bag_version") {
+    if let Some(Value::Text(version)) = manifest.file_metadata(MetadataKey::BagVersion)
+    {
         let index = if is_indexed { "" } else { ", without a sound index" };
         text.add_fact("version", &format!("{version}{index}"));
     }
     write_encryption(text, manifest);
     if LogFormat::from_manifest(manifest) == Some(LogFormat::Mcap) {
-        let string = |key: &str| match manifest.metadata.get(key) {
+        let string = |key| match manifest.file_metadata(key) {
             Some(Value::Text(value)) if !value.is_empty() => Some(value.as_str()),
             _ => None,
         };
-        let profile = string("profile").unwrap_or("none");
-        let library = string("library").unwrap_or("an unknown library");
+        let profile = string(MetadataKey::Profile).unwrap_or("none");
+        let library = string(MetadataKey::Library).unwrap_or("an unknown library");
         let index = if is_indexed { "" } else { ", read without a summary" };
         text.add_fact("profile", &format!("{profile}, written by {library}{index}"));
     }
@@ -128,38 +135,40 @@ fn write_chunks(text: &mut TextWriter<'_>, chunks: Option<&Value>) {
 fn write_counts(text: &mut TextWriter<'_>, manifest: &Manifest) {
     let records =
         |name: &str| manifest.topics.iter().find(|topic| topic.name == name)?.records;
-    if let Some(strings) = records("logged_strings") {
-        let events = records("events").map(|events| count_of(events, "event"));
+    if let Some(strings) = records(topic_names::LOGGED_STRINGS) {
+        let events =
+            records(topic_names::EVENTS).map(|events| count_of(events, "event"));
         let events = events.map(|events| format!(", {events}")).unwrap_or_default();
         let strings = count_of(strings, "logged string");
         text.add_fact("messages", &format!("{strings}{events}"));
     }
-    if let Some(Value::Map(parameters)) = manifest.metadata.get("parameters") {
+    if let Some(Value::Map(parameters)) =
+        manifest.file_metadata(MetadataKey::Parameters)
+    {
         let mut fact = Count(parameters.len() as u64).to_string();
-        let non_default = manifest.metadata.get("parameters_non_default");
+        let non_default = manifest.file_metadata(MetadataKey::ParametersNonDefault);
         if let Some(Value::UInt(count @ 1..)) = non_default {
             fact += &format!(", {} not at the default", Count(*count));
         }
-        if let Some(changes @ 1..) = records("parameter_changes") {
+        if let Some(changes @ 1..) = records(topic_names::PARAMETER_CHANGES) {
             fact += &format!(", {}", count_of(changes, "change"));
         }
         text.add_fact("parameters", &fact);
     }
-    let Some(Value::Map(dropouts)) = manifest.metadata.get("dropouts") else { return };
-    let number = |key| match dropouts.get(key) {
-        Some(Value::UInt(number)) => *number,
-        _ => 0,
+    let dropouts = manifest.file_metadata(MetadataKey::Dropouts);
+    let Some(dropouts) = dropouts.and_then(DropoutStatistics::from_value) else {
+        return;
     };
-    let fact = match number("count") {
-        0 => "none".to_owned(),
-        count => {
-            let (total, longest) = (number("total_ms"), number("longest_ms"));
-            format!("{}, {total} ms in all, the longest {longest} ms", Count(count))
-        }
+    let fact = match dropouts {
+        DropoutStatistics { count: 0, .. } => "none".to_owned(),
+        DropoutStatistics { count, total_millis, longest_millis } => format!(
+            "{}, {total_millis} ms in all, the longest {longest_millis} ms",
+            Count(count)
+        ),
     };
     text.add_fact("dropouts", &fact);
     // PX4 saves a crash in permanent memory, and writes it to the next log.
-    if let Some(Value::Map(infos)) = manifest.metadata.get("info_multiple")
+    if let Some(Value::Map(infos)) = manifest.file_metadata(MetadataKey::InfoMultiple)
         && infos.contains_key("hardfault_plain")
     {
         text.add_fact(
@@ -197,13 +206,14 @@ fn write_health(text: &mut TextWriter<'_>, manifest: &Manifest, health: &Health)
         let parts = count_of(health.parts.of_unknown_time, "part");
         text.add_fact("", &format!("{parts} of unknown time"));
     }
-    if let Some(Value::UInt(marks)) = manifest.metadata.get("sync_marks") {
+    if let Some(Value::UInt(marks)) = manifest.file_metadata(MetadataKey::SyncMarks) {
         text.add_fact("sync marks", &Count(*marks).to_string());
     }
-    let chunks = health.layout.get("chunks");
-    write_chunks(text, chunks.or_else(|| manifest.metadata.get("chunks")));
-    let unpacked = health.layout.get("unpacked_chunk_bytes");
-    if let Some((min, median, max)) = chunks::spread(unpacked) {
+    let chunks = health.layout.get(MetadataKey::Chunks.name());
+    write_chunks(text, chunks.or_else(|| manifest.file_metadata(MetadataKey::Chunks)));
+    let unpacked = health.layout.get(MetadataKey::UncompressedChunkBytes.name());
+    let unpacked = unpacked.and_then(SizeDistribution::from_value);
+    if let Some(SizeDistribution { min, median, max }) = unpacked {
         text.add_fact("unpacked", &sizes(min, median, max));
     }
 }

@@ -1,6 +1,6 @@
 //! The lidars of a log and the layout of their recordings, as facts.
 
-use logtool_core::{Manifest, Topic, TopicOrigin, Value};
+use logtool_core::{Manifest, MetadataKey, Topic, TopicOrigin, Value};
 use logtool_velodyne::{
     capture::{self, SenderInfo},
     lidar::LidarInfo,
@@ -10,23 +10,26 @@ use crate::{formats::LogFormat, units::count_of};
 
 /// Returns the names and texts of facts about the layout of a `.vel` log or a capture.
 pub(super) fn layout(manifest: &Manifest) -> Vec<(&'static str, String)> {
-    let text = |key: &str| match manifest.metadata.get(key) {
+    let text = |key| match manifest.file_metadata(key) {
         Some(Value::Text(text)) => Some(text.as_str()),
         _ => None,
     };
     let mut lines = Vec::new();
-    if let Some(container) = text("container") {
+    if let Some(container) = text(MetadataKey::Container) {
         lines.push(("container", container.to_owned()));
     }
-    if let (Some(version), Some(sizes)) = (text("version"), text("size_field")) {
+    if let (Some(version), Some(sizes)) =
+        (text(MetadataKey::FormatVersion), text(MetadataKey::SizeField))
+    {
         // Only `--json` shows in parentheses how this was detected.
         let sizes = sizes.split(" (").next().unwrap_or_default();
         lines.push(("version", format!("{version}; the size of a message {sizes}")));
     }
-    if let Some(index) = text("index") {
+    if let Some(index) = text(MetadataKey::Index) {
         lines.push(("index", index.to_owned()));
     }
-    if let (Some(end), Some(_)) = (text("end"), text("size_field")) {
+    if let (Some(end), Some(_)) = (text(MetadataKey::End), text(MetadataKey::SizeField))
+    {
         let end = match end {
             "0xffffffff" => "at the mark 0xffffffff",
             "inside a message" => "inside a message: the file is cut",
@@ -50,7 +53,7 @@ pub(super) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
     for (topic, lidar) in &known {
         let mut text = format!("{}: {}", topic.label(), lidar.name);
         // A record of a `.vel` log contains several packets.
-        let packets = match manifest.metadata.get("packets") {
+        let packets = match manifest.file_metadata(MetadataKey::Packets) {
             Some(Value::UInt(packets)) if is_vel => Some(*packets),
             _ => topic.records,
         };

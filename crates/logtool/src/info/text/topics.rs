@@ -2,6 +2,7 @@
 
 use logtool_core::{Manifest, Timestamp, Topic, TopicOrigin};
 use logtool_rosmsg::TopicMetadata;
+use logtool_ulog::topic_names;
 
 use crate::{
     info::{Frequency, LogInfo, TopicInfo, text::TextWriter},
@@ -35,8 +36,9 @@ pub(super) fn write(text: &mut TextWriter<'_>, info: &LogInfo) {
     let counts = text.style().dim(&counts).into_owned();
     text.add_line(&format!("  {counts}"));
     // The messages of a ULog are not derived from topics, and have a command of their own.
-    let derived = of_origin(TopicOrigin::Derived)
-        .filter(|topic| topic.records != Some(0) && topic.name != "messages");
+    let derived = of_origin(TopicOrigin::Derived).filter(|topic| {
+        topic.records != Some(0) && topic.name != topic_names::MESSAGES
+    });
     let derived: Vec<String> =
         derived.map(|topic| escape_terminal(&topic.topic)).collect();
     if !derived.is_empty() {

@@ -25,8 +25,8 @@ mod payloads;
 use std::sync::Arc;
 
 use logtool_core::{
-    Layout, Log, Manifest, Topic, TopicId, TopicOrigin, TopicSet, TranslatedLog,
-    Translation, UniqueNames, Value,
+    Layout, Log, Manifest, MetadataKey, Topic, TopicId, TopicOrigin, TopicSet,
+    TranslatedLog, Translation, UniqueNames, Value,
 };
 use logtool_rosmsg::LayoutMessages;
 
@@ -44,8 +44,11 @@ use crate::{
 const PACKAGE: &str = "ulog";
 
 /// Metadata of a log that messages cannot hold: the headings, and the name of one item.
-const MESSAGE_TOPICS: [(&str, &str); 3] =
-    [("parameters", "parameter"), ("info", "info"), ("info_multiple", "multi info")];
+const METADATA_KINDS: [(MetadataKey, &str); 3] = [
+    (MetadataKey::Parameters, "parameter"),
+    (MetadataKey::Info, "info"),
+    (MetadataKey::InfoMultiple, "multi info"),
+];
 
 /// Translates the `wanted` topics of `log`, a log of PX4, to messages of ROS 1.
 ///
@@ -91,8 +94,8 @@ pub(in crate::translate) fn px4(
 
 /// Returns a remark about metadata that a log of only messages cannot hold.
 pub(in crate::translate) fn left_out(manifest: &Manifest) -> Option<String> {
-    let counts = MESSAGE_TOPICS.iter().filter_map(|(heading, one)| {
-        let Some(Value::Map(all)) = manifest.metadata.get(*heading) else {
+    let counts = METADATA_KINDS.iter().filter_map(|(key, one)| {
+        let Some(Value::Map(all)) = manifest.file_metadata(*key) else {
             return None;
         };
         (!all.is_empty()).then(|| count_of(all.len() as u64, one))

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use logtool_core::{Value, decode_text};
+use logtool_core::{MetadataKey, Value, decode_text};
 
 use crate::{
     codec::encryption_info::EncryptionInfo, connections::connection_trust::other_topic,
@@ -58,8 +58,8 @@ impl ManifestBuilder {
     pub(super) fn metadata(&self, head: &FileHeader) -> BTreeMap<String, Value> {
         let (major, minor) = head.version.unwrap_or((2, 0));
         let mut metadata = BTreeMap::from([
-            ("bag_version".to_owned(), Value::Text(format!("{major}.{minor}"))),
-            ("chunks".to_owned(), self.packing.to_value()),
+            (MetadataKey::BagVersion.into(), Value::Text(format!("{major}.{minor}"))),
+            (MetadataKey::Chunks.into(), self.packing.to_value()),
         ]);
         if !head.encryptor.is_empty() {
             let info = EncryptionInfo {

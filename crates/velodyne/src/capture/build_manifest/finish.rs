@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, mem};
 
 use logtool_core::{
-    ClockFit, ClockZero, Error, ErrorKind, LogAccess, Manifest, Result, TimeRange,
-    Topic, TopicId, Value,
+    ClockFit, ClockZero, Error, ErrorKind, LogAccess, Manifest, MetadataKey, Result,
+    TimeRange, Topic, TopicId, Value,
 };
 
 use crate::{
@@ -52,7 +52,10 @@ impl ManifestBuilder {
             _ => ClockZero::Unix,
         };
         let mut metadata = BTreeMap::new();
-        metadata.insert("container".into(), Value::Text(container.name().into()));
+        metadata.insert(
+            MetadataKey::Container.into(),
+            Value::Text(container.name().into()),
+        );
         self.counts.metadata(&mut metadata);
         let mut anomalies = self.anomalies();
         let to_unix = self.to_unix(lidar.clock, &mut anomalies);

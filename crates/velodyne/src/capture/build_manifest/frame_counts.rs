@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use logtool_core::{Code, Value};
+use logtool_core::{Code, MetadataKey, Value};
 
 use crate::{
     anomaly::Anomaly,
@@ -54,7 +54,7 @@ impl FrameCounts {
         let mut insert = |key: &str, count: u64| {
             metadata.insert(key.to_owned(), Value::UInt(count));
         };
-        insert("packets", self.data);
+        insert(MetadataKey::Packets.name(), self.data);
         insert("position_packets", self.position);
         if self.fragments > 0 {
             insert("pieces", self.fragments);

@@ -5,6 +5,7 @@ use arrow_schema::SchemaRef;
 use logtool_core::{Columns, DamageKind, Decoder, Record, Result};
 
 use crate::{
+    PACKETS_TOPIC,
     capture::decode::position,
     packet::definition,
     packet_columns::{self, PacketColumns},
@@ -19,7 +20,7 @@ pub(crate) const ENCODING: &str = "velodyne";
 
 /// Returns the name of the topics of position packets or data packets.
 pub(crate) fn name(is_position: bool) -> &'static str {
-    if is_position { "position" } else { "velodyne_packets" }
+    if is_position { "position" } else { PACKETS_TOPIC }
 }
 
 /// Returns the type name of the records.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use logtool_core::{
-    Clock, ClockZero, LogAccess, Manifest, PositionUnit, Result, TimeRange, Topic,
-    TopicId, Value, WindowReader,
+    Clock, ClockZero, LogAccess, Manifest, MetadataKey, PositionUnit, Result,
+    TimeRange, Topic, TopicId, Value, WindowReader,
 };
 
 use crate::{
@@ -135,13 +135,13 @@ impl ManifestBuilder {
         let text = |text: String| Value::Text(text);
         BTreeMap::from([
             (
-                "version".into(),
+                MetadataKey::FormatVersion.into(),
                 text(format!("{}.{}", self.head.major, self.head.minor)),
             ),
-            ("size_field".into(), text(size_field)),
-            ("index".into(), text(index)),
-            ("end".into(), text(end.into())),
-            ("packets".into(), Value::UInt(self.stats.packets)),
+            (MetadataKey::SizeField.into(), text(size_field)),
+            (MetadataKey::Index.into(), text(index)),
+            (MetadataKey::End.into(), text(end.into())),
+            (MetadataKey::Packets.into(), Value::UInt(self.stats.packets)),
         ])
     }
 

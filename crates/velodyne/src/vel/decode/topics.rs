@@ -7,6 +7,7 @@ use logtool_core::{Columns, Decoder, Result, Topic, View};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    PACKETS_TOPIC,
     packet::definition,
     rows,
     vel::{
@@ -69,7 +70,7 @@ impl TopicKind {
             Self::Pose => ("pose", "RobotPoseM", layouts::definition(layouts::POSE)),
             Self::Packets => {
                 let definition = [layouts::PACKETS, definition::DATA].join("\n");
-                ("velodyne_packets", "VelodyneRawDataM", definition)
+                (PACKETS_TOPIC, "VelodyneRawDataM", definition)
             }
             Self::Raw { .. } | Self::OtherRaw => ("", "", String::new()),
         };
