@@ -332,7 +332,10 @@ impl Table {
         loop {
             let is_end = !cursor.fill(&mut block)?;
             if !is_end {
-                damage.extend_from_slice(block.damage());
+                let is_own = |damage: &&Damage| {
+                    damage.topic.is_none_or(|topic| topic == self.topic)
+                };
+                damage.extend(block.damage().iter().filter(is_own).cloned());
                 for run in block.runs() {
                     decoder.append(run, &mut damage);
                 }
@@ -374,8 +377,9 @@ impl Batches {
         &self.schema
     }
 
-    /// Returns the damage that was found so far, in the order of the file. Damage that was found
-    /// when the log was opened is included only if reading meets it.
+    /// Returns the damage of the topic, and of no known topic, that was found so far, in the
+    /// order of the file. Damage that was found when the log was opened is included only if
+    /// reading meets it.
     pub fn damage(&self) -> &[Damage] {
         &self.damage
     }

@@ -1,6 +1,7 @@
 //! The plan of the splits of some logs.
 
 use std::{
+    collections::BTreeMap,
     ops::Range,
     path::{Path, PathBuf},
 };
@@ -230,6 +231,7 @@ impl PlanRequest {
             clock,
             time,
             view: self.view,
+            damage: KnownDamage::new(&manifest.damage),
             target_bytes: match input.packing {
                 // Each worker decompresses all of the file.
                 Some(_) => u64::MAX,
@@ -237,9 +239,9 @@ impl PlanRequest {
             },
         };
         let mut splits = Vec::new();
-        for topic in topics.ids(manifest.topics.len()) {
+        for (topic, parts) in planner.parts(topics) {
             let only = columns.get(&topic).and_then(|columns| columns.only.clone());
-            planner.plan_topic(topic, only, &mut splits)?;
+            planner.plan_topic(topic, only, &parts, &mut splits)?;
         }
         Ok(splits)
     }
@@ -254,7 +256,11 @@ struct LogPlanner<'o> {
     time: TimeRange,
     view: View,
     target_bytes: u64,
+    damage: KnownDamage<'o>,
 }
+
+/// The damage that was found when the log was opened, by its topic, in the order of the file.
+struct KnownDamage<'o>(BTreeMap<Option<TopicId>, Vec<&'o Damage>>);
 
 /// The splits of one topic.
 struct TopicSplits<'s> {
@@ -267,22 +273,27 @@ struct TopicSplits<'s> {
 }
 
 impl LogPlanner<'_> {
+    /// Returns the parts of the log for each of `topics`.
+    fn parts(&self, topics: TopicSet) -> BTreeMap<TopicId, Vec<Part>> {
+        let manifest = self.opened.log.manifest();
+        let part_bytes = (self.target_bytes.min(manifest.bytes) / MAX_PARTS)
+            .max(PART_BYTES)
+            .min(self.target_bytes);
+        manifest.plan_topics(&Selection { topics, time: self.time }, part_bytes)
+    }
+
     fn plan_topic(
         &self,
         topic: TopicId,
         columns: Option<Vec<usize>>,
+        parts: &[Part],
         splits: &mut Vec<Split>,
     ) -> Result<()> {
-        let manifest = self.opened.log.manifest();
         let topics: TopicSet = [topic].into_iter().collect();
         let selection = Selection { topics, time: self.time };
-        let part_bytes = (self.target_bytes.min(manifest.bytes) / MAX_PARTS)
-            .max(PART_BYTES)
-            .min(self.target_bytes);
-        let parts = manifest.plan(&selection, part_bytes);
         let bytes = parts.iter().map(size).sum();
         let mut topic = TopicSplits { topic, columns, selection, bytes, splits };
-        let mut rest = &parts[..];
+        let mut rest = parts;
         let mut start = 0;
         while !rest.is_empty() {
             let mut sum = 0_u64;
@@ -344,15 +355,20 @@ impl LogPlanner<'_> {
     ) -> Result<String> {
         let base = self.clock.base();
         let log = &self.opened.log;
-        let mut manifest = log.excerpt(&topic.selection, parts)?;
-        let is_reported = |damage: &&Damage| {
-            span.contains(&damage.bytes.start)
-                && damage.topic.is_none_or(|of| of == topic.topic)
+        let excerpt = log.excerpt(&topic.selection, parts)?;
+        let number = |id: TopicId| excerpt.topic(id);
+        let Some(id) = number(topic.topic) else {
+            return Err(Error::invalid("the format has no excerpts of the topic"));
         };
-        let damage = log.manifest().damage.iter().filter(is_reported);
-        manifest.damage = damage.take(MAX_DAMAGE).cloned().collect();
+        let damage = self.damage.within(span, topic.topic);
+        let damage = damage.map(|damage| Damage {
+            topic: damage.topic.and_then(number),
+            ..damage.clone()
+        });
+        let damage = damage.collect();
+        let manifest = Manifest { damage, ..excerpt.manifest };
         let state = SplitState {
-            topic: topic.topic,
+            topic: id,
             is_flat: self.view == View::Flat,
             columns: topic.columns.clone(),
             time: self.time,
@@ -361,6 +377,36 @@ impl LogPlanner<'_> {
             manifest,
         };
         state.encode()
+    }
+}
+
+impl<'o> KnownDamage<'o> {
+    fn new(damage: &'o [Damage]) -> Self {
+        let mut of_topics: BTreeMap<_, Vec<&Damage>> = BTreeMap::new();
+        for damage in damage {
+            of_topics.entry(damage.topic).or_default().push(damage);
+        }
+        for damage in of_topics.values_mut() {
+            damage.sort_by_key(|damage| damage.bytes.start);
+        }
+        Self(of_topics)
+    }
+
+    /// Returns the first damage in the bytes `span` that is of `topic`, or of no topic.
+    fn within(
+        &self,
+        span: &Range<u64>,
+        topic: TopicId,
+    ) -> impl Iterator<Item = &'o Damage> {
+        let of_both = [None, Some(topic)].into_iter().flat_map(|of| {
+            let damage = self.0.get(&of).map_or(&[][..], |damage| damage);
+            let first = damage.partition_point(|one| one.bytes.start < span.start);
+            let rest = damage.get(first..).unwrap_or_default().iter().copied();
+            rest.take_while(|one| one.bytes.start < span.end).take(MAX_DAMAGE)
+        });
+        let mut found: Vec<&Damage> = of_both.collect();
+        found.sort_by_key(|damage| damage.bytes.start);
+        found.into_iter().take(MAX_DAMAGE)
     }
 }
 

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use logtool_core::{
-    Clock, ColumnBudget, Columns, Damage, DamageKind, ErrorKind, LogAccess, Manifest,
-    MetadataKeys, Part, Result, Stream, TimeRange, Topic, TopicContent, TopicId,
-    TopicOrigin, TopicSet, Value, raw_schema,
+    Clock, ColumnBudget, Columns, Damage, DamageKind, ErrorKind, IdSet, LogAccess,
+    Manifest, MetadataKeys, Part, Result, Stream, TimeRange, Topic, TopicContent,
+    TopicId, TopicOrigin, TopicSet, Value, raw_schema,
 };
 use logtool_rosmsg::{ConnectionMetadata, Derived};
 
@@ -62,6 +62,7 @@ impl IndexPass {
         let format_state = FormatState {
             profile: self.profile.clone(),
             channels: entries.clone().map(|e| (e.channel.id, e.topic)).collect(),
+            known_channels: IdSet::default(),
             schemas: self.schemas(&topics).unwrap_or_default(),
             chunks: self.part_entries.iter().map(|part| part.is_chunk).collect(),
             damaged_ranges: self.damaged_ranges.clone(),

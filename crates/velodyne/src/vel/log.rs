@@ -3,9 +3,9 @@
 use std::{fmt, sync::Arc};
 
 use logtool_core::{
-    Columns, Cursor, Decoder, Error, ErrorKind, Findings, Log, Manifest, OpenOptions,
-    Part, Record, RecordScanner, Result, RowGroup, Selection, Source, TimeRange,
-    TopicId,
+    Columns, Cursor, Decoder, Error, ErrorKind, Excerpt, Findings, Log, Manifest,
+    OpenOptions, Part, Record, RecordScanner, Result, RowGroup, Selection, Source,
+    TimeRange, TopicId, TopicSet, damage_within,
 };
 
 use crate::{
@@ -181,11 +181,11 @@ impl Log for VelLog {
         }
     }
 
-    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Manifest> {
-        let mut manifest =
-            self.manifest.excerpt(&selection.topics, parts).without_definitions();
+    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Excerpt> {
+        let Excerpt { manifest, topics } =
+            self.manifest.excerpt(&selection.topics, TopicSet::All, parts);
+        let mut manifest = manifest.without_definitions();
         manifest.parts = parts.to_vec();
-        let is_within = |at: u64| parts.iter().any(|part| part.bytes.contains(&at));
         let state = &*self.format_state;
         let points = state.points.filter(|points| selection.topics.contains(*points));
         let lidar = state.lidar.as_ref().filter(|_| points.is_some());
@@ -197,10 +197,13 @@ impl Log for VelLog {
             }
             None => None,
         };
-        let gaps = state.gaps.iter().filter(|gap| is_within(gap.bytes.start));
-        let broken = state.broken.iter().filter(|broken| is_within(broken.at));
+        let broken = parts.iter().flat_map(|part| {
+            let before = |at: u64| state.broken.partition_point(|one| one.at < at);
+            let range = before(part.bytes.start)..before(part.bytes.end);
+            state.broken.get(range).unwrap_or_default()
+        });
         manifest.format_state = Manifest::encode_state(&FormatState {
-            gaps: gaps.cloned().collect(),
+            gaps: damage_within(&state.gaps, parts),
             broken: broken.copied().collect(),
             topics: state.topics.clone(),
             lidar: lidar.cloned(),
@@ -208,7 +211,7 @@ impl Log for VelLog {
             anomalies: Vec::new(),
             ..*state
         })?;
-        Ok(manifest)
+        Ok(Excerpt { manifest, topics })
     }
 
     fn source(&self) -> &Arc<dyn Source> {
