@@ -255,9 +255,33 @@ impl Table {
         self
     }
 
-    /// Returns whether each number has a column of its own.
-    pub(crate) fn is_flat(&self) -> bool {
-        self.columns.view == View::Flat
+    /// Makes one column of each number in the selected columns.
+    ///
+    /// # Errors
+    /// If the topic cannot be decoded.
+    pub(crate) fn flattened(mut self) -> Result<Self> {
+        if self.columns.view == View::Flat {
+            return Ok(self);
+        }
+        if let Some(only) = &self.columns.only {
+            let columns = |view| self.log.log.decoder(self.topic, &Columns::all(view));
+            let (nested, flat) = (columns(View::Nested)?, columns(View::Flat)?);
+            let names = only.iter().filter_map(|at| nested.schema().fields().get(*at));
+            let names: Vec<&str> = names.map(|field| field.name().as_str()).collect();
+            let is_selected = |column: &str| {
+                names.iter().any(|name| {
+                    let rest = column.strip_prefix(name);
+                    rest.is_some_and(|rest| {
+                        rest.is_empty() || rest.starts_with(['[', '.'])
+                    })
+                })
+            };
+            let flat = flat.schema().fields().iter().enumerate();
+            let selected = flat.filter(|(_, field)| is_selected(field.name()));
+            self.columns.only = Some(selected.map(|(at, _)| at).collect());
+        }
+        self.columns.view = View::Flat;
+        Ok(self)
     }
 
     /// Selects the records of these times, on the clock of the log.
