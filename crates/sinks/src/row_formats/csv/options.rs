@@ -38,7 +38,7 @@ impl CsvOptions {
 
     /// Returns the options without marks of formulas.
     pub(super) fn without_marks(self) -> Self {
-        Self { marks_formulas: false, ..self }
+        Self::default()
     }
 }
 
