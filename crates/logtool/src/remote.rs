@@ -39,6 +39,6 @@ pub struct ListedObject {
     pub bytes: u64,
     /// The time of the last change, in nanoseconds of Unix time, if the server states it.
     pub modified: Option<i64>,
-    /// What distinguishes it from other objects at this URL, if the server states it.
+    /// The entity tag or the version of the object, if the server states one.
     pub tag: Option<String>,
 }

@@ -11,7 +11,7 @@ pub(crate) struct Channels {
     by_id: HashMap<u16, (u32, TopicId)>,
     /// The topic, the stream and the id of each channel, in ascending order.
     by_topic: Vec<(TopicId, u32, u16)>,
-    /// The ids of all channels, also of those that an excerpt leaves out.
+    /// The ids of all channels, including channels that an excerpt leaves out.
     known: IdSet,
     pub(crate) derived: Derived,
 }
@@ -31,7 +31,7 @@ impl Channels {
         Self { by_id, by_topic, known, derived: derived_of(topics) }
     }
 
-    /// Sets the ids of all channels. The messages of those that are left out are skipped.
+    /// Sets the ids of all channels. Messages of channels without a topic are skipped.
     pub(crate) fn with_known(mut self, known: IdSet) -> Self {
         self.known = known;
         self

@@ -59,8 +59,7 @@ pub struct ObjectInfo {
     pub bytes: u64,
     /// The time of its last change, in nanoseconds of Unix time, if the server states it.
     pub modified: Option<i64>,
-    /// What distinguishes it from other objects at this location, if the server states it:
-    /// its entity tag, or else its version.
+    /// The entity tag of the object, or else its version, if the server states one.
     pub tag: Option<String>,
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{program::Folder, samples::testdata};
 
-/// Runs the command with `args` in `folder`, and returns what it writes to a pipe.
+/// Runs the command with `args` in `folder`, and returns the bytes from its standard output.
 fn piped(folder: &Folder, args: &[&str]) -> Vec<u8> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_logtool"));
     command.args(args).current_dir(folder.path()).stdin(Stdio::null());

@@ -319,8 +319,7 @@ impl Manifest {
             && (part.time.overlaps(&selection.time) || may_produce_rows())
     }
 
-    /// Returns whether `part`, which contains `topic`, may contain records of it in `time`, or
-    /// that produce rows there.
+    /// Returns whether records of `topic` in `part` may be in `time`, or produce rows there.
     fn may_hold_topic(&self, part: &Part, topic: TopicId, time: TimeRange) -> bool {
         let margin = self.time_margins.get(&topic);
         part.time.overlaps(&time)

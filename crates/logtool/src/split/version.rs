@@ -11,8 +11,8 @@ use crate::{
     session::Session,
 };
 
-/// The length and the time of the last change of a file or an object of a store, and what else
-/// distinguishes an object from others at its URL.
+/// The length and the time of the last change of a file or an object of a store, and the entity
+/// tag of an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileVersion {
     bytes: u64,

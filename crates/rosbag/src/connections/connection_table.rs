@@ -269,7 +269,7 @@ impl ConnectionTable {
         entries.collect()
     }
 
-    /// Returns the ids of all connections, also of those that an excerpt leaves out.
+    /// Returns the ids of all connections, including connections that an excerpt leaves out.
     pub(crate) fn known_ids(&self) -> IdSet {
         match self.known.is_empty() {
             true => self.by_id.keys().copied().collect(),
@@ -277,7 +277,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Sets the ids of all connections, of which the table has only some.
+    /// Sets the ids of all connections, if the table has only some connections.
     pub(crate) fn with_known_ids(mut self, known: IdSet) -> Self {
         self.known = known;
         self

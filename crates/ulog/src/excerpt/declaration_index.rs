@@ -1,4 +1,4 @@
-//! The declarations of a log by what they declare.
+//! An index of the declarations of a log by type, topic and message id.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -9,7 +9,7 @@ use logtool_core::{IdSet, TopicId};
 
 use crate::{declarations::formats, topics::registry::Declaration};
 
-/// The indices of the declarations of a log, by what they declare.
+/// The indices of the declarations of a log by type, topic and message id.
 #[derive(Debug, Default)]
 pub(crate) struct DeclarationIndex {
     /// The definitions of each type.

@@ -33,7 +33,7 @@ pub(crate) struct OpenLog {
     pub(crate) options: OpenOptions,
     /// Everything needed to decode events; computed when first needed.
     event_reader: OnceLock<EventReader>,
-    /// The declarations by what they declare; computed when first needed.
+    /// An index of the declarations; computed when first needed.
     declaration_index: OnceLock<DeclarationIndex>,
 }
 

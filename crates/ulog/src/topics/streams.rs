@@ -17,11 +17,11 @@ use crate::time::{
 /// The stream of a message id without a subscription.
 const NONE: u16 = u16::MAX;
 
-/// The stream of a message id of a topic that an excerpt leaves out. A log has a stream of this
+/// The stream of message ids whose topic is left out of an excerpt. A log has a stream of this
 /// number only if it has 65,535 topics, and no excerpt leaves out topics of such a log.
 const LEFT_OUT: u16 = NONE - 1;
 
-/// The maximum number of topics of a log of which excerpts leave out topics.
+/// The maximum number of topics of a log whose excerpts leave out topics.
 pub(crate) const MAX_TOPICS_OF_EXCERPTS: usize = LEFT_OUT as usize;
 
 /// Assigns the data messages of a log to streams, and determines their times.
