@@ -97,6 +97,7 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
         seen: report.seen,
         damage: report.damage,
         remarks,
+        remedy: None,
     })
 }
 
