@@ -98,7 +98,7 @@ class Job:
         self.name = f"{generator.name} {command}"
 
     def cost(self, log):
-        arguments = jobs.arguments(self.command, log, self.folder / "out")
+        arguments = jobs.arguments(self.command, log, self.folder / "out", self.generator.topic)
         return run(self.program, arguments, self.folder)
 
     def faults(self, logs):

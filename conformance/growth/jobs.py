@@ -23,31 +23,36 @@ COMMANDS = {
     "repair": ["repair", "{log}", "-o", "{out}{suffix}"],
     "merge": ["merge", "{log}", "{log}", "-o", "{out}{suffix}"],
     "report": ["report", "{log}", "-o", "{out}.html"],
+    "plan": ["plan", "{log}", "--json"],
+    "plan-topic": ["plan", "{log}", "--json", "--topic", "{topic}"],
     "index": ["index", "{log}", "-o", "{out}.parquet"],
     "calibration": ["calibration", "{log}", "-o", "{out}.yaml"],
 }
 # Those that write a file for each topic.
 OF_TOPICS = {"csv", "parquet"}
-ULOG = ["info", "check", "schema", "cat", "cat-time", "messages", "params", "csv", "parquet", "asof", "mcap", "filter", "repair", "report", "index"]
-BAG = ["info", "check", "schema", "cat", "cat-time", "messages", "csv", "parquet", "asof", "mcap", "filter", "repair", "merge", "report", "index"]
-LIDAR = ["info", "check", "cat", "csv", "parquet", "filter", "repair", "merge", "report", "index"]
+ULOG = ["info", "check", "schema", "cat", "cat-time", "messages", "params", "csv", "parquet", "asof", "mcap", "filter", "repair", "report", "plan", "plan-topic", "index"]
+BAG = ["info", "check", "schema", "cat", "cat-time", "messages", "csv", "parquet", "asof", "mcap", "filter", "repair", "merge", "report", "plan", "plan-topic", "index"]
+LIDAR = ["info", "check", "cat", "csv", "parquet", "filter", "repair", "merge", "report", "plan", "index"]
 
 
-def arguments(command, log, out):
+def arguments(command, log, out, topic):
     # Captures are written as pcap only.
     suffix = ".pcap" if log.suffix == ".pcapng" else log.suffix
-    return [part.format(log=log, out=out, suffix=suffix) for part in COMMANDS[command]]
+    return [part.format(log=log, out=out, suffix=suffix, topic=topic) for part in COMMANDS[command]]
 
 
 class Generator:
     """A function that makes a log of `n` of something, and how it is used."""
 
-    def __init__(self, make, n, suffix, only=None, has_topics=False, least=2, may_fail=False, memory_of_byte=128):
+    def __init__(self, make, n, suffix, only=None, has_topics=False, least=2, may_fail=False, memory_of_byte=128, topic=None):
         self.make, self.n, self.suffix, self.least, self.may_fail = make, n, suffix, least, may_fail
         # How many bytes of memory a command may take for each byte of the input.
         self.memory_of_byte = memory_of_byte
         self.name = f"{suffix[1:]}-{make.__name__.replace('_', '-')}"
         self.only, self.has_topics = only, has_topics
+        # A topic that the log always has.
+        name = "t0" if has_topics else "a"
+        self.topic = topic or (name if suffix == ".ulg" else f"/{name}")
 
     def commands(self):
         of_format = {".ulg": ULOG, ".bag": BAG, ".mcap": BAG}.get(self.suffix, LIDAR)
@@ -80,7 +85,7 @@ GENERATORS = [
     ulog(ulogs.fields, 2_200),
     ulog(ulogs.nested_types, 2_000),
     ulog(ulogs.array, 10_000),
-    ulog(ulogs.repeated_ids, 10_000),
+    ulog(ulogs.repeated_ids, 10_000, topic="t0"),
     ulog(ulogs.removed_topics, 10_000),
     ulog(ulogs.information, 20_000),
     ulog(ulogs.long_information, 20_000),
@@ -106,7 +111,7 @@ GENERATORS = [
     bag(bags.connections_without_index, 8_000, has_topics=True),
     bag(bags.connections_of_a_topic, 8_000),
     bag(bags.repeated_connections, 8_000),
-    bag(bags.repeated_ids, 8_000),
+    bag(bags.repeated_ids, 8_000, topic="/t0"),
     bag(bags.overlapping_chunks, 5_000),
     bag(bags.times_that_fall, 20_000),
     bag(bags.types, 4_000, has_topics=True),
@@ -121,7 +126,7 @@ GENERATORS = [
     bag(bags.list_of_structs, 200_000),
     bag(bags.damaged_places, 8_000),
     bag(bags.damaged_messages, 20_000),
-    bag(bags.logged_strings, 10_000),
+    bag(bags.logged_strings, 10_000, topic="/rosout"),
     mcap(mcaps.messages, 20_000),
     mcap(mcaps.messages_without_chunks, 20_000),
     mcap(mcaps.chunks, 8_000),
@@ -131,11 +136,11 @@ GENERATORS = [
     mcap(mcaps.channels_without_summary, 8_000, has_topics=True),
     mcap(mcaps.channels_without_chunks, 8_000, has_topics=True),
     mcap(mcaps.channels_of_a_topic, 8_000),
-    mcap(mcaps.schemas, 8_000, has_topics=True),
-    mcap(mcaps.schemas_without_summary, 8_000, has_topics=True),
+    mcap(mcaps.schemas, 8_000, has_topics=True, topic="/t1"),
+    mcap(mcaps.schemas_without_summary, 8_000, has_topics=True, topic="/t1"),
     mcap(mcaps.unused_schemas, 10_000),
     mcap(mcaps.repeated_channels, 10_000),
-    mcap(mcaps.contradicting_channels, 10_000),
+    mcap(mcaps.contradicting_channels, 10_000, topic="/t0"),
     mcap(mcaps.channel_metadata, 10_000),
     mcap(mcaps.attachments, 10_000),
     mcap(mcaps.metadata, 10_000),

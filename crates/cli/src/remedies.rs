@@ -74,6 +74,7 @@ pub(crate) fn text(remedy: &Remedy) -> Option<String> {
         Remedy::FlattenColumns { column } => {
             format!("here `{column}` is one column; --flat makes one of each scalar")
         }
+        Remedy::KeepInfinities => "--keep-infinities writes them as 1e999".to_owned(),
         Remedy::SelectTimes => {
             "`logtool filter` with --start and --end copies a part of a log".to_owned()
         }

@@ -94,6 +94,8 @@ mod selection;
 mod settings;
 #[path = "process/splits.rs"]
 mod splits;
+#[path = "process/streams.rs"]
+mod streams;
 #[path = "process/testdata.rs"]
 mod testdata;
 #[path = "process/tracks.rs"]

@@ -104,8 +104,10 @@ pub use crate::{
     model::{
         clock_transform::ClockTransform,
         damage::{Damage, DamageKind},
+        excerpt::{Excerpt, damage_within},
         finding::{Code, Finding, Findings, Severity},
         hex,
+        id_set::IdSet,
         labels::{
             FieldLabels, IntegerField, Labels, fields_of_constant, integer_constant,
             integer_values,

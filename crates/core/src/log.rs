@@ -14,6 +14,7 @@ use crate::{
     io::{output::Output, source::Source},
     model::{
         damage::Damage,
+        excerpt::Excerpt,
         finding::{Code, Finding, Findings, REMARK},
         labels::Labels,
         layout::Layout,
@@ -140,8 +141,9 @@ pub trait Log: Send + Sync {
     }
 
     /// Returns a small manifest with which [`Format::open_with_manifest`] opens a log that
-    /// reads `selection` in `parts` like this log. That log may contain nothing else.
-    /// `parts` are from [`Manifest::plan`], in ascending order.
+    /// reads `selection` in `parts` like this log. That log may contain nothing else, and
+    /// may not report damage of other topics. `parts` are from [`Manifest::plan`] or
+    /// [`Manifest::plan_topics`], in ascending order.
     ///
     /// The default is [`Manifest::excerpt`] with all topics and the whole private state. A
     /// format overrides it if its state grows with the file, or refers to parts by index.
@@ -149,9 +151,9 @@ pub trait Log: Send + Sync {
     /// # Errors
     /// Errors of reading the source, and `Unsupported` if the log cannot be opened by its
     /// manifest alone.
-    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Manifest> {
+    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Excerpt> {
         let _ = selection;
-        Ok(self.manifest().excerpt(&TopicSet::All, parts))
+        Ok(self.manifest().excerpt(&TopicSet::All, TopicSet::All, parts))
     }
 
     /// Returns details of the file's structure that only the format knows. They are not
@@ -398,7 +400,7 @@ impl<L: Log + ?Sized> Log for Arc<L> {
         (**self).groups(topic, time)
     }
 
-    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Manifest> {
+    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Excerpt> {
         (**self).excerpt(selection, parts)
     }
 

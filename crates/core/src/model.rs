@@ -2,8 +2,10 @@
 
 pub(crate) mod clock_transform;
 pub(crate) mod damage;
+pub(crate) mod excerpt;
 pub(crate) mod finding;
 pub mod hex;
+pub(crate) mod id_set;
 pub(crate) mod labels;
 pub(crate) mod layout;
 pub(crate) mod log_metadata;

@@ -223,6 +223,12 @@ impl LogFormat {
         self == Self::Mcap
     }
 
+    /// Returns whether new logs are written from start to end, so that they can be sent through
+    /// a pipe. The headers of the others are completed last.
+    pub fn is_stream(self) -> bool {
+        matches!(self, Self::Ulog | Self::Mcap | Self::Capture)
+    }
+
     /// Returns whether a log of this format can hold the unchanged records of logs of the format
     /// `other`.
     pub fn can_hold(self, other: Self) -> bool {

@@ -255,9 +255,33 @@ impl Table {
         self
     }
 
-    /// Returns whether each number has a column of its own.
-    pub(crate) fn is_flat(&self) -> bool {
-        self.columns.view == View::Flat
+    /// Makes one column of each number in the selected columns.
+    ///
+    /// # Errors
+    /// If the topic cannot be decoded.
+    pub(crate) fn flattened(mut self) -> Result<Self> {
+        if self.columns.view == View::Flat {
+            return Ok(self);
+        }
+        if let Some(only) = &self.columns.only {
+            let columns = |view| self.log.log.decoder(self.topic, &Columns::all(view));
+            let (nested, flat) = (columns(View::Nested)?, columns(View::Flat)?);
+            let names = only.iter().filter_map(|at| nested.schema().fields().get(*at));
+            let names: Vec<&str> = names.map(|field| field.name().as_str()).collect();
+            let is_selected = |column: &str| {
+                names.iter().any(|name| {
+                    let rest = column.strip_prefix(name);
+                    rest.is_some_and(|rest| {
+                        rest.is_empty() || rest.starts_with(['[', '.'])
+                    })
+                })
+            };
+            let flat = flat.schema().fields().iter().enumerate();
+            let selected = flat.filter(|(_, field)| is_selected(field.name()));
+            self.columns.only = Some(selected.map(|(at, _)| at).collect());
+        }
+        self.columns.view = View::Flat;
+        Ok(self)
     }
 
     /// Selects the records of these times, on the clock of the log.
@@ -332,7 +356,10 @@ impl Table {
         loop {
             let is_end = !cursor.fill(&mut block)?;
             if !is_end {
-                damage.extend_from_slice(block.damage());
+                let is_own = |damage: &&Damage| {
+                    damage.topic.is_none_or(|topic| topic == self.topic)
+                };
+                damage.extend(block.damage().iter().filter(is_own).cloned());
                 for run in block.runs() {
                     decoder.append(run, &mut damage);
                 }
@@ -374,8 +401,9 @@ impl Batches {
         &self.schema
     }
 
-    /// Returns the damage that was found so far, in the order of the file. Damage that was found
-    /// when the log was opened is included only if reading meets it.
+    /// Returns the damage of the topic, and of no known topic, that was found so far, in the
+    /// order of the file. Damage that was found when the log was opened is included only if
+    /// reading meets it.
     pub fn damage(&self) -> &[Damage] {
         &self.damage
     }

@@ -39,4 +39,6 @@ pub struct ListedObject {
     pub bytes: u64,
     /// The time of the last change, in nanoseconds of Unix time, if the server states it.
     pub modified: Option<i64>,
+    /// The entity tag or the version of the object, if the server states one.
+    pub tag: Option<String>,
 }

@@ -8,8 +8,8 @@ use logtool_core::{CopyJob, LogSlice, Selection, TopicSet, copy};
 
 use crate::{
     check::{self, CheckReport},
-    error::{Context as _, Result},
-    input::open,
+    error::{Context as _, Error, Result},
+    input::{STDIN, open},
     losses::{Findings, Strictness, topic_loss::TopicLoss},
     output::{LogOutput, OutputSummary, log_writer, provenance},
     progress_counter::ProgressCounter,
@@ -105,6 +105,11 @@ impl Repair {
     /// the kind `Damaged`, if something is lost in a strict request.
     pub fn run(&self, session: &Session) -> Result<RepairReport> {
         self.output.check_differs_from([&*self.input])?;
+        if self.output.path().as_os_str() == STDIN {
+            let what = "a repaired log cannot be written to standard output: it is read \
+                        again to be checked";
+            return Err(Error::invalid(what).with_hint("name a file"));
+        }
         let opened = open::open(&self.input, session)?;
         let (name, manifest) = (&opened.input.name, opened.log.manifest());
         let mut losses = opened.input.findings(manifest);

@@ -19,11 +19,13 @@ use logtool::{
     output::LogOutput,
     time::typed_time::TypedTime,
 };
-use logtool_core::{Damage, TimeRange, conformance};
+use logtool_core::{Damage, TimeRange, TopicOrigin, conformance};
 
-/// The number of bytes of a split in JSON that the parts of its log may take, and those that
-/// each topic, connection or channel of its log may take: short names and lengths.
+/// The number of bytes of a split in JSON that the parts of its log may take.
 const BYTES: usize = 6 << 10;
+
+/// The number of bytes that each topic of a log may take in a split of a topic whose times
+/// depend on all others: its length.
 const BYTES_FOR_TOPIC: usize = 64;
 
 /// Target sizes of splits in bytes.
@@ -286,8 +288,7 @@ fn splits_have_the_bytes_the_records_and_the_times_of_their_topic() {
     }
 }
 
-/// A split has the columns and the definitions of its topic, and short declarations of the
-/// others. The definitions of events of a ULog take about 100 kB by themselves.
+/// A split has the columns and the definitions of its topic. The definitions of events of a ULog take about 100 kB by themselves.
 #[test]
 fn splits_take_a_few_kilobytes() {
     let mut paths: Vec<PathBuf> =
@@ -314,11 +315,59 @@ fn splits_take_a_few_kilobytes() {
                 continue;
             }
             let len = serde_json::to_string(split).unwrap().len();
-            let most = BYTES + BYTES_FOR_TOPIC * log.topics().len();
+            let topic = log.manifest().topic(split.topic()).unwrap();
+            let most = match log.topics()[topic.index()].origin {
+                TopicOrigin::BuiltIn => BYTES + BYTES_FOR_TOPIC * log.topics().len(),
+                _ => BYTES,
+            };
             let what = format!("{} {}: {len} bytes", path.display(), split.topic());
             assert!(len <= most, "{what}, at most {most}");
         }
     }
+}
+
+/// Returns a ULog of `count` topics, each with one record at its index in milliseconds.
+fn ulog_of_topics(count: u16) -> Vec<u8> {
+    let message = |kind: u8, payload: &[u8]| {
+        let len = (payload.len() as u16).to_le_bytes();
+        [&len[..], &[kind], payload].concat()
+    };
+    let mut log = [&b"ULog\x01\x12\x35\x01"[..], &[0; 8]].concat();
+    log.extend(message(b'B', &[0; 40]));
+    for index in 0..count {
+        let format = format!("t{index}:uint64_t timestamp;uint16_t x;");
+        log.extend(message(b'F', format.as_bytes()));
+    }
+    for index in 0..count {
+        let id = index.to_le_bytes();
+        let name = format!("t{index}");
+        log.extend(message(b'A', &[&[0], &id[..], name.as_bytes()].concat()));
+    }
+    for index in 0..count {
+        let id = index.to_le_bytes();
+        let micros = (u64::from(index) * 1000).to_le_bytes();
+        log.extend(message(b'D', &[&id[..], &micros, &id].concat()));
+    }
+    log
+}
+
+#[test]
+fn splits_of_logs_with_many_topics_are_as_long_as_those_of_logs_with_few() {
+    let folder = tempfile::tempdir().unwrap();
+    let lengths = [20, 2_000].map(|count| {
+        let path = folder.path().join(format!("{count}.ulg"));
+        fs::write(&path, ulog_of_topics(count)).unwrap();
+        let plan = PlanRequest::new([&path]).with_topics(["t*"]);
+        let splits = plan.run(&Session::new()).unwrap().splits;
+        assert_eq!(splits.len(), usize::from(count));
+        let last = splits.last().unwrap();
+        let rows = Rows::read(&last.table(&Session::new()).unwrap());
+        let numbers = rows.concat().column(1).to_data();
+        assert_eq!(numbers.buffer::<u16>(0), [count - 1]);
+        assert!(rows.damage.is_empty(), "{:?}", rows.damage);
+        serde_json::to_string(last).unwrap().len()
+    });
+    assert!(lengths[1] < lengths[0] + 50, "{lengths:?}");
 }
 
 #[test]

@@ -2,13 +2,17 @@
 
 use std::collections::HashMap;
 
-use logtool_core::{Topic, TopicId, TopicOrigin};
+use logtool_core::{IdSet, Topic, TopicId, TopicOrigin};
 use logtool_rosmsg::{Derivation, DerivedTopics, PointColumns};
 
 /// The streams and topics of channels, and the topics that are derived from them.
 #[derive(Debug)]
 pub(crate) struct Channels {
     by_id: HashMap<u16, (u32, TopicId)>,
+    /// The topic, the stream and the id of each channel, in ascending order.
+    by_topic: Vec<(TopicId, u32, u16)>,
+    /// The ids of all channels, including channels that an excerpt leaves out.
+    known: IdSet,
     pub(crate) derived: DerivedTopics,
 }
 
@@ -19,7 +23,18 @@ impl Channels {
         let with_streams = (0..).zip(channels);
         let by_id =
             with_streams.map(|(stream, (id, topic))| (*id, (stream, *topic))).collect();
-        Self { by_id, derived: derived_of(topics) }
+        let with_streams = (0..).zip(channels);
+        let mut by_topic: Vec<(TopicId, u32, u16)> =
+            with_streams.map(|(stream, (id, topic))| (*topic, stream, *id)).collect();
+        by_topic.sort_unstable();
+        let known = channels.iter().map(|(id, _)| u32::from(*id)).collect();
+        Self { by_id, by_topic, known, derived: derived_of(topics) }
+    }
+
+    /// Sets the ids of all channels. Messages of channels without a topic are skipped.
+    pub(crate) fn with_known(mut self, known: IdSet) -> Self {
+        self.known = known;
+        self
     }
 
     /// Sets columns of points that are known.
@@ -28,15 +43,16 @@ impl Channels {
         self
     }
 
-    /// Returns the ids and the topics of the channels, in stream order.
-    pub(crate) fn list(&self) -> Vec<(u16, TopicId)> {
-        let mut list: Vec<(u32, u16, TopicId)> = self
-            .by_id
-            .iter()
-            .map(|(id, (stream, topic))| (*stream, *id, *topic))
-            .collect();
-        list.sort_unstable();
-        list.into_iter().map(|(_, id, topic)| (id, topic)).collect()
+    /// Returns the ids of the channels of `topic`.
+    pub(crate) fn of_topic(&self, topic: TopicId) -> impl Iterator<Item = u16> {
+        let first = self.by_topic.partition_point(|(before, ..)| *before < topic);
+        let rest = self.by_topic.get(first..).unwrap_or_default().iter();
+        rest.take_while(move |(of, ..)| *of == topic).map(|(.., id)| *id)
+    }
+
+    /// Returns the ids of all channels.
+    pub(crate) fn known(&self) -> &IdSet {
+        &self.known
     }
 
     /// Returns the stream and the topic of the channel `id`.

@@ -206,6 +206,9 @@ impl MessageReader {
             return block.report(lost.with_records(1, None));
         };
         let Some((stream, topic)) = self.channels.get(channel) else {
+            if self.channels.known().contains(channel.into()) {
+                return;
+            }
             let lost = Damage::new(DamageKind::UnknownTopic, file);
             return block.report(lost.with_records(1, None));
         };

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use logtool_core::{Damage, TopicId};
+use logtool_core::{Damage, IdSet, TopicId};
 use logtool_rosmsg::PointColumns;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,9 @@ pub(crate) struct FormatState {
     pub(crate) profile: String,
     /// The ids and the topics of the channels, in stream order.
     pub(crate) channels: Vec<(u16, TopicId)>,
+    /// The ids of all channels, if an excerpt leaves some out.
+    #[serde(default, skip_serializing_if = "IdSet::is_empty")]
+    pub(crate) known_channels: IdSet,
     /// The schema ids of these channels, 0 for no schema. Empty if the channels cannot
     /// be declared identically in another file.
     #[serde(default)]

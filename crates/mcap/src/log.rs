@@ -8,8 +8,9 @@ use std::{
 };
 
 use logtool_core::{
-    Block, Columns, Cursor, Damage, Decoder, Error, ErrorKind, Findings, Inspection,
-    Log, Manifest, OpenOptions, Part, Result, Selection, Source, TimeRange, TopicId,
+    Block, Columns, Cursor, Damage, Decoder, Error, ErrorKind, Excerpt, Findings,
+    Inspection, Log, Manifest, OpenOptions, Part, Result, Selection, Source, TimeRange,
+    TopicId, damage_within,
 };
 
 use crate::{
@@ -106,6 +107,7 @@ impl McapLog {
         let chunks = chunks.map(|(part, _)| part.bytes.start).collect();
         let FormatState {
             channels,
+            known_channels,
             damaged_ranges,
             profile,
             unreadable,
@@ -115,7 +117,11 @@ impl McapLog {
             ..
         } = format_state;
         let channels = Channels::new(&channels, &manifest.topics);
-        let channels = Arc::new(channels.with_point_columns(point_columns));
+        let channels = channels.with_point_columns(point_columns);
+        let channels = Arc::new(match known_channels.is_empty() {
+            true => channels,
+            false => channels.with_known(known_channels),
+        });
         let damaged_ranges = damaged_ranges.into();
         let mut parts = manifest.parts.iter();
         let may_have_null_times =
@@ -167,41 +173,40 @@ impl Log for McapLog {
         })
     }
 
-    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Manifest> {
+    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Excerpt> {
         let topics = &selection.topics;
         let derived = &self.channels.derived;
-        let mut needed = topics.clone();
-        if derived.is_wanted(topics) {
-            // The ids of derived topics depend on all topics that they are derived from.
-            needed.extend(&derived.pairs().map(|(_, parent)| parent).collect());
-        }
-        let mut manifest = self.manifest.excerpt(&needed, parts);
-        let starts = manifest.parts.iter().map(|part| part.bytes.start);
+        // Readers number derived topics by the topics that they are derived from.
+        let kept = derived.with_relatives(topics);
+        let ids: Vec<TopicId> = kept.ids(self.manifest.topics.len()).collect();
+        let channels = ids.iter().zip((0..).map(TopicId)).flat_map(|(id, topic)| {
+            self.channels.of_topic(*id).map(move |channel| (channel, topic))
+        });
+        let channels = channels.collect();
+        let integers = ids
+            .iter()
+            .zip(0..)
+            .filter_map(|(id, topic)| Some((topic, self.integers.get(&id.0)?.clone())));
+        let integers = integers.collect();
+        let point_columns = derived.point_columns(self, topics, &kept)?;
+        let mut excerpt = self.manifest.excerpt(&kept, kept.clone(), parts);
+        let starts = excerpt.manifest.parts.iter().map(|part| part.bytes.start);
         let is_chunk = |start| self.chunks.binary_search(&start).is_ok();
-        let is_within = |damage: &&Damage| {
-            parts.iter().any(|part| part.bytes.contains(&damage.bytes.start))
-        };
-        let integers = self.integers.iter();
-        let integers = integers.filter(|(topic, _)| topics.contains(TopicId(**topic)));
-        manifest.format_state = Manifest::encode_state(&FormatState {
+        excerpt.manifest.format_state = Manifest::encode_state(&FormatState {
             profile: self.profile.clone(),
-            channels: self.channels.list(),
+            channels,
+            known_channels: self.channels.known().clone(),
             schemas: Vec::new(),
             chunks: starts.map(is_chunk).collect(),
-            damaged_ranges: self
-                .damaged_ranges
-                .iter()
-                .filter(is_within)
-                .cloned()
-                .collect(),
+            damaged_ranges: damage_within(&self.damaged_ranges, parts),
             metadata: Vec::new(),
             attachments: Vec::new(),
-            integers: integers.map(|(topic, types)| (*topic, types.clone())).collect(),
+            integers,
             unreadable: self.unreadable.clone(),
             may_have_null_times: self.may_have_null_times,
-            point_columns: derived.point_columns(self, topics)?,
+            point_columns,
         })?;
-        Ok(manifest)
+        Ok(excerpt)
     }
 
     fn source(&self) -> &Arc<dyn Source> {

@@ -59,6 +59,8 @@ pub struct ObjectInfo {
     pub bytes: u64,
     /// The time of its last change, in nanoseconds of Unix time, if the server states it.
     pub modified: Option<i64>,
+    /// The entity tag of the object, or else its version, if the server states one.
+    pub tag: Option<String>,
 }
 
 /// An object that was opened.
@@ -331,7 +333,8 @@ impl Client {
 fn listed_as(location: Location, meta: &ObjectMeta) -> ObjectInfo {
     // Servers without this header yield the epoch.
     let modified = meta.last_modified.timestamp_nanos_opt().filter(|time| *time > 0);
-    ObjectInfo { location, bytes: meta.size, modified }
+    let tag = meta.e_tag.clone().or_else(|| meta.version.clone());
+    ObjectInfo { location, bytes: meta.size, modified, tag }
 }
 
 impl std::fmt::Debug for RemoteObject {

@@ -1,6 +1,6 @@
 //! The private state in the manifest of a bag, with which it is opened without reading.
 
-use logtool_core::TopicSet;
+use logtool_core::{IdSet, TopicSet};
 use logtool_rosmsg::PointColumns;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,9 @@ pub(crate) const FORMAT_NAME: &str = "rosbag";
 pub(crate) struct FormatState {
     pub(crate) head: FileHeader,
     pub(crate) connections: Vec<StoredEntry>,
+    /// The ids of all connections, if an excerpt leaves some out.
+    #[serde(default, skip_serializing_if = "IdSet::is_empty")]
+    pub(crate) known_ids: IdSet,
     /// Topics with too many columns, alone or together with the topics before: they are
     /// readable as raw bytes only.
     pub(crate) too_wide: TopicSet,

@@ -7,8 +7,9 @@ use std::{
 };
 
 use logtool_core::{
-    Columns, Cursor, Decoder, Error, ErrorKind, Findings, Inspection, Log, Manifest,
-    Part, Result, Selection, Source, TimeRange, Timestamp, TopicId, TopicSet, Value,
+    Columns, Cursor, Decoder, Error, ErrorKind, Excerpt, Findings, Inspection, Log,
+    Manifest, Part, Result, Selection, Source, TimeRange, Timestamp, TopicId, TopicSet,
+    Value,
 };
 use logtool_rosmsg::RecordDefinition;
 
@@ -80,12 +81,13 @@ impl RosbagLog {
         let FormatState {
             head,
             connections,
+            known_ids,
             too_wide,
             unreadable,
             bounds,
             point_columns,
         } = notes;
-        let table = ConnectionTable::restore(connections);
+        let table = ConnectionTable::restore(connections).with_known_ids(known_ids);
         let cells = std::iter::repeat_with(OnceLock::new);
         let described = cells.take(table.topics()).collect();
         let derived = derived_topics(&table).with_point_columns(point_columns);
@@ -130,20 +132,14 @@ impl RosbagLog {
         }))
     }
 
-    /// Returns the starts of the parts that readers of `parts` use, in ascending order: those
-    /// within them, some before and one after them, and the end of the last part of the bag.
-    fn bounds_around(&self, parts: &[Part]) -> Vec<u64> {
+    /// Returns the starts of the parts that a reader of `part` uses: those within it, some
+    /// before and one after it.
+    fn bounds_around(&self, part: &Part) -> &[u64] {
         let bounds = &*self.parts.bounds;
-        let around = parts.iter().flat_map(|part| {
-            let first = bounds.partition_point(|bound| *bound < part.bytes.start);
-            let end = bounds.partition_point(|bound| *bound <= part.bytes.end);
-            let near = first.saturating_sub(BOUNDS_BEFORE)..(end + 1).min(bounds.len());
-            bounds.get(near).unwrap_or_default()
-        });
-        let mut around: Vec<u64> = around.chain(bounds.last()).copied().collect();
-        around.sort_unstable();
-        around.dedup();
-        around
+        let first = bounds.partition_point(|bound| *bound < part.bytes.start);
+        let end = bounds.partition_point(|bound| *bound <= part.bytes.end);
+        let near = first.saturating_sub(BOUNDS_BEFORE)..(end + 1).min(bounds.len());
+        bounds.get(near).unwrap_or_default()
     }
 
     /// Returns the version of the format, e.g. `(2, 0)`, or `None` if the first line is damaged.
@@ -177,24 +173,38 @@ impl Log for RosbagLog {
         }
     }
 
-    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Manifest> {
-        let PartReader { bag, table, derived, .. } = &self.parts;
+    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Excerpt> {
+        let PartReader { bag, table, derived, bounds: all_bounds, .. } = &self.parts;
         let topics = &selection.topics;
-        let mut manifest = self.manifest.excerpt(topics, parts).without_definitions();
-        let mut needed = topics.clone();
-        if derived.is_wanted(topics) {
-            // The ids of derived topics depend on all topics that they are derived from.
-            needed.extend(&derived.pairs().map(|(_, parent)| parent).collect());
+        let mut bounds: Vec<u64> = all_bounds.last().copied().into_iter().collect();
+        let mut ranges = Vec::new();
+        for part in parts {
+            let around = self.bounds_around(part);
+            let start = around.first().copied().unwrap_or(part.bytes.start);
+            ranges.push(start..part.bytes.end);
+            bounds.extend(around);
         }
-        manifest.format_state = Manifest::encode_state(&FormatState {
+        bounds.sort_unstable();
+        bounds.dedup();
+        // Readers number derived topics by the topics that they are derived from.
+        let selected = derived.with_relatives(topics);
+        let entries = table.entries_within(&selected, &ranges);
+        let of_entries = entries.iter().filter_map(|entry| table.topic(*entry));
+        let mut kept = derived.with_relatives(&of_entries.collect());
+        kept.extend(&selected);
+        let state = FormatState {
             head: FileHeader::clone(&bag.head),
-            connections: table.store_of(&needed),
-            too_wide: self.too_wide.clone(),
+            connections: table.store_some(&entries, &kept),
+            known_ids: table.known_ids(),
+            too_wide: self.too_wide.numbered_within(&kept),
             unreadable: self.unreadable.clone(),
-            bounds: self.bounds_around(parts),
-            point_columns: derived.point_columns(self, topics)?,
-        })?;
-        Ok(manifest)
+            bounds,
+            point_columns: derived.point_columns(self, topics, &kept)?,
+        };
+        let mut excerpt = self.manifest.excerpt(topics, kept, parts);
+        excerpt.manifest = excerpt.manifest.without_definitions();
+        excerpt.manifest.format_state = Manifest::encode_state(&state)?;
+        Ok(excerpt)
     }
 
     fn source(&self) -> &Arc<dyn Source> {

@@ -131,6 +131,20 @@ impl DerivedTopics {
         self.iter().map(|(id, one)| (id, one.parent))
     }
 
+    /// Returns `topics` with those that are derived from them, and those that they are
+    /// derived from.
+    pub fn with_relatives(&self, topics: &TopicSet) -> TopicSet {
+        if *topics == TopicSet::All {
+            return TopicSet::All;
+        }
+        let ids = topics.ids(self.logged + self.list.len());
+        let relatives = ids.flat_map(|id| {
+            let parent = self.get(id).map(|one| one.parent);
+            [Some(id), parent, self.child(id)]
+        });
+        relatives.flatten().collect()
+    }
+
     /// Returns the topic that is derived from `parent`.
     pub fn child(&self, parent: TopicId) -> Option<TopicId> {
         let place = (*self.places.get(parent.index())?)?;
@@ -212,7 +226,7 @@ impl DerivedTopics {
     }
 
     /// Returns the columns of those `topics` of `log` whose messages declare them, for
-    /// [`with_point_columns`](Self::with_point_columns).
+    /// [`with_point_columns`](Self::with_point_columns) of a log that has only `kept` topics.
     ///
     /// # Errors
     /// `Io` if the log cannot be read.
@@ -220,14 +234,17 @@ impl DerivedTopics {
         &self,
         log: &dyn Log,
         topics: &TopicSet,
+        kept: &TopicSet,
     ) -> Result<Vec<PointColumns>> {
-        let wanted = self.iter().filter(|(id, one)| {
-            topics.contains(*id)
-                && matches!(one.derivation.what, DerivedKind::Points(_))
+        let ids = topics.ids(self.logged + self.list.len());
+        let wanted = ids.filter_map(|id| {
+            let one = self.get(id)?;
+            let is_points = matches!(one.derivation.what, DerivedKind::Points(_));
+            is_points.then_some((id, kept.position(id)?, one))
         });
         wanted
-            .map(|(topic, one)| {
-                let shape = PointSchema::clone(&*one.shape(log, topic)?);
+            .map(|(id, topic, one)| {
+                let shape = PointSchema::clone(&*one.shape(log, id)?);
                 Ok(PointColumns { topic, shape })
             })
             .collect()

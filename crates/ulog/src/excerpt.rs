@@ -1,36 +1,51 @@
 //! Small manifests of ULogs, for readers of some parts.
 
-use std::{
-    collections::{HashMap, HashSet},
-    ops::Range,
-};
+mod declaration_index;
+mod partial;
 
-use logtool_core::{Manifest, Part, Result, Selection, TopicId, TopicSet};
+use std::{collections::HashSet, ops::Range};
+
+use logtool_core::{
+    Excerpt, Manifest, Part, Result, Selection, TopicId, TopicSet, damage_within,
+};
 
 use crate::{
     built_in_topics::EVENT_DEFINITIONS,
-    declarations::formats,
     format_state::FormatState,
     read::open_log::OpenLog,
     topics::{registry::Declaration, streams::Stream},
 };
 
+pub(crate) use self::declaration_index::DeclarationIndex;
+
 /// The first character of the names of replaced topics.
 const REPLACED: char = '!';
 
 /// Returns a manifest for reading `selection` in `parts`.
-///
-/// The state of the clock depends on the records of all topics. So all topics are still
-/// declared, but those that are not selected by short types whose records have the same
-/// lengths and times. Metadata is left out.
 pub(crate) fn excerpt(
     log: &OpenLog,
     selection: &Selection,
     parts: &[Part],
-) -> Result<Manifest> {
+) -> Result<Excerpt> {
+    match partial::excerpt(log, selection, parts)? {
+        Some(excerpt) => Ok(excerpt),
+        None => of_all_topics(log, selection, parts),
+    }
+}
+
+/// Returns an excerpt for topics whose times depend on the records of other topics.
+///
+/// So all topics are still declared, but those that are not selected by short types whose
+/// records have the same lengths and times. Metadata is left out.
+fn of_all_topics(
+    log: &OpenLog,
+    selection: &Selection,
+    parts: &[Part],
+) -> Result<Excerpt> {
     let state = &*log.format_state;
-    let mut manifest =
-        log.manifest.excerpt(&selection.topics, parts).without_definitions();
+    let Excerpt { manifest, topics } =
+        log.manifest.excerpt(&selection.topics, TopicSet::All, parts);
+    let mut manifest = manifest.without_definitions();
     manifest.parts = parts.to_vec();
     let index_of = |at: u64| {
         log.manifest.parts.binary_search_by_key(&at, |part| part.bytes.start).ok()
@@ -45,16 +60,10 @@ pub(crate) fn excerpt(
         counters.end.map_or(u64::MAX, |end| end.counter_records()),
     );
     let corrections = state.corrections.iter().copied();
-    let is_within = |at: u64| parts.iter().any(|part| part.bytes.contains(&at));
     let mut reduced = FormatState {
         file_header: state.file_header.clone(),
         declarations: declarations(log, selection),
-        damaged_ranges: state
-            .damaged_ranges
-            .iter()
-            .filter(|damage| is_within(damage.bytes.start))
-            .cloned()
-            .collect(),
+        damaged_ranges: damage_within(&state.damaged_ranges, parts),
         data_start: state.data_start,
         starts: parts
             .iter()
@@ -64,12 +73,13 @@ pub(crate) fn excerpt(
             .filter(|c| (first..end).contains(&c.ordinal))
             .collect(),
         built_in: state.built_in,
+        is_partial: false,
     };
     if !is_equivalent(log, &reduced, &selection.topics) {
         reduced.declarations.clone_from(&state.declarations);
     }
     manifest.format_state = Manifest::encode_state(&reduced)?;
-    Ok(manifest)
+    Ok(Excerpt { manifest, topics })
 }
 
 /// Returns the declarations of a log in which only the topics that `selection` needs have
@@ -83,7 +93,10 @@ fn declarations(log: &OpenLog, selection: &Selection) -> Vec<Declaration> {
     if has_events {
         needed.extend(&log.event_reader().topics);
     }
-    let types = types(log, &needed);
+    let declared = (0..).map(TopicId).zip(&log.registry.topics);
+    let needed_topics = declared.filter(|(id, _)| needed.contains(*id));
+    let names = needed_topics.map(|(_, topic)| topic.type_name.as_str());
+    let types = log.declaration_index().types(&state.declarations, names);
     let mut replaced = HashSet::new();
     let mut reduced = Vec::new();
     for declaration in &state.declarations {
@@ -119,37 +132,12 @@ fn declarations(log: &OpenLog, selection: &Selection) -> Vec<Declaration> {
                     topic,
                 });
             }
-            Declaration::Format(..) | Declaration::Metadata { .. } => {}
+            Declaration::Format(..)
+            | Declaration::LeftOut { .. }
+            | Declaration::Metadata { .. } => {}
         }
     }
     reduced
-}
-
-/// Returns the names of the types of `topics`, with those of their fields.
-fn types<'l>(log: &'l OpenLog, topics: &TopicSet) -> HashSet<&'l str> {
-    let mut fields: HashMap<&str, Vec<&str>> = HashMap::new();
-    for declaration in &log.format_state.declarations {
-        if let Declaration::Format(name, text) = declaration {
-            fields.entry(name).or_default().push(text);
-        }
-    }
-    let declared = (0..).map(TopicId).zip(&log.registry.topics);
-    let selected = declared.filter(|(id, _)| topics.contains(*id));
-    let mut next: Vec<&str> =
-        selected.map(|(_, topic)| topic.type_name.as_str()).collect();
-    let mut types = HashSet::new();
-    while let Some(name) = next.pop() {
-        if !types.insert(name) {
-            continue;
-        }
-        let texts = fields.get(name).into_iter().flatten();
-        let all = texts.flat_map(|text| text.split(';'));
-        next.extend(all.filter_map(|field| {
-            let (of_type, _) = field.trim().split_once(char::is_whitespace)?;
-            Some(formats::array(of_type).map_or(of_type, |(base, _)| base))
-        }));
-    }
-    types
 }
 
 /// Returns whether this metadata contains definitions of events.

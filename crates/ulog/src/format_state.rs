@@ -32,6 +32,9 @@ pub(crate) struct FormatState {
     #[serde(default)]
     pub(crate) corrections: Vec<Correction>,
     pub(crate) built_in: BuiltIn,
+    /// Whether this is the state of an excerpt that leaves topics out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_partial: bool,
 }
 
 /// The built-in topics.
@@ -59,6 +62,7 @@ impl FormatState {
                 Declaration::Subscription { id, name, instance, .. } => {
                     registry.subscribe(*id, name, *instance);
                 }
+                Declaration::LeftOut { .. } => {}
                 Declaration::Metadata { kind, payload, change } => {
                     metadata.add(*kind, payload, *change);
                 }

@@ -6,7 +6,7 @@
 //! does not touch any other bytes, so that it runs at memory speed.
 
 mod manifest;
-mod messages;
+pub(crate) mod messages;
 mod parts;
 mod section_reader;
 mod segment;
@@ -317,7 +317,7 @@ impl IndexPass {
             Err(DataError::TypeMismatch(topic)) => {
                 self.report_undecodable(at, rest, len, Some(topic))
             }
-            Err(DataError::UnknownId) => {
+            Err(DataError::UnknownId | DataError::LeftOut) => {
                 let bytes = at..at + len as u64;
                 let lost =
                     Damage::new(DamageKind::UnknownTopic, bytes).with_records(1, None);

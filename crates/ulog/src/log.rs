@@ -3,8 +3,8 @@
 use std::{fmt, sync::Arc};
 
 use logtool_core::{
-    Columns, Cursor, Decoder, Findings, Inspection, Layout, LayoutDecoder, Log,
-    Manifest, OpenOptions, Part, RawDecoder, Result, Selection, Source, TopicId,
+    Columns, Cursor, Decoder, Excerpt, Findings, Inspection, Layout, LayoutDecoder,
+    Log, Manifest, OpenOptions, Part, RawDecoder, Result, Selection, Source, TopicId,
 };
 
 use crate::{
@@ -105,7 +105,7 @@ impl Log for UlogLog {
         self.inner.registry.topics.get(topic.index())?.layout.as_ref().ok().cloned()
     }
 
-    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Manifest> {
+    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Excerpt> {
         excerpt(&self.inner, selection, parts)
     }
 

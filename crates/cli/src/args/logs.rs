@@ -32,7 +32,7 @@ Examples:
 pub(crate) struct FilterArgs {
     /// Log; `-` is standard input
     pub(crate) file: PathBuf,
-    /// Log to write
+    /// Log to write; `-` is standard output
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
     #[command(flatten)]
@@ -210,7 +210,7 @@ pub(crate) struct MergeArgs {
     /// Logs, two or more
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Log to write
+    /// Log to write; `-` is standard output
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
     /// Merge logs even if their clocks may differ

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use logtool::{
-    Error, Result,
+    Error, Remedy, Result,
     error::Context as _,
     formats,
     input::open,
@@ -64,6 +64,10 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
         labels.or_else(|| has_names.then(|| labels::from_manifest(manifest)).flatten());
     let columns = Columns { labels, ..Columns::all(View::Nested) };
     let topics = selection.topics.clone();
+    if is_text && args.keep_infinities {
+        return Err(Error::invalid("text has no `null` in place of infinities")
+            .with_hint("--keep-infinities goes with --format json"));
+    }
     let make_rows = match (is_text, args.keep_infinities) {
         (true, _) => PrintedRows::text,
         (false, true) => PrintedRows::json_with_infinities,
@@ -99,6 +103,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     }
     if let Some(remark) = Infinities::remark(nulls).filter(|_| !global.quiet) {
         say!("note: {name}: {remark}");
+        notices::remedy(&Remedy::KeepInfinities);
     }
     Ok(notices::losses(findings, global.quiet))
 }

@@ -25,6 +25,13 @@ pub(super) fn run(args: &ParamsArgs, global: &GlobalArgs) -> Result<Outcome> {
         return print_diff(diff, global);
     }
     let file = args.file.as_ref().context("no log was named")?;
+    let format = match args.format {
+        Some(format) => format,
+        None if args.json => ParamsFormat::Json,
+        None if terminal::stdout_is_seen() => ParamsFormat::Text,
+        None => ParamsFormat::Csv,
+    };
+    check_csv_safe(args.csv_safe, format == ParamsFormat::Csv, format)?;
     let mut request = ParametersRequest::new(file)
         .with_names(&args.names)
         .with_clock(args.clock.choice())
@@ -36,12 +43,6 @@ pub(super) fn run(args: &ParamsArgs, global: &GlobalArgs) -> Result<Outcome> {
         request = request.with_non_default_only();
     }
     let parameters = request.run(&global.session)?;
-    let format = match args.format {
-        Some(format) => format,
-        None if args.json => ParamsFormat::Json,
-        None if terminal::stdout_is_seen() => ParamsFormat::Text,
-        None => ParamsFormat::Csv,
-    };
     if args.history {
         print_changes(&parameters, args, format)?;
     } else {
@@ -51,6 +52,21 @@ pub(super) fn run(args: &ParamsArgs, global: &GlobalArgs) -> Result<Outcome> {
         print_list(&parameters, args, format)?;
     }
     Ok(notices::losses(parameters.losses, global.quiet))
+}
+
+/// Fails if `--csv-safe` is used with a format other than CSV.
+fn check_csv_safe(
+    is_used: bool,
+    is_csv: bool,
+    format: impl clap::ValueEnum,
+) -> Result<()> {
+    if !is_used || is_csv {
+        return Ok(());
+    }
+    let name = format.to_possible_value();
+    let name = name.as_ref().map_or("this format", |name| name.get_name());
+    let error = Error::invalid(format!("{name} has no cells that could be formulas"));
+    Err(error.with_hint("--csv-safe goes with --format csv"))
 }
 
 fn print_list(
@@ -165,6 +181,7 @@ fn print_diff(command: &ParamsCommand, global: &GlobalArgs) -> Result<Outcome> {
     let ParamsCommand::Diff { a, b, names, initial, format, csv_safe, json } = command;
     let format =
         format.unwrap_or(if *json { DiffFormat::Json } else { DiffFormat::Text });
+    check_csv_safe(*csv_safe, format == DiffFormat::Csv, format)?;
     let mut request = ParameterDiffRequest::new(a, b)
         .with_names(names)
         .with_strictness(global.strictness());

@@ -285,6 +285,7 @@ fn standard_output_is_no_place_for_files() {
         &["filter", "drive.bag", "-o", "-"],
         &["repair", "drive.bag", "-o", "-"],
         &["merge", "drive.bag", "drive.bag", "-o", "-"],
+        &["convert", "drive.bag", "--format", "parquet", "-t", "/a", "-o", "-"],
     ] {
         folder.run(args).ended(2, &["standard output"]);
     }

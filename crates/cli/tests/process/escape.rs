@@ -145,3 +145,26 @@ fn csv_of_parameters_for_spreadsheets_has_no_formulas() {
         assert!(marked.contains(safe), "{args:?}: {marked}");
     }
 }
+
+#[test]
+fn options_of_other_formats_are_refused() {
+    let folder = Folder::with(&bytes::log());
+    let convert = ["convert", "flight.ulg", "-o", "out", "--format"];
+    for (args, reason) in [
+        (&[&convert[..], &["parquet", "--csv-safe"]].concat()[..], "parquet has no"),
+        (&[&convert[..], &["kml", "--csv-safe"]].concat(), "kml has no"),
+        (&[&convert[..], &["csv", "--keep-infinities"]].concat(), "csv is not"),
+        (
+            &["cat", "flight.ulg", "--format", "text", "--keep-infinities"],
+            "text has no",
+        ),
+        (&["params", "flight.ulg", "--format", "json", "--csv-safe"], "json has no"),
+        (
+            &["params", "diff", "flight.ulg", "flight.ulg", "--json", "--csv-safe"],
+            "json has no",
+        ),
+    ] {
+        folder.run(args).ended(2, &[reason]);
+    }
+    assert_eq!(folder.list("."), ["flight.ulg"]);
+}

@@ -34,6 +34,42 @@ fn splits_that_other_processes_read_are_the_converted_table() {
 }
 
 #[test]
+fn csv_of_splits_with_nested_columns_has_a_column_for_each_number() {
+    let (folder, log) = (Folder::new(), testdata("rover.bag"));
+    for fields in [&[][..], &["--field", "orientation", "--field", "header"]] {
+        let plan = ["plan", &log, "--topic", "/imu/data", "--json"];
+        let plan = folder.run(&[&plan[..], fields].concat()).succeeded().stdout;
+        let args = ["read", "--split", "-", "--format", "csv"];
+        let read = folder.run_with(&args, plan.as_bytes()).succeeded().stdout;
+        let args = ["convert", &log, "-q", "-o", "-", "--format", "csv"];
+        let args = [&args[..], &["-t", "/imu/data"]].concat();
+        let want = folder.run(&[&args[..], fields].concat()).succeeded().stdout;
+        assert!(read.lines().count() > 10 && read.contains("orientation.x"), "{read}");
+        assert_eq!(read, want);
+    }
+}
+
+/// A ULog of a topic whose type is not defined: message id 0 is `a`, with one record.
+const UNDEFINED: &[u8] = b"ULog\x01\x12\x35\x01\0\0\0\0\0\0\0\0\
+    \x28\0B\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
+    \x04\0A\0\0\0a\x0a\0D\0\0\x01\0\0\0\0\0\0\0\x04\0A\0\0\0a";
+
+#[test]
+fn definition_that_cannot_be_used_is_reported_by_read() {
+    let folder = Folder::new();
+    folder.write("undefined.ulg", UNDEFINED);
+    let run = folder.run(&["convert", "undefined.ulg", "--format", "jsonl", "-o", "x"]);
+    assert_eq!(run.status, 3, "{run:?}");
+    let plan = folder.run(&["plan", "undefined.ulg", "--topic", "a", "--json"]);
+    assert_eq!(plan.status, 3, "{plan:?}");
+    let args = ["read", "--split", "-", "--format", "jsonl"];
+    let read = folder.run_with(&args, plan.stdout.as_bytes());
+    read.ended(3, &["the definition of a cannot be used"]);
+    let strict = [&args[..], &["--strict"]].concat();
+    assert_eq!(folder.run_with(&strict, plan.stdout.as_bytes()).status, 1);
+}
+
+#[test]
 fn several_splits_become_one_file() {
     let (folder, log) = (Folder::new(), testdata("rover.bag"));
     let plan = folder.run(&["plan", &log, "--topic", "/gps/fix", "--json"]).succeeded();

@@ -24,6 +24,7 @@ use crate::{
     log::{Columns, Cursor, Decoder, Inspection, Log, RowGroup, without_excerpts},
     model::{
         damage::Damage,
+        excerpt::Excerpt,
         finding::Findings,
         layout::Layout,
         manifest::{Manifest, Part, Selection},
@@ -121,7 +122,7 @@ impl Log for PayloadLog {
         self.log.payload_layout(topic)
     }
 
-    fn excerpt(&self, _: &Selection, _: &[Part]) -> Result<Manifest> {
+    fn excerpt(&self, _: &Selection, _: &[Part]) -> Result<Excerpt> {
         Err(without_excerpts())
     }
 

@@ -8,6 +8,7 @@ use crate::{
     log::{Columns, Cursor, Decoder, Log, without_excerpts},
     model::{
         clock_transform::ClockTransform,
+        excerpt::Excerpt,
         layout::Layout,
         manifest::{Manifest, Part, Selection},
         time::{TimeRange, Timestamp},
@@ -72,7 +73,7 @@ impl Log for ShiftedLog {
         self.log.payload_layout(topic)
     }
 
-    fn excerpt(&self, _: &Selection, _: &[Part]) -> Result<Manifest> {
+    fn excerpt(&self, _: &Selection, _: &[Part]) -> Result<Excerpt> {
         Err(without_excerpts())
     }
 

@@ -25,6 +25,7 @@ use crate::{
         row_groups::RowGroups,
     },
     model::{
+        excerpt::Excerpt,
         manifest::{Manifest, Part, Selection},
         time::Clock,
         topic::{MetadataKeys, Stream, Topic, TopicId},
@@ -237,7 +238,7 @@ impl Log for TranslatedLog {
         Ok(Box::new(RawDecoder::new("ns", columns)?))
     }
 
-    fn excerpt(&self, _: &Selection, _: &[Part]) -> Result<Manifest> {
+    fn excerpt(&self, _: &Selection, _: &[Part]) -> Result<Excerpt> {
         Err(without_excerpts())
     }
 

@@ -7,6 +7,7 @@ use crate::{
     io::source::Source,
     log::{Columns, Cursor, Decoder, Log, RowGroup, without_excerpts},
     model::{
+        excerpt::Excerpt,
         layout::Layout,
         manifest::{Manifest, Part, Selection},
         time::{TimeRange, Timestamp},
@@ -105,7 +106,7 @@ impl Log for UsableTimes {
         self.log.payload_layout(topic)
     }
 
-    fn excerpt(&self, _: &Selection, _: &[Part]) -> Result<Manifest> {
+    fn excerpt(&self, _: &Selection, _: &[Part]) -> Result<Excerpt> {
         Err(without_excerpts())
     }
 

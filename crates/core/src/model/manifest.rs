@@ -225,38 +225,6 @@ impl Manifest {
         plan
     }
 
-    /// Returns a smaller manifest for reading `topics` in `parts`, which are in ascending
-    /// order: with the parts that lie in them, and without metadata, streams, remarks, and
-    /// damage, which reading finds again. Other topics keep their ids, but lose their names,
-    /// columns and definitions. The private state of the format is unchanged.
-    #[must_use]
-    pub fn excerpt(&self, topics: &TopicSet, parts: &[Part]) -> Self {
-        let indices = parts.iter().flat_map(|part| self.parts_within(&part.bytes));
-        let kept: Vec<Part> =
-            indices.filter_map(|index| self.parts.get(index)).cloned().collect();
-        let topic = |(id, topic): (TopicId, &Topic)| match topics.contains(id) {
-            true => topic.clone(),
-            false => topic.stub(),
-        };
-        let margins = self.time_margins.iter().filter(|(id, _)| topics.contains(**id));
-        Self {
-            format: self.format.clone(),
-            bytes: self.bytes,
-            access: self.access,
-            topics: self.topics().map(topic).collect(),
-            streams: Vec::new(),
-            parts: kept,
-            time_margins: margins.map(|(id, margin)| (*id, *margin)).collect(),
-            clock: self.clock.clone(),
-            time: self.time,
-            oldest: self.oldest,
-            metadata: BTreeMap::new(),
-            damage: Vec::new(),
-            remarks: Vec::new(),
-            format_state: self.format_state.clone(),
-        }
-    }
-
     /// Returns the manifest without columns and definitions of topics, for formats that
     /// have them in their private state.
     #[must_use]
@@ -275,6 +243,45 @@ impl Manifest {
         let first = self.parts.partition_point(|part| part.bytes.start < bytes.start);
         let rest = self.parts.get(first..).unwrap_or_default();
         first..first + rest.partition_point(|part| part.bytes.end <= bytes.end)
+    }
+
+    /// Returns the parts to read for each topic of `selection`: those that
+    /// [`plan`](Self::plan) would return for the topic alone, each with this topic only.
+    /// Topics without any are left out. All parts are inspected once.
+    pub fn plan_topics(
+        &self,
+        selection: &Selection,
+        target_bytes: u64,
+    ) -> BTreeMap<TopicId, Vec<Part>> {
+        let topics = self.topics.len();
+        // If only one topic is logged, its plan has also the parts without records.
+        let only = match self.logged_topics() {
+            TopicSet::All => None,
+            logged => logged.ids(topics).next().filter(|id| {
+                let is_only = logged == [*id].into_iter().collect();
+                is_only
+                    && selection.time == TimeRange::ALL
+                    && selection.topics.contains(*id)
+            }),
+        };
+        let mut plan: BTreeMap<TopicId, Vec<Part>> = BTreeMap::new();
+        for part in &self.parts {
+            let held = part.topics.ids(topics).filter(|id| Some(*id) != only);
+            let wanted = held.filter(|id| {
+                selection.topics.contains(*id)
+                    && self.may_hold_topic(part, *id, selection.time)
+            });
+            for id in wanted.chain(only) {
+                let topics = [id].into_iter().collect();
+                let part = Part { bytes: part.bytes.clone(), topics, time: part.time };
+                let parts = plan.entry(id).or_default();
+                match parts.last_mut() {
+                    Some(last) if last.joins(&part, target_bytes) => last.join(&part),
+                    _ => parts.push(part),
+                }
+            }
+        }
+        plan
     }
 
     /// Returns whether `selection` has all logged topics and all times.
@@ -301,16 +308,22 @@ impl Manifest {
 
     /// Returns whether `part` may contain selected records.
     pub(crate) fn may_hold(&self, part: &Part, selection: &Selection) -> bool {
-        let wants = |topic: TopicId| {
-            part.topics.contains(topic) && selection.topics.contains(topic)
-        };
         let may_produce_rows = || {
-            self.time_margins.iter().any(|(topic, margin)| {
-                wants(*topic) && part.time.overlaps(&margin.extend(selection.time))
+            self.time_margins.keys().any(|topic| {
+                part.topics.contains(*topic)
+                    && selection.topics.contains(*topic)
+                    && self.may_hold_topic(part, *topic, selection.time)
             })
         };
         part.topics.overlaps(&selection.topics)
             && (part.time.overlaps(&selection.time) || may_produce_rows())
+    }
+
+    /// Returns whether records of `topic` in `part` may be in `time`, or produce rows there.
+    fn may_hold_topic(&self, part: &Part, topic: TopicId, time: TimeRange) -> bool {
+        let margin = self.time_margins.get(&topic);
+        part.time.overlaps(&time)
+            || margin.is_some_and(|margin| part.time.overlaps(&margin.extend(time)))
     }
 }
 
@@ -366,7 +379,7 @@ impl Selection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::sample_log::Sample;
+    use crate::testing::sample_log::{Sample, SampleRecord};
 
     #[test]
     fn plan_of_all_logged_topics_includes_parts_without_records() {
@@ -383,5 +396,41 @@ mod tests {
         assert_eq!(wanted(&manifest, TopicSet::All), 3);
         let derived = [TopicId(1)].into_iter().collect();
         assert_eq!(wanted(&manifest, derived), 0);
+    }
+
+    #[test]
+    fn plan_of_topics_has_the_parts_of_the_plan_of_each_topic() {
+        let parts: [&[SampleRecord]; 4] = [
+            &[(0, 0, 1, b"one"), (1, 0, 2, b"two")],
+            &[(1, 0, 3, b"three")],
+            &[],
+            &[(0, 0, 9, b"nine")],
+        ];
+        let mut manifest = Sample::new(&parts).manifest;
+        for (origin, margin) in [
+            (TopicOrigin::Logged, 0),
+            (TopicOrigin::Derived, 0),
+            (TopicOrigin::Logged, 4),
+        ] {
+            manifest.topics[1].origin = origin;
+            let margin = TimeMargin { before: margin, after: margin };
+            manifest.time_margins = BTreeMap::from([(TopicId(1), margin)]);
+            let (start, end) = (Timestamp::from_nanos(4), Timestamp::from_nanos(10));
+            for time in [TimeRange::ALL, TimeRange { start, end }] {
+                for target in [0, 1 << 20] {
+                    let all = Selection { topics: TopicSet::All, time };
+                    let plan = manifest.plan_topics(&all, target);
+                    for (id, _) in manifest.topics() {
+                        let topics = [id].into_iter().collect();
+                        let one = manifest.plan(&Selection { topics, time }, target);
+                        let bytes = |parts: &[Part]| -> Vec<Range<u64>> {
+                            parts.iter().map(|part| part.bytes.clone()).collect()
+                        };
+                        let found = plan.get(&id).map_or(vec![], |parts| bytes(parts));
+                        assert_eq!(found, bytes(&one), "{id:?} {time:?} {target}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -24,6 +24,9 @@ use crate::model::{time::TimeRange, value::Value};
 pub struct TopicId(pub u32);
 
 impl TopicId {
+    /// The topic of damage of a topic that an [excerpt](crate::Excerpt) leaves out.
+    pub const LEFT_OUT: Self = Self(u32::MAX);
+
     /// Returns the id as an index into a slice with one item per topic.
     #[inline]
     pub fn index(self) -> usize {
@@ -354,6 +357,34 @@ impl TopicSet {
         }
     }
 
+    /// Returns the number of topics before `id` in the set, as an id, or `None` if the set
+    /// does not contain it.
+    pub fn position(&self, id: TopicId) -> Option<TopicId> {
+        if !self.contains(id) {
+            return None;
+        }
+        let Self::Only(words) = self else { return Some(id) };
+        let (number, bit) = word_and_bit(id);
+        let before = words.iter().take_while(|(before, _)| *before <= number);
+        let count = before.map(|(before, bits)| match *before == number {
+            true => (bits & (bit - 1)).count_ones(),
+            false => bits.count_ones(),
+        });
+        Some(TopicId(count.sum()))
+    }
+
+    /// Returns the [positions](Self::position) in `all` of the topics that both sets have.
+    pub fn numbered_within(&self, all: &Self) -> Self {
+        match all {
+            Self::All => self.clone(),
+            Self::Only(_) => {
+                let numbered = (0..).map(TopicId).zip(all.ids(usize::MAX));
+                let both = numbered.filter(|(_, id)| self.contains(*id));
+                both.map(|(position, _)| position).collect()
+            }
+        }
+    }
+
     /// Adds `id` to the set.
     pub fn insert(&mut self, id: TopicId) {
         let (number, bit) = word_and_bit(id);
@@ -406,5 +437,25 @@ impl FromIterator<TopicId> for TopicSet {
         let mut set = Self::EMPTY;
         ids.into_iter().for_each(|id| set.insert(id));
         set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_are_ids_among_the_topics_of_a_set() {
+        let set =
+            |ids: &[u32]| -> TopicSet { ids.iter().copied().map(TopicId).collect() };
+        let kept = set(&[3, 63, 64, 200, 1000]);
+        for (position, id) in [3, 63, 64, 200, 1000].into_iter().enumerate() {
+            assert_eq!(kept.position(TopicId(id)), Some(TopicId(position as u32)));
+        }
+        assert_eq!(kept.position(TopicId(4)), None);
+        assert_eq!(TopicSet::All.position(TopicId(7)), Some(TopicId(7)));
+        assert_eq!(set(&[2, 64, 1000]).numbered_within(&kept), set(&[2, 4]));
+        assert_eq!(TopicSet::All.numbered_within(&kept), set(&[0, 1, 2, 3, 4]));
+        assert_eq!(set(&[5]).numbered_within(&TopicSet::All), set(&[5]));
     }
 }

@@ -55,6 +55,10 @@ pub enum RequestConflict {
     Px4WithOtherClock,
     /// The period between the rows of a merged table is 0.
     NoMergePeriod,
+    /// This format has no tables in CSV, whose formulas could be marked.
+    FormulasWithoutCsv(OutputFormat),
+    /// This format is not JSON Lines, which has no number for infinities.
+    InfinitiesWithoutJson(OutputFormat),
 }
 
 impl RequestConflict {
@@ -71,7 +75,14 @@ impl RequestConflict {
         let is_px4 = request.layout == Some(ParquetLayout::Px4);
         let is_file = destination.file().is_some();
         let is_mcap = format == OutputFormat::Mcap;
+        let has_csv =
+            is_any_of(&[OutputFormat::Csv, OutputFormat::Images]) || format.is_points();
         let rules = [
+            (request.is_csv_safe && !has_csv, Self::FormulasWithoutCsv(format)),
+            (
+                request.has_json_infinities && format != OutputFormat::Jsonl,
+                Self::InfinitiesWithoutJson(format),
+            ),
             (
                 request.layout.is_some() && format != OutputFormat::Parquet,
                 Self::LayoutWithoutParquet,
@@ -150,7 +161,21 @@ impl fmt::Display for RequestConflict {
                 "the layout of PX4 makes several files, and the output is one"
             }
             Self::ScansWithoutPoints => "only points are in files of scans",
-            Self::FileOnStdout => "this format cannot be written to standard output",
+            Self::FileOnStdout => {
+                "this format cannot be written to standard output; CSV, JSON Lines and \
+                 Arrow can"
+            }
+            Self::FormulasWithoutCsv(format) => {
+                let name = format.name();
+                return write!(f, "{name} has no cells of CSV that could be formulas");
+            }
+            Self::InfinitiesWithoutJson(format) => {
+                let name = format.name();
+                return write!(
+                    f,
+                    "{name} is not JSON Lines, which writes infinities as null"
+                );
+            }
             Self::Px4WithOtherClock => "the layout of PX4 needs the log's own clock",
             Self::NoMergePeriod => "the rows of a merged table need time between them",
         })

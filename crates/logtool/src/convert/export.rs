@@ -82,6 +82,7 @@ pub(super) fn run(convert: &Convert, session: &Session) -> Result<ConvertReport>
     report.raw_topics = formats::raw_topics(manifest, &summary.topics);
     (report.tables, report.rows) = (summary.tables, summary.rows);
     (report.topic_rows, report.remarks) = (summary.topic_rows, summary.remarks);
+    report.remedy = summary.remedy;
     Ok(report)
 }
 

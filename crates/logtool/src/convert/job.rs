@@ -7,6 +7,7 @@ use logtool_sinks::{FileNames, NameStyle, Outputs};
 
 use crate::{
     convert::{ConvertRequest, Destination},
+    error::Remedy,
     input::open::OpenLog,
 };
 
@@ -65,4 +66,6 @@ pub(crate) struct ExportSummary {
     pub(crate) damage: Vec<Damage>,
     /// Remarks for users, one sentence each.
     pub(crate) remarks: Vec<String>,
+    /// What helps against a loss that a remark describes.
+    pub(crate) remedy: Option<Remedy>,
 }

@@ -70,13 +70,16 @@ pub(super) fn write(job: &ExportJob<'_>, merge: AsofMerge) -> Result<ExportSumma
              as {time}: another start and end choose other times"
         )
     });
-    let remarks = remark.into_iter().chain(stray).chain(sink.remarks());
+    let of_sink = sink.remarks();
+    let remedy = table_sink::remedy(job, &of_sink);
+    let remarks = remark.into_iter().chain(stray).chain(of_sink);
     Ok(ExportSummary {
         topics,
         tables: 1,
         rows: report.rows,
         damage: report.read.damage,
         remarks: remarks.collect(),
+        remedy,
         ..ExportSummary::default()
     })
 }

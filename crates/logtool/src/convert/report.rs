@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use crate::{convert::StaleFiles, lidar::LidarWarnings, losses::Findings};
+use crate::{
+    convert::StaleFiles, error::Remedy, lidar::LidarWarnings, losses::Findings,
+};
 
 /// The report of a [`Convert`](crate::convert::Convert): the files, their rows, remarks,
 /// warnings and losses.
@@ -32,6 +34,8 @@ pub struct ConvertReport {
     pub provenance_file: Option<OutputFile>,
     /// Remarks about the output, one sentence each.
     pub remarks: Vec<String>,
+    /// A setting that helps against a loss that the last remark describes.
+    pub remedy: Option<Remedy>,
     /// Warnings about changed or omitted data of a new log, one sentence each. The
     /// [`Progress`](crate::Progress) of the session has received them before the log was
     /// written.
@@ -75,6 +79,7 @@ impl ConvertReport {
             files: Vec::new(),
             provenance_file: None,
             remarks: Vec::new(),
+            remedy: None,
             warnings: Vec::new(),
             notes: Vec::new(),
             empty_reason: None,

@@ -26,6 +26,7 @@ use crate::{
         ArrayFormat, FormatKind, OutputFormat, ParquetLayout, TableFormat,
         job::ExportJob,
     },
+    error::Remedy,
     input::open,
     time::clock::TimeChoice,
 };
@@ -80,6 +81,13 @@ pub(super) fn new(
             Box::new(CsvSink::new(outputs, names, options))
         }
     }
+}
+
+/// Returns what helps against the losses that the `remarks` of the sink of `job` describe.
+pub(super) fn remedy(job: &ExportJob<'_>, remarks: &[String]) -> Option<Remedy> {
+    // A sink of JSON Lines has remarks on infinities only.
+    let are_infinities = job.request.format == OutputFormat::Jsonl;
+    (are_infinities && !remarks.is_empty()).then_some(Remedy::KeepInfinities)
 }
 
 /// Returns the memory for each of the tables of `topics`.

@@ -33,7 +33,9 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     let sink = table_sink::new(job, table_sink::names(job), room);
     let mut summary = write_into(job, &*sink, job.request.view(), topics)?;
     sink.finish()?;
-    summary.remarks.extend(sink.remarks());
+    let remarks = sink.remarks();
+    summary.remedy = table_sink::remedy(job, &remarks);
+    summary.remarks.extend(remarks);
     Ok(summary)
 }
 

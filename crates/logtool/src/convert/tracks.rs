@@ -93,6 +93,7 @@ pub(super) fn write(job: &ExportJob<'_>, format: TrackFormat) -> Result<ExportSu
         seen: report.seen,
         damage: report.damage,
         remarks,
+        remedy: None,
     })
 }
 

@@ -262,7 +262,7 @@ impl Search<'_> {
 
     fn add_url(&mut self, url: &str) -> Result<()> {
         let log = |path: &str, object: ListedObject| {
-            let ListedObject { url, bytes, modified } = object;
+            let ListedObject { url, bytes, modified, .. } = object;
             InputLog {
                 path: path.into(),
                 named_path: url.clone(),

@@ -280,10 +280,10 @@ impl LogJob<'_> {
                     self.on_decode_threads(|| copy.write(sink, &progress))
                 },
             );
-            let ((rows, damage), remarks) = written?;
+            let ((rows, damage), written) = written?;
             losses.add(manifest, &copy.topics, &damage);
             losses.check(self.strictness)?;
-            entry.remarks = [copy.warnings, copy.remarks, remarks].concat();
+            entry.remarks = [copy.warnings, copy.remarks, written.remarks].concat();
             if copy.translation.is_some_and(TranslationKind::is_of_lidar) {
                 entry.remarks.extend(lidar::remarks(manifest, &copy.topics));
             }

@@ -67,6 +67,8 @@ pub enum Remedy {
         /// The name of the column.
         column: String,
     },
+    /// Write infinities as numbers that are too large, in place of `null`.
+    KeepInfinities,
     /// Select a part of the log by its times.
     SelectTimes,
     /// Accept losses: records that cannot be decoded are then kept unchanged.

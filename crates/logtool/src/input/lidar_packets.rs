@@ -7,8 +7,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use logtool_core::{
-    Block, Columns, Cursor, Decoder, Findings, Log, Manifest, Part, Record, Selection,
-    Source, TimeMargin, TimeRange, Timestamp, TopicContent, TopicId, TopicSet, Value,
+    Block, Columns, Cursor, Decoder, Excerpt, Findings, Log, Manifest, Part, Record,
+    Selection, Source, TimeMargin, TimeRange, Timestamp, TopicContent, TopicId,
+    TopicSet, Value,
 };
 use logtool_velodyne::{
     lidar::{Lidar, LidarOptions, Probe, ScanCache, record_is_packet},
@@ -190,7 +191,7 @@ impl Log for LidarBag {
         &self,
         selection: &Selection,
         parts: &[Part],
-    ) -> logtool_core::Result<Manifest> {
+    ) -> logtool_core::Result<Excerpt> {
         let (mut of_bag, mut lidars) = (TopicSet::EMPTY, Vec::new());
         let known = self.bag.manifest().topics.len();
         let wanted = selection.topics.ids(self.manifest.topics.len());
@@ -201,7 +202,7 @@ impl Log for LidarBag {
                 let (of, lidar) = ((selection.time, parts), &one.lidar);
                 let scans =
                     scans.excerpt(self, one.points, lidar, of, record_is_packet)?;
-                lidars.push((one.clone(), scans));
+                lidars.push((one, scans));
             }
         }
         let of_bag = Selection { topics: of_bag, time: selection.time };
@@ -209,19 +210,25 @@ impl Log for LidarBag {
         if lidars.is_empty() {
             return Ok(bag);
         }
-        let Manifest { parts, topics, time_margins, .. } =
-            self.manifest.excerpt(&selection.topics, parts);
-        let points = topics.into_iter().skip(known);
-        Ok(Manifest {
-            topics: bag.topics.into_iter().chain(points).collect(),
-            parts,
-            time_margins,
-            format_state: Manifest::encode_state(&ExcerptState {
-                bag_state: bag.format_state,
-                lidars,
-            })?,
-            ..bag
-        })
+        let points = lidars.iter().map(|(one, _)| one.points);
+        let kept: TopicSet = bag.topics.ids(known).chain(points).collect();
+        let number = |id: TopicId| kept.position(id).unwrap_or(TopicId::LEFT_OUT);
+        let lidars =
+            lidars.into_iter().map(|(LidarTopic { packets, points, lidar }, scans)| {
+                let (packets, points) = (number(*packets), number(*points));
+                (LidarTopic { packets, points, lidar: lidar.clone() }, scans)
+            });
+        let format_state = Manifest::encode_state(&ExcerptState {
+            bag_state: bag.manifest.format_state,
+            lidars: lidars.collect(),
+        })?;
+        let own = self.manifest.excerpt(&selection.topics, kept, parts);
+        let Manifest { parts, topics, time_margins, .. } = own.manifest;
+        let points = topics.into_iter().skip(bag.manifest.topics.len());
+        let topics = bag.manifest.topics.into_iter().chain(points).collect();
+        let manifest =
+            Manifest { topics, parts, time_margins, format_state, ..bag.manifest };
+        Ok(Excerpt { manifest, topics: own.topics })
     }
 
     fn source(&self) -> &Arc<dyn Source> {

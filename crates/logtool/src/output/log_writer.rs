@@ -45,9 +45,17 @@ impl LogWriter {
         session: &Session,
     ) -> Result<Self> {
         if path.as_os_str() == STDIN {
-            let what =
-                "cannot write a log to standard output: the header is written last";
-            return Err(Error::invalid(what).with_hint("name a file"));
+            if !format.is_stream() {
+                let what = format!(
+                    "a {} log cannot be written to standard output: its header is written \
+                     last; mcap, ulog and pcap logs can",
+                    format.name()
+                );
+                return Err(Error::invalid(what).with_hint("name a file"));
+            }
+            let outputs = guarded_outputs::stdout(session);
+            let file = LogFile::begin(&outputs, STDIN, format)?;
+            return Ok(Self { file, outputs });
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if let Some((packing, stem)) = Packing::from_name(&name) {
@@ -70,10 +78,12 @@ impl LogWriter {
         options: &WriteOptions,
         fill: impl FnOnce(&mut dyn RecordSink) -> Result<T>,
     ) -> Result<(T, WrittenLog)> {
-        let (done, remarks) = self.file.write(extracts, options, fill)?;
+        let (done, mut log) = self.file.write(extracts, options, fill)?;
         let files = self.outputs.commit()?;
-        let bytes = files.iter().map(|(_, len)| len).sum();
-        Ok((done, WrittenLog { bytes, remarks }))
+        if !self.outputs.is_stdout() {
+            log.bytes = files.iter().map(|(_, len)| len).sum();
+        }
+        Ok((done, log))
     }
 }
 
@@ -88,13 +98,14 @@ impl LogFile {
         Ok(Self { staged, format })
     }
 
-    /// Lets `fill` write `extracts` into it, and returns remarks for users.
+    /// Lets `fill` write `extracts` into it, and returns its size if it was written in order,
+    /// and remarks.
     pub fn write<T>(
         self,
         extracts: &[LogSlice<'_>],
         options: &WriteOptions,
         fill: impl FnOnce(&mut dyn RecordSink) -> Result<T>,
-    ) -> Result<(T, Vec<String>)> {
+    ) -> Result<(T, WrittenLog)> {
         let mut out = BackgroundWriter::new(self.staged);
         let mut sink =
             self.format.format().writer(Box::new(&mut out), extracts, options)?;
@@ -102,8 +113,10 @@ impl LogFile {
         let mut remarks = sink.remarks();
         remarks.extend(not_encrypted(self.format, extracts));
         sink.finish()?;
-        out.finish()?.finish()?;
-        Ok((done, remarks))
+        let staged = out.finish()?;
+        let bytes = staged.position();
+        staged.finish()?;
+        Ok((done, WrittenLog { bytes, remarks }))
     }
 }
 

@@ -75,16 +75,19 @@ pub fn stat(url: &str, session: &Session) -> Result<ListedObject> {
     let place = parse(url)?;
     match session.connection.client()?.metadata(&place) {
         Ok(object) => Ok(listed_object(object)),
-        Err(err) if err.kind() == io::ErrorKind::Other => {
-            Ok(ListedObject { url: place.to_string(), bytes: 0, modified: None })
-        }
+        Err(err) if err.kind() == io::ErrorKind::Other => Ok(ListedObject {
+            url: place.to_string(),
+            bytes: 0,
+            modified: None,
+            tag: None,
+        }),
         Err(err) => Err(explain(err, &place)),
     }
 }
 
 fn listed_object(object: logtool_remote::ObjectInfo) -> ListedObject {
-    let logtool_remote::ObjectInfo { location, bytes, modified } = object;
-    ListedObject { url: location.to_string(), bytes, modified }
+    let logtool_remote::ObjectInfo { location, bytes, modified, tag } = object;
+    ListedObject { url: location.to_string(), bytes, modified, tag }
 }
 
 /// A folder that files are uploaded to.

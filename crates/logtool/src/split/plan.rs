@@ -1,12 +1,14 @@
 //! The plan of the splits of some logs.
 
 use std::{
+    collections::BTreeMap,
     ops::Range,
     path::{Path, PathBuf},
 };
 
 use logtool_core::{
-    Columns, Damage, Manifest, Part, Selection, TimeRange, TopicId, TopicSet, View,
+    Columns, Damage, DamageKind, Manifest, Part, Selection, TimeRange, TopicId,
+    TopicSet, View,
 };
 use logtool_velodyne::lidar::LidarOptions;
 use rayon::prelude::*;
@@ -39,6 +41,10 @@ const MAX_PARTS_TEXT: usize = 4 << 10;
 /// The maximum number of parts of a log without an index in a split: its worker can read
 /// them in parallel.
 const MAX_PARTS: u64 = 32;
+
+/// The maximum number of parts of the manifest in the first attempt at a split: more need
+/// more text than a split has.
+const MAX_MANIFEST_PARTS: usize = 2048;
 
 /// The maximum number of places of known damage in a split. Reading may find all of them.
 const MAX_DAMAGE: usize = 16;
@@ -230,6 +236,7 @@ impl PlanRequest {
             clock,
             time,
             view: self.view,
+            damage: KnownDamage::new(&manifest.damage),
             target_bytes: match input.packing {
                 // Each worker decompresses all of the file.
                 Some(_) => u64::MAX,
@@ -237,9 +244,9 @@ impl PlanRequest {
             },
         };
         let mut splits = Vec::new();
-        for topic in topics.ids(manifest.topics.len()) {
+        for (topic, parts) in planner.parts(topics) {
             let only = columns.get(&topic).and_then(|columns| columns.only.clone());
-            planner.plan_topic(topic, only, &mut splits)?;
+            planner.plan_topic(topic, only, &parts, &mut splits)?;
         }
         Ok(splits)
     }
@@ -254,6 +261,14 @@ struct LogPlanner<'o> {
     time: TimeRange,
     view: View,
     target_bytes: u64,
+    damage: KnownDamage<'o>,
+}
+
+/// The damage that was found when the log was opened, by its topic, in the order of the file.
+struct KnownDamage<'o> {
+    of_bytes: BTreeMap<Option<TopicId>, Vec<&'o Damage>>,
+    /// The definitions that cannot be used. They may lie anywhere in the file.
+    of_definitions: BTreeMap<Option<TopicId>, Vec<&'o Damage>>,
 }
 
 /// The splits of one topic.
@@ -267,28 +282,36 @@ struct TopicSplits<'s> {
 }
 
 impl LogPlanner<'_> {
+    /// Returns the parts of the log for each of `topics`.
+    fn parts(&self, topics: TopicSet) -> BTreeMap<TopicId, Vec<Part>> {
+        let manifest = self.opened.log.manifest();
+        let part_bytes = (self.target_bytes.min(manifest.bytes) / MAX_PARTS)
+            .max(PART_BYTES)
+            .min(self.target_bytes);
+        manifest.plan_topics(&Selection { topics, time: self.time }, part_bytes)
+    }
+
     fn plan_topic(
         &self,
         topic: TopicId,
         columns: Option<Vec<usize>>,
+        parts: &[Part],
         splits: &mut Vec<Split>,
     ) -> Result<()> {
-        let manifest = self.opened.log.manifest();
         let topics: TopicSet = [topic].into_iter().collect();
         let selection = Selection { topics, time: self.time };
-        let part_bytes = (self.target_bytes.min(manifest.bytes) / MAX_PARTS)
-            .max(PART_BYTES)
-            .min(self.target_bytes);
-        let parts = manifest.plan(&selection, part_bytes);
         let bytes = parts.iter().map(size).sum();
         let mut topic = TopicSplits { topic, columns, selection, bytes, splits };
-        let mut rest = &parts[..];
+        let manifest = self.opened.log.manifest();
+        let is_packed = self.opened.input.packing.is_some();
+        let mut rest = parts;
         let mut start = 0;
         while !rest.is_empty() {
-            let mut sum = 0_u64;
+            let (mut sum, mut within) = (0_u64, 0);
             let fits = |part: &&Part| {
                 sum = sum.saturating_add(size(part));
-                sum <= self.target_bytes
+                within += manifest.parts_within(&part.bytes).len();
+                sum <= self.target_bytes && (is_packed || within <= MAX_MANIFEST_PARTS)
             };
             let count = rest.iter().take_while(fits).count().max(1);
             let (parts, after) = rest.split_at(count);
@@ -324,7 +347,7 @@ impl LogPlanner<'_> {
         topic.splits.push(Split {
             version: VERSION,
             path: self.path.clone(),
-            file: self.file,
+            file: self.file.clone(),
             format: manifest.format.clone(),
             topic: about.label().into_owned(),
             bytes,
@@ -344,15 +367,20 @@ impl LogPlanner<'_> {
     ) -> Result<String> {
         let base = self.clock.base();
         let log = &self.opened.log;
-        let mut manifest = log.excerpt(&topic.selection, parts)?;
-        let is_reported = |damage: &&Damage| {
-            span.contains(&damage.bytes.start)
-                && damage.topic.is_none_or(|of| of == topic.topic)
+        let excerpt = log.excerpt(&topic.selection, parts)?;
+        let number = |id: TopicId| excerpt.topic(id);
+        let Some(id) = number(topic.topic) else {
+            return Err(Error::invalid("the format has no excerpts of the topic"));
         };
-        let damage = log.manifest().damage.iter().filter(is_reported);
-        manifest.damage = damage.take(MAX_DAMAGE).cloned().collect();
+        let damage = self.damage.within(span, topic.topic);
+        let damage = damage.map(|damage| Damage {
+            topic: damage.topic.and_then(number),
+            ..damage.clone()
+        });
+        let damage = damage.collect();
+        let manifest = Manifest { damage, ..excerpt.manifest };
         let state = SplitState {
-            topic: topic.topic,
+            topic: id,
             is_flat: self.view == View::Flat,
             columns: topic.columns.clone(),
             time: self.time,
@@ -361,6 +389,45 @@ impl LogPlanner<'_> {
             manifest,
         };
         state.encode()
+    }
+}
+
+impl<'o> KnownDamage<'o> {
+    fn new(damage: &'o [Damage]) -> Self {
+        let (mut of_bytes, mut of_definitions) =
+            (BTreeMap::<_, Vec<_>>::new(), BTreeMap::<_, Vec<_>>::new());
+        for damage in damage {
+            let all = match damage.kind {
+                DamageKind::Definition => &mut of_definitions,
+                _ => &mut of_bytes,
+            };
+            all.entry(damage.topic).or_default().push(damage);
+        }
+        for damage in of_bytes.values_mut() {
+            damage.sort_by_key(|damage| damage.bytes.start);
+        }
+        Self { of_bytes, of_definitions }
+    }
+
+    /// Returns the first damage in the bytes `span` that is of `topic`, or of no topic. The
+    /// span from the start of the file also has the damage of the definition of the topic.
+    fn within(
+        &self,
+        span: &Range<u64>,
+        topic: TopicId,
+    ) -> impl Iterator<Item = &'o Damage> {
+        let of_both = [None, Some(topic)].into_iter().flat_map(|of| {
+            let damage = self.of_bytes.get(&of).map_or(&[][..], |damage| damage);
+            let first = damage.partition_point(|one| one.bytes.start < span.start);
+            let rest = damage.get(first..).unwrap_or_default().iter().copied();
+            rest.take_while(|one| one.bytes.start < span.end).take(MAX_DAMAGE)
+        });
+        let mut found: Vec<&Damage> = of_both.collect();
+        found.sort_by_key(|damage| damage.bytes.start);
+        let is_first = span.start == 0 && span.end > 0;
+        let definitions = self.of_definitions.get(&Some(topic)).filter(|_| is_first);
+        let definitions = definitions.into_iter().flatten().copied();
+        definitions.chain(found).take(MAX_DAMAGE)
     }
 }
 
@@ -400,4 +467,28 @@ fn times(
     };
     let start = known.start.max(selected.start);
     Some((start.as_nanos(), known.end.min(selected.end).max(start).as_nanos()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_split_of_a_topic_has_the_damage_of_its_definition() {
+        let topic = TopicId(3);
+        let definition = |id| {
+            Damage::new(DamageKind::Definition, 9_000..9_010).with_records(1, Some(id))
+        };
+        let garbled = |start| Damage::new(DamageKind::Garbled, start..start + 1);
+        let mut damage = vec![definition(TopicId(2)), definition(topic)];
+        damage.extend((0..100).map(|index| garbled(90 + index * 100)));
+        let known = KnownDamage::new(&damage);
+        let starts = |span: Range<u64>| -> Vec<u64> {
+            known.within(&span, topic).map(|damage| damage.bytes.start).collect()
+        };
+        assert_eq!(starts(0..200), [9_000, 90, 190]);
+        assert_eq!(starts(200..400), [290, 390]);
+        assert_eq!(starts(0..u64::MAX).len(), MAX_DAMAGE);
+        assert_eq!(starts(8_900..9_100), [8_990, 9_090]);
+    }
 }

@@ -67,8 +67,9 @@ impl ReadRequest {
         self
     }
 
-    /// Sets the format: Arrow IPC, Parquet, JSON Lines or CSV. CSV needs splits with
-    /// [flat columns](crate::PlanRequest::with_flat_columns), Parquet a file.
+    /// Sets the format: Arrow IPC, Parquet, JSON Lines or CSV. CSV has a column for each
+    /// number, as splits with [flat columns](crate::PlanRequest::with_flat_columns). Parquet
+    /// needs a file.
     pub fn with_format(mut self, format: OutputFormat) -> Self {
         self.format = format;
         self
@@ -100,7 +101,10 @@ impl ReadRequest {
         let mut report = ReadReport::default();
         let mut output: Option<(Table, Box<dyn TableWriter>)> = None;
         for split in &self.splits {
-            let table = split.table(session)?;
+            let mut table = split.table(session)?;
+            if self.format == OutputFormat::Csv {
+                table = table.flattened()?;
+            }
             let writer = match &mut output {
                 Some((first, writer)) => {
                     check_columns(first, &table, split)?;
@@ -133,11 +137,7 @@ impl ReadRequest {
             {
                 Ok(format)
             }
-            _ => {
-                let what = "splits are written as arrow, csv or jsonl, and as parquet to \
-                            a file";
-                Err(Error::invalid(what))
-            }
+            _ => Err(unsupported()),
         }
     }
 
@@ -148,10 +148,6 @@ impl ReadRequest {
         split: &Split,
         outputs: &Arc<Outputs>,
     ) -> Result<Box<dyn TableWriter>> {
-        if format == TableFormat::Csv && !table.is_flat() {
-            let what = "CSV needs splits with a column for each number";
-            return Err(Error::invalid(what).with_hint("plan them with --flat"));
-        }
         let topics = table.log().topics();
         let topic = table.log().manifest().get(table.topic())?;
         let names = FileNames::new(NameStyle::Topic, topics);
@@ -175,6 +171,12 @@ impl ReadRequest {
         };
         Ok(sink.table(topic, &table.schema()?)?)
     }
+}
+
+fn unsupported() -> Error {
+    Error::invalid(
+        "splits are written as arrow, csv or jsonl, and as parquet to a file",
+    )
 }
 
 /// Fails if the columns of `table`, which is of `split`, are not those of `first`.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use logtool_core::{
     ChunkStatistics, Clock, ColumnBudget, Columns, Damage, DamageKind, ErrorKind,
-    LogAccess, Manifest, MetadataKey, MetadataKeys, Part, Result, Stream, TimeRange,
-    Topic, TopicContent, TopicId, TopicOrigin, TopicSet, Value, raw_schema,
+    IdSet, LogAccess, Manifest, MetadataKey, MetadataKeys, Part, Result, Stream,
+    TimeRange, Topic, TopicContent, TopicId, TopicOrigin, TopicSet, Value, raw_schema,
 };
 use logtool_rosmsg::{ConnectionMetadata, DerivedTopics};
 
@@ -62,6 +62,7 @@ impl IndexPass {
         let format_state = FormatState {
             profile: self.profile.clone(),
             channels: entries.clone().map(|e| (e.channel.id, e.topic)).collect(),
+            known_channels: IdSet::default(),
             schemas: self.schemas(&topics).unwrap_or_default(),
             chunks: self.part_entries.iter().map(|part| part.is_chunk).collect(),
             damaged_ranges: self.damaged_ranges.clone(),

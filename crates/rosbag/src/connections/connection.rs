@@ -74,18 +74,6 @@ impl RawConnection {
         self.header.extend_from_slice(value);
         self
     }
-
-    /// Returns the connection with only what identifies it: without its definition, and
-    /// without other fields.
-    pub(crate) fn identity(&self) -> Self {
-        let identity = Self::new(self.id, &self.topic, &[]);
-        let fields = Fields::new(&self.header);
-        let needed =
-            fields.filter(|(name, _)| [&b"type"[..], b"md5sum"].contains(name));
-        needed
-            .fold(identity, |identity, (name, value)| identity.with_field(name, value))
-            .with_field(b"message_definition", b"")
-    }
 }
 
 impl Connection {

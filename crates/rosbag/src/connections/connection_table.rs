@@ -1,8 +1,11 @@
 //! The connections of a bag by their ids, and the topics that they form.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    ops::Range,
+};
 
-use logtool_core::{MetadataKeys, Stream, TopicId, TopicSet};
+use logtool_core::{IdSet, MetadataKeys, Stream, TopicId, TopicSet};
 use serde::{Deserialize, Serialize};
 
 use crate::connections::{
@@ -21,6 +24,8 @@ pub(crate) struct ConnectionTable {
     topics: HashMap<TopicKey, TopicId>,
     /// The entries of each topic, in the order of their ids.
     by_topic: Vec<Vec<u32>>,
+    /// The ids of all connections, if an excerpt leaves some out.
+    known: IdSet,
 }
 
 /// Connections with equal keys share a topic: the topic name, the type, its MD5 sum (or its
@@ -43,6 +48,9 @@ pub(crate) struct ConnectionEntry {
 pub(crate) struct StoredEntry {
     since: u64,
     raw: RawConnection,
+    /// The topic in an excerpt, where it does not follow from the connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    topic: Option<TopicId>,
 }
 
 /// The result of registering a connection.
@@ -182,11 +190,7 @@ impl ConnectionTable {
     /// Assigns a topic to every entry: one for each [key](TopicKey), in the order of the
     /// connection ids.
     pub(crate) fn finish(&mut self) {
-        let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
-        order.sort_by_key(|index| {
-            let entry = &self.entries[*index as usize];
-            (entry.connection.id, entry.since)
-        });
+        let order = self.in_order_of_ids();
         (self.topics, self.by_topic) = (HashMap::new(), Vec::new());
         let ordered =
             order.iter().filter_map(|index| self.entries.get(*index as usize));
@@ -212,7 +216,11 @@ impl ConnectionTable {
         let entries = self.entries.iter();
         let stored =
             entries.filter_map(|ConnectionEntry { connection, since, .. }| {
-                Some(StoredEntry { since: *since, raw: change(connection)? })
+                Some(StoredEntry {
+                    since: *since,
+                    raw: change(connection)?,
+                    topic: None,
+                })
             });
         Self::restore(stored.collect())
     }
@@ -222,35 +230,88 @@ impl ConnectionTable {
         let stored = |entry: &ConnectionEntry| StoredEntry {
             since: entry.since,
             raw: entry.connection.raw().clone(),
+            topic: None,
         };
         self.entries.iter().map(stored).collect()
     }
 
-    /// Returns the serialized form of the entries, in which only those of `topics` have
-    /// definitions. Returns all of it if the topics would be others without them.
-    pub(crate) fn store_of(&self, topics: &TopicSet) -> Vec<StoredEntry> {
-        let stored = |entry: &ConnectionEntry| StoredEntry {
-            since: entry.since,
-            raw: match topics.contains(entry.topic) {
-                true => entry.connection.raw().clone(),
-                false => entry.connection.raw().identity(),
-            },
-        };
-        let stored: Vec<StoredEntry> = self.entries.iter().map(stored).collect();
-        let again = Self::restore(stored.clone());
-        let topics = |table: &Self| -> Vec<TopicId> {
-            table.entries.iter().map(|entry| entry.topic).collect()
-        };
-        if topics(&again) == topics(self) { stored } else { self.store() }
+    /// Returns the entries of `topics`, and those that their ids stand for elsewhere in
+    /// `ranges` of the file, with their topics.
+    pub(crate) fn entries_within(
+        &self,
+        topics: &TopicSet,
+        ranges: &[Range<u64>],
+    ) -> Vec<u32> {
+        let ids = topics.ids(self.topics()).flat_map(|topic| self.topic_entries(topic));
+        let ids: BTreeSet<u32> = ids.map(|entry| entry.connection.id).collect();
+        let mut within: Vec<u32> = Vec::new();
+        for same in ids.iter().filter_map(|id| self.by_id.get(id)) {
+            let begun = |at: u64| {
+                let since = |entry: &u32| {
+                    let entry = self.entries.get(*entry as usize);
+                    entry.is_some_and(|entry| entry.since <= at)
+                };
+                same.partition_point(since)
+            };
+            for range in ranges {
+                let first = begun(range.start).saturating_sub(1);
+                let valid = same.get(first..begun(range.end)).unwrap_or_default();
+                within.extend(valid);
+            }
+        }
+        within.sort_unstable();
+        within.dedup();
+        within
+    }
+
+    /// Returns the serialized form of `entries`, in an excerpt that has the topics `kept`.
+    pub(crate) fn store_some(
+        &self,
+        entries: &[u32],
+        kept: &TopicSet,
+    ) -> Vec<StoredEntry> {
+        let entries = entries.iter().filter_map(|entry| {
+            let entry = self.entries.get(*entry as usize)?;
+            let topic = Some(kept.position(entry.topic)?);
+            let raw = entry.connection.raw().clone();
+            Some(StoredEntry { since: entry.since, raw, topic })
+        });
+        entries.collect()
+    }
+
+    /// Returns the ids of all connections, including connections that an excerpt leaves out.
+    pub(crate) fn known_ids(&self) -> IdSet {
+        match self.known.is_empty() {
+            true => self.by_id.keys().copied().collect(),
+            false => self.known.clone(),
+        }
+    }
+
+    /// Sets the ids of all connections, if the table has only some connections.
+    pub(crate) fn with_known_ids(mut self, known: IdSet) -> Self {
+        self.known = known;
+        self
+    }
+
+    /// Returns whether the table may have only some of the connections.
+    pub(crate) fn is_partial(&self) -> bool {
+        !self.known.is_empty()
+    }
+
+    /// Returns whether `id` stands for a connection that was left out.
+    pub(crate) fn is_other(&self, id: u32) -> bool {
+        self.known.contains(id) && !self.by_id.contains_key(&id)
     }
 
     /// Returns the finished table of stored entries.
     pub(crate) fn restore(stored: Vec<StoredEntry>) -> Self {
         let mut table = Self::default();
-        for StoredEntry { since, raw } in stored {
+        let mut topics = Vec::new();
+        for StoredEntry { since, raw, topic } in stored {
             let connection = Connection::new(raw);
             let index = table.entries.len() as u32;
             table.by_id.entry(connection.id).or_default().push(index);
+            topics.extend(topic);
             let topic = TopicId::default();
             table.entries.push(ConnectionEntry {
                 connection,
@@ -259,8 +320,37 @@ impl ConnectionTable {
                 topic,
             });
         }
-        table.finish();
+        // The topics of an excerpt do not follow from its connections alone.
+        match topics.is_empty() {
+            true => table.finish(),
+            false => table.assign(&topics),
+        }
         table
+    }
+
+    /// Assigns `topics` to the entries.
+    fn assign(&mut self, topics: &[TopicId]) {
+        (self.topics, self.by_topic) = (HashMap::new(), Vec::new());
+        for index in self.in_order_of_ids() {
+            let entry = &mut self.entries[index as usize];
+            entry.topic = topics.get(index as usize).copied().unwrap_or_default();
+            let key = key(&entry.connection, 0);
+            self.topics.entry(key).or_insert(entry.topic);
+            let place = entry.topic.index();
+            if self.by_topic.len() <= place && place < topics.len() {
+                self.by_topic.resize(place + 1, Vec::new());
+            }
+            self.by_topic.get_mut(place).into_iter().for_each(|all| all.push(index));
+        }
+    }
+
+    fn in_order_of_ids(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
+        order.sort_by_key(|index| {
+            let entry = &self.entries[*index as usize];
+            (entry.connection.id, entry.since)
+        });
+        order
     }
 }
 

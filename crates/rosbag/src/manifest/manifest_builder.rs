@@ -11,8 +11,8 @@ use std::{
 };
 
 use logtool_core::{
-    Clock, Damage, DamageKind, Error, ErrorKind, LogAccess, Manifest, Part, Result,
-    Source, TimeRange, TopicSet,
+    Clock, Damage, DamageKind, Error, ErrorKind, IdSet, LogAccess, Manifest, Part,
+    Result, Source, TimeRange, TopicSet,
 };
 
 use crate::{
@@ -375,6 +375,7 @@ impl ManifestBuilder {
         let notes = FormatState {
             head,
             connections,
+            known_ids: IdSet::default(),
             too_wide,
             unreadable,
             bounds,

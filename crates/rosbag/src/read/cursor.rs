@@ -71,10 +71,11 @@ impl PartReader {
         let Self { bag, table, derived, bounds, checker } = self.clone();
         bag.encryption.check()?;
         let chunk_at = part.start;
-        let unsupported_content = selection.topics != TopicSet::All
-            && !selection.topics.has_all(table.topics());
+        let has_unselected = table.is_partial()
+            || selection.topics != TopicSet::All
+                && !selection.topics.has_all(table.topics());
         let read_size =
-            if unsupported_content { ReadSize::NEAR } else { ReadSize::default() };
+            if has_unselected { ReadSize::NEAR } else { ReadSize::default() };
         let scanner = PartScanner::new(bag, bounds.clone(), part, read_size, checker)?;
         let is_wanted = derived.is_wanted(&selection.topics);
         let reader = RecordSelector {
@@ -124,7 +125,9 @@ impl RecordVisitor for BlockFiller<'_> {
 
     #[inline]
     fn message(&mut self, id: u32, time: Timestamp, payload: Range<usize>) -> bool {
-        let Some((entry, topic)) = self.reader.find(id) else { return false };
+        let Some((entry, topic)) = self.reader.find(id) else {
+            return self.reader.is_left_out(id);
+        };
         if let Some(derived) = &self.reader.derived {
             let (of, selection) = ((topic, entry), &self.reader.selection);
             derived.derive(self.block, selection, of, time, payload.clone());
@@ -136,7 +139,9 @@ impl RecordVisitor for BlockFiller<'_> {
     }
 
     fn is_payload_unneeded(&mut self, id: u32, time: Timestamp) -> bool {
-        let Some((_, topic)) = self.reader.find(id) else { return false };
+        let Some((_, topic)) = self.reader.find(id) else {
+            return self.reader.is_left_out(id);
+        };
         self.reader.derived.is_none() && !self.reader.selection.wants(topic, time)
     }
 
@@ -151,11 +156,16 @@ impl RecordVisitor for BlockFiller<'_> {
     }
 
     fn is_known_connection(&self, id: u32) -> bool {
-        self.reader.table.lookup(id, self.reader.chunk_at).is_some()
+        let RecordSelector { table, chunk_at, .. } = &*self.reader;
+        table.is_other(id) || table.lookup(id, *chunk_at).is_some()
     }
 
     fn topic(&self, id: u32) -> Option<TopicId> {
-        self.reader.table.topic(self.reader.table.lookup(id, self.reader.chunk_at)?)
+        let RecordSelector { table, chunk_at, .. } = &*self.reader;
+        match table.lookup(id, *chunk_at) {
+            Some(entry) => table.topic(entry),
+            None => table.is_other(id).then_some(TopicId::LEFT_OUT),
+        }
     }
 
     fn damage(&mut self, damage: Damage) {
@@ -192,6 +202,12 @@ impl RecordSelector {
         Some((entry, topic))
     }
 
+    /// Returns whether `id` is of a topic that an excerpt leaves out, and the chunk does not
+    /// declare it otherwise.
+    fn is_left_out(&self, id: u32) -> bool {
+        self.table.is_other(id) && self.declared.iter().all(|declared| declared.0 != id)
+    }
+
     /// Applies the declaration of a connection in a chunk. If it differs from the table, it is
     /// valid from here to the end of the chunk. If the table has the same connection under
     /// another name only, the table is used, and the result describes the contradiction.
@@ -206,6 +222,9 @@ impl RecordSelector {
             return None;
         }
         let like = self.table.find_like(&connection);
+        if like.is_none() && self.table.is_other(connection.id) {
+            return None;
+        }
         let Connection { id, topic, type_name, md5sum, .. } = &connection;
         if let (None, Some(known)) = (like, known.map(|known| &known.connection))
             && (&known.type_name, &known.md5sum) == (type_name, md5sum)

@@ -175,11 +175,14 @@ impl Outputs {
         self.state.lock().names.iter().cloned().collect()
     }
 
-    /// Creates the file `name`: a plain name, or a path with a folder, e.g. `camera/index.csv`.
+    /// Starts the next output file. In a directory, `name` is its path there, e.g. `imu.csv` or
+    /// `camera/index.csv`. Outputs that are a single file, or standard output, have their own
+    /// path; they can be started only once.
     ///
     /// # Errors
-    /// The file already exists and must not be replaced, the name was used before, or the file
-    /// cannot be created.
+    /// `AlreadyExists` if there is such a file and it must not be replaced; `Unsupported` if the
+    /// name was used before, or a single file was started before; `Io` if the file cannot be
+    /// created, or something else than a file is there.
     pub fn create(self: &Arc<Self>, name: &str) -> Result<StagedFile> {
         if self.is_stdout() {
             return self.stdout(name);
@@ -218,6 +221,9 @@ impl Outputs {
         place: &Path,
     ) -> Result<(File, TempPath)> {
         let is_first = state.names.len() == 1;
+        if matches!(self.kind, OutputKind::Folder) && is_first {
+            check_directory(&self.dir)?;
+        }
         if let OutputKind::Folder = self.kind
             && is_first
             && !self.dir.as_os_str().is_empty()
@@ -384,8 +390,13 @@ impl Outputs {
     /// Checks that a file may be written at `place`.
     fn check(&self, place: &Path) -> Result<()> {
         let Ok(there) = fs::symlink_metadata(place) else { return Ok(()) };
-        if let Some(kind) = irreplaceable_kind(there.file_type()) {
-            let what = format!("{} is {kind} and cannot be replaced", place.display());
+        // A link such as /dev/stdout leads to a device or a pipe.
+        let target = fs::metadata(place).map_or(there.file_type(), |to| to.file_type());
+        if let Some(kind) = irreplaceable_kind(target) {
+            let what = format!(
+                "{} is {kind}: an output is a new file, which appears when it is complete",
+                place.display()
+            );
             return Err(Error::new(ErrorKind::Io, what));
         }
         if self.existing == ExistingFiles::Refuse {
@@ -414,6 +425,17 @@ impl OutputsState {
             }
         }
     }
+}
+
+/// Fails if `dir` exists and is no directory.
+fn check_directory(dir: &Path) -> Result<()> {
+    let Ok(there) = fs::metadata(dir) else { return Ok(()) };
+    if there.is_dir() {
+        return Ok(());
+    }
+    let kind = irreplaceable_kind(there.file_type()).unwrap_or("a file");
+    let what = format!("{} is {kind}, and not a directory", dir.display());
+    Err(Error::new(ErrorKind::Io, what))
 }
 
 /// Describes files that an output must not replace: all except regular files and links to

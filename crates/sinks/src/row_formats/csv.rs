@@ -122,7 +122,7 @@ impl CsvRows {
     fn new(schema: &SchemaRef, options: CsvOptions) -> Self {
         let last = schema.fields().len().saturating_sub(1);
         let column = |(i, field): (usize, &FieldRef)| {
-            let end = if i == last { b'\n' } else { options.delimiter };
+            let end = if i == last { b'\n' } else { b',' };
             let cell = cell_for(field, options, end);
             CsvColumn { can_be_long: cell.can_be_long(), cell, nulls: None, end }
         };

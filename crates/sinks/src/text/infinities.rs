@@ -37,9 +37,7 @@ impl Infinities {
     pub fn remark(nulls: u64) -> Option<String> {
         let (number, verb) =
             if nulls == 1 { ("infinity", "is") } else { ("infinities", "are") };
-        (nulls > 0).then(|| {
-            format!("{nulls} {number} {verb} null; --keep-infinities writes 1e999")
-        })
+        (nulls > 0).then(|| format!("{nulls} {number} {verb} null"))
     }
 
     /// Writes an infinity to the start of `place`, and returns its length.

@@ -115,6 +115,7 @@ impl IndexPass {
             starts,
             corrections: self.corrections,
             built_in,
+            is_partial: false,
         };
         let manifest = Manifest {
             format: FORMAT_NAME.to_owned(),

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The maximum number of declarations.
-const MAX_DECLARATIONS: usize = 1 << 20;
+pub(crate) const MAX_DECLARATIONS: usize = 1 << 20;
 /// The maximum number of notes.
 const MAX_REMARKS: usize = 100;
 

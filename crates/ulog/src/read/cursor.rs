@@ -124,14 +124,37 @@ impl MessageReader {
         while let Some(declaration) =
             self.format_state.declarations.get(self.declaration)
         {
-            if let Declaration::Subscription { offset, id, topic, .. } = declaration {
-                if *offset >= at {
+            match declaration {
+                Declaration::Subscription { offset, .. }
+                | Declaration::LeftOut { offset, .. }
+                    if *offset >= at =>
+                {
                     break;
                 }
-                self.streams.subscribe(*id, topic.index());
+                Declaration::Subscription { id, topic, .. } => {
+                    self.streams.subscribe(*id, topic.index());
+                }
+                Declaration::LeftOut { ids, .. } => {
+                    let ids = ids.ranges().flatten();
+                    ids.filter_map(|id| u16::try_from(id).ok())
+                        .for_each(|id| self.streams.leave_out(id));
+                }
+                Declaration::Format(..) | Declaration::Metadata { .. } => {}
             }
             self.declaration += 1;
         }
+    }
+
+    /// Applies the subscription message at offset `at`.
+    fn subscribe_at(&mut self, at: u64, payload: &[u8]) {
+        self.subscribe(at);
+        // An excerpt has declarations only of its own topics.
+        if self.format_state.is_partial
+            && let Some(subscription) = wire::subscription(payload)
+        {
+            self.streams.leave_out(subscription.id);
+        }
+        self.subscribe(at + 1);
     }
 
     /// Reads the message at index `used` of `bytes`, which is at offset `at` of the
@@ -182,6 +205,7 @@ impl MessageReader {
             }
             Err(why) => {
                 let (kind, topic) = match why {
+                    DataError::LeftOut => return ScanStep::Whole { len },
                     DataError::UnknownId => (DamageKind::UnknownTopic, None),
                     DataError::TypeMismatch(topic) => {
                         (DamageKind::Undecodable, Some(topic))
@@ -226,7 +250,7 @@ impl MessageReader {
         let range = used + 2..used + wire::HEADER_LEN + payload.len();
         let built_in = self.format_state.built_in;
         match kind {
-            kind::SUBSCRIPTION => self.subscribe(at + 1),
+            kind::SUBSCRIPTION => self.subscribe_at(at, payload),
             kind::STRING | kind::TAGGED_STRING => {
                 let Some(string) = wire::logged_string(kind, payload) else {
                     return report_undecodable(block, at, payload);

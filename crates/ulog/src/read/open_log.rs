@@ -14,6 +14,7 @@ use crate::{
     built_in_topics::{EVENT_DEFINITIONS, EventLayout, EventReader},
     declarations::metadata::Metadata,
     events::Catalog,
+    excerpt::DeclarationIndex,
     format_state::FormatState,
     read::cursor::UlogCursor,
     topics::{
@@ -32,6 +33,8 @@ pub(crate) struct OpenLog {
     pub(crate) options: OpenOptions,
     /// Everything needed to decode events; computed when first needed.
     event_reader: OnceLock<EventReader>,
+    /// An index of the declarations; computed when first needed.
+    declaration_index: OnceLock<DeclarationIndex>,
 }
 
 impl OpenLog {
@@ -42,7 +45,7 @@ impl OpenLog {
         options: OpenOptions,
     ) -> Self {
         let (registry, metadata) = format_state.replay();
-        let (format_state, event_reader) = (Arc::new(format_state), OnceLock::new());
+        let format_state = Arc::new(format_state);
         Self {
             source,
             manifest,
@@ -50,7 +53,8 @@ impl OpenLog {
             registry,
             metadata,
             options,
-            event_reader,
+            event_reader: OnceLock::new(),
+            declaration_index: OnceLock::new(),
         }
     }
 
@@ -65,6 +69,11 @@ impl OpenLog {
             let declared = self.registry.topics.get(topic.index())?;
             Some((*id, *topic, declared.layout.as_ref().ok()))
         })
+    }
+
+    pub(crate) fn declaration_index(&self) -> &DeclarationIndex {
+        let declarations = &self.format_state.declarations;
+        self.declaration_index.get_or_init(|| DeclarationIndex::new(declarations))
     }
 
     pub(crate) fn event_reader(&self) -> &EventReader {

@@ -190,6 +190,7 @@ impl DeclarationsBuilder<'_> {
                     names.assign(&name, *topic, is_renamed)?;
                     ids.insert(*topic, self.subscribe(name)?);
                 }
+                Declaration::LeftOut { .. } => {}
                 Declaration::Metadata { kind, payload, change } => {
                     // A change is a record, unless it happened before the selected
                     // time.

@@ -10,7 +10,9 @@ use std::{
 };
 
 use arrow_schema::SchemaRef;
-use logtool_core::{ColumnBudget, Layout, LayoutKind, Timestamp, TopicId, raw_schema};
+use logtool_core::{
+    ColumnBudget, IdSet, Layout, LayoutKind, Timestamp, TopicId, raw_schema,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -25,6 +27,8 @@ pub(crate) enum Declaration {
     Format(String, String),
     /// From this offset on, `id` refers to the topic `name` of `instance`.
     Subscription { offset: u64, id: u16, name: String, instance: u8, topic: TopicId },
+    /// In an excerpt: from this offset on, these ids refer to topics that it leaves out.
+    LeftOut { offset: u64, ids: IdSet },
     /// The message of an information or a parameter, and the time and offset of a
     /// parameter change during logging.
     Metadata {

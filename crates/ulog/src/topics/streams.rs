@@ -17,6 +17,13 @@ use crate::time::{
 /// The stream of a message id without a subscription.
 const NONE: u16 = u16::MAX;
 
+/// The stream of message ids whose topic is left out of an excerpt. A log has a stream of this
+/// number only if it has 65,535 topics, and no excerpt leaves out topics of such a log.
+const LEFT_OUT: u16 = NONE - 1;
+
+/// The maximum number of topics of a log whose excerpts leave out topics.
+pub(crate) const MAX_TOPICS_OF_EXCERPTS: usize = LEFT_OUT as usize;
+
 /// Assigns the data messages of a log to streams, and determines their times.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Streams {
@@ -90,6 +97,8 @@ pub(crate) struct DataRecord {
 pub(crate) enum DataError {
     /// Its id is not subscribed.
     UnknownId,
+    /// It belongs to a topic that an excerpt leaves out.
+    LeftOut,
     /// Its length does not match the records of this topic.
     TypeMismatch(TopicId),
 }
@@ -147,6 +156,11 @@ impl Stream {
         }
     }
 
+    /// Returns whether the times of its records do not depend on other records.
+    pub(crate) fn has_own_time(&self) -> bool {
+        matches!(self.time, TimeField::Micros(_))
+    }
+
     /// Returns true if a record may be `len` bytes long.
     pub(crate) fn fits(&self, len: usize) -> bool {
         (self.min_len as usize..=self.max_len as usize).contains(&len)
@@ -184,6 +198,11 @@ impl Streams {
         }
         let before = std::mem::replace(&mut self.by_id[id], index);
         self.reused += u32::from(before != NONE && before != index);
+    }
+
+    /// Assigns `id` to a topic that an excerpt leaves out.
+    pub(crate) fn leave_out(&mut self, id: u16) {
+        self.subscribe(id, LEFT_OUT.into());
     }
 
     /// Returns the number of times that an id was reassigned to another stream.
@@ -285,7 +304,11 @@ impl Streams {
         index: usize,
         record: &[u8],
     ) -> Result<DataRecord, DataError> {
-        let stream = self.streams.get(index).ok_or(DataError::UnknownId)?;
+        let unknown = match index == usize::from(LEFT_OUT) {
+            true => DataError::LeftOut,
+            false => DataError::UnknownId,
+        };
+        let stream = self.streams.get(index).ok_or(unknown)?;
         if !stream.fits(record.len()) {
             return Err(DataError::TypeMismatch(TopicId(index as u32)));
         }

@@ -3,9 +3,9 @@
 use std::{fmt, sync::Arc};
 
 use logtool_core::{
-    Columns, Cursor, Damage, Decoder, Error, ErrorKind, Finding, Findings, Log,
+    Columns, Cursor, Decoder, Error, ErrorKind, Excerpt, Finding, Findings, Log,
     Manifest, OpenOptions, Part, RecordScanner, Result, RowGroup, Selection, Source,
-    TimeRange, TopicId,
+    TimeRange, TopicId, TopicSet, damage_within,
 };
 
 use crate::{
@@ -182,16 +182,14 @@ impl Log for CaptureLog {
         }
     }
 
-    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Manifest> {
-        let mut manifest =
-            self.manifest.excerpt(&selection.topics, parts).without_definitions();
+    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Excerpt> {
+        let Excerpt { manifest, topics } =
+            self.manifest.excerpt(&selection.topics, TopicSet::All, parts);
+        let mut manifest = manifest.without_definitions();
         manifest.parts = parts.to_vec();
         let state = &*self.format_state;
         let end = parts.last().map_or(0, |part| part.bytes.end);
         let declarations = state.declarations.iter().filter(|(at, _)| *at < end);
-        let is_within = |gap: &&Damage| {
-            parts.iter().any(|part| part.bytes.contains(&gap.bytes.start))
-        };
         let start = |part: &Part| {
             let all = &self.manifest.parts;
             let index = all.binary_search_by_key(&part.bytes.start, |p| p.bytes.start);
@@ -212,14 +210,14 @@ impl Log for CaptureLog {
         manifest.format_state = Manifest::encode_state(&FormatState {
             container: state.container,
             declarations: declarations.cloned().collect(),
-            gaps: state.gaps.iter().filter(is_within).cloned().collect(),
+            gaps: damage_within(&state.gaps, parts),
             starts: parts.iter().map(|part| start(part).unwrap_or_default()).collect(),
             topics: state.topics.clone(),
             points,
             verifies_checksums: state.verifies_checksums,
             anomalies: Vec::new(),
         })?;
-        Ok(manifest)
+        Ok(Excerpt { manifest, topics })
     }
 
     fn source(&self) -> &Arc<dyn Source> {

@@ -3,9 +3,9 @@
 use std::{fmt, sync::Arc};
 
 use logtool_core::{
-    Columns, Cursor, Decoder, Error, ErrorKind, Findings, Log, Manifest, OpenOptions,
-    Part, Record, RecordScanner, Result, RowGroup, Selection, Source, TimeRange,
-    TopicId,
+    Columns, Cursor, Decoder, Error, ErrorKind, Excerpt, Findings, Log, Manifest,
+    OpenOptions, Part, Record, RecordScanner, Result, RowGroup, Selection, Source,
+    TimeRange, TopicId, TopicSet, damage_within,
 };
 
 use crate::{
@@ -18,6 +18,7 @@ use crate::{
         codes,
         cursor::VelCursor,
         decode::points::{self, VelPoints},
+        decode::topics::TopicKind,
         format_state::{FORMAT_NAME, FormatState},
         second_index::IndexStatus,
         wire::SizeField,
@@ -181,12 +182,16 @@ impl Log for VelLog {
         }
     }
 
-    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Manifest> {
-        let mut manifest =
-            self.manifest.excerpt(&selection.topics, parts).without_definitions();
-        manifest.parts = parts.to_vec();
-        let is_within = |at: u64| parts.iter().any(|part| part.bytes.contains(&at));
+    fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Excerpt> {
         let state = &*self.format_state;
+        let kept = self.kept_topics(&selection.topics);
+        let Excerpt { manifest, topics } =
+            self.manifest.excerpt(&selection.topics, kept, parts);
+        let mut manifest = manifest.without_definitions();
+        manifest.parts =
+            parts.iter().map(|part| part.with_topics_of(&topics)).collect();
+        let kinds = topics.ids(state.topics.len());
+        let kinds = kinds.filter_map(|id| state.topics.get(id.index()).copied());
         let points = state.points.filter(|points| selection.topics.contains(*points));
         let lidar = state.lidar.as_ref().filter(|_| points.is_some());
         let scans = match points.zip(lidar) {
@@ -197,18 +202,22 @@ impl Log for VelLog {
             }
             None => None,
         };
-        let gaps = state.gaps.iter().filter(|gap| is_within(gap.bytes.start));
-        let broken = state.broken.iter().filter(|broken| is_within(broken.at));
+        let broken = parts.iter().flat_map(|part| {
+            let before = |at: u64| state.broken.partition_point(|one| one.at < at);
+            let range = before(part.bytes.start)..before(part.bytes.end);
+            state.broken.get(range).unwrap_or_default()
+        });
         manifest.format_state = Manifest::encode_state(&FormatState {
-            gaps: gaps.cloned().collect(),
+            gaps: damage_within(&state.gaps, parts),
             broken: broken.copied().collect(),
-            topics: state.topics.clone(),
+            topics: kinds.collect(),
+            points: state.points.and_then(|points| topics.position(points)),
             lidar: lidar.cloned(),
             scans,
             anomalies: Vec::new(),
             ..*state
         })?;
-        Ok(manifest)
+        Ok(Excerpt { manifest, topics })
     }
 
     fn source(&self) -> &Arc<dyn Source> {
@@ -224,6 +233,24 @@ impl Log for VelLog {
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl VelLog {
+    /// Returns the topics that a reader of `selected` topics needs.
+    fn kept_topics(&self, selected: &TopicSet) -> TopicSet {
+        let state = &*self.format_state;
+        let is_selected =
+            |id: Option<TopicId>| id.is_some_and(|id| selected.contains(id));
+        // Messages of kinds without a topic have the topic of other messages.
+        if is_selected(state.topic(TopicKind::OtherRaw)) {
+            return TopicSet::All;
+        }
+        let mut kept = selected.clone();
+        if is_selected(state.points) {
+            kept.extend(&state.topic(TopicKind::Packets).into_iter().collect());
+        }
+        kept
     }
 }
 

@@ -30,6 +30,7 @@ pub(super) fn print(
     }
     if !format.is_log() {
         report.remarks.iter().for_each(|remark| say!("  {remark}"));
+        report.remedy.iter().for_each(notices::remedy);
     }
     for stale in &report.stale_files {
         say!(

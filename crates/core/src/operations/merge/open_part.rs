@@ -376,10 +376,12 @@ impl OpenPart {
     }
 }
 
-/// Copies the records of `block` into a new block.
+/// Copies the records of `block` into a new block, or shares its bytes if they are too long.
 fn copy_block(block: &Block) -> Block {
     let (mut copies, mut copy) = (RecordCopies::default(), Block::default());
-    copies.add_all(block);
+    if !copies.add_all(block) {
+        return block.clone();
+    }
     copies.finish(&mut copy);
     copy
 }

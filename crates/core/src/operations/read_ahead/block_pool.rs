@@ -84,7 +84,9 @@ impl BlockPool {
             let (copies, damage) = gathered.get_or_insert_with(|| {
                 (RecordCopies::new(&mut self.take()), Vec::new())
             });
-            copies.add_all(&block);
+            if !copies.add_all(&block) {
+                break (filled, true);
+            }
             damage.append(&mut block.take_damage());
             if copies.len() >= MAX_COPY_BYTES || copies.count() >= MAX_COPY_RECORDS {
                 break (filled, false);

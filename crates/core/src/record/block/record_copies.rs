@@ -48,12 +48,18 @@ impl RecordCopies {
         self.entries.push(RecordEntry { start, end, ..*entry });
     }
 
-    /// Adds copies of all records of `block`.
-    ///
-    /// # Panics
-    /// Panics if the copies would be 4 GiB or more.
-    pub(crate) fn add_all(&mut self, block: &Block) {
-        block.entries().iter().for_each(|entry| self.add(block, entry));
+    /// Adds copies of all records of `block`. Returns false, and adds none, if the copies would
+    /// be 4 GiB or more: several records may share their bytes, and copies do not.
+    #[must_use]
+    pub(crate) fn add_all(&mut self, block: &Block) -> bool {
+        // An empty record takes a byte.
+        let len = |entry: &RecordEntry| u64::from((entry.end - entry.start).max(1));
+        let lens: u64 = block.entries().iter().map(len).sum();
+        let fits = self.bytes.len() as u64 + lens < u64::from(u32::MAX);
+        if fits {
+            block.entries().iter().for_each(|entry| self.add(block, entry));
+        }
+        fits
     }
 
     /// Returns the number of copied bytes.
@@ -70,5 +76,32 @@ impl RecordCopies {
     pub(crate) fn finish(self, block: &mut Block) {
         block.start_over(self.bytes.freeze(), BlockOrigin::Gathered(self.places));
         block.entries = self.entries;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::model::{time::Timestamp, topic::TopicId};
+
+    #[test]
+    fn block_whose_copies_would_be_too_long_is_not_copied() {
+        let mut block = Block::default();
+        // Only the addresses are used: the zeros are not touched.
+        let len = 3 << 29;
+        block.reset(Bytes::from(vec![0; len]), 0);
+        for topic in 0..3 {
+            block.push(TopicId(topic), Timestamp::from_nanos(0), 0..len);
+        }
+        let mut copies = RecordCopies::default();
+        assert!(!copies.add_all(&block));
+        assert_eq!((copies.len(), copies.count()), (0, 0));
+        block.reset(Bytes::from_static(b"ab"), 0);
+        block.push(TopicId(0), Timestamp::from_nanos(0), 0..2);
+        block.push(TopicId(1), Timestamp::from_nanos(0), 2..2);
+        assert!(copies.add_all(&block));
+        assert_eq!((copies.len(), copies.count()), (3, 2));
     }
 }

@@ -29,6 +29,11 @@ pub struct StagedFile {
 }
 
 impl StagedFile {
+    /// Returns the offset of the next write: the length, if everything was written in order.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
     /// Declares the file complete. It gets its final name together with all other files.
     ///
     /// # Errors

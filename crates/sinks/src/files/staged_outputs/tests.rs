@@ -98,18 +98,23 @@ fn files_are_replaced_on_request_but_directories_never() {
 
 #[cfg(unix)]
 #[test]
-fn sockets_are_not_replaced_but_links_are() {
+fn links_to_files_are_replaced_but_sockets_and_links_to_devices_are_not() {
     use std::os::unix::{fs::FileTypeExt as _, fs::symlink, net::UnixListener};
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
     let _socket = UnixListener::bind(at("socket")).unwrap();
-    symlink("/dev/null", at("link")).unwrap();
+    symlink("/dev/null", at("device")).unwrap();
+    fs::write(at("target"), b"old").unwrap();
+    symlink(at("target"), at("link")).unwrap();
     for existing in [ExistingFiles::Refuse, ExistingFiles::Replace] {
         let outputs = Outputs::new(dir.path(), existing);
-        let error = outputs.create("socket").unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Io);
-        let what = error.what();
-        assert!(what.contains("socket is a device, a pipe or a socket"), "{what}");
+        for name in ["socket", "device"] {
+            let error = outputs.create(name).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Io);
+            let what = error.what();
+            let reason = format!("{name} is a device, a pipe or a socket");
+            assert!(what.contains(&reason), "{what}");
+        }
     }
     let outputs = Outputs::new(dir.path(), ExistingFiles::Replace);
     outputs.write("late", b"new").unwrap();
@@ -122,6 +127,7 @@ fn sockets_are_not_replaced_but_links_are() {
     outputs.write("link", b"new").unwrap();
     outputs.commit().unwrap();
     assert_eq!(fs::read(at("link")).unwrap(), b"new");
+    assert_eq!(fs::read(at("target")).unwrap(), b"old");
     assert!(fs::symlink_metadata(at("link")).unwrap().is_file());
 }
 

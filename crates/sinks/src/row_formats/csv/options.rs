@@ -1,6 +1,6 @@
 //! The options for CSV files, and the quotes that cells need with them.
 
-use logtool_core::{Error, ErrorKind, Result};
+use logtool_core::Result;
 
 use crate::{
     row_formats::{csv::cell::FlushText, json::PIECE_BYTES},
@@ -8,36 +8,13 @@ use crate::{
 };
 
 /// Options for CSV files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CsvOptions {
-    pub(super) delimiter: u8,
     /// Whether strings that spreadsheets evaluate as formulas are marked.
     marks_formulas: bool,
 }
 
-impl Default for CsvOptions {
-    fn default() -> Self {
-        Self { delimiter: b',', marks_formulas: false }
-    }
-}
-
 impl CsvOptions {
-    /// Separates cells by `delimiter` instead of a comma.
-    ///
-    /// # Errors
-    /// The delimiter is not an ASCII character, occurs in numbers or times, or is a quote or a line
-    /// end.
-    pub fn with_delimiter(mut self, delimiter: char) -> Result<Self> {
-        let in_cells =
-            |c: char| c.is_ascii_alphanumeric() || "+-.:\"\r\n\0".contains(c);
-        if !delimiter.is_ascii() || in_cells(delimiter) {
-            let what = format!("{delimiter:?} cannot separate cells");
-            return Err(Error::new(ErrorKind::Unsupported, what));
-        }
-        self.delimiter = delimiter as u8;
-        Ok(self)
-    }
-
     /// Adds an apostrophe before each string that a spreadsheet would evaluate as a formula, because
     /// it starts with `=`, `+`, `-`, `@`, a tab or a line end. Numbers are not changed.
     #[must_use]
@@ -61,13 +38,13 @@ impl CsvOptions {
 
     /// Returns the options without marks of formulas.
     pub(super) fn without_marks(self) -> Self {
-        Self { marks_formulas: false, ..self }
+        Self::default()
     }
 }
 
 /// Appends `cell` to `text`, in quotes if it contains something that would end it.
 pub(super) fn push_text(cell: &[u8], options: CsvOptions, text: &mut TextBuffer) {
-    let is_quoted = needs_quotes(cell, options);
+    let is_quoted = needs_quotes(cell);
     push_start(cell, options, is_quoted, text);
     push_part(cell, is_quoted, text);
     if is_quoted {
@@ -82,7 +59,7 @@ pub(super) fn push_long_text(
     text: &mut TextBuffer,
     flush: FlushText<'_>,
 ) -> Result<()> {
-    let is_quoted = needs_quotes(cell, options);
+    let is_quoted = needs_quotes(cell);
     push_start(cell, options, is_quoted, text);
     for piece in cell.chunks(PIECE_BYTES) {
         push_part(piece, is_quoted, text);
@@ -97,9 +74,8 @@ pub(super) fn push_long_text(
 }
 
 /// Returns whether `cell` contains something that would end the cell.
-pub(super) fn needs_quotes(cell: &[u8], options: CsvOptions) -> bool {
-    let ends =
-        |byte: &u8| matches!(byte, b'"' | b'\r' | b'\n') || *byte == options.delimiter;
+pub(super) fn needs_quotes(cell: &[u8]) -> bool {
+    let ends = |byte: &u8| matches!(byte, b'"' | b'\r' | b'\n' | b',');
     cell.iter().any(ends)
 }
 

@@ -203,19 +203,15 @@ impl JsonCell {
 
 /// Returns whether the JSON text of the value at index `row`, which is too long to be buffered, must
 /// be quoted.
-fn long_json_needs_quotes(
-    values: &JsonColumn,
-    row: usize,
-    options: CsvOptions,
-) -> Result<bool> {
+fn long_json_needs_quotes(values: &JsonColumn, row: usize) -> Result<bool> {
     let mut is_found = false;
     let mut rest = Vec::new();
     values.write_in_pieces(row, &mut rest, &mut |json| {
-        is_found = is_found || needs_quotes(json, options);
+        is_found = is_found || needs_quotes(json);
         json.clear();
         Ok(())
     })?;
-    Ok(is_found || needs_quotes(&rest, options))
+    Ok(is_found || needs_quotes(&rest))
 }
 
 impl Cell for JsonCell {
@@ -246,13 +242,12 @@ impl Cell for JsonCell {
         self.json.clear();
         let mut is_quoted = None;
         if let Some(values) = &self.values {
-            let options = self.options;
             values.write_in_pieces(row, &mut self.json, &mut |json| {
                 let is_quoted = match is_quoted {
                     Some(is_quoted) => is_quoted,
                     None => {
-                        let quotes = needs_quotes(json, options)
-                            || long_json_needs_quotes(values, row, options)?;
+                        let quotes =
+                            needs_quotes(json) || long_json_needs_quotes(values, row)?;
                         if quotes {
                             text.push(b'"');
                         }

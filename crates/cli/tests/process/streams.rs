@@ -1,0 +1,77 @@
+//! New logs on standard output.
+
+use std::{
+    fs,
+    process::{Command, Stdio},
+};
+
+use crate::{program::Folder, samples::testdata};
+
+/// Runs the command with `args` in `folder`, and returns the bytes from its standard output.
+fn piped(folder: &Folder, args: &[&str]) -> Vec<u8> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_logtool"));
+    command.args(args).current_dir(folder.path()).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{args:?}: {output:?}");
+    output.stdout
+}
+
+#[test]
+fn logs_of_formats_without_a_header_that_is_written_last_go_through_a_pipe() {
+    let folder = Folder::new();
+    let bag = testdata("rover.bag");
+    folder.run(&["convert", &bag, "-q", "-o", "rover.mcap"]).succeeded();
+    let (ulog, capture) = (testdata("quad_flight.ulg"), testdata("puck.pcap"));
+    for (log, name) in [
+        ("rover.mcap", "new.mcap"),
+        (ulog.as_str(), "new.ulg"),
+        (capture.as_str(), "new.pcap"),
+    ] {
+        assert_eq!(folder.run(&["filter", log, "-o", name]).status, 0);
+        let written = fs::read(folder.path().join(name)).unwrap();
+        let bytes = piped(&folder, &["filter", log, "-o", "-"]);
+        assert!(bytes == written, "{name}: {} bytes", bytes.len());
+        folder.run(&["repair", log, "-o", "-"]).ended(2, &["read again to be checked"]);
+    }
+    folder
+        .run(&["merge", "-q", "rover.mcap", "rover.mcap", "-o", "m.mcap"])
+        .succeeded();
+    let merged = piped(&folder, &["merge", "rover.mcap", "rover.mcap", "-o", "-"]);
+    assert!(merged == fs::read(folder.path().join("m.mcap")).unwrap());
+}
+
+#[test]
+fn logs_whose_header_is_written_last_are_refused_on_standard_output() {
+    let folder = Folder::new();
+    for log in ["rover.bag", "car.vel"] {
+        let run = folder.run(&["filter", &testdata(log), "-o", "-"]);
+        assert!(run.stdout.is_empty());
+        run.ended(2, &["header is written last", "mcap, ulog and pcap logs can"]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_are_no_outputs() {
+    let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
+    for device in ["/dev/full", "/dev/null", "/dev/stdout"] {
+        for args in [
+            &["filter", &log, "--force", "-o", device][..],
+            &[
+                "convert",
+                &log,
+                "--format",
+                "parquet",
+                "--force",
+                "-t",
+                "battery_status",
+                "-o",
+                device,
+            ],
+        ] {
+            let run = folder.run(args);
+            assert_eq!(run.status, 1, "{run:?}");
+            assert!(run.stderr.contains("a device, a pipe or a socket"), "{run:?}");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Excerpts that leave out all topics but those selected.
+
+use std::collections::BTreeSet;
+
+use logtool_core::{
+    Excerpt, Manifest, Part, Result, Selection, TopicId, TopicSet, damage_within,
+};
+
+use crate::{
+    excerpt::DeclarationIndex,
+    format_state::{BuiltIn, FormatState},
+    index::messages::MAX_DECLARATIONS,
+    read::open_log::OpenLog,
+    topics::{
+        registry::Declaration,
+        streams::{MAX_TOPICS_OF_EXCERPTS, Stream, StreamsState},
+    },
+};
+
+/// Returns a manifest for reading `selection` in `parts`, if it can be read without the
+/// declarations of other topics: each record has its own time, and the message ids of other
+/// topics are known.
+pub(super) fn excerpt(
+    log: &OpenLog,
+    selection: &Selection,
+    parts: &[Part],
+) -> Result<Option<Excerpt>> {
+    let state = &*log.format_state;
+    let index = log.declaration_index();
+    let Some(topics) = independent_topics(log, &selection.topics) else {
+        return Ok(None);
+    };
+    let names = topics.iter().filter_map(|id| log.registry.topics.get(id.index()));
+    let names = names.map(|topic| topic.type_name.as_str());
+    let types = index.types(&state.declarations, names);
+    let mut definitions: Vec<usize> = Vec::new();
+    for name in types {
+        match index.definitions(name) {
+            // The layout of a topic depends on which definition precedes it.
+            [_, _, ..] => return Ok(None),
+            of_type => definitions.extend(of_type),
+        }
+    }
+    definitions.sort_unstable();
+    let BuiltIn { logged_strings, parameter_changes, dropouts, messages, events } =
+        state.built_in;
+    let mut kept = selection.topics.clone();
+    let built_in = [logged_strings, parameter_changes, dropouts, messages];
+    built_in.into_iter().chain(events).for_each(|id| kept.insert(id));
+    let number = |id: TopicId| kept.position(id).unwrap_or(TopicId::LEFT_OUT);
+    let definitions =
+        definitions.into_iter().filter_map(|at| state.declarations.get(at)).cloned();
+    let subscriptions =
+        Subscriptions { log, index, topics: &topics, kept: &kept, parts }.list();
+    let reduced = FormatState {
+        file_header: state.file_header.clone(),
+        declarations: definitions.chain(subscriptions).collect(),
+        damaged_ranges: damage_within(&state.damaged_ranges, parts),
+        data_start: state.data_start,
+        starts: vec![StreamsState::default(); parts.len()],
+        corrections: Vec::new(),
+        built_in: BuiltIn {
+            logged_strings: number(logged_strings),
+            parameter_changes: number(parameter_changes),
+            dropouts: number(dropouts),
+            messages: number(messages),
+            events: events.map(number),
+        },
+        is_partial: true,
+    };
+    if !decodes_alike(log, &reduced, &topics) {
+        return Ok(None);
+    }
+    let format_state = Manifest::encode_state(&reduced)?;
+    let parts_of_kept = parts.iter().map(|part| part.with_topics_of(&kept)).collect();
+    let excerpt = log.manifest.excerpt(&selection.topics, kept, parts);
+    let manifest = Manifest {
+        parts: parts_of_kept,
+        format_state,
+        ..excerpt.manifest.without_definitions()
+    };
+    Ok(Some(Excerpt { manifest, topics: excerpt.topics }))
+}
+
+/// Returns the selected topics if the times of their records do not depend on others.
+fn independent_topics(log: &OpenLog, selected: &TopicSet) -> Option<Vec<TopicId>> {
+    let registry = &log.registry;
+    // Declarations beyond a limit are ignored, and their message ids are not known.
+    let is_complete = registry.topics.len() < MAX_TOPICS_OF_EXCERPTS
+        && log.format_state.declarations.len() < MAX_DECLARATIONS
+        && !log.format_state.is_partial;
+    let is_independent = |id: &TopicId| {
+        let topic = registry.topics.get(id.index());
+        let stream = registry.streams.get(id.index());
+        topic.is_some_and(|topic| topic.layout.is_ok())
+            && stream.is_some_and(Stream::has_own_time)
+    };
+    let topics: Vec<TopicId> = match selected {
+        TopicSet::Only(_) => selected.ids(log.manifest.topics.len()).collect(),
+        TopicSet::All => return None,
+    };
+    (is_complete && topics.iter().all(is_independent)).then_some(topics)
+}
+
+/// The subscriptions for reading `topics` in `parts`.
+struct Subscriptions<'l> {
+    log: &'l OpenLog,
+    index: &'l DeclarationIndex,
+    topics: &'l [TopicId],
+    kept: &'l TopicSet,
+    parts: &'l [Part],
+}
+
+impl Subscriptions<'_> {
+    /// Returns the subscriptions of the topics in the parts, and the message ids of all other
+    /// topics at the start of each part, in file order.
+    fn list(&self) -> Vec<Declaration> {
+        let mut list: Vec<(u64, Declaration)> = Vec::new();
+        let (mut ids, mut listed) = (BTreeSet::new(), BTreeSet::new());
+        for topic in self.topics {
+            let all = self.index.of_topic(*topic);
+            let within = self.parts.iter().flat_map(|part| {
+                let before = |at: u64| all.partition_point(|(offset, _)| *offset < at);
+                let range = before(part.bytes.start)..before(part.bytes.end);
+                all.get(range).unwrap_or_default()
+            });
+            // Topics are numbered in the order of their first subscriptions.
+            for (offset, at) in all.iter().take(1).chain(within) {
+                if listed.insert(*at) {
+                    list.extend(self.subscription(*at, *offset));
+                }
+            }
+            ids.extend(
+                all.iter().filter_map(|(_, at)| self.target(*at)).map(|of| of.0),
+            );
+        }
+        let (mut known, mut before) = (0, 0);
+        for part in self.parts {
+            let start = part.bytes.start;
+            // No message begins at the last byte before a part.
+            let offset = start.saturating_sub(1);
+            let now = self.index.ids_before(start);
+            let (mut current, mut reassigned) = (Vec::new(), Vec::new());
+            for id in &ids {
+                let of_id = self.index.of_id(*id);
+                let count = of_id.partition_point(|(at, _)| *at < start);
+                let is_known = of_id.partition_point(|(at, _)| *at < before) == count;
+                let last = count.checked_sub(1).and_then(|last| of_id.get(last));
+                let Some((_, at)) = last.filter(|_| !is_known) else { continue };
+                match self.subscription(*at, offset) {
+                    Some(subscription) => current.push(subscription),
+                    None => reassigned.push(u32::from(*id)),
+                }
+            }
+            let others = match known {
+                0 => self.index.first_ids(now),
+                _ => self.index.ids(known, now).chain(reassigned).collect(),
+            };
+            if !others.is_empty() {
+                list.push((offset, Declaration::LeftOut { offset, ids: others }));
+            }
+            list.append(&mut current);
+            (known, before) = (now, start);
+        }
+        list.sort_by_key(|(offset, _)| *offset);
+        list.into_iter().map(|(_, declaration)| declaration).collect()
+    }
+
+    /// Returns the message id and the topic of the subscription with the index `at`.
+    fn target(&self, at: usize) -> Option<(u16, TopicId)> {
+        match self.log.format_state.declarations.get(at)? {
+            Declaration::Subscription { id, topic, .. } => Some((*id, *topic)),
+            _ => None,
+        }
+    }
+
+    /// Returns the subscription with the index `at`, as one at `offset`, if it is of one of the
+    /// topics.
+    fn subscription(&self, at: usize, offset: u64) -> Option<(u64, Declaration)> {
+        let (_, topic) = self.target(at)?;
+        self.topics.binary_search(&topic).ok()?;
+        let topic = self.kept.position(topic)?;
+        let declaration = self.log.format_state.declarations.get(at)?;
+        let Declaration::Subscription { id, name, instance, .. } = declaration else {
+            return None;
+        };
+        let (id, name, instance) = (*id, name.clone(), *instance);
+        Some((offset, Declaration::Subscription { offset, id, name, instance, topic }))
+    }
+}
+
+/// Returns whether `reduced` declares `topics` only, with the layouts that they have in `log`.
+fn decodes_alike(log: &OpenLog, reduced: &FormatState, topics: &[TopicId]) -> bool {
+    let (registry, _) = reduced.replay();
+    let declared = topics.iter().map(|id| log.registry.topics.get(id.index()));
+    registry.topics.len() == topics.len()
+        && declared.zip(&registry.topics).all(|(topic, again)| {
+            topic.is_some_and(|topic| topic.layout == again.layout)
+        })
+}
