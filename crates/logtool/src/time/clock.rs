@@ -136,17 +136,17 @@ impl ShownClock {
 
     /// Formats `time` for JSON: a number of seconds, or a string if it is UTC.
     pub fn json(&self, time: Timestamp) -> JsonTime {
-        JsonTime(self.to_nanos(time), self.base.is_utc)
+        JsonTime(self.nanos_at(time), self.base.is_utc)
     }
 
     /// Formats `time` for JSON Lines: an integer that counts `unit`, or a string if it is UTC.
     pub fn json_in(&self, time: Timestamp, unit: TimeUnit) -> RowTime {
-        RowTime { nanos: self.to_nanos(time), is_utc: self.base.is_utc, unit }
+        RowTime { nanos: self.nanos_at(time), is_utc: self.base.is_utc, unit }
     }
 
     /// Formats `time` for users: `hh:mm:ss.mmm`, with the date if it is Unix time.
     pub fn text(&self, time: Timestamp) -> TextTime {
-        TextTime { nanos: self.to_nanos(time), is_unix: self.is_unix, is_exact: false }
+        TextTime { nanos: self.nanos_at(time), is_unix: self.is_unix, is_exact: false }
     }
 
     /// Like [`text`](Self::text), with microseconds and nanoseconds, unless they are 0.
@@ -155,7 +155,7 @@ impl ShownClock {
     }
 
     /// Returns the nanoseconds on this clock; `None` if they cannot be represented.
-    fn to_nanos(&self, time: Timestamp) -> Option<i64> {
+    fn nanos_at(&self, time: Timestamp) -> Option<i64> {
         let nanos = Some(time).filter(|time| *time != Timestamp::MAX)?.as_nanos();
         nanos.checked_add(self.base.offset_nanos)
     }
