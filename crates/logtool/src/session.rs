@@ -1,6 +1,15 @@
 //! The settings and the resources that all calls of one caller share.
 
-use std::{fmt, fs::File, io, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    fs::File,
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use logtool_core::{FileSource, OpenOptions, Source};
 use logtool_rosbag::Key;
@@ -33,9 +42,31 @@ pub struct Session {
     pub(crate) input_format: Option<LogFormat>,
     pub(crate) command: String,
     pub(crate) progress: Arc<dyn Progress>,
+    pub(crate) stop: Option<Stop>,
     pub(crate) files: Arc<dyn OpenFile>,
     pub(crate) connection: Connection,
     pub(crate) outputs: Arc<LiveOutputs>,
+}
+
+/// Ends calls from another thread. Clones share the signal.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Creates a signal that is not set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends the calls: the next read of an input fails.
+    pub fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether the calls should end.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// Receives the progress of long calls, and notes for users.
@@ -142,6 +173,7 @@ impl Session {
             input_format: None,
             command: String::new(),
             progress: Arc::new(NoProgress),
+            stop: None,
             files: Arc::new(ReadFiles),
             connection: Connection::default(),
             outputs: Arc::default(),
@@ -212,6 +244,14 @@ impl Session {
     #[must_use]
     pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
         self.progress = progress;
+        self
+    }
+
+    /// Sets the signal that ends the calls of this session. They fail then, and leave no
+    /// outputs.
+    #[must_use]
+    pub fn with_stop(mut self, stop: Stop) -> Self {
+        self.stop = Some(stop);
         self
     }
 

@@ -1,0 +1,47 @@
+//! The native part of the Python module `logtool`.
+//!
+//! The classes are thin: they hold values of the library, translate arguments and errors, and
+//! release the GIL while the library works. What needs no Rust is in Python, next to it.
+
+// Python calls the items of this module, not Rust.
+#![allow(missing_debug_implementations, unreachable_pub)]
+
+mod arguments;
+mod call;
+mod damage;
+mod error;
+mod log;
+mod messages;
+mod process;
+mod schema;
+mod source;
+mod split;
+mod stream;
+mod table;
+mod times;
+mod topic;
+
+use pyo3::prelude::*;
+
+/// The native part of the module `logtool`.
+#[pymodule(gil_used = false)]
+mod _logtool {
+    #[pymodule_export]
+    use crate::{
+        damage::Damage,
+        log::{Log, open},
+        messages::{Message, Messages},
+        schema::Schema,
+        split::{Split, plan, read},
+        table::{Batch, Batches, Table},
+        topic::Topic,
+    };
+
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::call::remember_main_thread(module.py())?;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
