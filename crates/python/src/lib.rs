@@ -8,6 +8,7 @@
 
 mod arguments;
 mod call;
+mod command;
 mod damage;
 mod error;
 mod log;
@@ -28,6 +29,7 @@ use pyo3::prelude::*;
 mod _logtool {
     #[pymodule_export]
     use crate::{
+        command::run_command,
         damage::Damage,
         log::{Log, open},
         messages::{Message, Messages},
