@@ -167,7 +167,7 @@ impl Log {
         Plot::new(py, plot)
     }
 
-    /// The parameters of a ULog, by name; empty for other logs.
+    /// The last values of the parameters of a ULog, by name; empty for other logs.
     #[getter]
     fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let parameters = self.log.manifest().metadata.get("parameters");

@@ -65,7 +65,7 @@ class Log(Mapping[str, Table]):
         """The metadata of the file."""
     @property
     def params(self) -> dict[str, Any]:
-        """The parameters of a ULog, by name; empty for other logs."""
+        """The last values of the parameters of a ULog, by name; empty for other logs."""
     @property
     def damage(self) -> list[Damage]:
         """The damage that was found when the log was opened. Reading may find more."""
