@@ -85,7 +85,7 @@ impl Log {
         &self.log.manifest().format
     }
 
-    /// The description of the log: what `logtool info --json` prints.
+    /// The description of the log, as `logtool info --json` prints it.
     #[getter]
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let json =

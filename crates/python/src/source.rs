@@ -12,7 +12,7 @@ use pyo3::{
     types::{PyByteArray, PyBytes, PyMemoryView},
 };
 
-/// What can be opened as a log.
+/// The input of a log.
 pub(crate) enum LogInput {
     /// A path or a URL.
     Path(PathBuf),
