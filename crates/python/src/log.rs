@@ -136,6 +136,7 @@ impl Log {
     #[pyo3(signature = (
         *fields, start=None, end=None, clock=None, size=None, flight_modes=true
     ))]
+    #[allow(clippy::too_many_arguments)] // keywords of Python
     fn plot(
         &self,
         py: Python<'_>,
