@@ -30,9 +30,10 @@ pub(crate) use self::output_format::{
 pub use self::{
     conflict::RequestConflict,
     images::{ImageFile, ImageRecordType},
+    merged_table::MergedTable,
     output_format::OutputFormat,
     report::{ConvertReport, OutputFile},
-    request::{AsofMerge, ConvertRequest, LabelSource, ParquetLayout, PointEncoding},
+    request::{AsofMerge, ConvertRequest, LabelSource, PointEncoding, TableLayout},
     stale_files::StaleFiles,
 };
 

@@ -53,6 +53,10 @@ enum Operation {
 pub enum ErrorKind {
     /// Reading or writing failed.
     Io,
+    /// There is no such file.
+    NoSuchFile,
+    /// The system does not allow to read or write the file.
+    PermissionDenied,
     /// The bytes are not of a known format.
     Unrecognized,
     /// The log is broken in a place that everything else depends on.

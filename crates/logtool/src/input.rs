@@ -8,6 +8,7 @@ pub mod lidar_packets;
 pub mod open;
 pub mod progress_source;
 mod source_reader;
+mod stoppable_source;
 pub mod url;
 pub mod utc_start;
 
@@ -23,9 +24,11 @@ use bytes::Bytes;
 use logtool_core::{FileSource, Manifest, Source};
 
 use crate::{
-    error::{Context as _, Error, Result},
+    error::{Context as _, Error, ErrorKind, Result},
     formats::LogFormat,
-    input::{digest::digest_of, source_reader::SourceReader},
+    input::{
+        digest::digest_of, source_reader::SourceReader, stoppable_source::stoppable,
+    },
     losses::{Findings, loss::Finding},
     remote::{self, Remote},
     session::Session,
@@ -59,10 +62,20 @@ impl Input {
     /// Opens the file or the URL `path`, or standard input. The session decides how files are
     /// opened, e.g. as memory maps.
     pub fn open(path: &Path, session: &Session) -> Result<Self> {
-        match url::from_path(path) {
+        let input = match url::from_path(path) {
             Some(url) => Self::open_remote(url, session),
             None => Self::open_local(path, session),
+        };
+        Ok(input?.stoppable(session))
+    }
+
+    /// Makes reading fail when the session should end its calls.
+    pub(crate) fn stoppable(mut self, session: &Session) -> Self {
+        if let Some(stop) = &session.stop {
+            self.source = stoppable(self.source, stop);
+            self.origin = stoppable(self.origin, stop);
         }
+        self
     }
 
     /// Creates the input called `name` with the bytes of `origin`, which are decompressed into
@@ -165,9 +178,12 @@ pub fn head(path: &Path) -> io::Result<(Vec<u8>, Option<Packing>)> {
 
 fn open_file(path: &Path) -> Result<File> {
     let file = File::open(path).map_err(|err| match err.kind() {
-        io::ErrorKind::NotFound => Error::failed("there is no such file"),
+        io::ErrorKind::NotFound => {
+            Error::new(ErrorKind::NoSuchFile, "there is no such file")
+        }
         io::ErrorKind::PermissionDenied => {
-            Error::failed("permission denied").with_hint("check its permissions")
+            Error::new(ErrorKind::PermissionDenied, "permission denied")
+                .with_hint("check its permissions")
         }
         _ => err.into(),
     })?;

@@ -57,7 +57,7 @@ pub use crate::{
     error::{Error, ErrorKind, Remedy, Result},
     log::{Batches, Log, Message, Messages, Table, open},
     losses::Strictness,
-    session::{NoticeLevel, OpenFile, Progress, Session, Task},
+    session::{NoticeLevel, OpenFile, Progress, Session, Stop, Task},
     split::{Plan, PlanRequest, Split, read},
 };
 

@@ -1,5 +1,6 @@
 //! An open log, its tables and its messages.
 
+pub(crate) mod column_types;
 mod messages;
 
 use std::{fmt, path::Path, sync::Arc, thread};
@@ -14,15 +15,17 @@ use logtool_core::{
 use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
-    error::Result,
+    error::{Error, Result},
     input::{
         Input,
         open::{self, OpenLog},
     },
+    log::column_types::{ColumnConverter, ColumnTypes},
     losses::Findings,
     parallel::{OrderedResults, PushResult},
     selection,
     session::Session,
+    suggest,
     time::clock::{ShownClock, TimeChoice},
 };
 
@@ -66,8 +69,19 @@ impl Log {
     /// # Errors
     /// If the input cannot be read or is not a log.
     pub fn open(path: impl AsRef<Path>, session: &Session) -> Result<Self> {
-        let lidar = LidarOptions::default();
-        Ok(Self::from_opened(open::open_with(path.as_ref(), session, &lidar)?))
+        Self::open_with(path, session, &LidarOptions::default())
+    }
+
+    /// Like [`open`](Self::open), with options for lidars.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(
+        path: impl AsRef<Path>,
+        session: &Session,
+        lidar: &LidarOptions,
+    ) -> Result<Self> {
+        Ok(Self::from_opened(open::open_with(path.as_ref(), session, lidar)?))
     }
 
     pub(crate) fn from_opened(opened: OpenLog) -> Self {
@@ -102,9 +116,21 @@ impl Log {
         source: Arc<dyn Source>,
         session: &Session,
     ) -> Result<Self> {
-        let input = Input::from_source(name, source)?;
-        let lidar = LidarOptions::default();
-        Ok(Self::from_opened(open::open_input(input, session, &lidar)?))
+        Self::from_source_with(name, source, session, &LidarOptions::default())
+    }
+
+    /// Like [`from_source`](Self::from_source), with options for lidars.
+    ///
+    /// # Errors
+    /// As [`from_source`](Self::from_source).
+    pub fn from_source_with(
+        name: &str,
+        source: Arc<dyn Source>,
+        session: &Session,
+        lidar: &LidarOptions,
+    ) -> Result<Self> {
+        let input = Input::from_source(name, source)?.stoppable(session);
+        Ok(Self::from_opened(open::open_input(input, session, lidar)?))
     }
 
     /// Opens a log in memory: a `Vec<u8>`, or with [`Bytes::from_owner`] an `Arc<[u8]>`.
@@ -163,13 +189,19 @@ impl Log {
     /// # Errors
     /// `NotFound` if there is no such topic.
     pub fn table(&self, topic: &str) -> Result<Table> {
-        let topic = self.manifest().topic(topic)?;
+        let topic = self.manifest().topic(topic).map_err(|err| {
+            let labels: Vec<_> = self.topics().iter().map(Topic::label).collect();
+            let labels = labels.iter().map(|label| &**label);
+            let hint = suggest::hint(topic, labels, "`logtool info` lists the topics");
+            Error::from(err).with_hint(hint)
+        })?;
         Ok(Table {
             log: self.clone(),
             topic,
             columns: Columns::default(),
             time: TimeRange::ALL,
             time_base: TimeBase::default(),
+            types: ColumnTypes::default(),
         })
     }
 
@@ -210,6 +242,7 @@ pub struct Table {
     columns: Columns,
     time: TimeRange,
     time_base: TimeBase,
+    types: ColumnTypes,
 }
 
 impl Table {
@@ -221,7 +254,7 @@ impl Table {
         time: TimeRange,
         time_base: TimeBase,
     ) -> Self {
-        Self { log, topic, columns, time, time_base }
+        Self { log, topic, columns, time, time_base, types: ColumnTypes::default() }
     }
 
     /// Returns the log.
@@ -251,7 +284,9 @@ impl Table {
     /// Makes one column of each number: `q[0]`, `pose.x`. To be called before
     /// [`with_columns`](Self::with_columns).
     pub fn flat(mut self) -> Self {
-        self.columns = Columns::all(View::Flat);
+        if self.columns.view != View::Flat {
+            self.columns = Columns::all(View::Flat);
+        }
         self
     }
 
@@ -284,9 +319,10 @@ impl Table {
         Ok(self)
     }
 
-    /// Selects the records of these times, on the clock of the log.
+    /// Selects, of the selected records, those of these times, on the clock of the log.
     pub fn with_time(mut self, time: TimeRange) -> Self {
-        self.time = time;
+        self.time.start = self.time.start.max(time.start);
+        self.time.end = self.time.end.min(time.end).max(self.time.start);
         self
     }
 
@@ -299,6 +335,21 @@ impl Table {
         Ok(self)
     }
 
+    /// Makes the times of the table durations, or timestamps with the time zone UTC if they
+    /// count from 1970. Without this, all are timestamps without a time zone, except those on
+    /// the clock [`Utc`](TimeChoice::Utc).
+    pub fn with_typed_times(mut self) -> Self {
+        self.types.has_typed_times = true;
+        self
+    }
+
+    /// Converts the columns to types that Apache Spark reads:
+    /// [`Layout::Spark`](crate::convert::Layout::Spark) describes them.
+    pub fn for_spark(mut self) -> Self {
+        self.types.is_for_spark = true;
+        self
+    }
+
     /// Returns the columns of the batches.
     ///
     /// # Errors
@@ -306,7 +357,13 @@ impl Table {
     pub fn schema(&self) -> Result<SchemaRef> {
         let columns = Columns { time: self.time, ..self.columns.clone() };
         let decoder = self.log.log.decoder(self.topic, &columns)?;
-        Ok(self.time_base.schema(decoder.schema()))
+        Ok(self.converter(decoder.schema()).schema().clone())
+    }
+
+    /// Returns the conversion of decoded batches with the columns `schema`.
+    fn converter(&self, schema: &SchemaRef) -> ColumnConverter {
+        let clock = &self.log.manifest().clock;
+        self.types.converter(schema, self.time_base, clock.zero)
     }
 
     /// Starts to read the table: the batches come in the order of the file, and are decoded
@@ -367,9 +424,7 @@ impl Table {
             let rows = decoder.rows();
             if rows >= BATCH_ROWS || is_end && (rows > 0 || !damage.is_empty()) {
                 let batch = decoder.take()?;
-                let batch = self
-                    .time_base
-                    .apply(batch, &self.time_base.schema(decoder.schema()))?;
+                let batch = self.converter(decoder.schema()).convert(batch)?;
                 if !push(DecodedRows { batch, damage: std::mem::take(&mut damage) }) {
                     return Ok(());
                 }

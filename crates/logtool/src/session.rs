@@ -3,7 +3,16 @@
 mod connection;
 pub mod live_outputs;
 
-use std::{fmt, fs::File, io, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    fs::File,
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use logtool_core::{FileSource, OpenOptions, Source};
 use logtool_rosbag::Key;
@@ -34,9 +43,31 @@ pub struct Session {
     pub(crate) input_format: Option<LogFormat>,
     pub(crate) command: String,
     pub(crate) progress: Arc<dyn Progress>,
+    pub(crate) stop: Option<Stop>,
     pub(crate) files: Arc<dyn OpenFile>,
     pub(crate) connection: Connection,
     pub(crate) outputs: Arc<LiveOutputs>,
+}
+
+/// Ends calls from another thread. Clones share the signal.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Creates a signal that is not set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends the calls: the next read of an input fails.
+    pub fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether the calls should end.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// Receives the progress of long calls, and notes for users.
@@ -143,6 +174,7 @@ impl Session {
             input_format: None,
             command: String::new(),
             progress: Arc::new(NoProgress),
+            stop: None,
             files: Arc::new(ReadFiles),
             connection: Connection::default(),
             outputs: Arc::default(),
@@ -216,6 +248,14 @@ impl Session {
         self
     }
 
+    /// Sets the signal that ends the calls of this session. They fail then, and leave no
+    /// outputs.
+    #[must_use]
+    pub fn with_stop(mut self, stop: Stop) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
     /// Sets how local files are opened.
     #[must_use]
     pub fn with_files(mut self, files: Arc<dyn OpenFile>) -> Self {
@@ -236,6 +276,11 @@ impl Session {
     pub(crate) fn for_concurrent_logs(&self) -> Self {
         let (progress, files) = (Arc::new(NoProgress), Arc::new(ReadFiles));
         Self { progress, files, ..self.clone() }
+    }
+
+    /// Returns whether the calls of this session should end.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(Stop::is_set)
     }
 
     /// Returns the outputs that calls of this session are writing.

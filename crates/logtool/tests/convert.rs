@@ -14,8 +14,7 @@ use std::{
 use logtool::{
     ErrorKind, NoticeLevel, Progress, Result, Session, Strictness, Task,
     convert::{
-        Convert, ConvertReport, ConvertRequest, Destination, OutputFormat,
-        ParquetLayout,
+        Convert, ConvertReport, ConvertRequest, Destination, OutputFormat, TableLayout,
     },
 };
 use logtool_core::TopicOrigin;
@@ -129,7 +128,8 @@ fn contradictory_requests_are_invalid_and_write_nothing() {
     let folder = dir.path().join("out");
     let csv = ConvertRequest::new(OutputFormat::Csv);
     let requests = [
-        csv.clone().with_layout(ParquetLayout::Spark),
+        csv.clone().with_layout(TableLayout::Flat),
+        ConvertRequest::new(OutputFormat::Npz).with_layout(TableLayout::Spark),
         ConvertRequest::new(OutputFormat::Mcap).with_flat_columns(),
         ConvertRequest::new(OutputFormat::Kml).with_columns(["lat"]),
     ];

@@ -52,7 +52,7 @@ pub use crate::{
         },
         ipc::IpcSink,
         parquet::{Floats, ParquetSink},
-        spark::SparkSink,
+        spark::{SparkSink, SparkTypes},
     },
     files::{
         background_writer::BackgroundWriter,

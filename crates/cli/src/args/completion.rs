@@ -4,6 +4,7 @@ use std::{
     env,
     ffi::{OsStr, OsString},
     path::Path,
+    process,
     sync::Arc,
 };
 
@@ -19,8 +20,13 @@ use crate::{args::help::program, files::MapFiles};
 pub(crate) const VARIABLE: &str = "LOGTOOL_COMPLETE";
 
 /// Prints the completions and ends the program, if a completion script asks for them.
-pub(crate) fn answer() {
-    CompleteEnv::with_factory(program).var(VARIABLE).complete();
+pub(crate) fn answer(words: &[OsString]) {
+    let completions = CompleteEnv::with_factory(program).var(VARIABLE);
+    let current_dir = env::current_dir().ok();
+    let answered = completions.try_complete(words, current_dir.as_deref());
+    if answered.unwrap_or_else(|err| err.exit()) {
+        process::exit(0);
+    }
 }
 
 /// Returns the completer of topics.

@@ -7,7 +7,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use logtool::{
-    convert::{OutputFormat, ParquetLayout},
+    convert::{OutputFormat, TableLayout},
     input::url,
     time::typed_time,
 };
@@ -97,9 +97,9 @@ pub(crate) struct ConvertArgs {
     /// JSON Lines: write infinities as 1e999 and -1e999, instead of null
     #[arg(long, hide_short_help = true)]
     pub(crate) keep_infinities: bool,
-    /// Layout of Parquet files [default: arrow]
+    /// Layout of Parquet files; spark is for all tables [default: arrow]
     #[arg(long, value_enum, value_name = "LAYOUT", hide_short_help = true)]
-    pub(crate) layout: Option<ParquetLayout>,
+    pub(crate) layout: Option<TableLayout>,
     /// Merge all topics into one table, at a --rate
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Merging")]
     #[arg(requires = "rate", conflicts_with = "layout", hide_possible_values = true)]

@@ -5,9 +5,7 @@ use std::fmt;
 use logtool_sinks::PointsPerFile;
 
 use crate::{
-    convert::{
-        ConvertRequest, Destination, OutputFormat, ParquetLayout, PointEncoding,
-    },
+    convert::{ConvertRequest, Destination, OutputFormat, PointEncoding, TableLayout},
     error::Error,
     time::clock::TimeChoice,
     translate::MessageTypes,
@@ -17,8 +15,10 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestConflict {
-    /// Only Parquet files have a layout.
+    /// Only Parquet files have this layout.
     LayoutWithoutParquet,
+    /// Only tables of rows and columns have types for Spark.
+    SparkWithoutTables,
     /// Images have no columns to choose.
     ColumnsOfImages,
     /// The records of a new log have no columns to choose.
@@ -72,7 +72,7 @@ impl RequestConflict {
         let has_other_clock = request.clock.is_some_and(|time| time != TimeChoice::Utc);
         let has_look =
             request.point_color.is_some() || request.image_reach_metres.is_some();
-        let is_px4 = request.layout == Some(ParquetLayout::Px4);
+        let is_px4 = request.layout == Some(TableLayout::Px4);
         let is_file = destination.file().is_some();
         let is_mcap = format == OutputFormat::Mcap;
         let has_csv =
@@ -84,8 +84,19 @@ impl RequestConflict {
                 Self::InfinitiesWithoutJson(format),
             ),
             (
-                request.layout.is_some() && format != OutputFormat::Parquet,
+                request.layout.is_some_and(|layout| layout != TableLayout::Spark)
+                    && format != OutputFormat::Parquet,
                 Self::LayoutWithoutParquet,
+            ),
+            (
+                request.layout == Some(TableLayout::Spark)
+                    && !is_any_of(&[
+                        OutputFormat::Arrow,
+                        OutputFormat::Csv,
+                        OutputFormat::Jsonl,
+                        OutputFormat::Parquet,
+                    ]),
+                Self::SparkWithoutTables,
             ),
             (format == OutputFormat::Images && has_columns, Self::ColumnsOfImages),
             (is_log && has_columns, Self::ColumnsOfLog),
@@ -137,7 +148,10 @@ impl RequestConflict {
 impl fmt::Display for RequestConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::LayoutWithoutParquet => "only Parquet files have a layout",
+            Self::LayoutWithoutParquet => "only Parquet files have this layout",
+            Self::SparkWithoutTables => {
+                "only Parquet, Arrow, CSV and JSON Lines have types for Spark"
+            }
             Self::ColumnsOfImages => "images have no columns to choose",
             Self::ColumnsOfLog => "a log has no columns to choose",
             Self::LabelsOfLog => "the records of a log have no names of values",

@@ -9,7 +9,7 @@ use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
     convert::{
-        Convert, ConvertRequest, Destination, FormatKind, ParquetLayout, images,
+        Convert, ConvertRequest, Destination, FormatKind, TableLayout, images,
         job::{ExportJob, ExportSummary},
         merged_table, payloads, points, provenance_file, px4,
         report::{ConvertReport, OutputFile},
@@ -193,7 +193,7 @@ pub(crate) fn open(
     request: &ConvertRequest,
     session: &Session,
 ) -> Result<(OpenLog, Option<Metadata>)> {
-    if request.layout == Some(ParquetLayout::Px4) {
+    if request.layout == Some(TableLayout::Px4) {
         let (input, log) = open::open_ulog(input, session, "such layout")?;
         let header = log.metadata().clone();
         return Ok((OpenLog { input, log: Box::new(log) }, Some(header)));
@@ -207,7 +207,7 @@ fn open_with_digest(
     request: &ConvertRequest,
     session: &Session,
 ) -> Result<(OpenLog, Option<Metadata>, String)> {
-    if request.layout == Some(ParquetLayout::Px4) {
+    if request.layout == Some(TableLayout::Px4) {
         let (opened, header) = open(input, request, session)?;
         let digest = opened.input.digest_if_read_completely()?;
         return Ok((opened, header, digest));

@@ -14,7 +14,7 @@ use logtool_core::{
 
 use crate::{
     convert::{
-        ConvertRequest, ParquetLayout,
+        ConvertRequest, TableLayout,
         job::{ExportJob, ExportSummary},
         tables,
     },
@@ -72,7 +72,7 @@ pub(crate) fn with_payloads(opened: OpenLog, topics: BTreeSet<TopicId>) -> OpenL
 
 /// Returns whether the tables of `request` can have payloads.
 fn has_payloads(request: &ConvertRequest) -> bool {
-    request.format.is_table() && request.layout != Some(ParquetLayout::Px4)
+    request.format.is_table() && request.layout != Some(TableLayout::Px4)
 }
 
 /// Discards the tables.

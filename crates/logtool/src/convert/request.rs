@@ -42,8 +42,8 @@ pub struct ConvertRequest {
     pub clock: Option<TimeChoice>,
     /// Whether each scalar has its own column (`x[0]`, `a.b`). CSV always has such columns.
     pub is_flat: bool,
-    /// The layout of Parquet files.
-    pub layout: Option<ParquetLayout>,
+    /// The layout of Parquet files; that of Spark is also for Arrow, CSV and JSON Lines.
+    pub layout: Option<TableLayout>,
     /// One table of all topics instead of a table for each.
     pub merge: Option<AsofMerge>,
     /// The names of the values of fields, which become more columns.
@@ -69,11 +69,11 @@ pub struct ConvertRequest {
     pub lidar: LidarOptions,
 }
 
-/// How the fields of a topic become columns of Parquet files.
+/// How the fields of a topic become columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[non_exhaustive]
-pub enum ParquetLayout {
+pub enum TableLayout {
     /// Lists and structs, as the topic has them
     Arrow,
     /// A column for each scalar, named like in pyulog
@@ -207,9 +207,9 @@ impl ConvertRequest {
         self
     }
 
-    /// Sets the layout of Parquet files.
+    /// Sets the layout of tables.
     #[must_use]
-    pub fn with_layout(mut self, layout: ParquetLayout) -> Self {
+    pub fn with_layout(mut self, layout: TableLayout) -> Self {
         self.layout = Some(layout);
         self
     }
@@ -298,7 +298,7 @@ impl ConvertRequest {
 
     /// Returns whether the columns of tables are numbers, or lists and structs too.
     pub fn view(&self) -> View {
-        let is_flat = self.is_flat || self.layout == Some(ParquetLayout::Flat);
+        let is_flat = self.is_flat || self.layout == Some(TableLayout::Flat);
         if is_flat || self.format == OutputFormat::Csv {
             View::Flat
         } else {

@@ -23,8 +23,7 @@ use parking_lot::Mutex;
 
 use crate::{
     convert::{
-        ArrayFormat, FormatKind, OutputFormat, ParquetLayout, TableFormat,
-        job::ExportJob,
+        ArrayFormat, FormatKind, OutputFormat, TableFormat, TableLayout, job::ExportJob,
     },
     error::Remedy,
     input::open,
@@ -34,6 +33,19 @@ use crate::{
 /// Creates the sink of the tables of `job`, whose files have these `names` and share `room`.
 /// [`ReadRequest`](crate::split::ReadRequest) creates those of splits.
 pub(super) fn new(
+    job: &ExportJob<'_>,
+    names: FileNames,
+    room: MemoryBudget,
+) -> Box<dyn TableSink> {
+    let sink = plain(job, names, room);
+    match job.request.layout {
+        Some(TableLayout::Spark) => Box::new(SparkSink::new(sink)),
+        _ => sink,
+    }
+}
+
+/// Returns the sink of tables whose columns are as they are.
+fn plain(
     job: &ExportJob<'_>,
     names: FileNames,
     room: MemoryBudget,
@@ -52,9 +64,7 @@ pub(super) fn new(
         FormatKind::Tables(TableFormat::Parquet) => {
             let sink = ParquetSink::new(outputs, names, metadata(), room);
             match job.request.layout {
-                Some(ParquetLayout::Spark) => {
-                    Box::new(SparkSink::new(sink.with_floats(Floats::Plain)))
-                }
+                Some(TableLayout::Spark) => Box::new(sink.with_floats(Floats::Plain)),
                 _ => Box::new(sink),
             }
         }

@@ -13,7 +13,7 @@ use rayon::ThreadPool;
 
 use crate::{
     convert::{
-        ConvertRequest, OutputFormat, ParquetLayout, export,
+        ConvertRequest, OutputFormat, TableLayout, export,
         job::ExportSummary,
         log_copy::{self, LogCopy},
         payloads,
@@ -170,7 +170,7 @@ impl LogJob<'_> {
     fn output_kind(&self) -> OutputKind {
         match (self.request.format, self.request.layout) {
             (OutputFormat::Mat, _) => OutputKind::OneFile,
-            (_, Some(ParquetLayout::Px4)) => OutputKind::LogFolder,
+            (_, Some(TableLayout::Px4)) => OutputKind::LogFolder,
             _ => OutputKind::Tables,
         }
     }

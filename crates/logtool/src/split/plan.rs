@@ -70,6 +70,7 @@ pub struct PlanRequest {
     end: Option<TypedTime>,
     clock: TimeChoice,
     view: View,
+    is_for_spark: bool,
     target_bytes: u64,
     lidar: LidarOptions,
 }
@@ -99,6 +100,7 @@ impl PlanRequest {
             end: None,
             clock: TimeChoice::Boot,
             view: View::Nested,
+            is_for_spark: false,
             target_bytes: DEFAULT_TARGET_BYTES,
             lidar: LidarOptions::default(),
         }
@@ -141,6 +143,13 @@ impl PlanRequest {
     /// Makes one column of each number: `q[0]`, `pose.x`.
     pub fn with_flat_columns(mut self) -> Self {
         self.view = View::Flat;
+        self
+    }
+
+    /// Converts the columns to types that Apache Spark reads:
+    /// [`Layout::Spark`](crate::convert::Layout::Spark) describes them.
+    pub fn for_spark(mut self) -> Self {
+        self.is_for_spark = true;
         self
     }
 
@@ -236,6 +245,7 @@ impl PlanRequest {
             clock,
             time,
             view: self.view,
+            is_for_spark: self.is_for_spark,
             damage: KnownDamage::new(&manifest.damage),
             target_bytes: match input.packing {
                 // Each worker decompresses all of the file.
@@ -260,6 +270,7 @@ struct LogPlanner<'o> {
     clock: ShownClock,
     time: TimeRange,
     view: View,
+    is_for_spark: bool,
     target_bytes: u64,
     damage: KnownDamage<'o>,
 }
@@ -386,6 +397,7 @@ impl LogPlanner<'_> {
             time: self.time,
             offset_nanos: base.offset_nanos,
             is_utc: base.is_utc,
+            is_for_spark: self.is_for_spark,
             manifest,
         };
         state.encode()

@@ -34,6 +34,8 @@ pub(super) struct SplitState {
     pub(super) time: TimeRange,
     pub(super) offset_nanos: i64,
     pub(super) is_utc: bool,
+    #[serde(default)]
+    pub(super) is_for_spark: bool,
     pub(super) manifest: Manifest,
 }
 
@@ -103,6 +105,7 @@ impl SplitState {
         let columns = Columns { only: self.columns, ..Columns::all(view) };
         let time_base =
             TimeBase { offset_nanos: self.offset_nanos, is_utc: self.is_utc };
-        Table::from_split(log, self.topic, columns, self.time, time_base)
+        let table = Table::from_split(log, self.topic, columns, self.time, time_base);
+        if self.is_for_spark { table.for_spark() } else { table }
     }
 }

@@ -48,34 +48,63 @@ impl<S: TableSink> SparkSink<S> {
 
 impl<S: TableSink> TableSink for SparkSink<S> {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
-        let (fields, changes) = changes(schema.fields());
-        let schema = Schema::new_with_metadata(fields, schema.metadata().clone());
-        let schema = Arc::new(schema);
-        let writer = self.sink.table(topic, &schema)?;
-        Ok(Box::new(SparkWriter { schema, changes, writer }))
+        let types = SparkTypes::new(schema);
+        let writer = self.sink.table(topic, types.schema())?;
+        Ok(Box::new(SparkWriter { types, writer }))
     }
 
     fn finish(&self) -> Result<()> {
         self.sink.finish()
     }
+
+    fn remarks(&self) -> Vec<String> {
+        self.sink.remarks()
+    }
 }
 
 struct SparkWriter {
-    schema: SchemaRef,
-    changes: Vec<Conversion>,
+    types: SparkTypes,
     writer: Box<dyn TableWriter>,
 }
 
 impl TableWriter for SparkWriter {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let columns =
-            convert_all(&self.changes, batch.columns()).map_err(from_arrow)?;
-        let batch = RecordBatch::try_new(self.schema.clone(), columns);
-        self.writer.write(&batch.map_err(from_arrow)?)
+        self.writer.write(&self.types.convert(batch)?)
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
         self.writer.finish()
+    }
+}
+
+/// The conversion of the batches of one table for Spark.
+#[derive(Debug)]
+pub struct SparkTypes {
+    schema: SchemaRef,
+    changes: Vec<Conversion>,
+}
+
+impl SparkTypes {
+    /// Creates the conversion of batches with the columns `schema`.
+    pub fn new(schema: &Schema) -> Self {
+        let (fields, changes) = changes(schema.fields());
+        let schema = Schema::new_with_metadata(fields, schema.metadata().clone());
+        Self { schema: Arc::new(schema), changes }
+    }
+
+    /// Returns the columns of the converted batches.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Converts `batch`.
+    ///
+    /// # Errors
+    /// `Malformed` if the batch does not have the columns of the original schema.
+    pub fn convert(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let columns =
+            convert_all(&self.changes, batch.columns()).map_err(from_arrow)?;
+        RecordBatch::try_new(self.schema.clone(), columns).map_err(from_arrow)
     }
 }
 

@@ -1,0 +1,97 @@
+"""Read, convert, repair and merge the logs of robots: ULog, ROS bags, MCAP and lidars.
+
+>>> import logtool
+>>> log = logtool.open("flight.ulg")
+>>> table = log["battery_status"].to_pandas()
+"""
+
+from logtool._conversions import add_methods as _add_methods
+from logtool._errors import (
+    AlreadyExistsError,
+    DamagedError,
+    DamageWarning,
+    Error,
+    InvalidRequestError,
+    LimitError,
+    MalformedError,
+    NeedsKeyError,
+    NoSuchFileError,
+    NotFoundError,
+    PermissionDeniedError,
+    ReadError,
+    UnrecognizedError,
+    UnsupportedError,
+)
+from logtool._images import Image
+from logtool._jobs import align, batch, convert, filter, index, merge, repair
+from logtool._logtool import (
+    Alignment,
+    Batch,
+    Batches,
+    BatchReport,
+    Damage,
+    Log,
+    MergedTable,
+    Message,
+    Messages,
+    Plot,
+    Report,
+    Schema,
+    Split,
+    Table,
+    Topic,
+    Writer,
+    __version__,
+    merge_asof,
+    open,
+    plan,
+    read,
+)
+
+_add_methods()
+
+__all__ = [
+    "Alignment",
+    "AlreadyExistsError",
+    "Batch",
+    "BatchReport",
+    "Batches",
+    "Damage",
+    "DamageWarning",
+    "DamagedError",
+    "Error",
+    "Image",
+    "InvalidRequestError",
+    "LimitError",
+    "Log",
+    "MalformedError",
+    "MergedTable",
+    "Message",
+    "Messages",
+    "NeedsKeyError",
+    "NoSuchFileError",
+    "NotFoundError",
+    "PermissionDeniedError",
+    "Plot",
+    "ReadError",
+    "Report",
+    "Schema",
+    "Split",
+    "Table",
+    "Topic",
+    "UnrecognizedError",
+    "UnsupportedError",
+    "Writer",
+    "__version__",
+    "align",
+    "batch",
+    "convert",
+    "filter",
+    "index",
+    "merge",
+    "merge_asof",
+    "open",
+    "plan",
+    "read",
+    "repair",
+]

@@ -1,0 +1,170 @@
+//! The arguments that several functions have: the session, lidars, lists of names.
+
+use std::{sync::Arc, time::Duration};
+
+use logtool::{Session, formats::LogFormat, lidar, time::typed_time};
+use logtool_rosbag::Key;
+use logtool_velodyne::{
+    lidar::{ClockChoice, LidarOptions},
+    points::Axes,
+};
+use pyo3::{
+    exceptions::{PyTypeError, PyValueError},
+    prelude::*,
+    types::{PyDict, PyString},
+};
+
+use crate::error::to_python;
+
+/// Returns an argument that is not valid as an error.
+pub(crate) fn invalid(what: impl ToString) -> PyErr {
+    PyValueError::new_err(what.to_string())
+}
+
+/// One name, or several.
+pub(crate) struct Names(pub(crate) Vec<String>);
+
+impl<'py> FromPyObject<'_, 'py> for Names {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if object.cast::<PyString>().is_ok() {
+            return Ok(Self(vec![object.extract()?]));
+        }
+        let names = object.try_iter()?.map(|name| name?.extract::<String>());
+        Ok(Self(names.collect::<PyResult<_>>()?))
+    }
+}
+
+/// Returns the names, or none.
+pub(crate) fn names(names: Option<Names>) -> Vec<String> {
+    names.map(|names| names.0).unwrap_or_default()
+}
+
+/// The options of the session and of lidars, which functions take as keywords.
+#[derive(Clone, Default)]
+pub(crate) struct OpenArguments {
+    session: Session,
+    pub(crate) lidar: LidarOptions,
+}
+
+impl OpenArguments {
+    /// Reads the keywords of `options`.
+    pub(crate) fn new(
+        py: Python<'_>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let mut arguments = Self::default();
+        for (name, value) in options.into_iter().flatten() {
+            if !value.is_none() {
+                let name: String = name.extract()?;
+                arguments.set(py, &name, &value)?;
+            }
+        }
+        Ok(arguments)
+    }
+
+    /// Returns the session.
+    pub(crate) fn session(&self) -> Session {
+        self.session.clone()
+    }
+
+    fn set(
+        &mut self,
+        py: Python<'_>,
+        name: &str,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let session = self.session.clone();
+        let lidar = &mut self.lidar;
+        self.session = match name {
+            "key" => session.with_key(key(value)?),
+            "strict_index" if value.is_truthy()? => session.with_strict_index(),
+            "read_anyway" if value.is_truthy()? => session.with_incompatible_logs(),
+            "strict_index" | "read_anyway" => session,
+            "record_limit" => session.with_max_record_bytes(value.extract()?),
+            "utc_start" => {
+                let text = crate::times::utc_text(value)?;
+                session.with_utc_start(typed_time::utc(&text).map_err(invalid)?)
+            }
+            "input_format" => {
+                let text: String = value.extract()?;
+                let mut formats = LogFormat::ALL.iter();
+                let format = formats.find(|format| format.name() == text);
+                let unknown = || invalid(format!("unknown format {text:?}"));
+                session.with_input_format(*format.ok_or_else(unknown)?)
+            }
+            "remote_timeout" => {
+                let seconds = Duration::try_from_secs_f64(value.extract()?);
+                session.with_remote_timeout(seconds.map_err(invalid)?)
+            }
+            "calibration" => {
+                let path: std::path::PathBuf = value.extract()?;
+                let read = lidar::calibration(&path);
+                let path = path.display().to_string();
+                let read = read.map_err(|err| to_python(py, &err, Some(&path)))?;
+                lidar.calibration = Some(Arc::new(read));
+                session
+            }
+            "model" => {
+                let name: String = value.extract()?;
+                lidar.model = Some(name.parse().map_err(invalid)?);
+                session
+            }
+            "formula" => {
+                let name: String = value.extract()?;
+                lidar.points.formula = name.parse().map_err(invalid)?;
+                session
+            }
+            "axes" => {
+                let name: String = value.extract()?;
+                lidar.points.axes = match name.as_str() {
+                    "ros" => Axes::Ros,
+                    "manual" => Axes::Manual,
+                    _ => return Err(invalid("axes are \"ros\" or \"manual\"")),
+                };
+                session
+            }
+            "cut" => {
+                lidar.points.scan_start = azimuth(value.extract()?)?;
+                lidar.keep_scan_start = true;
+                session
+            }
+            "lidar_clock" => {
+                let name: String = value.extract()?;
+                lidar.clock = match name.as_str() {
+                    "log" => ClockChoice::Log,
+                    "lidar" => ClockChoice::Lidar,
+                    _ => return Err(invalid("lidar_clock is \"log\" or \"lidar\"")),
+                };
+                session
+            }
+            _ => {
+                let what = format!("unexpected keyword argument {name:?}");
+                return Err(PyTypeError::new_err(what));
+            }
+        };
+        Ok(())
+    }
+}
+
+/// Returns an azimuth in hundredths of a degree.
+fn azimuth(degrees: f64) -> PyResult<u16> {
+    if (0.0..360.0).contains(&degrees) {
+        Ok((degrees * 100.0).round() as u16 % 36_000)
+    } else {
+        Err(invalid("an azimuth is at least 0 and less than 360 degrees"))
+    }
+}
+
+/// Returns the key of encrypted bags: 16 bytes, or 32 hexadecimal digits.
+fn key(value: &Bound<'_, PyAny>) -> PyResult<Key> {
+    if let Ok(digits) = value.extract::<String>() {
+        return Key::from_hex(&digits).map_err(invalid);
+    }
+    let bytes: Vec<u8> = value.extract()?;
+    let bytes: [u8; 16] = bytes
+        .try_into()
+        .map_err(|_| invalid("a key is 16 bytes, or 32 hexadecimal digits"))?;
+    Ok(Key::new(bytes))
+}

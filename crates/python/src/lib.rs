@@ -1,0 +1,65 @@
+//! The native part of the Python module `logtool`.
+//!
+//! The classes are thin: they hold values of the library, translate arguments and errors, and
+//! release the GIL while the library works. What needs no Rust is in Python, next to it.
+
+// Python calls the items of this module, not Rust.
+#![allow(missing_debug_implementations, unreachable_pub)]
+
+mod arguments;
+mod call;
+mod command;
+mod damage;
+mod error;
+mod job;
+mod jobs;
+mod log;
+mod merged_table;
+mod messages;
+mod numpy;
+mod options;
+mod plot;
+mod process;
+mod schema;
+mod source;
+mod split;
+mod stream;
+mod table;
+mod times;
+mod topic;
+mod writer;
+
+use pyo3::prelude::*;
+
+/// The native part of the module `logtool`.
+#[pymodule(gil_used = false)]
+mod _logtool {
+    #[pymodule_export]
+    use crate::{
+        command::run_command,
+        damage::Damage,
+        job::Job,
+        jobs::{
+            Alignment, BatchReport, Report, start_align, start_batch, start_convert,
+            start_filter, start_index, start_merge, start_repair,
+        },
+        log::{Log, open},
+        merged_table::{MergedTable, merge_asof},
+        messages::{Message, Messages},
+        numpy::Buffered,
+        plot::Plot,
+        schema::Schema,
+        split::{Split, plan, read},
+        table::{Batch, Batches, Table},
+        topic::Topic,
+        writer::Writer,
+    };
+
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::call::remember_main_thread(module.py())?;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

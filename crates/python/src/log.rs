@@ -1,0 +1,262 @@
+//! Logs.
+
+use logtool::{
+    plot::PlotRequest,
+    time::clock::{ShownClock, TimeChoice},
+};
+use logtool_core::{TimeRange, TopicOrigin};
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
+
+use crate::{
+    arguments::{Names, OpenArguments, names},
+    call::Call,
+    damage::Damage,
+    error::to_python,
+    messages::Messages,
+    plot::Plot,
+    process::Owner,
+    source::LogInput,
+    table::{Table, TableClock},
+    times::TimeArgument,
+    topic::Topic,
+};
+
+/// Opens a log: a path, a URL, bytes, or a binary file object.
+///
+/// Keywords: `key` of encrypted bags (16 bytes, or 32 hexadecimal digits), `utc_start`,
+/// `input_format`, `record_limit` in bytes, `strict_index`, `read_anyway`, `remote_timeout` in
+/// seconds; for lidars `calibration` (a path), `model`, `formula`, `axes`, `cut`,
+/// `lidar_clock`. They are those of the command.
+#[pyfunction]
+#[pyo3(signature = (input, **options))]
+pub(crate) fn open(
+    py: Python<'_>,
+    input: &Bound<'_, PyAny>,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Log> {
+    let arguments = OpenArguments::new(py, options)?;
+    let input = LogInput::new(input)?;
+    let call = Call::new(arguments.session(), Some(input.name()));
+    let log = call.run(py, || {
+        let (session, lidar) = (call.session(), &arguments.lidar);
+        match input {
+            LogInput::Path(path) => logtool::Log::open_with(path, session, lidar),
+            LogInput::Source(name, source) => {
+                logtool::Log::from_source_with(&name, source, session, lidar)
+            }
+        }
+    })?;
+    Ok(Log { log, arguments, owner: Owner::new() })
+}
+
+/// An open log: a mapping from the names of topics to their tables.
+#[pyclass(frozen, mapping, module = "logtool")]
+pub(crate) struct Log {
+    log: logtool::Log,
+    arguments: OpenArguments,
+    owner: Owner,
+}
+
+impl Log {
+    /// Returns the process that opened the log.
+    pub(crate) fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    /// Returns the log of the library.
+    pub(crate) fn inner(&self) -> &logtool::Log {
+        &self.log
+    }
+
+    /// Returns a call about this log.
+    pub(crate) fn call(&self) -> Call {
+        Call::new(self.arguments.session(), Some(self.log.name().to_owned()))
+    }
+
+    fn labels(&self) -> Vec<String> {
+        self.log.topics().iter().map(|topic| topic.label().into_owned()).collect()
+    }
+}
+
+#[pymethods]
+impl Log {
+    /// The path or the URL.
+    #[getter]
+    fn path(&self) -> &str {
+        self.log.name()
+    }
+
+    /// The name of the format, e.g. `"ulog"` or `"rosbag"`.
+    #[getter]
+    fn format(&self) -> &str {
+        &self.log.manifest().format
+    }
+
+    /// The description of the log, as `logtool info --json` prints it.
+    #[getter]
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let json =
+            self.call().run(py, || Ok(serde_json::to_string(&self.log.info())?))?;
+        py.import("json")?.call_method1("loads", (json,))
+    }
+
+    /// The topics, in the order of the file.
+    #[getter]
+    fn topics(&self) -> Vec<Topic> {
+        let ids = self.log.manifest().topics().map(|(id, _)| id);
+        ids.map(|id| Topic::new(self.log.clone(), id)).collect()
+    }
+
+    /// The metadata of the file.
+    #[getter]
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.info(py)?.get_item("metadata")
+    }
+
+    /// The damage that was found when the log was opened. Reading may find more.
+    #[getter]
+    fn damage(&self) -> Vec<Damage> {
+        Damage::all(self.log.damage(), self.log.manifest())
+    }
+
+    /// Returns the messages of the topics that match `topics`, with undecoded payloads, in the
+    /// order of the file. Without `topics`, they are those of all topics that the file has.
+    #[pyo3(signature = (topics=None, start=None, end=None))]
+    fn messages(
+        &self,
+        py: Python<'_>,
+        topics: Option<Names>,
+        start: Option<TimeArgument>,
+        end: Option<TimeArgument>,
+    ) -> PyResult<Messages> {
+        let topics = names(topics);
+        self.call().run(py, || {
+            self.owner.check_log(self.log.name())?;
+            let messages = self.log.messages(&topics, self.range(start, end)?)?;
+            Ok(Messages::new(self.log.clone(), messages))
+        })
+    }
+
+    /// Plots fields over time, each a topic and a column: `battery_status.voltage_v`.
+    ///
+    /// `clock` is `"relative"`, `"boot"` or `"utc"`, `size` the width and the height in pixels.
+    /// PX4's flight modes are in the background, unless `flight_modes` is false.
+    #[pyo3(signature = (
+        *fields, start=None, end=None, clock=None, size=None, flight_modes=true
+    ))]
+    #[allow(clippy::too_many_arguments)] // keywords of Python
+    fn plot(
+        &self,
+        py: Python<'_>,
+        fields: Vec<String>,
+        start: Option<TimeArgument>,
+        end: Option<TimeArgument>,
+        clock: Option<TableClock>,
+        size: Option<(u32, u32)>,
+        flight_modes: bool,
+    ) -> PyResult<Plot> {
+        let mut request = PlotRequest::new(self.log.name(), fields);
+        if let Some(start) = start {
+            request = request.with_start(start.0);
+        }
+        if let Some(end) = end {
+            request = request.with_end(end.0);
+        }
+        if let Some(clock) = clock {
+            request = request.with_clock(clock.choice());
+        }
+        if let Some((width, height)) = size {
+            request = request.with_size(width, height);
+        }
+        if !flight_modes {
+            request = request.without_flight_modes();
+        }
+        let call = self.call();
+        let session = call.session().clone().with_command("python: plot");
+        let plot = call.run(py, || {
+            self.owner.check_log(self.log.name())?;
+            request.run_on(&self.log, &session)
+        })?;
+        Plot::new(py, plot)
+    }
+
+    /// The last values of the parameters of a ULog, by name; empty for other logs.
+    #[getter]
+    fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let parameters = self.log.manifest().metadata.get("parameters");
+        let json =
+            parameters.map(|parameters| serde_json::to_string(&parameters.json()));
+        let json =
+            json.transpose().map_err(|err| PyValueError::new_err(err.to_string()))?;
+        let json = json.unwrap_or_else(|| "{}".to_owned());
+        py.import("json")?.call_method1("loads", (json,))
+    }
+
+    fn __getitem__(&self, py: Python<'_>, topic: &str) -> PyResult<Table> {
+        let table = self.log.table(topic);
+        let table = table.map_err(|err| to_python(py, &err, Some(self.log.name())))?;
+        Ok(Table::new(table, self.owner))
+    }
+
+    fn __contains__(&self, topic: &Bound<'_, PyAny>) -> bool {
+        let topic: PyResult<String> = topic.extract();
+        topic.is_ok_and(|topic| self.log.table(&topic).is_ok())
+    }
+
+    fn __len__(&self) -> usize {
+        self.log.topics().len()
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.labels().into_pyobject(py)?.call_method0("__iter__")
+    }
+
+    /// Returns the names of the topics.
+    fn keys(&self) -> Vec<String> {
+        self.labels()
+    }
+
+    /// Returns the tables of all topics.
+    fn values(&self, py: Python<'_>) -> PyResult<Vec<Table>> {
+        self.labels().iter().map(|topic| self.__getitem__(py, topic)).collect()
+    }
+
+    /// Returns pairs of the name of a topic and its table.
+    fn items(&self, py: Python<'_>) -> PyResult<Vec<(String, Table)>> {
+        self.labels().into_iter().zip(self.values(py)?).map(Ok).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        let manifest = self.log.manifest();
+        let is_derived =
+            |topic: &&logtool_core::Topic| topic.origin == TopicOrigin::Derived;
+        let derived = manifest.topics.iter().filter(is_derived).count();
+        let topics = manifest.topics.len() - derived;
+        format!(
+            "<logtool.Log {} ({}), {topics} topics>",
+            self.log.name(),
+            manifest.format
+        )
+    }
+}
+
+impl Log {
+    /// Returns the range of times on the clock of the log.
+    pub(crate) fn range(
+        &self,
+        start: Option<TimeArgument>,
+        end: Option<TimeArgument>,
+    ) -> logtool::Result<TimeRange> {
+        range(&self.log, start, end)
+    }
+}
+
+/// Returns the range of times on the clock of `log`.
+pub(crate) fn range(
+    log: &logtool::Log,
+    start: Option<TimeArgument>,
+    end: Option<TimeArgument>,
+) -> logtool::Result<TimeRange> {
+    let clock = ShownClock::new(log.manifest(), TimeChoice::Boot)?;
+    clock.range(start.map(|time| time.0), end.map(|time| time.0))
+}
