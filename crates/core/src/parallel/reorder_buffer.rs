@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// words.insert(0, "hello");
 /// assert_eq!(words.next(), Some((0, "hello")));
 /// assert_eq!(words.next(), Some((1, "world")));
-/// assert!(words.was_inserted(1) && !words.has(2));
+/// assert!(words.was_inserted(1) && !words.was_inserted(2));
 /// ```
 #[derive(Debug)]
 pub struct ReorderBuffer<T> {
