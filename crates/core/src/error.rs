@@ -14,7 +14,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// ```
 /// use logtool_core::{Error, ErrorKind};
 ///
-/// let err = Error::new(ErrorKind::Limit, "a record of 9 GiB").at(1_024);
+/// let err = Error::new(ErrorKind::Limit, "a record of 9 GiB").with_offset(1_024);
 /// assert_eq!(err.to_string(), "limit exceeded at byte 1024: a record of 9 GiB");
 /// assert_eq!(err.offset(), Some(1_024));
 /// ```

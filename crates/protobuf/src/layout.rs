@@ -50,7 +50,7 @@ impl LayoutMessages {
     /// let kind = LayoutKind::Primitive(Primitive::U16);
     /// let (name, role) = ("x".to_owned(), FieldRole::Plain);
     /// let field = LayoutField { name, kind, count: None, offset: 0, role };
-    /// let layout = Layout::packed("point".to_owned(), vec![field])?;
+    /// let layout = Layout::from_fields("point".to_owned(), vec![field])?;
     /// let messages = LayoutMessages::new(&layout, "a")?;
     /// assert_eq!(messages.type_name, "a.point");
     /// let mut out = Vec::new();

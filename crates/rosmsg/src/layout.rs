@@ -41,7 +41,7 @@ impl LayoutMessages {
     /// let kind = LayoutKind::Primitive(Primitive::Char);
     /// let (name, role) = ("mode".to_owned(), FieldRole::Plain);
     /// let field = LayoutField { name, kind, count: Some(4), offset: 0, role };
-    /// let layout = Layout::packed("flight_mode".to_owned(), vec![field])?;
+    /// let layout = Layout::from_fields("flight_mode".to_owned(), vec![field])?;
     /// let messages = LayoutMessages::new(&layout, "a")?;
     /// assert_eq!(messages.type_name, "a/FlightMode");
     /// assert_eq!(messages.definition.text(), "string mode\n");

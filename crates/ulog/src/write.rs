@@ -62,7 +62,7 @@ const COMPAT_DEFAULT_PARAMETERS: u8 = 1;
 /// log.format("pot", "uint64_t timestamp;float celsius;")?;
 /// log.info_text("sys_name", "kitchen")?;
 ///
-/// let pot = log.subscribe(Subscription::to("pot"))?;
+/// let pot = log.subscribe(Subscription::new("pot"))?;
 /// for (time, celsius) in [(1_000_000_u64, 20.0_f32), (2_000_000, 99.5)] {
 ///     let payload = [&time.to_le_bytes()[..], &celsius.to_le_bytes()].concat();
 ///     log.data(pot, time, &payload)?;

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 ///
 /// ```
 /// let mut words = logtool_core::ReorderBuffer::default();
-/// words.put(1, "world");
+/// words.insert(1, "world");
 /// assert_eq!(words.next(), None);
-/// words.put(0, "hello");
+/// words.insert(0, "hello");
 /// assert_eq!(words.next(), Some((0, "hello")));
 /// assert_eq!(words.next(), Some((1, "world")));
-/// assert!(words.has(1) && !words.has(2));
+/// assert!(words.was_inserted(1) && !words.was_inserted(2));
 /// ```
 #[derive(Debug)]
 pub struct ReorderBuffer<T> {

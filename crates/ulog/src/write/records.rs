@@ -15,7 +15,7 @@ const MAX_PAYLOAD: usize = u16::MAX as usize - 2;
 /// use logtool_ulog::write::Subscription;
 ///
 /// let second_battery =
-///     Subscription::to("battery_status").instance(1).at_most_every_micros(200_000);
+///     Subscription::new("battery_status").instance(1).at_most_every_micros(200_000);
 /// # let _ = second_battery;
 /// ```
 #[derive(Clone, Copy, Debug)]
