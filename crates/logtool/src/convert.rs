@@ -27,6 +27,7 @@ use crate::{error::Result, losses::Strictness, session::Session};
 pub use self::{
     conflict::RequestConflict,
     images::{ImageFile, ImageRecordType},
+    merged_table::MergedTable,
     output_format::OutputFormat,
     report::{ConvertReport, OutputFile},
     request::{AsofMerge, ConvertRequest, LabelSource, Layout, PointEncoding},

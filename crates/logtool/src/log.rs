@@ -1,6 +1,6 @@
 //! An open log, its tables and its messages.
 
-mod column_types;
+pub(crate) mod column_types;
 mod messages;
 
 use std::{fmt, path::Path, sync::Arc, thread};

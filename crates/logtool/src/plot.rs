@@ -171,10 +171,19 @@ impl PlotRequest {
     /// something is lost in a strict request.
     pub fn run(&self, session: &Session) -> Result<Plot> {
         let log = Log::from_opened(open::open_with(&self.path, session, &self.lidar)?);
+        self.run_on(&log, session)
+    }
+
+    /// Like [`run`](Self::run), for a log that is open already. The path of the request is
+    /// not used.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_on(&self, log: &Log, session: &Session) -> Result<Plot> {
         let mut losses = log.losses();
         losses.check(self.strictness)?;
         let (manifest, name) = (log.manifest(), log.name());
-        let drawn = self.draw(&log, session).with_context(|| name.to_owned())?;
+        let drawn = self.draw(log, session).with_context(|| name.to_owned())?;
         losses.add(manifest, &drawn.topics, &drawn.damage);
         losses.check(self.strictness)?;
         Ok(Plot {

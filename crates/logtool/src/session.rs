@@ -277,6 +277,11 @@ impl Session {
         Self { progress, files, ..self.clone() }
     }
 
+    /// Returns whether the calls of this session should end.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(Stop::is_set)
+    }
+
     /// Returns the outputs that calls of this session are writing.
     pub fn live_outputs(&self) -> &Arc<LiveOutputs> {
         &self.outputs

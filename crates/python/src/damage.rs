@@ -1,5 +1,6 @@
 //! Damage of logs.
 
+use logtool::losses::loss::Finding;
 use logtool_core::{DamageKind, Manifest};
 use pyo3::{prelude::*, types::PyDict};
 
@@ -39,6 +40,14 @@ impl Damage {
             topic: topic.map(|topic| topic.label().into_owned()),
             is_harmful: damage.kind.is_harmful(),
         }
+    }
+
+    /// Describes `finding`.
+    pub(crate) fn from_finding(finding: &Finding) -> Self {
+        let mut damage = Self::new(&finding.damage, &Manifest::default());
+        damage.message.clone_from(&finding.text);
+        damage.topic.clone_from(&finding.topic);
+        damage
     }
 
     /// Describes all of `damage`.

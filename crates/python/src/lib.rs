@@ -11,8 +11,14 @@ mod call;
 mod command;
 mod damage;
 mod error;
+mod job;
+mod jobs;
 mod log;
+mod merged_table;
 mod messages;
+mod numpy;
+mod options;
+mod plot;
 mod process;
 mod schema;
 mod source;
@@ -21,6 +27,7 @@ mod stream;
 mod table;
 mod times;
 mod topic;
+mod writer;
 
 use pyo3::prelude::*;
 
@@ -31,12 +38,21 @@ mod _logtool {
     use crate::{
         command::run_command,
         damage::Damage,
+        job::Job,
+        jobs::{
+            Alignment, BatchReport, Report, start_align, start_batch, start_convert,
+            start_filter, start_index, start_merge, start_repair,
+        },
         log::{Log, open},
+        merged_table::{MergedTable, merge_asof},
         messages::{Message, Messages},
+        numpy::Buffered,
+        plot::Plot,
         schema::Schema,
         split::{Split, plan, read},
         table::{Batch, Batches, Table},
         topic::Topic,
+        writer::Writer,
     };
 
     use super::*;

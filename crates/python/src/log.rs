@@ -1,8 +1,11 @@
 //! Logs.
 
-use logtool::time::{clock::ShownClock, clock::TimeChoice};
+use logtool::{
+    plot::PlotRequest,
+    time::clock::{ShownClock, TimeChoice},
+};
 use logtool_core::{TimeRange, TopicOrigin};
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 
 use crate::{
     arguments::{Names, OpenArguments, names},
@@ -10,8 +13,9 @@ use crate::{
     damage::Damage,
     error::to_python,
     messages::Messages,
+    plot::Plot,
     source::LogInput,
-    table::Table,
+    table::{Table, TableClock},
     times::TimeArgument,
     topic::Topic,
 };
@@ -52,6 +56,11 @@ pub(crate) struct Log {
 }
 
 impl Log {
+    /// Returns the log of the library.
+    pub(crate) fn inner(&self) -> &logtool::Log {
+        &self.log
+    }
+
     /// Returns a call about this log.
     pub(crate) fn call(&self) -> Call {
         Call::new(self.arguments.session(), Some(self.log.name().to_owned()))
@@ -118,6 +127,56 @@ impl Log {
             let messages = self.log.messages(&topics, self.range(start, end)?)?;
             Ok(Messages::new(self.log.clone(), messages))
         })
+    }
+
+    /// Plots fields over time, each a topic and a column: `battery_status.voltage_v`.
+    ///
+    /// `clock` is `"relative"`, `"boot"` or `"utc"`, `size` the width and the height in pixels.
+    /// PX4's flight modes are in the background, unless `flight_modes` is false.
+    #[pyo3(signature = (
+        *fields, start=None, end=None, clock=None, size=None, flight_modes=true
+    ))]
+    fn plot(
+        &self,
+        py: Python<'_>,
+        fields: Vec<String>,
+        start: Option<TimeArgument>,
+        end: Option<TimeArgument>,
+        clock: Option<TableClock>,
+        size: Option<(u32, u32)>,
+        flight_modes: bool,
+    ) -> PyResult<Plot> {
+        let mut request = PlotRequest::new(self.log.name(), fields);
+        if let Some(start) = start {
+            request = request.with_start(start.0);
+        }
+        if let Some(end) = end {
+            request = request.with_end(end.0);
+        }
+        if let Some(clock) = clock {
+            request = request.with_clock(clock.choice());
+        }
+        if let Some((width, height)) = size {
+            request = request.with_size(width, height);
+        }
+        if !flight_modes {
+            request = request.without_flight_modes();
+        }
+        let call = self.call();
+        let plot = call.run(py, || request.run_on(&self.log, call.session()))?;
+        Plot::new(py, plot)
+    }
+
+    /// The parameters of a ULog, by name; empty for other logs.
+    #[getter]
+    fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let parameters = self.log.manifest().metadata.get("parameters");
+        let json =
+            parameters.map(|parameters| serde_json::to_string(&parameters.json()));
+        let json =
+            json.transpose().map_err(|err| PyValueError::new_err(err.to_string()))?;
+        let json = json.unwrap_or_else(|| "{}".to_owned());
+        py.import("json")?.call_method1("loads", (json,))
     }
 
     fn __getitem__(&self, py: Python<'_>, topic: &str) -> PyResult<Table> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use logtool::Batches;
-use logtool_core::TopicId;
+use logtool_core::TopicSet;
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 
@@ -25,29 +25,61 @@ pub(crate) struct ReadState {
     pub(crate) error: Option<PyErr>,
 }
 
+/// Batches that are pulled one by one.
+pub(crate) trait PullBatches: Send {
+    /// Returns the columns.
+    fn schema(&self) -> &SchemaRef;
+
+    /// Returns the next batch.
+    fn next_batch(&mut self) -> Option<logtool::Result<RecordBatch>>;
+
+    /// Returns the damage that was found so far.
+    fn damage(&self) -> Vec<logtool_core::Damage>;
+}
+
+impl PullBatches for Batches {
+    fn schema(&self) -> &SchemaRef {
+        self.schema()
+    }
+
+    fn next_batch(&mut self) -> Option<logtool::Result<RecordBatch>> {
+        self.next()
+    }
+
+    fn damage(&self) -> Vec<logtool_core::Damage> {
+        self.damage().to_vec()
+    }
+}
+
 /// The batches of a table. Any thread may pull them, with the GIL or without it.
 ///
 /// No function of this crate may call a library that pulls them: PyO3 assumes that a thread has
 /// the GIL as long as it is inside of such a function, and those libraries release it.
 pub(crate) struct TableReader {
     log: logtool::Log,
-    topic: TopicId,
-    batches: Batches,
+    topics: TopicSet,
+    batches: Box<dyn PullBatches>,
     state: Arc<Mutex<ReadState>>,
     owner: Owner,
     is_done: bool,
 }
 
 impl TableReader {
-    /// Starts to read `table`.
+    /// Creates the reader of `batches`, which are of `topics` of `log`.
     pub(crate) fn new(
-        table: &logtool::Table,
+        log: &logtool::Log,
+        topics: TopicSet,
+        batches: impl PullBatches + 'static,
         state: Arc<Mutex<ReadState>>,
-    ) -> logtool::Result<Self> {
-        let (log, topic) = (table.log().clone(), table.topic());
-        let batches = table.batches()?;
+    ) -> Self {
         *state.lock() = ReadState::default();
-        Ok(Self { log, topic, batches, state, owner: Owner::new(), is_done: false })
+        let (log, batches) = (log.clone(), Box::new(batches));
+        Self { log, topics, batches, state, owner: Owner::new(), is_done: false }
+    }
+
+    /// Returns the path of the log.
+    pub(crate) fn path(&self) -> String {
+        self.log.name().to_owned()
     }
 
     /// Returns the columns.
@@ -80,11 +112,10 @@ impl TableReader {
     fn damage(&self) -> Vec<Damage> {
         let manifest = self.log.manifest();
         let mut findings = self.log.losses();
-        let topics = [self.topic].into_iter().collect();
-        findings.add(manifest, &topics, self.batches.damage());
+        findings.add(manifest, &self.topics, &self.batches.damage());
         let found = findings.list().iter().map(|finding| &finding.damage);
         let is_of_topic = |damage: &&logtool_core::Damage| {
-            damage.topic.is_none_or(|topic| topic == self.topic)
+            damage.topic.is_none_or(|topic| self.topics.contains(topic))
         };
         found.filter(is_of_topic).map(|damage| Damage::new(damage, manifest)).collect()
     }
@@ -95,7 +126,7 @@ impl TableReader {
         if !self.owner.is_this_process() {
             return Err(error(other_process()));
         }
-        let next = self.batches.next();
+        let next = self.batches.next_batch();
         check_signals()?;
         match next {
             Some(Ok(batch)) => Ok(Some(batch)),

@@ -12,14 +12,16 @@ use parking_lot::Mutex;
 use pyo3::{
     exceptions::PyTypeError,
     prelude::*,
-    types::{PyCapsule, PySlice},
+    types::{PyCapsule, PyDict, PySlice},
 };
 
 use crate::{
     arguments::{Names, invalid},
     call::Call,
     damage::Damage,
+    error::to_python,
     log,
+    numpy::{self, NumpyColumns},
     schema::{self, Schema},
     stream::{ReadState, TableReader},
     times::TimeArgument,
@@ -141,8 +143,12 @@ impl Table {
 
     /// Starts to read the table.
     fn reader(&self, py: Python<'_>) -> PyResult<TableReader> {
-        self.call()
-            .run(py, || TableReader::new(&self.table()?, Arc::clone(&self.state)))
+        self.call().run(py, || {
+            let table = self.table()?;
+            let topics = [table.topic()].into_iter().collect();
+            let state = Arc::clone(&self.state);
+            Ok(TableReader::new(table.log(), topics, table.batches()?, state))
+        })
     }
 }
 
@@ -234,17 +240,23 @@ impl Table {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface allows to ignore the request: it is no more than a wish.
         let _ = requested_schema;
-        let stream = FFI_ArrowArrayStream::new(Box::new(self.reader(py)?));
-        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+        stream(py, self.reader(py)?)
     }
 
     /// Starts to read the table, and returns an iterator of its batches.
     fn batches(&self, py: Python<'_>) -> PyResult<Batches> {
-        Ok(Batches(Mutex::new(self.reader(py)?)))
+        Ok(Batches::new(self.reader(py)?))
     }
 
     fn __iter__(&self, py: Python<'_>) -> PyResult<Batches> {
         self.batches(py)
+    }
+
+    /// Reads the table as a dictionary of NumPy arrays, by the name of the column. A field of a
+    /// struct is `header.stamp`, a list of fixed length one more dimension.
+    fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let reader = self.reader(py)?;
+        to_numpy(py, reader)
     }
 
     /// Returns the error that ended the last read, once.
@@ -258,9 +270,50 @@ impl Table {
     }
 }
 
+/// Returns the capsule of the Arrow PyCapsule interface for the batches of `reader`.
+pub(crate) fn stream(
+    py: Python<'_>,
+    reader: TableReader,
+) -> PyResult<Bound<'_, PyCapsule>> {
+    let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+    PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+}
+
+/// Reads all batches as a dictionary of NumPy arrays. A single batch is not copied.
+pub(crate) fn to_numpy(
+    py: Python<'_>,
+    mut reader: TableReader,
+) -> PyResult<Bound<'_, PyDict>> {
+    let path = reader.path();
+    let (one, all) = py.detach(|| -> PyResult<_> {
+        let mut columns = NumpyColumns::new(reader.schema());
+        let mut first = reader.next_batch()?;
+        let mut is_one = true;
+        while let Some(batch) = reader.next_batch()? {
+            for batch in first.take().iter().chain([&batch]) {
+                columns.add(batch).map_err(|err| {
+                    Python::attach(|py| to_python(py, &err, Some(&path)))
+                })?;
+            }
+            is_one = false;
+        }
+        Ok((first.filter(|_| is_one), columns))
+    })?;
+    match one {
+        Some(batch) => numpy::of_batch(py, &batch),
+        None => all.into_python(py),
+    }
+}
+
 /// An iterator of the batches of a table.
 #[pyclass(frozen, module = "logtool")]
 pub(crate) struct Batches(Mutex<TableReader>);
+
+impl Batches {
+    pub(crate) fn new(reader: TableReader) -> Self {
+        Self(Mutex::new(reader))
+    }
+}
 
 #[pymethods]
 impl Batches {
@@ -290,6 +343,11 @@ impl Batch {
     #[getter]
     fn schema(&self) -> Schema {
         Schema(self.0.schema())
+    }
+
+    /// Returns the columns as a dictionary of NumPy arrays, without a copy of numbers.
+    fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        numpy::of_batch(py, &self.0)
     }
 
     fn __len__(&self) -> usize {

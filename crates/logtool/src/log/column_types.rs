@@ -15,11 +15,11 @@ use crate::error::Result;
 
 /// The selected types of the columns of a table.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ColumnTypes {
+pub(crate) struct ColumnTypes {
     /// Whether times are durations, or timestamps with a time zone.
-    pub(super) has_typed_times: bool,
+    pub(crate) has_typed_times: bool,
     /// Whether the types are those that Apache Spark reads.
-    pub(super) is_for_spark: bool,
+    pub(crate) is_for_spark: bool,
 }
 
 /// The type of the first column.
@@ -35,7 +35,7 @@ enum TimeType {
 
 /// Converts decoded batches to the selected clock and types.
 #[derive(Debug)]
-pub(super) struct ColumnConverter {
+pub(crate) struct ColumnConverter {
     base: TimeBase,
     /// The columns on the selected clock.
     on_clock: SchemaRef,
@@ -48,7 +48,7 @@ pub(super) struct ColumnConverter {
 impl ColumnTypes {
     /// Returns the converter of decoded batches with the columns `schema`, for times on the
     /// clock `base` of a log whose own clock starts at `zero`.
-    pub(super) fn converter(
+    pub(crate) fn converter(
         self,
         schema: &SchemaRef,
         base: TimeBase,
@@ -97,12 +97,12 @@ impl TimeType {
 
 impl ColumnConverter {
     /// Returns the columns of the converted batches.
-    pub(super) fn schema(&self) -> &SchemaRef {
+    pub(crate) fn schema(&self) -> &SchemaRef {
         self.spark.as_ref().map_or(&self.typed, SparkTypes::schema)
     }
 
     /// Converts a decoded batch.
-    pub(super) fn convert(&self, batch: RecordBatch) -> Result<RecordBatch> {
+    pub(crate) fn convert(&self, batch: RecordBatch) -> Result<RecordBatch> {
         let mut batch = self.base.apply(batch, &self.on_clock)?;
         if self.time_type != TimeType::Decoded {
             let (_, mut columns, _) = batch.into_parts();

@@ -1,20 +1,24 @@
-"""The methods of tables that other libraries implement.
+"""The methods of tables and logs that other libraries and Python itself implement.
 
-They are in Python because those libraries call back into the stream of the table, which may not
+They are in Python because other libraries call back into the stream of a table, which may not
 happen inside of a native method.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias, TypeVar
 
-from logtool._logtool import Table
+from logtool import _html
+from logtool._images import Image, images
+from logtool._logtool import Log, MergedTable, Table
+from logtool._scans import scans
 
 _T = TypeVar("_T")
+_AnyTable: TypeAlias = Table | MergedTable
 
 
-def _consume(table: Table, read: Callable[[Table], _T]) -> _T:
+def _consume(table: _AnyTable, read: Callable[[Any], _T]) -> _T:
     """Call ``read``; an error of logtool replaces that of the library which it stopped."""
     try:
         return read(table)
@@ -25,31 +29,43 @@ def _consume(table: Table, read: Callable[[Table], _T]) -> _T:
         raise cause from error
 
 
-def _to_arrow(self: Table) -> Any:
+def to_arrow(self: _AnyTable) -> Any:
     """Read the table as a ``pyarrow.Table``."""
     import pyarrow
 
     return _consume(self, pyarrow.table)
 
 
-def _to_pandas(self: Table) -> Any:
+def to_pandas(self: _AnyTable) -> Any:
     """Read the table as a ``pandas.DataFrame``."""
     import pandas
 
     return _consume(self, pandas.DataFrame.from_arrow)
 
 
-def _to_polars(self: Table) -> Any:
+def to_polars(self: _AnyTable) -> Any:
     """Read the table as a ``polars.DataFrame``."""
     import polars
 
     return _consume(self, polars.DataFrame)
 
 
+def table_scans(self: Table) -> Iterator[dict[str, Any]]:
+    """Return the scans of a table of points: a dictionary of NumPy arrays for each."""
+    return scans(self)
+
+
+def log_images(self: Log, topic: str) -> Iterator[Image]:
+    """Return the images of a topic, with their pixels as NumPy arrays."""
+    return images(self, topic)
+
+
 def add_methods() -> None:
-    """Add the methods to the native class."""
-    for method in (_to_arrow, _to_pandas, _to_polars):
-        name = method.__name__.lstrip("_")
-        method.__name__ = name
-        method.__qualname__ = f"Table.{name}"
-        setattr(Table, name, method)
+    """Add the methods to the native classes."""
+    for table in (Table, MergedTable):
+        for method in (to_arrow, to_pandas, to_polars):
+            setattr(table, method.__name__, method)
+        setattr(table, "_repr_html_", _html.of_table)
+    setattr(Table, "scans", table_scans)
+    setattr(Log, "images", log_images)
+    setattr(Log, "_repr_html_", _html.of_log)

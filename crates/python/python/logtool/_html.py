@@ -1,0 +1,50 @@
+"""Logs and tables in notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from logtool._logtool import Log, MergedTable, Table
+
+_ROWS = 10
+"""The number of rows of a table that are shown."""
+
+
+def _table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    def line(tag: str, cells: Iterable[object]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(str(c))}</{tag}>" for c in cells) + "</tr>"
+
+    body = "".join(line("td", row) for row in rows)
+    return f"<table><thead>{line('th', header)}</thead><tbody>{body}</tbody></table>"
+
+
+def of_log(log: Log) -> str:
+    """Return the topics of a log, and its damage, as HTML."""
+    rows = [
+        (
+            topic.name,
+            topic.type,
+            "" if topic.records is None else f"{topic.records:,}",
+            "" if topic.bytes is None else f"{topic.bytes:,}",
+        )
+        for topic in log.topics
+    ]
+    parts = [f"<p><b>{escape(log.path)}</b> ({escape(log.format)})</p>"]
+    parts.append(_table(("topic", "type", "records", "bytes"), rows))
+    parts += [f"<p>{escape(str(damage))}</p>" for damage in log.damage]
+    return "".join(parts)
+
+
+def of_table(table: Table | MergedTable) -> str:
+    """Return the columns and the first rows of a table as HTML."""
+    names = table.schema.names
+    first = next(table.batches(), None)
+    shown: list[list[object]] = []
+    if first is not None:
+        columns = first.to_numpy()
+        count = min(len(first), _ROWS)
+        shown = [[values[row] for values in columns.values()] for row in range(count)]
+        names = list(columns)
+    types = ", ".join(f"{n}: {t}" for n, t in zip(table.schema.names, table.schema.types))
+    return f"<p>{escape(repr(table))}<br>{escape(types)}</p>" + _table(names, shown)

@@ -1,0 +1,494 @@
+//! New logs, message by message.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    io::BufWriter,
+    path::PathBuf,
+};
+
+use logtool::{
+    Error, ErrorKind, Result, Session,
+    error::Context as _,
+    formats::{Compression, LogFormat},
+    output::guarded::{self, Guarded},
+};
+use logtool_core::Timestamp;
+use logtool_sinks::{Existing, StagedFile};
+use logtool_ulog::{
+    Level, ParameterValue,
+    write::{Subscription, TopicHandle},
+};
+use parking_lot::Mutex;
+use pyo3::{prelude::*, types::PyType};
+
+use crate::{arguments::invalid, call::Call, error::to_python, options::choice};
+
+/// How many bytes of messages are collected before they are written.
+const PENDING_BYTES: usize = 1 << 20;
+
+/// Writes a new log, message by message: a ULog, a bag, or an MCAP file, by the extension of the
+/// path or by `format`.
+///
+/// The file appears when the writer is closed. In a `with` statement, an exception removes it.
+/// `start_ns` is the time since boot at which a ULog starts, `profile` that of an MCAP file.
+#[pyclass(frozen, module = "logtool")]
+pub(crate) struct Writer {
+    path: PathBuf,
+    /// `None` after the end.
+    state: Mutex<Option<OpenLog>>,
+}
+
+/// A log that is being written.
+struct OpenLog {
+    // Dropped before the outputs, which are guarded to the end.
+    log: NewLog,
+    topics: HashMap<String, TopicOfLog>,
+    pending: Vec<NewMessage>,
+    pending_bytes: usize,
+    outputs: Guarded,
+}
+
+/// The writer of a format.
+enum NewLog {
+    Ulog(Box<logtool_ulog::write::Writer<BufWriter<StagedFile>>>),
+    Bag(Box<logtool_rosbag::Writer<StagedFile>>),
+    Mcap(Box<logtool_mcap::Writer<StagedFile>>),
+}
+
+/// A topic of a format.
+#[derive(Clone, Copy)]
+enum TopicOfLog {
+    Ulog(TopicHandle),
+    Bag(logtool_rosbag::ConnectionHandle),
+    Mcap(logtool_mcap::ChannelHandle),
+}
+
+/// A message that is not written yet.
+struct NewMessage {
+    topic: TopicOfLog,
+    time: Timestamp,
+    payload: Vec<u8>,
+}
+
+/// The description of a new topic.
+struct NewTopic {
+    name: String,
+    type_name: String,
+    definition: Vec<u8>,
+    encoding: Option<String>,
+    schema_encoding: Option<String>,
+    instance: u8,
+    is_latched: bool,
+    caller: Option<String>,
+    metadata: BTreeMap<String, String>,
+}
+
+impl NewLog {
+    fn new(
+        format: LogFormat,
+        file: StagedFile,
+        compression: Option<Compression>,
+        start_micros: u64,
+        profile: String,
+    ) -> Result<Self> {
+        let unsupported = || {
+            let what = format!("{} logs do not have this compression", format.name());
+            Error::invalid(what)
+        };
+        match format {
+            LogFormat::Ulog => {
+                if compression.is_some_and(|one| one != Compression::None) {
+                    return Err(unsupported());
+                }
+                let file = BufWriter::new(file);
+                let writer = logtool_ulog::write::Writer::new(file, start_micros);
+                Ok(Self::Ulog(Box::new(writer)))
+            }
+            LogFormat::Rosbag => {
+                let compression = match compression {
+                    None | Some(Compression::None) => logtool_rosbag::Compression::None,
+                    Some(Compression::Bz2) => logtool_rosbag::Compression::Bz2,
+                    Some(Compression::Lz4) => logtool_rosbag::Compression::Lz4,
+                    Some(_) => return Err(unsupported()),
+                };
+                let options = logtool_rosbag::WriterOptions::default()
+                    .with_compression(compression);
+                Ok(Self::Bag(Box::new(logtool_rosbag::Writer::new(file, options)?)))
+            }
+            LogFormat::Mcap => {
+                let compression = match compression {
+                    None | Some(Compression::Zstd) => logtool_mcap::Compression::Zstd,
+                    Some(Compression::None) => logtool_mcap::Compression::None,
+                    Some(Compression::Lz4) => logtool_mcap::Compression::Lz4,
+                    Some(_) => return Err(unsupported()),
+                };
+                let mut options = logtool_mcap::WriterOptions::default();
+                (options.profile, options.compression) = (profile, compression);
+                Ok(Self::Mcap(Box::new(logtool_mcap::Writer::new(file, options)?)))
+            }
+            _ => Err(Error::invalid("a new log is a ULog, a bag, or an MCAP file")),
+        }
+    }
+
+    fn add_topic(&mut self, topic: NewTopic) -> Result<TopicOfLog> {
+        let text = || {
+            String::from_utf8(topic.definition.clone())
+                .map_err(|_| Error::invalid("a definition of this format is text"))
+        };
+        match self {
+            Self::Ulog(writer) => {
+                let fields = text()?;
+                if !fields.is_empty() {
+                    writer.format(&topic.name, &fields)?;
+                }
+                let subscription =
+                    Subscription::to(&topic.name).instance(topic.instance);
+                Ok(TopicOfLog::Ulog(writer.subscribe(subscription)?))
+            }
+            Self::Bag(writer) => {
+                let mut header = logtool_rosbag::ConnectionHeader::new(
+                    &topic.name,
+                    &topic.type_name,
+                    &text()?,
+                );
+                if topic.is_latched {
+                    header = header.latched();
+                }
+                if let Some(caller) = &topic.caller {
+                    header = header.with_caller(caller);
+                }
+                Ok(TopicOfLog::Bag(writer.connect(&header)?))
+            }
+            Self::Mcap(writer) => {
+                let missing = || Error::invalid("a topic of MCAP needs an encoding");
+                let encoding = topic.encoding.ok_or_else(missing)?;
+                let schema_encoding = match (&topic.schema_encoding, encoding.as_str())
+                {
+                    (Some(encoding), _) => encoding.clone(),
+                    (None, "ros1") => "ros1msg".to_owned(),
+                    (None, "cdr") => "ros2msg".to_owned(),
+                    (None, "json") => "jsonschema".to_owned(),
+                    (None, other) => other.to_owned(),
+                };
+                let schema = writer.schema(
+                    &topic.type_name,
+                    &schema_encoding,
+                    &topic.definition,
+                )?;
+                let channel =
+                    writer.channel(&topic.name, schema, &encoding, topic.metadata)?;
+                Ok(TopicOfLog::Mcap(channel))
+            }
+        }
+    }
+
+    fn write(&mut self, message: &NewMessage) -> Result<()> {
+        let NewMessage { topic, time, payload } = message;
+        match (self, topic) {
+            (Self::Ulog(writer), TopicOfLog::Ulog(topic)) => {
+                writer.data(*topic, micros(*time)?, payload)?;
+            }
+            (Self::Bag(writer), TopicOfLog::Bag(topic)) => {
+                writer.write(*topic, *time, payload)?;
+            }
+            (Self::Mcap(writer), TopicOfLog::Mcap(topic)) => {
+                writer.write(*topic, 0, *time, *time, payload)?;
+            }
+            _ => return Err(Error::failed("the topic is of another format")),
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<()> {
+        match self {
+            Self::Ulog(writer) => {
+                let file = writer.finish()?.into_inner();
+                file.map_err(std::io::IntoInnerError::into_error)?.finish()?;
+            }
+            Self::Bag(writer) => writer.finish()?.finish()?,
+            Self::Mcap(writer) => writer.finish()?.finish()?,
+        }
+        Ok(())
+    }
+}
+
+/// Returns `time` in microseconds.
+fn micros(time: Timestamp) -> Result<u64> {
+    let nanos = u64::try_from(time.as_nanos());
+    let nanos = nanos.map_err(|_| Error::invalid("a ULog has no times before 0"))?;
+    Ok(nanos / 1_000)
+}
+
+impl OpenLog {
+    /// Writes the messages that are waiting.
+    fn flush(&mut self) -> Result<()> {
+        let pending = std::mem::take(&mut self.pending);
+        self.pending_bytes = 0;
+        pending.iter().try_for_each(|message| self.log.write(message))
+    }
+}
+
+impl Writer {
+    /// Runs `work` with the open log. To be called with the GIL.
+    fn with_log<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut OpenLog) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let call = Call::new(Session::new(), Some(self.path.display().to_string()));
+        call.run(py, || {
+            let mut state = self.state.lock();
+            let log = state.as_mut();
+            work(log.ok_or_else(|| Error::invalid("the writer is closed"))?)
+        })
+    }
+
+    /// Runs `work` with the writer of a ULog, after the messages before.
+    fn with_ulog<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(
+            &mut logtool_ulog::write::Writer<BufWriter<StagedFile>>,
+        ) -> logtool_core::Result<T>
+        + Send,
+    ) -> PyResult<T> {
+        self.with_log(py, |open| {
+            open.flush()?;
+            match &mut open.log {
+                NewLog::Ulog(writer) => Ok(work(writer)?),
+                _ => Err(Error::new(ErrorKind::Unsupported, "only ULogs have these")),
+            }
+        })
+    }
+}
+
+#[pymethods]
+impl Writer {
+    #[new]
+    #[pyo3(signature = (
+        path, format=None, *, compression=None, overwrite=false, start_ns=0, profile=String::new()
+    ))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        format: Option<&str>,
+        compression: Option<&str>,
+        overwrite: bool,
+        start_ns: u64,
+        profile: String,
+    ) -> PyResult<Self> {
+        let format: Option<LogFormat> = choice("format", format)?;
+        let compression = choice("compression", compression)?;
+        let extension = path.extension().and_then(|end| end.to_str());
+        let format = format.or_else(|| LogFormat::from_extension(extension?));
+        let format =
+            format.ok_or_else(|| invalid("the format of the new log is not known"))?;
+        let existing = if overwrite { Existing::Replace } else { Existing::Refuse };
+        let call = Call::new(Session::new(), Some(path.display().to_string()));
+        let state = call.run(py, || {
+            let outputs = guarded::one_log(&path, existing, call.session())?;
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let file =
+                outputs.create(&name).with_context(|| path.display().to_string())?;
+            let log =
+                NewLog::new(format, file, compression, start_ns / 1_000, profile)?;
+            let (topics, pending) = (HashMap::new(), Vec::new());
+            Ok(OpenLog { log, topics, pending, pending_bytes: 0, outputs })
+        })?;
+        Ok(Self { path, state: Mutex::new(Some(state)) })
+    }
+
+    /// Adds a topic.
+    ///
+    /// In a ULog, `name` is the name of its format, and `definition` its fields, such as
+    /// `"uint64_t timestamp;float x;"`; empty for a format that is already defined. In a bag,
+    /// `type` and `definition` are those of ROS. In an MCAP file, `encoding` is that of the
+    /// messages; that of the schema follows from it, unless it is given.
+    #[pyo3(signature = (
+        name, type_name="", definition=Definition(Vec::new()), *, encoding=None,
+        schema_encoding=None, instance=0, latched=false, caller=None, metadata=None
+    ))]
+    #[allow(clippy::too_many_arguments)] // keywords of Python
+    fn add_topic(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        type_name: &str,
+        definition: Definition,
+        encoding: Option<String>,
+        schema_encoding: Option<String>,
+        instance: u8,
+        latched: bool,
+        caller: Option<String>,
+        metadata: Option<BTreeMap<String, String>>,
+    ) -> PyResult<()> {
+        let topic = NewTopic {
+            name: name.to_owned(),
+            type_name: type_name.to_owned(),
+            definition: definition.0,
+            encoding,
+            schema_encoding,
+            instance,
+            is_latched: latched,
+            caller,
+            metadata: metadata.unwrap_or_default(),
+        };
+        let label =
+            if instance == 0 { name.to_owned() } else { format!("{name}.{instance}") };
+        self.with_log(py, |open| {
+            open.flush()?;
+            let topic = open.log.add_topic(topic)?;
+            if open.topics.insert(label, topic).is_some() {
+                return Err(Error::invalid("there is a topic of this name already"));
+            }
+            Ok(())
+        })
+    }
+
+    /// Adds a format to a ULog, which fields of other formats can have as their type.
+    fn add_type(&self, py: Python<'_>, name: &str, fields: &str) -> PyResult<()> {
+        self.with_ulog(py, |writer| writer.format(name, fields))
+    }
+
+    /// Adds an information to a ULog: text, or an integer of 32 bits.
+    fn add_info(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        if let Ok(text) = value.extract::<String>() {
+            return self.with_ulog(py, |writer| writer.info_text(name, &text));
+        }
+        let number: i64 = value.extract()?;
+        if let Ok(number) = u32::try_from(number) {
+            return self.with_ulog(py, |writer| writer.info_u32(name, number));
+        }
+        let number = i32::try_from(number).map_err(invalid)?;
+        self.with_ulog(py, |writer| writer.info_i32(name, number))
+    }
+
+    /// Adds a parameter to a ULog: an integer of 32 bits, or a float.
+    fn add_parameter(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let value = match value.extract::<i32>() {
+            Ok(number) => ParameterValue::from(number),
+            Err(_) => ParameterValue::from(value.extract::<f32>()?),
+        };
+        self.with_ulog(py, |writer| writer.parameter(name, value))
+    }
+
+    /// Writes a text message to a ULog; `level` is that of syslog, from 0 to 7.
+    fn log_message(
+        &self,
+        py: Python<'_>,
+        level: u8,
+        text: &str,
+        time_ns: i64,
+    ) -> PyResult<()> {
+        let time = micros(Timestamp::from_nanos(time_ns));
+        let time = time.map_err(|err| to_python(py, &err, None))?;
+        self.with_ulog(py, |writer| writer.string(Level::new(level), time, text))
+    }
+
+    /// Adds metadata to an MCAP file.
+    fn add_metadata(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        entries: BTreeMap<String, String>,
+    ) -> PyResult<()> {
+        self.with_log(py, |open| {
+            open.flush()?;
+            match &mut open.log {
+                NewLog::Mcap(writer) => Ok(writer.metadata(name, &entries)?),
+                _ => Err(Error::new(
+                    ErrorKind::Unsupported,
+                    "only MCAP files have these",
+                )),
+            }
+        })
+    }
+
+    /// Writes a message of the topic `topic`, at `time_ns` nanoseconds: since boot in a ULog,
+    /// since 1970 in others.
+    fn write(
+        &self,
+        py: Python<'_>,
+        topic: &str,
+        payload: Vec<u8>,
+        time_ns: i64,
+    ) -> PyResult<()> {
+        let is_full = {
+            let mut state = self.state.lock();
+            let Some(open) = state.as_mut() else {
+                let closed = Error::invalid("the writer is closed");
+                return Err(to_python(py, &closed, None));
+            };
+            let Some(&topic) = open.topics.get(topic) else {
+                let what = format!("the new log has no topic {topic:?}");
+                return Err(to_python(py, &Error::not_found(what), None));
+            };
+            open.pending_bytes += payload.len() + size_of::<NewMessage>();
+            let time = Timestamp::from_nanos(time_ns);
+            open.pending.push(NewMessage { topic, time, payload });
+            open.pending_bytes >= PENDING_BYTES
+        };
+        if is_full { self.with_log(py, OpenLog::flush) } else { Ok(()) }
+    }
+
+    /// Completes the log. The file appears now.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let call = Call::new(Session::new(), Some(self.path.display().to_string()));
+        call.run(py, || {
+            let Some(mut open) = self.state.lock().take() else { return Ok(()) };
+            open.flush()?;
+            open.log.finish()?;
+            open.outputs.commit()?;
+            Ok(())
+        })
+    }
+
+    /// Removes what was written.
+    fn abandon(&self) {
+        self.state.lock().take();
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (error_type, error, traceback))]
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        error_type: Option<&Bound<'_, PyType>>,
+        error: Option<&Bound<'_, PyAny>>,
+        traceback: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let _ = (error, traceback);
+        if error_type.is_none() {
+            return self.close(py);
+        }
+        self.abandon();
+        Ok(())
+    }
+}
+
+/// The definition of a type: text, or bytes.
+struct Definition(Vec<u8>);
+
+impl<'py> FromPyObject<'_, 'py> for Definition {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match object.extract::<String>() {
+            Ok(text) => Ok(Self(text.into_bytes())),
+            Err(_) => Ok(Self(object.extract()?)),
+        }
+    }
+}
