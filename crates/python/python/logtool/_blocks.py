@@ -7,7 +7,7 @@ from typing import Any
 
 from logtool._errors import InvalidRequestError
 from logtool._logtool import Split
-from logtool._scan import SOURCE_COLUMNS, Bounds, TopicScan
+from logtool._scan import SOURCE_COLUMNS, Bounds, SplitReader, TopicScan
 
 ROWS = 65_536
 """The number of rows that engines get at a time."""
@@ -32,7 +32,7 @@ def common_schema(scan: TopicScan) -> Any:
     columns = list(schema)
     if len(schemas) > 1:
         columns = [column.with_nullable(True) for column in columns]
-    if scan.sources:
+    if scan.reader.sources:
         for name in SOURCE_COLUMNS:
             if name in schema.names:
                 what = f"the topic has a column {name!r} of its own"
@@ -42,17 +42,17 @@ def common_schema(scan: TopicScan) -> Any:
 
 
 def read_blocks(
-    scan: TopicScan, split: Split, schema: Any, bounds: Bounds | None = None
+    reader: SplitReader, split: Split, schema: Any, bounds: Bounds | None = None
 ) -> Iterator[Any]:
     """Read ``split`` as record batches with ``schema``, of at most 65,536 rows."""
     import pyarrow
 
-    table = scan.table(split, schema.names, bounds)
-    source = scan.source(split)
+    table = reader.table(split, schema.names, bounds)
+    source = reader.source(split)
     for batch in pyarrow.RecordBatchReader.from_stream(table):
         for start in range(0, batch.num_rows, ROWS):
             yield _conform(batch.slice(start, ROWS), schema, source)
-    scan.check(split, table)
+    reader.check(split, table)
 
 
 def select(schema: Any, names: Sequence[str]) -> Any:

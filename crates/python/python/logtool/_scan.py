@@ -61,26 +61,14 @@ def _time_text(nanos: float) -> str:
 
 
 @dataclass(frozen=True)
-class TopicScan:
-    """The splits of a topic of logs."""
+class SplitReader:
+    """How the splits of a topic are read. It is small and can be pickled, unlike the scan."""
 
-    splits: tuple[Split, ...]
-    schemas: tuple[Schema, ...]
-    """The different columns that the topic has in the logs."""
     sources: bool
     strict: bool
     is_on_log_clock: bool
     """Whether the times are nanoseconds on the clock of the log."""
     options: dict[str, Any] = field(repr=False)
-
-    @property
-    def time_column(self) -> str:
-        """The name of the column of times."""
-        return self.schemas[0].names[0]
-
-    def splits_within(self, bounds: Bounds) -> list[Split]:
-        """Return the splits that can have times within ``bounds``."""
-        return [split for split in self.splits if bounds.overlap(split)]
 
     def table(
         self, split: Split, columns: Sequence[str], bounds: Bounds | None = None
@@ -109,6 +97,27 @@ class TopicScan:
                     path=split.path,
                     offset=damage.offset,
                 )
+
+
+@dataclass(frozen=True)
+class TopicScan:
+    """The splits of a topic of logs."""
+
+    splits: tuple[Split, ...]
+    schemas: tuple[Schema, ...]
+    """The different columns that the topic has in the logs."""
+    reader: SplitReader
+
+    @property
+    def time_column(self) -> str:
+        """The name of the column of times."""
+        return self.schemas[0].names[0]
+
+    def splits_within(self, bounds: Bounds) -> list[Split]:
+        """Return the splits that can have times within ``bounds``."""
+        if not self.reader.is_on_log_clock:
+            return list(self.splits)
+        return [split for split in self.splits if bounds.overlap(split)]
 
 
 def scan_topic(
@@ -155,10 +164,12 @@ def scan_topic(
     return TopicScan(
         splits=tuple(splits),
         schemas=tuple(schemas),
-        sources=sources,
-        strict=strict,
-        is_on_log_clock=clock in (None, "log") and not spark,
-        options=options,
+        reader=SplitReader(
+            sources=sources,
+            strict=strict,
+            is_on_log_clock=clock in (None, "log") and not spark,
+            options=options,
+        ),
     )
 
 

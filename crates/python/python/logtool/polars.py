@@ -95,7 +95,7 @@ def _common_schema(topic_scan: TopicScan) -> polars.Schema:
             kind="invalid_request",
             hint="select other columns, or fewer logs",
         ) from error
-    for name in SOURCE_COLUMNS if topic_scan.sources else ():
+    for name in SOURCE_COLUMNS if topic_scan.reader.sources else ():
         if name in schema:
             what = f"the topic has a column {name!r} of its own"
             raise InvalidRequestError(what, kind="invalid_request")
@@ -122,12 +122,11 @@ def _read(
     bounds = Bounds()
     if predicate is not None:
         needed += [name for name in predicate.meta.root_names() if name not in names]
-        if topic_scan.is_on_log_clock:
-            bounds = _bounds(predicate, topic_scan.time_column)
-    rest = n_rows
+        bounds = _bounds(predicate, topic_scan.time_column)
+    reader, rest = topic_scan.reader, n_rows
     for split in topic_scan.splits_within(bounds):
-        table = topic_scan.table(split, needed, bounds)
-        source = topic_scan.source(split)
+        table = reader.table(split, needed, bounds)
+        source = reader.source(split)
         for batch in table:
             frame = _conform(polars.DataFrame(batch), schema, needed, source)
             if predicate is not None:
@@ -139,7 +138,7 @@ def _read(
             yield frame
             if rest == 0:
                 return
-        topic_scan.check(split, table)
+        reader.check(split, table)
 
 
 def _conform(
