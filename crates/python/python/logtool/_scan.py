@@ -76,8 +76,10 @@ class SplitReader:
         """Return the table of ``split`` with those of ``columns`` that it has."""
         table = read(split, **self.options)
         names = table.schema.names
-        # The time counts the rows if nothing else is wanted.
-        table = table.select([name for name in columns if name in names] or names[:1])
+        wanted = [name for name in names if name in columns]
+        if wanted != names:
+            # The time counts the rows if nothing else is wanted.
+            table = table.select(wanted or names[:1])
         if bounds is not None and self.is_on_log_clock:
             table = bounds.select(table)
         return table
