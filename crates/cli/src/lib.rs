@@ -29,11 +29,11 @@ mod commands;
 
 use std::ffi::OsString;
 
-/// Runs the command with the arguments `words`, the first of which is the name of the program,
-/// and returns the exit status.
+/// Runs the command with the arguments `words`, which start with the name of the program, and
+/// returns the exit status.
 ///
-/// It belongs into a program that does nothing else: it handles signals, writes to standard
-/// output, sets the allocator and the global threads of rayon, and may end the program.
+/// The process must do nothing else: the command handles signals, writes to standard output, sets
+/// the allocator and the global threads of rayon, and may end the process.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> i32 {
     let words: Vec<OsString> = words.into_iter().collect();
     malloc::keep_freed_memory();

@@ -198,6 +198,20 @@ pub trait TableSink: Sync {
     }
 }
 
+impl<S: TableSink + ?Sized> TableSink for Box<S> {
+    fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
+        (**self).table(topic, schema)
+    }
+
+    fn finish(&self) -> Result<()> {
+        (**self).finish()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        (**self).remarks()
+    }
+}
+
 /// A writer of one table.
 pub trait TableWriter: Send {
     /// Writes the rows of `batch`.

@@ -27,8 +27,7 @@ use crate::{
     error::{Context as _, Error, ErrorKind, Result},
     formats::LogFormat,
     input::{
-        digest::digest_of, source_reader::SourceReader,
-        stoppable_source::StoppableSource,
+        digest::digest_of, source_reader::SourceReader, stoppable_source::stoppable,
     },
     losses::loss::Finding,
     remote::{self, Remote},
@@ -73,8 +72,8 @@ impl Input {
     /// Makes reading fail when the session should end its calls.
     pub(crate) fn stoppable(mut self, session: &Session) -> Self {
         if let Some(stop) = &session.stop {
-            self.source = StoppableSource::new(self.source, stop.clone());
-            self.origin = StoppableSource::new(self.origin, stop.clone());
+            self.source = stoppable(self.source, stop);
+            self.origin = stoppable(self.origin, stop);
         }
         self
     }

@@ -128,7 +128,8 @@ fn contradictory_requests_are_invalid_and_write_nothing() {
     let folder = dir.path().join("out");
     let csv = ConvertRequest::new(OutputFormat::Csv);
     let requests = [
-        csv.clone().with_layout(Layout::Spark),
+        csv.clone().with_layout(Layout::Flat),
+        ConvertRequest::new(OutputFormat::Npz).with_layout(Layout::Spark),
         ConvertRequest::new(OutputFormat::Mcap).with_flat_columns(),
         ConvertRequest::new(OutputFormat::Kml).with_columns(["lat"]),
     ];

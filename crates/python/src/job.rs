@@ -51,7 +51,7 @@ impl Job {
         let pool = process::pool().map_err(|err| to_python(py, &err, None))?;
         let started = thread::Builder::new().spawn(move || {
             let result = pool.install(|| work(&session, &of_job));
-            // If this fails, nobody waits for the result any more.
+            // If this fails, the job was dropped.
             let _ = sender.send(result);
         });
         started?;
@@ -82,7 +82,7 @@ impl Job {
         })
     }
 
-    /// Returns how much is done, of how much, and the unit; `None` if that is not known yet.
+    /// Returns the progress, the total and the unit; `None` if they are not known yet.
     fn progress(&self) -> Option<(u64, u64, String)> {
         let shown = self.meter.shown.lock().clone()?;
         let done = shown.done.load(Ordering::Relaxed).min(shown.total);

@@ -455,7 +455,7 @@ pub(crate) struct BatchReport {
     rows: u64,
     /// The number of bytes that were written.
     bytes: u64,
-    /// The damaged logs, each with a description of what was lost.
+    /// The damaged logs, each with a description of its losses.
     damaged: std::collections::BTreeMap<String, String>,
     /// The logs that failed, each with its exception.
     failed: std::collections::BTreeMap<String, Py<PyAny>>,

@@ -85,7 +85,7 @@ impl Log {
         &self.log.manifest().format
     }
 
-    /// The description of the log: what `logtool info --json` prints.
+    /// The description of the log, as `logtool info --json` prints it.
     #[getter]
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let json =
@@ -167,7 +167,7 @@ impl Log {
         Plot::new(py, plot)
     }
 
-    /// The parameters of a ULog, by name; empty for other logs.
+    /// The last values of the parameters of a ULog, by name; empty for other logs.
     #[getter]
     fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let parameters = self.log.manifest().metadata.get("parameters");

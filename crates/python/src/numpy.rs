@@ -317,7 +317,7 @@ pub(crate) fn of_batch<'py>(
     Ok(made)
 }
 
-/// Returns numbers whose memory nobody else has.
+/// Returns numbers that own their memory, which NumPy may change.
 fn own(
     type_text: String,
     rows: usize,
@@ -335,7 +335,7 @@ fn own(
     }
 }
 
-/// Returns an array of NumPy of `numbers`, of which some may be missing.
+/// Returns an array of NumPy with `numbers`. `valid` has a 0 for each missing one.
 fn array<'py>(
     py: Python<'py>,
     numbers: Buffered,

@@ -12,7 +12,7 @@ use pyo3::{
     types::{PyByteArray, PyBytes, PyMemoryView},
 };
 
-/// What can be opened as a log.
+/// The input of a log.
 pub(crate) enum LogInput {
     /// A path or a URL.
     Path(PathBuf),
@@ -33,6 +33,9 @@ impl LogInput {
             let what = "a log is a path, a URL, bytes, or a binary file object";
             return Err(PyTypeError::new_err(what));
         }
+        if bytes_of(&object.call_method1("read", (0,))?)?.is_none() {
+            return Err(not_binary());
+        }
         let name = object.getattr_opt("name")?.and_then(|name| name.extract().ok());
         let name = name.unwrap_or_else(|| "file object".to_owned());
         let is_seekable = object.hasattr("seekable")?
@@ -43,7 +46,7 @@ impl LogInput {
         let bytes = object.call_method0("read")?;
         match bytes_of(&bytes)? {
             Some(bytes) => Ok(Self::Source(name, Arc::new(bytes))),
-            None => Err(PyTypeError::new_err("the file object must be binary")),
+            None => Err(not_binary()),
         }
     }
 
@@ -54,6 +57,11 @@ impl LogInput {
             Self::Source(name, _) => name.clone(),
         }
     }
+}
+
+/// Returns the error for a file object that returns text.
+fn not_binary() -> PyErr {
+    PyTypeError::new_err("the file object must be binary")
 }
 
 /// Returns the bytes of `object`, without a copy if they cannot change.
@@ -92,7 +100,7 @@ impl FileObject {
         while missing > 0 {
             let piece = object.call_method1("read", (missing,))?;
             let Some(piece) = bytes_of(&piece)? else {
-                return Err(PyTypeError::new_err("the file object must be binary"));
+                return Err(not_binary());
             };
             if piece.is_empty() {
                 break;

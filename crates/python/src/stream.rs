@@ -16,7 +16,7 @@ use crate::{
     process::{Owner, other_process},
 };
 
-/// What is known after a table was read.
+/// The result of the last read of a table.
 #[derive(Default)]
 pub(crate) struct ReadState {
     /// The damage that the last read found.

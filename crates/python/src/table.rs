@@ -40,7 +40,7 @@ pub(crate) struct Table {
     state: Arc<Mutex<ReadState>>,
 }
 
-/// What a table has of its topic, and in which form.
+/// The selected columns and times of a table, and their types.
 #[derive(Clone)]
 struct TableSelection {
     columns: Vec<String>,

@@ -266,7 +266,7 @@ impl Writer {
 impl Writer {
     #[new]
     #[pyo3(signature = (
-        path, format=None, *, compression=None, overwrite=false, start_ns=0, profile=String::new()
+        path, format=None, *, compression=None, overwrite=false, start_ns=0, profile=None
     ))]
     fn new(
         py: Python<'_>,
@@ -275,7 +275,7 @@ impl Writer {
         compression: Option<&str>,
         overwrite: bool,
         start_ns: u64,
-        profile: String,
+        profile: Option<String>,
     ) -> PyResult<Self> {
         let format: Option<LogFormat> = choice("format", format)?;
         let compression = choice("compression", compression)?;
@@ -290,8 +290,13 @@ impl Writer {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let file =
                 outputs.create(&name).with_context(|| path.display().to_string())?;
-            let log =
-                NewLog::new(format, file, compression, start_ns / 1_000, profile)?;
+            let log = NewLog::new(
+                format,
+                file,
+                compression,
+                start_ns / 1_000,
+                profile.unwrap_or_default(),
+            )?;
             let (topics, pending) = (HashMap::new(), Vec::new());
             Ok(OpenLog { log, topics, pending, pending_bytes: 0, outputs })
         })?;
@@ -305,7 +310,7 @@ impl Writer {
     /// `type` and `definition` are those of ROS. In an MCAP file, `encoding` is that of the
     /// messages; that of the schema follows from it, unless it is given.
     #[pyo3(signature = (
-        name, type_name="", definition=Definition(Vec::new()), *, encoding=None,
+        name, type_name="", definition=None, *, encoding=None,
         schema_encoding=None, instance=0, latched=false, caller=None, metadata=None
     ))]
     #[allow(clippy::too_many_arguments)] // keywords of Python
@@ -314,7 +319,7 @@ impl Writer {
         py: Python<'_>,
         name: &str,
         type_name: &str,
-        definition: Definition,
+        definition: Option<Definition>,
         encoding: Option<String>,
         schema_encoding: Option<String>,
         instance: u8,
@@ -325,7 +330,7 @@ impl Writer {
         let topic = NewTopic {
             name: name.to_owned(),
             type_name: type_name.to_owned(),
-            definition: definition.0,
+            definition: definition.map(|text| text.0).unwrap_or_default(),
             encoding,
             schema_encoding,
             instance,
@@ -453,7 +458,7 @@ impl Writer {
         })
     }
 
-    /// Removes what was written.
+    /// Removes the incomplete file.
     fn abandon(&self) {
         self.state.lock().take();
     }

@@ -97,7 +97,7 @@ pub(crate) struct ConvertArgs {
     /// JSON Lines: write infinities as 1e999 and -1e999, instead of null
     #[arg(long, hide_short_help = true)]
     pub(crate) keep_infinities: bool,
-    /// Layout of Parquet files [default: arrow]
+    /// Layout of Parquet files; spark is for all tables [default: arrow]
     #[arg(long, value_enum, value_name = "LAYOUT", hide_short_help = true)]
     pub(crate) layout: Option<Layout>,
     /// Merge all topics into one table, at a --rate

@@ -45,6 +45,11 @@ pub(crate) struct PlanArgs {
     /// Make a column of each number, as in CSV
     #[arg(long)]
     pub(crate) flat: bool,
+    /// Convert the columns to types that Apache Spark reads
+    ///
+    /// Convert the columns to types that Apache Spark reads, as `convert --layout spark`
+    #[arg(long)]
+    pub(crate) spark: bool,
     #[command(flatten)]
     pub(crate) records: RecordArgs,
     #[command(flatten)]

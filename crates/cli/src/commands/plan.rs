@@ -26,6 +26,9 @@ pub(super) fn run(args: &PlanArgs, global: &GlobalArgs) -> Result<Outcome> {
     if args.flat {
         request = request.with_flat_columns();
     }
+    if args.spark {
+        request = request.for_spark();
+    }
     if let Some(size) = args.target_bytes {
         request = request.with_target_bytes(size.0);
     }

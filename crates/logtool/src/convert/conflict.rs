@@ -15,8 +15,10 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestConflict {
-    /// Only Parquet files have a layout.
+    /// Only Parquet files have this layout.
     LayoutWithoutParquet,
+    /// Only tables of rows and columns have types for Spark.
+    SparkWithoutTables,
     /// Images have no columns to choose.
     ColumnsOfImages,
     /// The records of a new log have no columns to choose.
@@ -71,8 +73,19 @@ impl RequestConflict {
         let is_mcap = format == OutputFormat::Mcap;
         let rules = [
             (
-                request.layout.is_some() && format != OutputFormat::Parquet,
+                request.layout.is_some_and(|layout| layout != Layout::Spark)
+                    && format != OutputFormat::Parquet,
                 Self::LayoutWithoutParquet,
+            ),
+            (
+                request.layout == Some(Layout::Spark)
+                    && !is_any_of(&[
+                        OutputFormat::Arrow,
+                        OutputFormat::Csv,
+                        OutputFormat::Jsonl,
+                        OutputFormat::Parquet,
+                    ]),
+                Self::SparkWithoutTables,
             ),
             (format == OutputFormat::Images && has_columns, Self::ColumnsOfImages),
             (is_log && has_columns, Self::ColumnsOfLog),
@@ -124,7 +137,10 @@ impl RequestConflict {
 impl fmt::Display for RequestConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::LayoutWithoutParquet => "only Parquet files have a layout",
+            Self::LayoutWithoutParquet => "only Parquet files have this layout",
+            Self::SparkWithoutTables => {
+                "only Parquet, Arrow, CSV and JSON Lines have types for Spark"
+            }
             Self::ColumnsOfImages => "images have no columns to choose",
             Self::ColumnsOfLog => "a log has no columns to choose",
             Self::LabelsOfLog => "the records of a log have no names of values",

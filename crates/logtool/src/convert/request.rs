@@ -42,7 +42,7 @@ pub struct ConvertRequest {
     pub clock: Option<TimeChoice>,
     /// Whether each scalar has its own column (`x[0]`, `a.b`). CSV always has such columns.
     pub is_flat: bool,
-    /// The layout of Parquet files.
+    /// The layout of Parquet files; that of Spark is also for Arrow, CSV and JSON Lines.
     pub layout: Option<Layout>,
     /// One table of all topics instead of a table for each.
     pub merge: Option<AsofMerge>,
@@ -69,7 +69,7 @@ pub struct ConvertRequest {
     pub lidar: LidarOptions,
 }
 
-/// How the fields of a topic become columns of Parquet files.
+/// How the fields of a topic become columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[non_exhaustive]
@@ -207,7 +207,7 @@ impl ConvertRequest {
         self
     }
 
-    /// Sets the layout of Parquet files.
+    /// Sets the layout of tables.
     #[must_use]
     pub fn with_layout(mut self, layout: Layout) -> Self {
         self.layout = Some(layout);

@@ -33,6 +33,19 @@ pub(super) fn new(
     names: FileNames,
     room: MemoryBudget,
 ) -> Box<dyn TableSink> {
+    let sink = plain(job, names, room);
+    match job.request.layout {
+        Some(Layout::Spark) => Box::new(SparkSink::new(sink)),
+        _ => sink,
+    }
+}
+
+/// Returns the sink of tables whose columns are as they are.
+fn plain(
+    job: &ExportJob<'_>,
+    names: FileNames,
+    room: MemoryBudget,
+) -> Box<dyn TableSink> {
     let outputs = job.outputs.clone();
     let metadata = || metadata(job);
     match job.request.format {
@@ -47,9 +60,7 @@ pub(super) fn new(
         OutputFormat::Parquet => {
             let sink = ParquetSink::new(outputs, names, metadata(), room);
             match job.request.layout {
-                Some(Layout::Spark) => {
-                    Box::new(SparkSink::new(sink.with_floats(Floats::Plain)))
-                }
+                Some(Layout::Spark) => Box::new(sink.with_floats(Floats::Plain)),
                 _ => Box::new(sink),
             }
         }

@@ -7,17 +7,17 @@ use logtool_core::Source;
 
 use crate::session::Stop;
 
-/// A source whose reading fails when a signal is set.
-pub(super) struct StoppableSource {
+/// Returns the bytes of `source`; reading them fails when `stop` is set.
+pub(super) fn stoppable(source: Arc<dyn Source>, stop: &Stop) -> Arc<dyn Source> {
+    Arc::new(StoppableSource { source, stop: stop.clone() })
+}
+
+struct StoppableSource {
     source: Arc<dyn Source>,
     stop: Stop,
 }
 
 impl StoppableSource {
-    pub(super) fn new(source: Arc<dyn Source>, stop: Stop) -> Arc<dyn Source> {
-        Arc::new(Self { source, stop })
-    }
-
     fn check(&self) -> io::Result<()> {
         // Not `Interrupted`: readers would try again.
         if self.stop.is_set() {

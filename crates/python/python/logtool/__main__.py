@@ -4,5 +4,6 @@ import sys
 
 from logtool._command import main
 
-sys.argv[0] = "logtool"
-main()
+if __name__ == "__main__":
+    sys.argv[0] = "logtool"
+    main()

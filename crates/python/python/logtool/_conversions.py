@@ -65,7 +65,7 @@ def add_methods() -> None:
     for table in (Table, MergedTable):
         for method in (to_arrow, to_pandas, to_polars):
             setattr(table, method.__name__, method)
-        setattr(table, "_repr_html_", _html.of_table)
+        setattr(table, "_repr_html_", _html.table_repr_html)
     setattr(Table, "scans", table_scans)
     setattr(Log, "images", log_images)
-    setattr(Log, "_repr_html_", _html.of_log)
+    setattr(Log, "_repr_html_", _html.log_repr_html)

@@ -19,7 +19,7 @@ def _table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     return f"<table><thead>{line('th', header)}</thead><tbody>{body}</tbody></table>"
 
 
-def of_log(log: Log) -> str:
+def log_repr_html(self: Log) -> str:
     """Return the topics of a log, and its damage, as HTML."""
     rows = [
         (
@@ -28,23 +28,23 @@ def of_log(log: Log) -> str:
             "" if topic.records is None else f"{topic.records:,}",
             "" if topic.bytes is None else f"{topic.bytes:,}",
         )
-        for topic in log.topics
+        for topic in self.topics
     ]
-    parts = [f"<p><b>{escape(log.path)}</b> ({escape(log.format)})</p>"]
+    parts = [f"<p><b>{escape(self.path)}</b> ({escape(self.format)})</p>"]
     parts.append(_table(("topic", "type", "records", "bytes"), rows))
-    parts += [f"<p>{escape(str(damage))}</p>" for damage in log.damage]
+    parts += [f"<p>{escape(str(damage))}</p>" for damage in self.damage]
     return "".join(parts)
 
 
-def of_table(table: Table | MergedTable) -> str:
+def table_repr_html(self: Table | MergedTable) -> str:
     """Return the columns and the first rows of a table as HTML."""
-    names = table.schema.names
-    first = next(table.batches(), None)
+    names = self.schema.names
+    first = next(self.batches(), None)
     shown: list[list[object]] = []
     if first is not None:
         columns = first.to_numpy()
         count = min(len(first), _ROWS)
         shown = [[values[row] for values in columns.values()] for row in range(count)]
         names = list(columns)
-    types = ", ".join(f"{n}: {t}" for n, t in zip(table.schema.names, table.schema.types))
-    return f"<p>{escape(repr(table))}<br>{escape(types)}</p>" + _table(names, shown)
+    types = ", ".join(f"{n}: {t}" for n, t in zip(self.schema.names, self.schema.types))
+    return f"<p>{escape(repr(self))}<br>{escape(types)}</p>" + _table(names, shown)

@@ -1,7 +1,7 @@
-"""Conversions and copies of logs: what the command does, with its options as keywords.
+"""Conversions and copies of logs, with the options of the command as keywords.
 
-All functions take ``progress``, which is called several times a second with what is done, the
-total, and the unit (``"bytes"`` or ``"records"``). An exception in it, such as that of Ctrl-C,
+All functions take ``progress``. It is called several times a second with the progress, the
+total and the unit (``"bytes"`` or ``"records"``). An exception in it, such as that of Ctrl-C,
 ends the work: its outputs are removed.
 """
 
@@ -214,7 +214,7 @@ def repair(
     progress: Progress | None = None,
     **options: Any,
 ) -> Report:
-    """Copy what can be read of a damaged log to a new log."""
+    """Copy the readable records of a damaged log to a new log."""
     options |= {
         "drop_doubtful": drop_doubtful,
         "format": format,

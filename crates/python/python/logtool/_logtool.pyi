@@ -12,6 +12,40 @@ import polars
 import pyarrow
 from logtool._images import Image
 
+__all__ = [
+    "Alignment",
+    "Batch",
+    "BatchReport",
+    "Batches",
+    "Buffered",
+    "Damage",
+    "Job",
+    "Log",
+    "MergedTable",
+    "Message",
+    "Messages",
+    "Plot",
+    "Report",
+    "Schema",
+    "Split",
+    "Table",
+    "Topic",
+    "Writer",
+    "__version__",
+    "merge_asof",
+    "open",
+    "plan",
+    "read",
+    "run_command",
+    "start_align",
+    "start_batch",
+    "start_convert",
+    "start_filter",
+    "start_index",
+    "start_merge",
+    "start_repair",
+]
+
 __version__: str
 
 _StrPath: TypeAlias = str | PathLike[str]
@@ -56,7 +90,7 @@ class Log(Mapping[str, Table]):
         """The name of the format, e.g. ``"ulog"`` or ``"rosbag"``."""
     @property
     def info(self) -> dict[str, Any]:
-        """The description of the log: what ``logtool info --json`` prints."""
+        """The description of the log, as ``logtool info --json`` prints it."""
     @property
     def topics(self) -> list[Topic]:
         """The topics, in the order of the file."""
@@ -65,7 +99,7 @@ class Log(Mapping[str, Table]):
         """The metadata of the file."""
     @property
     def params(self) -> dict[str, Any]:
-        """The parameters of a ULog, by name; empty for other logs."""
+        """The last values of the parameters of a ULog, by name; empty for other logs."""
     @property
     def damage(self) -> list[Damage]:
         """The damage that was found when the log was opened. Reading may find more."""
@@ -88,8 +122,8 @@ class Log(Mapping[str, Table]):
         flight_modes: bool = True,
     ) -> Plot:
         """Plot fields over time, each a topic and a column: ``battery_status.voltage_v``."""
-    def __getitem__(self, topic: str) -> Table: ...
-    def __contains__(self, topic: object) -> bool: ...
+    def __getitem__(self, topic: str, /) -> Table: ...
+    def __contains__(self, topic: object, /) -> bool: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[str]: ...
     def keys(self) -> list[str]:  # type: ignore[override]
@@ -196,7 +230,7 @@ class Table:
         """
     def spark(self) -> Table:
         """Convert the columns to types that Apache Spark reads."""
-    def __getitem__(self, key: _Names | slice) -> Table:
+    def __getitem__(self, key: _Names | slice, /) -> Table:
         """Select times with a slice, or columns with names."""
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -436,21 +470,21 @@ class Writer:
     it. ``start_ns`` is the time since boot at which a ULog starts.
     """
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         path: _StrPath,
         format: Literal["ulog", "rosbag", "mcap"] | None = None,
         *,
         compression: Literal["none", "bz2", "lz4", "zstd"] | None = None,
         overwrite: bool = False,
         start_ns: int = 0,
-        profile: str = "",
-    ) -> None: ...
+        profile: str | None = None,
+    ) -> Writer: ...
     def add_topic(
         self,
         name: str,
         type_name: str = "",
-        definition: str | bytes = b"",
+        definition: str | bytes | None = None,
         *,
         encoding: str | None = None,
         schema_encoding: str | None = None,
@@ -480,7 +514,7 @@ class Writer:
     def close(self) -> None:
         """Complete the log. The file appears now."""
     def abandon(self) -> None:
-        """Remove what was written."""
+        """Remove the incomplete file."""
     def __enter__(self) -> Writer: ...
     def __exit__(
         self,
@@ -539,7 +573,7 @@ class BatchReport:
         """The number of bytes that were written."""
     @property
     def damaged(self) -> dict[str, str]:
-        """The damaged logs, each with a description of what was lost."""
+        """The damaged logs, each with a description of its losses."""
     @property
     def failed(self) -> dict[str, Exception]:
         """The logs that failed, each with its exception."""
@@ -589,7 +623,7 @@ class Job:
     def wait(self, seconds: float) -> bool:
         """Wait up to ``seconds`` for the end; return whether the job has ended."""
     def progress(self) -> tuple[int, int, str] | None:
-        """Return how much is done, of how much, and the unit, if that is known."""
+        """Return the progress, the total and the unit, if they are known."""
     def stop(self) -> None:
         """End the job. Its outputs are removed."""
     def result(self) -> object:

@@ -73,9 +73,11 @@ pub(in crate::commands) fn explain(conflict: RequestConflict) -> Error {
     const COLUMNS: &str = "--flat, --field and --merge are for tables";
     let text = conflict.to_string();
     let (what, hint) = match conflict {
-        LayoutWithoutParquet => {
-            ("--layout is for --format parquet", "for the others there is --flat")
-        }
+        LayoutWithoutParquet => (
+            "--layout is for --format parquet",
+            "for the others there are --flat and --layout spark",
+        ),
+        SparkWithoutTables => (&*text, "choose one of these with --format"),
         ColumnsOfImages => ("--format images has no columns to choose", COLUMNS),
         ColumnsOfLog | ColumnsOfTracks | ColumnsOfPoints => (&*text, COLUMNS),
         LabelsOfLog => (&*text, "--labels and --msg-dir are for tables"),

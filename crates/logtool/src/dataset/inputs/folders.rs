@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     dataset::{inputs::globs::FileGlob, markers::STATE},
-    error::Error,
+    error::{Error, ErrorKind},
 };
 
 /// A file that may be a log.
@@ -162,7 +162,9 @@ pub(super) fn explain(path: &Path, err: io::Error) -> Error {
         io::ErrorKind::NotFound if path.is_symlink() => {
             Error::failed("it is a link to a missing file")
         }
-        io::ErrorKind::NotFound => Error::failed("there is no such file"),
+        io::ErrorKind::NotFound => {
+            Error::new(ErrorKind::NoSuchFile, "there is no such file")
+        }
         _ => err.into(),
     }
 }

@@ -97,6 +97,9 @@ impl JsonKind {
             DataType::UInt64 => numbers!(UInt64Type),
             DataType::Float32 => numbers!(Float32Type),
             DataType::Float64 => numbers!(Float64Type),
+            DataType::Decimal128(_, 0) => Self::Number(Box::new(WideIntegers(
+                column.as_primitive::<Decimal128Type>().values().clone(),
+            ))),
             DataType::Duration(unit) => match unit {
                 TimeUnit::Second => numbers!(DurationSecondType),
                 TimeUnit::Millisecond => numbers!(DurationMillisecondType),
@@ -283,6 +286,24 @@ impl<N: Number + arrow_buffer::ArrowNativeType> NumberValues for NumberColumn<N>
         write_list(rows, json, |row, json| match self.values.get(row) {
             Some(number) => write_number(*number, &self.infinities, json),
             None => json.extend_from_slice(b"null"),
+        });
+    }
+}
+
+/// Integers of more than 64 bits.
+struct WideIntegers(ScalarBuffer<i128>);
+
+impl NumberValues for WideIntegers {
+    fn write(&self, row: usize, json: &mut JsonText<'_>) -> Option<()> {
+        json.extend_from_slice(self.0.get(row)?.to_string().as_bytes());
+        Some(())
+    }
+
+    fn write_list(&self, rows: Range<usize>, json: &mut JsonText<'_>) {
+        write_list(rows, json, |row, json| {
+            if self.write(row, json).is_none() {
+                json.extend_from_slice(b"null");
+            }
         });
     }
 }
