@@ -128,7 +128,8 @@ class CatalogReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Describe the logs. An executor runs this."""
         schema = to_arrow_schema(self._schema, timezone="UTC")
-        rows = _catalog(partition.value, self._options).cast(schema)
+        # Spark has microseconds; the columns of nanoseconds are exact.
+        rows = _catalog(partition.value, self._options).cast(schema, safe=False)
         return iter(rows.to_batches(max_chunksize=ROWS))
 
 
