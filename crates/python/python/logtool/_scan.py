@@ -6,10 +6,13 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from logtool._errors import DamagedError, InvalidRequestError, NotFoundError
 from logtool._logtool import Schema, Split, Table, plan, read
+
+Clock: TypeAlias = Literal["log", "boot", "utc", "relative"]
+"""The clock of the times of a table."""
 
 SOURCE_COLUMNS = ("log", "topic")
 """The columns that ``sources=True`` adds."""
@@ -130,7 +133,7 @@ def scan_topic(
     time: tuple[Any, Any] | None = None,
     target_bytes: int | None = None,
     flat: bool = False,
-    clock: str | None = None,
+    clock: Clock | None = None,
     spark: bool = False,
     sources: bool = False,
     strict: bool = False,

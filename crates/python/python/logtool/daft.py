@@ -23,7 +23,7 @@ from daft.recordbatch import RecordBatch
 
 from logtool._blocks import common_schema, read_blocks, select
 from logtool._logtool import Split
-from logtool._scan import Bounds, SplitReader, TopicScan, opposite, scan_topic
+from logtool._scan import Bounds, Clock, SplitReader, TopicScan, opposite, scan_topic
 
 __all__ = ["read"]
 
@@ -36,7 +36,7 @@ def read(
     time: tuple[Any, Any] | None = None,
     target_bytes: int | None = None,
     flat: bool = False,
-    clock: str | None = None,
+    clock: Clock | None = None,
     sources: bool = False,
     strict: bool = False,
     failed: list[Any] | None = None,
@@ -143,7 +143,7 @@ def _possible_columns(condition: Expression, names: Sequence[str]) -> set[str]:
     return {name for name in names if name.encode() in serialized}
 
 
-class _TimeBounds(PredicateVisitor[Bounds]):  # type: ignore[misc]
+class _TimeBounds(PredicateVisitor[Bounds]):
     """Finds the times that a filter can select."""
 
     def __init__(self, time_column: str) -> None:
@@ -198,9 +198,11 @@ class _TimeBounds(PredicateVisitor[Bounds]):  # type: ignore[misc]
     def _unbounded(self, *_: Any) -> Bounds:
         return Bounds()
 
-    visit_col = visit_lit = visit_alias = visit_cast = visit_try_cast = _unbounded
-    visit_function = visit_coalesce = visit_or = visit_not = _unbounded
-    visit_not_equal = visit_is_in = visit_is_null = visit_not_null = _unbounded
+    visit_col = visit_lit = visit_alias = _unbounded  # type: ignore[assignment]
+    visit_cast = visit_try_cast = visit_function = _unbounded  # type: ignore[assignment]
+    visit_coalesce = visit_or = visit_not = _unbounded  # type: ignore[assignment]
+    visit_not_equal = visit_is_in = _unbounded  # type: ignore[assignment]
+    visit_is_null = visit_not_null = _unbounded  # type: ignore[assignment]
 
 
 def _nanos(value: Any) -> int | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from logtool._errors import InvalidRequestError
 from logtool._logtool import Schema
-from logtool._scan import SOURCE_COLUMNS, Bounds, TopicScan, opposite, scan_topic
+from logtool._scan import SOURCE_COLUMNS, Bounds, Clock, TopicScan, opposite, scan_topic
 
 if TYPE_CHECKING:
     import polars
@@ -28,7 +28,7 @@ def scan(
     time: tuple[Any, Any] | None = None,
     target_bytes: int | None = None,
     flat: bool = False,
-    clock: str | None = None,
+    clock: Clock | None = None,
     sources: bool = False,
     strict: bool = False,
     failed: list[Any] | None = None,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from logtool._blocks import common_schema, read_blocks, select
 from logtool._jobs import batch
 from logtool._logtool import BatchReport, Split
-from logtool._scan import Bounds, SplitReader, TopicScan, opposite, scan_topic
+from logtool._scan import Bounds, Clock, SplitReader, TopicScan, opposite, scan_topic
 
 if TYPE_CHECKING:
     import ray.data
@@ -31,7 +31,7 @@ def read(
     time: tuple[Any, Any] | None = None,
     target_bytes: int | None = None,
     flat: bool = False,
-    clock: str | None = None,
+    clock: Clock | None = None,
     sources: bool = False,
     strict: bool = False,
     failed: list[Any] | None = None,
@@ -79,7 +79,7 @@ def _datasource(scan: TopicScan) -> Any:
     from ray.data.block import BlockMetadata
     from ray.data.datasource import Datasource, ReadTask
 
-    class LogtoolDatasource(Datasource):  # type: ignore[misc]
+    class LogtoolDatasource(Datasource):
         """The splits of a topic."""
 
         def __init__(self) -> None:
@@ -116,7 +116,7 @@ def _datasource(scan: TopicScan) -> Any:
                 metadata = BlockMetadata(
                     num_rows=None,
                     size_bytes=sum(_memory_bytes(split, schema) for split in splits),
-                    input_files=[split.path for split in splits],
+                    input_files=tuple(split.path for split in splits),
                     exec_stats=None,
                 )
                 function = partial(
@@ -209,7 +209,7 @@ def _width(data_type: Any) -> int | None:
         return sum(w for w in fields if w is not None) if None not in fields else None
     if types.is_fixed_size_list(data_type):
         width = _width(data_type.value_type)
-        return None if width is None else width * data_type.list_size
+        return None if width is None else width * int(data_type.list_size)
     if types.is_string(data_type) or types.is_large_string(data_type):
         return _VARIABLE_BYTES
     try:
@@ -302,6 +302,9 @@ def convert(
     """
     import ray
 
+    if not ray.is_initialized():
+        # As Ray does it for tasks.
+        ray.init()
     if shards is None:
         shards = max(1, int(2 * ray.cluster_resources().get("CPU", 1)))
     arguments = {"format": format, **options}

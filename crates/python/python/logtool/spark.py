@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -25,7 +25,7 @@ from logtool._blocks import ROWS, common_schema, read_blocks
 from logtool._errors import InvalidRequestError
 from logtool._jobs import index
 from logtool._logtool import Split
-from logtool._scan import SplitReader, TopicScan, scan_topic
+from logtool._scan import Clock, SplitReader, TopicScan, scan_topic
 
 __all__ = ["LogtoolDataSource", "register"]
 
@@ -81,7 +81,7 @@ class LogtoolDataSource(DataSource):
             time=(options.get("start"), options.get("end")),
             target_bytes=None if target_bytes is None else int(target_bytes),
             flat=_flag(options, "flat"),
-            clock=options.get("clock"),
+            clock=cast("Clock | None", options.get("clock")),
             spark=True,
             sources=_flag(options, "sources"),
             strict=_flag(options, "strict"),
