@@ -47,6 +47,8 @@ from logtool._logtool import (
     plan,
     read,
 )
+from logtool.dataset import Dataset, DatasetLog
+from logtool.polars import scan
 
 _add_methods()
 
@@ -59,6 +61,8 @@ __all__ = [
     "Damage",
     "DamageWarning",
     "DamagedError",
+    "Dataset",
+    "DatasetLog",
     "Error",
     "Image",
     "InvalidRequestError",
@@ -94,4 +98,5 @@ __all__ = [
     "plan",
     "read",
     "repair",
+    "scan",
 ]

@@ -1,0 +1,116 @@
+"""Runs the examples of examples/python and of docs/clusters.md, and compares array jobs with one run."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import yaml
+from columns import differences
+
+import logtool
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = Path(os.environ["LOGTOOL_SAMPLES"])
+EXAMPLES = {
+    "flights.py": [SAMPLES / "ulog/px4ulogrs_quadrotor_local.ulg"],
+    "bags.py": [SAMPLES / "rosbag/robot_localization-test1.bag"],
+    "lidars.py": [SAMPLES / "velodyne/vlp16_mrpt_gps_sample.pcap"],
+    "fleets.py": ["logs", "example-tables"],
+}
+PYTHON = [sys.executable, "-B", "-W", "ignore"]
+
+
+def run(command, folder, **variables):
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=folder,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    name = " ".join(map(str, command))[:100]
+    if done.returncode != 0:
+        sys.exit(f"{name}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def blocks(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def array_jobs(text):
+    """The command, the number of parts, and the variable with the part, of each array job."""
+    (manifest,) = (yaml.safe_load(block) for block in blocks(text, "yaml"))
+    (container,) = manifest["spec"]["template"]["spec"]["containers"]
+    assert manifest["spec"]["completionMode"] == "Indexed"
+    yield container["command"], manifest["spec"]["completions"], "JOB_COMPLETION_INDEX"
+    (script,) = blocks(text, "bash")
+    last = int(re.search(r"--array=0-(\d+)", script)[1])
+    (line,) = (line for line in script.splitlines() if line.startswith("srun "))
+    yield shlex.split(line)[1:], last + 1, "SLURM_ARRAY_TASK_ID"
+    (job,) = (json.loads(block) for block in blocks(text, "json"))
+    command = job["containerOverrides"]["command"]
+    yield command, job["arrayProperties"]["size"], "AWS_BATCH_JOB_ARRAY_INDEX"
+
+
+def variables(name, part, parts):
+    values = {name: str(part)}
+    if name == "SLURM_ARRAY_TASK_ID":
+        values |= {
+            "SLURM_ARRAY_TASK_COUNT": str(parts),
+            "SLURM_ARRAY_TASK_MIN": "0",
+            "SLURM_ARRAY_TASK_MAX": str(parts - 1),
+            "SLURM_ARRAY_TASK_STEP": "1",
+        }
+    if name == "AWS_BATCH_JOB_ARRAY_INDEX":
+        values["AWS_BATCH_JOB_ARRAY_SIZE"] = str(parts)
+    return values
+
+
+def tables(folder):
+    paths = folder.glob("*/**/part-0.parquet")
+    return {str(path.relative_to(folder)): pq.read_table(path) for path in paths}
+
+
+def same(left, right):
+    names = left.keys() == right.keys()
+    return names and not any([*differences(left[name], right[name])] for name in left)
+
+
+def main():
+    text = (ROOT / "docs/clusters.md").read_text()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "logs").mkdir()
+        for sample in [*EXAMPLES["flights.py"], *EXAMPLES["bags.py"]]:
+            shutil.copy(sample, folder / "logs")
+        examples = {path.name for path in (ROOT / "examples/python").glob("*.py")}
+        assert examples == EXAMPLES.keys(), examples
+        for example, arguments in EXAMPLES.items():
+            run([*PYTHON, ROOT / "examples/python" / example, *arguments], folder)
+            print("ok:", example)
+        for block in blocks(text, "python"):
+            run([*PYTHON, "-c", block], folder)
+            print("ok:", block.splitlines()[0])
+        logtool.batch(folder / "logs", folder / "expected")
+        expected = tables(folder / "expected")
+        for command, parts, variable in array_jobs(text):
+            shutil.rmtree(folder / "tables", ignore_errors=True)
+            # The first part runs twice.
+            for part in [0, *range(parts)]:
+                run(command, folder, **variables(variable, part, parts))
+            if not same(tables(folder / "tables"), expected):
+                sys.exit(f"{variable}: the array job makes other tables")
+            print("ok:", variable, parts, "parts,", len(expected), "files")
+
+
+if __name__ == "__main__":
+    main()
