@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 import logtool
 
-# A log with 20,000 topics, each of which would be a file: the first ones are enough.
+# One log has 20,000 topics, and each would be a file.
 MOST_TOPICS = 300
 
 

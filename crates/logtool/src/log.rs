@@ -15,7 +15,7 @@ use logtool_core::{
 use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
-    error::Result,
+    error::{Error, Result},
     input::{
         Input,
         open::{self, Opened},
@@ -25,6 +25,7 @@ use crate::{
     parallel::{OrderedResults, Push},
     selection,
     session::Session,
+    suggest,
     time::clock::{ShownClock, TimeChoice},
 };
 
@@ -188,7 +189,12 @@ impl Log {
     /// # Errors
     /// `NotFound` if there is no such topic.
     pub fn table(&self, topic: &str) -> Result<Table> {
-        let topic = self.manifest().topic(topic)?;
+        let topic = self.manifest().topic(topic).map_err(|err| {
+            let labels: Vec<_> = self.topics().iter().map(Topic::label).collect();
+            let labels = labels.iter().map(|label| &**label);
+            let hint = suggest::hint(topic, labels, "`logtool info` lists the topics");
+            Error::from(err).with_hint(hint)
+        })?;
         Ok(Table {
             log: self.clone(),
             topic,

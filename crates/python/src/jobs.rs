@@ -98,15 +98,17 @@ impl Report {
     }
 }
 
-/// Starts `work` with the rest of `options`.
+/// Starts `work`, the function `name` of Python.
 fn start(
     py: Python<'_>,
+    name: &str,
     arguments: OpenArguments,
     input: Option<&Path>,
     work: impl FnOnce(&Session, &Arc<Meter>) -> Result<Finish> + Send + 'static,
 ) -> PyResult<Job> {
     let path = input.map(|path| path.display().to_string());
-    Job::start(py, arguments.session().with_command("python"), path, work)
+    let command = format!("python: {name}");
+    Job::start(py, arguments.session().with_command(command), path, work)
 }
 
 /// Returns the conversion that `options` describe.
@@ -205,7 +207,7 @@ pub(crate) fn start_convert<'py>(
     if overwrite {
         convert = convert.with_replacement();
     }
-    start(py, arguments, Some(&input), move |session, meter| {
+    start(py, "convert", arguments, Some(&input), move |session, meter| {
         let mut report = convert.run(session)?;
         let mut remarks = report.warnings.clone();
         remarks.extend(report.remarks.iter().chain(&report.notes).cloned());
@@ -273,7 +275,7 @@ pub(crate) fn start_filter<'py>(
     if let Some(field) = options.take::<String>("restamp")? {
         filter = filter.with_times_of_field(field);
     }
-    start(py, options.finish(py)?, Some(&input), move |session, meter| {
+    start(py, "filter", options.finish(py)?, Some(&input), move |session, meter| {
         let mut report = filter.run(session)?;
         let damage = found(&mut report.losses);
         Ok(Report::of_log(report.output, damage).finish(report.name, meter))
@@ -294,7 +296,7 @@ pub(crate) fn start_repair<'py>(
     if options.flag("drop_doubtful")? {
         repair = repair.without_doubtful_records();
     }
-    start(py, options.finish(py)?, Some(&input), move |session, meter| {
+    start(py, "repair", options.finish(py)?, Some(&input), move |session, meter| {
         let mut report = repair.run(session)?;
         let damage = found(&mut report.losses);
         Ok(Report::of_log(report.output, damage).finish(report.name, meter))
@@ -362,7 +364,7 @@ pub(crate) fn start_merge<'py>(
     }
     let arguments = options.finish(py)?;
     merge = merge.with_lidar_options(arguments.lidar.clone());
-    start(py, arguments, None, move |session, meter| {
+    start(py, "merge", arguments, None, move |session, meter| {
         let report = merge.run(session)?;
         let (mut damage, mut names) = (Vec::new(), Vec::new());
         for mut log in report.logs {
@@ -420,7 +422,7 @@ pub(crate) fn start_align<'py>(
     let align = Align::new(input(&first, signals.0), input(&second, signals.1))
         .with_strictness(options.strictness()?);
     let paths = [&first, &second].map(|path| path.display().to_string());
-    start(py, options.finish(py)?, None, move |session, _| {
+    start(py, "align", options.finish(py)?, None, move |session, _| {
         let report = align.run(session)?;
         let [first, second] = paths;
         let estimate = &report.estimate;
@@ -538,7 +540,7 @@ pub(crate) fn start_batch<'py>(
     }
     let (request, arguments) = conversion(py, options, format)?;
     let batch = batch.with_conversion(request);
-    start(py, arguments, None, move |session, meter| {
+    start(py, "batch", arguments, None, move |session, meter| {
         let report = batch.with_progress(Arc::clone(meter) as _).run(session)?;
         check_stopped(session)?;
         finish_dataset(report, meter)
@@ -568,7 +570,7 @@ pub(crate) fn start_index<'py>(
     }
     let arguments = options.finish(py)?;
     index = index.with_lidar(arguments.lidar.clone());
-    start(py, arguments, None, move |session, meter| {
+    start(py, "index", arguments, None, move |session, meter| {
         let report = index.with_progress(Arc::clone(meter) as _).run(session)?;
         check_stopped(session)?;
         finish_dataset(report, meter)

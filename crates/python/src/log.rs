@@ -14,6 +14,7 @@ use crate::{
     error::to_python,
     messages::Messages,
     plot::Plot,
+    process::Owner,
     source::LogInput,
     table::{Table, TableClock},
     times::TimeArgument,
@@ -45,7 +46,7 @@ pub(crate) fn open(
             }
         }
     })?;
-    Ok(Log { log, arguments })
+    Ok(Log { log, arguments, owner: Owner::new() })
 }
 
 /// An open log: a mapping from the names of topics to their tables.
@@ -53,9 +54,15 @@ pub(crate) fn open(
 pub(crate) struct Log {
     log: logtool::Log,
     arguments: OpenArguments,
+    owner: Owner,
 }
 
 impl Log {
+    /// Returns the process that opened the log.
+    pub(crate) fn owner(&self) -> Owner {
+        self.owner
+    }
+
     /// Returns the log of the library.
     pub(crate) fn inner(&self) -> &logtool::Log {
         &self.log
@@ -124,6 +131,7 @@ impl Log {
     ) -> PyResult<Messages> {
         let topics = names(topics);
         self.call().run(py, || {
+            self.owner.check_log(self.log.name())?;
             let messages = self.log.messages(&topics, self.range(start, end)?)?;
             Ok(Messages::new(self.log.clone(), messages))
         })
@@ -136,6 +144,7 @@ impl Log {
     #[pyo3(signature = (
         *fields, start=None, end=None, clock=None, size=None, flight_modes=true
     ))]
+    #[allow(clippy::too_many_arguments)] // keywords of Python
     fn plot(
         &self,
         py: Python<'_>,
@@ -163,7 +172,11 @@ impl Log {
             request = request.without_flight_modes();
         }
         let call = self.call();
-        let plot = call.run(py, || request.run_on(&self.log, call.session()))?;
+        let session = call.session().clone().with_command("python: plot");
+        let plot = call.run(py, || {
+            self.owner.check_log(self.log.name())?;
+            request.run_on(&self.log, &session)
+        })?;
         Plot::new(py, plot)
     }
 
@@ -182,7 +195,7 @@ impl Log {
     fn __getitem__(&self, py: Python<'_>, topic: &str) -> PyResult<Table> {
         let table = self.log.table(topic);
         let table = table.map_err(|err| to_python(py, &err, Some(self.log.name())))?;
-        Ok(Table::new(table))
+        Ok(Table::new(table, self.owner))
     }
 
     fn __contains__(&self, topic: &Bound<'_, PyAny>) -> bool {

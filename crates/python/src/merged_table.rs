@@ -28,6 +28,7 @@ use crate::{
     damage::Damage,
     log::Log,
     options::{age, period},
+    process::Owner,
     schema::{self, Schema},
     stream::{PullBatches, ReadState, TableReader},
     table::{Batches, TableClock, stream, to_numpy},
@@ -69,15 +70,23 @@ pub(crate) fn merge_asof(
     request.clock = clock.map(TableClock::choice);
     request.labels = labels.then_some(LabelSource::Log);
     let log = log.get();
-    let table = log.call().run(py, || log.inner().merged_table(&request))?;
+    let table = log.call().run(py, || {
+        log.owner().check_log(log.inner().name())?;
+        log.inner().merged_table(&request)
+    })?;
     let table = if spark { table.for_spark() } else { table };
-    Ok(MergedTable { table: Arc::new(table), state: Arc::default() })
+    Ok(MergedTable {
+        table: Arc::new(table),
+        owner: log.owner(),
+        state: Arc::default(),
+    })
 }
 
 /// One table of several topics, which is read when another library takes it, like a `Table`.
 #[pyclass(frozen, module = "logtool")]
 pub(crate) struct MergedTable {
     table: Arc<logtool::convert::MergedTable>,
+    owner: Owner,
     state: Arc<Mutex<ReadState>>,
 }
 
@@ -87,6 +96,7 @@ impl MergedTable {
         let log = self.table.log();
         let call = Call::new(Session::new(), Some(log.name().to_owned()));
         call.run(py, || {
+            self.owner.check_log(log.name())?;
             let batches = MergedBatches::start(Arc::clone(&self.table))?;
             let (topics, state) =
                 (self.table.topics().clone(), Arc::clone(&self.state));

@@ -1,5 +1,7 @@
 //! Messages with their undecoded payloads.
 
+use std::collections::VecDeque;
+
 use parking_lot::Mutex;
 use pyo3::{prelude::*, types::PyBytes};
 
@@ -58,17 +60,40 @@ impl Message {
     }
 }
 
+/// How many messages, and about how many bytes of them, are fetched without the GIL at a time.
+const FETCHED_MESSAGES: usize = 256;
+const FETCHED_BYTES: usize = 1 << 20;
+
+/// The messages that are read, and those that Python gets next.
+struct Queue {
+    messages: logtool::Messages,
+    fetched: VecDeque<logtool::Result<logtool::Message>>,
+}
+
+impl Queue {
+    /// Fetches some messages.
+    fn fetch(&mut self) {
+        let mut bytes = 0;
+        while self.fetched.len() < FETCHED_MESSAGES && bytes < FETCHED_BYTES {
+            let Some(next) = self.messages.next() else { return };
+            bytes += next.as_ref().map_or(0, |message| message.payload.len());
+            self.fetched.push_back(next);
+        }
+    }
+}
+
 /// An iterator of messages, in the order of the file.
 #[pyclass(frozen, module = "logtool")]
 pub(crate) struct Messages {
     log: logtool::Log,
     owner: Owner,
-    messages: Mutex<logtool::Messages>,
+    queue: Mutex<Queue>,
 }
 
 impl Messages {
     pub(crate) fn new(log: logtool::Log, messages: logtool::Messages) -> Self {
-        Self { log, owner: Owner::new(), messages: Mutex::new(messages) }
+        let queue = Queue { messages, fetched: VecDeque::new() };
+        Self { log, owner: Owner::new(), queue: Mutex::new(queue) }
     }
 }
 
@@ -77,7 +102,7 @@ impl Messages {
     /// The damage that was found so far.
     #[getter]
     fn damage(&self) -> Vec<Damage> {
-        Damage::all(self.messages.lock().damage(), self.log.manifest())
+        Damage::all(self.queue.lock().messages.damage(), self.log.manifest())
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
@@ -86,11 +111,16 @@ impl Messages {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Message>> {
         self.owner.check(py)?;
-        let next = py.detach(|| -> PyResult<_> {
-            let next = self.messages.lock().next();
-            check_signals()?;
-            Ok(next)
-        })?;
+        let fetched = self.queue.lock().fetched.pop_front();
+        let next = match fetched {
+            Some(next) => Some(next),
+            None => py.detach(|| -> PyResult<_> {
+                let mut queue = self.queue.lock();
+                queue.fetch();
+                check_signals()?;
+                Ok(queue.fetched.pop_front())
+            })?,
+        };
         match next {
             Some(Ok(message)) => Ok(Some(Message { log: self.log.clone(), message })),
             Some(Err(err)) => Err(to_python(py, &err, Some(self.log.name()))),

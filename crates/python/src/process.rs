@@ -3,9 +3,9 @@
 //! A process that was forked has only the thread that forked it: the threads of a pool that its
 //! parent started do not exist there. So each process has a pool of its own.
 
-use std::{process, sync::Arc};
+use std::{path::Path, process, sync::Arc};
 
-use logtool::{Error, Result};
+use logtool::{Error, Result, input::url};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -49,6 +49,16 @@ impl Owner {
     /// Returns whether this process is the owner.
     pub(crate) fn is_this_process(self) -> bool {
         self.0 == process::id()
+    }
+
+    /// Fails if the log called `name` is on a server, and this process is not the owner: the
+    /// threads that fetch it do not exist here.
+    pub(crate) fn check_log(self, name: &str) -> Result<()> {
+        if url::of(Path::new(name)).is_none() || self.is_this_process() {
+            return Ok(());
+        }
+        let error = Error::invalid("another process has opened this log on a server");
+        Err(error.with_hint("open it in this process"))
     }
 
     /// Fails if this process is not the owner.

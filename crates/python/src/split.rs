@@ -13,6 +13,7 @@ use crate::{
     arguments::{Names, OpenArguments, names},
     call::Call,
     error::to_python,
+    process::Owner,
     table::{Table, TableClock},
     times::TimeArgument,
 };
@@ -171,7 +172,8 @@ pub(crate) fn read(
     let arguments = OpenArguments::new(py, options)?;
     let split = &split.get().0;
     let call = Call::new(arguments.session(), Some(split.path().to_owned()));
-    call.run(py, || split.table(call.session())).map(Table::new)
+    call.run(py, || split.table(call.session()))
+        .map(|table| Table::new(table, Owner::new()))
 }
 
 /// Returns the paths in one path or several.

@@ -22,6 +22,7 @@ use crate::{
     error::to_python,
     log,
     numpy::{self, NumpyColumns},
+    process::Owner,
     schema::{self, Schema},
     stream::{ReadState, TableReader},
     times::TimeArgument,
@@ -36,6 +37,7 @@ use crate::{
 #[pyclass(frozen, module = "logtool")]
 pub(crate) struct Table {
     base: logtool::Table,
+    owner: Owner,
     selection: TableSelection,
     state: Arc<Mutex<ReadState>>,
 }
@@ -89,8 +91,8 @@ impl TableClock {
 }
 
 impl Table {
-    /// Creates the table of all columns and times of `base`.
-    pub(crate) fn new(base: logtool::Table) -> Self {
+    /// Creates the table of all columns and times of `base`, whose log `owner` has opened.
+    pub(crate) fn new(base: logtool::Table, owner: Owner) -> Self {
         let selection = TableSelection {
             columns: Vec::new(),
             time: TimeRange::ALL,
@@ -98,7 +100,7 @@ impl Table {
             clock: None,
             is_for_spark: false,
         };
-        Self { base, selection, state: Arc::default() }
+        Self { base, owner, selection, state: Arc::default() }
     }
 
     /// Returns a call about the log.
@@ -136,7 +138,12 @@ impl Table {
     ) -> PyResult<Self> {
         let mut selection = self.selection.clone();
         change(&mut selection);
-        let table = Self { base: self.base.clone(), selection, state: Arc::default() };
+        let table = Self {
+            base: self.base.clone(),
+            owner: self.owner,
+            selection,
+            state: Arc::default(),
+        };
         let _ = self.call().run(py, || table.table())?;
         Ok(table)
     }
@@ -145,6 +152,7 @@ impl Table {
     fn reader(&self, py: Python<'_>) -> PyResult<TableReader> {
         self.call().run(py, || {
             let table = self.table()?;
+            self.owner.check_log(table.log().name())?;
             let topics = [table.topic()].into_iter().collect();
             let state = Arc::clone(&self.state);
             Ok(TableReader::new(table.log(), topics, table.batches()?, state))

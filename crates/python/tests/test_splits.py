@@ -129,3 +129,37 @@ def test_logs_that_are_open_can_be_read_after_fork(big_bag):
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
     assert 0 < sum(len(batch) for batch in started) < want
+
+
+def test_logs_on_servers_are_opened_again_after_fork(rover):
+    import functools
+    import http.server
+    import threading
+
+    folder, name = os.path.split(rover)
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *arguments):
+            pass
+
+    handler = functools.partial(Quiet, directory=folder)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/{name}"
+    log = logtool.open(url)
+    want = logtool.open(rover)["/imu/data"].to_arrow()
+    assert log["/imu/data"].to_arrow().equals(want)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            try:
+                log["/imu/data"].to_arrow()
+            except logtool.InvalidRequestError:
+                same = logtool.open(url)["/imu/data"].to_arrow().equals(want)
+                code = 0 if same else 2
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    server.shutdown()
+    assert os.waitstatus_to_exitcode(status) == 0

@@ -5,7 +5,10 @@ use arrow_array::{
 };
 
 use super::*;
-use crate::testing::{all_kinds, column, table, utc_times};
+use crate::{
+    columnar::spark::SparkTypes,
+    testing::{all_kinds, column, table, utc_times},
+};
 
 fn rows(batch: &RecordBatch) -> Vec<String> {
     let rows = JsonRows::new(batch).unwrap();
@@ -32,6 +35,17 @@ fn each_column_type_has_its_json_form() {
         ),
     ];
     assert_eq!(rows(&all_kinds()), expected);
+}
+
+#[test]
+fn integers_for_spark_have_all_digits() {
+    let batch = all_kinds();
+    let converted = SparkTypes::new(&batch.schema()).convert(&batch).unwrap();
+    let first = &rows(&converted)[0];
+    for expected in [r#""big":18446744073709551615,"#, r#""timestamp_ns":1234567000,"#]
+    {
+        assert!(first.contains(expected), "{first}");
+    }
 }
 
 #[test]
