@@ -22,7 +22,7 @@ attitude = log["vehicle_attitude"].flat().select(["q[0]", "q[1]"]).to_polars()
 joined = log["battery_status"].to_polars().join_asof(attitude, on="timestamp")
 print(joined.select("timestamp", "voltage_v", "q[0]").head())
 
-# %% A query reads only what it needs.
+# %% A query reads only the columns and times that it needs.
 voltage = logtool.scan(path, "battery_status").select(pl.col("voltage_v").min())
 print(voltage.collect())
 

@@ -5,7 +5,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use logtool_core::{Branch, ValueType, TreeReader as _};
+use logtool_core::{Branch, TreeReader as _, ValueType};
 use logtool_protobuf::{
     CompressedImage, Field, File, FileSet, FoxgloveLog, LocationFix, Message,
     MessageReader, PixelImage, PointCloud, kind, labels,

@@ -169,7 +169,7 @@ def _bounds(predicate: polars.Expr, time_column: str) -> Bounds:
     import warnings
 
     with warnings.catch_warnings():
-        # Polars may change this form: what is not understood selects all times.
+        # Polars may change this form. Then all times are selected.
         warnings.simplefilter("ignore")
         try:
             tree = json.loads(predicate.meta.serialize(format="json"))
