@@ -201,8 +201,8 @@ class Schema:
 class Table:
     """The records of a topic as a table, which is read when another library takes it.
 
-    It is an Arrow stream that can be opened again: ``pyarrow.table(table)``,
-    ``polars.DataFrame(table)``, ``pandas.DataFrame.from_arrow(table)``, and ``FROM table`` in
+    It is an Arrow stream that can be opened again: ``pyarrow.table(imu)``,
+    ``polars.DataFrame(imu)``, ``pandas.DataFrame.from_arrow(imu)``, and ``FROM imu`` in
     DuckDB. The first column is the time: a timestamp in UTC, or a duration since the start of
     the vehicle.
     """
