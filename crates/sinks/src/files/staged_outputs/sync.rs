@@ -1,7 +1,7 @@
 //! Waiting until files and directories are on the disk.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::OpenOptions,
     io,
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
@@ -38,7 +38,7 @@ pub(super) fn sync_dirs(dirs: &[PathBuf]) -> Result<()> {
 #[cfg(unix)]
 fn sync_dir(dir: &Path) -> io::Result<()> {
     let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-    match File::open(dir)?.sync_all() {
+    match std::fs::File::open(dir)?.sync_all() {
         // Some file systems do not support this for directories.
         Err(err) if err.kind() == io::ErrorKind::InvalidInput => Ok(()),
         done => done,
