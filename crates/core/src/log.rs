@@ -148,6 +148,11 @@ pub trait Log: Send + Sync {
     /// The default is [`Manifest::excerpt`] with all topics and the whole private state. A
     /// format overrides it if its state grows with the file, or refers to parts by index.
     ///
+    /// Logs of files have excerpts, also with the points of lidars in bags and MCAP files. A
+    /// [`TranslatedLog`](crate::TranslatedLog), [`ShiftedLog`](crate::ShiftedLog),
+    /// [`PayloadLog`](crate::PayloadLog) or [`UsableTimes`](crate::UsableTimes) has none:
+    /// wrap a log that was opened with an excerpt instead.
+    ///
     /// # Errors
     /// Errors of reading the source, and `Unsupported` if the log cannot be opened by its
     /// manifest alone.

@@ -3,7 +3,7 @@
 pub(crate) mod column_types;
 mod messages;
 
-use std::{fmt, path::Path, sync::Arc, thread};
+use std::{fmt, ops::Range, path::Path, sync::Arc, thread};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -88,7 +88,7 @@ impl Log {
         Self::new(opened.input, opened.log)
     }
 
-    pub(crate) fn new(input: Input, log: Box<dyn FormatLog>) -> Self {
+    pub(crate) fn new(input: Input, log: impl Into<Arc<dyn FormatLog>>) -> Self {
         Self { input: Arc::new(input), log: log.into() }
     }
 
@@ -202,6 +202,7 @@ impl Log {
             time: TimeRange::ALL,
             time_base: TimeBase::default(),
             types: ColumnTypes::default(),
+            reported: None,
         })
     }
 
@@ -243,6 +244,17 @@ pub struct Table {
     time: TimeRange,
     time_base: TimeBase,
     types: ColumnTypes,
+    /// The damage that is reported, if it is not that of the topic in any bytes.
+    reported: Option<ReportedDamage>,
+}
+
+/// The damage that a table of translated messages reports.
+#[derive(Clone, Debug)]
+pub(crate) struct ReportedDamage {
+    /// The topic of the source log.
+    pub(crate) topic: TopicId,
+    /// The bytes in which the damage starts.
+    pub(crate) bytes: Range<u64>,
 }
 
 impl Table {
@@ -254,7 +266,14 @@ impl Table {
         time: TimeRange,
         time_base: TimeBase,
     ) -> Self {
-        Self { log, topic, columns, time, time_base, types: ColumnTypes::default() }
+        let types = ColumnTypes::default();
+        Self { log, topic, columns, time, time_base, types, reported: None }
+    }
+
+    /// Reports only this damage, as damage of the topic of the table.
+    pub(crate) fn with_reported_damage(mut self, reported: ReportedDamage) -> Self {
+        self.reported = Some(reported);
+        self
     }
 
     /// Returns the log.
@@ -344,7 +363,7 @@ impl Table {
     }
 
     /// Converts the columns to types that Apache Spark reads:
-    /// [`Layout::Spark`](crate::convert::Layout::Spark) describes them.
+    /// [`TableLayout::Spark`](crate::convert::TableLayout::Spark) describes them.
     pub fn for_spark(mut self) -> Self {
         self.types.is_for_spark = true;
         self
@@ -399,6 +418,16 @@ impl Table {
         Ok(Batches { schema, results, damage: Vec::new() })
     }
 
+    /// Returns `damage` as the damage of this table, if it is.
+    fn own(&self, damage: &Damage) -> Option<Damage> {
+        let topic = self.reported.as_ref().map_or(self.topic, |of| of.topic);
+        let bytes = self.reported.as_ref().map(|of| &of.bytes);
+        let is_own = damage.topic.is_none_or(|other| other == topic)
+            && bytes.is_none_or(|bytes| bytes.contains(&damage.bytes.start));
+        let own = damage.topic.map(|_| self.topic);
+        is_own.then(|| Damage { topic: own, ..damage.clone() })
+    }
+
     /// Decodes one part of the log.
     fn decode(
         &self,
@@ -413,10 +442,7 @@ impl Table {
         loop {
             let is_end = !cursor.fill(&mut block)?;
             if !is_end {
-                let is_own = |damage: &&Damage| {
-                    damage.topic.is_none_or(|topic| topic == self.topic)
-                };
-                damage.extend(block.damage().iter().filter(is_own).cloned());
+                damage.extend(block.damage().iter().filter_map(|one| self.own(one)));
                 for run in block.runs() {
                     decoder.append(run, &mut damage);
                 }

@@ -3,6 +3,7 @@
 //! A planner opens each log once. A [`Split`] contains what a worker needs to start in the
 //! middle of the log, so no worker reads a log from its start.
 
+mod messages;
 mod plan;
 mod read_request;
 mod state;
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::{Context as _, Error, ErrorKind, Result},
     input::Input,
-    log::{Batches, Log, Table},
+    log::{Batches, Table},
     session::Session,
     split::{state::SplitState, version::FileVersion},
 };
@@ -25,7 +26,7 @@ pub use self::{
 };
 
 /// The version of the content of splits. It changes if older programs cannot read them.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A piece of the table of one topic of one log, as plain data.
 ///
@@ -112,7 +113,7 @@ impl Split {
             self.file.check_bytes(input.origin.len())?;
             state.check(input.source.len())?;
             let log = state.open(&input, session)?;
-            Ok(state.table(Log::new(input, log)))
+            state.table(input, log)
         };
         table().with_context(|| format!("a split of {}", self.path))
     }

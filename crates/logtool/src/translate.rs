@@ -13,12 +13,15 @@ mod protobuf;
 mod ros;
 
 use logtool_ulog::topic_names;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use arrow_array::{
     Array as _, RecordBatch, cast::AsArray as _, types::TimestampNanosecondType,
 };
-use logtool_core::{Log, Manifest, Selection, Topic, TopicOrigin, TopicSet};
+use logtool_core::{
+    Log, Manifest, Selection, Topic, TopicId, TopicOrigin, TopicSet, Translation,
+};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, Result},
@@ -43,7 +46,7 @@ pub enum MessageTypes {
 }
 
 /// How a log is translated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TranslationKind {
     /// A ULog as protocol buffers.
     Protobuf,
@@ -59,10 +62,21 @@ pub enum TranslationKind {
 pub struct PreparedTranslation {
     /// The translated log.
     pub log: Arc<dyn Log>,
+    /// The source of the messages of each topic of the translated log.
+    pub sources: Vec<MessageSource>,
     /// Remarks about dropped or changed data, one sentence each.
     pub remarks: Vec<String>,
     /// Warnings about omitted data and changed timestamps, one sentence each.
     pub warnings: Vec<String>,
+}
+
+/// The topics of a log from which the messages of a translated topic are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageSource {
+    /// The topic whose records become messages.
+    pub topic: TopicId,
+    /// Another topic, if messages depend on its records.
+    pub dependency: Option<TopicId>,
 }
 
 impl TranslationKind {
@@ -124,7 +138,6 @@ impl TranslationKind {
     ///
     /// # Errors
     /// A topic cannot be read.
-    /// Where a topic cannot be read.
     pub fn prepare(
         self,
         log: Arc<dyn Log>,
@@ -132,15 +145,47 @@ impl TranslationKind {
         moved: ClockOffset,
         frames: &Frames,
     ) -> Result<PreparedTranslation> {
-        let RepairedTimes { log, warning } = RepairedTimes::new(log)?;
-        let mut prepared = match self {
-            Self::Protobuf => protobuf::protobuf(log, &wanted.topics, moved)?,
-            Self::Px4 => ros::px4(log, &wanted.topics, moved)?,
-            Self::Lidar(kind) => lidar::lidar(log, wanted, moved, kind, frames)?,
-            Self::Cdr => ros::cdr(log, &wanted.topics, moved)?,
-        };
+        let RepairedTimes { log, warning, .. } = RepairedTimes::new(log)?;
+        let mut prepared = self.translate(log, wanted, moved, frames, None)?;
         prepared.warnings.extend(warning);
         Ok(prepared)
+    }
+
+    /// Translates `log` like [`prepare`](Self::prepare), without replacing unusable times.
+    /// In a log that was opened with an excerpt of its manifest, `scans` are the numbers of
+    /// the scans of points that become messages; a whole log has `None`.
+    ///
+    /// # Errors
+    /// A topic cannot be read.
+    pub fn translate(
+        self,
+        log: Arc<dyn Log>,
+        wanted: &Selection,
+        moved: ClockOffset,
+        frames: &Frames,
+        scans: Option<Range<u32>>,
+    ) -> Result<PreparedTranslation> {
+        match self {
+            Self::Protobuf => protobuf::protobuf(log, &wanted.topics, moved),
+            Self::Px4 => ros::px4(log, &wanted.topics, moved),
+            Self::Lidar(kind) => lidar::lidar(log, wanted, moved, kind, frames, scans),
+            Self::Cdr => ros::cdr(log, &wanted.topics, moved),
+        }
+    }
+
+    /// Fails if messages of `topics` depend on all records before them.
+    ///
+    /// # Errors
+    /// `Unsupported` if they do.
+    pub fn check_independence(
+        self,
+        manifest: &Manifest,
+        topics: &TopicSet,
+    ) -> Result<()> {
+        match self {
+            Self::Lidar(kind) => lidar::check_independence(manifest, topics, kind),
+            Self::Protobuf | Self::Px4 | Self::Cdr => Ok(()),
+        }
     }
 
     /// Returns a remark about metadata of the log that a log of the format `to` cannot hold.
@@ -162,6 +207,14 @@ impl TranslationKind {
             all.extend(lidar::metadata_records(manifest));
         }
         all
+    }
+}
+
+impl MessageSource {
+    /// Returns the sources of `translations` that need no other topic.
+    fn of_each(translations: &[Translation]) -> Vec<Self> {
+        let source = |one: &Translation| Self { topic: one.from, dependency: None };
+        translations.iter().map(source).collect()
     }
 }
 

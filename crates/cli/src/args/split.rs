@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use logtool::convert::OutputFormat;
 
-use crate::args::{ClockArgs, LidarArgs, RecordArgs, batch::Size, completion};
+use crate::args::{
+    ClockArgs, LidarArgs, LogFormat, RecordArgs, batch::Size, completion,
+};
 
 /// Plan splits of logs, which `logtool read` reads on any machine
 ///
@@ -21,6 +23,7 @@ use crate::args::{ClockArgs, LidarArgs, RecordArgs, batch::Size, completion};
 Examples:
   logtool plan drives --topic /imu/data --json > splits.jsonl
   logtool plan s3://bucket/2024/ --topic gps --target-bytes 256M --json
+  logtool plan drive.vel --messages bag --topic points --json
   head -n 1 splits.jsonl | logtool read --split - -o imu.arrow")]
 pub(crate) struct PlanArgs {
     /// Logs, folders, patterns, or lists of these (@FILE, `-`)
@@ -50,6 +53,17 @@ pub(crate) struct PlanArgs {
     /// Convert the columns to types that Apache Spark reads, as `convert --layout spark`
     #[arg(long)]
     pub(crate) spark: bool,
+    /// Plan the messages that `convert` writes to this format: mcap or bag
+    ///
+    /// Plan the messages that `convert` writes to this format, mcap or bag: their times, and
+    /// their bytes in the column `payload`. ULogs become protobuf (mcap) or ROS 1 (bag), lidars
+    /// ROS 1, and messages of ROS 2 those of ROS 1 (bag). Times are in UTC if the log knows it
+    #[arg(long, value_name = "FORMAT", value_enum, ignore_case = true)]
+    #[arg(hide_possible_values = true)]
+    pub(crate) messages: Option<LogFormat>,
+    /// Messages of lidars for MCAP: Foxglove's types, in protobuf
+    #[arg(long, requires = "messages", hide_short_help = true)]
+    pub(crate) foxglove: bool,
     #[command(flatten)]
     pub(crate) records: RecordArgs,
     #[command(flatten)]

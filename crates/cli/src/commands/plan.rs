@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use logtool::{
     Plan, PlanRequest, Result, Split,
+    translate::MessageTypes,
     units::{Bytes, count_of, escape_terminal},
 };
 
@@ -28,6 +29,13 @@ pub(super) fn run(args: &PlanArgs, global: &GlobalArgs) -> Result<Outcome> {
     }
     if args.spark {
         request = request.for_spark();
+    }
+    if let Some(format) = args.messages {
+        let types = match args.foxglove {
+            true => MessageTypes::Foxglove,
+            false => MessageTypes::Any,
+        };
+        request = request.with_messages(format, types);
     }
     if let Some(size) = args.target_bytes {
         request = request.with_target_bytes(size.0);

@@ -49,6 +49,31 @@ fn csv_of_splits_with_nested_columns_has_a_column_for_each_number() {
     }
 }
 
+#[test]
+fn messages_of_splits_have_the_times_of_their_records() {
+    let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
+    let topic = ["--topic", "vehicle_attitude"];
+    for options in [&["--messages", "mcap"][..], &["--messages", "bag"]] {
+        let plan = ["plan", &log, "--json", "--clock", "utc"];
+        let plan = [&plan[..], &topic, options].concat();
+        let plan = folder.run(&plan).succeeded().stdout;
+        // A bag also has the attitudes as `sensor_msgs/Imu`.
+        let split = plan.lines().next().unwrap_or_default();
+        let read = ["read", "--split", "-", "--format", "jsonl"];
+        let rows = folder.run_with(&read, split.as_bytes()).succeeded().stdout;
+        let want = converted(&folder, &log, topic[1], &["--clock", "utc"]);
+        let times = |rows: &str| -> Vec<String> {
+            let times = rows.lines().filter_map(|row| row.split('"').nth(3));
+            times.map(|time| time.trim_end_matches(['0', 'Z']).to_owned()).collect()
+        };
+        assert!(rows.contains("\"payload\":") && times(&rows).len() > 100, "{rows}");
+        assert_eq!(times(&rows), times(&want));
+    }
+    let plan = folder.run(&["plan", &log, "--messages", "vel"]);
+    plan.ended(1, &["not translated"]);
+    folder.run(&["plan", &log, "--foxglove"]).ended(2, &["--messages"]);
+}
+
 /// A ULog of a topic whose type is not defined: message id 0 is `a`, with one record.
 const UNDEFINED: &[u8] = b"ULog\x01\x12\x35\x01\0\0\0\0\0\0\0\0\
     \x28\0B\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\

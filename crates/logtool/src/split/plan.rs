@@ -4,11 +4,12 @@ use std::{
     collections::BTreeMap,
     ops::Range,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use logtool_core::{
-    Columns, Damage, DamageKind, Manifest, Part, Selection, TimeRange, TopicId,
-    TopicSet, View,
+    Columns, Damage, DamageKind, Excerpt, Log, Manifest, Part, Selection, TimeBase,
+    TimeRange, TopicId, TopicSet, View,
 };
 use logtool_velodyne::lidar::LidarOptions;
 use rayon::prelude::*;
@@ -16,7 +17,9 @@ use rayon::prelude::*;
 use crate::{
     dataset::inputs::{self, InputLog},
     error::{Context as _, Error, ErrorKind, Result},
+    formats::LogFormat,
     input::{
+        Input,
         open::{self, OpenLog},
         url,
     },
@@ -24,11 +27,19 @@ use crate::{
     losses::Findings,
     selection,
     session::Session,
-    split::{Split, VERSION, state::SplitState, version::FileVersion},
+    split::{
+        Split, VERSION,
+        messages::{self, PlannedMessages},
+        state::SplitState,
+        version::FileVersion,
+    },
     time::{
         clock::{ShownClock, TimeChoice},
+        offset::ClockOffset,
+        repaired_times::RepairedTimes,
         typed_time::TypedTime,
     },
+    translate::{Frames, MessageTypes, TranslationKind},
 };
 
 /// The default of [`PlanRequest::with_target_bytes`]: 64 MiB.
@@ -73,6 +84,7 @@ pub struct PlanRequest {
     is_for_spark: bool,
     target_bytes: u64,
     lidar: LidarOptions,
+    messages: Option<(LogFormat, MessageTypes)>,
 }
 
 /// The splits of some logs.
@@ -103,6 +115,7 @@ impl PlanRequest {
             is_for_spark: false,
             target_bytes: DEFAULT_TARGET_BYTES,
             lidar: LidarOptions::default(),
+            messages: None,
         }
     }
 
@@ -147,7 +160,7 @@ impl PlanRequest {
     }
 
     /// Converts the columns to types that Apache Spark reads:
-    /// [`Layout::Spark`](crate::convert::Layout::Spark) describes them.
+    /// [`TableLayout::Spark`](crate::convert::TableLayout::Spark) describes them.
     pub fn for_spark(mut self) -> Self {
         self.is_for_spark = true;
         self
@@ -164,6 +177,20 @@ impl PlanRequest {
     /// Sets how lidars are read.
     pub fn with_lidar(mut self, lidar: LidarOptions) -> Self {
         self.lidar = lidar;
+        self
+    }
+
+    /// Plans tables of the messages of these `types` that a conversion to `format` writes: their
+    /// times, and their bytes in the column `payload`. Topics are selected by their names in the
+    /// log, and times are those of the new log, in UTC if the log knows it.
+    ///
+    /// A message of `sensor_msgs/Imu` with the attitude of a PX4 vehicle can depend on any
+    /// record, so these are in one split for each topic. Planning a log fails with
+    /// `Unsupported` if its records are not translated for `format`, for CDR
+    /// ([`MessageTypes::Ros`] in MCAP), for Velodyne packets as messages of ROS, and for topics
+    /// with impossible times.
+    pub fn with_messages(mut self, format: LogFormat, types: MessageTypes) -> Self {
+        self.messages = Some((format, types));
         self
     }
 
@@ -216,49 +243,135 @@ impl PlanRequest {
         let path = location(&log.path)?;
         let file = FileVersion::read(&path, session)?;
         let mut lidar = self.lidar.clone();
-        lidar.utc = self.clock == TimeChoice::Utc;
-        let opened = open::open_with(&log.path, session, &lidar)?;
-        let file = file.with_bytes(opened.input.origin.len());
-        let planned = self.plan_opened(path, file, &opened);
-        let splits = planned.with_context(|| opened.input.name.clone())?;
-        let losses = opened.input.findings(opened.log.manifest());
+        lidar.utc = self.clock == TimeChoice::Utc || self.messages.is_some();
+        let OpenLog { input, log } = open::open_with(&log.path, session, &lidar)?;
+        let log: Arc<dyn Log> = log.into();
+        let file = (path, file.with_bytes(input.origin.len()));
+        let planned = match self.messages {
+            None => self.plan_tables(file, &input, &*log),
+            Some(messages) => {
+                self.plan_messages(file, (&input, &log), messages, session)
+            }
+        };
+        let splits = planned.with_context(|| input.name.clone())?;
+        let losses = input.findings(log.manifest());
         Ok((splits, losses))
     }
 
-    fn plan_opened(
+    fn plan_tables(
         &self,
-        path: String,
-        file: FileVersion,
-        opened: &OpenLog,
+        file: (String, FileVersion),
+        input: &Input,
+        log: &dyn Log,
     ) -> Result<Vec<Split>> {
-        let OpenLog { input, log } = opened;
         let manifest = log.manifest();
         let clock = ShownClock::new(manifest, self.clock)?;
         let time = clock.range(self.start, self.end)?;
         let mut topics = selection::topics(manifest, &self.topics)?;
         let all = Columns::all(self.view);
-        let columns = selection::columns(&**log, &mut topics, &all, &self.columns)?;
-        let planner = LogPlanner {
-            path,
-            file,
-            opened,
-            clock,
-            time,
-            view: self.view,
-            is_for_spark: self.is_for_spark,
-            damage: KnownDamage::new(&manifest.damage),
-            target_bytes: match input.packing {
-                // Each worker decompresses all of the file.
-                Some(_) => u64::MAX,
-                None => self.target_bytes,
-            },
-        };
+        let columns = selection::columns(log, &mut topics, &all, &self.columns)?;
+        let planner = self.planner(file, input, log, (clock.base(), time));
         let mut splits = Vec::new();
         for (topic, parts) in planner.parts(topics) {
             let only = columns.get(&topic).and_then(|columns| columns.only.clone());
-            planner.plan_topic(topic, only, &parts, &mut splits)?;
+            planner.plan_topic((topic, None), only, &parts, &mut splits)?;
         }
         Ok(splits)
+    }
+
+    /// Plans the splits of the messages that `log` is translated to.
+    fn plan_messages(
+        &self,
+        file: (String, FileVersion),
+        (input, log): (&Input, &Arc<dyn Log>),
+        (format, types): (LogFormat, MessageTypes),
+        session: &Session,
+    ) -> Result<Vec<Split>> {
+        let manifest = log.manifest();
+        let Some(kind) = TranslationKind::for_target(manifest, format, types) else {
+            let what = format!(
+                "its records are not translated for {}, so they have no splits of messages",
+                format.extension()
+            );
+            let error = Error::new(ErrorKind::Unsupported, what);
+            return Err(error.with_hint("plan splits of its own tables"));
+        };
+        if format == LogFormat::Mcap && types == MessageTypes::Ros {
+            let what = "splits have no messages in CDR";
+            let hint = "plan messages of ROS 1, as in a bag, or convert the log";
+            return Err(Error::new(ErrorKind::Unsupported, what).with_hint(hint));
+        }
+        types.check(&[Some(kind)])?;
+        let time =
+            ShownClock::new(manifest, self.clock)?.range(self.start, self.end)?;
+        let mut topics = match self.topics.is_empty() {
+            true => kind.all_topics(manifest),
+            false => selection::topics(manifest, &self.topics)?,
+        };
+        if kind.is_one_for_one() {
+            topics = selection::copyable_topics(manifest, &topics)?;
+        }
+        kind.check_independence(manifest, &topics)?;
+        let usable = RepairedTimes::new(Arc::clone(log))?.usable;
+        let moved = ClockOffset::to_unix(&manifest.clock);
+        let wanted = Selection { topics: topics.clone(), time };
+        let frames = Frames::default();
+        let translated =
+            kind.translate(Arc::clone(log), &wanted, moved, &frames, None)?;
+        translated.warnings.iter().for_each(|text| session.warn(&input.name, text));
+        translated.remarks.iter().for_each(|text| session.note(&input.name, text));
+        let mut selected = TopicSet::All;
+        let all = Columns::all(self.view);
+        let columns =
+            selection::columns(&*translated.log, &mut selected, &all, &self.columns)?;
+        let made = translated.log.manifest();
+        let base = ShownClock::new(made, self.clock)?.base();
+        let planner = self.planner(file, input, &**log, (base, time));
+        let parts = planner.parts(topics);
+        let mut splits = Vec::new();
+        let mut counts = BTreeMap::new();
+        for ((id, about), source) in made.topics().zip(translated.sources) {
+            let index: &mut u32 = counts.entry(source.topic).or_default();
+            let topic = (TopicId(*index), about);
+            *index += 1;
+            let Some(parts) = parts.get(&source.topic) else { continue };
+            if !selected.contains(id) {
+                continue;
+            }
+            if let Some(usable) = usable {
+                messages::check_times(manifest, source, usable)?;
+            }
+            let only = columns.get(&id).and_then(|columns| columns.only.clone());
+            let messages = PlannedMessages::new(&**log, kind, topic, source, time)?;
+            let topic = (source.topic, Some(messages));
+            planner.plan_topic(topic, only, parts, &mut splits)?;
+        }
+        Ok(splits)
+    }
+
+    /// Returns a planner for `log`, whose tables have times of `base`, for the records of
+    /// `time`.
+    fn planner<'o>(
+        &self,
+        (path, file): (String, FileVersion),
+        input: &Input,
+        log: &'o dyn Log,
+        (base, time): (TimeBase, TimeRange),
+    ) -> LogPlanner<'o> {
+        let is_packed = input.packing.is_some();
+        LogPlanner {
+            path,
+            file,
+            log,
+            is_packed,
+            base,
+            time,
+            view: self.view,
+            is_for_spark: self.is_for_spark,
+            damage: KnownDamage::new(&log.manifest().damage),
+            // Each worker decompresses all of a packed file.
+            target_bytes: if is_packed { u64::MAX } else { self.target_bytes },
+        }
     }
 }
 
@@ -266,8 +379,9 @@ impl PlanRequest {
 struct LogPlanner<'o> {
     path: String,
     file: FileVersion,
-    opened: &'o OpenLog,
-    clock: ShownClock,
+    log: &'o dyn Log,
+    is_packed: bool,
+    base: TimeBase,
     time: TimeRange,
     view: View,
     is_for_spark: bool,
@@ -289,13 +403,22 @@ struct TopicSplits<'s> {
     selection: Selection,
     /// The number of bytes of all splits.
     bytes: u64,
+    /// The messages, if the records are translated.
+    messages: Option<PlannedMessages<'s>>,
     splits: &'s mut Vec<Split>,
+}
+
+impl TopicSplits<'_> {
+    /// Returns whether all rows are in one split.
+    fn is_whole(&self, planner: &LogPlanner<'_>) -> bool {
+        planner.is_packed || self.messages.as_ref().is_some_and(|of| of.is_whole)
+    }
 }
 
 impl LogPlanner<'_> {
     /// Returns the parts of the log for each of `topics`.
     fn parts(&self, topics: TopicSet) -> BTreeMap<TopicId, Vec<Part>> {
-        let manifest = self.opened.log.manifest();
+        let manifest = self.log.manifest();
         let part_bytes = (self.target_bytes.min(manifest.bytes) / MAX_PARTS)
             .max(PART_BYTES)
             .min(self.target_bytes);
@@ -304,7 +427,7 @@ impl LogPlanner<'_> {
 
     fn plan_topic(
         &self,
-        topic: TopicId,
+        (topic, messages): (TopicId, Option<PlannedMessages<'_>>),
         columns: Option<Vec<usize>>,
         parts: &[Part],
         splits: &mut Vec<Split>,
@@ -312,9 +435,10 @@ impl LogPlanner<'_> {
         let topics: TopicSet = [topic].into_iter().collect();
         let selection = Selection { topics, time: self.time };
         let bytes = parts.iter().map(size).sum();
-        let mut topic = TopicSplits { topic, columns, selection, bytes, splits };
-        let manifest = self.opened.log.manifest();
-        let is_packed = self.opened.input.packing.is_some();
+        let mut topic =
+            TopicSplits { topic, columns, selection, bytes, messages, splits };
+        let manifest = self.log.manifest();
+        let is_whole = topic.is_whole(self);
         let mut rest = parts;
         let mut start = 0;
         while !rest.is_empty() {
@@ -322,7 +446,7 @@ impl LogPlanner<'_> {
             let fits = |part: &&Part| {
                 sum = sum.saturating_add(size(part));
                 within += manifest.parts_within(&part.bytes).len();
-                sum <= self.target_bytes && (is_packed || within <= MAX_MANIFEST_PARTS)
+                is_whole || sum <= self.target_bytes && within <= MAX_MANIFEST_PARTS
             };
             let count = rest.iter().take_while(fits).count().max(1);
             let (parts, after) = rest.split_at(count);
@@ -342,7 +466,7 @@ impl LogPlanner<'_> {
         span: Range<u64>,
     ) -> Result<()> {
         let state = self.state(topic, parts, &span)?;
-        let is_divisible = parts.len() > 1 && self.opened.input.packing.is_none();
+        let is_divisible = parts.len() > 1 && !topic.is_whole(self);
         if is_divisible && state.len() > MAX_PARTS_TEXT {
             let least = self.state(topic, &parts[..1], &(0..0))?.len();
             if state.len() > least + MAX_PARTS_TEXT {
@@ -352,8 +476,12 @@ impl LogPlanner<'_> {
                 return self.add(topic, second, middle..span.end);
             }
         }
-        let manifest = self.opened.log.manifest();
-        let about = manifest.get(topic.topic)?;
+        let manifest = self.log.manifest();
+        let (about, moved) = match &topic.messages {
+            Some(messages) => (messages.about, ClockOffset::to_unix(&manifest.clock)),
+            None => (manifest.get(topic.topic)?, ClockOffset::default()),
+        };
+        let time = times(manifest, parts, self.time);
         let bytes = parts.iter().map(size).sum();
         topic.splits.push(Split {
             version: VERSION,
@@ -363,7 +491,9 @@ impl LogPlanner<'_> {
             topic: about.label().into_owned(),
             bytes,
             records: about.records.map(|all| share(all, bytes, topic.bytes)),
-            time: times(manifest, parts, self.time),
+            time: time.map(|(start, end)| {
+                (start.saturating_add(moved.nanos), end.saturating_add(moved.nanos))
+            }),
             state,
         });
         Ok(())
@@ -376,16 +506,25 @@ impl LogPlanner<'_> {
         parts: &[Part],
         span: &Range<u64>,
     ) -> Result<String> {
-        let base = self.clock.base();
-        let log = &self.opened.log;
-        let excerpt = log.excerpt(&topic.selection, parts)?;
-        let number = |id: TopicId| excerpt.topic(id);
-        let Some(id) = number(topic.topic) else {
+        let (excerpt, messages) = match &topic.messages {
+            None => (self.log.excerpt(&topic.selection, parts)?, None),
+            Some(messages) => {
+                let manifest = self.log.manifest();
+                let (selection, parts, messages) =
+                    messages.for_split(manifest, (parts, self.time), span);
+                let mut excerpt = self.log.excerpt(&selection, &parts)?;
+                self.describe_rows(&mut excerpt, topic.topic)?;
+                (excerpt, Some(messages))
+            }
+        };
+        let Some(id) = excerpt.topic(topic.topic) else {
             return Err(Error::invalid("the format has no excerpts of the topic"));
         };
+        // The losses of a table are of the topic in its own log.
+        let table = messages.as_ref().map_or(id, |messages| messages.topic());
         let damage = self.damage.within(span, topic.topic);
         let damage = damage.map(|damage| Damage {
-            topic: damage.topic.and_then(number),
+            topic: damage.topic.map(|_| table),
             ..damage.clone()
         });
         let damage = damage.collect();
@@ -395,12 +534,28 @@ impl LogPlanner<'_> {
             is_flat: self.view == View::Flat,
             columns: topic.columns.clone(),
             time: self.time,
-            offset_nanos: base.offset_nanos,
-            is_utc: base.is_utc,
+            offset_nanos: self.base.offset_nanos,
+            is_utc: self.base.is_utc,
             is_for_spark: self.is_for_spark,
+            messages,
             manifest,
         };
         state.encode()
+    }
+
+    /// Adds to `excerpt` the columns and the metadata of `topic`, from which the messages of
+    /// topics without a layout are defined.
+    fn describe_rows(&self, excerpt: &mut Excerpt, topic: TopicId) -> Result<()> {
+        if self.log.payload_layout(topic).is_some() {
+            return Ok(());
+        }
+        let about = self.log.manifest().get(topic)?;
+        let index = excerpt.topic(topic).map(TopicId::index);
+        if let Some(kept) = index.and_then(|at| excerpt.manifest.topics.get_mut(at)) {
+            kept.schema = Arc::clone(&about.schema);
+            kept.metadata = about.metadata.clone();
+        }
+        Ok(())
     }
 }
 

@@ -17,6 +17,8 @@ use crate::{
     input::{Input, open},
     log::{Log, Table},
     session::Session,
+    split::messages::SplitMessages,
+    time::offset::ClockOffset,
 };
 
 /// The maximum size of a decompressed state: a split that declares more is not valid.
@@ -36,6 +38,10 @@ pub(super) struct SplitState {
     pub(super) is_utc: bool,
     #[serde(default)]
     pub(super) is_for_spark: bool,
+    /// How the records become messages, if the table is of a translated log. `topic` and
+    /// `time` are those of the log that is translated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) messages: Option<SplitMessages>,
     pub(super) manifest: Manifest,
 }
 
@@ -99,13 +105,29 @@ impl SplitState {
         open::open_excerpt(format, Arc::clone(&input.source), manifest, session)
     }
 
-    /// Returns the selected table of `log`.
-    pub(super) fn table(self, log: Log) -> Table {
+    /// Returns the selected table of `log`, which is `input`.
+    ///
+    /// # Errors
+    /// If the records cannot be translated to messages.
+    pub(super) fn table(self, input: Input, log: Box<dyn FormatLog>) -> Result<Table> {
         let view = if self.is_flat { View::Flat } else { View::Nested };
         let columns = Columns { only: self.columns, ..Columns::all(view) };
         let time_base =
             TimeBase { offset_nanos: self.offset_nanos, is_utc: self.is_utc };
-        let table = Table::from_split(log, self.topic, columns, self.time, time_base);
-        if self.is_for_spark { table.for_spark() } else { table }
+        let table = match &self.messages {
+            None => {
+                let log = Log::new(input, log);
+                Table::from_split(log, self.topic, columns, self.time, time_base)
+            }
+            Some(messages) => {
+                let moved = ClockOffset::to_unix(&log.manifest().clock);
+                let time = self.time.shifted_by(moved.nanos);
+                let log = messages.open(log.into(), self.topic, self.time)?;
+                let (log, topic) = (Log::new(input, log), messages.topic());
+                Table::from_split(log, topic, columns, time, time_base)
+                    .with_reported_damage(messages.reported_damage(self.topic))
+            }
+        };
+        Ok(if self.is_for_spark { table.for_spark() } else { table })
     }
 }

@@ -15,6 +15,8 @@ pub struct RepairedTimes {
     pub log: Arc<dyn Log>,
     /// A sentence about times that were replaced.
     pub warning: Option<String>,
+    /// The usable times, if others are replaced.
+    pub usable: Option<TimeRange>,
 }
 
 const SECOND: i64 = 1_000_000_000;
@@ -49,9 +51,9 @@ impl RepairedTimes {
         match usable.filter(|usable| UsableTimes::are_needed(&*log, *usable)) {
             Some(usable) => {
                 let log = Arc::new(UsableTimes::new(log, usable));
-                Ok(Self { log, warning: Some(warning(odd)) })
+                Ok(Self { log, warning: Some(warning(odd)), usable: Some(usable) })
             }
-            None => Ok(Self { log, warning: None }),
+            None => Ok(Self { log, warning: None, usable: None }),
         }
     }
 }

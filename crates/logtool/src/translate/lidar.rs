@@ -20,7 +20,7 @@ mod poses;
 mod ros;
 mod scans;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use logtool_core::{
     Error, ErrorKind, Log, Manifest, Selection, Topic, TopicContent, TopicOrigin,
@@ -31,7 +31,7 @@ use logtool_velodyne::{PACKETS_TOPIC, vel};
 use crate::{
     error::Result,
     time::offset::ClockOffset,
-    translate::{Frames, PreparedTranslation},
+    translate::{Frames, MessageSource, PreparedTranslation},
 };
 
 pub(super) use self::kind::LidarMessageKind;
@@ -50,7 +50,8 @@ pub(super) fn all_topics(manifest: &Manifest) -> TopicSet {
 }
 
 /// Translates the `wanted` topics of `log`, a log of lidars, to messages of this `kind`, with
-/// points of the selected times.
+/// points of the selected times. `scans` are the numbers of the scans that become messages, for
+/// an excerpt of a log. In a whole log, all scans do.
 ///
 /// # Errors
 /// A topic cannot be read, or its packets have no times.
@@ -60,6 +61,7 @@ pub(super) fn lidar(
     moved: ClockOffset,
     kind: LidarMessageKind,
     frames: &Frames,
+    scans: Option<Range<u32>>,
 ) -> Result<PreparedTranslation> {
     let offset_nanos = moved.nanos;
     let Selection { topics: wanted, time } = wanted;
@@ -83,9 +85,16 @@ pub(super) fn lidar(
         }
         if is_points(topic) {
             let of = (topic, frame(topic, frames));
-            let scans = scans::scans(&log, id, of, *time, offset_nanos, kind)?;
-            translations.push(scans);
-            groups = match (groups, log.groups(id, *time)?) {
+            let numbers = scans.clone().unwrap_or(0..u32::MAX);
+            let made =
+                scans::scans(&log, id, of, (*time, numbers), offset_nanos, kind)?;
+            translations.push(made);
+            // An excerpt has only some of the scans, so their indices are not their numbers.
+            let own = match scans {
+                Some(_) => None,
+                None => log.groups(id, *time)?,
+            };
+            groups = match (groups, own) {
                 (Some(mut groups), Some(own)) => {
                     groups.insert(id, own);
                     Some(groups)
@@ -134,12 +143,37 @@ pub(super) fn lidar(
         }
     }
     let clock = moved.resulting_clock(&manifest.clock);
+    let sources = MessageSource::of_each(&translations);
     let log = TranslatedLog::new(log, translations, offset_nanos).with_clock(clock);
     let log = match groups {
         Some(groups) => log.with_row_groups(groups),
         None => log.in_one_part(),
     };
-    Ok(PreparedTranslation { log: Arc::new(log), remarks, warnings: Vec::new() })
+    let log = Arc::new(log);
+    Ok(PreparedTranslation { log, sources, remarks, warnings: Vec::new() })
+}
+
+/// Fails if messages of the `wanted` topics depend on all packets before them.
+///
+/// # Errors
+/// `Unsupported` if they do.
+pub(super) fn check_independence(
+    manifest: &Manifest,
+    wanted: &TopicSet,
+    kind: LidarMessageKind,
+) -> Result<()> {
+    let mut topics = manifest.topics().filter(|(id, _)| wanted.contains(*id));
+    let has_packets = topics.any(|(_, topic)| topic.name == PACKETS_TOPIC);
+    if kind != LidarMessageKind::Ros || !has_packets {
+        return Ok(());
+    }
+    let what = format!(
+        "splits have no velodyne_msgs/VelodyneScan of {PACKETS_TOPIC}: the messages are \
+         numbered from the first packet of the log"
+    );
+    let hint = "plan messages of `points`, or convert the log";
+    Err(crate::error::Error::from(Error::new(ErrorKind::Unsupported, what))
+        .with_hint(hint))
 }
 
 /// Checks that the messages of the `wanted` topics have times.

@@ -20,8 +20,8 @@ use crate::{
     error::Result,
     time::offset::ClockOffset,
     translate::{
-        PreparedTranslation, from_rows::translate_columns, has_log_messages, name,
-        protobuf::log_messages::log_messages,
+        MessageSource, PreparedTranslation, from_rows::translate_columns,
+        has_log_messages, name, protobuf::log_messages::log_messages,
     },
 };
 
@@ -51,8 +51,10 @@ pub(super) fn protobuf(
         remarks.push(format!("left out: {}", left_out.join(", ")));
     }
     let clock = moved.resulting_clock(&manifest.clock);
+    let sources = MessageSource::of_each(&translations);
     let log = TranslatedLog::new(log, translations, offset_nanos).with_clock(clock);
-    Ok(PreparedTranslation { log: Arc::new(log), remarks, warnings: Vec::new() })
+    let log = Arc::new(log);
+    Ok(PreparedTranslation { log, sources, remarks, warnings: Vec::new() })
 }
 
 /// Translates the topic `id` of `log` to protocol buffers, or returns why this is impossible.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use logtool_core::{Log, Topic, TopicId, Translation};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     error::Result,
@@ -20,7 +21,7 @@ use crate::{
 const PACKAGE: &str = "velodyne_log";
 
 /// The kind of messages that logs of lidars are translated to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LidarMessageKind {
     /// Messages of ROS 1.
     Ros,

@@ -39,12 +39,12 @@ const MOST_NANOS: i64 = 4_000_000_000;
 const MAX_OPEN_SCANS: usize = 2;
 
 /// Translates the points `id` of `log` in the range `time` to clouds in this frame, with
-/// `offset_nanos` added to their times.
+/// `offset_nanos` added to their times. Only scans with these `numbers` become clouds.
 pub(super) fn scans(
     log: &Arc<dyn Log>,
     id: TopicId,
     (topic, frame): (&Topic, String),
-    time: TimeRange,
+    (time, numbers): (TimeRange, Range<u32>),
     offset_nanos: i64,
     kind: LidarMessageKind,
 ) -> Result<Translation> {
@@ -53,7 +53,7 @@ pub(super) fn scans(
     let begin = Arc::new(move || {
         let columns = Columns { time, ..Columns::all(View::Flat) };
         let decoder = log.decoder(id, &columns)?;
-        let (frame, restrict_to) = (frame.clone(), 0..u32::MAX);
+        let (frame, restrict_to) = (frame.clone(), numbers.clone());
         let (open, spare) = (Vec::new(), Vec::new());
         let translator: Box<dyn Translate> = Box::new(PendingScans {
             decoder,

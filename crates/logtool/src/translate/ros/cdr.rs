@@ -15,7 +15,7 @@ use logtool_rosmsg::{
 use crate::{
     error::{Error, Result},
     time::offset::ClockOffset,
-    translate::PreparedTranslation,
+    translate::{MessageSource, PreparedTranslation},
 };
 
 /// The encoding of messages of ROS 1.
@@ -61,10 +61,12 @@ pub(in crate::translate) fn cdr(
         return Err(Error::failed(format!("{what}; {why}")));
     }
     let clock = moved.resulting_clock(&log.manifest().clock);
+    let sources = MessageSource::of_each(&translations);
     let log = TranslatedLog::new(log, translations, moved.nanos)
         .with_clock(clock)
         .with_streams();
-    Ok(PreparedTranslation { log: Arc::new(log), remarks: Vec::new(), warnings })
+    let log = Arc::new(log);
+    Ok(PreparedTranslation { log, sources, remarks: Vec::new(), warnings })
 }
 
 /// Translates `topic`, which has the id `id`, to messages of ROS 1, or returns why this is

@@ -22,7 +22,7 @@ mod log_messages;
 mod odometry;
 mod payloads;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use logtool_core::{
     Layout, Log, Manifest, MetadataKey, Topic, TopicId, TopicOrigin, TopicSet,
@@ -34,7 +34,7 @@ use crate::{
     error::Result,
     time::offset::ClockOffset,
     translate::{
-        PreparedTranslation, has_log_messages,
+        MessageSource, PreparedTranslation, has_log_messages,
         ros::{message_topic, nav_sat_fix::fixes, rows::rows},
     },
     units::count_of,
@@ -63,6 +63,7 @@ pub(in crate::translate) fn px4(
     let manifest = log.manifest();
     let (mut translations, mut left_out) = (Vec::new(), Vec::new());
     let mut names = UniqueNames::default();
+    let mut with_attitudes = BTreeSet::new();
     let attitudes = attitudes::AttitudeInterpolator::from_log(&log).map(Arc::new);
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
         if has_log_messages(topic) {
@@ -78,8 +79,11 @@ pub(in crate::translate) fn px4(
             continue;
         }
         if let Some(layout) = log.payload_layout(id) {
-            translations
-                .extend(standard_messages(id, topic, &layout, nanos, &attitudes)?);
+            if let Some(imu) = imu::imu(id, topic, &layout, nanos, attitudes.clone())? {
+                with_attitudes.insert(translations.len());
+                translations.push(imu);
+            }
+            translations.extend(standard_messages(id, topic, &layout, nanos)?);
         }
         translations.extend(fixes(&log, id, topic, nanos)?);
     }
@@ -88,8 +92,16 @@ pub(in crate::translate) fn px4(
         remarks.push(format!("left out: {}", left_out.join(", ")));
     }
     let clock = moved.resulting_clock(&manifest.clock);
+    let mut sources = MessageSource::of_each(&translations);
+    for (index, source) in sources.iter_mut().enumerate() {
+        source.dependency = attitudes
+            .as_ref()
+            .filter(|_| with_attitudes.contains(&index))
+            .map(|attitudes| attitudes.topic());
+    }
     let log = TranslatedLog::new(log, translations, nanos).with_clock(clock);
-    Ok(PreparedTranslation { log: Arc::new(log), remarks, warnings: Vec::new() })
+    let log = Arc::new(log);
+    Ok(PreparedTranslation { log, sources, remarks, warnings: Vec::new() })
 }
 
 /// Returns a remark about metadata that a log of only messages cannot hold.
@@ -140,17 +152,15 @@ fn own_type(
     Ok(Ok(Translation { from: id, topic: topic_info, begin }))
 }
 
-/// Translates records of the topic `id` with `layout` to the types that ROS defines, with
-/// `offset_nanos` added to their times.
+/// Translates records of the topic `id` with `layout` to the types that ROS defines and that
+/// need no other topic, with `offset_nanos` added to their times.
 fn standard_messages(
     id: TopicId,
     topic: &Topic,
     layout: &Layout,
     offset_nanos: i64,
-    attitudes: &Option<Arc<attitudes::AttitudeInterpolator>>,
 ) -> Result<Vec<Translation>> {
     let all = [
-        imu::imu(id, topic, layout, offset_nanos, attitudes.clone())?,
         imu::attitude(id, topic, layout, offset_nanos)?,
         odometry::odometry(id, topic, layout, offset_nanos)?,
         odometry::local_position(id, topic, layout, offset_nanos)?,

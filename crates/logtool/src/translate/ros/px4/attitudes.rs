@@ -45,6 +45,11 @@ impl AttitudeInterpolator {
         Some(Self { log, topic, attitude, measurement_time, all })
     }
 
+    /// Returns the topic with the attitudes.
+    pub(super) fn topic(&self) -> TopicId {
+        self.topic
+    }
+
     /// Reads them, unless they were read before.
     ///
     /// # Errors
