@@ -158,7 +158,10 @@ pub trait Log: Send + Sync {
     /// manifest alone.
     fn excerpt(&self, selection: &Selection, parts: &[Part]) -> Result<Excerpt> {
         let _ = selection;
-        Ok(self.manifest().excerpt(&TopicSet::All, TopicSet::All, parts))
+        let manifest = self.manifest();
+        let mut excerpt = manifest.excerpt(&TopicSet::All, TopicSet::All, parts);
+        excerpt.manifest.format_state = manifest.format_state.clone();
+        Ok(excerpt)
     }
 
     /// Returns details of the file's structure that only the format knows. They are not

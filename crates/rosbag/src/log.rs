@@ -195,7 +195,7 @@ impl Log for RosbagLog {
         let state = FormatState {
             head: FileHeader::clone(&bag.head),
             connections: table.store_some(&entries, &kept),
-            known_ids: table.known_ids(),
+            known_ids: table.known_ids().clone(),
             too_wide: self.too_wide.numbered_within(&kept),
             unreadable: self.unreadable.clone(),
             bounds,

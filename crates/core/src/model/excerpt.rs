@@ -38,8 +38,8 @@ impl Manifest {
     /// Returns a smaller manifest for reading `selected` topics in `parts`, which are in
     /// ascending order. It has the parts that lie in them and the topics in `kept`; those
     /// that are not selected lose their names, columns and definitions. It has no metadata,
-    /// streams, remarks, and damage, which reading finds again. The private state of the
-    /// format is unchanged.
+    /// streams, remarks, and damage, which reading finds again. It has no private state:
+    /// the format adds what the readers need.
     #[must_use]
     pub fn excerpt(
         &self,
@@ -71,7 +71,7 @@ impl Manifest {
             metadata: BTreeMap::new(),
             damage: Vec::new(),
             remarks: Vec::new(),
-            format_state: self.format_state.clone(),
+            format_state: String::new(),
         };
         Excerpt { manifest, topics: kept }
     }

@@ -24,8 +24,11 @@ pub(crate) struct ConnectionTable {
     topics: HashMap<TopicKey, TopicId>,
     /// The entries of each topic, in the order of their ids.
     by_topic: Vec<Vec<u32>>,
-    /// The ids of all connections, if an excerpt leaves some out.
+    /// The ids of all connections, including connections that an excerpt leaves out. Set
+    /// when the table is restored, which makes excerpts cheap.
     known: IdSet,
+    /// Whether the table is of an excerpt, which may leave out connections.
+    is_partial: bool,
 }
 
 /// Connections with equal keys share a topic: the topic name, the type, its MD5 sum (or its
@@ -279,23 +282,24 @@ impl ConnectionTable {
         entries.collect()
     }
 
-    /// Returns the ids of all connections, including connections that an excerpt leaves out.
-    pub(crate) fn known_ids(&self) -> IdSet {
-        match self.known.is_empty() {
-            true => self.by_id.keys().copied().collect(),
-            false => self.known.clone(),
-        }
+    /// Returns the ids of all connections of a [restored](Self::restore) table, including
+    /// connections that an excerpt leaves out.
+    pub(crate) fn known_ids(&self) -> &IdSet {
+        &self.known
     }
 
-    /// Sets the ids of all connections, if the table has only some connections.
+    /// Sets the ids of all connections, if the table has only some connections; `known` is
+    /// empty otherwise.
     pub(crate) fn with_known_ids(mut self, known: IdSet) -> Self {
-        self.known = known;
+        if !known.is_empty() {
+            (self.known, self.is_partial) = (known, true);
+        }
         self
     }
 
     /// Returns whether the table may have only some of the connections.
     pub(crate) fn is_partial(&self) -> bool {
-        !self.known.is_empty()
+        self.is_partial
     }
 
     /// Returns whether `id` stands for a connection that was left out.
@@ -325,6 +329,7 @@ impl ConnectionTable {
             true => table.finish(),
             false => table.assign(&topics),
         }
+        table.known = table.by_id.keys().copied().collect();
         table
     }
 
