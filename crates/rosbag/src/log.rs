@@ -32,6 +32,8 @@ pub struct RosbagLog {
     parts: PartReader,
     /// How the records of each topic are described; computed on first use.
     described: Vec<OnceLock<Result<RecordDefinition>>>,
+    /// The [defining entries](Self::defining_entry) of the topics; computed on first use.
+    defining_entries: Vec<OnceLock<Option<u32>>>,
     /// The topics with too many columns.
     too_wide: TopicSet,
     /// The reason why nothing can be read, if no chunk can be decompressed.
@@ -90,6 +92,7 @@ impl RosbagLog {
         let table = ConnectionTable::restore(connections).with_known_ids(known_ids);
         let cells = std::iter::repeat_with(OnceLock::new);
         let described = cells.take(table.topics()).collect();
+        let defining_entries = vec![OnceLock::new(); table.topics()];
         let derived = derived_topics(&table).with_point_columns(point_columns);
         let derived = Arc::new(derived);
         let bag = Bag::new(source, head, &options);
@@ -101,7 +104,7 @@ impl RosbagLog {
         };
         let table = Arc::new(table);
         let parts = PartReader { bag, table, derived, bounds, checker: None };
-        Self { manifest, parts, described, too_wide, unreadable }
+        Self { manifest, parts, described, defining_entries, too_wide, unreadable }
     }
 
     /// Returns all connections in the order in which the bag declares them. The
@@ -130,6 +133,24 @@ impl RosbagLog {
             schema::topic_schema(self.connections_of(topic))
                 .map(|(_, described)| described)
         }))
+    }
+
+    /// Returns the entry of the connection whose definition describes the records of `topic`,
+    /// or its first entry if no definition can be used.
+    fn defining_entry(&self, topic: TopicId) -> Option<u32> {
+        let cell = self.defining_entries.get(topic.index())?;
+        *cell.get_or_init(|| {
+            let table = &self.parts.table;
+            let described = schema::topic_schema(self.connections_of(topic)).ok();
+            let is_defining = |entry: &u32| {
+                let entry = table.entries.get(*entry as usize);
+                described.as_ref().is_none_or(|(definition, _)| {
+                    entry
+                        .is_some_and(|entry| entry.connection.definition == *definition)
+                })
+            };
+            table.entry_indices(topic).iter().copied().find(is_defining)
+        })
     }
 
     /// Returns the starts of the parts that a reader of `part` uses: those within it, some
@@ -188,7 +209,11 @@ impl Log for RosbagLog {
         bounds.dedup();
         // Readers number derived topics by the topics that they are derived from.
         let selected = derived.with_relatives(topics);
-        let entries = table.entries_within(&selected, &ranges);
+        let mut entries = table.entries_within(&selected, &ranges);
+        let defining = selected.ids(table.topics());
+        entries.extend(defining.filter_map(|topic| self.defining_entry(topic)));
+        entries.sort_unstable();
+        entries.dedup();
         let of_entries = entries.iter().filter_map(|entry| table.topic(*entry));
         let mut kept = derived.with_relatives(&of_entries.collect());
         kept.extend(&selected);

@@ -169,8 +169,13 @@ impl ConnectionTable {
         &self,
         topic: TopicId,
     ) -> impl Iterator<Item = &ConnectionEntry> + Clone {
-        let of_topic = self.by_topic.get(topic.index()).into_iter().flatten();
+        let of_topic = self.entry_indices(topic).iter();
         of_topic.filter_map(|entry| self.entries.get(*entry as usize))
+    }
+
+    /// Returns the indices of the entries of `topic` in the order of their ids.
+    pub(crate) fn entry_indices(&self, topic: TopicId) -> &[u32] {
+        self.by_topic.get(topic.index()).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the indices of the latching entries of `topic`, in ascending order.
@@ -238,8 +243,8 @@ impl ConnectionTable {
         self.entries.iter().map(stored).collect()
     }
 
-    /// Returns the entries of `topics`, and those that their ids stand for elsewhere in
-    /// `ranges` of the file, with their topics.
+    /// Returns the entries that the ids of the connections of `topics` stand for in `ranges`
+    /// of the file.
     pub(crate) fn entries_within(
         &self,
         topics: &TopicSet,
