@@ -261,10 +261,13 @@ fn battery_and_land_detector_follow_their_formulas() {
 
 #[test]
 fn simulated_vehicle_reaches_its_setpoint() {
-    for simulation in ["position_pid", "position_rate_pid"] {
-        let long =
-            format!("{simulation}(resample(p.x * 0 + 1, 1), step=0.001).position");
-        let (values, unit) = single(&long);
+    for (simulation, gains) in [
+        ("position_pid", "step=0.001"),
+        ("position_rate_pid", "p=2, thrust_gain=50, thrust_delay=0, rate_cutoff=30"),
+    ] {
+        let setpoint = "resample(p.x * 0 + 1, 1)";
+        let (values, unit) =
+            single(&format!("{simulation}({setpoint}, {gains}).position"));
         assert_eq!((values.len(), unit.as_str()), (5, "m"));
         assert_eq!(values[0], 0.0);
         assert!((values[4] - 1.0).abs() < 0.3, "{simulation}: {values:?}");

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use logtool::{
     convert::{OutputFormat, TableLayout},
     input::url,
+    series::Derivation,
     time::typed_time,
 };
 
@@ -84,6 +85,13 @@ pub(crate) struct ConvertArgs {
     /// and `x.y`; `*` and `?` match anything. May be repeated
     #[arg(long = "field", value_name = "GLOB", help_heading = "Selection")]
     pub(crate) fields: Vec<String>,
+    /// Add a table NAME with the values of an expression
+    ///
+    /// Add a table NAME with the values of an expression, as yaw='deg(yaw(vehicle_attitude.q))'.
+    /// May be repeated. `--topic NAME` alone selects no other table; `logtool help expressions`
+    /// lists the functions
+    #[arg(long, value_name = "NAME=EXPRESSION", help_heading = "Selection")]
+    pub(crate) derive: Vec<Derivation>,
     // The help shows brackets; rustdoc would take them for links.
     #[allow(rustdoc::broken_intra_doc_links)]
     /// Make a column of each number, with the names of pyulog
