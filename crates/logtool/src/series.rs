@@ -15,13 +15,10 @@ use crate::{
     session::Session,
 };
 
-pub use self::derived_table::Derivation;
-pub(crate) use self::{
-    derived_table::{DerivedTables, with_derived_names},
-    prepared_series::{
-        ComputedSeries, PreparedSeries, component_name, is_expression, read,
-    },
-};
+pub use self::derived_table::{Derivation, DerivedTables, patterns_of_topics};
+#[cfg(feature = "plot")]
+pub(crate) use self::prepared_series::{ComputedSeries, component_name, is_expression};
+pub(crate) use self::prepared_series::{PreparedSeries, read};
 pub use logtool_series as language;
 
 /// The values of an expression.

@@ -9,7 +9,7 @@ use logtool_core::{
 
 use crate::{
     convert::{
-        OutputFormat,
+        ConvertRequest, OutputFormat,
         job::{ExportJob, ExportSummary},
         table_sink::{self, CountingSink},
     },
@@ -23,13 +23,8 @@ use crate::{
 pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     let log = &*job.opened.log;
     let (manifest, derived) = (log.manifest(), &job.request.derived);
-    let (globs, is_only_derived) =
-        series::with_derived_names(&job.request.topics, derived);
-    let topics = if is_only_derived {
-        TopicSet::EMPTY
-    } else {
-        selection::topics_with_derived(manifest, &globs)?
-    };
+    let topics = selected_topics(manifest, job.request)?;
+    let is_only_derived = !derived.is_empty() && topics == TopicSet::EMPTY;
     let derived = DerivedTables::new(log, derived)?;
     let others: Vec<String> =
         derived.topics().map(|topic| topic.name.clone()).collect();
@@ -53,6 +48,19 @@ pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
     summary.remedy = table_sink::remedy(job, &remarks);
     summary.remarks.extend(remarks);
     Ok(summary)
+}
+
+/// Returns the topics of the log whose tables `request` selects.
+///
+/// # Errors
+/// `NotFound` if a pattern matches neither a topic nor a derived table.
+pub(super) fn selected_topics(
+    manifest: &Manifest,
+    request: &ConvertRequest,
+) -> Result<TopicSet> {
+    let globs = series::patterns_of_topics(&request.topics, &request.derived);
+    let Some(globs) = globs else { return Ok(TopicSet::EMPTY) };
+    selection::topics_with_derived(manifest, &globs)
 }
 
 /// Writes the tables `derived` into `sink`, and adds them to `summary`.

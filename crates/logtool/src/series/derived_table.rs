@@ -62,8 +62,8 @@ impl FromStr for Derivation {
     }
 }
 
-/// Derived series whose fields were found in a log.
-pub(crate) struct DerivedTables {
+/// Tables of derived series, whose fields were found in a log.
+pub struct DerivedTables {
     tables: Vec<DerivedTable>,
 }
 
@@ -72,19 +72,19 @@ struct DerivedTable {
     series: PreparedSeries,
 }
 
-/// Returns `patterns` of topics without those that are names of `derived` tables, and whether no
-/// topic of the log is selected: derived tables are always selected.
-pub(crate) fn with_derived_names(
+/// Returns those of `patterns` of topics that are not the names of `derived` tables, which are
+/// always selected. Returns `None` if there are only such names, so that no topic of the log is
+/// selected.
+pub fn patterns_of_topics(
     patterns: &[String],
     derived: &[Derivation],
-) -> (Vec<String>, bool) {
+) -> Option<Vec<String>> {
     let is_derived = |pattern: &&String| {
         derived.iter().any(|derivation| derivation.name == **pattern)
     };
     let others: Vec<String> =
         patterns.iter().filter(|pattern| !is_derived(pattern)).cloned().collect();
-    let is_none = others.is_empty() && !patterns.is_empty();
-    (others, is_none)
+    (patterns.is_empty() || !others.is_empty()).then_some(others)
 }
 
 impl DerivedTables {
@@ -93,7 +93,7 @@ impl DerivedTables {
     /// # Errors
     /// `InvalidRequest` if an expression is wrong, or a name is used twice; `NotFound` if a field
     /// does not exist.
-    pub(crate) fn new(log: &dyn Log, derivations: &[Derivation]) -> Result<Self> {
+    pub fn new(log: &dyn Log, derivations: &[Derivation]) -> Result<Self> {
         let manifest = log.manifest();
         let mut tables: Vec<DerivedTable> = Vec::new();
         for derivation in derivations {
@@ -117,12 +117,12 @@ impl DerivedTables {
     }
 
     /// Returns the topics of the tables, with the names and columns. They are not in the log.
-    pub(crate) fn topics(&self) -> impl Iterator<Item = &Topic> {
+    pub fn topics(&self) -> impl Iterator<Item = &Topic> {
         self.tables.iter().map(|table| &table.topic)
     }
 
     /// Returns the topics of the log with the fields.
-    pub(crate) fn source_topics(&self, manifest: &Manifest) -> TopicSet {
+    pub fn source_topics(&self, manifest: &Manifest) -> TopicSet {
         let topics = manifest.topics().map(|(id, _)| id);
         let sets: Vec<TopicSet> =
             self.tables.iter().map(|t| t.series.topics()).collect();
@@ -134,7 +134,7 @@ impl DerivedTables {
     ///
     /// # Errors
     /// If reading fails, or an argument of an expression does not suit the values.
-    pub(crate) fn read(
+    pub fn read(
         &self,
         log: &dyn Log,
         time: TimeRange,
@@ -216,10 +216,10 @@ mod tests {
         let select = |patterns: &[&str]| {
             let patterns: Vec<String> =
                 patterns.iter().map(|p| (*p).to_owned()).collect();
-            with_derived_names(&patterns, &derived)
+            patterns_of_topics(&patterns, &derived)
         };
-        assert_eq!(select(&[]), (vec![], false));
-        assert_eq!(select(&["yaw"]), (vec![], true));
-        assert_eq!(select(&["yaw", "imu"]), (vec!["imu".to_owned()], false));
+        assert_eq!(select(&[]), Some(vec![]));
+        assert_eq!(select(&["yaw"]), None);
+        assert_eq!(select(&["yaw", "imu"]), Some(vec!["imu".to_owned()]));
     }
 }
