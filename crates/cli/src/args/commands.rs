@@ -291,14 +291,15 @@ pub(crate) struct FormatsArgs {
     pub(crate) json: bool,
 }
 
-/// Explain a command, or a topic: outputs, clocks, lidars, config
+/// Explain a command, or a topic: outputs, clocks, lidars, expressions, config
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   logtool help convert
   logtool help outputs")]
 pub(crate) struct HelpArgs {
-    /// Commands, or one of: outputs, clocks, lidars, config [default: all of logtool]
+    /// Commands, or one of: outputs, clocks, lidars, expressions, config [default: all of
+    /// logtool]
     #[arg(value_name = "COMMAND|TOPIC")]
     pub(crate) words: Vec<String>,
 }

@@ -56,7 +56,7 @@ fn short_help_fits_on_one_screen_and_full_help_on_three() {
             assert!(wide.is_none(), "{call:?} {flag}: {wide:?}");
         }
     }
-    for topic in ["outputs", "clocks", "lidars", "config"] {
+    for topic in ["outputs", "clocks", "lidars", "config", "expressions"] {
         let text = help(&["help", topic]);
         assert!(text.lines().count() <= 3 * SCREEN_LINES, "{topic}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{topic}");
