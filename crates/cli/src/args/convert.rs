@@ -39,13 +39,14 @@ Examples:
   logtool convert flight.ulg -o one --topic 'vehicle_*' --merge asof --rate 10
   logtool convert flight.ulg -o landing --start 3m --end 3m20s --format jsonl
   logtool convert flight.ulg -o gps.csv --topic sensor_gps --field 'lat*' --field 'lon*'
+  logtool convert flight.ulg -o yaw.csv --topic yaw --derive yaw='deg(yaw(vehicle_attitude.q))'
   logtool convert flight.ulg -o flight.kml
   logtool convert drive.bag -o images --format images --topic '/camera/*'
   logtool convert drive.bag -o drive.mcap --ros2
   logtool convert drive.vel -o drive.mcap --foxglove
   logtool convert drive.vel -o scans --format pcd --calibration db.xml
   logtool convert drive.bag -o - --format arrow --topic /imu/data | python imu.py
-More: `logtool help outputs`, `logtool help clocks`, `logtool help lidars`")]
+More: `logtool help outputs`, `clocks`, `lidars`, `expressions`")]
 pub(crate) struct ConvertArgs {
     /// Logs, or folders of logs; `-` is standard input
     #[arg(required = true, value_name = "INPUT")]
