@@ -20,6 +20,7 @@ use logtool::{
     merge::{ClockDrift, Merge, MergeInput},
     output::{LogOutput, OutputSummary},
     repair::Repair,
+    series::Derivation,
     translate::MessageTypes,
 };
 use logtool_core::Timestamp;
@@ -120,6 +121,10 @@ fn conversion<'py>(
     let mut request = ConvertRequest::new(format)
         .with_topics(options.names("topics")?)
         .with_columns(options.names("columns")?);
+    let derived = options.names("derive")?;
+    let derived = derived.iter().map(|text| text.parse::<Derivation>());
+    let derived = derived.collect::<Result<Vec<Derivation>>>();
+    request.derived = derived.map_err(|err| to_python(py, &err, None))?;
     (request.start, request.end) = (options.time("start")?, options.time("end")?);
     request.clock = options.choice("clock")?;
     request.is_flat = options.flag("flat")?;

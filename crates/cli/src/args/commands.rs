@@ -60,9 +60,8 @@ pub(crate) struct InfoArgs {
 #[command(after_help = "\
 Examples:
   logtool cat flight.ulg --topic sensor_gps -n 5
-  logtool cat flight.ulg --topic 'battery*' --clock utc | jq .data.voltage_v
-  logtool cat drive.bag --topic /tf --order time --start 1m --end 1m10s
-  logtool cat flight.ulg --derive yaw='deg(yaw(vehicle_attitude.q))' --topic yaw")]
+  logtool cat flight.ulg --topic yaw --derive yaw='deg(yaw(vehicle_attitude.q))'
+  logtool cat drive.bag --topic /tf --order time --start 1m --end 1m10s")]
 pub(crate) struct CatArgs {
     /// Log; `-` is standard input
     pub(crate) file: PathBuf,

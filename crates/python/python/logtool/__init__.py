@@ -47,6 +47,7 @@ from logtool._logtool import (
     plan,
     read,
 )
+from logtool._series import Series
 from logtool.dataset import Dataset, DatasetLog
 from logtool.polars import scan
 
@@ -80,6 +81,7 @@ __all__ = [
     "ReadError",
     "Report",
     "Schema",
+    "Series",
     "Split",
     "Table",
     "Topic",

@@ -24,7 +24,7 @@ pub(super) const LAND_DETECTOR: Function = Function {
               its mean follows it with the time constant `seconds`. It is in the air when the \
               difference of both and the thrust are above their thresholds, and on the ground \
               when both are below for `seconds`",
-    source: "FlightPlot's LandDetector",
+    source: "after FlightPlot's LandDetector",
     is_variadic: false,
     output: Output::Components(&[("", UnitRule::State)]),
     kernel: Kernel::Table(land_detector),
@@ -86,7 +86,7 @@ pub(super) const BATTERY_REMAINING: Function = Function {
     summary: "the charge of a battery in %, from its voltage without load: v = \
               low_pass(`voltage` + `resistance` · max(`current`, 0), `cutoff`), and 100 · \
               clamp((v / `cells` - `empty`) / (`full` - `empty`), 0, 1)",
-    source: "FlightPlot's Battery",
+    source: "after FlightPlot's Battery",
     is_variadic: false,
     output: Output::Components(&[("", UnitRule::Known("%"))]),
     kernel: Kernel::Table(battery_remaining),
@@ -130,7 +130,7 @@ pub(super) const POSITION_ESTIMATE: Function = Function {
               values with the weights w: p += w e dt, v += w² e dt, a += w³ e dt / 3 for the \
               position, v += w e dt, a += w² e dt for the velocity, a += w e dt for the \
               acceleration",
-    source: "FlightPlot's PositionEstimator, without optical flow",
+    source: "after FlightPlot's PositionEstimator, without optical flow",
     is_variadic: false,
     output: Output::Components(&[
         ("north", UnitRule::Known("m")),

@@ -41,7 +41,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         X_AND_CUTOFF,
         "a low-pass filter of the first order: y += (1 - exp(-2π · `cutoff` · dt)) · (x - y), \
          with the cutoff in Hz and the seconds dt since the previous value",
-        "FlightPlot's LowPassFilter",
+        "an RC circuit whose input is constant during dt",
         |times, values, numbers| low_pass(times, values, positive(numbers, "cutoff")?),
     ),
     function(
@@ -56,7 +56,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         "high_pass",
         X_AND_CUTOFF,
         "`x` - low_pass(`x`, `cutoff`)",
-        "FlightPlot's HighPassFilter",
+        "",
         |times, values, numbers| {
             let low = low_pass(times, values, positive(numbers, "cutoff")?)?;
             Ok(values.iter().zip(low).map(|(value, low)| value - low).collect())

@@ -60,7 +60,7 @@ pub(super) const POSITION_PID: Function = simulation(
      u = `p` · e + `d` · e', where e is the error and e' that of the rate, and integral += `i` · \
      u / `p` · dt · exp(-(s² + rate²) / 2 / `anti_windup_rate`²), where s is the rate of the \
      setpoint; both are limited",
-    "FlightPlot's PosPIDControlSimulator",
+    "after FlightPlot's PosPIDControlSimulator",
     position_pid,
 );
 
@@ -86,7 +86,7 @@ pub(super) const POSITION_RATE_PID: Function = simulation(
      rate is the setpoint of the other, for the rate. The thrust is late by `thrust_delay`, \
      acceleration = `thrust_gain` · f - `drag` · |rate| · rate, and the measured rate passes \
      low_pass2 with the `rate_cutoff`. A limit or cutoff of 0 is none",
-    "FlightPlot's PosRatePIDControlSimulator",
+    "after FlightPlot's PosRatePIDControlSimulator",
     position_rate_pid,
 );
 
