@@ -94,7 +94,7 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
         findings.add(manifest, &derived.source_topics(manifest), &damage);
         findings.check(global.strictness())?;
         let labels = derived.topics().map(|topic| Label::new(&topic.label(), width));
-        derived_rows = DerivedRows::new(labels, &tables, make_rows, clock.clone())?;
+        derived_rows = DerivedRows::new(labels, &tables, make_rows, clock)?;
     }
     let add_row = move |topic: TopicId, rows: &PrintedRows, row, lines: &mut Lines| {
         rows.write(row, &clock, Some(&print[topic.index()]), &mut lines.text);

@@ -32,7 +32,8 @@ pub(crate) fn read_all(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<(Vec<Samples>, Vec<Damage>)> {
     let (all, damage) = gather(log, wanted, time, &Samples::default, progress)?;
-    for (wanted, _) in wanted.iter().zip(&all).filter(|(_, own)| own.too_many) {
+    let mut too_long = wanted.iter().zip(&all).filter(|(_, own)| own.too_many);
+    if let Some((wanted, _)) = too_long.next() {
         let what = format!("`{}` has more than {MOST} samples", wanted.name);
         return Err(Error::failed(what).with_remedy(Remedy::SelectTimes));
     }
