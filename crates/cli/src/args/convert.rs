@@ -92,6 +92,7 @@ pub(crate) struct ConvertArgs {
     /// May be repeated. `--topic NAME` alone selects no other table; `logtool help expressions`
     /// lists the functions
     #[arg(long, value_name = "NAME=EXPRESSION", help_heading = "Selection")]
+    #[arg(hide_short_help = true)]
     pub(crate) derive: Vec<Derivation>,
     // The help shows brackets; rustdoc would take them for links.
     #[allow(rustdoc::broken_intra_doc_links)]
