@@ -39,7 +39,6 @@ Examples:
   logtool convert flight.ulg -o one --topic 'vehicle_*' --merge asof --rate 10
   logtool convert flight.ulg -o landing --start 3m --end 3m20s --format jsonl
   logtool convert flight.ulg -o gps.csv --topic sensor_gps --field 'lat*' --field 'lon*'
-  logtool convert flight.ulg -o yaw.csv --topic yaw --derive yaw='deg(yaw(vehicle_attitude.q))'
   logtool convert flight.ulg -o flight.kml
   logtool convert drive.bag -o images --format images --topic '/camera/*'
   logtool convert drive.bag -o drive.mcap --ros2
@@ -86,11 +85,7 @@ pub(crate) struct ConvertArgs {
     /// and `x.y`; `*` and `?` match anything. May be repeated
     #[arg(long = "field", value_name = "GLOB", help_heading = "Selection")]
     pub(crate) fields: Vec<String>,
-    /// Add a table NAME with the values of an expression
-    ///
-    /// Add a table NAME with the values of an expression, as yaw='deg(yaw(vehicle_attitude.q))'.
-    /// May be repeated. `--topic NAME` alone selects no other table; `logtool help expressions`
-    /// lists the functions
+    /// Add a table NAME of an expression; see `logtool help expressions`
     #[arg(long, value_name = "NAME=EXPRESSION", help_heading = "Selection")]
     #[arg(hide_short_help = true)]
     pub(crate) derive: Vec<Derivation>,
