@@ -22,8 +22,7 @@ use crate::args::{LidarArgs, TimeArgs, TimeChoice, completion};
 #[command(after_help = "\
 Examples:
   logtool plot flight.ulg battery_status.voltage_v -o battery.svg
-  logtool plot flight.ulg vehicle_attitude.q sensor_gps.alt -o part.png --start 1m --end 2m
-  logtool plot flight.ulg 'deg(yaw(vehicle_attitude.q))' 'derivative(sensor_gps.alt)' -o yaw.svg
+  logtool plot flight.ulg 'deg(yaw(vehicle_attitude.q))' gps.alt -o part.png --start 1m --end 2m
   logtool plot drive.bag '/gps/*.altitude' /scan.ranges[0] -o gps.png --clock utc
 More: `logtool help expressions`")]
 pub(crate) struct PlotArgs {
