@@ -26,6 +26,7 @@ mod report;
 mod schedule;
 mod shard;
 mod storage;
+mod table_survey;
 mod tables;
 
 pub use self::{
@@ -36,4 +37,5 @@ pub use self::{
     progress::{DatasetPlan, DatasetProgress},
     report::{DatasetReport, LogOutcome, LogReport, RemarkSummary},
     shard::Shard,
+    table_survey::TableSurvey,
 };

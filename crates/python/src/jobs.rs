@@ -11,7 +11,9 @@ use logtool::{
     convert::{
         AsofMerge, Convert, ConvertRequest, Destination, LabelSource, OutputFormat,
     },
-    dataset::{BatchRequest, CatalogFormat, DatasetReport, IndexRequest, Shard},
+    dataset::{
+        BatchRequest, CatalogFormat, DatasetReport, IndexRequest, Shard, TableSurvey,
+    },
     filter::Filter,
     formats::LogFormat,
     input::url,
@@ -27,9 +29,9 @@ use logtool_sinks::{PointColor, PointsPerFile};
 use pyo3::{IntoPyObjectExt as _, prelude::*, types::PyDict};
 
 use crate::{
-    arguments::{OpenArguments, invalid},
+    arguments::OpenArguments,
     damage::{self, Damage},
-    error::to_python,
+    error::{invalid, to_python},
     job::{Finish, Job, Meter},
     options::{Options, age, period},
     split::paths,
@@ -511,14 +513,13 @@ fn check_stopped(session: &Session) -> Result<()> {
     if session.is_stopped() { Err(Error::failed("the call was ended")) } else { Ok(()) }
 }
 
-/// Starts to convert many logs to one dataset.
-#[pyfunction]
-pub(crate) fn start_batch<'py>(
+/// Returns the conversion of many logs to one dataset that `options` describe.
+fn batch_request<'py>(
     py: Python<'py>,
     inputs: &Bound<'py, PyAny>,
     out: PathBuf,
     options: &Bound<'py, PyDict>,
-) -> PyResult<Job> {
+) -> PyResult<(BatchRequest, OpenArguments)> {
     let options = Options::new(options)?;
     let format = output_format(&options, None, OutputFormat::Parquet)?;
     let mut batch =
@@ -539,11 +540,57 @@ pub(crate) fn start_batch<'py>(
         batch = batch.with_json_lines_catalog();
     }
     let (request, arguments) = conversion(py, options, format)?;
-    let batch = batch.with_conversion(request);
+    Ok((batch.with_conversion(request), arguments))
+}
+
+/// Starts to convert many logs to one dataset.
+#[pyfunction]
+pub(crate) fn start_batch<'py>(
+    py: Python<'py>,
+    inputs: &Bound<'py, PyAny>,
+    out: PathBuf,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<Job> {
+    let (batch, arguments) = batch_request(py, inputs, out, options)?;
     start(py, "batch", arguments, None, move |session, meter| {
         let report = batch.with_progress(Arc::clone(meter) as _).run(session)?;
         check_stopped(session)?;
         finish_dataset(report, meter)
+    })
+}
+
+/// Starts to find the tables that a batch makes of its logs. The result is JSON.
+#[pyfunction]
+pub(crate) fn start_table_survey<'py>(
+    py: Python<'py>,
+    inputs: &Bound<'py, PyAny>,
+    out: PathBuf,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<Job> {
+    let (batch, arguments) = batch_request(py, inputs, out, options)?;
+    start(py, "batch", arguments, None, move |session, meter| {
+        let batch = batch.with_progress(Arc::clone(meter) as _);
+        let survey = batch.survey_tables(session)?.to_json()?;
+        check_stopped(session)?;
+        Ok(Box::new(move |py| survey.into_py_any(py)))
+    })
+}
+
+/// Starts to assign the topics of `surveys`, the results of [`start_table_survey`], to tables.
+#[pyfunction]
+pub(crate) fn start_table_assignment<'py>(
+    py: Python<'py>,
+    inputs: &Bound<'py, PyAny>,
+    out: PathBuf,
+    surveys: Vec<String>,
+    options: &Bound<'py, PyDict>,
+) -> PyResult<Job> {
+    let (batch, arguments) = batch_request(py, inputs, out, options)?;
+    start(py, "batch", arguments, None, move |session, _| {
+        let surveys: Result<Vec<TableSurvey>> =
+            surveys.iter().map(|survey| TableSurvey::from_json(survey)).collect();
+        batch.assign_tables(surveys?, session)?;
+        Ok(Box::new(|py| Ok(py.None())))
     })
 }
 

@@ -1,9 +1,6 @@
 //! Logs.
 
-use logtool::{
-    plot::PlotRequest,
-    time::clock::{ShownClock, TimeChoice},
-};
+use logtool::plot::PlotRequest;
 use logtool_core::{TimeRange, TopicOrigin};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 
@@ -17,7 +14,7 @@ use crate::{
     process::Owner,
     source::LogInput,
     table::{Table, TableClock},
-    times::TimeArgument,
+    times::{self, TimeArgument},
     topic::Topic,
 };
 
@@ -247,16 +244,6 @@ impl Log {
         start: Option<TimeArgument>,
         end: Option<TimeArgument>,
     ) -> logtool::Result<TimeRange> {
-        range(&self.log, start, end)
+        times::range(&self.log, start, end)
     }
-}
-
-/// Returns the range of times on the clock of `log`.
-pub(crate) fn range(
-    log: &logtool::Log,
-    start: Option<TimeArgument>,
-    end: Option<TimeArgument>,
-) -> logtool::Result<TimeRange> {
-    let clock = ShownClock::new(log.manifest(), TimeChoice::Boot)?;
-    clock.range(start.map(|time| time.0), end.map(|time| time.0))
 }

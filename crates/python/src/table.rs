@@ -16,16 +16,15 @@ use pyo3::{
 };
 
 use crate::{
-    arguments::{Names, invalid},
+    arguments::Names,
     call::Call,
     damage::Damage,
-    error::to_python,
-    log,
+    error::{invalid, to_python},
     numpy::{self, NumpyColumns},
     process::Owner,
     schema::{self, Schema},
     stream::{ReadState, TableReader},
-    times::TimeArgument,
+    times::{self, TimeArgument},
 };
 
 /// The records of a topic as a table, which is read when another library takes it.
@@ -197,7 +196,7 @@ impl Table {
         end: Option<TimeArgument>,
     ) -> PyResult<Self> {
         let log = self.base.log();
-        let range = self.call().run(py, || log::range(log, start, end))?;
+        let range = self.call().run(py, || times::range(log, start, end))?;
         self.with(py, |selection| {
             let time = &mut selection.time;
             time.start = time.start.max(range.start);

@@ -69,6 +69,14 @@ pub(crate) struct BatchArgs {
     /// the variables of the job [default: the array job of Slurm or AWS Batch]
     #[arg(long, value_name = "I/N", help_heading = "Batch")]
     pub(crate) shard: Option<ShardChoice>,
+    /// Assign the topics of all logs to tables, and convert nothing
+    ///
+    /// Assign the topics of all logs to tables, and convert nothing. Logs with different types
+    /// of a topic need several tables; after this, parts that run in any order give the same
+    /// tables as one run
+    #[arg(long, conflicts_with_all = ["shard", "json"], help_heading = "Batch")]
+    #[arg(hide_short_help = true)]
+    pub(crate) assign_tables: bool,
     /// Also write the catalog as JSON Lines
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Batch")]
     #[arg(hide_short_help = true)]

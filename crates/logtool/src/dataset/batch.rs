@@ -38,16 +38,16 @@ use crate::{
 #[derive(Clone)]
 #[must_use]
 pub struct BatchRequest {
-    inputs: Vec<PathBuf>,
-    output: PathBuf,
-    conversion: ConvertRequest,
-    shard: Option<Shard>,
-    memory_bytes: Option<u64>,
+    pub(super) inputs: Vec<PathBuf>,
+    pub(super) output: PathBuf,
+    pub(super) conversion: ConvertRequest,
+    pub(super) shard: Option<Shard>,
+    pub(super) memory_bytes: Option<u64>,
     is_forced: bool,
     has_json_lines: bool,
-    strictness: Strictness,
-    host_name: Option<String>,
-    progress: Arc<dyn DatasetProgress>,
+    pub(super) strictness: Strictness,
+    pub(super) host_name: Option<String>,
+    pub(super) progress: Arc<dyn DatasetProgress>,
 }
 
 impl BatchRequest {
@@ -157,7 +157,7 @@ impl BatchRequest {
     }
 
     /// Refuses conversions whose results are not a dataset.
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         let request = &self.conversion;
         let destination = Destination::Folder(self.output.clone());
         if let Some(conflict) = RequestConflict::find(request, &destination) {

@@ -1,6 +1,7 @@
 //! The conversion of one log of a batch.
 
 mod selection;
+pub(super) mod survey;
 mod tables;
 
 use std::{
@@ -62,6 +63,16 @@ pub(super) struct ConvertedLog {
 pub(super) struct LogTotals {
     pub(super) files: u64,
     pub(super) rows: u64,
+}
+
+/// Returns the kind of the files that `request` makes of a log.
+fn output_kind(request: &ConvertRequest) -> OutputKind {
+    match (request.format, request.layout) {
+        (OutputFormat::Mat, _) => OutputKind::OneFile,
+        (format, _) if format.is_log() => OutputKind::OneFile,
+        (_, Some(TableLayout::Px4)) => OutputKind::LogFolder,
+        _ => OutputKind::Tables,
+    }
 }
 
 /// A file that was changed less long ago than this may change again without another time.
@@ -163,15 +174,6 @@ impl LogJob<'_> {
             entry.add_losses(losses);
         } else {
             entry.add_known_losses(losses);
-        }
-    }
-
-    /// Returns the kind of the files, for formats that are not logs.
-    fn output_kind(&self) -> OutputKind {
-        match (self.request.format, self.request.layout) {
-            (OutputFormat::Mat, _) => OutputKind::OneFile,
-            (_, Some(TableLayout::Px4)) => OutputKind::LogFolder,
-            _ => OutputKind::Tables,
         }
     }
 

@@ -294,6 +294,24 @@ def batch(
     return cast(BatchReport, _run(job, progress))
 
 
+def survey_tables(
+    inputs: StrPath | Iterable[StrPath], out: StrPath, **options: Any
+) -> str:
+    """Return the tables that ``batch`` makes of its logs, as JSON, without converting them."""
+    job = _logtool.start_table_survey(inputs, out, options)
+    return cast(str, _run(job, None))
+
+
+def assign_tables(
+    inputs: StrPath | Iterable[StrPath], out: StrPath, surveys: list[str], **options: Any
+) -> None:
+    """Assign the topics in ``surveys`` to tables, in the order of the logs.
+
+    Shards that are converted afterwards give the same tables in whatever order.
+    """
+    _run(_logtool.start_table_assignment(inputs, out, surveys, options), None)
+
+
 def index(
     inputs: StrPath | Iterable[StrPath],
     out: StrPath,

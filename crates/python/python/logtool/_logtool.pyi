@@ -44,6 +44,8 @@ __all__ = [
     "start_index",
     "start_merge",
     "start_repair",
+    "start_table_assignment",
+    "start_table_survey",
 ]
 
 __version__: str
@@ -640,6 +642,15 @@ def start_align(
 ) -> Job: ...
 def start_batch(
     inputs: _StrPath | Iterable[_StrPath], out: _StrPath, options: _Options
+) -> Job: ...
+def start_table_survey(
+    inputs: _StrPath | Iterable[_StrPath], out: _StrPath, options: _Options
+) -> Job: ...
+def start_table_assignment(
+    inputs: _StrPath | Iterable[_StrPath],
+    out: _StrPath,
+    surveys: list[str],
+    options: _Options,
 ) -> Job: ...
 def start_index(
     inputs: _StrPath | Iterable[_StrPath], out: _StrPath, options: _Options

@@ -11,7 +11,7 @@ use crate::{
         job::{ExportJob, ExportSummary, TableNames},
     },
     dataset::{
-        log_job::{LogJob, selection},
+        log_job::{LogJob, output_kind, selection},
         schedule::Permit,
         storage::OutputKind,
         tables::RowSchema,
@@ -52,7 +52,7 @@ impl TableExport<'_> {
         opened: &OpenLog,
         permit: &mut Permit<'_>,
     ) -> Result<WrittenTables> {
-        let (job, kind) = (self.job, self.job.output_kind());
+        let (job, kind) = (self.job, output_kind(self.job.request));
         let outputs = job.dataset.outputs(self.log, kind);
         let schemas = match self.request {
             Some(request) if kind == OutputKind::Tables => {

@@ -47,28 +47,28 @@ impl DeclarationIndex {
     }
 
     /// Returns the definitions of the type `name`.
-    pub(super) fn definitions(&self, name: &str) -> &[usize] {
+    pub(crate) fn definitions(&self, name: &str) -> &[usize] {
         self.types.get(name).map_or(&[], |definitions| definitions)
     }
 
     /// Returns the subscriptions of `topic`, with their offsets.
-    pub(super) fn of_topic(&self, topic: TopicId) -> &[(u64, usize)] {
+    pub(crate) fn of_topic(&self, topic: TopicId) -> &[(u64, usize)] {
         self.of_topics.get(&topic).map_or(&[], |subscriptions| subscriptions)
     }
 
     /// Returns the subscriptions of the message id `id`, with their offsets.
-    pub(super) fn of_id(&self, id: u16) -> &[(u64, usize)] {
+    pub(crate) fn of_id(&self, id: u16) -> &[(u64, usize)] {
         self.of_ids.get(&id).map_or(&[], |subscriptions| subscriptions)
     }
 
     /// Returns how many message ids are subscribed before the offset `at`.
-    pub(super) fn ids_before(&self, at: u64) -> usize {
+    pub(crate) fn ids_before(&self, at: u64) -> usize {
         self.first.partition_point(|(offset, _)| *offset < at)
     }
 
     /// Returns the first `count` message ids that are subscribed. Excerpts for other topics
     /// often need the same.
-    pub(super) fn first_ids(&self, count: usize) -> IdSet {
+    pub(crate) fn first_ids(&self, count: usize) -> IdSet {
         let mut last = self.last_ids.lock().unwrap_or_else(PoisonError::into_inner);
         if last.0 != count {
             *last = (count, self.ids(0, count).collect());
@@ -78,14 +78,14 @@ impl DeclarationIndex {
 
     /// Returns the message ids from the one with the number `first` to before `end`, in the
     /// order of their first subscriptions.
-    pub(super) fn ids(&self, first: usize, end: usize) -> impl Iterator<Item = u32> {
+    pub(crate) fn ids(&self, first: usize, end: usize) -> impl Iterator<Item = u32> {
         let ids = self.first.get(first..end).unwrap_or_default();
         ids.iter().map(|(_, id)| u32::from(*id))
     }
 
     /// Returns the types called `names`, with those of their fields. `declarations` are those
     /// of the index.
-    pub(super) fn types<'d>(
+    pub(crate) fn types<'d>(
         &self,
         declarations: &'d [Declaration],
         names: impl Iterator<Item = &'d str>,
