@@ -5,9 +5,10 @@ use std::{fmt, ops::Range};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use logtool_core::{
-    Block, Columns, Damage, Part, Selection, TimeBase, TimeRange, Topic, TopicId,
-    TopicSet, View,
+    Block, ColumnBuffers, Columns, Damage, Decoder, Part, Selection, TimeBase,
+    TimeRange, Topic, TopicId, TopicSet, View,
 };
+use parking_lot::Mutex;
 
 use crate::{
     error::{Error, Result},
@@ -220,13 +221,31 @@ impl Table {
         let selection =
             Selection { topics: [self.topic].into_iter().collect(), time: self.time };
         let table = Self {
-            columns: Columns { time: self.time, ..self.columns.clone() },
+            columns: Columns {
+                time: self.time,
+                // A program that drops its batches needs no new memory for the next ones.
+                buffers: ColumnBuffers::pooled(),
+                ..self.columns.clone()
+            },
             ..self.clone()
         };
         let parts = self.log.manifest().plan(&selection, PART_BYTES);
         let count = parts.len();
+        // Blocks and decoders keep their memory from one part to the next.
+        let unused = Mutex::new(Vec::new());
         let work = move |index: usize, push: PushResult<'_, DecodedRows>| {
-            table.decode(&parts[index], &selection, push)
+            let kept = unused.lock().pop();
+            let (mut block, mut decoder) = match kept {
+                Some(kept) => kept,
+                None => {
+                    let log = &table.log.log;
+                    (Block::default(), log.decoder(table.topic, &table.columns)?)
+                }
+            };
+            let within = (&parts[index], &selection);
+            table.decode(within, (&mut block, &mut *decoder), push)?;
+            unused.lock().push((block, decoder));
+            Ok(())
         };
         let results = OrderedResults::new(count, threads(), work);
         Ok(Batches { schema, results, damage: Vec::new() })
@@ -242,19 +261,19 @@ impl Table {
         is_own.then(|| Damage { topic: own, ..damage.clone() })
     }
 
-    /// Decodes one part of the log.
+    /// Decodes the records of a selection in one part of the log. The decoder has no rows at
+    /// the end.
     fn decode(
         &self,
-        part: &Part,
-        selection: &Selection,
+        (part, selection): (&Part, &Selection),
+        (block, decoder): (&mut Block, &mut dyn Decoder),
         push: PushResult<'_, DecodedRows>,
     ) -> Result<()> {
         let log = &*self.log.log;
         let mut cursor = log.read(part, selection)?;
-        let mut decoder = log.decoder(self.topic, &self.columns)?;
-        let (mut block, mut damage) = (Block::default(), Vec::new());
+        let mut damage = Vec::new();
         loop {
-            let is_end = !cursor.fill(&mut block)?;
+            let is_end = !cursor.fill(block)?;
             if !is_end {
                 damage.extend(block.damage().iter().filter_map(|one| self.own(one)));
                 for run in block.runs() {
