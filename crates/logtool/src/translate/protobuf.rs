@@ -9,10 +9,7 @@ mod location_fix;
 mod log_messages;
 mod poses;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use arrow_array::RecordBatch;
 use logtool_core::{
@@ -65,12 +62,9 @@ pub(super) fn protobuf(
     let attitudes = AttitudeInterpolator::from_log(&log).map(Arc::new);
     let poses =
         PoseTranslator::new(&*log, wanted, attitudes.as_ref(), offset_nanos, frames);
-    let mut with_attitudes = BTreeSet::new();
+    let own = translations.len();
     if let Some(poses) = &poses {
-        for made in poses::poses(poses, &translations) {
-            with_attitudes.insert(translations.len());
-            translations.push(made);
-        }
+        poses::add_poses(poses, &mut translations);
     }
     let remarks = attitudes::too_many(manifest, "there are no poses").into_iter();
     let mut remarks: Vec<String> = remarks.collect();
@@ -79,6 +73,7 @@ pub(super) fn protobuf(
     }
     let clock = moved.resulting_clock(&manifest.clock);
     let attitudes = attitudes.map(|attitudes| attitudes.topic());
+    let with_attitudes = (own..translations.len()).collect();
     let sources =
         MessageSource::with_dependency(&translations, attitudes, &with_attitudes);
     let log = TranslatedLog::new(log, translations, offset_nanos).with_clock(clock);

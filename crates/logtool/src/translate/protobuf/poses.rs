@@ -8,21 +8,29 @@ use logtool_protobuf::{FrameTransform, PoseInFrame};
 
 use crate::translate::{
     protobuf::common_topic,
-    px4::poses::{POSES, Pose, PoseTranslator, TRANSFORMS},
+    px4::poses::{POSES, PoseTranslator, TRANSFORMS},
 };
 
-/// Returns the translations to transforms and to poses. Their topics have other names than those
-/// of `others`.
-pub(super) fn poses(
-    poses: &PoseTranslator,
-    others: &[Translation],
-) -> [Translation; 2] {
-    let taken: BTreeSet<&str> =
-        others.iter().map(|one| one.topic.name.as_str()).collect();
+/// Adds the translations of `poses` to transforms and to poses. Topics of the log with their
+/// names get other ones.
+pub(super) fn add_poses(poses: &PoseTranslator, translations: &mut Vec<Translation>) {
+    let made = [transforms(poses), poses_in_frame(poses)];
+    let names = translations.iter().chain(&made).map(|one| one.topic.name.clone());
+    let mut taken: BTreeSet<String> = names.collect();
+    for one in &mut *translations {
+        if made.iter().any(|made| made.topic.name == one.topic.name) {
+            one.topic.name = free_name(&one.topic.name, &taken);
+            taken.insert(one.topic.name.clone());
+        }
+    }
+    translations.extend(made);
+}
+
+fn transforms(poses: &PoseTranslator) -> Translation {
     let (kind, files) = (FrameTransform::TYPE, FrameTransform::files());
     let mut topic_info = common_topic(poses.topic(), "", kind, &files);
-    topic_info.name = free_name(TRANSFORMS.to_owned(), &taken);
-    let transforms = poses.translation(topic_info, |pose, out| {
+    TRANSFORMS.clone_into(&mut topic_info.name);
+    poses.translation(topic_info, |pose, out| {
         let message = FrameTransform {
             nanos: pose.nanos,
             parent: pose.parent,
@@ -31,11 +39,13 @@ pub(super) fn poses(
             rotation: pose.attitude,
         };
         message.put(out);
-    });
+    })
+}
+
+fn poses_in_frame(poses: &PoseTranslator) -> Translation {
     let (kind, files) = (PoseInFrame::TYPE, PoseInFrame::files());
-    let mut topic_info = common_topic(poses.topic(), POSES, kind, &files);
-    topic_info.name = free_name(topic_info.name, &taken);
-    let poses = poses.translation(topic_info, |pose: &Pose<'_>, out| {
+    let topic_info = common_topic(poses.topic(), POSES, kind, &files);
+    poses.translation(topic_info, |pose, out| {
         let message = PoseInFrame {
             nanos: pose.nanos,
             frame_id: pose.parent,
@@ -43,16 +53,17 @@ pub(super) fn poses(
             orientation: pose.attitude,
         };
         message.put(out);
-    });
-    [transforms, poses]
+    })
 }
 
-/// Returns `name`, or a similar name that is not `taken`.
-fn free_name(name: String, taken: &BTreeSet<&str>) -> String {
-    let (mut free, mut number) = (name.clone(), 1);
-    while taken.contains(free.as_str()) {
+/// Returns a name similar to `name` that is not `taken`.
+fn free_name(name: &str, taken: &BTreeSet<String>) -> String {
+    let mut number = 2;
+    loop {
+        let free = format!("{name}_x{number}");
+        if !taken.contains(&free) {
+            return free;
+        }
         number += 1;
-        free = format!("{name}_x{number}");
     }
-    free
 }
