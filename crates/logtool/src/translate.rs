@@ -237,8 +237,8 @@ impl MessageSource {
         translations.iter().map(source).collect()
     }
 
-    /// Returns the sources of `translations`, of which those at the indices `dependent` need
-    /// the topic `dependency`.
+    /// Returns the sources of `translations`. Those at the indices `dependent` also need the
+    /// topic `dependency`.
     fn with_dependency(
         translations: &[Translation],
         dependency: Option<TopicId>,

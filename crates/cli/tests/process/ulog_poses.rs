@@ -68,7 +68,7 @@ fn log() -> Vec<u8> {
     log.extend(attitude(ATTITUDE, 1_400_000, east));
     log.extend(attitude(ATTITUDE, 1_450_000, [f64::NAN; 4]));
     log.extend(position(POSITION, 1_410_000, 1_400_000, [0.0; 3], VALID));
-    // The attitude that is not known is none to interpolate from.
+    // Attitudes that are not numbers are skipped.
     log.extend(position(POSITION, 1_610_000, 1_600_000, [0.0; 3], VALID));
     log.extend(attitude(ATTITUDE, 1_800_000, east.map(|part| part * 2.0)));
     // Between attitudes that are more than half a second apart.

@@ -77,8 +77,8 @@ pub(super) fn rename(
     Ok(())
 }
 
-/// Describes the new names `changed`, of which `first` is the example. `frame` is an example of
-/// the frames, if there are some.
+/// Describes the new names `changed`. The name `first` is the example, and `frame` that of the
+/// frames, if there are some.
 fn description(
     changed: &BTreeMap<TopicId, String>,
     first: &str,
