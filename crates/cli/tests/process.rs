@@ -104,3 +104,5 @@ mod tracks;
 mod ulog_bag;
 #[path = "process/ulog_mcap.rs"]
 mod ulog_mcap;
+#[path = "process/ulog_poses.rs"]
+mod ulog_poses;

@@ -10,10 +10,15 @@ mod lidar;
 mod log_messages;
 mod metadata;
 mod protobuf;
+mod px4;
 mod ros;
 
 use logtool_ulog::topic_names;
-use std::{collections::BTreeMap, ops::Range, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    sync::Arc,
+};
 
 use arrow_array::{
     Array as _, RecordBatch, cast::AsArray as _, types::TimestampNanosecondType,
@@ -113,6 +118,21 @@ impl TranslationKind {
         matches!(self, Self::Lidar(_))
     }
 
+    /// Returns a frame that is in messages of the `translated` log and that has another name
+    /// for each vehicle, if there is one.
+    pub fn example_frame(self, translated: &Manifest) -> Option<&'static str> {
+        let has = |types: &[&str]| {
+            let mut topics = translated.topics.iter();
+            topics.any(|topic| types.contains(&topic.type_name.as_str()))
+        };
+        match self {
+            Self::Lidar(_) => Some("velodyne"),
+            Self::Protobuf => has(protobuf::TYPES_WITH_FRAMES).then_some("base_link"),
+            Self::Px4 => has(ros::PX4_TYPES_WITH_FRAMES).then_some("base_link"),
+            Self::Cdr => None,
+        }
+    }
+
     /// Returns whether the topics of the new log are named after one vehicle.
     pub fn is_of_vehicle(self) -> bool {
         self != Self::Cdr
@@ -134,7 +154,7 @@ impl TranslationKind {
 
     /// Translates the `wanted` topics of `log`, with times on another clock. Messages that
     /// combine several rows only contain rows of the selected times. `frames` gives the names
-    /// of the frames of lidars.
+    /// of the frames of the vehicle and its lidars.
     ///
     /// # Errors
     /// A topic cannot be read.
@@ -166,8 +186,8 @@ impl TranslationKind {
         scans: Option<Range<u32>>,
     ) -> Result<PreparedTranslation> {
         match self {
-            Self::Protobuf => protobuf::protobuf(log, &wanted.topics, moved),
-            Self::Px4 => ros::px4(log, &wanted.topics, moved),
+            Self::Protobuf => protobuf::protobuf(log, &wanted.topics, moved, frames),
+            Self::Px4 => ros::px4(log, &wanted.topics, moved, frames),
             Self::Lidar(kind) => lidar::lidar(log, wanted, moved, kind, frames, scans),
             Self::Cdr => ros::cdr(log, &wanted.topics, moved),
         }
@@ -216,6 +236,20 @@ impl MessageSource {
         let source = |one: &Translation| Self { topic: one.from, dependency: None };
         translations.iter().map(source).collect()
     }
+
+    /// Returns the sources of `translations`. Those at the indices `dependent` also need the
+    /// topic `dependency`.
+    fn with_dependency(
+        translations: &[Translation],
+        dependency: Option<TopicId>,
+        dependent: &BTreeSet<usize>,
+    ) -> Vec<Self> {
+        let mut sources = Self::of_each(translations);
+        for (index, source) in sources.iter_mut().enumerate() {
+            source.dependency = dependency.filter(|_| dependent.contains(&index));
+        }
+        sources
+    }
 }
 
 impl MessageTypes {
@@ -230,9 +264,9 @@ impl MessageTypes {
             return Ok(());
         }
         let what = "Foxglove's types are for .vel logs and captures, as MCAP files";
-        let hint = "without this request, ULogs become protocol buffers, with positions \
-                    and messages of Foxglove's types, and messages of other logs stay as \
-                    they are";
+        let hint = "without this request, ULogs become protocol buffers, with poses, \
+                    positions and messages of Foxglove's types, and messages of other \
+                    logs stay as they are";
         Err(Error::invalid(what).with_hint(hint))
     }
 }

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Renames topics if an earlier log has topics of the same name and of another type or
-/// vehicle, and the frames of their lidars. Bags that share a topic are parts of one recording.
+/// vehicle, and the frames in their messages. Bags that share a topic are parts of one recording.
 pub(super) fn rename(
     logs: &mut [PreparedLog],
     sources: &[MergeSource],
@@ -58,9 +58,8 @@ pub(super) fn rename(
         let vehicle = is_of_vehicle(translation).then(|| vehicle.unwrap_or(index));
         let changed = names.add(log.log.manifest(), source.input.file_name(), vehicle);
         let Some(first) = changed.values().next() else { continue };
-        if let Some(translation) =
-            translation.filter(|translation| translation.is_of_lidar())
-        {
+        let frame = translation.and_then(|kind| kind.example_frame(log.log.manifest()));
+        if let Some(translation) = translation.filter(|_| frame.is_some()) {
             let topics = translation.all_topics(manifest);
             let selection = Selection { topics, ..Selection::default() };
             let frames = Frames::for_vehicle(names::vehicle(first));
@@ -68,8 +67,7 @@ pub(super) fn rename(
                 translation.prepare(source.log.clone(), &selection, *moved, &frames)?;
             log.log = prepared.log;
         }
-        let has_frames = translation.is_some_and(TranslationKind::is_of_lidar);
-        session.note(&source.input.name, &description(&changed, first, has_frames));
+        session.note(&source.input.name, &description(&changed, first, frame));
         log.log = Arc::new(ShiftedLog::new(
             log.log.clone(),
             ClockTransform::default(),
@@ -79,17 +77,16 @@ pub(super) fn rename(
     Ok(())
 }
 
-/// Describes the new names `changed`. The name `first` is the example.
+/// Describes the new names `changed`. The name `first` is the example, and `frame` that of the
+/// frames, if there are some.
 fn description(
     changed: &BTreeMap<TopicId, String>,
     first: &str,
-    has_frames: bool,
+    frame: Option<&str>,
 ) -> String {
-    let frames = if has_frames {
-        format!(", and frames, as {}/velodyne", names::vehicle(first))
-    } else {
-        String::new()
-    };
+    let vehicle = names::vehicle(first);
+    let frames = frame.map(|frame| format!(", and frames, as {vehicle}/{frame}"));
+    let frames = frames.unwrap_or_default();
     let count = changed.len();
     format!(
         "an earlier log has topics of these names: {count} renamed, as {first}{frames}"

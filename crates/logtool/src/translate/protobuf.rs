@@ -1,10 +1,13 @@
 //! Translates topics whose records are unknown to MCAP to topics of protocol buffers. Like in
 //! Foxglove's own examples, they are called `/vehicle_attitude`, and `/sensor_gps/1` for a
 //! second instance, with the types `ulog.vehicle_attitude` and `ulog.sensor_gps`. Log messages
-//! are also `foxglove.Log`, and positions are also `foxglove.LocationFix`.
+//! are also `foxglove.Log`, and positions are also `foxglove.LocationFix`. The [poses of the
+//! vehicle](crate::translate::px4::poses) are `foxglove.FrameTransform` and
+//! `foxglove.PoseInFrame`.
 
 mod location_fix;
 mod log_messages;
+mod poses;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -14,18 +17,27 @@ use logtool_core::{
     Translation,
 };
 use logtool_mcap::set_schema_encoding;
-use logtool_protobuf::{FileSet, LayoutMessages, RowMessages};
+use logtool_protobuf::{FileSet, FrameTransform, LayoutMessages, RowMessages};
 
 use crate::{
     error::Result,
     time::offset::ClockOffset,
     translate::{
-        MessageSource, PreparedTranslation, from_rows::translate_columns,
-        has_log_messages, name, protobuf::log_messages::log_messages,
+        Frames, MessageSource, PreparedTranslation,
+        from_rows::translate_columns,
+        has_log_messages, name,
+        protobuf::log_messages::log_messages,
+        px4::{
+            attitudes::{self, AttitudeInterpolator},
+            poses::PoseTranslator,
+        },
     },
 };
 
 pub(super) use self::location_fix::fixes;
+
+/// The types of messages with frames of the vehicle.
+pub(super) const TYPES_WITH_FRAMES: &[&str] = &[FrameTransform::TYPE];
 
 /// Translates those of the `wanted` topics of `log` that can be messages of protocol buffers.
 ///
@@ -35,6 +47,7 @@ pub(super) fn protobuf(
     log: Arc<dyn Log>,
     wanted: &TopicSet,
     moved: ClockOffset,
+    frames: &Frames,
 ) -> Result<PreparedTranslation> {
     let offset_nanos = moved.nanos;
     let manifest = log.manifest();
@@ -46,12 +59,23 @@ pub(super) fn protobuf(
         }
         translations.extend(fixes(&log, id, topic, offset_nanos)?);
     }
-    let mut remarks = Vec::new();
+    let attitudes = AttitudeInterpolator::from_log(&log).map(Arc::new);
+    let poses =
+        PoseTranslator::new(&*log, wanted, attitudes.as_ref(), offset_nanos, frames);
+    let own = translations.len();
+    if let Some(poses) = &poses {
+        poses::add_poses(poses, &mut translations);
+    }
+    let remarks = attitudes::too_many(manifest, "there are no poses").into_iter();
+    let mut remarks: Vec<String> = remarks.collect();
     if !left_out.is_empty() {
         remarks.push(format!("left out: {}", left_out.join(", ")));
     }
     let clock = moved.resulting_clock(&manifest.clock);
-    let sources = MessageSource::of_each(&translations);
+    let attitudes = attitudes.map(|attitudes| attitudes.topic());
+    let with_attitudes = (own..translations.len()).collect();
+    let sources =
+        MessageSource::with_dependency(&translations, attitudes, &with_attitudes);
     let log = TranslatedLog::new(log, translations, offset_nanos).with_clock(clock);
     let log = Arc::new(log);
     Ok(PreparedTranslation { log, sources, remarks, warnings: Vec::new() })

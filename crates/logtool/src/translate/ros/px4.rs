@@ -7,20 +7,19 @@
 //! | with rates and accelerations | `/sensor_combined/imu` | `sensor_msgs/Imu`, with the attitude at that time |
 //! | with attitudes | `/vehicle_attitude/imu` | `sensor_msgs/Imu` |
 //! | with odometry, or local positions | `/vehicle_odometry/odometry` | `nav_msgs/Odometry` |
+//! | local positions, with attitudes | `/tf` | `tf2_msgs/TFMessage` |
+//! | | `/vehicle_local_position/pose` | `geometry_msgs/PoseStamped` |
 //! | with positions on earth | `/vehicle_gps_position/fix` | `sensor_msgs/NavSatFix` |
 //! | with log messages | `/rosout` | `rosgraph_msgs/Log` |
 //!
 //! Derived types have the values of the log: they are in PX4's frames, and `timestamp` is in
 //! microseconds after the start of the vehicle. The others are in [the frames of
-//! ROS](frame_conversion), and their headers have the time of the measurement.
+//! ROS](crate::translate::px4::frame_conversion), and their headers have the time of the measurement.
 
-mod attitudes;
-mod field_reader;
-mod frame_conversion;
 mod imu;
 mod log_messages;
 mod odometry;
-mod payloads;
+mod poses;
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -34,7 +33,11 @@ use crate::{
     error::Result,
     time::offset::ClockOffset,
     translate::{
-        MessageSource, PreparedTranslation, has_log_messages,
+        Frames, MessageSource, PreparedTranslation, has_log_messages,
+        px4::{
+            attitudes::{self, AttitudeInterpolator},
+            poses::{PoseTranslator, TRANSFORMS},
+        },
         ros::{message_topic, nav_sat_fix::fixes, rows::rows},
     },
     units::count_of,
@@ -42,6 +45,10 @@ use crate::{
 
 /// The package of derived types.
 const PACKAGE: &str = "ulog";
+
+/// The types of messages with frames of the vehicle.
+pub(in crate::translate) const TYPES_WITH_FRAMES: &[&str] =
+    &["sensor_msgs/Imu", "nav_msgs/Odometry"];
 
 /// Metadata of a log that messages cannot hold: the headings, and the name of one item.
 const METADATA_KINDS: [(MetadataKey, &str); 3] = [
@@ -58,13 +65,19 @@ pub(in crate::translate) fn px4(
     log: Arc<dyn Log>,
     wanted: &TopicSet,
     moved: ClockOffset,
+    frames: &Frames,
 ) -> Result<PreparedTranslation> {
     let nanos = moved.nanos;
     let manifest = log.manifest();
     let (mut translations, mut left_out) = (Vec::new(), Vec::new());
     let mut names = UniqueNames::default();
     let mut with_attitudes = BTreeSet::new();
-    let attitudes = attitudes::AttitudeInterpolator::from_log(&log).map(Arc::new);
+    let attitudes = AttitudeInterpolator::from_log(&log).map(Arc::new);
+    let poses = PoseTranslator::new(&*log, wanted, attitudes.as_ref(), nanos, frames);
+    if poses.is_some() {
+        // A topic of the log with this name gets another one.
+        names.make_unique(TRANSFORMS.trim_start_matches('/'));
+    }
     for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
         if has_log_messages(topic) {
             translations.push(log_messages::log_messages(&log, id, topic, nanos)?);
@@ -79,26 +92,33 @@ pub(in crate::translate) fn px4(
             continue;
         }
         if let Some(layout) = log.payload_layout(id) {
-            if let Some(imu) = imu::imu(id, topic, &layout, nanos, attitudes.clone())? {
+            if let Some(imu) =
+                imu::imu(id, topic, &layout, nanos, frames, attitudes.clone())?
+            {
                 with_attitudes.insert(translations.len());
                 translations.push(imu);
             }
-            translations.extend(standard_messages(id, topic, &layout, nanos)?);
+            translations.extend(standard_messages(id, topic, &layout, nanos, frames)?);
         }
         translations.extend(fixes(&log, id, topic, nanos)?);
     }
-    let mut remarks: Vec<String> = attitudes::too_many(manifest).into_iter().collect();
+    if let Some(poses) = &poses {
+        for made in poses::poses(poses)? {
+            with_attitudes.insert(translations.len());
+            translations.push(made);
+        }
+    }
+    let without = "the rates and accelerations in sensor_msgs/Imu have no attitude, and \
+                   there are no poses";
+    let remarks = attitudes::too_many(manifest, without).into_iter();
+    let mut remarks: Vec<String> = remarks.collect();
     if !left_out.is_empty() {
         remarks.push(format!("left out: {}", left_out.join(", ")));
     }
     let clock = moved.resulting_clock(&manifest.clock);
-    let mut sources = MessageSource::of_each(&translations);
-    for (index, source) in sources.iter_mut().enumerate() {
-        source.dependency = attitudes
-            .as_ref()
-            .filter(|_| with_attitudes.contains(&index))
-            .map(|attitudes| attitudes.topic());
-    }
+    let attitudes = attitudes.map(|attitudes| attitudes.topic());
+    let sources =
+        MessageSource::with_dependency(&translations, attitudes, &with_attitudes);
     let log = TranslatedLog::new(log, translations, nanos).with_clock(clock);
     let log = Arc::new(log);
     Ok(PreparedTranslation { log, sources, remarks, warnings: Vec::new() })
@@ -159,11 +179,12 @@ fn standard_messages(
     topic: &Topic,
     layout: &Layout,
     offset_nanos: i64,
+    frames: &Frames,
 ) -> Result<Vec<Translation>> {
     let all = [
-        imu::attitude(id, topic, layout, offset_nanos)?,
-        odometry::odometry(id, topic, layout, offset_nanos)?,
-        odometry::local_position(id, topic, layout, offset_nanos)?,
+        imu::attitude(id, topic, layout, offset_nanos, frames)?,
+        odometry::odometry(id, topic, layout, offset_nanos, frames)?,
+        odometry::local_position(id, topic, layout, offset_nanos, frames)?,
     ];
     Ok(all.into_iter().flatten().collect())
 }

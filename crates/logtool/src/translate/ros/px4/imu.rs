@@ -13,14 +13,15 @@ use logtool_rosmsg::MessageWriter;
 
 use crate::{
     error::Result,
-    translate::ros::{
-        common_topic,
+    translate::{
+        Frames,
         px4::{
             attitudes::AttitudeInterpolator,
             field_reader::{FieldReader, read_attitude},
             frame_conversion::{Vector, World, body},
             payloads::translate_payloads,
         },
+        ros::common_topic,
     },
 };
 
@@ -80,17 +81,18 @@ pub(super) fn imu(
     topic: &Topic,
     layout: &Layout,
     offset_nanos: i64,
+    frames: &Frames,
     attitudes: Option<Arc<AttitudeInterpolator>>,
 ) -> Result<Option<Translation>> {
     let Some(measured) = MeasuredFields::find(layout) else { return Ok(None) };
     let topic_info = common_topic(topic, "/imu", TYPE)?;
-    let known = attitudes.clone();
+    let (known, frame) = (attitudes.clone(), frames.name("base_link"));
     let put = move |payload: &[u8], nanos: i64, out: &mut Vec<u8>| {
         let [rates, accelerations] = measured.read(payload)?;
         let own = nanos.saturating_sub(offset_nanos);
         let attitude = known.as_ref().and_then(|known| known.attitude_at(own));
         let mut message = MessageWriter::new(out);
-        message.header(0, nanos, "base_link");
+        message.header(0, nanos, &frame);
         match attitude {
             Some(of) => message.f64s(&World::Ned.attitude(of)).f64s(&UNKNOWN),
             None => message.f64s(&[0.0, 0.0, 0.0, 1.0]).f64s(&MISSING),
@@ -99,15 +101,11 @@ pub(super) fn imu(
         message.f64s(&body(accelerations)).f64s(&UNKNOWN);
         Some(())
     };
-    let mut imu = translate_payloads(id, topic_info, layout, offset_nanos, put);
-    if let Some(attitudes) = attitudes {
-        let begin = imu.begin;
-        imu.begin = Arc::new(move || {
-            attitudes.load()?;
-            begin()
-        });
-    }
-    Ok(Some(imu))
+    let imu = translate_payloads(id, topic_info, layout, offset_nanos, put);
+    Ok(Some(match attitudes {
+        Some(attitudes) => attitudes.loaded_before(imu),
+        None => imu,
+    }))
 }
 
 /// Translates attitudes of the topic `id` to `sensor_msgs/Imu`, without accelerations, and with
@@ -117,6 +115,7 @@ pub(super) fn attitude(
     topic: &Topic,
     layout: &Layout,
     offset_nanos: i64,
+    frames: &Frames,
 ) -> Result<Option<Translation>> {
     let attitude = FieldReader::find(layout, "q").and_then(|q| q.at_least(4));
     let Some(attitude) = attitude.filter(|_| topic.type_name.contains("_attitude"))
@@ -125,10 +124,11 @@ pub(super) fn attitude(
     };
     let rates = FieldReader::find_each(layout, ["rollspeed", "pitchspeed", "yawspeed"]);
     let topic_info = common_topic(topic, "/imu", TYPE)?;
+    let frame = frames.name("base_link");
     let put = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
         let attitude = read_attitude(attitude, payload)?;
         let mut message = MessageWriter::new(out);
-        message.header(0, nanos, "base_link");
+        message.header(0, nanos, &frame);
         message.f64s(&World::Ned.attitude(attitude)).f64s(&UNKNOWN);
         match rates {
             Some([roll, pitch, yaw]) => {

@@ -19,13 +19,14 @@ use logtool_rosmsg::MessageWriter;
 
 use crate::{
     error::Result,
-    translate::ros::{
-        common_topic,
+    translate::{
+        Frames,
         px4::{
             field_reader::{FieldReader, read_attitude},
             frame_conversion::{Quaternion, Vector, World, body, into_body},
             payloads::translate_payloads,
         },
+        ros::common_topic,
     },
 };
 
@@ -121,7 +122,6 @@ impl OdometryFields {
         let variances = self.variances.map_or([None; 3], variance);
         Some(VehicleMotion {
             world,
-            child: "base_link",
             position: self.position.read(payload)?,
             attitude,
             velocity,
@@ -135,8 +135,6 @@ impl OdometryFields {
 #[derive(Clone, Copy, Debug)]
 struct VehicleMotion {
     world: World,
-    /// The name of the body frame in ROS.
-    child: &'static str,
     position: Vector,
     attitude: Quaternion,
     velocity: Vector,
@@ -145,13 +143,15 @@ struct VehicleMotion {
 }
 
 impl VehicleMotion {
-    fn append(&self, nanos: i64, out: &mut Vec<u8>) {
+    /// Appends the message. `parent` and `child` are the names of the world frame and of the
+    /// body frame in ROS.
+    fn append(&self, nanos: i64, [parent, child]: &[String; 2], out: &mut Vec<u8>) {
         let mut covariance = [0.0; 36];
         let variances = self.world.variances(self.variances);
         let diagonal = covariance.iter_mut().step_by(7);
         diagonal.zip(variances).for_each(|(place, variance)| *place = variance);
         let mut message = MessageWriter::new(out);
-        message.header(0, nanos, "odom").text(self.child);
+        message.header(0, nanos, parent).text(child);
         message.f64s(&self.world.vector(self.position));
         message.f64s(&self.world.attitude(self.attitude)).f64s(&covariance);
         message.f64s(&body(self.velocity)).f64s(&body(self.rates)).f64s(&[0.0; 36]);
@@ -164,14 +164,16 @@ pub(super) fn odometry(
     topic: &Topic,
     layout: &Layout,
     offset_nanos: i64,
+    frames: &Frames,
 ) -> Result<Option<Translation>> {
     let is_it = topic.type_name.contains("odometry");
     let Some(places) = OdometryFields::find(layout).filter(|_| is_it) else {
         return Ok(None);
     };
     let topic_info = common_topic(topic, "/odometry", TYPE)?;
+    let names = ["odom", "base_link"].map(|own| frames.name(own));
     let put = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
-        places.read(payload)?.append(nanos, out);
+        places.read(payload)?.append(nanos, &names, out);
         Some(())
     };
     Ok(Some(translate_payloads(id, topic_info, layout, offset_nanos, put)))
@@ -184,6 +186,7 @@ pub(super) fn local_position(
     topic: &Topic,
     layout: &Layout,
     offset_nanos: i64,
+    frames: &Frames,
 ) -> Result<Option<Translation>> {
     let places = (|| {
         let axes = FieldReader::find_each(layout, ["x", "y", "z"])?;
@@ -195,6 +198,7 @@ pub(super) fn local_position(
     })();
     let Some((position, velocity, heading, valid)) = places else { return Ok(None) };
     let topic_info = common_topic(topic, "/odometry", TYPE)?;
+    let names = ["odom", "base_stabilized"].map(|own| frames.name(own));
     let put = move |payload: &[u8], nanos, out: &mut Vec<u8>| {
         let is_valid = valid.iter().all(|at| at.first(payload) == Some(1.0));
         let heading = heading.first(payload).filter(|of| is_valid && of.is_finite())?;
@@ -202,14 +206,13 @@ pub(super) fn local_position(
         let attitude = [cos, 0.0, 0.0, sin];
         let state = VehicleMotion {
             world: World::Ned,
-            child: "base_stabilized",
             position: position.read(payload)?,
             attitude,
             velocity: into_body(velocity.read(payload)?, attitude),
             rates: [0.0; 3],
             variances: [0.0; 3],
         };
-        state.append(nanos, out);
+        state.append(nanos, &names, out);
         Some(())
     };
     Ok(Some(translate_payloads(id, topic_info, layout, offset_nanos, put)))

@@ -5,11 +5,13 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use logtool_core::{Block, Log, Manifest, Result, Selection, TopicId, TopicOrigin};
+use logtool_core::{
+    Block, Log, Manifest, Result, Selection, TopicId, TopicOrigin, Translation,
+};
 
-use crate::translate::ros::px4::{
+use crate::translate::px4::{
     field_reader::{FieldReader, measurement_time, read_attitude},
-    frame_conversion::Quaternion,
+    frame_conversion::{Quaternion, normalized},
 };
 
 /// The topic whose first instance has the attitudes.
@@ -25,7 +27,7 @@ const MAX_GAP_NANOS: i64 = 500_000_000;
 const LINEAR_DOT: f64 = 0.9995;
 
 /// The attitudes of a log, which are read when they are first needed.
-pub(super) struct AttitudeInterpolator {
+pub(in crate::translate) struct AttitudeInterpolator {
     log: Arc<dyn Log>,
     topic: TopicId,
     attitude: FieldReader,
@@ -36,7 +38,7 @@ pub(super) struct AttitudeInterpolator {
 
 impl AttitudeInterpolator {
     /// Returns the attitudes of `log`, if it has some.
-    pub(super) fn from_log(log: &Arc<dyn Log>) -> Option<Self> {
+    pub(in crate::translate) fn from_log(log: &Arc<dyn Log>) -> Option<Self> {
         let topic = topic(log.manifest())?;
         let layout = log.payload_layout(topic)?;
         let attitude = FieldReader::find(&layout, "q")?.at_least(4)?;
@@ -46,15 +48,28 @@ impl AttitudeInterpolator {
     }
 
     /// Returns the topic with the attitudes.
-    pub(super) fn topic(&self) -> TopicId {
+    pub(in crate::translate) fn topic(&self) -> TopicId {
         self.topic
+    }
+
+    /// Returns `translation`, which reads the attitudes before it begins.
+    pub(in crate::translate) fn loaded_before(
+        self: Arc<Self>,
+        mut translation: Translation,
+    ) -> Translation {
+        let begin = translation.begin;
+        translation.begin = Arc::new(move || {
+            self.load()?;
+            begin()
+        });
+        translation
     }
 
     /// Reads them, unless they were read before.
     ///
     /// # Errors
     /// The log cannot be read.
-    pub(super) fn load(&self) -> Result<()> {
+    fn load(&self) -> Result<()> {
         if self.all.get().is_some() {
             return Ok(());
         }
@@ -79,7 +94,7 @@ impl AttitudeInterpolator {
 
     /// Returns the attitude at the time `nanos` of the log's own clock, if it is between two
     /// samples that are close enough.
-    pub(super) fn attitude_at(&self, nanos: i64) -> Option<Quaternion> {
+    pub(in crate::translate) fn attitude_at(&self, nanos: i64) -> Option<Quaternion> {
         let all = self.all.get()?;
         let later = all.partition_point(|(time, _)| *time <= nanos);
         let (start, from) = *all.get(later.checked_sub(1)?)?;
@@ -99,13 +114,16 @@ fn topic(manifest: &Manifest) -> Option<TopicId> {
     (1..=MOST).contains(&records).then_some(id)
 }
 
-/// Returns a remark if there are too many attitudes.
-pub(super) fn too_many(manifest: &Manifest) -> Option<String> {
+/// Returns a remark if there are too many attitudes, so that messages are `without` something.
+pub(in crate::translate) fn too_many(
+    manifest: &Manifest,
+    without: &str,
+) -> Option<String> {
     let (_, records) =
         topic_with_count(manifest).filter(|(_, records)| *records > MOST)?;
     Some(format!(
-        "{records} attitudes are more than the maximum ({MOST}): the rates and accelerations \
-         in sensor_msgs/Imu have no attitude; a shorter time range does"
+        "{records} attitudes are more than the maximum ({MOST}): {without}; an excerpt of \
+         the log that `filter` writes has fewer"
     ))
 }
 
@@ -126,11 +144,7 @@ fn interpolate(from: Quaternion, to: Quaternion, share: f64) -> Quaternion {
     let dot = |a: Quaternion, b: Quaternion| -> f64 {
         a.iter().zip(b).map(|(a, b)| a * b).sum()
     };
-    let unit = |of: Quaternion| {
-        let length = dot(of, of).sqrt();
-        of.map(|part| part / length)
-    };
-    let (from, mut to) = (unit(from), unit(to));
+    let (from, mut to) = (normalized(from), normalized(to));
     if dot(from, to) < 0.0 {
         to = to.map(|part| -part);
     }
@@ -146,12 +160,14 @@ fn interpolate(from: Quaternion, to: Quaternion, share: f64) -> Quaternion {
     for (place, (from, to)) in made.iter_mut().zip(from.into_iter().zip(to)) {
         *place = of_from * from + of_to * to;
     }
-    unit(made)
+    normalized(made)
 }
 
 impl fmt::Debug for AttitudeInterpolator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Attitudes").field("topic", &self.topic).finish_non_exhaustive()
+        f.debug_struct("AttitudeInterpolator")
+            .field("topic", &self.topic)
+            .finish_non_exhaustive()
     }
 }
 
@@ -174,11 +190,12 @@ mod tests {
             let topic = Topic { records: Some(records), ..Topic::new(name, empty) };
             Manifest { topics: vec![topic], ..Manifest::default() }
         };
-        assert_eq!(too_many(&of(TOPIC, MOST)), None);
+        assert_eq!(too_many(&of(TOPIC, MOST), "no poses"), None);
         assert!(topic(&of(TOPIC, MOST)).is_some());
-        assert_eq!(too_many(&of("other", MOST + 1)), None);
-        let told = too_many(&of(TOPIC, 5_000_000)).unwrap();
+        assert_eq!(too_many(&of("other", MOST + 1), "no poses"), None);
+        let told = too_many(&of(TOPIC, 5_000_000), "no poses").unwrap();
         assert!(told.starts_with("5000000 attitudes are more"), "{told}");
+        assert!(told.contains(": no poses; "), "{told}");
         assert!(topic(&of(TOPIC, 5_000_000)).is_none());
     }
 

@@ -14,14 +14,14 @@
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// A vector.
-pub(super) type Vector = [f64; 3];
+pub(in crate::translate) type Vector = [f64; 3];
 
 /// A quaternion of PX4: w, x, y, z.
-pub(super) type Quaternion = [f64; 4];
+pub(in crate::translate) type Quaternion = [f64; 4];
 
 /// The axes of the world frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum World {
+pub(in crate::translate) enum World {
     /// North, east, down.
     Ned,
     /// Forward, right, down, relative to the initial heading.
@@ -30,7 +30,7 @@ pub(super) enum World {
 
 impl World {
     /// Converts a vector in this world frame to ROS.
-    pub(super) fn vector(self, of: Vector) -> Vector {
+    pub(in crate::translate) fn vector(self, of: Vector) -> Vector {
         let [x, y, z] = of;
         match self {
             Self::Ned => [y, x, -z],
@@ -39,12 +39,12 @@ impl World {
     }
 
     /// Converts variances along the axes of this world frame to ROS.
-    pub(super) fn variances(self, of: Vector) -> Vector {
+    pub(in crate::translate) fn variances(self, of: Vector) -> Vector {
         self.vector(of).map(f64::abs)
     }
 
     /// Converts an attitude in this world frame to ROS: x, y, z, w.
-    pub(super) fn attitude(self, of: Quaternion) -> [f64; 4] {
+    pub(in crate::translate) fn attitude(self, of: Quaternion) -> [f64; 4] {
         let [w, x, y, z] = of;
         match self {
             Self::Ned => [x + y, x - y, w - z, w + z].map(|of| of * FRAC_1_SQRT_2),
@@ -53,15 +53,21 @@ impl World {
     }
 }
 
+/// Returns the quaternion of length 1 with the direction of `of`, which must not be 0.
+pub(in crate::translate) fn normalized(of: Quaternion) -> Quaternion {
+    let length = of.iter().map(|part| part * part).sum::<f64>().sqrt();
+    of.map(|part| part / length)
+}
+
 /// Converts a vector in the body frame to ROS.
-pub(super) fn body(of: Vector) -> Vector {
+pub(in crate::translate) fn body(of: Vector) -> Vector {
     let [x, y, z] = of;
     [x, -y, -z]
 }
 
 /// Rotates a vector from the world frame to the body frame, both of PX4; `attitude` is the
 /// attitude of the body.
-pub(super) fn into_body(of: Vector, attitude: Quaternion) -> Vector {
+pub(in crate::translate) fn into_body(of: Vector, attitude: Quaternion) -> Vector {
     let [w, x, y, z] = attitude;
     let [a, b, c] = of;
     // The rows are the columns of the matrix for the opposite direction.

@@ -6,7 +6,7 @@ use logtool_core::{
     Layout, MessageBuffer, Result, Run, Topic, TopicId, Translate, Translation,
 };
 
-use crate::translate::ros::px4::field_reader::{FieldReader, measurement_time};
+use crate::translate::px4::field_reader::{FieldReader, measurement_time};
 
 /// Translates the payloads of the topic `id` to messages of the topic `topic_info`. `put` gets a
 /// payload and the time for the header, appends the message to a buffer, and returns whether
@@ -14,7 +14,7 @@ use crate::translate::ros::px4::field_reader::{FieldReader, measurement_time};
 ///
 /// That time is the time of the measurement, if the payload contains it, on the clock of the
 /// records, with `offset_nanos` added.
-pub(super) fn translate_payloads<F>(
+pub(in crate::translate) fn translate_payloads<F>(
     id: TopicId,
     topic_info: Topic,
     layout: &Layout,

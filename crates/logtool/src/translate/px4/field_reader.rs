@@ -2,11 +2,11 @@
 
 use logtool_core::{ByteReader, Layout, LayoutKind, Primitive, Record};
 
-use crate::translate::ros::px4::frame_conversion::Quaternion;
+use crate::translate::px4::frame_conversion::Quaternion;
 
 /// The location of numbers in payloads: a field, or an array.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FieldReader {
+pub(in crate::translate) struct FieldReader {
     start: usize,
     one: Primitive,
     count: u32,
@@ -14,7 +14,7 @@ pub(super) struct FieldReader {
 
 impl FieldReader {
     /// Finds the field `name` of `layout`, if it is numeric.
-    pub(super) fn find(layout: &Layout, name: &str) -> Option<Self> {
+    pub(in crate::translate) fn find(layout: &Layout, name: &str) -> Option<Self> {
         let field = layout.fields.iter().find(|field| field.name == name)?;
         let LayoutKind::Primitive(one) = field.kind else { return None };
         let is_number = one != Primitive::Char && layout.is_fixed();
@@ -23,7 +23,7 @@ impl FieldReader {
     }
 
     /// Finds the fields `names` of `layout`, if all are numeric.
-    pub(super) fn find_each<const N: usize>(
+    pub(in crate::translate) fn find_each<const N: usize>(
         layout: &Layout,
         names: [&str; N],
     ) -> Option<[Self; N]> {
@@ -33,12 +33,12 @@ impl FieldReader {
     }
 
     /// Returns the field if it is an array of at least `count` numbers.
-    pub(super) fn at_least(self, count: u32) -> Option<Self> {
+    pub(in crate::translate) fn at_least(self, count: u32) -> Option<Self> {
         (self.count >= count).then_some(self)
     }
 
     /// Reads the number at index `index` from `payload`; `None` if it is missing.
-    pub(super) fn get(self, payload: &[u8], index: u32) -> Option<f64> {
+    pub(in crate::translate) fn get(self, payload: &[u8], index: u32) -> Option<f64> {
         let step = self.one.size() as usize;
         let start = self.start.checked_add(step.checked_mul(index as usize)?)?;
         let mut cut = ByteReader::new(payload.get(start..)?);
@@ -58,12 +58,15 @@ impl FieldReader {
     }
 
     /// Reads the first number from `payload`.
-    pub(super) fn first(self, payload: &[u8]) -> Option<f64> {
+    pub(in crate::translate) fn first(self, payload: &[u8]) -> Option<f64> {
         self.get(payload, 0)
     }
 
     /// Reads the first numbers from `payload`.
-    pub(super) fn array<const N: usize>(self, payload: &[u8]) -> Option<[f64; N]> {
+    pub(in crate::translate) fn array<const N: usize>(
+        self,
+        payload: &[u8],
+    ) -> Option<[f64; N]> {
         let mut all = [f64::NAN; N];
         for (index, place) in (0..).zip(&mut all) {
             *place = self.get(payload, index)?;
@@ -74,7 +77,10 @@ impl FieldReader {
 
 /// Returns the time of a measurement in nanoseconds of the record's clock: the microseconds in the
 /// payload at `at`, or else the time of the record.
-pub(super) fn measurement_time(at: Option<FieldReader>, record: &Record<'_>) -> i64 {
+pub(in crate::translate) fn measurement_time(
+    at: Option<FieldReader>,
+    record: &Record<'_>,
+) -> i64 {
     // Microseconds of 285 years are exact.
     let micros = at.and_then(|at| at.first(record.payload));
     let micros = micros.filter(|micros| *micros > 0.0);
@@ -83,7 +89,10 @@ pub(super) fn measurement_time(at: Option<FieldReader>, record: &Record<'_>) -> 
 }
 
 /// Reads the attitude from `payload`; `None` if it is unknown, i.e. NaN or 0.
-pub(super) fn read_attitude(at: FieldReader, payload: &[u8]) -> Option<Quaternion> {
+pub(in crate::translate) fn read_attitude(
+    at: FieldReader,
+    payload: &[u8],
+) -> Option<Quaternion> {
     let attitude: Quaternion = at.array(payload)?;
     let square: f64 = attitude.iter().map(|part| part * part).sum();
     (square.is_finite() && square > 0.0).then_some(attitude)
