@@ -104,10 +104,9 @@ def velodyne_decoder(path, topic, to):
     config.model, config.calibration = detect_hdl64e(path)
 
     def read():
-        names = ["x", "y", "z", "intensity", "ring", "time"]
         scans = [cloud for _, cloud in velodyne_decoder.read_pcap(path, config)]
         points = np.concatenate(scans)
-        columns = {name: points[:, index] for index, name in enumerate(names)}
+        columns = {name: points[:, index] for index, name in enumerate(POINTS)}
         return columns if to == "numpy" else pd.DataFrame(columns)
 
     return read
@@ -117,8 +116,8 @@ def result_bytes(result):
     if isinstance(result, pd.DataFrame):
         return int(result.memory_usage(index=True, deep=True).sum())
     # Columns of one array share its memory.
-    arrays = {id(a if a.base is None else a.base): a if a.base is None else a.base for a in result.values()}
-    return sum(getattr(array, "nbytes", 0) for array in arrays.values())
+    bases = [array.base if isinstance(array.base, np.ndarray) else array for array in result.values()]
+    return sum({id(base): base.nbytes for base in bases}.values())
 
 
 def status(name):

@@ -139,13 +139,27 @@ mod tests {
     }
 
     #[test]
+    fn lending_does_not_wait_for_a_thread_that_may_not_exist() {
+        let pool = Arc::default();
+        let (bytes, _) = lent(&pool, MIN_POOLED_BYTES);
+        let held = pool.lock().unwrap();
+        assert!(pool.lock().is_none());
+        drop(bytes);
+        let (other, _) = lent(&pool, MIN_POOLED_BYTES);
+        assert!(held.is_empty());
+        drop(held);
+        drop(other);
+        assert_eq!(pool.lock().unwrap().len(), 1);
+    }
+
+    #[test]
     fn pool_is_bounded_in_number_and_size_of_buffers() {
         let pool = Arc::default();
         let many: Vec<_> =
             (0..2 * MAX_BUFFERS).map(|_| lent(&pool, MIN_POOLED_BYTES)).collect();
         drop(many);
         drop((lent(&pool, MAX_POOLED_BYTES + 1), lent(&pool, 9)));
-        let kept = pool.lock();
+        let kept = pool.lock().unwrap();
         assert_eq!(kept.len(), MAX_BUFFERS);
         assert!(
             kept.iter().all(|(_, buffer)| buffer.capacity() <= 2 * MIN_POOLED_BYTES)
