@@ -32,6 +32,18 @@ MOST_TOPICS = 300
 
 PROCESSES = 2
 
+# The command of the module. The package, which takes twice as long to import, is not needed.
+COMMAND = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("_logtool", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+sys.exit(module.run_command(["logtool", *sys.argv[2:]]))
+"""
+
+# Each process has a processor, and the progress would be printed between the results.
+SETTINGS = "SET threads = 1; SET enable_progress_bar = false"
+
 # The topics of a log whose memory is changed to see whether DuckDB has copied it.
 MOST_CHANGED = 3
 
@@ -49,8 +61,8 @@ def samples():
 def written(path, topics, folder):
     """The tables of `topics` that the command writes, by the name and the number of the topic;
     None if it fails."""
-    command = [sys.executable, "-m", "logtool", "--quiet", "convert", path, "--out", folder]
-    command += ["--format", "parquet"]
+    command = [sys.executable, "-I", "-S", "-c", COMMAND, logtool._logtool.__file__]
+    command += ["--quiet", "convert", path, "--out", folder, "--format", "parquet"]
     for topic in topics:
         command += ["--topic", topic]
     done = subprocess.run(command, capture_output=True, check=False)
@@ -233,15 +245,22 @@ class DuckDBReader:
 
     def __init__(self):
         self.connection = duckdb.connect()
-        self.connection.execute("SET threads = 1")
-        self.change = None
-        self.connection.create_function("change", self.changed, ["INTEGER"], "INTEGER", side_effects=True)
+        self.connection.execute(SETTINGS)
+        self.changes = changes = []
 
-    def changed(self, value):
-        if self.change is not None:
-            self.change()
-            self.change = None
-        return value
+        def change(value):
+            while changes:
+                changes.pop()()
+            return value
+
+        self.connection.create_function("change", change, ["INTEGER"], "INTEGER", side_effects=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.connection.remove_function("change")
+        self.connection.close()
 
     def select(self, name):
         quoted = name.replace('"', '""')
@@ -260,7 +279,7 @@ class DuckDBReader:
         def change():
             view[:] = numpy.where(old == 7, 8, 7)
 
-        self.change = change
+        self.changes.append(change)
         rows = pa.RecordBatchReader.from_batches(batch.schema, [batch])
         result = [value for _, value in self.connection.sql(self.select(name)).fetchall()]
         return result == view.tolist() and (view != old).all()
@@ -270,7 +289,7 @@ class DuckDBReader:
         memory = numpy.arange(self.ROWS, dtype=numpy.int64)
         rows = pa.table({"x": pa.array(memory)})
         rows = self.connection.sql("SELECT * FROM rows").to_arrow_table()
-        self.change = lambda: memory.fill(7)
+        self.changes.append(lambda: memory.fill(7))
         result = [value for _, value in self.connection.sql(self.select("x")).fetchall()]
         return result == list(range(self.ROWS)) and rows.num_rows == self.ROWS
 
@@ -303,9 +322,15 @@ def fails(table):
     return False
 
 
+def prepare():
+    """Prepares a process."""
+    warnings.simplefilter("ignore", logtool.DamageWarning)
+    pa.set_cpu_count(1)
+    duckdb.execute(SETTINGS)
+
+
 def check(path):
     """What differs in a sample, and the numbers of its logs, topics and rows."""
-    warnings.simplefilter("ignore", logtool.DamageWarning)
     try:
         log = logtool.open(path)
     except logtool.Error:
@@ -320,25 +345,29 @@ def check(path):
             if not any(map(fails, log.values())):
                 failures.append(f"{path}: only the command refuses it")
             return failures, 1, 0, 0
-        reader = DuckDBReader()
-        for number, ((name, instance), file) in enumerate(files.items()):
+        for (name, instance), file in files.items():
             label = f"{name}.{instance}" if instance else name
             found = [*compare(log, label, file), *copies(log, label)]
-            if number < MOST_CHANGED:
-                found += duckdb_copies(log, label, reader)
             failures += (f"{path} {label}: {difference}" for difference in found)
             tables += 1
             rows += file.metadata.num_rows
+        with DuckDBReader() as reader:
+            for name, instance in list(files)[:MOST_CHANGED]:
+                label = f"{name}.{instance}" if instance else name
+                found = duckdb_copies(log, label, reader)
+                failures += (f"{path} {label}: {difference}" for difference in found)
     return failures, 1, tables, rows
 
 
 def main():
     failures, logs, tables, rows = [], 0, 0, 0
-    if not DuckDBReader().has_control():
-        failures.append("a change of copied memory is in the result")
+    with DuckDBReader() as reader:
+        if not reader.has_control():
+            failures.append("a change of copied memory is in the result of DuckDB")
     # Threads of a process are not in its forks.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(PROCESSES, context) as pool:
+    os.environ["POLARS_MAX_THREADS"] = "1"
+    with ProcessPoolExecutor(PROCESSES, context, prepare) as pool:
         for found in pool.map(check, samples()):
             failures += found[0]
             logs, tables, rows = logs + found[1], tables + found[2], rows + found[3]
