@@ -1,12 +1,12 @@
 //! The table of a topic, and its batches.
 
-use std::{fmt, ops::Range};
+use std::{fmt, ops::Range, sync::Arc};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use logtool_core::{
-    Block, ColumnBuffers, Columns, Damage, Decoder, Part, Selection, TimeBase,
-    TimeRange, Topic, TopicId, TopicSet, View,
+    Block, ColumnBuffers, Columns, Damage, Decoder, Part, PayloadLog, Selection,
+    TimeBase, TimeRange, Topic, TopicId, TopicSet, View,
 };
 use parking_lot::Mutex;
 
@@ -44,6 +44,7 @@ impl Log {
             time: TimeRange::ALL,
             time_base: TimeBase::default(),
             types: ColumnTypes::default(),
+            has_payloads: false,
             reported: None,
         })
     }
@@ -59,6 +60,7 @@ pub struct Table {
     time: TimeRange,
     time_base: TimeBase,
     types: ColumnTypes,
+    has_payloads: bool,
     /// The damage that is reported, if it is not that of the topic in any bytes.
     reported: Option<ReportedDamage>,
 }
@@ -82,7 +84,8 @@ impl Table {
         time_base: TimeBase,
     ) -> Self {
         let types = ColumnTypes::default();
-        Self { log, topic, columns, time, time_base, types, reported: None }
+        let (has_payloads, reported) = (false, None);
+        Self { log, topic, columns, time, time_base, types, has_payloads, reported }
     }
 
     /// Reports only this damage, as damage of the topic of the table.
@@ -181,6 +184,20 @@ impl Table {
     /// [`TableLayout::Spark`](crate::convert::TableLayout::Spark) describes them.
     pub fn for_spark(mut self) -> Self {
         self.types.is_for_spark = true;
+        self
+    }
+
+    /// Adds the column `payload` with the bytes of records that cannot be decoded. Each of them
+    /// is a row in which all other columns except the time are null, and is still reported as
+    /// damage. Without this, it is only damage. Derived topics, and topics of an unknown type,
+    /// whose rows are payloads anyway, have no such column.
+    pub fn with_payloads(mut self) -> Self {
+        let topic = self.log.manifest().get(self.topic);
+        if !self.has_payloads && topic.is_ok_and(PayloadLog::can_have_payloads) {
+            let log = Box::new(Arc::clone(&self.log.log));
+            self.log.log = Arc::new(PayloadLog::new(log, [self.topic].into()));
+            self.has_payloads = true;
+        }
         self
     }
 

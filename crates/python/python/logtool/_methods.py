@@ -37,10 +37,35 @@ def to_arrow(self: _AnyTable) -> Any:
 
 
 def to_pandas(self: _AnyTable) -> Any:
-    """Read the table as a ``pandas.DataFrame``."""
+    """Read the table as a ``pandas.DataFrame``.
+
+    It is that of ``pandas.DataFrame.from_arrow``, but needs no second copy of numbers and times.
+    """
     import pandas
 
-    return _consume(self, pandas.DataFrame.from_arrow)
+    arrays, batches = self._read_parts()
+    types = dict(zip(self.schema.names, self.schema.types, strict=True))
+    series = {name: _series(array, types[name]) for name, array in arrays.items()}
+    if len(series) < len(types):
+        import pyarrow
+
+        parts = [pyarrow.record_batch(batch) for batch in batches]
+        series |= pyarrow.Table.from_batches(parts).to_pandas().items()
+    return pandas.DataFrame({name: series[name] for name in types}, copy=False)
+
+
+def _series(array: Any, arrow_type: str) -> Any:
+    """Return the column of pandas with the values of an array of NumPy."""
+    import numpy
+    import pandas
+
+    if isinstance(array, numpy.ma.MaskedArray):
+        # As pyarrow does it: pandas has no missing integers.
+        array = numpy.ma.filled(array.astype(numpy.float64), numpy.nan)
+    if arrow_type.endswith('"UTC")'):
+        dtype = pandas.DatetimeTZDtype(numpy.datetime_data(array.dtype)[0], "UTC")
+        array = pandas.DatetimeIndex(array.view(numpy.int64), dtype=dtype, copy=False)
+    return pandas.Series(array, copy=False)
 
 
 def to_polars(self: _AnyTable) -> Any:
