@@ -62,7 +62,8 @@ pub(crate) use logtool::{
 #[command(name = "logtool", version, max_term_width = 100)]
 #[command(disable_help_flag = true, disable_help_subcommand = true)]
 #[command(after_help = "\
-More: `logtool help COMMAND`, and `logtool help outputs`, `clocks`, `lidars` or `config`
+More: `logtool help COMMAND`, and `logtool help outputs`, `clocks`, `lidars`,
+`expressions` or `config`
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done, but some of the input was lost")]
 #[command(after_long_help = "\
 Examples:
@@ -81,6 +82,7 @@ More:
   logtool help outputs   the output formats, and what they keep
   logtool help clocks    how times are typed and shown
   logtool help lidars    calibrations, models and formulas of Velodyne lidars
+  logtool help expressions   series computed from fields, for plot and --derive
   logtool help config    defaults from variables and from logtool.toml")]
 pub(crate) struct Args {
     #[command(flatten)]

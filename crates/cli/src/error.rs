@@ -24,10 +24,12 @@ pub(crate) fn exit_status(err: &Error) -> i32 {
     if err.kind() == ErrorKind::InvalidRequest { 2 } else { 1 }
 }
 
-/// Prints the error, and its hint on a second line.
+/// Prints the error, the expression with carets below the place of the error if it has one, and
+/// its hint on the last line.
 pub(crate) fn print(err: &Error) {
     let paint = color::for_stderr();
     say!("{} {err}", paint.red("error:"));
+    err.excerpt().into_iter().flat_map(str::lines).for_each(|line| say!("{line}"));
     let hint = err.hint().map(str::to_owned);
     let hint = hint.or_else(|| err.remedy().and_then(remedies::text));
     let hint = hint.or_else(|| remedies::for_kind(err.kind()).map(str::to_owned));

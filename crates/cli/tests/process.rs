@@ -32,6 +32,8 @@ mod datasets;
 mod derived;
 #[path = "process/escape.rs"]
 mod escape;
+#[path = "process/expressions.rs"]
+mod expressions;
 #[path = "process/faults.rs"]
 mod faults;
 #[path = "process/filter.rs"]

@@ -6,6 +6,7 @@ use std::{
     error,
     fmt::{self, Display},
     io,
+    ops::Range,
 };
 
 use logtool_core::ErrorKind as LogErrorKind;
@@ -36,6 +37,7 @@ struct ErrorDetails {
     message: Option<String>,
     hint: Option<String>,
     remedy: Option<Remedy>,
+    excerpt: Option<String>,
     source: Option<Box<dyn error::Error + Send + Sync>>,
 }
 
@@ -92,6 +94,7 @@ impl Error {
             message: Some(message.into()),
             hint: None,
             remedy: None,
+            excerpt: None,
             source: None,
         }))
     }
@@ -122,6 +125,7 @@ impl Error {
             message: None,
             hint: None,
             remedy: None,
+            excerpt: None,
             source: Some(source.into()),
         }))
     }
@@ -137,6 +141,13 @@ impl Error {
     #[must_use]
     pub fn with_remedy(mut self, remedy: Remedy) -> Self {
         self.0.remedy = Some(remedy);
+        self
+    }
+
+    /// Sets the text of an expression, and the bytes in it that the error is about.
+    #[must_use]
+    pub(crate) fn with_excerpt(mut self, text: &str, span: Range<usize>) -> Self {
+        self.0.excerpt = Some(logtool_series::excerpt(text, span));
         self
     }
 
@@ -201,6 +212,12 @@ impl Error {
     /// Returns the setting that helps against the error, if one is known.
     pub fn remedy(&self) -> Option<&Remedy> {
         self.0.remedy.as_ref()
+    }
+
+    /// Returns the expression that the error is about, with carets below the place: lines that
+    /// start with a bar.
+    pub fn excerpt(&self) -> Option<&str> {
+        self.0.excerpt.as_deref()
     }
 
     /// Returns the byte offset in the log at which the error occurred, if it is known.

@@ -40,8 +40,8 @@ pub mod report;
 pub mod rows;
 pub mod schema;
 pub mod selection;
+pub mod series;
 pub mod session;
-#[cfg(any(feature = "align", feature = "plot"))]
 mod signals;
 pub mod split;
 pub mod suggest;

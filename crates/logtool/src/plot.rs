@@ -1,4 +1,4 @@
-//! Plots: fields over time, as SVG, PNG, or series.
+//! Plots: fields and expressions over time, as SVG, PNG, or series.
 
 mod axis;
 
@@ -7,7 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use logtool_core::{Log as FormatLog, Manifest, Provenance, TopicSet};
+use logtool_core::{
+    Log as FormatLog, Manifest, Provenance, TimeRange, TopicId, TopicSet,
+};
+use logtool_plot::Sampler;
+use logtool_series::SeriesComponent;
 use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
@@ -18,8 +22,9 @@ use crate::{
     losses::{Findings, Strictness},
     output::provenance,
     progress_counter::ProgressCounter,
+    series::{self, ComputedSeries, PreparedSeries},
     session::Session,
-    signals,
+    signals::{self, RequestedSignal},
     time::{
         clock::{ShownClock, TimeChoice},
         record_span,
@@ -42,7 +47,7 @@ const MARGIN_HEIGHT: u32 = 90;
 /// The maximum default height, in pixels.
 const MAX_HEIGHT: u32 = 20_000;
 
-/// A request to plot fields over time. Fields of the same unit share a panel.
+/// A request to plot fields and expressions over time. Those of the same unit share a panel.
 ///
 /// ```no_run
 /// use logtool::{Session, plot::PlotRequest};
@@ -96,7 +101,8 @@ impl PlotRequest {
     /// Creates a request for `fields` of the log at `path`: a path, a URL, or `-` for standard
     /// input. A field is a topic and a column, for example `sensor_gps.1.lat`. A prefix of
     /// columns selects all of them, `*` and `?` match anything, and of a list each element is
-    /// plotted.
+    /// plotted. Anything else is an expression, as `deg(yaw(vehicle_attitude.q))`; see
+    /// [`series`](crate::series).
     pub fn new(
         path: impl AsRef<Path>,
         fields: impl IntoIterator<Item = impl Into<String>>,
@@ -168,7 +174,7 @@ impl PlotRequest {
     /// Reads the fields and creates the plot.
     ///
     /// # Errors
-    /// `NotFound` if the log has no such field; others if the input cannot be read or is not a
+    /// `NotFound` if the log has no such field, `InvalidRequest` if an expression is wrong; others if the input cannot be read or is not a
     /// log, if there is nothing to plot at the selected times, or, of the kind `Damaged`, if
     /// something is lost in a strict request.
     pub fn run(&self, session: &Session) -> Result<Plot> {
@@ -203,9 +209,9 @@ impl PlotRequest {
     fn draw(&self, log: &Log, session: &Session) -> Result<PreparedChart> {
         let (format_log, manifest) = (log.format_log(), log.manifest());
         let clock = ShownClock::new(manifest, self.clock)?;
-        let wanted = signals::find(format_log, &self.fields)?;
+        let Requested { fields, expressions } = self.requested(format_log)?;
         let range = clock.range(self.start, self.end)?;
-        let wanted = signals::expand_lists(format_log, wanted, range)?;
+        let fields = expand_lists(format_log, fields, range)?;
         if record_span::intersection(range, record_span::max_shown_range(manifest))
             .is_empty()
         {
@@ -215,33 +221,81 @@ impl PlotRequest {
         }
         let width = self.size.map_or(WIDTH, |(width, _)| width);
         let columns = width as usize * usize::from(self.scale);
-        let progress = ProgressCounter::for_bytes(session, log.name(), manifest.bytes);
-        let read = signals::read(format_log, &wanted, range, columns, &|bytes| {
-            progress.add(bytes);
-        });
+        let topics = requested_topics(manifest, &fields, &expressions);
+        let (span, sampler) = signals::sampler(format_log, &topics, range, columns)?;
+        let passes = u64::from(!fields.is_empty()) + u64::from(!expressions.is_empty());
+        let bytes = manifest.bytes.saturating_mul(passes);
+        let progress = ProgressCounter::for_bytes(session, log.name(), bytes);
+        let add = |bytes| progress.add(bytes);
+        let (mut lines, mut damage) = (Vec::new(), Vec::new());
+        if !fields.is_empty() {
+            let wanted: Vec<RequestedSignal> =
+                fields.iter().map(|(_, field)| field.clone()).collect();
+            let (read, found) =
+                signals::read_into(format_log, &wanted, range, &span, &sampler, &add)?;
+            damage = found;
+            for ((argument, field), signal) in fields.into_iter().zip(read) {
+                let RequestedSignal { name, unit, is_held, .. } = field;
+                lines.push((argument, unit, Line { name, signal, is_held }));
+            }
+        }
+        if !expressions.is_empty() {
+            let (arguments, wanted): (Vec<usize>, Vec<PreparedSeries>) =
+                expressions.into_iter().unzip();
+            let read = series::read(format_log, &wanted, range, &add)?;
+            for one in read.damage {
+                if !damage.contains(&one) {
+                    damage.push(one);
+                }
+            }
+            let read = wanted.iter().zip(read.series).zip(arguments);
+            for ((wanted, computed), argument) in read {
+                for (unit, line) in series_lines(wanted.text(), &computed, &sampler) {
+                    lines.push((argument, unit, line));
+                }
+            }
+        }
         drop(progress);
-        let read = read?;
-        let outliers = outlier_note(read.signals.iter(), &read.span, &clock);
-        let topics = wanted.iter().map(|wanted| wanted.topic).collect();
+        // Lines are in the order of the arguments.
+        lines.sort_by_key(|(argument, ..)| *argument);
+        let shown = lines.iter().map(|(.., line)| &line.signal);
+        let outliers = outlier_note(shown, &span, &clock);
         let mut panels: Vec<Panel> = Vec::new();
-        for (wanted, signal) in wanted.into_iter().zip(read.signals) {
-            let line = Line { name: wanted.name, signal, is_held: wanted.is_held };
+        for (_, unit, line) in lines {
             // States without a unit do not share a panel with measured values.
             let panel = panels.iter_mut().find(|panel| {
                 let is_held = panel.lines.first().is_some_and(|line| line.is_held);
-                panel.unit == wanted.unit && is_held == line.is_held
+                panel.unit == unit && is_held == line.is_held
             });
             match panel {
                 Some(panel) => panel.lines.push(line),
-                None => panels.push(Panel {
-                    unit: wanted.unit,
-                    lines: vec![line],
-                    ..Panel::default()
-                }),
+                None => {
+                    panels.push(Panel { unit, lines: vec![line], ..Panel::default() })
+                }
             }
         }
         let chart = self.chart(panels, width, format_log, &clock)?;
-        Ok(PreparedChart { topics, chart, damage: read.damage, outliers })
+        Ok(PreparedChart { topics, chart, damage, outliers })
+    }
+
+    /// Finds the fields of the log, and those of expressions.
+    fn requested(&self, log: &dyn FormatLog) -> Result<Requested> {
+        let mut requested = Requested::default();
+        for (argument, text) in self.fields.iter().enumerate() {
+            match signals::find(log, std::slice::from_ref(text)) {
+                Ok(found) => {
+                    let found = found.into_iter().map(|signal| (argument, signal));
+                    requested.fields.extend(found);
+                }
+                Err(error) if !series::is_expression(log, text) => return Err(error),
+                Err(_) => {
+                    let series = PreparedSeries::new(log, text)?;
+                    requested.expressions.push((argument, series));
+                }
+            }
+        }
+        signals::check_count(requested.fields.len())?;
+        Ok(requested)
     }
 
     fn chart(
@@ -276,6 +330,66 @@ impl PlotRequest {
         }
         Ok(chart)
     }
+}
+
+/// What a plot shows, each with the index of its argument.
+#[derive(Default)]
+struct Requested {
+    fields: Vec<(usize, RequestedSignal)>,
+    expressions: Vec<(usize, PreparedSeries)>,
+}
+
+/// Replaces each list in `fields` by its elements.
+fn expand_lists(
+    log: &dyn FormatLog,
+    fields: Vec<(usize, RequestedSignal)>,
+    time: TimeRange,
+) -> Result<Vec<(usize, RequestedSignal)>> {
+    let (arguments, signals): (Vec<usize>, Vec<RequestedSignal>) =
+        fields.into_iter().unzip();
+    let expanded = signals::expand_lists(log, signals, time)?;
+    let all = expanded.into_iter().zip(arguments);
+    Ok(all
+        .flat_map(|(signals, argument)| {
+            signals.into_iter().map(move |signal| (argument, signal))
+        })
+        .collect())
+}
+
+/// Returns the topics of `fields` and `expressions`.
+fn requested_topics(
+    manifest: &Manifest,
+    fields: &[(usize, RequestedSignal)],
+    expressions: &[(usize, PreparedSeries)],
+) -> TopicSet {
+    let sets: Vec<TopicSet> =
+        expressions.iter().map(|(_, series)| series.topics()).collect();
+    let is_used = |id: &TopicId| {
+        fields.iter().any(|(_, signal)| signal.topic == *id)
+            || sets.iter().any(|set| set.contains(*id))
+    };
+    manifest.topics().map(|(id, _)| id).filter(is_used).collect()
+}
+
+/// Returns a line for each component of a series, and its unit.
+fn series_lines(
+    text: &str,
+    computed: &ComputedSeries,
+    sampler: &Sampler,
+) -> Vec<(String, Line)> {
+    let ComputedSeries { series, left_out } = computed;
+    let line = |component: &SeriesComponent| {
+        let mut sampler = sampler.clone();
+        (0..*left_out).for_each(|_| sampler.leave_out());
+        for (time, value) in series.times.iter().zip(&*component.values) {
+            sampler.add(*time, *value);
+        }
+        let is_held = series.is_held;
+        let signal = if is_held { sampler.held_signal() } else { sampler.signal() };
+        let name = series::component_name(text, &component.name);
+        (component.unit.clone(), Line { name, signal, is_held })
+    };
+    series.components.iter().map(line).collect()
 }
 
 /// A chart, and the damage and outliers of its signals.

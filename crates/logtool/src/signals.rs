@@ -1,6 +1,5 @@
-//! Reads numeric signals of a log over time, downsampled for plots.
+//! Reads numeric signals of a log over time: all samples, or downsampled for plots.
 
-#[cfg(feature = "align")]
 mod collected_samples;
 #[cfg(feature = "plot")]
 mod elements;
@@ -24,11 +23,16 @@ use crate::{error::Result, signals::numbers::numbers};
 
 #[cfg(feature = "align")]
 pub(crate) use self::collected_samples::read_samples;
-pub(crate) use self::find::find;
+pub(crate) use self::{
+    collected_samples::{Samples, read_all},
+    find::{find, is_text_of_field},
+};
 #[cfg(feature = "plot")]
 pub(crate) use self::{
-    elements::expand_lists, find::find_in_topic, numbers::numbers_of,
-    sampled_signals::read,
+    elements::expand_lists,
+    find::{check_count, find_in_topic},
+    numbers::numbers_of,
+    sampled_signals::{read, read_into, sampler},
 };
 
 /// A signal that is requested.
@@ -43,10 +47,8 @@ pub(crate) struct RequestedSignal {
     /// The name of the signal.
     pub name: String,
     /// The unit; empty if it is unknown.
-    #[cfg_attr(not(feature = "plot"), allow(dead_code, reason = "only plots show it"))]
     pub unit: String,
     /// Whether a value holds until the next one, e.g. a state.
-    #[cfg_attr(not(feature = "plot"), allow(dead_code, reason = "only plots show it"))]
     pub is_held: bool,
 }
 

@@ -22,7 +22,11 @@ fn exception(py: Python<'_>, err: &Error, path: Option<&str>) -> PyResult<PyErr>
     details.set_item("offset", err.offset())?;
     details.set_item("hint", err.hint())?;
     let create = py.import("logtool._errors")?.getattr("create")?;
-    Ok(PyErr::from_value(create.call((err.to_string(),), Some(&details))?))
+    let message = match err.excerpt() {
+        Some(excerpt) => format!("{err}\n{excerpt}"),
+        None => err.to_string(),
+    };
+    Ok(PyErr::from_value(create.call((message,), Some(&details))?))
 }
 
 /// Returns the name of the kind of `err`.

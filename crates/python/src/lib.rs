@@ -21,6 +21,7 @@ mod options;
 mod plot;
 mod process;
 mod schema;
+mod series;
 mod source;
 mod split;
 mod stream;

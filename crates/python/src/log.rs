@@ -1,6 +1,6 @@
 //! Logs.
 
-use logtool::plot::PlotRequest;
+use logtool::{plot::PlotRequest, time::clock::ShownClock};
 use logtool_core::{TimeRange, TopicOrigin};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 
@@ -12,6 +12,7 @@ use crate::{
     messages::Messages,
     plot::Plot,
     process::Owner,
+    series,
     source::LogInput,
     table::{Table, TableClock},
     times::{self, TimeArgument},
@@ -175,6 +176,31 @@ impl Log {
             request.run_on(&self.log, &session)
         })?;
         Plot::new(py, plot)
+    }
+
+    /// Computes the series of `expression` from fields: `deg(yaw(vehicle_attitude.q))`.
+    ///
+    /// Returns the times, the values and the unit. The values of a vector have a column for each
+    /// component. `clock` is that of the times, as in tables.
+    #[pyo3(signature = (expression, start=None, end=None, clock=None))]
+    fn series<'py>(
+        &self,
+        py: Python<'py>,
+        expression: &str,
+        start: Option<TimeArgument>,
+        end: Option<TimeArgument>,
+        clock: Option<TableClock>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let call = self.call();
+        let computed = call.run(py, || {
+            self.owner.check_log(self.log.name())?;
+            let clock = clock.unwrap_or(TableClock::Log).choice();
+            let shown = ShownClock::new(self.log.manifest(), clock)?;
+            let time = self.range(start, end)?;
+            let computed = self.log.series(expression, time, call.session())?;
+            series::batch(&computed.series, &shown)
+        })?;
+        series::to_python(py, computed)
     }
 
     /// The last values of the parameters of a ULog, by name; empty for other logs.

@@ -190,3 +190,27 @@ def test_broken_definitions_are_no_crash():
             logtool.open(data)
         except logtool.Error as error:
             assert error.kind
+
+
+def test_series_has_the_times_and_values_of_an_expression(flight: str, rover: str) -> None:
+    log = logtool.open(flight)
+    yaw = log.series("deg(yaw(vehicle_attitude.q))")
+    # It starts to the east: testdata/README.md. The log starts at 5 s.
+    assert yaw.values.shape == yaw.times.shape and abs(yaw.values[0] - 90) < 1e-6
+    assert yaw.times.dtype == "timedelta64[ns]" and 5e9 < int(yaw.times[0]) < 6e9
+    assert yaw.names == () and yaw.units == ("°",)
+    part = log.series("deg(yaw(vehicle_attitude.q))", start=10, end=12, clock="relative")
+    assert 98 <= len(part.times) <= 101 and 10e9 <= int(part.times[0]) < 10.1e9
+
+    turned = logtool.open(rover).series("euler(/imu/data.orientation)")
+    assert turned.times.dtype == "datetime64[ns]" and turned.values.shape[1] == 3
+    assert turned.names == ("roll", "pitch", "yaw")
+
+
+def test_error_in_an_expression_points_to_the_character(flight: str) -> None:
+    log = logtool.open(flight)
+    with pytest.raises(logtool.InvalidRequestError) as raised:
+        log.series("deg(yuw(vehicle_attitude.q))")
+    assert "\n  |     ^^^" in str(raised.value) and raised.value.hint == "did you mean `yaw`?"
+    with pytest.raises(logtool.NotFoundError, match="no numeric field"):
+        log.series("deg(yaw(vehicle_attitude.w))")

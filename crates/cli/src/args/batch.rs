@@ -25,7 +25,7 @@ pub(crate) fn adapt(batch: Command) -> Command {
         "force" => arg.help(FORCE).long_help(FORCE),
         "merge" | "rate" => arg.hide_short_help(true),
         "model" | "formula" | "axes" | "cut" | "lidar_clock" | "encoding" | "reach"
-        | "color_by" => arg.hide(true),
+        | "color_by" | "derive" => arg.hide(true),
         _ => arg,
     })
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use logtool::series::Derivation;
 
 use crate::args::{
     ClockArgs, LabelArgs, LevelChoice, LidarArgs, RecordArgs, RecordOrder, TimeArgs,
@@ -59,13 +60,21 @@ pub(crate) struct InfoArgs {
 #[command(after_help = "\
 Examples:
   logtool cat flight.ulg --topic sensor_gps -n 5
-  logtool cat flight.ulg --topic 'battery*' --clock utc | jq .data.voltage_v
+  logtool cat flight.ulg --topic yaw --derive yaw='deg(yaw(vehicle_attitude.q))'
   logtool cat drive.bag --topic /tf --order time --start 1m --end 1m10s")]
 pub(crate) struct CatArgs {
     /// Log; `-` is standard input
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) records: RecordArgs,
+    /// Also print the values of an expression, as records of a topic NAME
+    ///
+    /// Also print the values of an expression, as records of a topic NAME:
+    /// yaw='deg(yaw(vehicle_attitude.q))'. In the order of the file, they follow the others. May
+    /// be repeated. `--topic NAME` alone selects no other topic; `logtool help expressions` lists
+    /// the functions
+    #[arg(long, value_name = "NAME=EXPRESSION")]
+    pub(crate) derive: Vec<Derivation>,
     /// Print at most N records
     #[arg(short = 'n', long = "count", value_name = "N")]
     pub(crate) count: Option<u64>,
@@ -281,14 +290,15 @@ pub(crate) struct FormatsArgs {
     pub(crate) json: bool,
 }
 
-/// Explain a command, or a topic: outputs, clocks, lidars, config
+/// Explain a command, or a topic: outputs, clocks, lidars, expressions, config
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   logtool help convert
   logtool help outputs")]
 pub(crate) struct HelpArgs {
-    /// Commands, or one of: outputs, clocks, lidars, config [default: all of logtool]
+    /// Commands, or one of: outputs, clocks, lidars, expressions, config [default: all of
+    /// logtool]
     #[arg(value_name = "COMMAND|TOPIC")]
     pub(crate) words: Vec<String>,
 }

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use logtool::{
     convert::{OutputFormat, TableLayout},
     input::url,
+    series::Derivation,
     time::typed_time,
 };
 
@@ -38,13 +39,14 @@ Examples:
   logtool convert flight.ulg -o one --topic 'vehicle_*' --merge asof --rate 10
   logtool convert flight.ulg -o landing --start 3m --end 3m20s --format jsonl
   logtool convert flight.ulg -o gps.csv --topic sensor_gps --field 'lat*' --field 'lon*'
+  logtool convert flight.ulg -o yaw.csv --topic yaw --derive yaw='deg(yaw(vehicle_attitude.q))'
   logtool convert flight.ulg -o flight.kml
   logtool convert drive.bag -o images --format images --topic '/camera/*'
   logtool convert drive.bag -o drive.mcap --ros2
   logtool convert drive.vel -o drive.mcap --foxglove
   logtool convert drive.vel -o scans --format pcd --calibration db.xml
   logtool convert drive.bag -o - --format arrow --topic /imu/data | python imu.py
-More: `logtool help outputs`, `logtool help clocks`, `logtool help lidars`")]
+More: `logtool help outputs`, `clocks`, `lidars`, `expressions`")]
 pub(crate) struct ConvertArgs {
     /// Logs, or folders of logs; `-` is standard input
     #[arg(required = true, value_name = "INPUT")]
@@ -84,6 +86,13 @@ pub(crate) struct ConvertArgs {
     /// and `x.y`; `*` and `?` match anything. May be repeated
     #[arg(long = "field", value_name = "GLOB", help_heading = "Selection")]
     pub(crate) fields: Vec<String>,
+    /// Add a table NAME with the values of an expression
+    ///
+    /// Add a table NAME with the values of an expression, as yaw='deg(yaw(vehicle_attitude.q))'.
+    /// May be repeated. `--topic NAME` alone selects no other table; `logtool help expressions`
+    /// lists the functions
+    #[arg(long, value_name = "NAME=EXPRESSION", help_heading = "Selection")]
+    pub(crate) derive: Vec<Derivation>,
     // The help shows brackets; rustdoc would take them for links.
     #[allow(rustdoc::broken_intra_doc_links)]
     /// Make a column of each number, with the names of pyulog

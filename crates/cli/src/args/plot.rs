@@ -6,9 +6,13 @@ use clap::{Args, ValueEnum};
 
 use crate::args::{LidarArgs, TimeArgs, TimeChoice, completion};
 
-/// Draw fields over time, as SVG or PNG
+/// Draw fields and expressions over time, as SVG or PNG
 ///
-/// Fields of different units have separate plots, and fields of unknown units share one. Each
+/// An expression computes a line from fields, as 'deg(yaw(vehicle_attitude.q))'; `logtool help
+/// expressions` lists the functions. A text that names fields, also with `*` and `?`, is no
+/// expression.
+///
+/// Different units have separate plots, and unknown units share one. Each
 /// column of pixels shows the lowest and the highest value, so that no outlier is hidden.
 /// Lines have gaps where values are missing; states last until the next one, and until the
 /// end. Values at times far from all others, or over an hour from nine of ten, are left out
@@ -19,17 +23,19 @@ use crate::args::{LidarArgs, TimeArgs, TimeChoice, completion};
 Examples:
   logtool plot flight.ulg battery_status.voltage_v -o battery.svg
   logtool plot flight.ulg vehicle_attitude.q sensor_gps.alt -o part.png --start 1m --end 2m
-  logtool plot drive.bag '/gps/*.altitude' /scan.ranges[0] -o gps.png --clock utc")]
+  logtool plot flight.ulg 'deg(yaw(vehicle_attitude.q))' 'derivative(sensor_gps.alt)' -o yaw.svg
+  logtool plot drive.bag '/gps/*.altitude' /scan.ranges[0] -o gps.png --clock utc
+More: `logtool help expressions`")]
 pub(crate) struct PlotArgs {
     /// Log; `-` is standard input
     pub(crate) file: PathBuf,
     // The help shows brackets; rustdoc would take them for links.
     #[allow(rustdoc::broken_intra_doc_links)]
-    /// Fields to draw, as `logtool schema` names them; `*` and `?` match anything
+    /// Fields to draw, as `logtool schema` names them, or expressions
     ///
-    /// Fields to draw, as `logtool schema` names them: `x` also selects `x[0]`, `x.y` and each
-    /// element of a list. `*` and `?` match anything
-    #[arg(required = true, value_name = "TOPIC.FIELD", add = completion::fields())]
+    /// Fields to draw, as `logtool schema` names them, or expressions. A field `x` also selects
+    /// `x[0]`, `x.y` and each element of a list; `*` and `?` match anything
+    #[arg(required = true, value_name = "TOPIC.FIELD|EXPRESSION", add = completion::fields())]
     pub(crate) fields: Vec<String>,
     /// Image to write
     #[arg(short, long, value_name = "OUT")]

@@ -1,5 +1,7 @@
 //! `logtool cat`: records, in the order of the file or of time.
 
+mod derived_rows;
+
 use std::io::{self, Write};
 
 use logtool::{
@@ -8,14 +10,18 @@ use logtool::{
     formats,
     input::open,
     labels,
-    read::LogReader,
+    read::{LogReader, RecordOrder},
     rows::{Label, PrintedRows},
     selection,
+    series::{self, DerivedTables},
     time::clock::ShownClock,
 };
-use logtool_core::{Columns, Selection, TopicId, View};
+use logtool_core::{
+    Columns, Selection, TimeBase, Timestamp, Topic, TopicId, TopicSet, View,
+};
 use logtool_sinks::Infinities;
 
+use self::derived_rows::DerivedRows;
 use crate::{
     args::{CatArgs, CatFormat, GlobalArgs},
     exit_status::Outcome,
@@ -35,10 +41,15 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let prepare = || {
         let clock = ShownClock::new(manifest, args.clock.choice())?;
         let time = clock.range(args.records.time.start, args.records.time.end)?;
-        let topics = selection::topics(manifest, &args.records.topics)?;
-        Ok::<_, Error>((clock, Selection { topics, time }))
+        let patterns = series::patterns_of_topics(&args.records.topics, &args.derive);
+        let topics = match patterns {
+            Some(patterns) => selection::topics(manifest, &patterns)?,
+            None => TopicSet::EMPTY,
+        };
+        let derived = DerivedTables::new(log, &args.derive)?;
+        Ok::<_, Error>((clock, Selection { topics, time }, derived))
     };
-    let (clock, selection) = prepare().with_context(|| name.clone())?;
+    let (clock, selection, derived) = prepare().with_context(|| name.clone())?;
     let mut findings = opened.input.findings(manifest);
     findings.check(global.strictness())?;
     lidar_options::check_each(&args.lidar, manifest, &selection.topics)
@@ -55,7 +66,9 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
     let wanted = manifest.topics().filter(|(id, topic)| {
         selection.topics.contains(*id) && topic.records != Some(0)
     });
-    let width = wanted.map(|(_, topic)| topic.label().len()).max().unwrap_or(0).min(40);
+    let labels_of_topics =
+        wanted.map(|(_, topic)| topic).chain(derived.topics()).map(Topic::label);
+    let width = labels_of_topics.map(|label| label.len()).max().unwrap_or(0).min(40);
     let print: Vec<Label> =
         manifest.topics.iter().map(|t| Label::new(&t.label(), width)).collect();
 
@@ -73,20 +86,36 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
         (false, true) => PrintedRows::json_with_infinities,
         (false, false) => PrintedRows::json,
     };
+    let mut derived_rows = DerivedRows::default();
+    if !args.derive.is_empty() {
+        let (tables, damage) = derived
+            .read(log, selection.time, TimeBase::default(), &|_| {})
+            .map_err(|err| err.with_log_name(name))?;
+        findings.add(manifest, &derived.source_topics(manifest), &damage);
+        findings.check(global.strictness())?;
+        let labels = derived.topics().map(|topic| Label::new(&topic.label(), width));
+        derived_rows = DerivedRows::new(labels, &tables, make_rows, clock.clone())?;
+    }
     let add_row = move |topic: TopicId, rows: &PrintedRows, row, lines: &mut Lines| {
         rows.write(row, &clock, Some(&print[topic.index()]), &mut lines.text);
         lines.ends.push(lines.text.len());
         lines.nulls.push(rows.take_null_infinities());
+        lines.times.push(rows.time(row));
     };
+    let has_logged = topics != TopicSet::EMPTY;
+    let is_by_time = args.order == RecordOrder::Time;
     let reader =
         LogReader::new(log, selection, args.order, columns, make_rows, add_row);
     let mut out = terminal::stdout();
     let all = args.count.unwrap_or(u64::MAX);
     let mut left = all;
     let mut nulls = 0;
-    if left > 0 {
+    if left > 0 && has_logged {
         let read = reader.for_each(
             &mut |lines| {
+                if is_by_time {
+                    derived_rows.insert_by_time(lines);
+                }
                 left -= lines.print(left, &mut out, &mut nulls)?;
                 Ok(left > 0)
             },
@@ -96,6 +125,10 @@ pub(super) fn run(args: &CatArgs, global: &GlobalArgs) -> Result<Outcome> {
             },
         );
         read.map_err(|err| err.with_log_name(name))?;
+    }
+    let mut lines = Lines::default();
+    while left > 0 && derived_rows.add(None, &mut lines) {
+        left -= lines.print(left, &mut out, &mut nulls)?;
     }
     out.flush()?;
     if left == all && all > 0 && !global.quiet {
@@ -116,6 +149,8 @@ struct Lines {
     ends: Vec<usize>,
     /// How many infinities of each line are null.
     nulls: Vec<u64>,
+    /// The time of each line.
+    times: Vec<Timestamp>,
 }
 
 impl Lines {
@@ -136,6 +171,7 @@ impl Lines {
         self.text.clear();
         self.ends.clear();
         self.nulls.clear();
+        self.times.clear();
         Ok(printed as u64)
     }
 }

@@ -12,18 +12,27 @@ use crate::{
 };
 
 /// The topics and their texts.
-const TOPICS: [(&str, &str); 4] = [
+const TOPICS: [(&str, &str); 5] = [
     ("outputs", include_str!("help/outputs.txt")),
+    (EXPRESSIONS, include_str!("help/expressions.txt")),
     ("clocks", include_str!("help/clocks.txt")),
     ("lidars", include_str!("help/lidars.txt")),
     ("config", include_str!("help/config.txt")),
 ];
+
+/// The topic whose text the list of functions follows.
+const EXPRESSIONS: &str = "expressions";
 
 pub(super) fn run(args: &HelpArgs) -> Result<Outcome> {
     let topic = TOPICS.iter().find(|(name, _)| args.words == [*name]);
     if let Some((_, text)) = topic {
         let mut out = terminal::unescaped_stdout();
         out.write_all(text.as_bytes())?;
+        if args.words == [EXPRESSIONS] {
+            let functions = logtool::series::language::text_reference();
+            out.write_all(functions.trim_end().as_bytes())?;
+            writeln!(out)?;
+        }
         out.flush()?;
         return Ok(Outcome::Done);
     }

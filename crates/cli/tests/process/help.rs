@@ -56,9 +56,11 @@ fn short_help_fits_on_one_screen_and_full_help_on_three() {
             assert!(wide.is_none(), "{call:?} {flag}: {wide:?}");
         }
     }
-    for topic in ["outputs", "clocks", "lidars", "config"] {
+    for topic in ["outputs", "clocks", "lidars", "config", "expressions"] {
         let text = help(&["help", topic]);
-        assert!(text.lines().count() <= 3 * SCREEN_LINES, "{topic}");
+        // Expressions have a list of all functions.
+        let is_short = text.lines().count() <= 3 * SCREEN_LINES;
+        assert!(is_short || topic == "expressions", "{topic}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{topic}");
     }
 }

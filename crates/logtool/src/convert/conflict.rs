@@ -5,7 +5,10 @@ use std::fmt;
 use logtool_sinks::PointsPerFile;
 
 use crate::{
-    convert::{ConvertRequest, Destination, OutputFormat, PointEncoding, TableLayout},
+    convert::{
+        ConvertRequest, Destination, FormatKind, OutputFormat, PointEncoding,
+        TableLayout,
+    },
     error::Error,
     time::clock::TimeChoice,
     translate::MessageTypes,
@@ -55,6 +58,8 @@ pub enum RequestConflict {
     Px4WithOtherClock,
     /// The period between the rows of a merged table is 0.
     NoMergePeriod,
+    /// Only formats with a table for each topic have tables of derived series.
+    DerivedWithoutTables,
     /// This format has no tables in CSV, whose formulas could be marked.
     FormulasWithoutCsv(OutputFormat),
     /// This format is not JSON Lines, which has no number for infinities.
@@ -140,6 +145,16 @@ impl RequestConflict {
                 request.merge.is_some_and(|merge| merge.period.is_zero()),
                 Self::NoMergePeriod,
             ),
+            (
+                !request.derived.is_empty()
+                    && (is_px4
+                        || request.merge.is_some()
+                        || !matches!(
+                            format.kind(),
+                            FormatKind::Tables(_) | FormatKind::Arrays(_)
+                        )),
+                Self::DerivedWithoutTables,
+            ),
         ];
         rules.into_iter().find(|(is_wrong, _)| *is_wrong).map(|(_, conflict)| conflict)
     }
@@ -192,6 +207,9 @@ impl fmt::Display for RequestConflict {
             }
             Self::Px4WithOtherClock => "the layout of PX4 needs the log's own clock",
             Self::NoMergePeriod => "the rows of a merged table need time between them",
+            Self::DerivedWithoutTables => {
+                "only formats with a table for each topic have tables of derived series"
+            }
         })
     }
 }

@@ -21,7 +21,6 @@ use crate::{
     error::Result,
     formats::LogFormat,
     input::open::OpenLog,
-    selection,
 };
 
 /// Returns the topics whose tables are to be written again, with payloads.
@@ -46,7 +45,7 @@ pub(super) fn topics_by_decoding(job: &ExportJob<'_>) -> Result<BTreeSet<TopicId
     {
         return Ok(BTreeSet::new());
     }
-    let wanted = selection::topics_with_derived(manifest, &job.request.topics)?;
+    let wanted = tables::selected_topics(manifest, job.request)?;
     // Only records of the log itself have payloads.
     let is_logged = |(id, topic): &(TopicId, &Topic)| {
         wanted.contains(*id) && topic.origin == TopicOrigin::Logged

@@ -10,6 +10,7 @@ use crate::{
     convert::OutputFormat,
     formats::Compression,
     labels,
+    series::Derivation,
     time::{clock::TimeChoice, typed_time::TypedTime},
     translate::MessageTypes,
 };
@@ -37,6 +38,8 @@ pub struct ConvertRequest {
     pub start: Option<TypedTime>,
     /// The end of the selected times; records at this time are not selected.
     pub end: Option<TypedTime>,
+    /// Series that become tables of their own.
+    pub derived: Vec<Derivation>,
     /// The clock of the times; the default is the clock of the log. For a new log, it is the
     /// clock of `start` and `end`.
     pub clock: Option<TimeChoice>,
@@ -142,6 +145,7 @@ impl ConvertRequest {
             columns: Vec::new(),
             start: None,
             end: None,
+            derived: Vec::new(),
             clock: None,
             is_flat: false,
             layout: None,
@@ -190,6 +194,17 @@ impl ConvertRequest {
     #[must_use]
     pub fn with_end(mut self, end: TypedTime) -> Self {
         self.end = Some(end);
+        self
+    }
+
+    /// Adds a table for each of `derived`, whatever topics are selected. If patterns of topics
+    /// are only names of such tables, there are no other tables.
+    #[must_use]
+    pub fn with_derived(
+        mut self,
+        derived: impl IntoIterator<Item = Derivation>,
+    ) -> Self {
+        self.derived = derived.into_iter().collect();
         self
     }
 

@@ -9,34 +9,98 @@ use logtool_core::{
 
 use crate::{
     convert::{
-        OutputFormat,
+        ConvertRequest, OutputFormat,
         job::{ExportJob, ExportSummary},
         table_sink::{self, CountingSink},
     },
     error::{Error, Remedy, Result},
     lidar, selection,
+    series::{self, DerivedTables},
     time::clock::ShownClock,
 };
 
 /// Writes the tables of `job`.
 pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
-    let (manifest, globs) = (job.opened.log.manifest(), &job.request.topics);
-    let topics = selection::topics_with_derived(manifest, globs)?;
+    let log = &*job.opened.log;
+    let (manifest, derived) = (log.manifest(), &job.request.derived);
+    let topics = selected_topics(manifest, job.request)?;
+    let is_only_derived = !derived.is_empty() && topics == TopicSet::EMPTY;
+    let derived = DerivedTables::new(log, derived)?;
+    let others: Vec<String> =
+        derived.topics().map(|topic| topic.name.clone()).collect();
     if job.destination.is_stdout() {
-        check_one(manifest, &topics, "one standard output", |topics| {
+        check_one(manifest, &topics, others, "one standard output", |topics| {
             Remedy::SelectTopic { topics }
         })?;
     } else if job.request.format != OutputFormat::Mat {
-        check_file(job, manifest, &topics)?;
+        check_file_of(job, manifest, &topics, others)?;
     }
     let room = table_sink::table_budget(manifest, &topics);
     let sink = table_sink::new(job, table_sink::names(job), room);
-    let mut summary = write_into(job, &*sink, job.request.view(), topics)?;
+    let mut summary = if is_only_derived {
+        ExportSummary { topics: TopicSet::EMPTY, ..ExportSummary::default() }
+    } else {
+        write_into(job, &*sink, job.request.view(), topics)?
+    };
+    write_derived(job, &derived, &*sink, &mut summary)?;
     sink.finish()?;
     let remarks = sink.remarks();
     summary.remedy = table_sink::remedy(job, &remarks);
     summary.remarks.extend(remarks);
     Ok(summary)
+}
+
+/// Returns the topics of the log whose tables `request` selects.
+///
+/// # Errors
+/// `NotFound` if a pattern matches neither a topic nor a derived table.
+pub(super) fn selected_topics(
+    manifest: &Manifest,
+    request: &ConvertRequest,
+) -> Result<TopicSet> {
+    let globs = series::patterns_of_topics(&request.topics, &request.derived);
+    let Some(globs) = globs else { return Ok(TopicSet::EMPTY) };
+    selection::topics_with_derived(manifest, &globs)
+}
+
+/// Writes the tables `derived` into `sink`, and adds them to `summary`.
+fn write_derived(
+    job: &ExportJob<'_>,
+    derived: &DerivedTables,
+    sink: &dyn TableSink,
+    summary: &mut ExportSummary,
+) -> Result<()> {
+    let (log, request) = (&*job.opened.log, job.request);
+    if derived.topics().next().is_none() {
+        return Ok(());
+    }
+    let clock = ShownClock::new(log.manifest(), request.clock())?;
+    let time = clock.range(request.start, request.end)?;
+    let (tables, damage) = derived.read(log, time, clock.base(), job.progress)?;
+    for (topic, batches) in derived.topics().zip(tables) {
+        let mut writer = sink.table(topic, &clock.base().schema(&topic.schema))?;
+        let mut rows = 0;
+        for batch in &batches {
+            rows += batch.num_rows() as u64;
+            writer.write(batch)?;
+        }
+        writer.finish()?;
+        summary.tables += 1;
+        summary.rows += rows;
+        summary.topic_rows.insert((topic.name.clone(), topic.instance), rows);
+    }
+    for one in damage {
+        if !summary.damage.contains(&one) {
+            summary.damage.push(one);
+        }
+    }
+    let manifest = log.manifest();
+    let sources = derived.source_topics(manifest);
+    let read = manifest.topics().map(|(id, _)| id);
+    summary.topics = read
+        .filter(|id| summary.topics.contains(*id) || sources.contains(*id))
+        .collect();
+    Ok(())
 }
 
 /// Rejects several tables for one file.
@@ -48,20 +112,32 @@ pub(super) fn check_file(
     manifest: &Manifest,
     topics: &TopicSet,
 ) -> Result<()> {
+    check_file_of(job, manifest, topics, Vec::new())
+}
+
+/// Like [`check_file`], with the names of `other` tables.
+fn check_file_of(
+    job: &ExportJob<'_>,
+    manifest: &Manifest,
+    topics: &TopicSet,
+    others: Vec<String>,
+) -> Result<()> {
     let Some(file) = job.destination.file() else { return Ok(()) };
     let remedy = |topics| Remedy::SelectTopicOrFolder {
         topics,
         folder: file.with_extension(""),
         format: job.request.format.name(),
     };
-    check_one(manifest, topics, &format!("{} is one file", file.display()), remedy)
+    let what = format!("{} is one file", file.display());
+    check_one(manifest, topics, others, &what, remedy)
 }
 
 /// Rejects several tables for a destination of one table, which `destination` describes;
-/// `remedy` receives the labels of the topics.
+/// `remedy` receives the labels of the topics, and `others` are the names of other tables.
 fn check_one(
     manifest: &Manifest,
     topics: &TopicSet,
+    others: Vec<String>,
     destination: &str,
     remedy: impl FnOnce(Vec<String>) -> Remedy,
 ) -> Result<()> {
@@ -70,7 +146,7 @@ fn check_one(
         .topics()
         .filter(|(id, topic)| topics.contains(*id) && has_records(topic));
     let labels = topics.map(|(_, topic)| topic.label().into_owned());
-    let names: Vec<String> = labels.collect();
+    let names: Vec<String> = labels.chain(others).collect();
     if names.len() < 2 {
         return Ok(());
     }
@@ -105,8 +181,9 @@ pub(super) fn write_into(
     };
     let report = export_tables(log, &table_job, &sink)?;
     let is_file = job.destination.file().is_some();
-    let is_one_table =
-        job.destination.is_stdout() || is_file && request.format != OutputFormat::Mat;
+    let is_one_table = request.derived.is_empty()
+        && (job.destination.is_stdout()
+            || is_file && request.format != OutputFormat::Mat);
     if is_one_table && sink.tables.load(Ordering::Relaxed) == 0 {
         write_empty_table(job, &table_job, &sink)?;
     }

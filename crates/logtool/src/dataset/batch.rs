@@ -166,6 +166,9 @@ impl BatchRequest {
         if request.merge.is_some() {
             return Err(Error::invalid("a dataset has no merged tables"));
         }
+        if !request.derived.is_empty() {
+            return Err(Error::invalid("a dataset has no derived tables"));
+        }
         Ok(())
     }
 }

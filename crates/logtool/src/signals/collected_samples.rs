@@ -1,20 +1,46 @@
-//! Reads all samples of one signal: a number, or the norm of a vector.
+//! Reads all samples of signals: numbers, or the norm of a vector.
 
+#[cfg(feature = "align")]
 use std::sync::Arc;
 
-use logtool_core::{Damage, Log, TimeRange, Topic};
+#[cfg(feature = "align")]
+use logtool_core::Topic;
+use logtool_core::{Damage, Log, TimeRange};
 
+#[cfg(feature = "align")]
 use crate::{
-    error::{Context as _, Error, Remedy, Result},
-    signals::{
-        ReceiveNumbers, RequestedSignal, ValuePart, find, gather, numbers::norm,
-    },
+    error::Context as _,
+    signals::{ValuePart, find, numbers::norm},
+};
+use crate::{
+    error::{Error, Remedy, Result},
+    signals::{ReceiveNumbers, RequestedSignal, gather},
 };
 
 /// The maximum number of samples, which take 256 MiB.
 const MOST: usize = 1 << 24;
 
+/// Reads all samples of `wanted` within `time`, each in the order of the file. Returns them in the
+/// order of the request, and the damage.
+///
+/// # Errors
+/// If reading fails, or a signal has too many samples.
+pub(crate) fn read_all(
+    log: &dyn Log,
+    wanted: &[RequestedSignal],
+    time: TimeRange,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<(Vec<Samples>, Vec<Damage>)> {
+    let (all, damage) = gather(log, wanted, time, &Samples::default, progress)?;
+    for (wanted, _) in wanted.iter().zip(&all).filter(|(_, own)| own.too_many) {
+        let what = format!("`{}` has more than {MOST} samples", wanted.name);
+        return Err(Error::failed(what).with_remedy(Remedy::SelectTimes));
+    }
+    Ok((all, damage))
+}
+
 /// All samples of a signal.
+#[cfg(feature = "align")]
 pub(crate) struct SignalSamples {
     /// The times in nanoseconds and the values, in the order of the file.
     pub samples: Vec<(i64, f64)>,
@@ -27,6 +53,7 @@ pub(crate) struct SignalSamples {
 /// Reads the signal `text`. If it names a list, or several columns of one topic, e.g.
 /// `/imu/data.angular_velocity` or `sensor_combined.gyro_rad`, the signal is the norm of that
 /// vector.
+#[cfg(feature = "align")]
 pub(crate) fn read_samples(
     log: &dyn Log,
     text: &str,
@@ -34,18 +61,14 @@ pub(crate) fn read_samples(
 ) -> Result<SignalSamples> {
     let wanted = combine(find(log, &[text.to_owned()])?, text, log)?;
     let time = TimeRange::default();
-    let new = Samples::default;
     let (mut made, damage) =
-        gather(log, std::slice::from_ref(&wanted), time, &new, progress)?;
+        read_all(log, std::slice::from_ref(&wanted), time, progress)?;
     let made = made.pop().unwrap_or_default();
-    if made.too_many {
-        let what = format!("`{text}` has more than {MOST} samples");
-        return Err(Error::failed(what).with_remedy(Remedy::SelectTimes));
-    }
     Ok(SignalSamples { samples: made.samples, wanted, damage })
 }
 
 /// Combines `found` to one signal.
+#[cfg(feature = "align")]
 fn combine(
     found: Vec<RequestedSignal>,
     text: &str,
@@ -76,10 +99,13 @@ fn combine(
     Ok(all)
 }
 
-/// Keeps all samples.
+/// All samples of a signal.
 #[derive(Default)]
-struct Samples {
-    samples: Vec<(i64, f64)>,
+pub(crate) struct Samples {
+    /// The times in nanoseconds and the values, in the order of the file.
+    pub samples: Vec<(i64, f64)>,
+    /// The number of values whose time is unknown.
+    pub left_out: u64,
     too_many: bool,
 }
 
@@ -92,5 +118,7 @@ impl ReceiveNumbers for Samples {
         }
     }
 
-    fn leave_out(&mut self) {}
+    fn leave_out(&mut self) {
+        self.left_out += 1;
+    }
 }

@@ -11,36 +11,39 @@ use crate::{
 };
 
 /// Replaces each signal of a list in `wanted` by signals of its elements, as many as the
-/// longest list has within `time`.
+/// longest list has within `time`. Returns the signals for each one of `wanted`.
 pub(crate) fn expand_lists(
     log: &dyn Log,
     wanted: Vec<RequestedSignal>,
     time: TimeRange,
-) -> Result<Vec<RequestedSignal>> {
+) -> Result<Vec<Vec<RequestedSignal>>> {
     let is_list = |wanted: &RequestedSignal| {
         wanted.inputs.iter().any(|i| i.part == ValuePart::Count)
     };
     let lists: Vec<RequestedSignal> =
         wanted.iter().filter(|w| is_list(w)).cloned().collect();
     if lists.is_empty() {
-        return Ok(wanted);
+        return Ok(wanted.into_iter().map(|wanted| vec![wanted]).collect());
     }
     let (longest, _) = gather(log, &lists, time, &LongestList::default, &|_| {})?;
-    let (mut longest, mut all) = (longest.into_iter(), Vec::new());
+    let (mut longest, mut lines, mut all) = (longest.into_iter(), 0_usize, Vec::new());
     for wanted in wanted {
         if !is_list(&wanted) {
-            all.push(wanted);
+            lines += 1;
+            all.push(vec![wanted]);
             continue;
         }
         let LongestList(count) = longest.next().unwrap_or_default();
-        check_count(all.len().saturating_add(count))?;
-        for at in 0..count {
+        lines = lines.saturating_add(count);
+        check_count(lines)?;
+        let element = |at: usize| {
             let part = ValuePart::Element(at);
             let inputs =
                 wanted.inputs.iter().map(|input| SignalColumn { part, ..*input });
             let (name, inputs) = (format!("{}[{at}]", wanted.name), inputs.collect());
-            all.push(RequestedSignal { name, inputs, ..wanted.clone() });
-        }
+            RequestedSignal { name, inputs, ..wanted.clone() }
+        };
+        all.push((0..count).map(element).collect());
     }
     Ok(all)
 }

@@ -25,7 +25,7 @@ const MOST: usize = 200;
 
 /// Returns the signals named by `texts`. Each is a topic and a field, e.g. `sensor_gps.1.lat`,
 /// `/imu/data.angular_velocity.x`, `vehicle_attitude.q` or `/scan.ranges[3]`. The signal of a whole
-/// list, e.g. `/scan.ranges`, is its [number of elements](Part::Count).
+/// list, e.g. `/scan.ranges`, is its [number of elements](ValuePart::Count).
 pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<RequestedSignal>> {
     let manifest = log.manifest();
     let mut all: Vec<RequestedSignal> = Vec::new();
@@ -58,8 +58,13 @@ pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<RequestedSigna
     Ok(all)
 }
 
+/// Returns whether `text` names a field of the log: some number of it, or a list.
+pub(crate) fn is_text_of_field(log: &dyn Log, text: &str) -> bool {
+    find(log, &[text.to_owned()]).is_ok()
+}
+
 /// Rejects too many lines for one plot.
-pub(super) fn check_count(lines: usize) -> Result<()> {
+pub(crate) fn check_count(lines: usize) -> Result<()> {
     if lines <= MOST {
         return Ok(());
     }

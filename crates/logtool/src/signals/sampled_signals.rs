@@ -1,6 +1,6 @@
 //! Reads signals with as many values as a plot can show.
 
-use logtool_core::{Damage, Log, TimeRange, Timestamp};
+use logtool_core::{Damage, Log, TimeRange, Timestamp, TopicSet};
 use logtool_plot::{Sampler, Signal};
 
 use crate::{
@@ -19,6 +19,24 @@ pub(crate) struct SampledSignals {
     pub damage: Vec<Damage>,
 }
 
+/// Returns the time range of the records of `topics`, and a sampler for a signal in it with
+/// `columns` columns.
+///
+/// # Errors
+/// If reading fails.
+pub(crate) fn sampler(
+    log: &dyn Log,
+    topics: &TopicSet,
+    time: TimeRange,
+    columns: usize,
+) -> Result<(RecordSpan, Sampler)> {
+    let span @ RecordSpan { usual, reach, .. } =
+        RecordSpan::from_log(log, topics, time)?;
+    let sampler = Sampler::new(usual.start.as_nanos(), usual.end.as_nanos(), columns);
+    let sampler = sampler.with_range(reach.start.as_nanos(), reach.end.as_nanos());
+    Ok((span, sampler))
+}
+
 /// Reads `wanted` within `time`. Each of `columns` columns keeps the lowest and the highest
 /// value of its time. Values that hold until the next one start with the last value before
 /// `time`. `progress` is called with numbers of bytes that were read.
@@ -33,14 +51,26 @@ pub(crate) fn read(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<SampledSignals> {
     let topics = wanted.iter().map(|wanted| wanted.topic).collect();
-    let span @ RecordSpan { usual, reach, .. } =
-        RecordSpan::from_log(log, &topics, time)?;
-    let new = || {
-        let sampler =
-            Sampler::new(usual.start.as_nanos(), usual.end.as_nanos(), columns);
-        sampler.with_range(reach.start.as_nanos(), reach.end.as_nanos())
-    };
-    let (mut made, mut damage) = gather(log, wanted, time, &new, progress)?;
+    let (span, sampler) = sampler(log, &topics, time, columns)?;
+    let (signals, damage) = read_into(log, wanted, time, &span, &sampler, progress)?;
+    Ok(SampledSignals { signals, span, damage })
+}
+
+/// Like [`read`], for signals with this `span` and copies of `sampler`. Returns the signals, in
+/// the order of the request, and the damage.
+///
+/// # Errors
+/// If reading fails.
+pub(crate) fn read_into(
+    log: &dyn Log,
+    wanted: &[RequestedSignal],
+    time: TimeRange,
+    span: &RecordSpan,
+    sampler: &Sampler,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<(Vec<Signal>, Vec<Damage>)> {
+    let (mut made, mut damage) =
+        gather(log, wanted, time, &|| sampler.clone(), progress)?;
     let (held, of): (Vec<RequestedSignal>, Vec<usize>) = wanted
         .iter()
         .zip(0..)
@@ -52,7 +82,7 @@ pub(crate) fn read(
         let (last, more) = gather(log, &held, before, &LatestValue::default, &|_| {})?;
         for (last, index) in last.into_iter().zip(of) {
             if let (Some((_, value)), Some(sampler)) = (last.0, made.get_mut(index)) {
-                sampler.begin(usual.start.as_nanos(), value);
+                sampler.begin(span.usual.start.as_nanos(), value);
             }
         }
         for more in more {
@@ -64,8 +94,7 @@ pub(crate) fn read(
     let signal = |(sampler, wanted): (Sampler, &RequestedSignal)| {
         if wanted.is_held { sampler.held_signal() } else { sampler.signal() }
     };
-    let signals = made.into_iter().zip(wanted).map(signal).collect();
-    Ok(SampledSignals { signals, span, damage })
+    Ok((made.into_iter().zip(wanted).map(signal).collect(), damage))
 }
 
 /// The last value and its time.

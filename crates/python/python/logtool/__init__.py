@@ -47,6 +47,7 @@ from logtool._logtool import (
     read,
 )
 from logtool._methods import add_methods as _add_methods
+from logtool._series import Series
 from logtool.dataset import Dataset, DatasetLog
 from logtool.polars import scan
 
@@ -80,6 +81,7 @@ __all__ = [
     "ReadError",
     "Report",
     "Schema",
+    "Series",
     "Split",
     "Table",
     "Topic",

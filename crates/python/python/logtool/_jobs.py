@@ -59,6 +59,7 @@ def convert(
     format: str | None = None,
     topics: Names | None = None,
     columns: Names | None = None,
+    derive: Mapping[str, str] | None = None,
     start: Time | None = None,
     end: Time | None = None,
     clock: Clock | None = None,
@@ -85,13 +86,15 @@ def convert(
     """Convert a log to tables, points, images or tracks, or to a log of another format.
 
     ``out`` is one file if its extension names the format, else a folder. The default format
-    is Parquet. With ``rate`` (Hz), all topics become one table. Other keywords are those of
-    ``open``.
+    is Parquet. With ``rate`` (Hz), all topics become one table. ``derive`` adds tables of
+    expressions by their names. Other keywords are those of ``open``.
     """
+    derived = [f"{name}={expression}" for name, expression in (derive or {}).items()]
     options |= {
         "format": format,
         "topics": topics,
         "columns": columns,
+        "derive": derived,
         "start": start,
         "end": end,
         "clock": clock,

@@ -11,6 +11,7 @@ import pandas
 import polars
 import pyarrow
 from logtool._images import Image
+from logtool._series import Series
 
 __all__ = [
     "Alignment",
@@ -124,6 +125,14 @@ class Log(Mapping[str, Table]):
         flight_modes: bool = True,
     ) -> Plot:
         """Plot fields over time, each a topic and a column: ``battery_status.voltage_v``."""
+    def series(
+        self,
+        expression: str,
+        start: _Time | None = None,
+        end: _Time | None = None,
+        clock: Literal["log", "boot", "utc", "relative"] | None = None,
+    ) -> Series:
+        """Compute a series from fields: ``deg(yaw(vehicle_attitude.q))``."""
     def __getitem__(self, topic: str, /) -> Table: ...
     def __contains__(self, topic: object, /) -> bool: ...
     def __len__(self) -> int: ...

@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use logtool::{
+    Result,
     convert::{
         AsofMerge, Convert, ConvertRequest, Destination, LabelSource, OutputFormat,
     },
     input::url,
     labels,
+    series::Derivation,
     translate::MessageTypes,
 };
 use logtool_sinks::{PointColor, PointsPerFile};
@@ -71,6 +73,10 @@ pub(super) fn conversion<'py>(
     let mut request = ConvertRequest::new(format)
         .with_topics(options.names("topics")?)
         .with_columns(options.names("columns")?);
+    let derived = options.names("derive")?;
+    let derived = derived.iter().map(|text| text.parse::<Derivation>());
+    let derived = derived.collect::<Result<Vec<Derivation>>>();
+    request.derived = derived.map_err(|err| to_python(py, &err, None))?;
     (request.start, request.end) = (options.time("start")?, options.time("end")?);
     request.clock = options.choice("clock")?;
     request.is_flat = options.flag("flat")?;

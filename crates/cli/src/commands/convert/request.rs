@@ -22,6 +22,7 @@ pub(in crate::commands) fn request(args: &ConvertArgs) -> Result<ConvertRequest>
     let mut request = ConvertRequest::new(args.output_format());
     request.topics.clone_from(&args.records.topics);
     request.columns.clone_from(&args.fields);
+    request.derived.clone_from(&args.derive);
     (request.start, request.end) = (args.records.time.start, args.records.time.end);
     request.clock = args.clock.clock;
     request.is_flat = args.flat;
@@ -118,6 +119,11 @@ pub(in crate::commands) fn explain(conflict: RequestConflict) -> Error {
         Px4WithOtherClock => {
             ("--layout px4 needs --clock boot", "its viewer counts from there")
         }
+        DerivedWithoutTables => (
+            "--derive is for tables of topics",
+            "it goes with csv, jsonl, parquet, arrow, npz and mat, and without --merge and \
+             --layout px4",
+        ),
         _ => return conflict.into(),
     };
     Error::invalid(what).with_hint(hint)

@@ -1,0 +1,122 @@
+//! Computes the values of a checked expression.
+
+use std::sync::Arc;
+
+use crate::{
+    error::{ExpressionError, Result},
+    expression::FieldValues,
+    functions::Table,
+    plan::Plan,
+    values::Values,
+};
+
+/// Computes the values of `plan`.
+pub(crate) fn evaluate(plan: &Plan, fields: &[FieldValues]) -> Result<Values> {
+    match plan {
+        Plan::Number(number) => Ok(Values::constant(*number)),
+        Plan::Field(index) => {
+            let field = fields.get(*index);
+            let values = field.map(|field| Values {
+                times: Some(field.times.clone()),
+                columns: field.columns.clone(),
+            });
+            values.ok_or_else(|| ExpressionError::new("a field is missing", 0..0))
+        }
+        Plan::Select { of, columns } => {
+            let Values { times, columns: all } = evaluate(of, fields)?;
+            let chosen = columns.iter().filter_map(|index| all.get(*index).cloned());
+            Ok(Values { times, columns: chosen.collect() })
+        }
+        Plan::Map { compute, inputs, width } => {
+            let inputs = aligned(inputs, fields)?;
+            let component = |component: usize| {
+                let of = |input: &Values| {
+                    // A number goes with each component of a vector.
+                    let own = input.columns.get(component).or(input.columns.first());
+                    own.cloned().unwrap_or_default()
+                };
+                let columns: Vec<Arc<[f64]>> = inputs.values.iter().map(of).collect();
+                let mut row = vec![f64::NAN; columns.len()];
+                let value = |index: usize| {
+                    for (place, column) in row.iter_mut().zip(&columns) {
+                        *place = column.get(index).copied().unwrap_or(f64::NAN);
+                    }
+                    compute(&row)
+                };
+                (0..inputs.rows).map(value).collect()
+            };
+            Ok(Values {
+                columns: (0..*width).map(component).collect(),
+                times: inputs.times,
+            })
+        }
+        Plan::Column { compute, input, numbers, span } => {
+            let Values { times, columns } = evaluate(input, fields)?;
+            let clock = times.as_deref().unwrap_or_default();
+            let computed = columns.iter().map(|column| {
+                let values = compute(clock, column, numbers);
+                values.map(Into::into).map_err(|what| failed(what, span))
+            });
+            let columns = computed.collect::<Result<_>>()?;
+            Ok(Values { times, columns })
+        }
+        Plan::Row { compute, inputs, width } => {
+            let Aligned { times, rows, values } = aligned(inputs, fields)?;
+            let columns: Vec<Arc<[f64]>> =
+                values.into_iter().flat_map(|values| values.columns).collect();
+            let mut outputs = vec![Vec::with_capacity(rows); *width];
+            let (mut row, mut results) =
+                (vec![f64::NAN; columns.len()], vec![f64::NAN; *width]);
+            for index in 0..rows {
+                for (place, column) in row.iter_mut().zip(&columns) {
+                    *place = column.get(index).copied().unwrap_or(f64::NAN);
+                }
+                results.fill(f64::NAN);
+                compute(&row, &mut results);
+                for (output, result) in outputs.iter_mut().zip(&results) {
+                    output.push(*result);
+                }
+            }
+            Ok(Values { times, columns: outputs.into_iter().map(Into::into).collect() })
+        }
+        Plan::Table { compute, inputs, numbers, span } => {
+            let Aligned { times, values, .. } = aligned(inputs, fields)?;
+            let columns =
+                values.into_iter().flat_map(|values| values.columns).collect();
+            let clock = times.as_deref().unwrap_or_default();
+            let table = Table { times: clock, columns, numbers };
+            let computed = compute(&table).map_err(|what| failed(what, span))?;
+            Ok(Values {
+                columns: computed.into_iter().map(Into::into).collect(),
+                times,
+            })
+        }
+        Plan::Times { compute, inputs, numbers, span } => {
+            let inputs = inputs.iter().map(|input| evaluate(input, fields));
+            let inputs = inputs.collect::<Result<Vec<Values>>>()?;
+            compute(&inputs, numbers).map_err(|what| failed(what, span))
+        }
+    }
+}
+
+fn failed(what: String, span: &std::ops::Range<usize>) -> ExpressionError {
+    ExpressionError::new(what, span.clone())
+}
+
+/// Arguments with the times of the first one that has times.
+struct Aligned {
+    times: Option<Arc<[i64]>>,
+    /// The number of times; 1 if there are only constants.
+    rows: usize,
+    values: Vec<Values>,
+}
+
+fn aligned(inputs: &[Plan], fields: &[FieldValues]) -> Result<Aligned> {
+    let values = inputs.iter().map(|input| evaluate(input, fields));
+    let values = values.collect::<Result<Vec<Values>>>()?;
+    let times = values.iter().find_map(|values| values.times.clone());
+    let Some(clock) = &times else { return Ok(Aligned { times, rows: 1, values }) };
+    let rows = clock.len();
+    let values = values.iter().map(|values| values.held_at(clock)).collect();
+    Ok(Aligned { times, rows, values })
+}

@@ -1,0 +1,234 @@
+//! Expressions: text that is parsed, checked with the types of its fields, and evaluated.
+
+use std::{ops::Range, sync::Arc};
+
+use crate::{
+    check,
+    error::{ExpressionError, Result},
+    evaluate,
+    parser::parse,
+    plan::Plan,
+    syntax::Node,
+    units::Unit,
+};
+
+/// An expression whose syntax is correct.
+///
+/// ```
+/// use logtool_series::{Expression, FieldType, FieldValues};
+///
+/// let expression = Expression::parse("derivative(position.x)")?;
+/// let checked = expression.check(&[FieldType::number("m")])?;
+/// let times = vec![0, 1_000_000_000, 3_000_000_000];
+/// let x = FieldValues::new(times, vec![vec![1.0, 3.0, 3.0]]).unwrap();
+/// let series = checked.evaluate(&[x])?;
+/// assert_eq!(series.components[0].unit, "m/s");
+/// assert_eq!(series.components[0].values[1..], [2.0, 0.0]);
+/// # Ok::<(), logtool_series::ExpressionError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Expression {
+    node: Node,
+    fields: Vec<FieldName>,
+}
+
+/// A field that an expression names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldName {
+    /// The name, without quotes.
+    pub name: String,
+    /// The first place in the text, in bytes.
+    pub span: Range<usize>,
+}
+
+/// The type of a field.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FieldType {
+    /// The components: a single one, or those of a vector.
+    pub components: Vec<FieldComponent>,
+    /// Whether a value lasts until the next one, as those of states do.
+    pub is_held: bool,
+}
+
+/// A component of a field.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldComponent {
+    /// The name, e.g. `x`, or the index, e.g. `0`; empty for the only one.
+    pub name: String,
+    /// The unit; empty if it is unknown.
+    pub unit: String,
+}
+
+impl FieldType {
+    /// Returns the type of a number with this unit, which is empty if it is unknown.
+    pub fn number(unit: impl Into<String>) -> Self {
+        Self::vector([("", unit)])
+    }
+
+    /// Returns the type of a vector with these names and units of components.
+    pub fn vector<N: Into<String>, U: Into<String>>(
+        components: impl IntoIterator<Item = (N, U)>,
+    ) -> Self {
+        let component = |(name, unit): (N, U)| FieldComponent {
+            name: name.into(),
+            unit: unit.into(),
+        };
+        Self {
+            components: components.into_iter().map(component).collect(),
+            is_held: false,
+        }
+    }
+
+    /// Sets that a value lasts until the next one.
+    #[must_use]
+    pub fn held(self) -> Self {
+        Self { is_held: true, ..self }
+    }
+}
+
+/// The values of a field.
+#[derive(Clone, Debug)]
+pub struct FieldValues {
+    pub(crate) times: Arc<[i64]>,
+    pub(crate) columns: Vec<Arc<[f64]>>,
+}
+
+impl FieldValues {
+    /// Creates the values of a field: `times` in nanoseconds, and the values of each component at
+    /// these times. They are sorted by time; equal times keep their order. Returns `None` if
+    /// there are not as many values as times.
+    pub fn new(times: Vec<i64>, columns: Vec<Vec<f64>>) -> Option<Self> {
+        if columns.iter().any(|column| column.len() != times.len()) {
+            return None;
+        }
+        if times.is_sorted() {
+            let columns = columns.into_iter().map(Into::into).collect();
+            return Some(Self { times: times.into(), columns });
+        }
+        let mut order: Vec<usize> = (0..times.len()).collect();
+        order.sort_by_key(|row| times.get(*row));
+        let sorted = |column: Vec<f64>| {
+            let value = |row: &usize| column.get(*row).copied().unwrap_or(f64::NAN);
+            order.iter().map(value).collect()
+        };
+        let columns = columns.into_iter().map(sorted).collect();
+        let time = |row: &usize| times.get(*row).copied().unwrap_or_default();
+        Some(Self { times: order.iter().map(time).collect(), columns })
+    }
+}
+
+/// An expression whose arguments have suitable types.
+#[derive(Clone, Debug)]
+pub struct CheckedExpression {
+    pub(crate) plan: Plan,
+    pub(crate) components: Vec<Component>,
+    is_held: bool,
+    field_components: Vec<usize>,
+}
+
+/// A component of a result.
+#[derive(Clone, Debug)]
+pub(crate) struct Component {
+    pub(crate) name: String,
+    pub(crate) unit: Unit,
+}
+
+/// The values of an expression.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Series {
+    /// The times in nanoseconds, in ascending order. They are those of the first field.
+    pub times: Arc<[i64]>,
+    /// The components: a single one, or those of a vector.
+    pub components: Vec<SeriesComponent>,
+    /// Whether a value lasts until the next one, as those of states do.
+    pub is_held: bool,
+}
+
+/// A component of a series.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SeriesComponent {
+    /// The name, e.g. `x`, or the index, e.g. `0`; empty for the only one.
+    pub name: String,
+    /// The unit; empty if it is unknown, or if the values have none.
+    pub unit: String,
+    /// The values, as many as there are times. A missing value is NaN.
+    pub values: Arc<[f64]>,
+}
+
+impl Expression {
+    /// Parses `text`.
+    ///
+    /// # Errors
+    /// If the syntax is wrong, or there is no such function.
+    pub fn parse(text: &str) -> Result<Self> {
+        let (node, fields) = parse(text)?;
+        Ok(Self { node, fields })
+    }
+
+    /// Returns the fields that the expression names, each once.
+    pub fn fields(&self) -> &[FieldName] {
+        &self.fields
+    }
+
+    /// Checks the arguments of functions; `types` are those of the [`fields`](Self::fields).
+    ///
+    /// # Errors
+    /// If a function is called with the wrong arguments, or the expression is a constant.
+    pub fn check(&self, types: &[FieldType]) -> Result<CheckedExpression> {
+        let typed = check::check(&self.node, types)?;
+        if typed.is_constant {
+            let error = ExpressionError::new(
+                "the expression has no field",
+                self.node.span.clone(),
+            );
+            return Err(error.with_hint("a field is a topic and a name: `topic.field`"));
+        }
+        Ok(CheckedExpression {
+            plan: typed.plan,
+            components: typed.components,
+            is_held: typed.is_held,
+            field_components: types.iter().map(|of| of.components.len()).collect(),
+        })
+    }
+}
+
+impl CheckedExpression {
+    /// Returns the names and units of the components of the result.
+    pub fn components(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.components
+            .iter()
+            .map(|component| (&*component.name, component.unit.name()))
+    }
+
+    /// Returns whether a value lasts until the next one, as those of states do.
+    pub fn is_held(&self) -> bool {
+        self.is_held
+    }
+
+    /// Computes the series; `fields` are the values of the [`fields`](Expression::fields). The
+    /// time and the memory grow linearly with the values, times the length of the expression;
+    /// of `moving_median` and of unsorted times also with the logarithm of the values.
+    ///
+    /// # Errors
+    /// If a constant argument does not suit the values, e.g. the cutoff of a filter their rate,
+    /// or `fields` do not have the types that were checked.
+    pub fn evaluate(&self, fields: &[FieldValues]) -> Result<Series> {
+        let counts = fields.iter().map(|field| field.columns.len());
+        if !counts.eq(self.field_components.iter().copied()) {
+            let what = "the fields are not those that were checked";
+            return Err(ExpressionError::new(what, 0..0));
+        }
+        let values = evaluate::evaluate(&self.plan, fields)?;
+        let times = values.times.unwrap_or_default();
+        let components = self.components.iter().zip(values.columns);
+        let components = components.map(|(component, values)| SeriesComponent {
+            name: component.name.clone(),
+            unit: component.unit.name().to_owned(),
+            values,
+        });
+        Ok(Series { times, components: components.collect(), is_held: self.is_held })
+    }
+}

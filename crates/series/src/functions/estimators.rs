@@ -1,0 +1,216 @@
+//! Detectors and estimators.
+
+use crate::functions::{
+    Function, Group, Kernel, Kind, Output, Table, UnitRule,
+    filters::low_pass,
+    of, optional,
+    positions::{position, project},
+    rotations::rotate,
+    seconds_between,
+};
+
+pub(super) const LAND_DETECTOR: Function = Function {
+    name: "land_detector",
+    group: Group::Models,
+    parameters: &[
+        of("altitude", Kind::Scalar),
+        of("thrust", Kind::Scalar),
+        optional("altitude_threshold", 0.3),
+        optional("thrust_threshold", 0.25),
+        optional("seconds", 1.0),
+        optional("cutoff", 20.0),
+    ],
+    summary: "1 on the ground and 0 in the air. The altitude passes low_pass with the `cutoff`; \
+              its mean follows it with the time constant `seconds`. It is in the air when the \
+              difference of both and the thrust are above their thresholds, and on the ground \
+              when both are below for `seconds`",
+    source: "after FlightPlot's LandDetector",
+    is_variadic: false,
+    output: Output::Components(&[("", UnitRule::State)]),
+    kernel: Kernel::Table(land_detector),
+};
+
+fn land_detector(table: &Table<'_>) -> Result<Vec<Vec<f64>>, String> {
+    let [altitude_threshold, thrust_threshold, seconds, cutoff] =
+        [0, 1, 2, 3].map(|index| table.number(index));
+    if !(seconds > 0.0 && cutoff > 0.0) {
+        return Err("`seconds` and `cutoff` must be positive".to_owned());
+    }
+    let raw = table.columns.first().map_or(&[][..], |values| values);
+    let altitudes = low_pass(table.times, raw, cutoff)?;
+    let mut mean = f64::NAN;
+    let mut is_landed = true;
+    let mut calm_since: Option<i64> = None;
+    let mut last: Option<i64> = None;
+    let mut states = Vec::with_capacity(table.times.len());
+    for (row, (time, altitude)) in table.times.iter().zip(&altitudes).enumerate() {
+        if altitude.is_finite() {
+            if mean.is_nan() {
+                mean = *altitude;
+            }
+            let elapsed = last.map_or(0.0, |last| seconds_between(last, *time));
+            mean += (altitude - mean) * (elapsed / seconds).min(1.0);
+            last = Some(*time);
+            let difference = (altitude - mean).abs();
+            let thrust = table.value(1, row);
+            if is_landed {
+                is_landed =
+                    !(difference > altitude_threshold && thrust > thrust_threshold);
+            } else if difference < altitude_threshold && thrust < thrust_threshold {
+                let since = *calm_since.get_or_insert(*time);
+                is_landed = seconds_between(since, *time) > seconds;
+            } else {
+                calm_since = None;
+            }
+            if is_landed {
+                calm_since = None;
+            }
+        }
+        states.push(f64::from(u8::from(is_landed)));
+    }
+    Ok(vec![states])
+}
+
+pub(super) const BATTERY_REMAINING: Function = Function {
+    name: "battery_remaining",
+    group: Group::Models,
+    parameters: &[
+        of("voltage", Kind::Scalar),
+        of("current", Kind::Scalar),
+        optional("cells", 3.0),
+        optional("resistance", 0.03),
+        optional("empty", 3.7),
+        optional("full", 4.0),
+        optional("cutoff", 1.0),
+    ],
+    summary: "the charge of a battery in %, from its voltage without load: v = \
+              low_pass(`voltage` + `resistance` · max(`current`, 0), `cutoff`), and 100 · \
+              clamp((v / `cells` - `empty`) / (`full` - `empty`), 0, 1)",
+    source: "after FlightPlot's Battery",
+    is_variadic: false,
+    output: Output::Components(&[("", UnitRule::Known("%"))]),
+    kernel: Kernel::Table(battery_remaining),
+};
+
+fn battery_remaining(table: &Table<'_>) -> Result<Vec<Vec<f64>>, String> {
+    let [cells, resistance, empty, full, cutoff] =
+        [0, 1, 2, 3, 4].map(|index| table.number(index));
+    if !(cutoff > 0.0 && full > empty && cells > 0.0) {
+        let what = "`cutoff` and `cells` must be positive, and `full` above `empty`";
+        return Err(what.to_owned());
+    }
+    let rows = 0..table.times.len();
+    let unloaded: Vec<f64> = rows
+        .map(|row| table.value(0, row) + resistance * table.value(1, row).max(0.0))
+        .collect();
+    let filtered = low_pass(table.times, &unloaded, cutoff)?;
+    let charge = |voltage: &f64| {
+        100.0 * ((voltage / cells - empty) / (full - empty)).clamp(0.0, 1.0)
+    };
+    Ok(vec![filtered.iter().map(charge).collect()])
+}
+
+pub(super) const POSITION_ESTIMATE: Function = Function {
+    name: "position_estimate",
+    group: Group::Models,
+    parameters: &[
+        of("acceleration", Kind::Vector3),
+        of("q", Kind::Quaternion),
+        of("lat", Kind::Degrees),
+        of("lon", Kind::Degrees),
+        of("velocity_north", Kind::Scalar),
+        of("velocity_east", Kind::Scalar),
+        optional("position_weight", 3.0),
+        optional("velocity_weight", 3.0),
+        optional("acceleration_weight", 10.0),
+    ],
+    summary: "the position and the velocity to the north and to the east, in metres from the \
+              first position, at the times of the acceleration in the body frame: predicted with \
+              p += v dt + a dt² / 2 and v += a dt, and corrected by the errors to the last GPS \
+              values with the weights w: p += w e dt, v += w² e dt, a += w³ e dt / 3 for the \
+              position, v += w e dt, a += w² e dt for the velocity, a += w e dt for the \
+              acceleration",
+    source: "after FlightPlot's PositionEstimator, without optical flow",
+    is_variadic: false,
+    output: Output::Components(&[
+        ("north", UnitRule::Known("m")),
+        ("east", UnitRule::Known("m")),
+        ("velocity_north", UnitRule::Known("m/s")),
+        ("velocity_east", UnitRule::Known("m/s")),
+    ]),
+    kernel: Kernel::Table(position_estimate),
+};
+
+/// A position, a velocity and an acceleration along one axis.
+#[derive(Clone, Copy, Default)]
+struct AxisState {
+    position: f64,
+    velocity: f64,
+    acceleration: f64,
+}
+
+impl AxisState {
+    fn predict(&mut self, seconds: f64) {
+        self.position +=
+            self.velocity * seconds + self.acceleration * seconds * seconds / 2.0;
+        self.velocity += self.acceleration * seconds;
+    }
+
+    fn correct_position(&mut self, measured: f64, weight: f64, seconds: f64) {
+        let step = weight * (measured - self.position) * seconds;
+        self.position += step;
+        self.velocity += weight * step;
+        self.acceleration += weight * weight * step / 3.0;
+    }
+
+    fn correct_velocity(&mut self, measured: f64, weight: f64, seconds: f64) {
+        let step = weight * (measured - self.velocity) * seconds;
+        self.velocity += step;
+        self.acceleration += weight * step;
+    }
+
+    fn correct_acceleration(&mut self, measured: f64, weight: f64, seconds: f64) {
+        self.acceleration += weight * (measured - self.acceleration) * seconds;
+    }
+}
+
+fn position_estimate(table: &Table<'_>) -> Result<Vec<Vec<f64>>, String> {
+    let weights = [0, 1, 2].map(|index| table.number(index));
+    let mut axes = [AxisState::default(); 2];
+    let mut outputs: [Vec<f64>; 4] = Default::default();
+    let mut reference = None;
+    let mut last: Option<i64> = None;
+    for (row, time) in table.times.iter().enumerate() {
+        let values = |columns: std::ops::Range<usize>| -> Vec<f64> {
+            columns.map(|column| table.value(column, row)).collect()
+        };
+        let [north, east, _] = rotate(&values(3..7), &values(0..3));
+        let position = position(table, (7, 8), row);
+        let velocities = [table.value(9, row), table.value(10, row)];
+        let measured = position.filter(|_| {
+            north.is_finite()
+                && east.is_finite()
+                && velocities.iter().all(|velocity| velocity.is_finite())
+        });
+        let Some(position) = measured else {
+            outputs.iter_mut().for_each(|output| output.push(f64::NAN));
+            continue;
+        };
+        let projected = project(*reference.get_or_insert(position), position);
+        let seconds = last.map_or(0.0, |last| seconds_between(last, *time));
+        last = Some(*time);
+        let measured =
+            [(projected.0, velocities[0], north), (projected.1, velocities[1], east)];
+        for (axis, (position, velocity, acceleration)) in axes.iter_mut().zip(measured)
+        {
+            axis.predict(seconds);
+            axis.correct_position(position, weights[0], seconds);
+            axis.correct_velocity(velocity, weights[1], seconds);
+            axis.correct_acceleration(acceleration, weights[2], seconds);
+        }
+        let [north, east] = axes;
+        let state = [north.position, east.position, north.velocity, east.velocity];
+        outputs.iter_mut().zip(state).for_each(|(output, value)| output.push(value));
+    }
+    Ok(outputs.into())
+}

@@ -1,0 +1,47 @@
+//! A small language for series that are computed from the fields of logs.
+//!
+//! An expression is made of fields, numbers, operators and functions:
+//! `deg(yaw(vehicle_attitude.q))`, `derivative(vehicle_local_position.vx)`,
+//! `norm(/imu/data.linear_acceleration) - 9.81`. This crate knows no logs. The caller states the
+//! type of each field that an expression names, and then its values.
+//!
+//! Fields with different times are combined at the times of the first one; the others keep
+//! their last value until the next one. Missing values are NaN.
+//!
+//! Errors name the bytes of the text that they are about; [`excerpt`] draws carets below them.
+//! See [`Expression`] for an example, and [`functions`] for what there is.
+
+// In order of dependency: each module uses only those above it, except that the parser knows the
+// names of functions.
+mod error;
+mod units;
+
+mod lexer;
+mod parser;
+mod syntax;
+
+mod functions;
+mod values;
+
+mod check;
+mod plan;
+
+mod evaluate;
+mod expression;
+
+mod reference;
+
+pub use crate::{
+    error::{ExpressionError, Result, excerpt},
+    expression::{
+        CheckedExpression, Expression, FieldComponent, FieldName, FieldType,
+        FieldValues, Series, SeriesComponent,
+    },
+    functions::{Function, Group, Parameter, public as functions},
+    reference::{markdown_reference, text_reference},
+};
+
+/// Compiles the example in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,322 @@
+//! Parses tokens to a syntax tree.
+//!
+//! Written by hand and not with a parser library: with so few rules, precedence climbing is
+//! shorter, and each error is where the reader looks.
+
+use std::ops::Range;
+
+use crate::{
+    error::{ExpressionError, Result, suggestion},
+    expression::FieldName,
+    functions::{self, Function},
+    lexer::{Token, TokenKind, is_word_operator, tokens},
+    syntax::{Argument, Call, Element, Node, NodeKind},
+};
+
+/// The maximum number of brackets, signs and powers that are open at a time.
+const MAX_NESTING: usize = 64;
+
+/// Constants, by their names.
+const CONSTANTS: [(&str, f64); 4] = [
+    ("pi", std::f64::consts::PI),
+    ("gravity", 9.80665),
+    ("nan", f64::NAN),
+    ("inf", f64::INFINITY),
+];
+
+/// Binary operators, their functions, and how strongly they bind.
+const OPERATORS: [(&str, &str, u8); 13] = [
+    ("or", "or", 1),
+    ("and", "and", 2),
+    ("==", "==", 3),
+    ("!=", "!=", 3),
+    ("<", "<", 3),
+    ("<=", "<=", 3),
+    (">", ">", 3),
+    (">=", ">=", 3),
+    ("+", "+", 4),
+    ("-", "-", 4),
+    ("*", "*", 5),
+    ("/", "/", 5),
+    ("%", "mod", 5),
+];
+const COMPARISON: u8 = 3;
+const SIGN: u8 = 6;
+
+/// Parses `text`. Returns the tree, and the fields that it names, each once.
+pub(crate) fn parse(text: &str) -> Result<(Node, Vec<FieldName>)> {
+    let mut parser =
+        Parser { tokens: tokens(text)?, at: 0, nesting: 0, fields: Vec::new() };
+    let node = parser.binary(0)?;
+    let rest = parser.peek();
+    if rest.kind != TokenKind::End {
+        return Err(parser.unexpected("expected an operator or the end"));
+    }
+    Ok((node, parser.fields))
+}
+
+struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+    nesting: usize,
+    fields: Vec<FieldName>,
+}
+
+impl Parser {
+    fn peek(&self) -> Token {
+        // The last token is the end, which is never passed.
+        let token = self.tokens.get(self.at).or(self.tokens.last());
+        token.cloned().unwrap_or(Token { kind: TokenKind::End, span: 0..0 })
+    }
+
+    fn next(&mut self) -> Token {
+        let token = self.peek();
+        if token.kind != TokenKind::End {
+            self.at += 1;
+        }
+        token
+    }
+
+    fn is_symbol(&self, symbol: &str) -> bool {
+        matches!(self.peek().kind, TokenKind::Symbol(own) if own == symbol)
+    }
+
+    /// Steps over `symbol`, or fails; `opening` is the place of what it closes.
+    fn expect(&mut self, symbol: &str, opening: &Range<usize>) -> Result<Range<usize>> {
+        if self.is_symbol(symbol) {
+            return Ok(self.next().span);
+        }
+        if self.peek().kind == TokenKind::End {
+            let what = format!("this bracket is not closed by `{symbol}`");
+            return Err(ExpressionError::new(what, opening.clone()));
+        }
+        Err(self.unexpected(&format!("expected an operator or `{symbol}`")))
+    }
+
+    fn unexpected(&self, expected: &str) -> ExpressionError {
+        let token = self.peek();
+        let found = match &token.kind {
+            TokenKind::End => "the end".to_owned(),
+            TokenKind::Number(number) => format!("the number {number}"),
+            TokenKind::Name(name) | TokenKind::Quoted(name) => format!("`{name}`"),
+            TokenKind::Symbol(symbol) => format!("`{symbol}`"),
+        };
+        ExpressionError::new(format!("{expected}, found {found}"), token.span)
+    }
+
+    fn node(&self, kind: NodeKind, span: Range<usize>) -> Result<Node> {
+        let error = || {
+            ExpressionError::new("the expression is nested too deeply", span.clone())
+        };
+        Node::new(kind, span.clone()).ok_or_else(error)
+    }
+
+    /// Parses operators that bind at least as strongly as `least`.
+    fn binary(&mut self, least: u8) -> Result<Node> {
+        let mut left = self.unary()?;
+        loop {
+            let token = self.peek();
+            let text = match &token.kind {
+                TokenKind::Symbol(symbol) => *symbol,
+                TokenKind::Name(name) if is_word_operator(name) => name.as_str(),
+                _ => return Ok(left),
+            };
+            let operator = OPERATORS.iter().find(|(own, ..)| *own == text);
+            let Some((_, function, strength)) =
+                operator.filter(|(.., strength)| *strength >= least)
+            else {
+                return Ok(left);
+            };
+            self.next();
+            let right = self.binary(strength + 1)?;
+            left = self.operation(function, token.span, [left, right])?;
+            let next = self.peek().kind;
+            let is_chained = OPERATORS.iter().any(|(own, _, next_strength)| {
+                *next_strength == COMPARISON && next == TokenKind::Symbol(own)
+            });
+            if *strength == COMPARISON && is_chained {
+                let what = "comparisons cannot be chained";
+                let error = ExpressionError::new(what, self.peek().span);
+                return Err(error.with_hint("combine two with `and`"));
+            }
+        }
+    }
+
+    /// Creates the call of an operator, whose name is at `span`.
+    fn operation<const N: usize>(
+        &self,
+        function: &str,
+        name_span: Range<usize>,
+        operands: [Node; N],
+    ) -> Result<Node> {
+        let function = find(function, &name_span)?;
+        let span = operands.iter().fold(name_span.clone(), |span, operand| {
+            span.start.min(operand.span.start)..span.end.max(operand.span.end)
+        });
+        let arguments = operands.map(|value| Argument { name: None, value }).into();
+        self.node(NodeKind::Call(Call { function, arguments, name_span }), span)
+    }
+
+    /// Runs `parse` one level deeper.
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.nesting >= MAX_NESTING {
+            let what = "the expression is nested too deeply";
+            return Err(ExpressionError::new(what, self.peek().span));
+        }
+        self.nesting += 1;
+        let parsed = parse(self);
+        self.nesting -= 1;
+        parsed
+    }
+
+    /// Parses signs, and powers, which bind more strongly: `-x^2` is `-(x^2)`.
+    fn unary(&mut self) -> Result<Node> {
+        if self.is_symbol("-") {
+            let sign = self.next().span;
+            let operand = self.nested(|parser| parser.binary(SIGN))?;
+            return self.operation("negate", sign, [operand]);
+        }
+        if self.is_symbol("+") {
+            self.next();
+            return self.nested(|parser| parser.binary(SIGN));
+        }
+        let base = self.postfix()?;
+        if !self.is_symbol("^") {
+            return Ok(base);
+        }
+        let operator = self.next().span;
+        let exponent = self.nested(Self::unary)?;
+        self.operation("^", operator, [base, exponent])
+    }
+
+    /// Parses an operand, and the names or indices of elements after it.
+    fn postfix(&mut self) -> Result<Node> {
+        let mut node = self.operand()?;
+        loop {
+            let start = node.span.start;
+            if self.is_symbol(".") {
+                self.next();
+                let token = self.next();
+                let TokenKind::Name(name) = token.kind else {
+                    self.at = self.at.saturating_sub(1);
+                    return Err(self.unexpected("expected the name of an element"));
+                };
+                let kind = NodeKind::Element(Box::new(node), Element::Name(name));
+                node = self.node(kind, start..token.span.end)?;
+            } else if self.is_symbol("[") {
+                let opening = self.next().span;
+                let token = self.peek();
+                let index = match token.kind {
+                    TokenKind::Number(number)
+                        if (0.0..1e6).contains(&number) && number.fract() == 0.0 =>
+                    {
+                        number as usize
+                    }
+                    _ => {
+                        return Err(
+                            self.unexpected("expected an index, a whole number")
+                        );
+                    }
+                };
+                self.next();
+                let end = self.expect("]", &opening)?.end;
+                let kind = NodeKind::Element(Box::new(node), Element::Index(index));
+                node = self.node(kind, start..end)?;
+            } else {
+                return Ok(node);
+            }
+        }
+    }
+
+    fn operand(&mut self) -> Result<Node> {
+        let token = self.peek();
+        match token.kind {
+            TokenKind::Number(number) => {
+                self.next();
+                self.node(NodeKind::Number(number), token.span)
+            }
+            TokenKind::Quoted(name) => {
+                self.next();
+                self.field(name, token.span)
+            }
+            TokenKind::Name(name) if !is_word_operator(&name) => {
+                self.next();
+                if self.is_symbol("(") {
+                    return self.call(&name, token.span);
+                }
+                let constant = CONSTANTS.iter().find(|(own, _)| *own == name);
+                match constant {
+                    Some((_, value)) => self.node(NodeKind::Number(*value), token.span),
+                    None => self.field(name, token.span),
+                }
+            }
+            TokenKind::Symbol("(") => {
+                self.next();
+                let mut inner = self.nested(|parser| parser.binary(0))?;
+                let end = self.expect(")", &token.span)?.end;
+                inner.span = token.span.start..end;
+                Ok(inner)
+            }
+            _ => Err(self.unexpected("expected a field, a number or a function")),
+        }
+    }
+
+    fn field(&mut self, name: String, span: Range<usize>) -> Result<Node> {
+        if functions::find(&name).is_some() {
+            let what = format!("`{name}` is a function");
+            let hint = format!("write `{name}(...)`");
+            return Err(ExpressionError::new(what, span).with_hint(hint));
+        }
+        let known = self.fields.iter().position(|field| field.name == name);
+        let index = known.unwrap_or(self.fields.len());
+        if known.is_none() {
+            self.fields.push(FieldName { name, span: span.clone() });
+        }
+        self.node(NodeKind::Field(index), span)
+    }
+
+    /// Parses the arguments of `name`, whose bracket is next.
+    fn call(&mut self, name: &str, name_span: Range<usize>) -> Result<Node> {
+        let function = find(name, &name_span)?;
+        let opening = self.next().span;
+        let mut arguments: Vec<Argument> = Vec::new();
+        while !self.is_symbol(")") {
+            if !arguments.is_empty() {
+                if !self.is_symbol(",") {
+                    self.expect(")", &opening)?;
+                }
+                self.next();
+            }
+            arguments.push(self.nested(Self::argument)?);
+        }
+        let end = self.expect(")", &opening)?.end;
+        let span = name_span.start..end;
+        self.node(NodeKind::Call(Call { function, arguments, name_span }), span)
+    }
+
+    fn argument(&mut self) -> Result<Argument> {
+        let token = self.peek();
+        if let TokenKind::Name(name) = token.kind {
+            self.next();
+            if self.is_symbol("=") {
+                self.next();
+                let value = self.binary(0)?;
+                return Ok(Argument { name: Some((name, token.span)), value });
+            }
+            self.at = self.at.saturating_sub(1);
+        }
+        Ok(Argument { name: None, value: self.binary(0)? })
+    }
+}
+
+fn find(name: &str, span: &Range<usize>) -> Result<&'static Function> {
+    functions::find(name).ok_or_else(|| {
+        let error = ExpressionError::new(
+            format!("there is no function `{name}`"),
+            span.clone(),
+        );
+        let names = functions::public().map(|function| function.name);
+        let usual = "`logtool help expressions` lists the functions".to_owned();
+        error.with_hint(suggestion(name, names).unwrap_or(usual))
+    })
+}

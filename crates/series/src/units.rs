@@ -1,0 +1,155 @@
+//! Units of values, as far as they are obvious.
+
+/// The unit of a value. `None` if it is unknown; an empty text for a plain number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unit(Option<String>);
+
+/// Units, and those of their derivatives.
+const DERIVATIVES: [(&str, &str); 9] = [
+    ("m", "m/s"),
+    ("m/s", "m/s²"),
+    ("m/s²", "m/s³"),
+    ("rad", "rad/s"),
+    ("rad/s", "rad/s²"),
+    ("°", "°/s"),
+    ("°/s", "°/s²"),
+    ("J", "W"),
+    ("s", ""),
+];
+
+/// Units of angles in radians, and the same in degrees.
+const ANGLES: [(&str, &str); 3] = [("rad", "°"), ("rad/s", "°/s"), ("rad/s²", "°/s²")];
+
+/// Products of units that have names of their own.
+const PRODUCTS: [(&str, &str, &str); 3] =
+    [("V", "A", "W"), ("m", "m", "m²"), ("m/s", "m/s", "m²/s²")];
+
+impl Unit {
+    /// Returns the unit with the name `name`, which is known if it is not empty.
+    pub(crate) fn of_field(name: &str) -> Self {
+        Self((!name.is_empty()).then(|| name.to_owned()))
+    }
+
+    pub(crate) fn known(name: &str) -> Self {
+        Self(Some(name.to_owned()))
+    }
+
+    pub(crate) fn unknown() -> Self {
+        Self(None)
+    }
+
+    /// Returns the name; empty if the unit is unknown.
+    pub(crate) fn name(&self) -> &str {
+        self.0.as_deref().unwrap_or_default()
+    }
+
+    fn map(&self, change: impl FnOnce(&str) -> Option<String>) -> Self {
+        Self(self.0.as_deref().and_then(change))
+    }
+
+    pub(crate) fn derivative(&self) -> Self {
+        self.map(|own| {
+            if let Some((_, derivative)) = DERIVATIVES.iter().find(|(of, _)| *of == own)
+            {
+                return Some((*derivative).to_owned());
+            }
+            let base = if own.is_empty() { "1" } else { own };
+            (!own.contains('/')).then(|| format!("{base}/s"))
+        })
+    }
+
+    pub(crate) fn integral(&self) -> Self {
+        self.map(|own| {
+            if let Some((of, _)) = DERIVATIVES.iter().find(|(_, own_of)| *own_of == own)
+            {
+                return Some((*of).to_owned());
+            }
+            let simple = !own.contains('/');
+            own.strip_suffix("/s")
+                .map(str::to_owned)
+                .or_else(|| simple.then(|| format!("{own}·s")))
+        })
+    }
+
+    pub(crate) fn degrees(&self) -> Self {
+        self.map(|own| {
+            let found = ANGLES.iter().find(|(radians, _)| *radians == own);
+            found.map(|(_, degrees)| (*degrees).to_owned())
+        })
+    }
+
+    pub(crate) fn radians(&self) -> Self {
+        self.map(|own| {
+            let found = ANGLES.iter().find(|(_, degrees)| *degrees == own);
+            found.map(|(radians, _)| (*radians).to_owned())
+        })
+    }
+
+    pub(crate) fn square_root(&self) -> Self {
+        self.map(|own| match own {
+            "" => Some(String::new()),
+            "m²" => Some("m".to_owned()),
+            "m²/s²" => Some("m/s".to_owned()),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn product(&self, other: &Self) -> Self {
+        let (Some(one), Some(two)) = (&self.0, &other.0) else { return Self(None) };
+        let named = PRODUCTS
+            .iter()
+            .find(|(a, b, _)| (one == a && two == b) || (one == b && two == a));
+        Self(match (one.as_str(), two.as_str()) {
+            ("", unit) | (unit, "") => Some(unit.to_owned()),
+            _ => named.map(|(.., product)| (*product).to_owned()),
+        })
+    }
+
+    pub(crate) fn quotient(&self, other: &Self) -> Self {
+        let (Some(one), Some(two)) = (&self.0, &other.0) else { return Self(None) };
+        Self(match (one.as_str(), two.as_str()) {
+            (one, two) if one == two => Some(String::new()),
+            (unit, "") => Some(unit.to_owned()),
+            ("m", "s") => Some("m/s".to_owned()),
+            ("W", "V") => Some("A".to_owned()),
+            ("W", "A") => Some("V".to_owned()),
+            _ => None,
+        })
+    }
+
+    /// Returns the unit of a sum. A plain number has the unit of the other operand: `x + 1`.
+    pub(crate) fn common(&self, other: &Self) -> Self {
+        match (self.name(), other.name()) {
+            _ if self == other => self.clone(),
+            (_, "") if other.0.is_some() => self.clone(),
+            ("", _) if self.0.is_some() => other.clone(),
+            _ => Self(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_follow_derivatives_and_integrals() {
+        for (of, derivative) in [("m", "m/s"), ("°/s", "°/s²"), ("V", "V/s")] {
+            assert_eq!(Unit::known(of).derivative(), Unit::known(derivative));
+            assert_eq!(Unit::known(derivative).integral(), Unit::known(of));
+        }
+        assert_eq!(Unit::known("A").integral().name(), "A·s");
+        assert_eq!(Unit::unknown().derivative(), Unit::unknown());
+    }
+
+    #[test]
+    fn unknown_unit_spreads_and_number_does_not() {
+        let (metre, number) = (Unit::known("m"), Unit::known(""));
+        assert_eq!(metre.product(&number), metre);
+        assert_eq!(metre.product(&Unit::unknown()), Unit::unknown());
+        assert_eq!(metre.common(&number), metre);
+        assert_eq!(metre.common(&Unit::known("s")), Unit::unknown());
+        assert_eq!(metre.quotient(&metre), number);
+        assert_eq!(Unit::known("V").product(&Unit::known("A")).name(), "W");
+    }
+}
