@@ -40,7 +40,7 @@ pub(crate) use self::logs::{
     CheckArgs, Drift, FilterArgs, FindingLevel, MergeArgs, Offset, RepairArgs,
 };
 pub(crate) use self::parse::{parse, print_help};
-pub(crate) use self::plot::{ImageFormat, PlotArgs, ReportArgs};
+pub(crate) use self::plot::{FlightArgs, ImageFormat, PlotArgs, ReportArgs};
 pub(crate) use self::points::{
     AxesChoice, CalibrationArgs, ColorChoice, LidarArgs, LidarClockChoice, PerChoice,
     PictureArgs, PointArgs,
@@ -184,6 +184,7 @@ pub(crate) enum Command {
     Convert(DeferredArgs<ConvertArgs>),
     Plot(DeferredArgs<PlotArgs>),
     Report(DeferredArgs<ReportArgs>),
+    Flight(DeferredArgs<FlightArgs>),
     Filter(DeferredArgs<FilterArgs>),
     Merge(DeferredArgs<MergeArgs>),
     Repair(DeferredArgs<RepairArgs>),
