@@ -8,14 +8,16 @@ pub struct Intervals(Vec<(i64, i64)>);
 
 impl Intervals {
     /// Returns the times from a row of `series` in which the state is true to the next one in
-    /// which it is not, or to `end`. Rows without a state are skipped.
+    /// which it is not, or to the end of `log`. Rows before its start have the state at the start.
+    /// Rows without a state are skipped.
     pub(crate) fn of_state(
         series: &Series,
-        end: i64,
+        log: (i64, i64),
         is_on: impl Fn(usize) -> Option<bool>,
     ) -> Self {
         let (mut all, mut start) = (Vec::new(), None);
         let mut add = |start: i64, end: i64| {
+            let start = start.max(log.0);
             if start < end {
                 all.push((start, end));
             }
@@ -31,7 +33,7 @@ impl Intervals {
             }
         }
         if let Some(begun) = start {
-            add(begun, end);
+            add(begun, log.1);
         }
         Self::from_unsorted(all)
     }
@@ -180,12 +182,22 @@ mod tests {
     fn last_state_lasts_until_the_end() {
         let series = series(&[0, 1, 2, 3]);
         let on = [false, true, false, true];
-        let intervals = Intervals::of_state(&series, 5 * SECOND, |row| Some(on[row]));
+        let intervals =
+            Intervals::of_state(&series, (0, 5 * SECOND), |row| Some(on[row]));
         assert_eq!(intervals.list(), [(SECOND, 2 * SECOND), (3 * SECOND, 5 * SECOND)]);
         assert_eq!(intervals.seconds(), 3.0);
         assert!(intervals.contains(SECOND) && !intervals.contains(2 * SECOND));
         assert!(intervals.contains_all(3 * SECOND, 4 * SECOND));
         assert!(!intervals.contains_all(SECOND, 3 * SECOND));
+    }
+
+    #[test]
+    fn row_before_the_start_has_the_state_at_the_start() {
+        let series = series(&[-7, 2]);
+        let on = [true, false];
+        let intervals =
+            Intervals::of_state(&series, (0, 5 * SECOND), |row| Some(on[row]));
+        assert_eq!(intervals.list(), [(0, 2 * SECOND)]);
     }
 
     #[test]

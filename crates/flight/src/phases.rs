@@ -32,17 +32,16 @@ pub struct ModePeriod {
 impl Phases {
     /// Finds the phases of a flight.
     pub fn new(data: &FlightData) -> Self {
-        let end = data.time.1;
         let status = data.first("vehicle_status");
         let armed =
             status.filter(|s| s.column("arming_state").is_some()).map(|status| {
                 let state = |row| status.value("arming_state", row);
-                Intervals::of_state(status, end, |row| Some(state(row)? == ARMED))
+                Intervals::of_state(status, data.time, |row| Some(state(row)? == ARMED))
             });
         let land = data.first("vehicle_land_detected");
         let airborne = land.filter(|l| l.column("landed").is_some()).map(|land| {
             let landed = |row| land.value("landed", row);
-            Intervals::of_state(land, end, |row| Some(landed(row)? == 0.0))
+            Intervals::of_state(land, data.time, |row| Some(landed(row)? == 0.0))
         });
         Self { airborne: airborne.or_else(|| armed.clone()), armed, modes: modes(data) }
     }
@@ -83,6 +82,8 @@ fn modes(data: &FlightData) -> Vec<ModePeriod> {
             }
         }
     }
+    // A mode before the start is that at the start.
+    all.iter_mut().for_each(|mode| mode.start = mode.start.max(data.time.0));
     all.retain(|mode| mode.start < mode.end);
     all
 }

@@ -42,7 +42,7 @@ const BINS: usize = 1000;
 const SMOOTHING_BINS: f64 = 7.0;
 
 /// Slower signals cannot show a response.
-const LEAST_SAMPLE_RATE_HZ: f64 = 20.0;
+const LEAST_SAMPLE_RATE_HZ: f64 = 10.0;
 /// Faster signals are not logged, and would need a lot of memory.
 const MAX_SAMPLE_RATE_HZ: f64 = 20_000.0;
 /// The maximum number of windows. Longer flights have less overlap.
@@ -77,7 +77,7 @@ pub struct StepResponse {
     /// The most common response to inputs of more than 500 degrees (per second), if there are ten
     /// windows of them.
     pub response_to_high_input: Option<Vec<f64>>,
-    /// The figures of the most common response.
+    /// The figures of the mean, which is nearer to the gain of slow inputs.
     pub metrics: ResponseMetrics,
 }
 
@@ -248,7 +248,7 @@ pub fn step_response(
         sample_rate_hz: rate,
         windows: usual.windows,
         time_step_s: step,
-        metrics: ResponseMetrics::new(&response, step),
+        metrics: ResponseMetrics::new(&mean, step),
         response,
         mean,
         deviation,

@@ -5,7 +5,7 @@ use crate::{
     data::FlightData,
     diagnosis::{Diagnosis, DiagnosisKind, Severity},
     diagnostics::{largest, topic_of},
-    intervals::{Run, runs},
+    intervals::{Run, join_runs, runs},
     phases::Phases,
 };
 
@@ -20,6 +20,8 @@ const MAX_TEST_RATIO: f64 = 1.0;
 
 /// How long the field must differ, or be rejected, in the air.
 const LEAST_DISTURBANCE_S: f64 = 2.0;
+/// Disturbances that are closer together are one.
+const JOIN_NANOS: i64 = 10_000_000_000;
 
 /// The field follows the thrust if they are correlated this much, and if it changes by half of
 /// what EKF2 takes for a disturbance.
@@ -47,6 +49,8 @@ fn strength(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
         Some(phases.is_airborne(*time) && change(row)? > MAX_FIELD_CHANGE_GA)
     };
     let found = runs(field, is_disturbed).into_iter();
+    let found = found.filter(|run| run.observed_seconds(field) >= LEAST_DISTURBANCE_S);
+    let found = join_runs(found.collect(), JOIN_NANOS).into_iter();
     let diagnosis = |run: Run| {
         let most = largest(run.rows().filter_map(change));
         Diagnosis::new(
@@ -59,38 +63,44 @@ fn strength(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
         .with_evidence("change of the field", most, "gauss", Some(MAX_FIELD_CHANGE_GA))
         .with_evidence("duration", run.seconds(), "s", Some(LEAST_DISTURBANCE_S))
     };
-    let found = found.filter(|run| run.observed_seconds(field) >= LEAST_DISTURBANCE_S);
     found.map(diagnosis).collect()
 }
 
+/// Finds rejections of the compass by the instance of the estimator that rejected it longest.
+/// All instances have the same compasses.
 fn rejections(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
     let name = "mag_test_ratio";
-    let mut all = Vec::new();
+    let mut worst: (f64, Vec<Diagnosis>) = (0.0, Vec::new());
     for status in data.all("estimator_status") {
         let is_rejected = |row: usize| {
             let time = status.times.get(row)?;
             Some(phases.is_airborne(*time) && status.value(name, row)? > MAX_TEST_RATIO)
         };
         let found = runs(status, is_rejected).into_iter();
-        for run in
-            found.filter(|run| run.observed_seconds(status) >= LEAST_DISTURBANCE_S)
-        {
+        let found =
+            found.filter(|run| run.observed_seconds(status) >= LEAST_DISTURBANCE_S);
+        let mut own = (0.0, Vec::new());
+        for run in join_runs(found.collect(), JOIN_NANOS) {
             let highest = largest(run.rows().filter_map(|row| status.value(name, row)));
             let seconds = run.observed_seconds(status);
-            all.push(
+            own.0 += seconds;
+            own.1.push(
                 Diagnosis::new(
                     DiagnosisKind::CompassInterference,
                     Severity::Warning,
                     (run.start, run.end),
                     topic_of(status),
-                    format!("the estimator rejected the compass for {seconds:.1} s in the air"),
+                    format!("the estimator rejected the compass in the air, over {seconds:.1} s"),
                 )
                 .with_evidence(status.label(name), highest, "", Some(MAX_TEST_RATIO))
                 .with_evidence("duration", seconds, "s", Some(LEAST_DISTURBANCE_S)),
             );
         }
+        if own.0 > worst.0 {
+            worst = own;
+        }
     }
-    all
+    worst.1
 }
 
 fn thrust(data: &FlightData, phases: &Phases) -> Option<Diagnosis> {
@@ -178,6 +188,29 @@ mod tests {
         let found = of(|_| 0.5, field(130));
         assert_eq!(found.len(), 1, "{found:?}");
         assert!((found[0].evidence[0].value - 0.35).abs() < 1e-6, "{found:?}");
+    }
+
+    #[test]
+    fn rejections_are_those_of_the_worst_instance() {
+        let times: Vec<i64> = (0..300).map(|n| n * STEP).collect();
+        let status = |instance: u32, last: usize| {
+            let mut series = Series::new("estimator_status", instance, times.clone());
+            // An infinite ratio is a rejection too.
+            let ratio = |row| {
+                if (50..=last).contains(&row) { f32::INFINITY } else { 0.1 }
+            };
+            series.add_column("mag_test_ratio", (0..300).map(ratio).collect());
+            series
+        };
+        let mut land = Series::new("vehicle_land_detected", 0, vec![0]);
+        land.add_column("landed", vec![0.0]);
+        let series = [land, status(0, 60), status(1, 90), status(2, 80)];
+        let data = FlightData::new((0, 300 * STEP)).with_series(series);
+        let phases = Phases::new(&data);
+        let found = diagnose(&data, &phases);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].topic, "estimator_status.1");
+        assert_eq!((found[0].start_ns, found[0].end_ns), (50 * STEP, 91 * STEP));
     }
 
     #[test]

@@ -98,10 +98,11 @@ pub(super) fn collect(
     let topics: TopicSet = columns_of.keys().copied().collect();
     let done = Arc::new(Mutex::new(Vec::new()));
     let sink = CollectorSink { purposes: Mutex::new(purposes), done: done.clone() };
-    // Records with impossible times do not belong to the flight.
     let time = manifest.time.unwrap_or(TimeRange::ALL);
+    // Values from before the start are those at the start. Later times are impossible.
+    let selected = TimeRange { start: TimeRange::ALL.start, end: time.end };
     let job = TableJob {
-        selection: Selection { topics: topics.clone(), time },
+        selection: Selection { topics: topics.clone(), time: selected },
         columns: Columns::all(View::Flat),
         columns_of,
         time: TimeBase::default(),
@@ -135,6 +136,9 @@ pub(super) fn collect(
     }
     data.series.sort_by(|a, b| (&a.topic, a.instance).cmp(&(&b.topic, b.instance)));
     data.fifo_spectrograms.sort_by(|a, b| a.topic.cmp(&b.topic));
+    if data.series.is_empty() {
+        remarks.push("the log has no topics of PX4 that are analysed".to_owned());
+    }
     remarks.sort();
     Ok(Collected { data, topics, damage: report.damage, remarks })
 }
