@@ -4,9 +4,12 @@ mod collect;
 mod fifo;
 mod text;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use logtool_core::{Damage, OpenOptions, TopicSet};
+use logtool_core::{Damage, Log as FormatLog, OpenOptions, Source, TopicSet};
 use logtool_ulog::{Parameter, ParameterValue, UlogLog};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
@@ -134,7 +137,9 @@ impl Log {
         losses.check(strictness)?;
         let bytes = self.manifest().bytes;
         let progress = ProgressCounter::for_bytes(session, self.name(), bytes);
-        let analysed = analyse(self, scope, &|bytes| progress.add(bytes));
+        let source = self.input().source.clone();
+        let analysed =
+            analyse(self.format_log(), source, scope, &|bytes| progress.add(bytes));
         drop(progress);
         let analysed = analysed?;
         losses.add(self.manifest(), &analysed.topics, &analysed.damage);
@@ -161,9 +166,10 @@ pub(crate) struct AnalysedLog {
     pub(crate) remarks: Vec<String>,
 }
 
-/// Analyses the flight in `log`.
+/// Analyses the flight in `log`, whose bytes are in `source`.
 pub(crate) fn analyse(
-    log: &Log,
+    log: &dyn FormatLog,
+    source: Arc<dyn Source>,
     scope: AnalysisScope,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<AnalysedLog> {
@@ -172,8 +178,8 @@ pub(crate) fn analyse(
         let what = format!("a {} log has no flight of PX4", manifest.format);
         return Err(Error::failed(what).with_hint("flights are in ULogs"));
     }
-    let ulog = UlogLog::open(log.input().source.clone(), OpenOptions::default())?;
-    let collected = collect::collect(log.format_log(), scope, progress)?;
+    let ulog = UlogLog::open(source, OpenOptions::default())?;
+    let collected = collect::collect(log, scope, progress)?;
     let mut data = collected.data;
     let metadata = ulog.metadata();
     data.parameters = metadata
