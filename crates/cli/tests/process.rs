@@ -36,6 +36,8 @@ mod escape;
 mod faults;
 #[path = "process/filter.rs"]
 mod filter;
+#[path = "process/flight.rs"]
+mod flight;
 #[path = "process/help.rs"]
 mod help;
 #[path = "process/info.rs"]

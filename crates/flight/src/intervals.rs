@@ -63,7 +63,8 @@ impl Intervals {
 
     /// Returns the length of all intervals together in seconds.
     pub fn seconds(&self) -> f64 {
-        self.0.iter().map(|(start, end)| seconds(end.saturating_sub(*start))).sum()
+        let lengths = self.0.iter().map(|(start, end)| end.saturating_sub(*start));
+        lengths.map(seconds).fold(0.0, |sum, length| sum + length)
     }
 
     /// Returns whether `time` is in one of the intervals.

@@ -538,6 +538,9 @@ pub(crate) fn start_batch<'py>(
     if options.flag("json_lines_catalog")? {
         batch = batch.with_json_lines_catalog();
     }
+    if options.flag("analysis")? {
+        batch = batch.with_analysis();
+    }
     let (request, arguments) = conversion(py, options, format)?;
     let batch = batch.with_conversion(request);
     start(py, "batch", arguments, None, move |session, meter| {
@@ -567,6 +570,9 @@ pub(crate) fn start_index<'py>(
         .with_strictness(options.strictness()?);
     if options.flag("overwrite")? {
         index = index.with_replacement();
+    }
+    if options.flag("analysis")? {
+        index = index.with_analysis();
     }
     let arguments = options.finish(py)?;
     index = index.with_lidar(arguments.lidar.clone());
