@@ -62,8 +62,8 @@ pub(crate) use logtool::{
 #[command(name = "logtool", version, max_term_width = 100)]
 #[command(disable_help_flag = true, disable_help_subcommand = true)]
 #[command(after_help = "\
-More: `logtool help COMMAND`, and `logtool help outputs`, `clocks`, `lidars` or `config`
-Exit status: 0 done, 1 failed, 2 wrong usage, 3 done, but some of the input was lost")]
+More: `logtool help COMMAND`, or `help outputs`, `clocks`, `lidars`, `config`
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 done, but input was lost")]
 #[command(after_long_help = "\
 Examples:
   logtool info flight.ulg

@@ -217,7 +217,8 @@ impl FlightStatistics {
         let charge = battery.column("discharged_mah").unwrap_or_default();
         let mut known = charge.iter().copied().map(f64::from).filter(|c| c.is_finite());
         let first = known.next();
-        self.discharged_mah = first.map(|first| known.last().unwrap_or(first) - first);
+        self.discharged_mah =
+            first.map(|first| known.next_back().unwrap_or(first) - first);
     }
 
     fn add_wind(&mut self, data: &FlightData) {

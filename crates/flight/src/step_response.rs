@@ -504,9 +504,11 @@ mod tests {
                 + damping * frequency / damped * (damped * time).sin())
     }
 
+    type Signal = Vec<(i64, f64)>;
+
     /// A minute at 500 Hz: a setpoint with a new level every 0.3 to 0.8 seconds, and the exact
     /// answer of a system of second order.
-    fn flight(damping: f64, frequency: f64) -> (Vec<(i64, f64)>, Vec<(i64, f64)>) {
+    fn flight(damping: f64, frequency: f64) -> (Signal, Signal) {
         let mut state = 7_u32;
         let mut random = || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
