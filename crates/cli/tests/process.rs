@@ -38,6 +38,8 @@ mod expressions;
 mod faults;
 #[path = "process/filter.rs"]
 mod filter;
+#[path = "process/flight.rs"]
+mod flight;
 #[path = "process/help.rs"]
 mod help;
 #[path = "process/info.rs"]

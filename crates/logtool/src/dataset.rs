@@ -14,6 +14,8 @@
 mod batch;
 mod catalog;
 mod entry;
+#[cfg(feature = "flight")]
+mod flight_columns;
 mod index;
 pub(crate) mod inputs;
 mod log_job;

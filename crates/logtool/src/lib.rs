@@ -15,6 +15,8 @@ pub mod convert;
 pub mod dataset;
 pub mod error;
 pub mod filter;
+#[cfg(feature = "flight")]
+pub mod flight;
 pub mod formats;
 pub mod info;
 pub mod input;

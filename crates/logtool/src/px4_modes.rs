@@ -111,6 +111,12 @@ pub fn read_modes(log: &dyn Log, offset_nanos: i64) -> Result<Option<TrackModes>
     Ok((!changes.is_empty()).then(|| TrackModes::new(changes)))
 }
 
+/// Returns the values of the field that have a name, and the names.
+#[cfg(feature = "flight")]
+pub(crate) fn names() -> impl Iterator<Item = (u8, &'static str)> {
+    NAMES.into_iter()
+}
+
 /// Returns the mode with the value `state`.
 fn mode(state: u8) -> TrackMode {
     let name = NAMES.iter().find(|(named, _)| *named == state);

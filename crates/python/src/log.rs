@@ -1,6 +1,11 @@
 //! Logs.
 
-use logtool::{plot::PlotRequest, time::clock::ShownClock};
+use logtool::{
+    Strictness,
+    flight::AnalysisScope,
+    plot::PlotRequest,
+    time::clock::{ShownClock, TimeChoice},
+};
 use logtool_core::{TimeRange, TopicOrigin};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 
@@ -95,6 +100,25 @@ impl Log {
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let json =
             self.call().run(py, || Ok(serde_json::to_string(&self.log.info())?))?;
+        py.import("json")?.call_method1("loads", (json,))
+    }
+
+    /// Analyses the flight in a ULog, and returns what `logtool flight --json` prints. With
+    /// `signals`, also spectra and step responses.
+    #[pyo3(signature = (*, signals=false))]
+    fn analysis<'py>(
+        &self,
+        py: Python<'py>,
+        signals: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let scope =
+            if signals { AnalysisScope::Signals } else { AnalysisScope::Flight };
+        let call = self.call();
+        let json = call.run(py, || {
+            let (clock, strictness) = (TimeChoice::Relative, Strictness::Tolerant);
+            let flight = self.log.flight(scope, clock, strictness, call.session())?;
+            Ok(serde_json::to_string(&flight)?)
+        })?;
         py.import("json")?.call_method1("loads", (json,))
     }
 

@@ -48,6 +48,9 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     if args.convert.force {
         request = request.with_reconversion();
     }
+    if args.analysis {
+        request = request.with_analysis();
+    }
     if args.catalog.is_some() {
         request = request.with_json_lines_catalog();
     }

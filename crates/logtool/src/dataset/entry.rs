@@ -8,6 +8,8 @@ use logtool_core::{
 };
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "flight")]
+use crate::dataset::flight_columns::FlightValues;
 use crate::{
     dataset::inputs::InputLog,
     error::{Error, Result},
@@ -71,6 +73,10 @@ pub(super) struct LogEntry {
     pub(super) error: Option<String>,
     /// The program that read the log, with its version.
     pub(super) tool: String,
+    /// The values of the flight, if it was analysed.
+    #[cfg(feature = "flight")]
+    #[serde(default)]
+    pub(super) flight: Option<FlightValues>,
     pub(super) topics: Vec<TopicEntry>,
 }
 

@@ -20,6 +20,7 @@ use crate::{
         payloads,
     },
     dataset::{
+        catalog::CatalogColumns,
         entry::LogEntry,
         inputs::{self, InputLog},
         log_job::tables::{TableExport, WrittenTables},
@@ -28,7 +29,10 @@ use crate::{
         storage::{Dataset, OutputKind},
     },
     error::{ErrorKind, Result},
-    input::{open, url},
+    input::{
+        open::{self, OpenLog},
+        url,
+    },
     lidar,
     losses::{Findings, Strictness},
     output::{log_writer::LogFile, provenance},
@@ -47,6 +51,8 @@ pub(super) struct LogJob<'j> {
     pub(super) dataset: &'j Dataset,
     /// The threads that decode; `None` for the default pool.
     pub(super) pool: Option<ThreadPool>,
+    /// The columns of the catalog.
+    pub(super) columns: CatalogColumns,
     /// The digest of the options that change the result.
     pub(super) options: String,
 }
@@ -177,6 +183,29 @@ impl LogJob<'_> {
         }
     }
 
+    /// Adds the analysis of the flight to `entry`, if it is wanted.
+    fn analyse(
+        &self,
+        opened: &OpenLog,
+        entry: &mut LogEntry,
+        losses: &mut Findings,
+    ) -> Result<()> {
+        match self.columns {
+            CatalogColumns::Description => {}
+            #[cfg(feature = "flight")]
+            CatalogColumns::Analysis => {
+                let read = self.on_decode_threads(|| {
+                    crate::dataset::flight_columns::analyse(opened, entry)
+                })?;
+                if let Some(read) = read {
+                    losses.add(opened.log.manifest(), &read.topics, &read.damage);
+                    losses.check(self.strictness)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Converts the log at `path` to tables or other files.
     fn export(
         &self,
@@ -226,13 +255,14 @@ impl LogJob<'_> {
         let WrittenTables { outputs, schemas, tables, summary } = written;
         losses.add(manifest, &summary.topics, &summary.damage);
         losses.check(self.strictness)?;
+        self.analyse(&opened, entry, &mut losses)?;
         self.add_losses(entry, &mut losses, manifest);
         entry.add_tables(&tables, &summary.topic_rows);
         if !self.request.has_time_range() {
             entry.add_statistics(&summary.seen);
         }
         let ExportSummary { topics, tables: files, rows, remarks, .. } = summary;
-        entry.remarks = remarks;
+        entry.remarks.extend(remarks);
         entry.remarks.extend(lidar::remarks(manifest, &topics));
         entry.remarks.extend(schemas.iter().filter_map(tables::partition_remark));
         self.dataset.commit(&outputs, entry)?;

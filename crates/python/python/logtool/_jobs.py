@@ -265,6 +265,7 @@ def batch(
     shard: tuple[int, int] | None = None,
     memory_bytes: int | None = None,
     json_lines_catalog: bool = False,
+    analysis: bool = False,
     overwrite: bool = False,
     strict: bool = False,
     progress: Progress | None = None,
@@ -273,7 +274,8 @@ def batch(
     """Convert many logs to one dataset. Logs that have not changed are not converted again.
 
     ``inputs`` are logs, folders, patterns, lists and URLs. ``shard`` is the index, from 0, and
-    the number of the parts that several runs share. Other keywords are those of ``convert``
+    the number of the parts that several runs share. ``analysis`` adds the statistics and
+    diagnoses of flights to the catalog. Other keywords are those of ``convert``
     and ``open``.
     """
     options |= {
@@ -290,6 +292,7 @@ def batch(
         "shard": shard,
         "memory_bytes": memory_bytes,
         "json_lines_catalog": json_lines_catalog,
+        "analysis": analysis,
         "overwrite": overwrite,
         "strict": strict,
     }
@@ -320,12 +323,21 @@ def index(
     out: StrPath,
     *,
     format: Literal["parquet", "csv", "jsonl"] | None = None,
+    analysis: bool = False,
     overwrite: bool = False,
     strict: bool = False,
     progress: Progress | None = None,
     **options: Any,
 ) -> BatchReport:
-    """Describe many logs in a catalog: a table with a row for each topic of each log."""
-    options |= {"format": format, "overwrite": overwrite, "strict": strict}
+    """Describe many logs in a catalog: a table with a row for each topic of each log.
+
+    ``analysis`` adds columns with the statistics and diagnoses of flights.
+    """
+    options |= {
+        "format": format,
+        "analysis": analysis,
+        "overwrite": overwrite,
+        "strict": strict,
+    }
     job = _logtool.start_index(inputs, out, options)
     return cast(BatchReport, _run(job, progress))

@@ -94,6 +94,11 @@ class Log(Mapping[str, Table]):
     @property
     def info(self) -> dict[str, Any]:
         """The description of the log, as ``logtool info --json`` prints it."""
+    def analysis(self, *, signals: bool = False) -> dict[str, Any]:
+        """Analyse the flight in a ULog, and return what ``logtool flight --json`` prints.
+
+        With ``signals``, also spectra and step responses.
+        """
     @property
     def topics(self) -> list[Topic]:
         """The topics, in the order of the file."""

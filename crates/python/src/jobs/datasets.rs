@@ -116,6 +116,9 @@ fn batch_request<'py>(
     if let Some(bytes) = options.take("memory_bytes")? {
         batch = batch.with_memory_bytes(bytes);
     }
+    if options.flag("analysis")? {
+        batch = batch.with_analysis();
+    }
     if options.flag("json_lines_catalog")? {
         batch = batch.with_json_lines_catalog();
     }
@@ -192,6 +195,9 @@ pub(crate) fn start_index<'py>(
     let mut index = IndexRequest::new(paths(inputs)?, &out)
         .with_format(format)
         .with_strictness(options.strictness()?);
+    if options.flag("analysis")? {
+        index = index.with_analysis();
+    }
     if options.flag("overwrite")? {
         index = index.with_replacement();
     }
