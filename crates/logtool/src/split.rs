@@ -16,9 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Context as _, Error, ErrorKind, Result},
-    input::Input,
-    log::{Batches, Table},
-    session::Session,
+    records::log::{Batches, Table},
+    source::{input::Input, session::Session},
     split::{state::SplitState, version::FileVersion},
 };
 

@@ -3,7 +3,6 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use crate::{
-    convert::{ConvertRequest, Destination, OutputFormat, RequestConflict},
     dataset::{
         catalog::{CatalogColumns, DatasetCatalogs},
         inputs::{self, InputLog},
@@ -17,9 +16,8 @@ use crate::{
         storage::Dataset,
     },
     error::{Context as _, Error, Result},
-    input::url,
-    losses::Strictness,
-    session::Session,
+    jobs::convert::{ConvertRequest, Destination, OutputFormat, RequestConflict},
+    source::{input::url, losses::Strictness, session::Session},
 };
 
 /// A request to convert many logs to one dataset.

@@ -13,8 +13,7 @@ use crate::dataset::flight_columns::FlightValues;
 use crate::{
     dataset::inputs::InputLog,
     error::{Error, Result},
-    input::Input,
-    losses::Findings,
+    source::{input::Input, losses::Findings},
 };
 
 /// The name and the version of this program.

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::{
     dataset::entry::LogEntry,
     error::Result,
-    flight::{self, AnalysedLog},
     formats::LogFormat,
-    input::open::OpenLog,
+    inspect::flight::{self, AnalysedLog},
+    source::input::open::OpenLog,
 };
 
 /// The values of a flight in a catalog, by column.

@@ -30,10 +30,12 @@ use crate::{
         schedule::{self, Limits},
     },
     error::{Context as _, Error, Remedy, Result},
-    input::{open, url},
-    losses::Strictness,
-    output::guarded_outputs,
-    session::Session,
+    jobs::output::guarded_outputs,
+    source::{
+        input::{open, url},
+        losses::Strictness,
+        session::Session,
+    },
 };
 
 /// A request to write a catalog of many logs: a table with a row for each log and topic.

@@ -13,12 +13,6 @@ use logtool_core::{Manifest, RecordSink};
 use rayon::ThreadPool;
 
 use crate::{
-    convert::{
-        ConvertRequest, OutputFormat, TableLayout, export,
-        job::ExportSummary,
-        log_copy::{self, LogCopy},
-        payloads,
-    },
     dataset::{
         catalog::CatalogColumns,
         entry::LogEntry,
@@ -29,15 +23,25 @@ use crate::{
         storage::{Dataset, OutputKind},
     },
     error::{ErrorKind, Result},
-    input::{
-        open::{self, OpenLog},
-        url,
+    jobs::{
+        convert::{
+            ConvertRequest, OutputFormat, TableLayout, export,
+            job::ExportSummary,
+            log_copy::{self, LogCopy},
+            payloads,
+        },
+        output::{log_writer::LogFile, provenance},
     },
-    lidar,
-    losses::{Findings, Strictness},
-    output::{log_writer::LogFile, provenance},
-    session::Session,
-    translate::TranslationKind,
+    records::translate::TranslationKind,
+    source::{
+        input::{
+            open::{self, OpenLog},
+            url,
+        },
+        lidar,
+        losses::{Findings, Strictness},
+        session::Session,
+    },
 };
 
 /// The conversion that a batch applies to each log.

@@ -4,8 +4,9 @@
 use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
-    convert::ConvertRequest, dataset::catalog::CatalogColumns, losses::Strictness,
-    session::Session,
+    dataset::catalog::CatalogColumns,
+    jobs::convert::ConvertRequest,
+    source::{losses::Strictness, session::Session},
 };
 
 /// Returns a digest of all options that change the result of a conversion.

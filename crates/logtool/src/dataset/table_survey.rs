@@ -15,7 +15,7 @@ use crate::{
         tables::RowSchema,
     },
     error::{Error, Result},
-    session::Session,
+    source::session::Session,
 };
 
 /// The tables that a [`BatchRequest`] makes of some logs.

@@ -9,7 +9,7 @@ use logtool_core::{
 
 use crate::{
     error::{Error, Result},
-    log::PART_BYTES,
+    records::log::PART_BYTES,
     split::{
         Split, VERSION, known_damage::KnownDamage, messages::PlannedMessages,
         state::SplitState, version::FileVersion,

@@ -16,14 +16,17 @@ use crate::{
     dataset::inputs::{self, InputLog},
     error::{Context as _, Error, ErrorKind, Result},
     formats::LogFormat,
-    input::{
-        Input,
-        open::{self, OpenLog},
-        url,
+    records::translate::{Frames, MessageTypes, TranslationKind},
+    source::{
+        input::{
+            Input,
+            open::{self, OpenLog},
+            url,
+        },
+        losses::Findings,
+        selection,
+        session::Session,
     },
-    losses::Findings,
-    selection,
-    session::Session,
     split::{
         Split,
         known_damage::KnownDamage,
@@ -37,7 +40,6 @@ use crate::{
         repaired_times::RepairedTimes,
         typed_time::TypedTime,
     },
-    translate::{Frames, MessageTypes, TranslationKind},
 };
 
 /// The default of [`PlanRequest::with_target_bytes`]: 64 MiB.
@@ -143,7 +145,7 @@ impl PlanRequest {
     }
 
     /// Converts the columns to types that Apache Spark reads:
-    /// [`TableLayout::Spark`](crate::convert::TableLayout::Spark) describes them.
+    /// [`TableLayout::Spark`](crate::jobs::convert::TableLayout::Spark) describes them.
     pub fn for_spark(mut self) -> Self {
         self.is_for_spark = true;
         self

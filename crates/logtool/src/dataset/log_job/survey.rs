@@ -1,7 +1,6 @@
 //! The tables that a conversion would make of a log, without their rows.
 
 use crate::{
-    convert::{ConvertRequest, export},
     dataset::{
         inputs::InputLog,
         log_job::{output_kind, selection},
@@ -9,8 +8,8 @@ use crate::{
         tables::RowSchema,
     },
     error::Result,
-    losses::Strictness,
-    session::Session,
+    jobs::convert::{ConvertRequest, export},
+    source::{losses::Strictness, session::Session},
 };
 
 /// Returns whether `request` makes tables that have rows of several logs.

@@ -6,10 +6,6 @@ use logtool_core::{Labels, Provenance, TopicSet};
 use logtool_ulog::Metadata;
 
 use crate::{
-    convert::{
-        ConvertRequest, Destination, export,
-        job::{ExportJob, ExportSummary, TableNames},
-    },
     dataset::{
         log_job::{LogJob, output_kind, selection},
         schedule::Permit,
@@ -17,8 +13,14 @@ use crate::{
         tables::RowSchema,
     },
     error::{ErrorKind, Result},
-    input::open::OpenLog,
-    output::guarded_outputs::GuardedOutputs,
+    jobs::{
+        convert::{
+            ConvertRequest, Destination, export,
+            job::{ExportJob, ExportSummary, TableNames},
+        },
+        output::guarded_outputs::GuardedOutputs,
+    },
+    source::input::open::OpenLog,
 };
 
 /// The export of the tables of one log to the dataset.
