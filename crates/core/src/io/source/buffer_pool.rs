@@ -21,7 +21,10 @@ const MAX_BUFFERS: usize = 16;
 /// it. That thread gets the buffer again if possible, because the buffer may still be in the
 /// caches of its processor.
 #[derive(Debug, Default)]
-pub(super) struct BufferPool(Mutex<Vec<(ThreadId, Vec<u8>)>>);
+pub(super) struct BufferPool(Mutex<Vec<UnusedBuffer>>);
+
+/// An unused buffer, and the thread that last read into it.
+type UnusedBuffer = (ThreadId, Vec<u8>);
 
 /// A buffer that returns to its pool when it is dropped, if its size is suitable.
 pub(super) struct PooledBuffer {
@@ -40,9 +43,8 @@ impl BufferPool {
             return PooledBuffer { buffer: Vec::new(), home: None };
         }
         let this_thread = thread::current().id();
-        let fits = |(_, buffer): &(ThreadId, Vec<u8>)| {
-            (len..=longest).contains(&buffer.capacity())
-        };
+        let fits =
+            |(_, buffer): &UnusedBuffer| (len..=longest).contains(&buffer.capacity());
         let kept = self.lock().and_then(|mut all| {
             let place =
                 all.iter().rposition(|kept| kept.0 == this_thread && fits(kept));
@@ -64,7 +66,7 @@ impl BufferPool {
 
     /// Returns the buffers, or `None` if another thread uses them at the moment. Waiting for it
     /// could take forever: after a fork, that thread may exist only in the parent process.
-    fn lock(&self) -> Option<MutexGuard<'_, Vec<(ThreadId, Vec<u8>)>>> {
+    fn lock(&self) -> Option<MutexGuard<'_, Vec<UnusedBuffer>>> {
         match self.0.try_lock() {
             Ok(all) => Some(all),
             Err(TryLockError::Poisoned(err)) => Some(err.into_inner()),
