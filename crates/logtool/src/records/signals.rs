@@ -23,9 +23,11 @@ use crate::{error::Result, records::signals::numbers::numbers};
 
 #[cfg(feature = "align")]
 pub(crate) use self::collected_samples::read_samples;
+#[cfg(feature = "plot")]
+pub(crate) use self::find::is_text_of_field;
 pub(crate) use self::{
     collected_samples::{Samples, read_all},
-    find::{find, is_text_of_field},
+    find::find,
 };
 #[cfg(feature = "plot")]
 pub(crate) use self::{

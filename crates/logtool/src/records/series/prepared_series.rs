@@ -12,6 +12,7 @@ use crate::{
 };
 
 /// Characters that are in expressions and in no names of fields, or that names rarely have.
+#[cfg(feature = "plot")]
 const SIGNS: [char; 11] = ['(', ')', '+', '^', '<', '>', '=', ',', '"', '`', ' '];
 
 /// An expression whose fields were found in a log.
@@ -27,6 +28,10 @@ pub(crate) struct PreparedSeries {
 pub(crate) struct ComputedSeries {
     pub(crate) series: Series,
     /// The number of values of the first field whose time is unknown.
+    #[cfg_attr(
+        not(feature = "plot"),
+        allow(dead_code, reason = "only plots count it")
+    )]
     pub(crate) left_out: u64,
 }
 
@@ -38,6 +43,7 @@ pub(crate) struct ComputedSeriesSet {
 
 /// Returns whether `text`, which names no field of `log`, is meant as an expression and not as a
 /// pattern or a mistyped name: `a.x*2` can be either.
+#[cfg(feature = "plot")]
 pub(crate) fn is_expression(log: &dyn Log, text: &str) -> bool {
     let has_signs = text.contains(SIGNS) && !is_name_with_blanks(text);
     has_signs
@@ -50,6 +56,7 @@ pub(crate) fn is_expression(log: &dyn Log, text: &str) -> bool {
 }
 
 /// Returns whether `text` could be a mistyped name in which blanks are the only odd characters.
+#[cfg(feature = "plot")]
 fn is_name_with_blanks(text: &str) -> bool {
     let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ' ');
     text.chars().all(is_of_name) && Expression::parse(text).is_err()
@@ -74,6 +81,7 @@ impl PreparedSeries {
     }
 
     /// Returns the text of the expression.
+    #[cfg(feature = "plot")]
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
@@ -95,6 +103,7 @@ impl PreparedSeries {
 }
 
 /// Returns the name of a component of `expression`: `name`, `name.x` or `name[0]`.
+#[cfg(feature = "plot")]
 pub(crate) fn component_name(expression: &str, component: &str) -> String {
     if component.is_empty() {
         expression.to_owned()

@@ -59,6 +59,7 @@ pub(crate) fn find(log: &dyn Log, texts: &[String]) -> Result<Vec<RequestedSigna
 }
 
 /// Returns whether `text` names a field of the log: some number of it, or a list.
+#[cfg(feature = "plot")]
 pub(crate) fn is_text_of_field(log: &dyn Log, text: &str) -> bool {
     find(log, &[text.to_owned()]).is_ok()
 }
