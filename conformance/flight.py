@@ -132,10 +132,11 @@ def statistics(peer, end):
         metrics = np.concatenate(metrics).astype(np.float64)
         found["average_vibration_m_s2"] = np.nanmean(metrics)
         found["max_vibration_m_s2"] = np.nanmax(metrics)
-    parameters = peer.log.initial_parameters
+    changed = {name: value for _, name, value in peer.log.changed_parameters}
+    parameters = peer.log.initial_parameters | changed
     if "LND_FLIGHT_T_HI" in parameters:
         high, low = (parameters[f"LND_FLIGHT_T_{half}"] % 2**32 for half in ("HI", "LO"))
-        found["previous_flight_s"] = ((high << 32) | low) / 1e6
+        found["vehicle_flight_s"] = ((high << 32) | low) / 1e6
     if "MAV_TYPE" in parameters:
         found["estimator"] = PX4ULog(peer.log).get_estimator()
     return found

@@ -15,8 +15,7 @@ use crate::{
 };
 
 /// The topics whose sampling is described: those of the controllers and the estimator.
-const SAMPLED: [&str; 6] = [
-    "sensor_combined",
+const SAMPLED: [&str; 5] = [
     "vehicle_angular_velocity",
     "vehicle_attitude",
     "vehicle_local_position",

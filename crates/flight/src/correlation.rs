@@ -44,9 +44,9 @@ pub(crate) fn field_strength(data: &FlightData) -> Option<(&Series, Vec<f64>)> {
     Some((series, strength.collect()))
 }
 
-/// Returns the thrust at each time, from 0 to 1. New logs have its vector, old ones the fourth
+/// Returns the times and the thrust, from 0 to 1, where it is known. New logs have its vector, old ones the fourth
 /// control of the first group.
-pub(crate) fn thrust(data: &FlightData) -> Option<(&Series, Vec<f64>)> {
+fn thrust(data: &FlightData) -> Option<Vec<(i64, f64)>> {
     if let Some(series) = data.first("vehicle_thrust_setpoint") {
         let of = |axis: usize| series.column(&format!("xyz[{axis}]"));
         let (x, y, z) = (of(0)?, of(1)?, of(2)?);
@@ -54,20 +54,24 @@ pub(crate) fn thrust(data: &FlightData) -> Option<(&Series, Vec<f64>)> {
             x.iter().zip(y).zip(z).map(|((x, y), z)| {
                 f64::from(*x).hypot(f64::from(*y)).hypot(f64::from(*z))
             });
-        return Some((series, norm.collect()));
+        return Some(finite(series, norm));
     }
     let series = data.first("actuator_controls_0")?;
     let thrust = series.column("control[3]")?;
-    Some((series, thrust.iter().copied().map(f64::from).collect()))
+    Some(finite(series, thrust.iter().copied().map(f64::from)))
+}
+
+/// Returns the times and the values that are finite.
+fn finite(series: &Series, values: impl Iterator<Item = f64>) -> Vec<(i64, f64)> {
+    let all = series.times.iter().copied().zip(values);
+    all.filter(|(_, value)| value.is_finite()).collect()
 }
 
 /// Correlates the magnetic field with the thrust, which is interpolated linearly at its times.
 /// `None` if the log does not have both, or one does not change.
 pub fn thrust_and_field(data: &FlightData) -> Option<Correlation> {
     let (field, strength) = field_strength(data)?;
-    let (series, thrust) = thrust(data)?;
-    let known = series.times.iter().copied().zip(thrust).filter(|(_, t)| t.is_finite());
-    let known: Vec<(i64, f64)> = sorted(known.collect());
+    let known = sorted(thrust(data)?);
     let (first, last) = (known.first()?.0, known.last()?.0);
     let pairs: Vec<(f64, f64)> = field
         .times
@@ -126,7 +130,8 @@ pub(crate) fn interpolate(samples: &[(i64, f64)], time: i64) -> Option<f64> {
     else {
         return Some(to);
     };
-    let share = (time - start) as f64 / (end - start) as f64;
+    let span = end.saturating_sub(*start) as f64;
+    let share = time.saturating_sub(*start) as f64 / span;
     Some(from + (to - from) * share)
 }
 

@@ -33,7 +33,7 @@ pub struct FlightData {
     pub time: (i64, i64),
     /// The collected topics.
     pub series: Vec<Series>,
-    /// The values of the parameters when logging started.
+    /// The last values of the parameters.
     pub parameters: BTreeMap<String, f64>,
     /// The names of the values of `vehicle_status.nav_state`.
     pub mode_names: BTreeMap<u8, String>,

@@ -106,9 +106,9 @@ pub struct Evidence {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Diagnosis {
-    /// What it is.
+    /// The kind.
     pub kind: DiagnosisKind,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
     /// The first time in nanoseconds on the clock of the log.
     pub start_ns: i64,

@@ -1,7 +1,7 @@
 //! Analyses flights of PX4: statistics, diagnoses, spectra and step responses.
 //!
 //! [`needed_topics`] states which topics and fields of a log the analyses read. The caller
-//! collects them as [`Series`] in a [`FlightData`]; what a log does not have is left out.
+//! collects them as [`Series`] in a [`FlightData`]; topics that are not in the log are omitted.
 //! [`analyze`] computes the statistics and the diagnoses, [`signal_analysis`] the spectra and
 //! the step responses. This crate only knows columns of numbers over time, and no logs.
 //!

@@ -1,6 +1,6 @@
 //! The topics and fields that analyses read.
 
-/// What is analysed.
+/// The extent of an analysis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AnalysisScope {
@@ -155,7 +155,6 @@ const NEEDED: &[NeededTopic] = &[
         ],
     ),
     all("input_rc", &["rc_lost", "rc_failsafe"]),
-    first("sensor_combined", &[]),
     all("sensor_gps", GPS),
     first("system_power", &["voltage5v_v", "voltage5V_v"]),
     all("tecs_status", &["pitch_integ", "pitch_sp_rad"]),

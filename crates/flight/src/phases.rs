@@ -11,8 +11,7 @@ const ARMED: f64 = 2.0;
 pub struct Phases {
     /// When the vehicle was armed; `None` if the log does not state it.
     pub armed: Option<Intervals>,
-    /// When the vehicle was in the air: its land detector says that it has not landed. Without
-    /// a land detector, the times when it was armed.
+    /// When the vehicle was in the air, by its land detector. Without one, when it was armed.
     pub airborne: Option<Intervals>,
     /// The flight modes, in the order of time.
     pub modes: Vec<ModePeriod>,

@@ -30,31 +30,32 @@ impl SamplingRegularity {
     /// Returns the regularity of a series with at least two rows in the order of time.
     pub fn new(series: &Series) -> Option<Self> {
         let pairs = series.times.iter().zip(series.times.iter().skip(1));
-        let steps: Vec<i64> = pairs.map(|(a, b)| b.saturating_sub(*a)).collect();
-        let forward: Vec<i64> =
-            steps.iter().copied().filter(|step| *step >= 0).collect();
+        let steps = pairs.map(|(a, b)| b.saturating_sub(*a));
+        let mut forward: Vec<i64> = steps.filter(|step| *step >= 0).collect();
         if forward.is_empty() {
             return None;
         }
-        let mut sorted = forward.clone();
-        let middle = sorted.len() / 2;
-        let (_, median, _) = sorted.select_nth_unstable(middle);
-        let median = *median;
         let count = forward.len() as f64;
         let mean = forward.iter().map(|step| seconds(*step)).sum::<f64>() / count;
         let squares = forward.iter().map(|step| (seconds(*step) - mean).powi(2));
+        let deviation_s = (squares.sum::<f64>() / count).sqrt();
+        let longest = forward.iter().copied().max().unwrap_or_default();
+        let middle = forward.len() / 2;
+        let (_, median, _) = forward.select_nth_unstable(middle);
+        let median = *median;
+        let intervals = series.times.len() - 1;
         Some(Self {
             topic: series.label("").trim_end_matches('.').to_owned(),
-            intervals: steps.len(),
+            intervals,
             median_s: seconds(median),
             mean_s: mean,
-            deviation_s: (squares.sum::<f64>() / count).sqrt(),
-            max_s: seconds(forward.iter().copied().max().unwrap_or_default()),
+            deviation_s,
+            max_s: seconds(longest),
             gaps: forward
                 .iter()
                 .filter(|step| **step > median.saturating_mul(3))
                 .count(),
-            backwards: steps.len() - forward.len(),
+            backwards: intervals - forward.len(),
         })
     }
 }

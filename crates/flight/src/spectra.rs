@@ -44,7 +44,7 @@ const SOURCES: [SpectrumSource; 4] = [
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Spectrum {
-    /// What was measured, e.g. "angular velocity".
+    /// The measured quantity, e.g. "angular velocity".
     pub title: String,
     /// The topic.
     pub topic: String,

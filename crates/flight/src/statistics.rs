@@ -74,8 +74,8 @@ pub struct FlightStatistics {
     pub vehicle_type: Option<&'static str>,
     /// The estimator.
     pub estimator: Option<&'static str>,
-    /// The flight time of the vehicle before this log, in seconds.
-    pub previous_flight_s: Option<f64>,
+    /// The flight time of the vehicle in all flights, in seconds, as its parameters state it.
+    pub vehicle_flight_s: Option<f64>,
 }
 
 /// How long a flight mode lasted.
@@ -245,7 +245,7 @@ impl FlightStatistics {
         // Both halves of the microseconds are signed parameters (Flight Review, `helper.py`).
         let half = |name: &str| whole(name).map(|value| u64::from(value as i32 as u32));
         let time = half("LND_FLIGHT_T_HI").zip(half("LND_FLIGHT_T_LO"));
-        self.previous_flight_s =
+        self.vehicle_flight_s =
             time.map(|(high, low)| ((high << 32) | low) as f64 / 1e6);
     }
 }
@@ -296,7 +296,7 @@ fn mode_times(data: &FlightData, phases: &Phases) -> Vec<ModeTime> {
     order.into_iter().map(time).collect()
 }
 
-/// The mean and the limits of numbers. What is not finite is ignored.
+/// The mean and the limits of numbers. Values that are not finite are ignored.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Average {
     sum: f64,
@@ -409,6 +409,6 @@ mod tests {
         let parameters = parameters.map(|(name, value)| (name.to_owned(), value));
         let data = FlightData::new((0, 0)).with_parameters(parameters);
         let statistics = FlightStatistics::new(&data, &Phases::new(&data));
-        assert_eq!(statistics.previous_flight_s, Some(8589.934591));
+        assert_eq!(statistics.vehicle_flight_s, Some(8589.934591));
     }
 }

@@ -44,10 +44,10 @@ const SMOOTHING_BINS: f64 = 7.0;
 /// Slower signals cannot show a response.
 const LEAST_SAMPLE_RATE_HZ: f64 = 10.0;
 /// Faster signals are not logged, and would need a lot of memory.
-const MAX_SAMPLE_RATE_HZ: f64 = 20_000.0;
+const MAX_SAMPLE_RATE_HZ: f64 = 4_000.0;
 /// The maximum number of windows. Longer flights have less overlap.
 const MAX_WINDOWS: usize = 20_000;
-/// A longer interval than so many usual ones is a gap, which no window has.
+/// The number of median intervals beyond which an interval is a gap, which no window has.
 const GAP_INTERVALS: i64 = 3;
 /// The final value is the mean from this share of the response on (Flight Review,
 /// `rate_response.py`).
@@ -216,12 +216,8 @@ pub fn step_response(
         while at + length as i64 <= count + 1 {
             let time = |place: usize| start + (at + place as i64) * interval;
             if is_used(time(0), time(length - 1)) {
-                let grid = |signal: &[(i64, f64)]| -> Vec<f64> {
-                    let places = (0..length).map(time);
-                    places
-                        .map(|time| interpolate(signal, time).unwrap_or(0.0))
-                        .collect()
-                };
+                let grid =
+                    |signal: &[(i64, f64)]| resample(signal, (0..length).map(time));
                 let (input, output) = (grid(setpoint), grid(segment));
                 let strength = deconvolution.strength(&input);
                 if strength > least_input
@@ -254,6 +250,23 @@ pub fn step_response(
         deviation,
         response_to_high_input,
     })
+}
+
+/// Returns the values at `times`, which are sorted, on the lines between `samples`.
+fn resample(samples: &[(i64, f64)], times: impl Iterator<Item = i64>) -> Vec<f64> {
+    let mut times = times.peekable();
+    let first = times.peek().copied().unwrap_or_default();
+    // The samples before the first time, but one, have no effect.
+    let start = samples.partition_point(|(time, _)| *time < first).saturating_sub(1);
+    let mut rest = samples.get(start..).unwrap_or_default();
+    let value = |time: i64| {
+        while rest.get(1).is_some_and(|(next, _)| *next < time) {
+            rest = rest.get(1..).unwrap_or_default();
+        }
+        let near = rest.get(..2).unwrap_or(rest);
+        interpolate(near, time).unwrap_or(0.0)
+    };
+    times.map(value).collect()
 }
 
 /// Divides samples at gaps, and where times repeat.
@@ -544,7 +557,7 @@ mod tests {
         assert!(found.windows > 500, "{}", found.windows);
         for (at, value) in found.response.iter().enumerate() {
             let expected = second_order(damping, frequency, at as f64 / 500.0);
-            // The window function weakens what comes late, which is a property of the method.
+            // The window function weakens late values, which is a property of the method.
             assert!((value - expected).abs() < 0.15, "{at}: {value}, not {expected}");
         }
         // 16.3 percent by the formula exp(-pi d / sqrt(1 - d²)).
@@ -566,6 +579,16 @@ mod tests {
         assert_eq!(step_response(&setpoint, &measured, 20.0, |_, _| false), None);
         assert_eq!(step_response(&[], &measured, 20.0, |_, _| true), None);
         assert_eq!(step_response(&setpoint, &[], 20.0, |_, _| true), None);
+    }
+
+    #[test]
+    fn resampling_is_linear_and_holds_the_ends() {
+        let samples = [(0, 0.0), (10, 1.0), (20, 3.0), (20, 4.0), (30, 4.0)];
+        let found = resample(&samples, [-5, 0, 5, 10, 15, 25, 40].into_iter());
+        assert_eq!(found, [0.0, 0.0, 0.5, 1.0, 2.0, 4.0, 4.0]);
+        let late = resample(&samples, [12, 14].into_iter());
+        assert!((late[0] - 1.4).abs() < 1e-12 && (late[1] - 1.8).abs() < 1e-12);
+        assert_eq!(resample(&[], [1].into_iter()), [0.0]);
     }
 
     #[test]

@@ -111,7 +111,7 @@ pub(crate) struct ReportArgs {
 /// and loss, failures of motors and ESCs, batteries and the power rail, EKF failures and resets,
 /// RC and data link loss, vibration, clipping, compass interference, CPU and RAM load, logging
 /// dropouts, failsafes and hard faults. Then come times, distance, speeds, current, energy and
-/// vibration, by the definitions of Flight Review. What a log does not have is left out.
+/// vibration, by the definitions of Flight Review. Values that are not in the log are omitted.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

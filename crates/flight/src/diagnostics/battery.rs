@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(found[0].evidence[0].value, 12.5);
         assert!((found[0].evidence[0].threshold.unwrap() - 13.2).abs() < 1e-9);
         assert_eq!(found[0].evidence[1].value, 15.0);
-        // Without a number of cells, the first voltage tells it: 24.9 V are six cells.
+        // Without a number of cells, the first voltage decides: 24.9 V are six cells.
         let voltage = (0..20).map(|row| if row < 15 { 24.9 } else { 19.0 }).collect();
         let found = armed(vec![battery(0, 0.0, 1.0, voltage)]);
         assert_eq!(found[0].kind, DiagnosisKind::BatteryBrownout);

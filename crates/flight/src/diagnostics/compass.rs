@@ -12,7 +12,7 @@ use crate::{
 /// EKF2 takes the field for disturbed if its strength differs by more than this (parameter
 /// `EKF2_MAG_CHK_STR`). Here it is compared with the median on the ground, or of the log.
 const MAX_FIELD_CHANGE_GA: f64 = 0.2;
-/// The median of at least so many samples is a reference.
+/// The minimum number of samples of a reference, which is their median.
 const REFERENCE_SAMPLES: usize = 10;
 
 /// The estimator rejects the measurement if the test ratio is larger (EKF2).

@@ -10,8 +10,8 @@ use crate::{
     phases::Phases,
 };
 
-/// An innovation is rejected if its test ratio is larger. It must be for so long, and is critical
-/// after this time (flight-review-rs, `diagnostics/ekf_failure.rs`).
+/// An innovation is rejected if its test ratio is larger. The minimum duration of a
+/// diagnosis, and that of a critical one (flight-review-rs, `diagnostics/ekf_failure.rs`).
 const MAX_TEST_RATIO: f64 = 1.0;
 const LEAST_FAILURE_S: f64 = 2.0;
 const CRITICAL_FAILURE_S: f64 = 5.0;

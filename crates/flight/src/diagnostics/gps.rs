@@ -244,8 +244,10 @@ fn loss(gps: &Series, phases: &Phases, end: i64) -> Vec<Diagnosis> {
     let ends = gps.times.iter().copied().skip(1).chain([end]);
     for (start, end) in gps.times.iter().copied().zip(ends).skip(first) {
         let silent = seconds(end.saturating_sub(start));
-        let is_flying =
-            phases.armed.as_ref().is_some_and(|a| a.contains_all(start, end - 1));
+        let is_flying = phases
+            .armed
+            .as_ref()
+            .is_some_and(|a| a.contains_all(start, end.saturating_sub(1)));
         if silent > longest && is_flying {
             all.push(
                 Diagnosis::new(

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// The limits of PX4 in percent, unless the parameters `COM_CPU_MAX` and `COM_RAM_MAX` set
-/// others. Releases without `COM_RAM_MAX` do not check the memory, and use more of it as a rule.
+/// others. Releases without `COM_RAM_MAX` do not check the memory, and usually use more.
 const MAX_CPU_PERCENT: f64 = 90.0;
 const MAX_RAM_PERCENT: f64 = 98.0;
 /// How long the load must be too high, as in PX4 (`cpuResourceCheck.hpp`).

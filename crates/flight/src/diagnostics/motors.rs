@@ -12,8 +12,8 @@ use crate::{
 const OUTPUTS: usize = 16;
 const ESCS: usize = 8;
 
-/// An output of at least this for so many messages is locked at its maximum (flight-review-rs,
-/// `diagnostics/motor_failure.rs`). Higher values than the last are no pulse widths.
+/// The minimum output of a motor that is locked at its maximum, and the number of messages
+/// (flight-review-rs, `diagnostics/motor_failure.rs`). Values above the last are no pulse widths.
 const MAX_PWM: f64 = 1900.0;
 const LOCKED_MESSAGES: usize = 50;
 const LONGEST_PWM: f64 = 2200.0;
@@ -113,12 +113,17 @@ fn locked(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
     let mut all = Vec::new();
     for motor in 0..OUTPUTS {
         let name = format!("output[{motor}]");
+        let is_pulse = |value: f64| (MAX_PWM..=LONGEST_PWM).contains(&value);
+        let column = outputs.column(&name).unwrap_or_default();
+        // Most outputs never are that high.
+        if !column.iter().any(|value| is_pulse(f64::from(*value))) {
+            continue;
+        }
         let is_high = |row: usize| {
             let time = outputs.times.get(row)?;
             let value = outputs.value(&name, row)?;
-            let is_pulse = (MAX_PWM..=LONGEST_PWM).contains(&value);
             Some(
-                is_pulse
+                is_pulse(value)
                     && motor < used_outputs(outputs, row)
                     && phases.is_airborne(*time),
             )

@@ -99,7 +99,7 @@ mod tests {
         let mut land = Series::new("vehicle_land_detected", 0, vec![0, 5 * SECOND]);
         land.add_column("landed", vec![1.0, 0.0]);
         let mut imu = Series::new("vehicle_imu_status", 2, times);
-        // On the ground, somebody carries the vehicle.
+        // On the ground, the vehicle is carried.
         let metrics = (0..20).map(|row| if row < 5 { 40.0 } else { metric }).collect();
         imu.add_column("accel_vibration_metric", metrics);
         let counts = (0..20).map(|row| clipped_each_second * row as f32).collect();

@@ -18,7 +18,7 @@ pub const MAX_SPECTROGRAM_COLUMNS: usize = 1024;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Spectrogram {
-    /// What was measured, e.g. "angular velocity".
+    /// The measured quantity, e.g. "angular velocity".
     pub title: String,
     /// The topic.
     pub topic: String,

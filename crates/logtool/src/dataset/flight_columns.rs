@@ -56,7 +56,7 @@ const STATISTICS: [Statistic; 23] = [
     ("average_vibration_m_s2", |s| s.average_vibration_m_s2),
     ("max_vibration_m_s2", |s| s.max_vibration_m_s2),
     ("airframe_id", |s| s.airframe_id.map(|id| id as f64)),
-    ("previous_flight_s", |s| s.previous_flight_s),
+    ("vehicle_flight_s", |s| s.vehicle_flight_s),
 ];
 
 impl FlightValues {
@@ -105,9 +105,7 @@ pub(super) fn analyse(
     if format != Some(LogFormat::Ulog) {
         return Ok(None);
     }
-    let source = opened.input.source.clone();
-    let analysed =
-        flight::analyse(&*opened.log, source, AnalysisScope::Flight, &|_| {})?;
+    let analysed = flight::analyse(&*opened.log, AnalysisScope::Flight, &|_| {})?;
     entry.flight = Some(FlightValues::new(&analysed.analysis));
     entry.remarks.extend(analysed.remarks.iter().cloned());
     Ok(Some(analysed))

@@ -4,13 +4,9 @@ mod collect;
 mod fifo;
 mod text;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Path, PathBuf};
 
-use logtool_core::{Damage, Log as FormatLog, OpenOptions, Source, TopicSet};
-use logtool_ulog::{Parameter, ParameterValue, UlogLog};
+use logtool_core::{Damage, Log as FormatLog, MetadataKey, TopicSet, Value};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use crate::{
@@ -139,9 +135,7 @@ impl Log {
         losses.check(strictness)?;
         let bytes = self.manifest().bytes;
         let progress = ProgressCounter::for_bytes(session, self.name(), bytes);
-        let source = self.input().source.clone();
-        let analysed =
-            analyse(self.format_log(), source, scope, &|bytes| progress.add(bytes));
+        let analysed = analyse(self.format_log(), scope, &|bytes| progress.add(bytes));
         drop(progress);
         let analysed = analysed?;
         losses.add(self.manifest(), &analysed.topics, &analysed.damage);
@@ -158,7 +152,7 @@ impl Log {
     }
 }
 
-/// The analysis of a log, and what was found while it was read.
+/// The analysis of a log, with the damage that reading found.
 pub(crate) struct AnalysedLog {
     pub(crate) analysis: FlightAnalysis,
     pub(crate) signals: Option<SignalAnalysis>,
@@ -168,10 +162,9 @@ pub(crate) struct AnalysedLog {
     pub(crate) remarks: Vec<String>,
 }
 
-/// Analyses the flight in `log`, whose bytes are in `source`.
+/// Analyses the flight in `log`.
 pub(crate) fn analyse(
     log: &dyn FormatLog,
-    source: Arc<dyn Source>,
     scope: AnalysisScope,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<AnalysedLog> {
@@ -180,17 +173,21 @@ pub(crate) fn analyse(
         let what = format!("a {} log has no flight of PX4", manifest.format);
         return Err(Error::failed(what).with_hint("flights are in ULogs"));
     }
-    let ulog = UlogLog::open(source, OpenOptions::default())?;
     let collected = collect::collect(log, scope, progress)?;
     let mut data = collected.data;
-    let metadata = ulog.metadata();
-    data.parameters = metadata
-        .parameters
-        .iter()
-        .filter_map(|(name, parameter)| Some((name.clone(), initial(parameter)?)))
+    let metadata = |key: MetadataKey| match manifest.file_metadata(key) {
+        Some(Value::Map(values)) => Some(values),
+        _ => None,
+    };
+    let parameters = metadata(MetadataKey::Parameters).into_iter().flatten();
+    data.parameters = parameters
+        .filter_map(|(name, value)| Some((name.clone(), number(value)?)))
         .collect();
-    let faults = metadata.info_multiple.get(HARD_FAULT);
-    data.hard_faults = faults.map_or(0, |faults| faults.len() as u64);
+    let faults =
+        metadata(MetadataKey::InfoMultiple).and_then(|all| all.get(HARD_FAULT));
+    if let Some(Value::List(faults)) = faults {
+        data.hard_faults = faults.len() as u64;
+    }
     data.mode_names =
         px4_modes::names().map(|(state, name)| (state, name.to_owned())).collect();
     let signals = (scope == AnalysisScope::Signals)
@@ -204,12 +201,15 @@ pub(crate) fn analyse(
     })
 }
 
-/// Returns the value of a parameter when logging started.
-fn initial(parameter: &Parameter) -> Option<f64> {
-    Some(match parameter.initial? {
-        ParameterValue::Int(value) => value.into(),
-        ParameterValue::Float(value) => value.into(),
-    })
+/// Returns a parameter as a number.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Int(number) => Some(*number as f64),
+        Value::UInt(number) => Some(*number as f64),
+        Value::Float(number) => Some(f64::from(*number)),
+        Value::Double(number) => Some(*number),
+        _ => None,
+    }
 }
 
 impl Serialize for Flight {

@@ -26,7 +26,7 @@ const MAX_ROWS: usize = 1 << 22;
 /// The column with the durations of dropouts.
 const DROPOUT_FIELD: &str = "duration_ms";
 
-/// What was read.
+/// The collected topics, and the damage that reading found.
 pub(super) struct Collected {
     pub(super) data: FlightData,
     pub(super) topics: TopicSet,
@@ -34,7 +34,7 @@ pub(super) struct Collected {
     pub(super) remarks: Vec<String>,
 }
 
-/// What is made of a topic.
+/// The result that a topic is collected for.
 enum Purpose {
     /// A series of these fields. The table has them in this order, after the time.
     Series(Vec<String>),
@@ -195,7 +195,7 @@ struct TableCollector {
     left_out: u64,
 }
 
-/// What was made of a table.
+/// The result of a table.
 enum TableOutput {
     Series(Series),
     Spectrogram(Option<Spectrogram>),

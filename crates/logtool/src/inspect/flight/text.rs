@@ -98,7 +98,7 @@ fn add_statistics(text: &mut String, statistics: &FlightStatistics) {
     fact("log", Some(duration(statistics.log_s)));
     fact("armed", statistics.armed_s.map(duration));
     fact("in the air", statistics.airborne_s.map(duration));
-    fact("earlier flight time", statistics.previous_flight_s.map(duration));
+    fact("life flight time", statistics.vehicle_flight_s.map(duration));
     let modes = statistics
         .modes
         .iter()
