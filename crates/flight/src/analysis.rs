@@ -9,7 +9,8 @@ use crate::{
     diagnostics,
     phases::Phases,
     sampling::SamplingRegularity,
-    spectra::{self, FilterMarks, Spectrogram, Spectrum},
+    spectra::{self, FilterMarks, Spectrum},
+    spectrogram::Spectrogram,
     statistics::FlightStatistics,
     step_response::{self, StepResponse},
 };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::spectra::Spectrogram;
+use crate::spectrogram::Spectrogram;
 
 /// The columns of one instance of a topic.
 #[derive(Clone, Debug, Default, PartialEq)]

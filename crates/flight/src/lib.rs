@@ -19,6 +19,7 @@ mod needed_topics;
 mod phases;
 mod sampling;
 mod spectra;
+mod spectrogram;
 mod statistics;
 mod step_response;
 
@@ -32,9 +33,9 @@ pub use self::{
     needed_topics::{AnalysisScope, NeededTopic, needed_topics},
     phases::{ModePeriod, Phases},
     sampling::SamplingRegularity,
-    spectra::{
-        FilterMark, FilterMarks, MAX_SPECTROGRAM_COLUMNS, Spectrogram,
-        SpectrogramBuilder, Spectrum, SpectrumLine, WINDOW_LENGTH, spectrum_of,
+    spectra::{FilterMark, FilterMarks, Spectrum, SpectrumLine, spectrum_of},
+    spectrogram::{
+        MAX_SPECTROGRAM_COLUMNS, Spectrogram, SpectrogramBuilder, WINDOW_LENGTH,
     },
     statistics::{FlightStatistics, ModeTime},
     step_response::{ResponseMetrics, StepResponse, step_response},

@@ -2,18 +2,15 @@
 
 mod fft;
 mod filters;
-mod spectrogram;
 
 use serde::Serialize;
 
-use crate::data::{FlightData, Series, median_interval, seconds};
-
-pub use self::{
-    filters::{FilterMark, FilterMarks},
-    spectrogram::{
-        MAX_SPECTROGRAM_COLUMNS, Spectrogram, SpectrogramBuilder, WINDOW_LENGTH,
-    },
+use crate::{
+    data::{FlightData, Series, median_interval, seconds},
+    spectrogram::{Spectrogram, SpectrogramBuilder},
 };
+
+pub use self::filters::{FilterMark, FilterMarks};
 
 /// Slower signals show no vibration. Flight Review asks for 100 Hz, which logs of the default
 /// profile of PX4 do not have.

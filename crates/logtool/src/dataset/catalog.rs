@@ -187,8 +187,8 @@ fn batch(rows: &[Row<'_>], kind: CatalogColumns) -> Result<RecordBatch> {
         CatalogColumns::Description => Vec::new(),
         #[cfg(feature = "flight")]
         CatalogColumns::Analysis => {
-            let logs: Vec<&LogEntry> = rows.iter().map(|(log, _)| *log).collect();
-            crate::dataset::flight_columns::columns(&logs)
+            let flights = rows.iter().map(|(log, _)| log.flight.as_ref());
+            crate::dataset::flight_columns::columns(&flights.collect::<Vec<_>>())
         }
     };
     Ok(RecordBatch::try_from_iter_with_nullable(

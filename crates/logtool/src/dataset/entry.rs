@@ -9,7 +9,7 @@ use logtool_core::{
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "flight")]
-use crate::dataset::flight_columns::FlightValues;
+use crate::{dataset::flight_columns::FlightValues, inspect::flight::AnalysedLog};
 use crate::{
     dataset::inputs::InputLog,
     error::{Error, Result},
@@ -165,6 +165,13 @@ impl LogEntry {
                 }
             }
         }
+    }
+
+    /// Adds the analysis of the flight in the log.
+    #[cfg(feature = "flight")]
+    pub(super) fn add_analysis(&mut self, analysed: &AnalysedLog) {
+        self.flight = Some(FlightValues::new(&analysed.analysis));
+        self.remarks.extend(analysed.remarks.iter().cloned());
     }
 
     /// Adds the losses of a log of which every byte was read.

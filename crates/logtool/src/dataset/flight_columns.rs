@@ -9,7 +9,6 @@ use logtool_flight::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    dataset::entry::LogEntry,
     error::Result,
     formats::LogFormat,
     inspect::flight::{self, AnalysedLog},
@@ -62,7 +61,7 @@ const STATISTICS: [Statistic; 23] = [
 impl FlightValues {
     /// Returns the values of an analysed flight. A kind of diagnosis that was not found lasts
     /// zero seconds.
-    fn new(analysis: &FlightAnalysis) -> Self {
+    pub(super) fn new(analysis: &FlightAnalysis) -> Self {
         let statistics = &analysis.statistics;
         let mut numbers: BTreeMap<String, f64> = STATISTICS
             .iter()
@@ -95,20 +94,13 @@ impl FlightValues {
     }
 }
 
-/// Analyses the flight in `opened`, and adds the values to `entry`. Logs without flights have
-/// none.
-pub(super) fn analyse(
-    opened: &OpenLog,
-    entry: &mut LogEntry,
-) -> Result<Option<AnalysedLog>> {
+/// Analyses the flight in `opened`. Logs without flights have no analysis.
+pub(super) fn analyse(opened: &OpenLog) -> Result<Option<AnalysedLog>> {
     let format = LogFormat::from_manifest(opened.log.manifest());
     if format != Some(LogFormat::Ulog) {
         return Ok(None);
     }
-    let analysed = flight::analyse(&*opened.log, AnalysisScope::Flight, &|_| {})?;
-    entry.flight = Some(FlightValues::new(&analysed.analysis));
-    entry.remarks.extend(analysed.remarks.iter().cloned());
-    Ok(Some(analysed))
+    flight::analyse(&*opened.log, AnalysisScope::Flight, &|_| {}).map(Some)
 }
 
 /// Returns the name of the column with the seconds of a kind of diagnosis.
@@ -116,9 +108,9 @@ fn seconds_column(kind: DiagnosisKind) -> String {
     format!("{}_s", kind.name())
 }
 
-/// Returns the columns of `entries`, one row each.
-pub(super) fn columns(entries: &[&LogEntry]) -> Vec<(String, ArrayRef)> {
-    let values = || entries.iter().map(|entry| entry.flight.as_ref());
+/// Returns the columns with the values of `flights`, one row each.
+pub(super) fn columns(flights: &[Option<&FlightValues>]) -> Vec<(String, ArrayRef)> {
+    let values = || flights.iter().copied();
     let text = |name: &str| -> ArrayRef {
         let texts = values().map(|flight| flight?.texts.get(name).map(String::as_str));
         Arc::new(texts.collect::<StringArray>())
@@ -157,9 +149,8 @@ mod tests {
         let jamming = (0..100).map(|n| if (20..60).contains(&n) { 3.0 } else { 1.0 });
         gps.add_column("jamming_state", jamming.collect());
         let data = FlightData::new((0, 100 * second)).with_series([status, gps]);
-        let flight = Some(FlightValues::new(&analyze(&data)));
-        let analysed = LogEntry { flight, ..LogEntry::default() };
-        let columns = columns(&[&analysed, &LogEntry::default()]);
+        let flight = FlightValues::new(&analyze(&data));
+        let columns = columns(&[Some(&flight), None]);
         let column =
             |name: &str| &columns.iter().find(|(own, _)| own == name).unwrap().1;
         let number = |name: &str| column(name).as_primitive::<Float64Type>();

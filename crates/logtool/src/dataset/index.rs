@@ -236,8 +236,9 @@ impl IndexRequest {
         losses.check(self.strictness)?;
         #[cfg(feature = "flight")]
         if self.columns == CatalogColumns::Analysis
-            && let Some(read) = flight_columns::analyse(&opened, &mut entry)?
+            && let Some(read) = flight_columns::analyse(&opened)?
         {
+            entry.add_analysis(&read);
             losses.add(manifest, &read.topics, &read.damage);
             losses.check(self.strictness)?;
         }

@@ -199,9 +199,10 @@ impl LogJob<'_> {
             #[cfg(feature = "flight")]
             CatalogColumns::Analysis => {
                 let read = self.on_decode_threads(|| {
-                    crate::dataset::flight_columns::analyse(opened, entry)
+                    crate::dataset::flight_columns::analyse(opened)
                 })?;
                 if let Some(read) = read {
+                    entry.add_analysis(&read);
                     losses.add(opened.log.manifest(), &read.topics, &read.damage);
                     losses.check(self.strictness)?;
                 }
