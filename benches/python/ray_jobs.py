@@ -47,6 +47,7 @@ def alone(folder, out):
     import subprocess
 
     import logtool
+    import pyarrow  # noqa: F401
 
     def read():
         logtool.open(folder / "points.pcap")["points"].to_arrow()
