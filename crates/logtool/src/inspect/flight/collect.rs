@@ -160,17 +160,20 @@ impl TableSink for CollectorSink {
         let purpose = self.purposes.lock().remove(&label);
         let purpose = purpose.unwrap_or_else(|| Purpose::Series(Vec::new()));
         let columns = match &purpose {
-            Purpose::Series(names) => vec![Vec::new(); names.len()],
-            Purpose::Fifo(_) => Vec::new(),
+            Purpose::Series(names) => names.len(),
+            Purpose::Fifo(_) => 0,
         };
+        // The records were counted when the log was opened.
+        let rows = topic.records.and_then(|records| usize::try_from(records).ok());
+        let rows = rows.unwrap_or_default().min(MAX_ROWS);
         Ok(Box::new(TableWriterOf {
             table: TableCollector {
                 topic: topic.name.clone(),
                 instance: topic.instance,
                 label,
                 purpose,
-                times: Vec::new(),
-                columns,
+                times: Vec::with_capacity(rows),
+                columns: (0..columns).map(|_| Vec::with_capacity(rows)).collect(),
                 left_out: 0,
             },
             done: self.done.clone(),
