@@ -10,6 +10,7 @@ from google.protobuf.message import Message
 from logtool import run
 from mcap.reader import make_reader
 from mcap_protobuf.decoder import DecoderFactory
+from poses import Poses
 from pyulog import ULog
 
 LEVELS = ["FATAL", "FATAL", "FATAL", "ERROR", "WARNING", "INFO", "INFO", "DEBUG"]
@@ -190,6 +191,24 @@ def fixes(topics):
                 yield f"{name}: other places"
 
 
+def poses(log, topics, shift):
+    """Transforms and poses of the vehicle."""
+    wanted, none = Poses(log), ([], {})
+    for name, frames, position, rotation in (
+        ("/tf", ("parent_frame_id", "child_frame_id"), "translation", "rotation"),
+        ("/vehicle_local_position/pose", ("frame_id",), "pose.position", "pose.orientation"),
+    ):
+        times, ours = topics.get(name, none)
+        stamps = np.array(ours.get("timestamp.seconds", []), "int64") * 10**9 + ours.get("timestamp.nanos", [])
+        named = [ours.get(field, []) for field in frames]
+        named = zip(*named, strict=True) if len(named) == 2 else [(one, "base_link") for one in named[0]]
+        vectors = [ours.get(f"{position}.{axis}", []) for axis in "xyz"]
+        quaternions = [ours.get(f"{rotation}.{axis}", []) for axis in "xyzw"]
+        yield from wanted.differences(
+            name, times, stamps, named, np.transpose(vectors), np.transpose(quaternions), shift
+        )
+
+
 def check(path, tally):
     """The checks of a log."""
     try:
@@ -208,6 +227,7 @@ def check(path, tally):
         tally.check("parameters", parameters(log, words))
         tally.check("their defaults", defaults(log, words))
         tally.check("places", fixes(topics))
+        tally.check("poses", poses(log, topics, shift), f"{len(topics.get('/tf', ([], {}))[0])}")
         total = count + len(said)
         differences = [] if statistics.message_count == total else [f"{statistics.message_count}"]
         tally.check("statistics", differences, f"{total}")

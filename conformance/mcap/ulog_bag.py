@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from logtool import run
+from poses import Poses
 from pyulog import ULog
 from rosbags.rosbag1 import Reader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
@@ -257,6 +258,35 @@ def fixes(log, topics):
                     yield f"{data.name}: other heights"
 
 
+def poses(log, topics, kinds, shift):
+    """Transforms and poses of the vehicle."""
+    wanted = Poses(log)
+    transforms = topics.get("/tf", [])
+    if any(len(message.transforms) != 1 for _, message in transforms):
+        yield "/tf: not one transform in each message"
+        return
+    transforms = [(time, message.transforms[0]) for time, message in transforms]
+    stamped = topics.get("/vehicle_local_position/pose", [])
+    for name, kind, messages, child, position, rotation in (
+        (
+            "/tf", "tf2_msgs/msg/TFMessage", transforms, lambda m: m.child_frame_id,
+            lambda m: m.transform.translation, lambda m: m.transform.rotation,
+        ),
+        (
+            "/vehicle_local_position/pose", "geometry_msgs/msg/PoseStamped", stamped, lambda m: "base_link",
+            lambda m: m.pose.position, lambda m: m.pose.orientation,
+        ),
+    ):  # fmt: skip
+        if messages and kinds[name] != kind:
+            yield f"{name}: {kinds[name]}"
+        stamps = [m.header.stamp.sec * 10**9 + m.header.stamp.nanosec for _, m in messages]
+        frames = [(m.header.frame_id, child(m)) for _, m in messages]
+        quaternions = [[getattr(rotation(m), axis) for axis in "xyzw"] for _, m in messages]
+        yield from wanted.differences(
+            name, [time for time, _ in messages], stamps, frames, vectors(messages, position), quaternions, shift
+        )
+
+
 def said(log, topics, shift):
     """Logged strings are messages."""
     wanted = strings(log, shift, LEVELS)
@@ -282,4 +312,5 @@ def check(path, tally):
         tally.check("values in bags", values(log, topics, shift), f"{count} messages")
         tally.check("motions in bags", motions(log, topics), f"{len(kinds)} topics")
         tally.check("places in bags", fixes(log, topics))
+        tally.check("poses in bags", poses(log, topics, kinds, shift), f"{len(topics.get('/tf', []))}")
         tally.check("messages in bags", said(log, topics, shift))

@@ -1,4 +1,5 @@
-"""Runs the examples of examples/python and of docs/clusters.md, and compares array jobs with one run."""
+"""Runs the examples of examples/python, as programs and as notebooks, and those of docs/clusters.md,
+and compares array jobs with one run."""
 
 import json
 import os
@@ -10,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import nbformat
 import pyarrow.parquet as pq
 import yaml
 from columns import differences
@@ -40,6 +42,45 @@ def run(command, folder, **variables):
     if done.returncode != 0:
         sys.exit(f"{name}\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+def cells(script):
+    """The cells of a script: each begins with `# %%`, and `# %% [markdown]` is text."""
+    for cell in re.split(r"^# %%", script, flags=re.MULTILINE)[1:]:
+        head, body = cell.split("\n", 1)
+        if head.strip() == "[markdown]":
+            yield nbformat.v4.new_markdown_cell(re.sub(r"^# ?", "", body, flags=re.MULTILINE).strip())
+        else:
+            comment = f"#{head}\n" if head.strip() else ""
+            yield nbformat.v4.new_code_cell((comment + body).strip())
+
+
+def notebook(script, arguments):
+    """A notebook with the cells of `script`, which it runs with `arguments`."""
+    first = nbformat.v4.new_code_cell(f"import sys\n\nsys.argv[1:] = {[str(word) for word in arguments]}")
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    metadata = {"kernelspec": kernel}
+    return nbformat.v4.new_notebook(cells=[first, *cells(script)], metadata=metadata)
+
+
+def run_notebooks(folder):
+    """Runs the examples as notebooks: each cell of code runs, and each notebook shows something."""
+    files = []
+    for example, arguments in EXAMPLES.items():
+        script = (ROOT / "examples/python" / example).read_text()
+        file = folder / example.replace(".py", ".ipynb")
+        arguments = [word if word != "example-tables" else "notebook-tables" for word in arguments]
+        nbformat.write(notebook(script, arguments), file)
+        files.append(file)
+    command = [*PYTHON, "-m", "nbconvert", "--to", "notebook", "--execute", "--inplace"]
+    run([*command, *files], folder)
+    for file in files:
+        code = [cell for cell in nbformat.read(file, 4).cells if cell.cell_type == "code"]
+        shown = [output for cell in code for output in cell.outputs]
+        texts = [output for output in shown if output.output_type in ("stream", "execute_result", "display_data")]
+        if len(code) < 3 or not texts or any(cell.execution_count is None for cell in code):
+            sys.exit(f"{file.name}: not all cells ran")
+        print("ok:", file.name, len(code), "cells")
 
 
 def blocks(text, language):
@@ -97,6 +138,7 @@ def main():
         for example, arguments in EXAMPLES.items():
             run([*PYTHON, ROOT / "examples/python" / example, *arguments], folder)
             print("ok:", example)
+        run_notebooks(folder)
         for block in blocks(text, "python"):
             run([*PYTHON, "-c", block], folder)
             print("ok:", block.splitlines()[0])

@@ -123,8 +123,6 @@ def wait_for_nodes(ray, count):
 
 def convert_while_a_node_dies(ray, cluster, folder):
     samples = Path(os.environ["LOGTOOL_SAMPLES"])
-    # Not those with topics of different types in one name: which log gets the name then depends on
-    # the shard that is first.
     inputs = [str(folder / "big.bag"), str(samples / "rosbag" / "*.bag"), str(samples / "ulog")]
     expected, out = folder / "expected", folder / "converted"
     logtool.batch(inputs, expected)

@@ -40,7 +40,7 @@ pub(crate) use self::logs::{
     CheckArgs, Drift, FilterArgs, FindingLevel, MergeArgs, Offset, RepairArgs,
 };
 pub(crate) use self::parse::{parse, print_help};
-pub(crate) use self::plot::{ImageFormat, PlotArgs, ReportArgs};
+pub(crate) use self::plot::{FlightArgs, ImageFormat, PlotArgs, ReportArgs};
 pub(crate) use self::points::{
     AxesChoice, CalibrationArgs, ColorChoice, LidarArgs, LidarClockChoice, PerChoice,
     PictureArgs, PointArgs,
@@ -62,8 +62,8 @@ pub(crate) use logtool::{
 #[command(name = "logtool", version, max_term_width = 100)]
 #[command(disable_help_flag = true, disable_help_subcommand = true)]
 #[command(after_help = "\
-More: `logtool help` COMMAND, outputs, clocks, lidars, expressions or config
-Exit status: 0 done, 1 failed, 2 wrong usage, 3 done, but some of the input was lost")]
+More: `logtool help COMMAND`, or `help outputs`, `clocks`, `lidars`, `expressions`, `config`
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 done, but input was lost")]
 #[command(after_long_help = "\
 Examples:
   logtool info flight.ulg
@@ -185,6 +185,7 @@ pub(crate) enum Command {
     Convert(DeferredArgs<ConvertArgs>),
     Plot(DeferredArgs<PlotArgs>),
     Report(DeferredArgs<ReportArgs>),
+    Flight(DeferredArgs<FlightArgs>),
     Filter(DeferredArgs<FilterArgs>),
     Merge(DeferredArgs<MergeArgs>),
     Repair(DeferredArgs<RepairArgs>),

@@ -8,6 +8,7 @@ mod check;
 mod completions;
 mod convert;
 mod filter;
+mod flight;
 mod formats;
 mod help;
 mod index;
@@ -86,6 +87,7 @@ pub(crate) fn run(args: &mut Args) -> Result<Outcome> {
         Command::Filter(args) => filter::run(args, global),
         Command::Plot(args) => plot::run(args, global),
         Command::Report(args) => report::run(args, global),
+        Command::Flight(args) => flight::run(args, global),
         Command::Merge(args) => merge::run(args, global),
         Command::Repair(args) => repair::run(args, global),
         Command::Check(args) => check::run(args, global),
@@ -106,6 +108,7 @@ fn prints_text(command: &Command) -> bool {
         command,
         Command::Cat(_)
             | Command::Check(_)
+            | Command::Flight(_)
             | Command::Formats(_)
             | Command::Help(_)
             | Command::Info(_)

@@ -38,6 +38,8 @@ mod expressions;
 mod faults;
 #[path = "process/filter.rs"]
 mod filter;
+#[path = "process/flight.rs"]
+mod flight;
 #[path = "process/help.rs"]
 mod help;
 #[path = "process/info.rs"]
@@ -106,3 +108,5 @@ mod tracks;
 mod ulog_bag;
 #[path = "process/ulog_mcap.rs"]
 mod ulog_mcap;
+#[path = "process/ulog_poses.rs"]
+mod ulog_poses;

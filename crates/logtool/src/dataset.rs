@@ -14,6 +14,8 @@
 mod batch;
 mod catalog;
 mod entry;
+#[cfg(feature = "flight")]
+mod flight_columns;
 mod index;
 pub(crate) mod inputs;
 mod log_job;
@@ -26,6 +28,7 @@ mod report;
 mod schedule;
 mod shard;
 mod storage;
+mod table_survey;
 mod tables;
 
 pub use self::{
@@ -36,4 +39,5 @@ pub use self::{
     progress::{DatasetPlan, DatasetProgress},
     report::{DatasetReport, LogOutcome, LogReport, RemarkSummary},
     shard::Shard,
+    table_survey::TableSurvey,
 };

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 pub use self::conversions::{CONVERSIONS, Conversion};
 
 /// A log format. This is the only list of log formats: each difference between them is a method
-/// here, or of the [`Format`] itself. [`OutputFormat`](crate::convert::OutputFormat) is the list of
+/// here, or of the [`Format`] itself. [`OutputFormat`](crate::jobs::convert::OutputFormat) is the list of
 /// the formats that logs are converted to.
 ///
 /// ```

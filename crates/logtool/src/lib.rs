@@ -7,58 +7,43 @@
 // Sources and logs are trait objects, which have no `Debug`.
 #![allow(missing_debug_implementations)]
 
-#[cfg(feature = "align")]
-pub mod align;
-pub mod calibration;
-pub mod check;
-pub mod convert;
 pub mod dataset;
 pub mod error;
-pub mod filter;
 pub mod formats;
-pub mod info;
-pub mod input;
-pub mod labels;
-pub mod lidar;
-pub mod log;
-pub mod log_messages;
-pub mod losses;
-pub mod merge;
-mod message_text;
-pub mod output;
-mod parallel;
-pub mod parameters;
-#[cfg(feature = "plot")]
-pub mod plot;
-mod progress_counter;
-pub mod px4_modes;
-pub mod read;
-pub mod remote;
-pub mod repair;
-#[cfg(feature = "plot")]
-pub mod report;
-pub mod rows;
-pub mod schema;
-pub mod selection;
-pub mod series;
-pub mod session;
-mod signals;
+mod inspect;
+mod jobs;
+mod records;
+mod source;
 pub mod split;
-pub mod suggest;
-pub mod text_style;
+mod text;
 pub mod time;
-pub mod translate;
-pub mod units;
 
 pub use arrow_array;
 pub use arrow_schema;
 
+#[cfg(feature = "flight")]
+pub use crate::inspect::flight;
+#[cfg(feature = "plot")]
+pub use crate::inspect::{plot, report};
+#[cfg(feature = "align")]
+pub use crate::jobs::align;
 pub use crate::{
     error::{Error, ErrorKind, Remedy, Result},
-    log::{Batches, Log, Message, Messages, Table, open},
-    losses::Strictness,
-    session::{NoticeLevel, OpenFile, Progress, Session, Stop, Task},
+    inspect::{info, log_messages, parameters, schema},
+    jobs::{calibration, check, convert, filter, merge, output, repair},
+    records::{
+        labels,
+        log::{self, Batches, Log, Message, Messages, Table, open},
+        read, rows, series, translate,
+    },
+    source::{
+        input, lidar,
+        losses::{self, Strictness},
+        remote, selection,
+        session::{self, NoticeLevel, OpenFile, Progress, Session, Stop, Task},
+    },
     split::{Plan, PlanRequest, Split, read},
+    text::{px4_modes, suggest, text_style, units},
 };
 
 /// Compiles the example of the README.

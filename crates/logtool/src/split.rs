@@ -3,6 +3,8 @@
 //! A planner opens each log once. A [`Split`] contains what a worker needs to start in the
 //! middle of the log, so no worker reads a log from its start.
 
+mod known_damage;
+mod log_planner;
 mod messages;
 mod plan;
 mod read_request;
@@ -14,9 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Context as _, Error, ErrorKind, Result},
-    input::Input,
-    log::{Batches, Table},
-    session::Session,
+    records::log::{Batches, Table},
+    source::{input::Input, session::Session},
     split::{state::SplitState, version::FileVersion},
 };
 

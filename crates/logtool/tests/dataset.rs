@@ -16,7 +16,7 @@ use logtool::{
     convert::{AsofMerge, ConvertRequest, OutputFormat},
     dataset::{
         BatchRequest, DatasetPlan, DatasetProgress, DatasetReport, IndexRequest,
-        LogOutcome, LogReport, Shard,
+        LogOutcome, LogReport, Shard, TableSurvey,
     },
 };
 use tempfile::TempDir;
@@ -143,6 +143,50 @@ fn shards_convert_disjoint_parts() {
     assert_eq!(new_logs, 3);
     let report = run(&batch(&dir));
     assert_eq!((report.new_logs, report.unchanged_logs), (0, 3));
+}
+
+/// Returns a ULog with one message of the topic `gps`, which has `field` with these bytes.
+fn ulog(field: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut log = b"ULog\x01\x12\x35\x01\0\0\0\0\0\0\0\0".to_vec();
+    let mut add = |kind: u8, payload: &[&[u8]]| {
+        let payload = payload.concat();
+        log.extend(u16::try_from(payload.len()).unwrap().to_le_bytes());
+        log.push(kind);
+        log.extend(payload);
+    };
+    add(b'F', &[b"gps:uint64_t timestamp;", field.as_bytes(), b";"]);
+    add(b'A', &[&[0, 0, 0], b"gps"]);
+    add(b'D', &[&[0, 0], &7_u64.to_le_bytes(), bytes]);
+    log
+}
+
+#[test]
+fn shards_in_any_order_give_the_same_tables_after_assign_tables() {
+    let dir = logs(&[]);
+    fs::write(dir.path().join("logs/a.ulg"), ulog("float x", &[0; 4])).unwrap();
+    fs::write(dir.path().join("logs/b.ulg"), ulog("char[4] x", b"text")).unwrap();
+    let shard = |index| batch(&dir).with_shard(Shard::new(index, 2).unwrap().unwrap());
+    let session = Session::new();
+    let surveys = [1, 0].map(|index| {
+        let survey = shard(index).survey_tables(&session).unwrap();
+        TableSurvey::from_json(&survey.to_json().unwrap()).unwrap()
+    });
+    batch(&dir).assign_tables(surveys, &session).unwrap();
+    for index in [1, 0] {
+        assert_eq!(run(&shard(index)).new_logs, 1);
+    }
+    let tables = fs::read_dir(dir.path().join("dataset")).unwrap();
+    let names = tables.map(|table| table.unwrap().file_name().into_string().unwrap());
+    let separate = names.filter(|name| name.starts_with("gps~"));
+    let separate: Vec<String> = separate.collect();
+    let file = |table: &str, log: &str| {
+        let name = format!("dataset/{table}/log={log}/instance=0/part-0.parquet");
+        dir.path().join(name).is_file()
+    };
+    // `a` is the first in the order of the names, and `char[4]` is a text.
+    assert_eq!(separate.len(), 1);
+    assert!(file("gps", "a") && file(&separate[0], "b"));
+    assert!(TableSurvey::from_json("{}").is_err());
 }
 
 #[test]

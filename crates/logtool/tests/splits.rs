@@ -624,10 +624,14 @@ fn long_capture(folder: &Path) -> PathBuf {
 fn splits_of_messages_of_ulogs_are_those_of_conversions() {
     let path = testdata("quad_flight.ulg");
     let all = Selected::default();
-    assert!(check_messages(&path, MCAP, &all)["/sensor_combined"] > 1);
+    let most = check_messages(&path, MCAP, &all);
+    assert!(most["/sensor_combined"] > 1);
+    assert_eq!(most["/tf"], 1, "any attitude may be needed");
     let most = check_messages(&path, BAG, &all);
     assert!(most["/sensor_combined"] > 1);
-    assert_eq!(most["/sensor_combined/imu"], 1, "any attitude may be needed");
+    for topic in ["/sensor_combined/imu", "/tf", "/vehicle_local_position/pose"] {
+        assert_eq!(most[topic], 1, "any attitude may be needed");
+    }
     let times = Some((1_500_000_000, 4_500_000_000));
     let some = Selected { times, ..Selected::default() };
     check_messages(&path, MCAP, &some);
@@ -677,7 +681,11 @@ fn splits_of_messages_of_real_logs_are_those_of_conversions() {
             let mut request = target.plan(&all, &path).with_target_bytes(target_bytes);
             if name.ends_with(".ulg") {
                 // Other topics have impossible times.
-                request = request.with_topics(["sensor_combined", "*attitude*"]);
+                request = request.with_topics([
+                    "sensor_combined",
+                    "*attitude*",
+                    "vehicle_local_position",
+                ]);
             }
             let plan = request.run(&Session::new()).unwrap();
             assert!(plan.failed.is_empty(), "{:?}", plan.failed);

@@ -2,8 +2,8 @@
 //!
 //! [`LayoutMessages`] converts payloads of a known layout to messages, with a type for them;
 //! [`MessageReader`] decodes messages to columns; [`FileSet`] is a set of type definitions.
-//! [`FoxgloveLog`], [`LocationFix`], [`FrameTransform`], [`PointCloud`], [`CompressedImage`] and
-//! [`PixelImage`] are messages that programs recognize by name.
+//! [`FoxgloveLog`], [`LocationFix`], [`FrameTransform`], [`PoseInFrame`], [`PointCloud`],
+//! [`CompressedImage`] and [`PixelImage`] are messages that programs recognize by name.
 
 // In reading order: each module uses only those above it.
 mod wire;
@@ -22,7 +22,7 @@ pub use crate::{
     rows::RowMessages,
     well_known_types::{
         CompressedImage, FoxgloveLog, FrameTransform, LocationFix, LogLevel,
-        PackedField, PixelImage, PointCloud,
+        PackedField, PixelImage, PointCloud, PoseInFrame,
     },
 };
 

@@ -9,7 +9,7 @@ mod sensors;
 use crate::descriptor::{Field, File, Message, PROTO3, kind};
 
 pub use self::{
-    foxglove::{FoxgloveLog, FrameTransform, LocationFix, LogLevel},
+    foxglove::{FoxgloveLog, FrameTransform, LocationFix, LogLevel, PoseInFrame},
     sensors::{CompressedImage, PackedField, PixelImage, PointCloud},
 };
 

@@ -9,17 +9,15 @@ use logtool_velodyne::{
     points::Axes,
 };
 use pyo3::{
-    exceptions::{PyTypeError, PyValueError},
+    exceptions::PyTypeError,
     prelude::*,
     types::{PyDict, PyString},
 };
 
-use crate::error::to_python;
-
-/// Returns an argument that is not valid as an error.
-pub(crate) fn invalid(what: impl ToString) -> PyErr {
-    PyValueError::new_err(what.to_string())
-}
+use crate::{
+    error::{invalid, to_python},
+    times::utc_text,
+};
 
 /// One name, or several.
 pub(crate) struct Names(pub(crate) Vec<String>);
@@ -84,7 +82,7 @@ impl OpenArguments {
             "strict_index" | "read_anyway" => session,
             "record_limit" => session.with_max_record_bytes(value.extract()?),
             "utc_start" => {
-                let text = crate::times::utc_text(value)?;
+                let text = utc_text(value)?;
                 session.with_utc_start(typed_time::utc(&text).map_err(invalid)?)
             }
             "input_format" => {

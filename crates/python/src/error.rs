@@ -3,11 +3,16 @@
 use std::io;
 
 use logtool::{Error, ErrorKind};
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 
 /// Returns the exception for `err`, which occurred with the log at `path`.
 pub(crate) fn to_python(py: Python<'_>, err: &Error, path: Option<&str>) -> PyErr {
     exception(py, err, path).unwrap_or_else(|err| err)
+}
+
+/// Returns an argument that is not valid as an error.
+pub(crate) fn invalid(what: impl ToString) -> PyErr {
+    PyValueError::new_err(what.to_string())
 }
 
 fn exception(py: Python<'_>, err: &Error, path: Option<&str>) -> PyResult<PyErr> {

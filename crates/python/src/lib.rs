@@ -43,6 +43,7 @@ mod _logtool {
         jobs::{
             Alignment, BatchReport, Report, start_align, start_batch, start_convert,
             start_filter, start_index, start_merge, start_repair,
+            start_table_assignment, start_table_survey,
         },
         log::{Log, open},
         merged_table::{MergedTable, merge_asof},

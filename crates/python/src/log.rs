@@ -1,6 +1,8 @@
 //! Logs.
 
 use logtool::{
+    Strictness,
+    flight::AnalysisScope,
     plot::PlotRequest,
     time::clock::{ShownClock, TimeChoice},
 };
@@ -18,7 +20,7 @@ use crate::{
     series,
     source::LogInput,
     table::{Table, TableClock},
-    times::TimeArgument,
+    times::{self, TimeArgument},
     topic::Topic,
 };
 
@@ -98,6 +100,25 @@ impl Log {
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let json =
             self.call().run(py, || Ok(serde_json::to_string(&self.log.info())?))?;
+        py.import("json")?.call_method1("loads", (json,))
+    }
+
+    /// Analyses the flight in a ULog, and returns what `logtool flight --json` prints. With
+    /// `signals`, also spectra and step responses.
+    #[pyo3(signature = (*, signals=false))]
+    fn analysis<'py>(
+        &self,
+        py: Python<'py>,
+        signals: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let scope =
+            if signals { AnalysisScope::Signals } else { AnalysisScope::Flight };
+        let call = self.call();
+        let json = call.run(py, || {
+            let (clock, strictness) = (TimeChoice::Relative, Strictness::Tolerant);
+            let flight = self.log.flight(scope, clock, strictness, call.session())?;
+            Ok(serde_json::to_string(&flight)?)
+        })?;
         py.import("json")?.call_method1("loads", (json,))
     }
 
@@ -273,16 +294,6 @@ impl Log {
         start: Option<TimeArgument>,
         end: Option<TimeArgument>,
     ) -> logtool::Result<TimeRange> {
-        range(&self.log, start, end)
+        times::range(&self.log, start, end)
     }
-}
-
-/// Returns the range of times on the clock of `log`.
-pub(crate) fn range(
-    log: &logtool::Log,
-    start: Option<TimeArgument>,
-    end: Option<TimeArgument>,
-) -> logtool::Result<TimeRange> {
-    let clock = ShownClock::new(log.manifest(), TimeChoice::Boot)?;
-    clock.range(start.map(|time| time.0), end.map(|time| time.0))
 }

@@ -31,7 +31,7 @@ use crate::{
     process::Owner,
     schema::{self, Schema},
     stream::{PullBatches, ReadState, TableReader},
-    table::{Batches, TableClock, stream, to_numpy},
+    table::{Batch, Batches, TableClock, read_parts, stream, to_numpy},
     times::TimeArgument,
 };
 
@@ -149,6 +149,14 @@ impl MergedTable {
     /// Reads the table as a dictionary of NumPy arrays, by the name of the column.
     fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         to_numpy(py, self.reader(py)?)
+    }
+
+    /// Reads the columns that `read_parts` describes.
+    fn _read_parts<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyDict>, Vec<Batch>)> {
+        read_parts(py, self.reader(py)?)
     }
 
     /// Returns the error that ended the last read, once.

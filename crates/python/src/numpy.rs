@@ -1,6 +1,8 @@
 //! Columns as arrays of NumPy, by its array interface, which needs neither NumPy nor pyarrow to
 //! build this crate.
 
+use std::thread;
+
 use arrow_array::{
     Array, ArrayRef, RecordBatch, StructArray,
     cast::AsArray as _,
@@ -15,7 +17,7 @@ use pyo3::{
     types::{PyBytes, PyDict, PyTuple},
 };
 
-use crate::error::to_python;
+use crate::{error::to_python, process};
 
 /// Numbers in memory, which NumPy takes as an array without a copy.
 #[pyclass(frozen, module = "logtool")]
@@ -128,6 +130,11 @@ fn number_type(data_type: &DataType) -> Option<(String, usize)> {
     }
 }
 
+/// Returns whether a value of `data_type` is a number or a time, which NumPy has types for.
+pub(crate) fn is_plain(data_type: &DataType) -> bool {
+    number_type(data_type).is_some()
+}
+
 /// Returns the numbers of `array` if each row has the same count of them.
 fn numbers(array: &dyn Array) -> Option<Numbers> {
     match array.data_type() {
@@ -187,7 +194,12 @@ pub(crate) struct NumpyColumns {
     names: Vec<String>,
     columns: Vec<Column>,
     rows: usize,
+    /// The number of threads that copy a long batch.
+    threads: usize,
 }
+
+/// The length in bytes of batches that several threads copy.
+const COPIED_BY_ONE: usize = 256 << 10;
 
 /// A column of several batches.
 enum Column {
@@ -218,6 +230,24 @@ impl Validity {
     }
 }
 
+impl Column {
+    /// Adds the values of `array`, the column `name` of a batch, after `rows` others.
+    fn add(&mut self, rows: usize, name: &str, array: &ArrayRef) -> Result<()> {
+        match (self, values(array)) {
+            (Self::Numbers { bytes, valid, .. }, Values::Numbers(more)) => {
+                bytes.extend_from_slice(&more.bytes);
+                valid.add(rows, array.len(), validity(array));
+            }
+            (Self::Objects(all), _) => all.push(array.clone()),
+            (Self::Numbers { .. }, Values::Objects(_)) => {
+                let what = format!("{name}: an array of NumPy has no nulls in lists");
+                return Err(Error::new(ErrorKind::Unsupported, what));
+            }
+        }
+        Ok(())
+    }
+}
+
 impl NumpyColumns {
     /// Creates the columns of a table with these columns, without rows.
     pub(crate) fn new(schema: &SchemaRef) -> Self {
@@ -237,7 +267,8 @@ impl NumpyColumns {
                 Values::Objects(_) => Column::Objects(Vec::new()),
             });
         }
-        Self { names, columns, rows: 0 }
+        let threads = process::pool().map_or(1, |pool| pool.current_num_threads());
+        Self { names, columns, rows: 0, threads }
     }
 
     /// Adds the rows of `batch`.
@@ -245,20 +276,30 @@ impl NumpyColumns {
     /// # Errors
     /// `Unsupported` if a list of fixed length has a null in it.
     pub(crate) fn add(&mut self, batch: &RecordBatch) -> Result<()> {
-        for ((name, array), column) in leaves(batch).iter().zip(&mut self.columns) {
-            match (column, values(array)) {
-                (Column::Numbers { bytes, valid, .. }, Values::Numbers(more)) => {
-                    bytes.extend_from_slice(&more.bytes);
-                    valid.add(self.rows, array.len(), validity(array));
-                }
-                (Column::Objects(all), _) => all.push(array.clone()),
-                (Column::Numbers { .. }, Values::Objects(_)) => {
-                    let what =
-                        format!("{name}: an array of NumPy has no nulls in lists");
-                    return Err(Error::new(ErrorKind::Unsupported, what));
-                }
-            }
-        }
+        let (rows, leaves) = (self.rows, leaves(batch));
+        let add = |columns: &mut [Column], leaves: &[(String, ArrayRef)]| {
+            let mut pairs = columns.iter_mut().zip(leaves);
+            pairs.try_for_each(|(column, (name, array))| column.add(rows, name, array))
+        };
+        let threads = match batch.get_array_memory_size() {
+            ..COPIED_BY_ONE => 1,
+            _ => self.threads.min(self.columns.len()).max(1),
+        };
+        // The system clears each new page of the arrays, which takes longer than decoding.
+        let count = self.columns.len().div_ceil(threads).max(1);
+        let mut groups = self.columns.chunks_mut(count).zip(leaves.chunks(count));
+        let last = groups.next_back();
+        thread::scope(|scope| {
+            let others: Vec<_> = groups
+                .map(|(columns, leaves)| scope.spawn(move || add(columns, leaves)))
+                .collect();
+            let added = last.map_or(Ok(()), |(columns, leaves)| add(columns, leaves));
+            let joined = others.into_iter().map(|thread| {
+                let what = "a thread of logtool ended unexpectedly";
+                thread.join().unwrap_or_else(|_| Err(Error::failed(what)))
+            });
+            joined.chain([added]).collect::<Result<()>>()
+        })?;
         self.rows += batch.num_rows();
         Ok(())
     }

@@ -7,7 +7,8 @@ use logtool::{Strictness, time::typed_time::TypedTime};
 use pyo3::{prelude::*, types::PyDict};
 
 use crate::{
-    arguments::{Names, OpenArguments, invalid},
+    arguments::{Names, OpenArguments},
+    error::invalid,
     times::TimeArgument,
 };
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use logtool::PlanRequest;
+use logtool::{PlanRequest, translate::MessageTypes};
 use pyo3::{
     exceptions::PyValueError,
     prelude::*,
@@ -12,7 +12,8 @@ use pyo3::{
 use crate::{
     arguments::{Names, OpenArguments, names},
     call::Call,
-    error::to_python,
+    error::{invalid, to_python},
+    options,
     process::Owner,
     table::{Table, TableClock},
     times::TimeArgument,
@@ -107,12 +108,14 @@ impl Split {
 ///
 /// `topics` and `columns` are patterns, `time` is a pair of a start and an end,
 /// `target_bytes` the bytes of a log for each split. `flat`, `clock` and `spark` are as for
-/// tables. A log that cannot be opened is an error, unless `failed` is a list, which then
-/// gets its exception. Other keywords are those of `open`.
+/// tables. With `messages`, `"mcap"` or `"bag"`, the tables are those of the messages that
+/// `convert` writes to this format: their times, and their bytes in the column `payload`;
+/// `foxglove` makes those of lidars for MCAP Foxglove's. A log that cannot be opened is an error,
+/// unless `failed` is a list, which then gets its exception. Other keywords are those of `open`.
 #[pyfunction]
 #[pyo3(signature = (
     inputs, topics=None, columns=None, time=None, target_bytes=None, *, flat=false, clock=None,
-    spark=false, failed=None, **options
+    spark=false, messages=None, foxglove=false, failed=None, **options
 ))]
 #[allow(clippy::too_many_arguments)] // keywords of Python
 pub(crate) fn plan(
@@ -125,6 +128,8 @@ pub(crate) fn plan(
     flat: bool,
     clock: Option<TableClock>,
     spark: bool,
+    messages: Option<String>,
+    foxglove: bool,
     failed: Option<&Bound<'_, PyAny>>,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Vec<Split>> {
@@ -144,6 +149,12 @@ pub(crate) fn plan(
     }
     if spark {
         request = request.for_spark();
+    }
+    if let Some(format) = options::choice("messages", messages.as_deref())? {
+        let types = if foxglove { MessageTypes::Foxglove } else { MessageTypes::Any };
+        request = request.with_messages(format, types);
+    } else if foxglove {
+        return Err(invalid("foxglove needs messages"));
     }
     let call = Call::new(arguments.session(), None);
     let plan = call.run(py, || request.run(call.session()))?;

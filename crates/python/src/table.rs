@@ -16,16 +16,15 @@ use pyo3::{
 };
 
 use crate::{
-    arguments::{Names, invalid},
+    arguments::Names,
     call::Call,
     damage::Damage,
-    error::to_python,
-    log,
+    error::{invalid, to_python},
     numpy::{self, NumpyColumns},
     process::Owner,
     schema::{self, Schema},
     stream::{ReadState, TableReader},
-    times::TimeArgument,
+    times::{self, TimeArgument},
 };
 
 /// The records of a topic as a table, which is read when another library takes it.
@@ -50,6 +49,7 @@ struct TableSelection {
     is_flat: bool,
     clock: Option<TableClock>,
     is_for_spark: bool,
+    has_payloads: bool,
 }
 
 /// The clock of the times of a table.
@@ -99,6 +99,7 @@ impl Table {
             is_flat: false,
             clock: None,
             is_for_spark: false,
+            has_payloads: false,
         };
         Self { base, owner, selection, state: Arc::default() }
     }
@@ -110,9 +111,18 @@ impl Table {
 
     /// Returns the table of the library.
     fn table(&self) -> logtool::Result<logtool::Table> {
-        let TableSelection { columns, time, is_flat, clock, is_for_spark } =
-            &self.selection;
+        let TableSelection {
+            columns,
+            time,
+            is_flat,
+            clock,
+            is_for_spark,
+            has_payloads,
+        } = &self.selection;
         let mut table = self.base.clone().with_time(*time).with_typed_times();
+        if *has_payloads {
+            table = table.with_payloads();
+        }
         if *is_flat {
             table = table.flat();
         }
@@ -197,7 +207,7 @@ impl Table {
         end: Option<TimeArgument>,
     ) -> PyResult<Self> {
         let log = self.base.log();
-        let range = self.call().run(py, || log::range(log, start, end))?;
+        let range = self.call().run(py, || times::range(log, start, end))?;
         self.with(py, |selection| {
             let time = &mut selection.time;
             time.start = time.start.max(range.start);
@@ -219,6 +229,12 @@ impl Table {
     /// Converts the columns to types that Apache Spark reads.
     fn spark(&self, py: Python<'_>) -> PyResult<Self> {
         self.with(py, |selection| selection.is_for_spark = true)
+    }
+
+    /// Adds the column `payload` with the bytes of records that cannot be decoded, each a row
+    /// without other values than the time. Without it, they are only damage.
+    fn payloads(&self, py: Python<'_>) -> PyResult<Self> {
+        self.with(py, |selection| selection.has_payloads = true)
     }
 
     /// Selects times with a slice, or columns with names.
@@ -267,6 +283,15 @@ impl Table {
         to_numpy(py, reader)
     }
 
+    /// Reads the columns that `read_parts` describes.
+    fn _read_parts<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyDict>, Vec<Batch>)> {
+        let reader = self.reader(py)?;
+        read_parts(py, reader)
+    }
+
     /// Returns the error that ended the last read, once.
     fn _take_error(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         let error = self.state.lock().error.take();
@@ -311,6 +336,37 @@ pub(crate) fn to_numpy(
         Some(batch) => numpy::of_batch(py, &batch),
         None => all.into_python(py),
     }
+}
+
+/// Reads all batches: columns of numbers and times as NumPy arrays, each in one piece, and the
+/// other columns as batches, the first of which is empty.
+pub(crate) fn read_parts(
+    py: Python<'_>,
+    mut reader: TableReader,
+) -> PyResult<(Bound<'_, PyDict>, Vec<Batch>)> {
+    let path = reader.path();
+    let schema = reader.schema().clone();
+    let (plain, other): (Vec<usize>, Vec<usize>) = (0..schema.fields().len())
+        .partition(|index| numpy::is_plain(schema.field(*index).data_type()));
+    let part = |batch: &RecordBatch, columns: &[usize]| {
+        let part = batch.project(columns);
+        part.map_err(|err| invalid(err.to_string()))
+    };
+    let empty = RecordBatch::new_empty(schema.clone());
+    let (columns, batches) = py.detach(|| -> PyResult<_> {
+        let mut columns = NumpyColumns::new(&part(&empty, &plain)?.schema());
+        let mut batches = vec![Batch(part(&empty, &other)?)];
+        while let Some(batch) = reader.next_batch()? {
+            columns
+                .add(&part(&batch, &plain)?)
+                .map_err(|err| Python::attach(|py| to_python(py, &err, Some(&path))))?;
+            if !other.is_empty() {
+                batches.push(Batch(part(&batch, &other)?));
+            }
+        }
+        Ok((columns, batches))
+    })?;
+    Ok((columns.into_python(py)?, batches))
 }
 
 /// An iterator of the batches of a table.

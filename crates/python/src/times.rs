@@ -1,14 +1,17 @@
 //! Times in arguments and results.
 
-use logtool::time::typed_time::TypedTime;
-use logtool_core::{ClockZero, Timestamp};
+use logtool::time::{
+    clock::{ShownClock, TimeChoice},
+    typed_time::TypedTime,
+};
+use logtool_core::{ClockZero, TimeRange, Timestamp};
 use pyo3::{
     exceptions::PyTypeError,
     prelude::*,
     types::{PyFloat, PyInt, PyString},
 };
 
-use crate::arguments::invalid;
+use crate::error::invalid;
 
 /// A time in the arguments of a function: a text of the command line, seconds since the start
 /// of the log, a `datetime`, a `timedelta`, or NumPy's `datetime64` and `timedelta64`.
@@ -21,6 +24,16 @@ impl<'py> FromPyObject<'_, 'py> for TimeArgument {
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         time(&object).map(Self)
     }
+}
+
+/// Returns the range of times on the clock of `log`.
+pub(crate) fn range(
+    log: &logtool::Log,
+    start: Option<TimeArgument>,
+    end: Option<TimeArgument>,
+) -> logtool::Result<TimeRange> {
+    let clock = ShownClock::new(log.manifest(), TimeChoice::Boot)?;
+    clock.range(start.map(|time| time.0), end.map(|time| time.0))
 }
 
 fn time(object: &Bound<'_, PyAny>) -> PyResult<TypedTime> {

@@ -21,7 +21,11 @@ use logtool_ulog::{
 use parking_lot::Mutex;
 use pyo3::{prelude::*, types::PyType};
 
-use crate::{arguments::invalid, call::Call, error::to_python, options::choice};
+use crate::{
+    call::Call,
+    error::{invalid, to_python},
+    options::choice,
+};
 
 /// How many bytes of messages are collected before they are written.
 const PENDING_BYTES: usize = 1 << 20;

@@ -181,6 +181,16 @@ def test_index_describes_topics(flight, rover, tmp_path):
     assert [type(error) for error in report.failed.values()] == [logtool.NoSuchFileError]
 
 
+def test_index_has_the_analysis_of_flights(flight, rover, tmp_path):
+    out = tmp_path / "catalog.parquet"
+    logtool.index([flight, rover], out, analysis=True)
+    rows = pyarrow.parquet.read_table(out).to_pylist()
+    seconds = {row["format"]: row["gps_interference_s"] for row in rows}
+    assert seconds == {"ulog": 0.0, "rosbag": None}
+    logtool.index([flight, rover], out)
+    assert "gps_interference_s" not in pyarrow.parquet.read_table(out).column_names
+
+
 def test_an_exception_in_progress_ends_the_job(big_bag, tmp_path):
     class Enough(Exception):
         pass

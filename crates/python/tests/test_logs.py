@@ -95,6 +95,19 @@ def test_info_is_that_of_the_command(flight):
     assert log.format == "ulog"
 
 
+def test_analysis_is_that_of_the_command(flight, rover):
+    run = [sys.executable, "-m", "logtool", "flight", "--json", flight]
+    printed = json.loads(subprocess.run(run, check=True, capture_output=True).stdout)
+    log = logtool.open(flight)
+    assert log.analysis() == printed
+    assert {"spectra", "step_responses"} <= set(log.analysis(signals=True)["signals"])
+    battery = ULog(flight).get_dataset("battery_status").data["voltage_v"]
+    lowest = log.analysis()["statistics"]["min_voltage_v"]
+    assert lowest == pytest.approx(float(battery.min()))
+    with pytest.raises(logtool.Error, match="no flight"):
+        logtool.open(rover).analysis()
+
+
 def test_parameters_are_those_of_pyulog(flight, rover):
     log = ULog(flight)
     last = log.initial_parameters | {name: value for _, name, value in log.changed_parameters}

@@ -77,6 +77,30 @@ def test_plans_have_selections(rover, flight):
         logtool.plan(rover, "/nothing")
 
 
+def test_splits_of_messages_are_those_of_the_command(flight, capture):
+    def command(path, *arguments):
+        run = [sys.executable, "-m", "logtool", "plan", path, "--json", *arguments]
+        printed = subprocess.run(run, check=True, capture_output=True, text=True).stdout
+        return [logtool.Split.from_json(line) for line in printed.splitlines()]
+
+    topic = "vehicle_attitude"
+    splits = logtool.plan(flight, topic, messages="mcap")
+    assert splits == command(flight, "--topic", topic, "--messages", "mcap")
+    table = pyarrow.concat_tables(map(rows, splits))
+    assert table.column_names == ["time", "payload"]
+    assert table.num_rows == logtool.open(flight)[topic].to_arrow().num_rows
+    ros = logtool.plan(flight, topic, messages="bag")
+    assert rows(ros[0])["payload"][0] != table["payload"][0]
+    foxglove = logtool.plan(capture, "points", messages="mcap", foxglove=True)
+    assert foxglove == command(
+        capture, "--topic", "points", "--messages", "mcap", "--foxglove"
+    )
+    with pytest.raises(ValueError, match="foxglove needs messages"):
+        logtool.plan(capture, foxglove=True)
+    with pytest.raises(ValueError, match="known values"):
+        logtool.plan(capture, messages="xlsx")
+
+
 def test_logs_that_cannot_be_opened_are_errors_or_listed(rover, tmp_path):
     broken = tmp_path / "broken.bag"
     broken.write_bytes(b"nothing of a bag" * 10)

@@ -197,6 +197,51 @@ def test_schema_and_stream_are_those_of_arrow(flight):
     assert len(table.schema) == len(schema.names)
 
 
+def test_pandas_gets_the_same_from_arrays_as_from_arrow(flight, rover, capture):
+    for path in (flight, rover, capture):
+        for table in logtool.open(path).values():
+            for view in (table, table.flat(), table.spark()):
+                want = pandas.DataFrame.from_arrow(view)
+                pandas.testing.assert_frame_equal(view.to_pandas(), want)
+    empty = logtool.open(flight)["vehicle_attitude"].time(end=0)
+    assert empty.to_pandas().dtypes.equals(pandas.DataFrame.from_arrow(empty).dtypes)
+
+
+def test_records_that_cannot_be_decoded_have_their_bytes_in_payloads(tmp_path):
+    path = tmp_path / "broken.bag"
+    with logtool.Writer(path) as writer:
+        writer.add_topic("/depth", "test_msgs/Depth", "float64 metres\n")
+        for index, payload in enumerate([b"\0" * 6 + b"\xf0\x3f", b"cut", b"\0" * 8]):
+            writer.write("/depth", payload, time_ns=10**18 + index)
+    table = logtool.open(path)["/depth"]
+    with pytest.warns(logtool.DamageWarning):
+        assert table.to_arrow()["metres"].to_pylist() == [1.0, 0.0]
+    whole = table.payloads().payloads()
+    assert whole.schema.names == ["time", "metres", "payload"]
+    with pytest.warns(logtool.DamageWarning):
+        rows = whole.to_arrow()
+    assert rows["metres"].to_pylist() == [1.0, None, 0.0]
+    assert rows["payload"].to_pylist() == [None, b"cut", None]
+    assert rows["time"].cast("int64").to_pylist() == [10**18, 10**18 + 1, 10**18 + 2]
+    assert [damage.count for damage in whole.damage] == [1]
+    with pytest.warns(logtool.DamageWarning):
+        assert whole.select("payload").flat().to_numpy()["payload"].tolist() == [
+            None,
+            b"cut",
+            None,
+        ]
+
+
+def test_topics_of_unknown_type_have_one_payload(tmp_path):
+    path = tmp_path / "unknown.mcap"
+    with logtool.Writer(path) as writer:
+        writer.add_topic("/raw", encoding="secret")
+        writer.write("/raw", b"bytes", time_ns=10**18)
+    table = logtool.open(path)["/raw"]
+    assert table.schema.names == table.payloads().schema.names == ["time", "payload"]
+    assert table.payloads().to_arrow()["payload"].to_pylist() == [b"bytes"]
+
+
 def test_merged_table_has_the_last_values(flight):
     log = logtool.open(flight)
     merged = logtool.merge_asof(log, ["battery_status", "vehicle_attitude"], rate=5)

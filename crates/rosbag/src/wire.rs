@@ -304,14 +304,25 @@ impl<'b> RecordFields<'b> {
     }
 }
 
-/// Parses the header of the message at the start of `bytes` if it has the form that nearly all
-/// writers use: its connection, time and frame. Otherwise use [`frame`] and [`header`].
+/// Parses the header of the message at the start of `bytes` if it has one of the forms that nearly
+/// all writers use: its connection, time and frame. Otherwise use [`frame`] and [`header`].
+///
+/// The C++ library of ROS sorts fields by name, and the Python packages `rosbag` and `rosbags`
+/// begin with `op`.
 #[inline]
 pub(crate) fn usual_message(bytes: &[u8]) -> Option<(u32, Timestamp, Frame)> {
     let mut cut = ByteReader::new(bytes.first_chunk::<46>()?);
-    let is_usual = cut.bytes(13)? == b"\x26\0\0\0\x09\0\0\0conn=";
-    let connection = cut.u32()?;
-    let is_usual = is_usual && cut.bytes(17)? == b"\x04\0\0\0op=\x02\x0d\0\0\0time=";
+    let (is_usual, connection) = match cut.bytes(13)? {
+        b"\x26\0\0\0\x09\0\0\0conn=" => {
+            let connection = cut.u32()?;
+            (cut.bytes(8)? == b"\x04\0\0\0op=\x02", connection)
+        }
+        b"\x26\0\0\0\x04\0\0\0op=\x02\x09" => {
+            (cut.bytes(8)? == b"\0\0\0conn=", cut.u32()?)
+        }
+        _ => return None,
+    };
+    let is_usual = is_usual && cut.bytes(9)? == b"\x0d\0\0\0time=";
     let time = time_from(cut.u32()?, cut.u32()?);
     let frame = Frame { fields_len: 38, data_len: cut.u32()? };
     is_usual.then_some((connection, time, frame))

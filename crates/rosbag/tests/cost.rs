@@ -134,11 +134,31 @@ fn long_and_short(chunks: u32) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
+/// Returns `bag` with the headers of messages in the order of Python's writers: `op` comes first.
+fn with_op_first(mut bag: Vec<u8>) -> Vec<u8> {
+    let (connection, op) = (b"\x26\0\0\0\x09\0\0\0conn=", b"\x04\0\0\0op=\x02");
+    let mut changed = 0;
+    for at in 0..bag.len().saturating_sub(25) {
+        let header = &mut bag[at..at + 25];
+        if header.starts_with(connection) && header.ends_with(op) {
+            header[4..].rotate_right(op.len());
+            changed += 1;
+        }
+    }
+    assert_eq!(changed, 40);
+    bag
+}
+
 #[test]
 fn unselected_uncompressed_messages_are_not_read() {
-    for mode in [OpenMode::Index, OpenMode::Full] {
+    let bag = long_and_short(8);
+    for (mode, bag) in [
+        (OpenMode::Index, bag.clone()),
+        (OpenMode::Full, bag.clone()),
+        (OpenMode::Index, with_op_first(bag)),
+    ] {
         let (read_bytes, long) = (AtomicU64::new(0), Mutex::default());
-        let bytes = Bytes::from(long_and_short(8));
+        let bytes = Bytes::from(bag);
         let source = Arc::new(Counting { bytes, read: read_bytes, long });
         let options = RosbagOptions::default().with_mode(mode);
         let log = RosbagLog::open(source.clone(), options).unwrap();

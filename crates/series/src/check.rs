@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use crate::{
     error::{ExpressionError, Result, suggestion},
-    expression::{Component, FieldType},
+    fields::{FieldComponent, FieldType},
     functions::{Function, Kernel, Kind, Output, Parameter, UnitRule},
-    plan::Plan,
+    plan::{Component, Plan},
     syntax::{Argument, Call, Element, Node, NodeKind},
     units::Unit,
 };
@@ -60,7 +60,7 @@ pub(crate) fn check(node: &Node, types: &[FieldType]) -> Result<Typed> {
                 let what = "the field has no numbers";
                 return Err(ExpressionError::new(what, node.span.clone()));
             };
-            let component = |field: &crate::FieldComponent| Component {
+            let component = |field: &FieldComponent| Component {
                 name: field.name.clone(),
                 unit: Unit::of_field(&field.unit),
             };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     error::{ExpressionError, Result},
-    expression::FieldValues,
+    fields::FieldValues,
     functions::Table,
     plan::Plan,
     values::Values,

@@ -14,6 +14,7 @@
 // In order of dependency: each module uses only those above it, except that the parser knows the
 // names of functions.
 mod error;
+mod fields;
 mod units;
 
 mod lexer;
@@ -33,10 +34,8 @@ mod reference;
 
 pub use crate::{
     error::{ExpressionError, Result, excerpt},
-    expression::{
-        CheckedExpression, Expression, FieldComponent, FieldName, FieldType,
-        FieldValues, Series, SeriesComponent,
-    },
+    expression::{CheckedExpression, Expression, Series, SeriesComponent},
+    fields::{FieldComponent, FieldName, FieldType, FieldValues},
     functions::{Function, Group, Parameter, public as functions},
     reference::{markdown_reference, text_reference},
 };

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::{
     error::{ExpressionError, Result, suggestion},
-    expression::FieldName,
+    fields::FieldName,
     functions::{self, Function},
     lexer::{Token, TokenKind, is_word_operator, tokens},
     syntax::{Argument, Call, Element, Node, NodeKind},

@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use crate::functions::{ColumnKernel, TableKernel, TimesKernel};
+use crate::{
+    functions::{ColumnKernel, TableKernel, TimesKernel},
+    units::Unit,
+};
 
 /// An operation and its inputs.
 #[derive(Clone, Debug)]
@@ -48,4 +51,11 @@ pub(crate) enum Plan {
         numbers: Vec<f64>,
         span: Range<usize>,
     },
+}
+
+/// A component of a result.
+#[derive(Clone, Debug)]
+pub(crate) struct Component {
+    pub(crate) name: String,
+    pub(crate) unit: Unit,
 }

@@ -1,6 +1,5 @@
 //! Small manifests of ULogs, for readers of some parts.
 
-mod declaration_index;
 mod partial;
 
 use std::{collections::HashSet, ops::Range};
@@ -15,8 +14,6 @@ use crate::{
     read::open_log::OpenLog,
     topics::{registry::Declaration, streams::Stream},
 };
-
-pub(crate) use self::declaration_index::DeclarationIndex;
 
 /// The first character of the names of replaced topics.
 const REPLACED: char = '!';

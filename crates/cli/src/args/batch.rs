@@ -69,10 +69,23 @@ pub(crate) struct BatchArgs {
     /// the variables of the job [default: the array job of Slurm or AWS Batch]
     #[arg(long, value_name = "I/N", help_heading = "Batch")]
     pub(crate) shard: Option<ShardChoice>,
+    /// Assign the topics of all logs to tables, and convert nothing
+    ///
+    /// Assign the topics of all logs to tables, and convert nothing. Logs with different types
+    /// of a topic need several tables; after this, parts that run in any order give the same
+    /// tables as one run
+    #[arg(long, conflicts_with_all = ["shard", "json"], help_heading = "Batch")]
+    #[arg(hide_short_help = true)]
+    pub(crate) assign_tables: bool,
     /// Also write the catalog as JSON Lines
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Batch")]
     #[arg(hide_short_help = true)]
     pub(crate) catalog: Option<AdditionalCatalog>,
+    /// Add the analysis of flights to the catalog
+    ///
+    /// Add the statistics and diagnoses of `logtool flight` to the catalog, for ULogs
+    #[arg(long, help_heading = "Batch")]
+    pub(crate) analysis: bool,
     /// Print events as JSON, one object per line
     #[arg(long, help_heading = "Batch")]
     pub(crate) json: bool,
@@ -92,6 +105,7 @@ pub(crate) struct BatchArgs {
 #[command(after_help = "\
 Examples:
   logtool index logs -o _catalog.parquet
+  logtool index flights -o flights.parquet --analysis
   logtool index 'disk/**/*.bag' -o bags.jsonl")]
 pub(crate) struct IndexArgs {
     /// Logs, folders, patterns, or lists of these (@FILE, `-`)
@@ -104,6 +118,12 @@ pub(crate) struct IndexArgs {
     #[arg(long = "format", value_enum, value_name = "FORMAT")]
     #[arg(hide_possible_values = true)]
     pub(crate) file_format: Option<CatalogFormat>,
+    /// Add the statistics and diagnoses of the flights in ULogs
+    ///
+    /// Add the statistics and diagnoses of `logtool flight`, for ULogs, whose topics are read for
+    /// that
+    #[arg(long)]
+    pub(crate) analysis: bool,
     /// Open all logs again, and replace a file that is not a catalog
     #[arg(short, long)]
     pub(crate) force: bool,

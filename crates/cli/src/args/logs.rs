@@ -198,7 +198,7 @@ impl FromStr for Drift {
 /// .vel logs and captures become messages as with `logtool convert`. Logs are merged on Unix
 /// time if they know it. Others need --offset, or --align. If two logs have topics of one name
 /// and of different types or vehicles, those of the later log become /NAME/topic, with the name
-/// of its file, and the frames of its lidars NAME/velodyne.
+/// of its file, and the frames in its messages NAME/base_link, NAME/velodyne and so on.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

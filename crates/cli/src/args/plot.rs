@@ -104,6 +104,37 @@ pub(crate) struct ReportArgs {
     pub(crate) lidar: LidarArgs,
 }
 
+/// Analyse the flight in a ULog: statistics and diagnoses
+///
+/// Prints what may have gone wrong, with the values and limits that show it: GPS interference
+/// and loss, failures of motors and ESCs, batteries and the power rail, EKF failures and resets,
+/// RC and data link loss, vibration, clipping, compass interference, CPU and RAM load, logging
+/// dropouts, failsafes and hard faults. Then come times, distance, speeds, current, energy and
+/// vibration, by the definitions of Flight Review. Values that are not in the log are omitted.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  logtool flight flight.ulg
+  logtool flight flight.ulg --json | jq '.diagnoses[].kind'
+  logtool flight flight.ulg --signals --json > signals.json")]
+pub(crate) struct FlightArgs {
+    /// ULog; `-` is standard input
+    pub(crate) file: PathBuf,
+    /// Add spectra and step responses
+    ///
+    /// Add spectra, spectrograms (only with --json), the filters of the gyroscope, and the step
+    /// responses of the rate and attitude controllers, by Wiener deconvolution
+    #[arg(long)]
+    pub(crate) signals: bool,
+    /// Clock of shown times: boot, utc or relative
+    #[arg(long, value_enum, default_value = "relative", value_name = "CLOCK")]
+    #[arg(hide_possible_values = true)]
+    pub(crate) clock: TimeChoice,
+    /// Print one JSON object; its times are in nanoseconds on the clock of the log
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// The format of an image of a plot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ImageFormat {

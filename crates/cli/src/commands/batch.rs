@@ -27,7 +27,10 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     let out = args.convert.out.clone().unwrap_or_default();
     let conversion = conversion(args)?;
     let variable = |name: &str| env::var(name).ok();
-    let shard = job_variables::shard(args.shard, &variable)?;
+    let shard = match args.assign_tables {
+        true => None,
+        false => job_variables::shard(args.shard, &variable)?,
+    };
     let meter = Arc::new(DatasetMeter::new(DatasetCommand::Batch, args.json, global));
     let mut request = BatchRequest::new(&args.convert.inputs, out)
         .with_conversion(conversion)
@@ -45,11 +48,20 @@ pub(super) fn run(args: &BatchArgs, global: &GlobalArgs) -> Result<Outcome> {
     if args.convert.force {
         request = request.with_reconversion();
     }
+    if args.analysis {
+        request = request.with_analysis();
+    }
     if args.catalog.is_some() {
         request = request.with_json_lines_catalog();
     }
     if let Some(name) = variable("HOSTNAME").or_else(|| variable("COMPUTERNAME")) {
         request = request.with_host_name(name);
+    }
+    if args.assign_tables {
+        let survey = request.survey_tables(&global.session)?;
+        request.assign_tables([survey], &global.session)?;
+        meter.clear();
+        return Ok(Outcome::Done);
     }
     let report = meter.run_with_events(|| request.run(&global.session))?;
     finish(report, &meter, "converted", global)

@@ -22,6 +22,9 @@ pub(super) fn run(args: &IndexArgs, global: &GlobalArgs) -> Result<Outcome> {
         .with_lidar(lidar_options::options(&args.lidar, TimeChoice::Boot)?)
         .with_strictness(global.strictness())
         .with_progress(meter.clone());
+    if args.analysis {
+        request = request.with_analysis();
+    }
     if args.force {
         request = request.with_replacement();
     }

@@ -22,7 +22,7 @@ fn default_parameter(which: u8, key: &str, value: &[u8]) -> Vec<u8> {
     message(b'Q', &payload)
 }
 
-fn subscription(instance: u8, id: u8, name: &str) -> Vec<u8> {
+pub(crate) fn subscription(instance: u8, id: u8, name: &str) -> Vec<u8> {
     message(b'A', &[&[instance, id, 0], name.as_bytes()].concat())
 }
 

@@ -6,7 +6,7 @@ use logtool::convert::OutputFormat;
 
 use crate::{bytes, program::Folder};
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "align",
     "batch",
     "calibration",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 22] = [
     "completions",
     "convert",
     "filter",
+    "flight",
     "formats",
     "help",
     "index",

@@ -33,11 +33,14 @@ use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::SchemaRef;
 
 use crate::{
-    decode::columns::{
-        leaf::Leaf,
-        plan::ColumnPlan,
-        program::{ParsedPayload, Program, Tables, TextEncoding},
-        row_buffer::{PayloadRows, ROWS_BYTES},
+    decode::{
+        column_buffers::ColumnBuffers,
+        columns::{
+            leaf::Leaf,
+            plan::ColumnPlan,
+            program::{ParsedPayload, Program, Tables, TextEncoding},
+            row_buffer::{PayloadRows, ROWS_BYTES},
+        },
     },
     error::{Error, ErrorKind, Result},
     log::{Columns, Decoder},
@@ -68,6 +71,7 @@ pub struct LayoutDecoder {
     leaves: Vec<Leaf>,
     times: Vec<i64>,
     payloads: PendingPayloads,
+    buffers: ColumnBuffers,
 }
 
 /// The payloads that are not yet decoded.
@@ -126,7 +130,8 @@ impl LayoutDecoder {
                 })
             }
         };
-        Ok(Self { plan, leaves, times: Vec::new(), payloads })
+        let (times, buffers) = (Vec::new(), columns.buffers.clone());
+        Ok(Self { plan, leaves, times, payloads, buffers })
     }
 
     /// Decodes the collected payloads.
@@ -283,8 +288,9 @@ impl Decoder for LayoutDecoder {
         {
             variable_size_values.weight = 0;
         }
-        let times = time_array(gather::take(&mut self.times));
-        let leaves: Vec<ArrayRef> = self.leaves.iter_mut().map(Leaf::take).collect();
+        let times = time_array(self.buffers.take(&mut self.times));
+        let leaves: Vec<ArrayRef> =
+            self.leaves.iter_mut().map(|leaf| leaf.take(&self.buffers)).collect();
         let mut columns = vec![times];
         for node in &self.plan.nodes {
             columns.push(node.build(&leaves)?);
@@ -314,7 +320,8 @@ pub fn discard_times(times: &mut Vec<i64>) {
 }
 
 /// Creates a time column from nanoseconds. [`Timestamp::MAX`] becomes null.
-pub fn time_array(nanos: Vec<i64>) -> ArrayRef {
+pub fn time_array(nanos: impl Into<ScalarBuffer<i64>>) -> ArrayRef {
+    let nanos = nanos.into();
     let untold = |nanos: &i64| *nanos == Timestamp::MAX.as_nanos();
     // Folding without short-circuiting lets the compiler vectorize the loop.
     let some_untold = |some: &[i64]| some.iter().fold(false, |any, n| any | untold(n));
@@ -322,7 +329,7 @@ pub fn time_array(nanos: Vec<i64>) -> ArrayRef {
         .chunks(64)
         .any(some_untold)
         .then(|| nanos.iter().map(|nanos| !untold(nanos)).collect::<NullBuffer>());
-    Arc::new(TimestampNanosecondArray::new(ScalarBuffer::from(nanos), nulls))
+    Arc::new(TimestampNanosecondArray::new(nanos, nulls))
 }
 
 pub(crate) fn into_error(err: arrow_schema::ArrowError) -> Error {

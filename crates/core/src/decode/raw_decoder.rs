@@ -20,6 +20,14 @@ pub fn raw_schema(unit: &str) -> SchemaRef {
     Arc::new(Schema::new(vec![time_field("time", unit), payload]))
 }
 
+/// Returns whether `schema` is a [`raw_schema`].
+pub(crate) fn is_raw(schema: &Schema) -> bool {
+    let [_, payload] = &schema.fields()[..] else { return false };
+    payload.name() == "payload"
+        && payload.data_type() == &DataType::Binary
+        && !payload.is_nullable()
+}
+
 /// A decoder that returns payloads as binary data.
 #[derive(Debug)]
 pub struct RawDecoder {

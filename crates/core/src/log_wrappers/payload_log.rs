@@ -18,7 +18,10 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::take::take;
 
 use crate::{
-    decode::columns::{into_error, time_array},
+    decode::{
+        columns::{into_error, time_array},
+        raw_decoder,
+    },
     error::Result,
     io::source::Source,
     log::{Columns, Cursor, Decoder, Inspection, Log, RowGroup, without_excerpts},
@@ -29,7 +32,7 @@ use crate::{
         layout::Layout,
         manifest::{Manifest, Part, Selection},
         time::{TimeRange, Timestamp},
-        topic::{TopicId, TopicOrigin},
+        topic::{Topic, TopicId, TopicOrigin},
         value::Value,
     },
     record::block::Run,
@@ -59,6 +62,12 @@ impl PayloadLog {
         };
         let found = undecodable(damage);
         found.difference(&known).copied().filter(is_logged).collect()
+    }
+
+    /// Returns whether the table of `topic` can have a payload column: whether its records are
+    /// in the file, and are decoded.
+    pub fn can_have_payloads(topic: &Topic) -> bool {
+        topic.origin == TopicOrigin::Logged && !raw_decoder::is_raw(&topic.schema)
     }
 
     /// Returns `log` with a payload column in the tables of `topics`.
@@ -227,7 +236,8 @@ impl Decoder for PayloadDecoder {
                 time.map_or(Timestamp::MAX.as_nanos(), |times| times.value(row))
             }
         };
-        let mut columns = vec![time_array(rows.iter().map(time_of).collect())];
+        let mut columns =
+            vec![time_array(rows.iter().map(time_of).collect::<Vec<_>>())];
         let indices: UInt64Array = rows
             .iter()
             .map(|row| match row {

@@ -3,9 +3,8 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use crate::{
-    convert::{ConvertRequest, Destination, OutputFormat, RequestConflict},
     dataset::{
-        catalog::DatasetCatalogs,
+        catalog::{CatalogColumns, DatasetCatalogs},
         inputs::{self, InputLog},
         log_job::{ConvertedLog, LogJob},
         log_names, options,
@@ -17,9 +16,8 @@ use crate::{
         storage::Dataset,
     },
     error::{Context as _, Error, Result},
-    input::url,
-    losses::Strictness,
-    session::Session,
+    jobs::convert::{ConvertRequest, Destination, OutputFormat, RequestConflict},
+    source::{input::url, losses::Strictness, session::Session},
 };
 
 /// A request to convert many logs to one dataset.
@@ -38,16 +36,17 @@ use crate::{
 #[derive(Clone)]
 #[must_use]
 pub struct BatchRequest {
-    inputs: Vec<PathBuf>,
-    output: PathBuf,
-    conversion: ConvertRequest,
-    shard: Option<Shard>,
-    memory_bytes: Option<u64>,
+    pub(super) inputs: Vec<PathBuf>,
+    pub(super) output: PathBuf,
+    pub(super) conversion: ConvertRequest,
+    pub(super) shard: Option<Shard>,
+    pub(super) memory_bytes: Option<u64>,
     is_forced: bool,
     has_json_lines: bool,
-    strictness: Strictness,
-    host_name: Option<String>,
-    progress: Arc<dyn DatasetProgress>,
+    columns: CatalogColumns,
+    pub(super) strictness: Strictness,
+    pub(super) host_name: Option<String>,
+    pub(super) progress: Arc<dyn DatasetProgress>,
 }
 
 impl BatchRequest {
@@ -68,6 +67,7 @@ impl BatchRequest {
             memory_bytes: None,
             is_forced: false,
             has_json_lines: false,
+            columns: CatalogColumns::Description,
             strictness: Strictness::Tolerant,
             host_name: None,
             progress: Arc::new(NoDatasetProgress),
@@ -102,6 +102,13 @@ impl BatchRequest {
     /// Writes the catalog as JSON Lines, in addition to Parquet.
     pub fn with_json_lines_catalog(mut self) -> Self {
         self.has_json_lines = true;
+        self
+    }
+
+    /// Analyses the flights of ULogs: statistics and diagnoses are columns of the catalog.
+    #[cfg(feature = "flight")]
+    pub fn with_analysis(mut self) -> Self {
+        self.columns = CatalogColumns::Analysis;
         self
     }
 
@@ -157,7 +164,7 @@ impl BatchRequest {
     }
 
     /// Refuses conversions whose results are not a dataset.
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         let request = &self.conversion;
         let destination = Destination::Folder(self.output.clone());
         if let Some(conflict) = RequestConflict::find(request, &destination) {
@@ -197,8 +204,12 @@ impl PreparedBatch<'_> {
         let raised = limits.raised_memory_bytes().filter(|_| requested.is_some());
         let is_remote = url::from_path(dataset.name()).is_some();
         let limits = if is_remote { limits.for_waiting_logs() } else { limits };
-        let options =
-            options::conversion(&request.conversion, session, request.strictness);
+        let options = options::conversion(
+            &request.conversion,
+            session,
+            request.strictness,
+            request.columns,
+        );
         let job = LogJob {
             request: &request.conversion,
             is_forced: request.is_forced,
@@ -206,6 +217,7 @@ impl PreparedBatch<'_> {
             session: &session.for_concurrent_logs(),
             dataset,
             pool: limits.pool()?,
+            columns: request.columns,
             options,
         };
         let progress = &*request.progress;
@@ -241,6 +253,7 @@ impl PreparedBatch<'_> {
             division,
             has_json_lines: request.has_json_lines,
             options: &job.options,
+            columns: request.columns,
             errors: &errors,
         };
         let catalog = catalogs.write().context("the catalog is incomplete");

@@ -52,6 +52,17 @@ impl CatalogFormat {
     }
 }
 
+/// The columns of a catalog.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum CatalogColumns {
+    /// What opening a log finds out.
+    #[default]
+    Description,
+    /// Also the analysis of flights.
+    #[cfg(feature = "flight")]
+    Analysis,
+}
+
 /// Writes a catalog with these `rows`, which were made with `options`, to the file `stem` with
 /// the extension of `format` in `outputs`.
 pub(super) fn write(
@@ -59,6 +70,7 @@ pub(super) fn write(
     stem: &str,
     format: CatalogFormat,
     options: &str,
+    columns: CatalogColumns,
     rows: &mut dyn Iterator<Item = Result<RecordBatch>>,
 ) -> Result<()> {
     let names = [(("catalog".to_owned(), 0), stem.to_owned())];
@@ -77,7 +89,7 @@ pub(super) fn write(
             Box::new(ParquetSink::new(outputs.clone(), names, metadata, budget))
         }
     };
-    let empty = batch(&[])?;
+    let empty = batch(&[], columns)?;
     let mut writer = sink.table(&catalog_topic(&empty), &empty.schema())?;
     for rows in rows {
         writer.write(&rows?)?;
@@ -87,10 +99,14 @@ pub(super) fn write(
 }
 
 /// Returns the rows of a log: one for each topic, or one if it has no topics.
-pub(super) fn rows(entry: &LogEntry) -> Result<RecordBatch> {
+pub(super) fn rows(entry: &LogEntry, columns: CatalogColumns) -> Result<RecordBatch> {
     let topics: Vec<Row<'_>> =
         entry.topics.iter().map(|topic| (entry, Some(topic))).collect();
-    if topics.is_empty() { batch(&[(entry, None)]) } else { batch(&topics) }
+    if topics.is_empty() {
+        batch(&[(entry, None)], columns)
+    } else {
+        batch(&topics, columns)
+    }
 }
 
 /// Returns `rows` with `error`, the reason why the log cannot be read now.
@@ -107,7 +123,7 @@ pub(super) fn with_error(rows: &RecordBatch, error: &str) -> Result<RecordBatch>
 type Row<'r> = (&'r LogEntry, Option<&'r TopicEntry>);
 
 /// Returns the columns of `rows`.
-fn batch(rows: &[Row<'_>]) -> Result<RecordBatch> {
+fn batch(rows: &[Row<'_>], kind: CatalogColumns) -> Result<RecordBatch> {
     let text = |value: &dyn Fn(&LogEntry) -> Option<&str>| -> ArrayRef {
         Arc::new(rows.iter().map(|(log, _)| value(log)).collect::<StringArray>())
     };
@@ -130,7 +146,7 @@ fn batch(rows: &[Row<'_>]) -> Result<RecordBatch> {
         Arc::new(rows.iter().map(value).collect::<Float64Array>())
     };
     let non_empty = |text: &'_ str| !text.is_empty();
-    let columns: Vec<(&str, ArrayRef)> = vec![
+    let columns: Vec<(&'static str, ArrayRef)> = vec![
         ("log", text(&|log| Some(&log.log))),
         ("source", text(&|log| Some(&log.source))),
         ("digest", text(&|log| Some(&*log.digest).filter(|text| non_empty(text)))),
@@ -166,8 +182,17 @@ fn batch(rows: &[Row<'_>]) -> Result<RecordBatch> {
         ("topic_end_utc", utc(&|(log, topic)| to_unix(log, (*topic)?.time_ns?.1))),
         ("rate_hz", float(&|(_, topic)| topic.as_ref()?.rate_hz())),
     ];
+    let columns = columns.into_iter().map(|(name, column)| (name.to_owned(), column));
+    let more = match kind {
+        CatalogColumns::Description => Vec::new(),
+        #[cfg(feature = "flight")]
+        CatalogColumns::Analysis => {
+            let flights = rows.iter().map(|(log, _)| log.flight.as_ref());
+            crate::dataset::flight_columns::columns(&flights.collect::<Vec<_>>())
+        }
+    };
     Ok(RecordBatch::try_from_iter_with_nullable(
-        columns.into_iter().map(|(name, column)| (name, column, true)),
+        columns.chain(more).map(|(name, column)| (name, column, true)),
     )?)
 }
 

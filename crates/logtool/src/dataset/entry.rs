@@ -8,11 +8,12 @@ use logtool_core::{
 };
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "flight")]
+use crate::{dataset::flight_columns::FlightValues, inspect::flight::AnalysedLog};
 use crate::{
     dataset::inputs::InputLog,
     error::{Error, Result},
-    input::Input,
-    losses::Findings,
+    source::{input::Input, losses::Findings},
 };
 
 /// The name and the version of this program.
@@ -71,6 +72,10 @@ pub(super) struct LogEntry {
     pub(super) error: Option<String>,
     /// The program that read the log, with its version.
     pub(super) tool: String,
+    /// The values of the flight, if it was analysed.
+    #[cfg(feature = "flight")]
+    #[serde(default)]
+    pub(super) flight: Option<FlightValues>,
     pub(super) topics: Vec<TopicEntry>,
 }
 
@@ -160,6 +165,13 @@ impl LogEntry {
                 }
             }
         }
+    }
+
+    /// Adds the analysis of the flight in the log.
+    #[cfg(feature = "flight")]
+    pub(super) fn add_analysis(&mut self, analysed: &AnalysedLog) {
+        self.flight = Some(FlightValues::new(&analysed.analysis));
+        self.remarks.extend(analysed.remarks.iter().cloned());
     }
 
     /// Adds the losses of a log of which every byte was read.

@@ -12,9 +12,11 @@ use std::{
 use logtool_sinks::ExistingFiles;
 use logtool_velodyne::lidar::LidarOptions;
 
+#[cfg(feature = "flight")]
+use crate::dataset::flight_columns;
 use crate::{
     dataset::{
-        catalog::{self, CatalogFormat},
+        catalog::{self, CatalogColumns, CatalogFormat},
         entry::LogEntry,
         index::{
             builder::{CatalogBuilder, IndexedLog},
@@ -28,10 +30,12 @@ use crate::{
         schedule::{self, Limits},
     },
     error::{Context as _, Error, Remedy, Result},
-    input::{open, url},
-    losses::Strictness,
-    output::guarded_outputs,
-    session::Session,
+    jobs::output::guarded_outputs,
+    source::{
+        input::{open, url},
+        losses::Strictness,
+        session::Session,
+    },
 };
 
 /// A request to write a catalog of many logs: a table with a row for each log and topic.
@@ -53,6 +57,7 @@ pub struct IndexRequest {
     output: PathBuf,
     format: Option<CatalogFormat>,
     lidar: LidarOptions,
+    columns: CatalogColumns,
     is_forced: bool,
     strictness: Strictness,
     progress: Arc<dyn DatasetProgress>,
@@ -71,6 +76,7 @@ impl IndexRequest {
             output: output.into(),
             format: None,
             lidar: LidarOptions::default(),
+            columns: CatalogColumns::Description,
             is_forced: false,
             strictness: Strictness::Tolerant,
             progress: Arc::new(NoDatasetProgress),
@@ -86,6 +92,13 @@ impl IndexRequest {
     /// Sets how lidars are read.
     pub fn with_lidar(mut self, lidar: LidarOptions) -> Self {
         self.lidar = lidar;
+        self
+    }
+
+    /// Analyses the flights of ULogs: statistics and diagnoses are columns of the catalog.
+    #[cfg(feature = "flight")]
+    pub fn with_analysis(mut self) -> Self {
+        self.columns = CatalogColumns::Analysis;
         self
     }
 
@@ -121,9 +134,15 @@ impl IndexRequest {
         let (stem, format) = stem_and_format(&self.output, self.format)?;
         let inputs = inputs::find(&self.inputs, &self.output, session)?;
         inputs.check()?;
-        let options = options::digest_of_reading(&self.lidar, session, self.strictness);
-        let previous =
-            PreviousCatalog::read(&self.output, self.is_forced, format, &options)?;
+        let options =
+            options::index(&self.lidar, session, self.strictness, self.columns);
+        let previous = PreviousCatalog::read(
+            &self.output,
+            self.is_forced,
+            format,
+            &options,
+            self.columns,
+        )?;
         if previous.logs.is_empty() && self.output.exists() && !self.is_forced {
             self.check_complete(&inputs)?;
         }
@@ -138,7 +157,10 @@ impl IndexRequest {
                 ExistingFiles::Replace,
                 session,
             )?;
-            catalog::write(&outputs, &stem, format, &options, &mut entries.rows())?;
+            let mut rows = entries.rows();
+            let columns = self.columns;
+            catalog::write(&outputs, &stem, format, &options, columns, &mut rows)?;
+            drop(rows);
             outputs.commit()
         });
         let written = written.context(if self.output.exists() {
@@ -212,6 +234,14 @@ impl IndexRequest {
         entry.describe(&opened.input, manifest);
         let mut losses = opened.input.findings(manifest);
         losses.check(self.strictness)?;
+        #[cfg(feature = "flight")]
+        if self.columns == CatalogColumns::Analysis
+            && let Some(read) = flight_columns::analyse(&opened)?
+        {
+            entry.add_analysis(&read);
+            losses.add(manifest, &read.topics, &read.damage);
+            losses.check(self.strictness)?;
+        }
         if open::is_surveyed(manifest) {
             entry.add_losses(&mut losses);
         } else {

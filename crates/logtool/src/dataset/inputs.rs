@@ -22,13 +22,15 @@ use crate::{
     },
     error::{Context as _, Error, ErrorKind, Result},
     formats::LogFormat,
-    input::{
-        digest::digest_of,
-        expand::{self, FolderContents},
-        open, url,
+    source::{
+        input::{
+            digest::digest_of,
+            expand::{self, FolderContents},
+            open, url,
+        },
+        remote::{self, ListedObject},
+        session::Session,
     },
-    remote::{self, ListedObject},
-    session::Session,
 };
 
 /// A log that was found.

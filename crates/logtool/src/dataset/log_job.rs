@@ -1,6 +1,7 @@
 //! The conversion of one log of a batch.
 
 mod selection;
+pub(super) mod survey;
 mod tables;
 
 use std::{
@@ -12,13 +13,8 @@ use logtool_core::{Manifest, RecordSink};
 use rayon::ThreadPool;
 
 use crate::{
-    convert::{
-        ConvertRequest, OutputFormat, TableLayout, export,
-        job::ExportSummary,
-        log_copy::{self, LogCopy},
-        payloads,
-    },
     dataset::{
+        catalog::CatalogColumns,
         entry::LogEntry,
         inputs::{self, InputLog},
         log_job::tables::{TableExport, WrittenTables},
@@ -27,12 +23,25 @@ use crate::{
         storage::{Dataset, OutputKind},
     },
     error::{ErrorKind, Result},
-    input::{open, url},
-    lidar,
-    losses::{Findings, Strictness},
-    output::{log_writer::LogFile, provenance},
-    session::Session,
-    translate::TranslationKind,
+    jobs::{
+        convert::{
+            ConvertRequest, OutputFormat, TableLayout, export,
+            job::ExportSummary,
+            log_copy::{self, LogCopy},
+            payloads,
+        },
+        output::{log_writer::LogFile, provenance},
+    },
+    records::translate::TranslationKind,
+    source::{
+        input::{
+            open::{self, OpenLog},
+            url,
+        },
+        lidar,
+        losses::{Findings, Strictness},
+        session::Session,
+    },
 };
 
 /// The conversion that a batch applies to each log.
@@ -46,6 +55,8 @@ pub(super) struct LogJob<'j> {
     pub(super) dataset: &'j Dataset,
     /// The threads that decode; `None` for the default pool.
     pub(super) pool: Option<ThreadPool>,
+    /// The columns of the catalog.
+    pub(super) columns: CatalogColumns,
     /// The digest of the options that change the result.
     pub(super) options: String,
 }
@@ -62,6 +73,16 @@ pub(super) struct ConvertedLog {
 pub(super) struct LogTotals {
     pub(super) files: u64,
     pub(super) rows: u64,
+}
+
+/// Returns the kind of the files that `request` makes of a log.
+fn output_kind(request: &ConvertRequest) -> OutputKind {
+    match (request.format, request.layout) {
+        (OutputFormat::Mat, _) => OutputKind::OneFile,
+        (format, _) if format.is_log() => OutputKind::OneFile,
+        (_, Some(TableLayout::Px4)) => OutputKind::LogFolder,
+        _ => OutputKind::Tables,
+    }
 }
 
 /// A file that was changed less long ago than this may change again without another time.
@@ -166,13 +187,28 @@ impl LogJob<'_> {
         }
     }
 
-    /// Returns the kind of the files, for formats that are not logs.
-    fn output_kind(&self) -> OutputKind {
-        match (self.request.format, self.request.layout) {
-            (OutputFormat::Mat, _) => OutputKind::OneFile,
-            (_, Some(TableLayout::Px4)) => OutputKind::LogFolder,
-            _ => OutputKind::Tables,
+    /// Adds the analysis of the flight to `entry`, if it is wanted.
+    fn analyse(
+        &self,
+        opened: &OpenLog,
+        entry: &mut LogEntry,
+        losses: &mut Findings,
+    ) -> Result<()> {
+        match self.columns {
+            CatalogColumns::Description => {}
+            #[cfg(feature = "flight")]
+            CatalogColumns::Analysis => {
+                let read = self.on_decode_threads(|| {
+                    crate::dataset::flight_columns::analyse(opened)
+                })?;
+                if let Some(read) = read {
+                    entry.add_analysis(&read);
+                    losses.add(opened.log.manifest(), &read.topics, &read.damage);
+                    losses.check(self.strictness)?;
+                }
+            }
         }
+        Ok(())
     }
 
     /// Converts the log at `path` to tables or other files.
@@ -224,13 +260,14 @@ impl LogJob<'_> {
         let WrittenTables { outputs, schemas, tables, summary } = written;
         losses.add(manifest, &summary.topics, &summary.damage);
         losses.check(self.strictness)?;
+        self.analyse(&opened, entry, &mut losses)?;
         self.add_losses(entry, &mut losses, manifest);
         entry.add_tables(&tables, &summary.topic_rows);
         if !self.request.has_time_range() {
             entry.add_statistics(&summary.seen);
         }
         let ExportSummary { topics, tables: files, rows, remarks, .. } = summary;
-        entry.remarks = remarks;
+        entry.remarks.extend(remarks);
         entry.remarks.extend(lidar::remarks(manifest, &topics));
         entry.remarks.extend(schemas.iter().filter_map(tables::partition_remark));
         self.dataset.commit(&outputs, entry)?;

@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use crate::{dataset::inputs::InputLog, input::open};
+use crate::{dataset::inputs::InputLog, source::input::open};
 
 /// Returns names for `logs`: the file name without its extension; with the name of the folder
 /// in front if several logs have the same name; or else with a hash of the path.

@@ -3,21 +3,50 @@
 
 use logtool_velodyne::lidar::LidarOptions;
 
-use crate::{convert::ConvertRequest, losses::Strictness, session::Session};
+use crate::{
+    dataset::catalog::CatalogColumns,
+    jobs::convert::ConvertRequest,
+    source::{losses::Strictness, session::Session},
+};
 
 /// Returns a digest of all options that change the result of a conversion.
 pub(super) fn conversion(
     request: &ConvertRequest,
     session: &Session,
     strictness: Strictness,
+    columns: CatalogColumns,
 ) -> String {
     let reading = digest_of_reading(&request.lidar, session, strictness);
-    digest(&format!("{request:?} {reading}"))
+    with_columns(format!("{request:?} {reading}"), columns)
+}
+
+/// Returns a digest of all options that change an entry of a catalog without a dataset.
+pub(super) fn index(
+    lidar: &LidarOptions,
+    session: &Session,
+    strictness: Strictness,
+    columns: CatalogColumns,
+) -> String {
+    let reading = digest_of_reading(lidar, session, strictness);
+    if columns == CatalogColumns::Description {
+        return reading;
+    }
+    with_columns(reading, columns)
+}
+
+/// Returns a digest of options and columns. Those of a description have no name, so that the digest
+/// is that of programs that know no others.
+fn with_columns(options: String, columns: CatalogColumns) -> String {
+    match columns {
+        CatalogColumns::Description => digest(&options),
+        #[cfg(feature = "flight")]
+        CatalogColumns::Analysis => digest(&format!("{options} {columns:?}")),
+    }
 }
 
 /// Returns a digest of all options that change how logs are read, and whether damage is a
 /// failure.
-pub(super) fn digest_of_reading(
+fn digest_of_reading(
     lidar: &LidarOptions,
     session: &Session,
     strictness: Strictness,

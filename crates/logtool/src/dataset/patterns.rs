@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::convert::ConvertRequest;
+use crate::jobs::convert::ConvertRequest;
 
 /// The patterns of a request, and which of them match nothing. A pattern is described as
 /// ``topic `gps_*` `` or ``field `lat` ``.

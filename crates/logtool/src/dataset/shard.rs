@@ -68,6 +68,11 @@ impl Shard {
         assigned
     }
 
+    /// Returns whether each of `logs` is in the shard.
+    pub(super) fn has_logs(self, logs: &[InputLog]) -> Vec<bool> {
+        self.assign(logs).into_iter().map(|shard| shard == self.index).collect()
+    }
+
     /// Returns the index of the shard of the log `name`, which is not an input any more.
     fn index_for_name(self, name: &str) -> u32 {
         let hash = blake3::hash(name.as_bytes());

@@ -27,9 +27,8 @@ use crate::{
         tables::RowSchema,
     },
     error::{Error, Result},
-    input::url,
-    output::guarded_outputs::GuardedOutputs,
-    session::Session,
+    jobs::output::guarded_outputs::GuardedOutputs,
+    source::{input::url, session::Session},
 };
 
 #[cfg(feature = "remote")]
@@ -235,5 +234,5 @@ fn remote_backend(
     _: Option<&str>,
     session: &Session,
 ) -> Result<Box<dyn Backend>> {
-    match crate::remote::folder(url, session)? {}
+    match crate::source::remote::folder(url, session)? {}
 }

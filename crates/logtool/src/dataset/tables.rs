@@ -8,7 +8,7 @@
 
 mod column_type;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use arrow_schema::Schema;
 use logtool_core::Topic;
@@ -23,10 +23,12 @@ pub(super) struct TableSet {
     tables: BTreeMap<String, TableDeclaration>,
     /// The names of the tables of each topic, in the order in which they were added.
     by_topic: HashMap<String, Vec<String>>,
+    /// The names of the tables in lower case, because some file systems do not distinguish it.
+    names: HashSet<String>,
 }
 
 /// The columns of the rows of a topic in one log.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct RowSchema {
     pub(super) topic: String,
     pub(super) instance: u32,
@@ -120,6 +122,7 @@ impl TableSet {
         } else {
             let topic = table.topic.clone();
             self.by_topic.entry(topic).or_default().push(table.name.clone());
+            self.names.insert(table.name.to_ascii_lowercase());
             self.tables.insert(table.name.clone(), table);
         }
     }
@@ -137,14 +140,25 @@ impl TableSet {
         if let Some(names) = schemas.iter().map(complete).collect() {
             return (names, Vec::new());
         }
-        let mut tables = self.clone();
+        let mut tables = self.of_topics(schemas);
         let (mut names, mut changes) = (Vec::new(), Vec::new());
         for schema in schemas {
-            let (name, change) = tables.assign_one(schema);
+            let (name, change) = tables.assign_one(schema, &self.names);
             names.push(name);
             changes.extend(change);
         }
         (names, changes)
+    }
+
+    /// Returns the tables of the topics of `schemas`: a dataset may have very many others.
+    fn of_topics(&self, schemas: &[RowSchema]) -> Self {
+        let topics: BTreeSet<&String> =
+            schemas.iter().map(|schema| &schema.topic).collect();
+        let names = topics.into_iter().filter_map(|topic| self.by_topic.get(topic));
+        let tables = names.flatten().filter_map(|name| self.tables.get(name));
+        let mut of_topics = Self::default();
+        tables.for_each(|table| of_topics.add(table.clone()));
+        of_topics
     }
 
     /// Returns the first table of the topic that has no conflict with `schema`.
@@ -155,7 +169,12 @@ impl TableSet {
     }
 
     /// Returns the table for rows of `schema`, and the change that it needs, which is added.
-    fn assign_one(&mut self, schema: &RowSchema) -> (String, Option<TableDeclaration>) {
+    /// A new table has none of the names in `taken`.
+    fn assign_one(
+        &mut self,
+        schema: &RowSchema,
+        taken: &HashSet<String>,
+    ) -> (String, Option<TableDeclaration>) {
         let change = match self.matching_table(schema) {
             Some(table) if table.has_columns(schema) => {
                 return (table.name.clone(), None);
@@ -168,21 +187,26 @@ impl TableSet {
                 });
                 TableDeclaration { columns: new.collect(), ..table.clone() }
             }
-            None => self.new_table(schema),
+            None => self.new_table(schema, taken),
         };
         self.add(change.clone());
         (change.name.clone(), Some(change))
     }
 
-    /// Returns a new table for rows of `schema`.
-    fn new_table(&self, schema: &RowSchema) -> TableDeclaration {
+    /// Returns a new table for rows of `schema`, with a name that is not `taken`.
+    fn new_table(
+        &self,
+        schema: &RowSchema,
+        taken: &HashSet<String>,
+    ) -> TableDeclaration {
         let tables = self.by_topic.get(&schema.topic);
         let mut differs = tables.and_then(|names| names.first()).and_then(|name| {
             let conflict = self.tables.get(name)?.conflict(schema)?;
             Some(format!("{conflict} in the table {name}"))
         });
         let is_taken = |name: &str| {
-            self.tables.keys().any(|known| known.eq_ignore_ascii_case(name))
+            let name = name.to_ascii_lowercase();
+            self.names.contains(&name) || taken.contains(&name)
         };
         let first_name = schema.table_name();
         let mut name = first_name.clone();
@@ -219,6 +243,7 @@ impl TableSet {
     pub(super) fn remove_topic(&mut self, topic: &str) {
         for table in self.by_topic.remove(topic).unwrap_or_default() {
             self.tables.remove(&table);
+            self.names.remove(&table.to_ascii_lowercase());
         }
     }
 

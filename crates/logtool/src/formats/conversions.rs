@@ -106,9 +106,9 @@ pub const CONVERSIONS: &[Conversion] = &[
             (
                 ULOG,
                 "every record, as protobuf with the log's definitions; strings and events as \
-                 foxglove.Log, places as foxglove.LocationFix, parameters and infos as \
-                 metadata; not the changes of parameters' defaults; on request as CDR, as in \
-                 a bag",
+                 foxglove.Log, places as foxglove.LocationFix, poses as \
+                 foxglove.FrameTransform, parameters and infos as metadata; not the changes of \
+                 parameters' defaults; on request as CDR, as in a bag",
             ),
             (
                 BAG,
@@ -131,8 +131,8 @@ pub const CONVERSIONS: &[Conversion] = &[
             (
                 ULOG,
                 "every record, as messages of types that are made of the log's definitions; \
-                 beside them Imu, with the attitude then, Odometry and NavSatFix, strings and events as \
-                 rosgraph_msgs/Log; not parameters and infos",
+                 beside them Imu, with the attitude then, Odometry, transforms, poses \
+                 and NavSatFix, strings and events as rosgraph_msgs/Log; not parameters and infos",
             ),
             (BAG, "every message byte for byte, with its connection"),
             (

@@ -13,9 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, ErrorKind, Result},
-    log::{PART_BYTES, ReportedDamage},
+    records::{
+        log::{PART_BYTES, ReportedDamage},
+        translate::{Frames, MessageSource, TranslationKind},
+    },
     time::offset::ClockOffset,
-    translate::{Frames, MessageSource, TranslationKind},
 };
 
 /// How the records of a split become messages.

@@ -2,14 +2,12 @@
 
 use std::{
     collections::BTreeMap,
-    ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use logtool_core::{
-    Columns, Damage, DamageKind, Excerpt, Log, Manifest, Part, Selection, TimeBase,
-    TimeRange, TopicId, TopicSet, View,
+    Columns, Log, Selection, TimeBase, TimeRange, TopicId, TopicSet, View,
 };
 use logtool_velodyne::lidar::LidarOptions;
 use rayon::prelude::*;
@@ -18,19 +16,22 @@ use crate::{
     dataset::inputs::{self, InputLog},
     error::{Context as _, Error, ErrorKind, Result},
     formats::LogFormat,
-    input::{
-        Input,
-        open::{self, OpenLog},
-        url,
+    records::translate::{Frames, MessageTypes, TranslationKind},
+    source::{
+        input::{
+            Input,
+            open::{self, OpenLog},
+            url,
+        },
+        losses::Findings,
+        selection,
+        session::Session,
     },
-    log::PART_BYTES,
-    losses::Findings,
-    selection,
-    session::Session,
     split::{
-        Split, VERSION,
+        Split,
+        known_damage::KnownDamage,
+        log_planner::LogPlanner,
         messages::{self, PlannedMessages},
-        state::SplitState,
         version::FileVersion,
     },
     time::{
@@ -39,26 +40,10 @@ use crate::{
         repaired_times::RepairedTimes,
         typed_time::TypedTime,
     },
-    translate::{Frames, MessageTypes, TranslationKind},
 };
 
 /// The default of [`PlanRequest::with_target_bytes`]: 64 MiB.
 pub const DEFAULT_TARGET_BYTES: u64 = 64 << 20;
-
-/// The number of bytes that the parts of the log may add to the state of a split. A split
-/// that would be longer is divided.
-const MAX_PARTS_TEXT: usize = 4 << 10;
-
-/// The maximum number of parts of a log without an index in a split: its worker can read
-/// them in parallel.
-const MAX_PARTS: u64 = 32;
-
-/// The maximum number of parts of the manifest in the first attempt at a split: more need
-/// more text than a split has.
-const MAX_MANIFEST_PARTS: usize = 2048;
-
-/// The maximum number of places of known damage in a split. Reading may find all of them.
-const MAX_DAMAGE: usize = 16;
 
 /// A request for the splits of some logs: one or several for each selected topic.
 ///
@@ -160,7 +145,7 @@ impl PlanRequest {
     }
 
     /// Converts the columns to types that Apache Spark reads:
-    /// [`TableLayout::Spark`](crate::convert::TableLayout::Spark) describes them.
+    /// [`TableLayout::Spark`](crate::jobs::convert::TableLayout::Spark) describes them.
     pub fn for_spark(mut self) -> Self {
         self.is_for_spark = true;
         self
@@ -375,229 +360,6 @@ impl PlanRequest {
     }
 }
 
-/// Plans the splits of one log.
-struct LogPlanner<'o> {
-    path: String,
-    file: FileVersion,
-    log: &'o dyn Log,
-    is_packed: bool,
-    base: TimeBase,
-    time: TimeRange,
-    view: View,
-    is_for_spark: bool,
-    target_bytes: u64,
-    damage: KnownDamage<'o>,
-}
-
-/// The damage that was found when the log was opened, by its topic, in the order of the file.
-struct KnownDamage<'o> {
-    of_bytes: BTreeMap<Option<TopicId>, Vec<&'o Damage>>,
-    /// The definitions that cannot be used. They may lie anywhere in the file.
-    of_definitions: BTreeMap<Option<TopicId>, Vec<&'o Damage>>,
-}
-
-/// The splits of one topic.
-struct TopicSplits<'s> {
-    topic: TopicId,
-    columns: Option<Vec<usize>>,
-    selection: Selection,
-    /// The number of bytes of all splits.
-    bytes: u64,
-    /// The messages, if the records are translated.
-    messages: Option<PlannedMessages<'s>>,
-    splits: &'s mut Vec<Split>,
-}
-
-impl TopicSplits<'_> {
-    /// Returns whether all rows are in one split.
-    fn is_whole(&self, planner: &LogPlanner<'_>) -> bool {
-        planner.is_packed || self.messages.as_ref().is_some_and(|of| of.is_whole)
-    }
-}
-
-impl LogPlanner<'_> {
-    /// Returns the parts of the log for each of `topics`.
-    fn parts(&self, topics: TopicSet) -> BTreeMap<TopicId, Vec<Part>> {
-        let manifest = self.log.manifest();
-        let part_bytes = (self.target_bytes.min(manifest.bytes) / MAX_PARTS)
-            .max(PART_BYTES)
-            .min(self.target_bytes);
-        manifest.plan_topics(&Selection { topics, time: self.time }, part_bytes)
-    }
-
-    fn plan_topic(
-        &self,
-        (topic, messages): (TopicId, Option<PlannedMessages<'_>>),
-        columns: Option<Vec<usize>>,
-        parts: &[Part],
-        splits: &mut Vec<Split>,
-    ) -> Result<()> {
-        let topics: TopicSet = [topic].into_iter().collect();
-        let selection = Selection { topics, time: self.time };
-        let bytes = parts.iter().map(size).sum();
-        let mut topic =
-            TopicSplits { topic, columns, selection, bytes, messages, splits };
-        let manifest = self.log.manifest();
-        let is_whole = topic.is_whole(self);
-        let mut rest = parts;
-        let mut start = 0;
-        while !rest.is_empty() {
-            let (mut sum, mut within) = (0_u64, 0);
-            let fits = |part: &&Part| {
-                sum = sum.saturating_add(size(part));
-                within += manifest.parts_within(&part.bytes).len();
-                is_whole || sum <= self.target_bytes && within <= MAX_MANIFEST_PARTS
-            };
-            let count = rest.iter().take_while(fits).count().max(1);
-            let (parts, after) = rest.split_at(count);
-            let end = after.first().map_or(u64::MAX, |part| part.bytes.start);
-            self.add(&mut topic, parts, start..end)?;
-            (rest, start) = (after, end);
-        }
-        Ok(())
-    }
-
-    /// Adds a split for `parts`, or two if its text would be too long. It also reports the
-    /// known damage in the bytes `span`, which other splits do not report.
-    fn add(
-        &self,
-        topic: &mut TopicSplits<'_>,
-        parts: &[Part],
-        span: Range<u64>,
-    ) -> Result<()> {
-        let state = self.state(topic, parts, &span)?;
-        let is_divisible = parts.len() > 1 && !topic.is_whole(self);
-        if is_divisible && state.len() > MAX_PARTS_TEXT {
-            let least = self.state(topic, &parts[..1], &(0..0))?.len();
-            if state.len() > least + MAX_PARTS_TEXT {
-                let (first, second) = parts.split_at(parts.len() / 2);
-                let middle = second.first().map_or(span.end, |part| part.bytes.start);
-                self.add(topic, first, span.start..middle)?;
-                return self.add(topic, second, middle..span.end);
-            }
-        }
-        let manifest = self.log.manifest();
-        let (about, moved) = match &topic.messages {
-            Some(messages) => (messages.about, ClockOffset::to_unix(&manifest.clock)),
-            None => (manifest.get(topic.topic)?, ClockOffset::default()),
-        };
-        let time = times(manifest, parts, self.time);
-        let bytes = parts.iter().map(size).sum();
-        topic.splits.push(Split {
-            version: VERSION,
-            path: self.path.clone(),
-            file: self.file.clone(),
-            format: manifest.format.clone(),
-            topic: about.label().into_owned(),
-            bytes,
-            records: about.records.map(|all| share(all, bytes, topic.bytes)),
-            time: time.map(|(start, end)| {
-                (start.saturating_add(moved.nanos), end.saturating_add(moved.nanos))
-            }),
-            state,
-        });
-        Ok(())
-    }
-
-    /// Returns the state of the split for `parts`, with the known damage in `span`.
-    fn state(
-        &self,
-        topic: &TopicSplits<'_>,
-        parts: &[Part],
-        span: &Range<u64>,
-    ) -> Result<String> {
-        let (excerpt, messages) = match &topic.messages {
-            None => (self.log.excerpt(&topic.selection, parts)?, None),
-            Some(messages) => {
-                let manifest = self.log.manifest();
-                let (selection, parts, messages) =
-                    messages.for_split(manifest, (parts, self.time), span);
-                let mut excerpt = self.log.excerpt(&selection, &parts)?;
-                self.describe_rows(&mut excerpt, topic.topic)?;
-                (excerpt, Some(messages))
-            }
-        };
-        let Some(id) = excerpt.topic(topic.topic) else {
-            return Err(Error::invalid("the format has no excerpts of the topic"));
-        };
-        // The losses of a table are of the topic in its own log.
-        let table = messages.as_ref().map_or(id, |messages| messages.topic());
-        let damage = self.damage.within(span, topic.topic);
-        let damage = damage.map(|damage| Damage {
-            topic: damage.topic.map(|_| table),
-            ..damage.clone()
-        });
-        let damage = damage.collect();
-        let manifest = Manifest { damage, ..excerpt.manifest };
-        let state = SplitState {
-            topic: id,
-            is_flat: self.view == View::Flat,
-            columns: topic.columns.clone(),
-            time: self.time,
-            offset_nanos: self.base.offset_nanos,
-            is_utc: self.base.is_utc,
-            is_for_spark: self.is_for_spark,
-            messages,
-            manifest,
-        };
-        state.encode()
-    }
-
-    /// Adds to `excerpt` the columns and the metadata of `topic`, from which the messages of
-    /// topics without a layout are defined.
-    fn describe_rows(&self, excerpt: &mut Excerpt, topic: TopicId) -> Result<()> {
-        if self.log.payload_layout(topic).is_some() {
-            return Ok(());
-        }
-        let about = self.log.manifest().get(topic)?;
-        let index = excerpt.topic(topic).map(TopicId::index);
-        if let Some(kept) = index.and_then(|at| excerpt.manifest.topics.get_mut(at)) {
-            kept.schema = Arc::clone(&about.schema);
-            kept.metadata = about.metadata.clone();
-        }
-        Ok(())
-    }
-}
-
-impl<'o> KnownDamage<'o> {
-    fn new(damage: &'o [Damage]) -> Self {
-        let (mut of_bytes, mut of_definitions) =
-            (BTreeMap::<_, Vec<_>>::new(), BTreeMap::<_, Vec<_>>::new());
-        for damage in damage {
-            let all = match damage.kind {
-                DamageKind::Definition => &mut of_definitions,
-                _ => &mut of_bytes,
-            };
-            all.entry(damage.topic).or_default().push(damage);
-        }
-        for damage in of_bytes.values_mut() {
-            damage.sort_by_key(|damage| damage.bytes.start);
-        }
-        Self { of_bytes, of_definitions }
-    }
-
-    /// Returns the first damage in the bytes `span` that is of `topic`, or of no topic. The
-    /// span from the start of the file also has the damage of the definition of the topic.
-    fn within(
-        &self,
-        span: &Range<u64>,
-        topic: TopicId,
-    ) -> impl Iterator<Item = &'o Damage> {
-        let of_both = [None, Some(topic)].into_iter().flat_map(|of| {
-            let damage = self.of_bytes.get(&of).map_or(&[][..], |damage| damage);
-            let first = damage.partition_point(|one| one.bytes.start < span.start);
-            let rest = damage.get(first..).unwrap_or_default().iter().copied();
-            rest.take_while(|one| one.bytes.start < span.end).take(MAX_DAMAGE)
-        });
-        let mut found: Vec<&Damage> = of_both.collect();
-        found.sort_by_key(|damage| damage.bytes.start);
-        let is_first = span.start == 0 && span.end > 0;
-        let definitions = self.of_definitions.get(&Some(topic)).filter(|_| is_first);
-        let definitions = definitions.into_iter().flatten().copied();
-        definitions.chain(found).take(MAX_DAMAGE)
-    }
-}
-
 /// Returns where workers find the log at `path`: an absolute path, or the URL.
 fn location(path: &Path) -> Result<String> {
     let absolute = match url::from_path(path) {
@@ -608,54 +370,4 @@ fn location(path: &Path) -> Result<String> {
         let what = format!("{}: a path in a split must be UTF-8", path.display());
         Error::new(ErrorKind::Unsupported, what)
     })
-}
-
-fn size(part: &Part) -> u64 {
-    part.bytes.end.saturating_sub(part.bytes.start)
-}
-
-/// Returns the share of `all` that `part` has in `whole`.
-fn share(all: u64, part: u64, whole: u64) -> u64 {
-    let share = u128::from(all) * u128::from(part) / u128::from(whole.max(1));
-    u64::try_from(share).unwrap_or(all)
-}
-
-/// Returns the times of `parts` in `selected`, in nanoseconds.
-fn times(
-    manifest: &Manifest,
-    parts: &[Part],
-    selected: TimeRange,
-) -> Option<(i64, i64)> {
-    let all =
-        parts.iter().map(|part| part.time).reduce(|all, next| all.cover(&next))?;
-    let known = match all {
-        TimeRange::ALL => manifest.possible_times()?,
-        known => known,
-    };
-    let start = known.start.max(selected.start);
-    Some((start.as_nanos(), known.end.min(selected.end).max(start).as_nanos()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn first_split_of_a_topic_has_the_damage_of_its_definition() {
-        let topic = TopicId(3);
-        let definition = |id| {
-            Damage::new(DamageKind::Definition, 9_000..9_010).with_records(1, Some(id))
-        };
-        let garbled = |start| Damage::new(DamageKind::Garbled, start..start + 1);
-        let mut damage = vec![definition(TopicId(2)), definition(topic)];
-        damage.extend((0..100).map(|index| garbled(90 + index * 100)));
-        let known = KnownDamage::new(&damage);
-        let starts = |span: Range<u64>| -> Vec<u64> {
-            known.within(&span, topic).map(|damage| damage.bytes.start).collect()
-        };
-        assert_eq!(starts(0..200), [9_000, 90, 190]);
-        assert_eq!(starts(200..400), [290, 390]);
-        assert_eq!(starts(0..u64::MAX).len(), MAX_DAMAGE);
-        assert_eq!(starts(8_900..9_100), [8_990, 9_090]);
-    }
 }

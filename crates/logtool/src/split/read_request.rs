@@ -9,12 +9,16 @@ use logtool_sinks::{
 };
 
 use crate::{
-    convert::{FormatKind, OutputFormat, TableFormat},
     error::{Error, ErrorKind, Result},
-    log::Table,
-    losses::{Findings, Strictness},
-    output::guarded_outputs,
-    session::Session,
+    jobs::{
+        convert::{FormatKind, OutputFormat, TableFormat},
+        output::guarded_outputs,
+    },
+    records::log::Table,
+    source::{
+        losses::{Findings, Strictness},
+        session::Session,
+    },
     split::Split,
 };
 

@@ -14,9 +14,11 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::{Error, ErrorKind, Result},
     formats::LogFormat,
-    input::{Input, open},
-    log::{Log, Table},
-    session::Session,
+    records::log::{Log, Table},
+    source::{
+        input::{Input, open},
+        session::Session,
+    },
     split::messages::SplitMessages,
     time::offset::ClockOffset,
 };

@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, ErrorKind, Result},
-    input::url,
-    remote,
-    session::Session,
+    source::{input::url, remote, session::Session},
 };
 
 /// The length and the time of the last change of a file or an object of a store, and the entity

@@ -12,6 +12,7 @@
 //!                     | 4 encoding | 5 step fixed32 | 6 data
 //! FrameTransform      1 timestamp | 2 parent_frame_id | 3 child_frame_id | 4 translation
 //!                     | 5 rotation
+//! PoseInFrame         1 timestamp | 2 frame_id | 3 pose
 //! Pose                1 position | 2 orientation
 //! Vector3, Quaternion 1 x | 2 y | 3 z | 4 w, doubles
 //! ```
@@ -63,13 +64,7 @@ pub(super) fn point_cloud() -> FileSet {
             .repeated(),
         Field::new("data", 6, kind::BYTES),
     ];
-    let pose = vec![
-        Field::new("position", 1, kind::MESSAGE).with_type_name(".foxglove.Vector3"),
-        Field::new("orientation", 2, kind::MESSAGE)
-            .with_type_name(".foxglove.Quaternion"),
-    ];
-    let used =
-        [packed_element_field(), vector(), quaternion(), file("Pose", pose, vec![])];
+    let used = [packed_element_field(), vector(), quaternion(), pose()];
     set(used, file("PointCloud", fields, vec![]))
 }
 
@@ -107,6 +102,15 @@ pub(super) fn frame_transform() -> FileSet {
     set([vector(), quaternion()], file("FrameTransform", fields, vec![]))
 }
 
+pub(super) fn pose_in_frame() -> FileSet {
+    let fields = vec![
+        timestamp(1),
+        Field::new("frame_id", 2, kind::STRING),
+        Field::new("pose", 3, kind::MESSAGE).with_type_name(".foxglove.Pose"),
+    ];
+    set([vector(), quaternion(), pose()], file("PoseInFrame", fields, vec![]))
+}
+
 fn packed_element_field() -> File {
     const KIND: &str = ".foxglove.PackedElementField.NumericType";
     let kinds = [
@@ -119,6 +123,15 @@ fn packed_element_field() -> File {
         Field::new("type", 3, kind::ENUM).with_type_name(KIND),
     ];
     file("PackedElementField", fields, vec![numbered("NumericType", &kinds)])
+}
+
+fn pose() -> File {
+    let fields = vec![
+        Field::new("position", 1, kind::MESSAGE).with_type_name(".foxglove.Vector3"),
+        Field::new("orientation", 2, kind::MESSAGE)
+            .with_type_name(".foxglove.Quaternion"),
+    ];
+    file("Pose", fields, vec![])
 }
 
 fn vector() -> File {

@@ -1,5 +1,5 @@
-//! Messages that Foxglove displays without configuration: log messages, positions on the map, and
-//! transforms between frames.
+//! Messages that Foxglove displays without configuration: log messages, positions on the map,
+//! transforms between frames, and poses.
 
 use crate::{
     descriptor::FileSet,
@@ -65,6 +65,19 @@ pub struct FrameTransform<'t> {
     pub rotation: [f64; 4],
 }
 
+/// The pose of an object: `foxglove.PoseInFrame`.
+#[derive(Clone, Copy, Debug)]
+pub struct PoseInFrame<'t> {
+    /// The time in nanoseconds; see [`FoxgloveLog`].
+    pub nanos: i64,
+    /// The name of the frame of the pose.
+    pub frame_id: &'t str,
+    /// The position in meters.
+    pub position: [f64; 3],
+    /// The orientation: a quaternion, `x`, `y`, `z`, `w`.
+    pub orientation: [f64; 4],
+}
+
 impl FoxgloveLog<'_> {
     /// The full name of the type.
     pub const TYPE: &'static str = "foxglove.Log";
@@ -118,5 +131,25 @@ impl FrameTransform<'_> {
         put_text(out, 3, self.child.as_bytes());
         put_sized(out, 4, |out| put_doubles(out, &self.translation));
         put_sized(out, 5, |out| put_doubles(out, &self.rotation));
+    }
+}
+
+impl PoseInFrame<'_> {
+    /// The full name of the type.
+    pub const TYPE: &'static str = "foxglove.PoseInFrame";
+
+    /// Returns the files that define the type.
+    pub fn files() -> FileSet {
+        files::pose_in_frame()
+    }
+
+    /// Appends the encoded message to `out`.
+    pub fn put(&self, out: &mut Vec<u8>) {
+        put_moment(out, 1, self.nanos);
+        put_text(out, 2, self.frame_id.as_bytes());
+        put_sized(out, 3, |out| {
+            put_sized(out, 1, |out| put_doubles(out, &self.position));
+            put_sized(out, 2, |out| put_doubles(out, &self.orientation));
+        });
     }
 }

@@ -5,7 +5,6 @@
 >>> table = log["battery_status"].to_pandas()
 """
 
-from logtool._conversions import add_methods as _add_methods
 from logtool._errors import (
     AlreadyExistsError,
     DamagedError,
@@ -47,6 +46,7 @@ from logtool._logtool import (
     plan,
     read,
 )
+from logtool._methods import add_methods as _add_methods
 from logtool._series import Series
 from logtool.dataset import Dataset, DatasetLog
 from logtool.polars import scan

@@ -265,6 +265,7 @@ def batch(
     shard: tuple[int, int] | None = None,
     memory_bytes: int | None = None,
     json_lines_catalog: bool = False,
+    analysis: bool = False,
     overwrite: bool = False,
     strict: bool = False,
     progress: Progress | None = None,
@@ -273,7 +274,8 @@ def batch(
     """Convert many logs to one dataset. Logs that have not changed are not converted again.
 
     ``inputs`` are logs, folders, patterns, lists and URLs. ``shard`` is the index, from 0, and
-    the number of the parts that several runs share. Other keywords are those of ``convert``
+    the number of the parts that several runs share. ``analysis`` adds the statistics and
+    diagnoses of flights to the catalog. Other keywords are those of ``convert``
     and ``open``.
     """
     options |= {
@@ -290,6 +292,7 @@ def batch(
         "shard": shard,
         "memory_bytes": memory_bytes,
         "json_lines_catalog": json_lines_catalog,
+        "analysis": analysis,
         "overwrite": overwrite,
         "strict": strict,
     }
@@ -297,17 +300,44 @@ def batch(
     return cast(BatchReport, _run(job, progress))
 
 
+def survey_tables(
+    inputs: StrPath | Iterable[StrPath], out: StrPath, **options: Any
+) -> str:
+    """Return the tables that ``batch`` makes of its logs, as JSON, without converting them."""
+    job = _logtool.start_table_survey(inputs, out, options)
+    return cast(str, _run(job, None))
+
+
+def assign_tables(
+    inputs: StrPath | Iterable[StrPath], out: StrPath, surveys: list[str], **options: Any
+) -> None:
+    """Assign the topics in ``surveys`` to tables, in the order of the logs.
+
+    Shards that are converted afterwards give the same tables in whatever order.
+    """
+    _run(_logtool.start_table_assignment(inputs, out, surveys, options), None)
+
+
 def index(
     inputs: StrPath | Iterable[StrPath],
     out: StrPath,
     *,
     format: Literal["parquet", "csv", "jsonl"] | None = None,
+    analysis: bool = False,
     overwrite: bool = False,
     strict: bool = False,
     progress: Progress | None = None,
     **options: Any,
 ) -> BatchReport:
-    """Describe many logs in a catalog: a table with a row for each topic of each log."""
-    options |= {"format": format, "overwrite": overwrite, "strict": strict}
+    """Describe many logs in a catalog: a table with a row for each topic of each log.
+
+    ``analysis`` adds columns with the statistics and diagnoses of flights.
+    """
+    options |= {
+        "format": format,
+        "analysis": analysis,
+        "overwrite": overwrite,
+        "strict": strict,
+    }
     job = _logtool.start_index(inputs, out, options)
     return cast(BatchReport, _run(job, progress))

@@ -45,6 +45,8 @@ __all__ = [
     "start_index",
     "start_merge",
     "start_repair",
+    "start_table_assignment",
+    "start_table_survey",
 ]
 
 __version__: str
@@ -92,6 +94,11 @@ class Log(Mapping[str, Table]):
     @property
     def info(self) -> dict[str, Any]:
         """The description of the log, as ``logtool info --json`` prints it."""
+    def analysis(self, *, signals: bool = False) -> dict[str, Any]:
+        """Analyse the flight in a ULog, and return what ``logtool flight --json`` prints.
+
+        With ``signals``, also spectra and step responses.
+        """
     @property
     def topics(self) -> list[Topic]:
         """The topics, in the order of the file."""
@@ -239,6 +246,12 @@ class Table:
         """
     def spark(self) -> Table:
         """Convert the columns to types that Apache Spark reads."""
+    def payloads(self) -> Table:
+        """Add the column ``payload`` with the bytes of records that cannot be decoded.
+
+        Each of them is a row without other values than the time, and is still reported as
+        damage. Without this, it is only damage.
+        """
     def __getitem__(self, key: _Names | slice, /) -> Table:
         """Select times with a slice, or columns with names."""
     def __arrow_c_schema__(self) -> object: ...
@@ -260,6 +273,7 @@ class Table:
         """
     def scans(self) -> Iterator[_Arrays]:
         """Return the scans of a table of points: a dictionary of NumPy arrays for each."""
+    def _read_parts(self) -> tuple[_Arrays, list[Batch]]: ...
     def _take_error(self) -> BaseException | None: ...
     def _repr_html_(self) -> str: ...
 
@@ -286,6 +300,7 @@ class MergedTable:
         """Read the table as a ``polars.DataFrame``."""
     def to_numpy(self) -> _Arrays:
         """Read the table as a dictionary of NumPy arrays, by the name of the column."""
+    def _read_parts(self) -> tuple[_Arrays, list[Batch]]: ...
     def _take_error(self) -> BaseException | None: ...
     def _repr_html_(self) -> str: ...
 
@@ -440,10 +455,16 @@ def plan(
     flat: bool = False,
     clock: _Clock | None = None,
     spark: bool = False,
+    messages: Literal["mcap", "bag"] | None = None,
+    foxglove: bool = False,
     failed: list[Exception] | None = None,
     **options: Any,
 ) -> list[Split]:
     """Plan splits of the topics of logs: paths, folders, patterns, lists and URLs.
+
+    With ``messages``, the tables are those of the messages that ``convert`` writes to this
+    format: their times, and their bytes in the column ``payload``. ``foxglove`` makes those of
+    lidars for MCAP Foxglove's.
 
     A log that cannot be opened is an error, unless ``failed`` is a list, which then gets its
     exception. Other keywords are those of ``open``.
@@ -649,6 +670,15 @@ def start_align(
 ) -> Job: ...
 def start_batch(
     inputs: _StrPath | Iterable[_StrPath], out: _StrPath, options: _Options
+) -> Job: ...
+def start_table_survey(
+    inputs: _StrPath | Iterable[_StrPath], out: _StrPath, options: _Options
+) -> Job: ...
+def start_table_assignment(
+    inputs: _StrPath | Iterable[_StrPath],
+    out: _StrPath,
+    surveys: list[str],
+    options: _Options,
 ) -> Job: ...
 def start_index(
     inputs: _StrPath | Iterable[_StrPath], out: _StrPath, options: _Options

@@ -2,6 +2,10 @@
 
 Rerun runs all programs on ``PATH`` whose names start with ``rerun-importer-`` with the path of a
 file and the identifiers of the recording, and reads the recording from their standard output.
+
+Logs are converted to messages of ROS 2 in an MCAP file, which Rerun reads. The vehicle of a ULog is
+in 3D: ``/tf`` has its transform from ``map`` to ``base_link``, and is drawn as axes, and
+``/vehicle_local_position/track`` is the line of its positions.
 """
 
 from __future__ import annotations
@@ -12,8 +16,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import uuid
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import logtool
 
@@ -43,7 +49,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         log = logtool.open(known.path)
         if not _needs_conversion(log):
             return NOT_OURS
-        _import(known.path, known.application_id, known.recording_id)
+        application = known.application_id or os.path.basename(known.path)
+        recording = known.recording_id or str(uuid.uuid4())
+        _import(log, application, recording)
     except logtool.UnrecognizedError:
         return NOT_OURS
     except (logtool.Error, OSError, subprocess.CalledProcessError) as error:
@@ -58,26 +66,72 @@ def _needs_conversion(log: logtool.Log) -> bool:
     return log.format != "mcap" or any(topic.encoding == "ros1" for topic in log.topics)
 
 
-def _import(path: str, application: str | None, recording: str | None) -> None:
-    """Convert the log at ``path`` to a recording on standard output."""
+def _import(log: logtool.Log, application: str, recording: str) -> None:
+    """Convert ``log`` to a recording on standard output."""
     with tempfile.TemporaryDirectory() as folder:
-        mcap, rrd = (os.path.join(folder, f"log.{kind}") for kind in ("mcap", "rrd"))
+        names = ("log.mcap", "log.rrd", "track.rrd", "all.rrd")
+        mcap, rrd, track, merged = (os.path.join(folder, name) for name in names)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", logtool.DamageWarning)
-            report = logtool.convert(path, mcap, ros2=True)
+            report = logtool.convert(log.path, mcap, ros2=True)
         for line in [*report.damage, *report.remarks]:
-            print(f"{path}: {line}", file=sys.stderr)
-        command = [*_rerun(), "mcap", "convert", mcap, "--output", rrd]
+            print(f"{log.path}: {line}", file=sys.stderr)
+        command = ["mcap", "convert", mcap, "--output", rrd]
+        command += ["--application-id", application, "--recording-id", recording]
         if _is_since_boot(mcap):
             command += ["--timeline-type", "duration"]
-        if application is not None:
-            command += ["--application-id", application]
-        if recording is not None:
-            command += ["--recording-id", recording]
-        subprocess.run(command, check=True, stdout=sys.stderr)
+        _run_rerun(command)
+        if log.format == "ulog" and _write_track(mcap, track, application, recording):
+            _run_rerun(["rrd", "merge", rrd, track, "--output", merged])
+            rrd = merged
         with open(rrd, "rb") as file:
             shutil.copyfileobj(file, sys.stdout.buffer)
         sys.stdout.buffer.flush()
+
+
+_POSES = "/vehicle_local_position/pose"
+
+_TRACK = "/vehicle_local_position/track"
+
+_AXES_METRES = 1.0
+"""The length of the axes of the vehicle."""
+
+_MAX_GAP_NS = 5_000_000_000
+"""The line of the track is interrupted if no position is known for longer."""
+
+
+def _write_track(mcap: str, path: str, application: str, recording: str) -> bool:
+    """Write what draws the vehicle to the recording at ``path``: the axes of the frames, and the
+    line of its positions, in the frame of the map.
+
+    Return False if the file has no poses, or without the Python package of Rerun.
+    """
+    log = logtool.open(mcap)
+    if _POSES not in log:
+        return False
+    try:
+        import numpy
+        import rerun
+    except ImportError:
+        told = "the track is not drawn: that takes the Python package rerun-sdk"
+        print(f"rerun-importer-logtool: {told}", file=sys.stderr)
+        return False
+    poses = log[_POSES].to_numpy()
+    if len(poses["time"]) == 0:
+        return False
+    positions = numpy.stack([poses[f"pose.position.{axis}"] for axis in "xyz"], axis=-1)
+    gaps = numpy.diff(poses["time"].astype("int64")) > _MAX_GAP_NS
+    lines: list[Any] = numpy.split(positions, numpy.flatnonzero(gaps) + 1)
+    stream = rerun.RecordingStream(application, recording_id=recording)
+    stream.save(path)
+    frame, axes = rerun.CoordinateFrame("map"), rerun.TransformAxes3D(_AXES_METRES)
+    # Views of all entities are in the frame of the root.
+    stream.log("/", frame, rerun.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
+    stream.log("/tf", axes, static=True)
+    stream.log(_TRACK, rerun.LineStrips3D(lines), frame, static=True)
+    stream.flush()
+    stream.disconnect()
+    return True
 
 
 _YEAR_NS = 365 * 86_400 * 1_000_000_000
@@ -90,10 +144,10 @@ def _is_since_boot(mcap: str) -> bool:
     return bool(known) and min(known) < _YEAR_NS
 
 
-def _rerun() -> list[str]:
-    """Return the command of Rerun."""
+def _run_rerun(arguments: list[str]) -> None:
+    """Run the command of Rerun. What it prints goes to standard error."""
     beside = os.path.join(os.path.dirname(sys.executable), "rerun")
     found = shutil.which("rerun") or shutil.which(beside)
     if found is None:
         raise FileNotFoundError("the command rerun is not on PATH")
-    return [found]
+    subprocess.run([found, *arguments], check=True, stdout=sys.stderr)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from logtool._blocks import common_schema, read_blocks, select
-from logtool._jobs import batch
+from logtool._jobs import assign_tables, batch, survey_tables
 from logtool._logtool import BatchReport, Split
 from logtool._scan import Bounds, Clock, SplitReader, TopicScan, opposite, scan_topic
 
@@ -309,12 +309,29 @@ def convert(
         shards = max(1, int(2 * ray.cluster_resources().get("CPU", 1)))
     arguments = {"format": format, **options}
     remote = {"max_retries": 5, "num_cpus": 1, **(ray_options or {})}
-    task = ray.remote(**remote)(_convert_shard)
+    survey, assign, task = (
+        ray.remote(**remote)(function)
+        for function in (_survey_shard, _assign_tables, _convert_shard)
+    )
     shared = ray.put((inputs, out, arguments))
+    parts = [(i, shards) for i in range(shards)]
+    ray.get(assign.remote(shared, *(survey.remote(shared, part) for part in parts)))
     report = ConvertReport()
-    for part in ray.get([task.remote(shared, (i, shards)) for i in range(shards)]):
-        report.add(part)
+    for result in ray.get([task.remote(shared, part) for part in parts]):
+        report.add(result)
     return report
+
+
+def _survey_shard(shared: tuple[Any, Any, dict[str, Any]], shard: tuple[int, int]) -> str:
+    """Find the tables of a part of the logs. Workers run this."""
+    inputs, out, arguments = shared
+    return survey_tables(inputs, out, shard=shard, **arguments)
+
+
+def _assign_tables(shared: tuple[Any, Any, dict[str, Any]], *surveys: str) -> None:
+    """Assign topics to tables, so that the order of the shards makes no difference."""
+    inputs, out, arguments = shared
+    assign_tables(inputs, out, list(surveys), **arguments)
 
 
 def _convert_shard(shared: tuple[Any, Any, dict[str, Any]], shard: tuple[int, int]) -> Any:

@@ -48,21 +48,26 @@ fn fields_are_read_in_any_order_and_unknown_fields_are_skipped() {
 
 #[test]
 fn fast_path_and_general_parser_agree_on_messages() {
-    let fields = [
-        field("conn", &[7, 0, 0, 0]),
-        field("op", &[2]),
-        field("time", &[255, 255, 255, 255, 255, 201, 154, 59]),
-    ];
-    let bytes = record(&fields, b"data");
-    let FrameMatch::Whole(frame) = frame(&bytes) else { panic!("{bytes:?}") };
-    let Some(Header::Message { connection, time }) = read(&bytes) else {
-        panic!("{bytes:?}")
-    };
-    assert_eq!(time.as_nanos(), 4_294_967_295_999_999_999);
-    assert_eq!(usual_message(&bytes), Some((connection, time, frame)));
-    assert_eq!(usual_message(&bytes[..45]), None);
-    let reversed: Vec<_> = fields.iter().rev().cloned().collect();
-    assert_eq!(usual_message(&record(&reversed, b"data")), None);
+    let (connection, op) = (field("conn", &[7, 0, 0, 0]), field("op", &[2]));
+    let time = field("time", &[255, 255, 255, 255, 255, 201, 154, 59]);
+    let usual = [[&connection, &op, &time], [&op, &connection, &time]];
+    for fields in usual {
+        let bytes = record(&fields.map(Clone::clone), b"data");
+        let FrameMatch::Whole(frame) = frame(&bytes) else { panic!("{bytes:?}") };
+        let Some(Header::Message { connection, time }) = read(&bytes) else {
+            panic!("{bytes:?}")
+        };
+        assert_eq!(connection, 7);
+        assert_eq!(time.as_nanos(), 4_294_967_295_999_999_999);
+        assert_eq!(usual_message(&bytes), Some((connection, time, frame)));
+        assert_eq!(usual_message(&bytes[..45]), None);
+    }
+    let time_first = [time.clone(), op.clone(), connection.clone()];
+    assert_eq!(usual_message(&record(&time_first, b"data")), None);
+    let other_op = field("op", &[5]);
+    for fields in [[&connection, &other_op, &time], [&other_op, &connection, &time]] {
+        assert_eq!(usual_message(&record(&fields.map(Clone::clone), b"data")), None);
+    }
 }
 
 #[test]

@@ -7,11 +7,11 @@ use logtool_core::{
 };
 
 use crate::{
-    excerpt::DeclarationIndex,
     format_state::{BuiltIn, FormatState},
     index::messages::MAX_DECLARATIONS,
     read::open_log::OpenLog,
     topics::{
+        declaration_index::DeclarationIndex,
         registry::Declaration,
         streams::{MAX_TOPICS_OF_EXCERPTS, Stream, StreamsState},
     },

@@ -14,10 +14,10 @@ use crate::{
     built_in_topics::{EVENT_DEFINITIONS, EventLayout, EventReader},
     declarations::metadata::Metadata,
     events::Catalog,
-    excerpt::DeclarationIndex,
     format_state::FormatState,
     read::cursor::UlogCursor,
     topics::{
+        declaration_index::DeclarationIndex,
         registry::{Declaration, Registry},
         streams::Streams,
     },

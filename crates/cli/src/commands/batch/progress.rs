@@ -84,11 +84,16 @@ impl DatasetMeter {
         })
     }
 
-    /// Removes the bar, and writes the last event.
-    pub(crate) fn finish(&self, report: &DatasetReport) {
+    /// Removes the bar.
+    pub(crate) fn clear(&self) {
         if let Some(started) = self.started.get() {
             started.bar.finish_and_clear();
         }
+    }
+
+    /// Removes the bar, and writes the last event.
+    pub(crate) fn finish(&self, report: &DatasetReport) {
+        self.clear();
         let failed = report.failed.iter().map(|(source, err)| {
             (source.clone(), json!(err.message_without_context(source)))
         });

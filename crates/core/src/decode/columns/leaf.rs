@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use arrow_array::ArrayRef;
 
+use crate::decode::column_buffers::ColumnBuffers;
 use crate::decode::columns::{
     gather::{ValueBytes, ValueColumn, ValueOffsets},
     program::{TableIndex, Tables},
@@ -110,8 +111,8 @@ impl Leaf {
     }
 
     /// Takes the decoded values.
-    pub(super) fn take(&mut self) -> ArrayRef {
-        self.values.take()
+    pub(super) fn take(&mut self, buffers: &ColumnBuffers) -> ArrayRef {
+        self.values.take(buffers)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::{
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, TryLockError},
     thread::{self, ThreadId},
 };
 
@@ -21,7 +21,10 @@ const MAX_BUFFERS: usize = 16;
 /// it. That thread gets the buffer again if possible, because the buffer may still be in the
 /// caches of its processor.
 #[derive(Debug, Default)]
-pub(super) struct BufferPool(Mutex<Vec<(ThreadId, Vec<u8>)>>);
+pub(super) struct BufferPool(Mutex<Vec<UnusedBuffer>>);
+
+/// An unused buffer, and the thread that last read into it.
+type UnusedBuffer = (ThreadId, Vec<u8>);
 
 /// A buffer that returns to its pool when it is dropped, if its size is suitable.
 pub(super) struct PooledBuffer {
@@ -40,27 +43,35 @@ impl BufferPool {
             return PooledBuffer { buffer: Vec::new(), home: None };
         }
         let this_thread = thread::current().id();
-        let fits = |(_, buffer): &(ThreadId, Vec<u8>)| {
-            (len..=longest).contains(&buffer.capacity())
-        };
-        let mut all = self.lock();
-        let place = all.iter().rposition(|kept| kept.0 == this_thread && fits(kept));
-        let place = place.or_else(|| all.iter().position(fits));
-        let buffer = place.map(|place| all.remove(place).1).unwrap_or_default();
+        let fits =
+            |(_, buffer): &UnusedBuffer| (len..=longest).contains(&buffer.capacity());
+        let kept = self.lock().and_then(|mut all| {
+            let place =
+                all.iter().rposition(|kept| kept.0 == this_thread && fits(kept));
+            let place = place.or_else(|| all.iter().position(fits))?;
+            Some(all.remove(place).1)
+        });
+        let buffer = kept.unwrap_or_default();
         PooledBuffer { buffer, home: Some((this_thread, self.clone())) }
     }
 
     fn put_back(&self, reader: ThreadId, mut buffer: Vec<u8>) {
         buffer.clear();
-        let mut all = self.lock();
+        let Some(mut all) = self.lock() else { return };
         if all.len() == MAX_BUFFERS {
             all.remove(0);
         }
         all.push((reader, buffer));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(ThreadId, Vec<u8>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Returns the buffers, or `None` if another thread uses them at the moment. Waiting for it
+    /// could take forever: after a fork, that thread may exist only in the parent process.
+    fn lock(&self) -> Option<MutexGuard<'_, Vec<UnusedBuffer>>> {
+        match self.0.try_lock() {
+            Ok(all) => Some(all),
+            Err(TryLockError::Poisoned(err)) => Some(err.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 }
 
@@ -130,13 +141,27 @@ mod tests {
     }
 
     #[test]
+    fn lending_does_not_wait_for_a_thread_that_may_not_exist() {
+        let pool = Arc::default();
+        let (bytes, _) = lent(&pool, MIN_POOLED_BYTES);
+        let held = pool.lock().unwrap();
+        assert!(pool.lock().is_none());
+        drop(bytes);
+        let (other, _) = lent(&pool, MIN_POOLED_BYTES);
+        assert!(held.is_empty());
+        drop(held);
+        drop(other);
+        assert_eq!(pool.lock().unwrap().len(), 1);
+    }
+
+    #[test]
     fn pool_is_bounded_in_number_and_size_of_buffers() {
         let pool = Arc::default();
         let many: Vec<_> =
             (0..2 * MAX_BUFFERS).map(|_| lent(&pool, MIN_POOLED_BYTES)).collect();
         drop(many);
         drop((lent(&pool, MAX_POOLED_BYTES + 1), lent(&pool, 9)));
-        let kept = pool.lock();
+        let kept = pool.lock().unwrap();
         assert_eq!(kept.len(), MAX_BUFFERS);
         assert!(
             kept.iter().all(|(_, buffer)| buffer.capacity() <= 2 * MIN_POOLED_BYTES)

@@ -7,7 +7,7 @@ use logtool_sinks::ExistingFiles;
 
 use crate::{
     dataset::{
-        catalog::{self, CatalogFormat},
+        catalog::{self, CatalogColumns, CatalogFormat},
         entry::LogEntry,
         inputs::InputLog,
         shard::{Division, Shard},
@@ -24,6 +24,7 @@ pub(in crate::dataset) struct DatasetCatalogs<'c> {
     pub(in crate::dataset) has_json_lines: bool,
     /// The digest of the options of the conversion.
     pub(in crate::dataset) options: &'c str,
+    pub(in crate::dataset) columns: CatalogColumns,
     /// The logs that failed, by their names, with the messages.
     pub(in crate::dataset) errors: &'c BTreeMap<String, (InputLog, String)>,
 }
@@ -54,7 +55,8 @@ impl DatasetCatalogs<'_> {
             let name = format!("{stem}.{}", format.extension());
             let mut rows = logs.iter().map(|name| self.rows(name));
             self.dataset.add_file(&name, existing, |outputs| {
-                catalog::write(outputs, &stem, format, self.options, &mut rows)
+                let (options, columns) = (self.options, self.columns);
+                catalog::write(outputs, &stem, format, options, columns, &mut rows)
             })?;
         }
         Ok(())
@@ -81,7 +83,7 @@ impl DatasetCatalogs<'_> {
             failed.map(|(log, _)| LogEntry::new(log, name)).unwrap_or_default()
         });
         entry.error = failed.map(|(_, error)| error.clone());
-        catalog::rows(&entry)
+        catalog::rows(&entry, self.columns)
     }
 }
 

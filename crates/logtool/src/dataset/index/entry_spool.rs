@@ -74,7 +74,9 @@ impl<'p> EntrySpool<'p> {
             SpooledEntry::Previous(log, Some(error)) => {
                 catalog::with_error(&previous.rows(log)?, error)
             }
-            SpooledEntry::New(range) => catalog::rows(&read_entry(file, range)?),
+            SpooledEntry::New(range) => {
+                catalog::rows(&read_entry(file, range)?, previous.columns)
+            }
         })
     }
 }

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::{
     dataset::{
-        catalog::{self, CatalogFormat},
+        catalog::{self, CatalogColumns, CatalogFormat},
         entry::LogEntry,
         inputs::{InputLog, Inputs},
     },
@@ -35,6 +35,8 @@ pub(super) struct PreviousCatalog {
     batches: Vec<RecordBatch>,
     /// Whether all logs are opened again, because the options have changed.
     pub(super) is_outdated: bool,
+    /// The columns of this catalog and of the new one.
+    pub(super) columns: CatalogColumns,
 }
 
 /// A log of the catalog.
@@ -59,6 +61,7 @@ impl PreviousCatalog {
         is_forced: bool,
         format: CatalogFormat,
         options: &str,
+        columns: CatalogColumns,
     ) -> Result<Self> {
         let catalog = if path.exists() {
             match format {
@@ -66,16 +69,20 @@ impl PreviousCatalog {
                     check_json_lines(path).map(|()| Self::default())
                 }
                 CatalogFormat::Csv => check_csv(path).map(|()| Self::default()),
-                CatalogFormat::Parquet => Self::read_parquet(path, options),
+                CatalogFormat::Parquet => Self::read_parquet(path, options, columns),
             }
         } else {
             Ok(Self::default())
         };
         let catalog = if is_forced { catalog.unwrap_or_default() } else { catalog? };
-        Ok(Self { is_outdated: is_forced || catalog.is_outdated, ..catalog })
+        Ok(Self { is_outdated: is_forced || catalog.is_outdated, columns, ..catalog })
     }
 
-    fn read_parquet(path: &Path, options: &str) -> Result<Self> {
+    fn read_parquet(
+        path: &Path,
+        options: &str,
+        columns: CatalogColumns,
+    ) -> Result<Self> {
         let name = || path.display().to_string();
         let foreign = || not_a_catalog(path);
         let written = fs::metadata(path)?.modified()?.duration_since(UNIX_EPOCH);
@@ -84,7 +91,7 @@ impl PreviousCatalog {
         let file = File::open(path).cannot_open(path.display())?;
         let reader =
             ParquetRecordBatchReaderBuilder::try_new(file).map_err(|_| foreign())?;
-        let schema = catalog::rows(&LogEntry::default())?.schema();
+        let schema = catalog::rows(&LogEntry::default(), columns)?.schema();
         let known_options = reader.schema().metadata().get(catalog::OPTIONS_KEY);
         let is_outdated = known_options.is_none_or(|known| known != options);
         let mut catalog = Self { is_outdated, ..Self::default() };
@@ -168,7 +175,7 @@ impl PreviousCatalog {
 
     /// Returns the rows of `log`.
     pub(super) fn rows(&self, log: &PreviousLog) -> Result<RecordBatch> {
-        let schema = catalog::rows(&LogEntry::default())?.schema();
+        let schema = catalog::rows(&LogEntry::default(), self.columns)?.schema();
         let batches = log.rows.iter().filter_map(|(batch, rows)| {
             Some(self.batches.get(*batch)?.slice(rows.start, rows.len()))
         });

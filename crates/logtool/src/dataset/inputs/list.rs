@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     error::{Context as _, Error, Result},
-    input::{STDIN, open, url},
+    source::input::{STDIN, open, url},
 };
 
 /// The maximum length of a list.

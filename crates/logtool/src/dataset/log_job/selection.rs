@@ -6,12 +6,11 @@ use arrow_schema::Schema;
 use logtool_core::{Columns, Labels, Log, Manifest};
 
 use crate::{
-    convert::ConvertRequest,
     dataset::{patterns, tables::RowSchema},
     error::{ErrorKind, Result},
     formats::{LogFormat, RecordKind},
-    input::open::OpenLog,
-    selection,
+    jobs::convert::ConvertRequest,
+    source::{input::open::OpenLog, selection},
     time::clock::ShownClock,
 };
 

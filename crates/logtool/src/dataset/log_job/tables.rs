@@ -6,19 +6,21 @@ use logtool_core::{Labels, Provenance, TopicSet};
 use logtool_ulog::Metadata;
 
 use crate::{
-    convert::{
-        ConvertRequest, Destination, export,
-        job::{ExportJob, ExportSummary, TableNames},
-    },
     dataset::{
-        log_job::{LogJob, selection},
+        log_job::{LogJob, output_kind, selection},
         schedule::Permit,
         storage::OutputKind,
         tables::RowSchema,
     },
     error::{ErrorKind, Result},
-    input::open::OpenLog,
-    output::guarded_outputs::GuardedOutputs,
+    jobs::{
+        convert::{
+            ConvertRequest, Destination, export,
+            job::{ExportJob, ExportSummary, TableNames},
+        },
+        output::guarded_outputs::GuardedOutputs,
+    },
+    source::input::open::OpenLog,
 };
 
 /// The export of the tables of one log to the dataset.
@@ -52,7 +54,7 @@ impl TableExport<'_> {
         opened: &OpenLog,
         permit: &mut Permit<'_>,
     ) -> Result<WrittenTables> {
-        let (job, kind) = (self.job, self.job.output_kind());
+        let (job, kind) = (self.job, output_kind(self.job.request));
         let outputs = job.dataset.outputs(self.log, kind);
         let schemas = match self.request {
             Some(request) if kind == OutputKind::Tables => {

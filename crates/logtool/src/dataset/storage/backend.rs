@@ -11,7 +11,7 @@ use crate::{
         tables::RowSchema,
     },
     error::Result,
-    output::guarded_outputs::GuardedOutputs,
+    jobs::output::guarded_outputs::GuardedOutputs,
 };
 
 /// The folder of a dataset. Names of files are relative to it, with slashes.

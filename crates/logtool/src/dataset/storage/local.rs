@@ -21,8 +21,8 @@ use crate::{
         tables::RowSchema,
     },
     error::{Context as _, Error, Result},
-    output::guarded_outputs::{self, GuardedOutputs},
-    session::Session,
+    jobs::output::guarded_outputs::{self, GuardedOutputs},
+    source::session::Session,
 };
 
 const JOURNAL: &str = "journal.jsonl";

@@ -50,9 +50,11 @@ use crate::{
         tables::{RowSchema, TableSet},
     },
     error::{Context as _, Error, Result},
-    output::guarded_outputs::{self, GuardedOutputs},
-    remote::{self, UploadFolder, upload},
-    session::Session,
+    jobs::output::guarded_outputs::{self, GuardedOutputs},
+    source::{
+        remote::{self, UploadFolder, upload},
+        session::Session,
+    },
 };
 
 /// A dataset in a folder of an object store.

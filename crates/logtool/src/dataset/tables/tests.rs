@@ -19,7 +19,9 @@ fn schema(topic: &str, type_name: &str, columns: &[(&str, &str)]) -> RowSchema {
 }
 
 fn assign(tables: &mut TableSet, schema: &RowSchema) -> String {
-    tables.assign_one(schema).0
+    let (names, changes) = tables.assign(from_ref(schema));
+    changes.into_iter().for_each(|change| tables.add(change));
+    names.concat()
 }
 
 #[test]
@@ -33,7 +35,11 @@ fn assign_gives_a_separate_table_to_columns_of_another_kind() {
         schema("gps", "gps", &[("t", "Int64"), ("lon", "Utf8"), ("lat", "Utf8")]);
     assert_eq!(assign(&mut tables, &old), "gps");
     assert_eq!(assign(&mut tables, &more), "gps");
-    assert_eq!(tables.assign_one(&old), ("gps".to_owned(), None), "nothing is new");
+    assert_eq!(
+        tables.assign(from_ref(&old)),
+        (vec!["gps".to_owned()], vec![]),
+        "nothing is new"
+    );
     assert_eq!(assign(&mut tables, &wider), "gps", "readers widen it");
     let separate = assign(&mut tables, &other);
     assert!(separate.starts_with("gps~"), "{separate}");
@@ -72,12 +78,14 @@ fn added_changes_restore_the_tables() {
     ];
     let mut restored = TableSet::default();
     for schema in &schemas {
-        if let (_, Some(change)) = tables.assign_one(schema) {
+        for change in tables.assign(from_ref(schema)).1 {
+            tables.add(change.clone());
             restored.add(change);
         }
     }
     for schema in &schemas {
-        assert_eq!(restored.assign_one(schema), (tables.assign_one(schema).0, None));
+        let (names, changes) = restored.assign(from_ref(schema));
+        assert_eq!((names, changes), (tables.assign(from_ref(schema)).0, vec![]));
     }
 }
 

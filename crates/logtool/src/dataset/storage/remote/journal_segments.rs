@@ -16,7 +16,7 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::{
     dataset::{markers::STATE, shard::Shard},
     error::{Error, Result},
-    remote::UploadFolder,
+    source::remote::UploadFolder,
 };
 
 /// An object of this length gets no more lines. Longer objects would take longer to replace;

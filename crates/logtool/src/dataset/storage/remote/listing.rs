@@ -18,7 +18,7 @@ use crate::{
         storage::remote::io_pool,
     },
     error::{Context as _, Error, Result},
-    remote::UploadFolder,
+    source::remote::UploadFolder,
 };
 
 /// The names of the objects of a dataset, without those in its folder `_logtool`.

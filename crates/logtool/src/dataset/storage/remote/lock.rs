@@ -19,8 +19,10 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use crate::{
     dataset::{markers::STATE, shard::Shard, storage::remote::lock_owner::LockOwner},
     error::{Context as _, Error, Result},
-    remote::{self, UploadFolder},
-    session::Session,
+    source::{
+        remote::{self, UploadFolder},
+        session::Session,
+    },
 };
 
 /// The time between two heartbeats.

@@ -1,0 +1,65 @@
+//! The rules that find diagnoses. Each constant is a threshold, with its source.
+
+mod battery;
+mod compass;
+mod estimator;
+mod failsafe;
+mod gps;
+mod links;
+mod load;
+mod motors;
+mod vibration;
+
+use crate::{data::FlightData, diagnosis::Diagnosis, phases::Phases};
+
+/// The maximum number of diagnoses of one kind; the worst are kept.
+const MAX_OF_A_KIND: usize = 50;
+
+/// Finds everything that may have gone wrong, in the order of time.
+pub(crate) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
+    let rules: [fn(&FlightData, &Phases) -> Vec<Diagnosis>; 9] = [
+        gps::diagnose,
+        motors::diagnose,
+        battery::diagnose,
+        estimator::diagnose,
+        links::diagnose,
+        vibration::diagnose,
+        compass::diagnose,
+        load::diagnose,
+        failsafe::diagnose,
+    ];
+    let mut all: Vec<Diagnosis> = Vec::new();
+    for rule in rules {
+        let mut found = rule(data, phases);
+        found.sort_by(|a, b| {
+            (a.kind, b.severity)
+                .cmp(&(b.kind, a.severity))
+                .then(b.seconds().total_cmp(&a.seconds()))
+        });
+        let mut count = 0;
+        let mut kind = None;
+        found.retain(|diagnosis| {
+            count = if kind == Some(diagnosis.kind) { count + 1 } else { 1 };
+            kind = Some(diagnosis.kind);
+            count <= MAX_OF_A_KIND
+        });
+        all.extend(found);
+    }
+    all.sort_by_key(|diagnosis| (diagnosis.start_ns, diagnosis.kind));
+    all
+}
+
+/// Returns the largest of `values`.
+fn largest(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// Returns the smallest of `values`.
+fn smallest(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(f64::INFINITY, f64::min)
+}
+
+/// Returns the topic of a series, with its instance unless that is 0.
+fn topic_of(series: &crate::data::Series) -> String {
+    series.label("").trim_end_matches('.').to_owned()
+}

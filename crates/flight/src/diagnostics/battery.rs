@@ -1,0 +1,373 @@
+//! Batteries and the 5 V rail.
+
+use crate::{
+    data::{FlightData, Series},
+    diagnosis::{Diagnosis, DiagnosisKind, Severity},
+    diagnostics::{largest, smallest, topic_of},
+    intervals::{Run, join_runs, runs},
+    phases::Phases,
+};
+
+/// The critical and the full voltage of a cell, and the longest pause in a brownout
+/// (flight-review-rs, `diagnostics/battery_brownout.rs`).
+const CRITICAL_CELL_V: f64 = 3.3;
+const FULL_CELL_V: f64 = 4.2;
+const JOIN_NANOS: i64 = 30_000_000_000;
+const MOST_CELLS: f64 = 60.0;
+
+/// No battery that can fly has a lower voltage per cell: cells of any chemistry are destroyed
+/// long before.
+const LEAST_CELL_V: f64 = 1.0;
+/// How long a vehicle must be armed without a measured battery.
+const LEAST_UNMEASURED_S: f64 = 2.0;
+
+/// The fall of the voltage of a cell within five seconds in the air, to less than this. PX4 takes
+/// a cell at 3.5 V under load for empty (parameter `BAT1_V_EMPTY`, its first default).
+const SAG_CELL_V: f64 = 0.5;
+const SAG_NANOS: i64 = 5_000_000_000;
+const SAG_BELOW_CELL_V: f64 = 3.5;
+
+/// `WARNING_CRITICAL` and worse (uORB, `BatteryStatus.msg`).
+const CRITICAL_WARNING: f64 = 2.0;
+
+/// PX4 refuses to arm below this voltage of the avionics (Commander, `powerCheck.cpp`).
+const LEAST_RAIL_V: f64 = 4.5;
+
+pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
+    let mut all = Vec::new();
+    let batteries: Vec<&Series> = data.all("battery_status").collect();
+    for battery in &batteries {
+        let Some(voltage) = battery.first_column(&["voltage_v", "voltage_filtered_v"])
+        else {
+            continue;
+        };
+        let cells = cells(data, battery, voltage);
+        all.extend(brownout(data, battery, voltage, cells, phases));
+        all.extend(sag(battery, voltage, cells, phases));
+        all.extend(warnings(battery, phases));
+    }
+    // With several batteries, an unused input is not a fault.
+    let unmeasured: Vec<_> =
+        batteries.iter().map(|b| not_measured(data, b, phases)).collect();
+    if unmeasured.iter().all(|found| !found.is_empty()) {
+        all.extend(unmeasured.into_iter().next().unwrap_or_default());
+    }
+    all.extend(
+        data.first("system_power").map(|power| rail(power, phases)).unwrap_or_default(),
+    );
+    all
+}
+
+/// Returns the number of cells: the logged one, that of the parameters, or an estimate from the
+/// first voltage, as in flight-review-rs.
+fn cells(data: &FlightData, battery: &Series, voltage: &[f32]) -> f64 {
+    let logged = battery.column("cell_count").unwrap_or_default();
+    let logged =
+        largest(logged.iter().copied().map(f64::from).filter(|c| c.is_finite()));
+    let parameter = format!("BAT{}_N_CELLS", battery.instance + 1);
+    let parameter =
+        data.parameter(&parameter).or_else(|| data.parameter("BAT_N_CELLS"));
+    let first =
+        voltage.iter().copied().map(f64::from).find(|v| v.is_finite() && *v > 0.0);
+    let estimate = (first.unwrap_or_default() / FULL_CELL_V).round();
+    let known = Some(logged).filter(|cells| *cells > 0.0);
+    let known = known.or(parameter.filter(|cells| *cells > 0.0));
+    known.unwrap_or(estimate).clamp(1.0, MOST_CELLS)
+}
+
+/// Returns whether a voltage can be that of a battery in use.
+fn is_measured(battery: &Series, row: usize, voltage: f64, cells: f64) -> bool {
+    let connected =
+        battery.value("connected", row).is_none_or(|connected| connected != 0.0);
+    connected && voltage > LEAST_CELL_V * cells
+}
+
+fn brownout(
+    data: &FlightData,
+    battery: &Series,
+    voltage: &[f32],
+    cells: f64,
+    phases: &Phases,
+) -> Vec<Diagnosis> {
+    // Cells of other chemistries are empty at lower voltages, which users set.
+    let empty = data.parameter(&format!("BAT{}_V_EMPTY", battery.instance + 1));
+    let empty =
+        empty.or_else(|| data.parameter("BAT_V_EMPTY")).filter(|v| *v > LEAST_CELL_V);
+    let threshold = cells * empty.map_or(CRITICAL_CELL_V, |v| v.min(CRITICAL_CELL_V));
+    let value =
+        |row: usize| voltage.get(row).copied().map(f64::from).filter(|v| v.is_finite());
+    let is_low = |row: usize| {
+        let (time, voltage) = (battery.times.get(row)?, value(row)?);
+        let is_low = voltage < threshold && is_measured(battery, row, voltage, cells);
+        Some(is_low && phases.is_armed(*time))
+    };
+    let diagnosis = |run: Run| {
+        let lowest = smallest(run.rows().filter_map(value));
+        let current =
+            largest(run.rows().filter_map(|row| battery.value("current_a", row)));
+        let diagnosis = Diagnosis::new(
+            DiagnosisKind::BatteryBrownout,
+            Severity::Critical,
+            (run.start, run.end),
+            topic_of(battery),
+            format!(
+                "the battery fell to {lowest:.2} V while armed, below {threshold:.1} V for \
+                 {cells:.0} cells"
+            ),
+        )
+        .with_evidence(battery.label("voltage_v"), lowest, "V", Some(threshold));
+        if !current.is_finite() {
+            return diagnosis;
+        }
+        diagnosis.with_evidence(battery.label("current_a"), current, "A", None)
+    };
+    join_runs(runs(battery, is_low), JOIN_NANOS).into_iter().map(diagnosis).collect()
+}
+
+/// Finds a vehicle that is armed without a measured battery, so that no brownout is seen, neither
+/// by PX4 nor in the log.
+fn not_measured(
+    data: &FlightData,
+    battery: &Series,
+    phases: &Phases,
+) -> Vec<Diagnosis> {
+    let Some(voltage) = battery.first_column(&["voltage_v", "voltage_filtered_v"])
+    else {
+        return Vec::new();
+    };
+    let cells = cells(data, battery, voltage);
+    let value =
+        |row: usize| voltage.get(row).copied().map(f64::from).filter(|v| v.is_finite());
+    let is_missing = |row: usize| {
+        let (time, voltage) = (battery.times.get(row)?, value(row)?);
+        Some(phases.is_armed(*time) && !is_measured(battery, row, voltage, cells))
+    };
+    let found = join_runs(runs(battery, is_missing), JOIN_NANOS).into_iter();
+    let diagnosis = |run: Run| {
+        let highest = largest(run.rows().filter_map(value));
+        let seconds = run.seconds();
+        let limit = LEAST_CELL_V * cells;
+        let diagnosis = Diagnosis::new(
+            DiagnosisKind::BatteryNotMeasured,
+            Severity::Critical,
+            (run.start, run.end),
+            topic_of(battery),
+            format!(
+                "the battery read at most {highest:.2} V for {seconds:.1} s while armed, as if \
+                 none were connected: a brownout can neither be seen nor excluded"
+            ),
+        )
+        .with_evidence(battery.label("voltage_v"), highest, "V", Some(limit))
+        .with_evidence("cells", cells, "", None);
+        match battery.value("connected", run.first) {
+            Some(connected) => {
+                diagnosis.with_evidence(battery.label("connected"), connected, "", None)
+            }
+            None => diagnosis,
+        }
+    };
+    found.filter(|run| run.seconds() >= LEAST_UNMEASURED_S).map(diagnosis).collect()
+}
+
+/// Finds the deepest fall of the voltage within a few seconds.
+fn sag(
+    battery: &Series,
+    voltage: &[f32],
+    cells: f64,
+    phases: &Phases,
+) -> Option<Diagnosis> {
+    let rows =
+        battery.times.iter().copied().zip(voltage.iter().copied().map(f64::from));
+    let rows: Vec<(i64, f64)> = rows
+        .enumerate()
+        .filter(|(row, (time, v))| {
+            v.is_finite()
+                && phases.is_airborne(*time)
+                && is_measured(battery, *row, *v, cells)
+        })
+        .map(|(_, row)| row)
+        .collect();
+    // The highest voltages of the last seconds, in descending order.
+    let mut before: std::collections::VecDeque<(i64, f64)> =
+        std::collections::VecDeque::new();
+    let mut deepest: Option<(f64, i64, i64, f64)> = None;
+    for (time, voltage) in rows {
+        while before.front().is_some_and(|(t, _)| time.saturating_sub(*t) > SAG_NANOS) {
+            before.pop_front();
+        }
+        while before.back().is_some_and(|(_, v)| *v <= voltage) {
+            before.pop_back();
+        }
+        before.push_back((time, voltage));
+        let Some((start, highest)) = before.front() else { continue };
+        let fall = (highest - voltage) / cells;
+        let is_deep = fall >= SAG_CELL_V && voltage < SAG_BELOW_CELL_V * cells;
+        if is_deep && deepest.is_none_or(|(most, ..)| fall > most) {
+            deepest = Some((fall, *start, time, voltage));
+        }
+    }
+    let (fall, start, end, lowest) = deepest?;
+    Some(
+        Diagnosis::new(
+            DiagnosisKind::BatterySag,
+            Severity::Warning,
+            (start, end),
+            topic_of(battery),
+            format!(
+                "the voltage fell by {:.2} V to {lowest:.2} V within five seconds \
+                 ({fall:.2} V per cell)",
+                fall * cells
+            ),
+        )
+        .with_evidence("fall per cell", fall, "V", Some(SAG_CELL_V))
+        .with_evidence(
+            battery.label("voltage_v"),
+            lowest,
+            "V",
+            Some(SAG_BELOW_CELL_V * cells),
+        ),
+    )
+}
+
+/// Finds warnings of PX4 about the charge.
+fn warnings(battery: &Series, phases: &Phases) -> Vec<Diagnosis> {
+    let is_critical = |row: usize| {
+        let time = battery.times.get(row)?;
+        Some(
+            phases.is_armed(*time)
+                && battery.value("warning", row)? >= CRITICAL_WARNING,
+        )
+    };
+    let found = join_runs(runs(battery, is_critical), JOIN_NANOS).into_iter();
+    let diagnosis = |run: Run| {
+        let level = largest(run.rows().filter_map(|row| battery.value("warning", row)));
+        let name = match level as u8 {
+            2 => "a critical charge",
+            3 => "an emergency of the charge",
+            4 => "a failed battery",
+            _ => "a fault of the battery",
+        };
+        Diagnosis::new(
+            DiagnosisKind::BatteryLow,
+            Severity::Critical,
+            (run.start, run.end),
+            topic_of(battery),
+            format!("PX4 reports {name}"),
+        )
+        .with_evidence(
+            battery.label("warning"),
+            level,
+            "",
+            Some(CRITICAL_WARNING),
+        )
+    };
+    found.map(diagnosis).collect()
+}
+
+fn rail(power: &Series, phases: &Phases) -> Vec<Diagnosis> {
+    let Some(voltage) = power.first_column(&["voltage5v_v", "voltage5V_v"]) else {
+        return Vec::new();
+    };
+    let value =
+        |row: usize| voltage.get(row).copied().map(f64::from).filter(|v| v.is_finite());
+    let is_low = |row: usize| {
+        let (time, voltage) = (power.times.get(row)?, value(row)?);
+        // Boards without a measurement report zero.
+        Some(voltage > 0.0 && voltage < LEAST_RAIL_V && phases.is_armed(*time))
+    };
+    let diagnosis = |run: Run| {
+        let lowest = smallest(run.rows().filter_map(value));
+        Diagnosis::new(
+            DiagnosisKind::PowerRail,
+            Severity::Critical,
+            (run.start, run.end),
+            topic_of(power),
+            format!("the 5 V rail fell to {lowest:.2} V while armed"),
+        )
+        .with_evidence(
+            power.label("voltage5v_v"),
+            lowest,
+            "V",
+            Some(LEAST_RAIL_V),
+        )
+    };
+    join_runs(runs(power, is_low), JOIN_NANOS).into_iter().map(diagnosis).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    fn battery(instance: u32, cells: f32, connected: f32, voltage: Vec<f32>) -> Series {
+        let rows = voltage.len();
+        let times = (0..rows as i64).map(|second| second * SECOND).collect();
+        let mut series = Series::new("battery_status", instance, times);
+        series.add_column("voltage_v", voltage);
+        series.add_column("current_a", vec![15.0; rows]);
+        series.add_column("cell_count", vec![cells; rows]);
+        series.add_column("connected", vec![connected; rows]);
+        series
+    }
+
+    fn armed(series: Vec<Series>) -> Vec<Diagnosis> {
+        let mut status = Series::new("vehicle_status", 0, vec![0]);
+        status.add_column("arming_state", vec![2.0]);
+        let data =
+            FlightData::new((0, 30 * SECOND)).with_series(series).with_series([status]);
+        let phases = Phases::new(&data);
+        diagnose(&data, &phases)
+    }
+
+    fn kinds(found: &[Diagnosis]) -> Vec<DiagnosisKind> {
+        found.iter().map(|diagnosis| diagnosis.kind).collect()
+    }
+
+    #[test]
+    fn low_voltage_while_armed_is_a_brownout() {
+        // The values of the test of flight-review-rs: four cells, critical at 13.2 V.
+        let voltage = (0..20).map(|row| if row < 15 { 14.0 } else { 12.5 }).collect();
+        let found = armed(vec![battery(0, 4.0, 1.0, voltage)]);
+        assert_eq!(kinds(&found), [DiagnosisKind::BatteryBrownout]);
+        assert_eq!(found[0].evidence[0].value, 12.5);
+        assert!((found[0].evidence[0].threshold.unwrap() - 13.2).abs() < 1e-9);
+        assert_eq!(found[0].evidence[1].value, 15.0);
+        // Without a number of cells, the first voltage decides: 24.9 V are six cells.
+        let voltage = (0..20).map(|row| if row < 15 { 24.9 } else { 19.0 }).collect();
+        let found = armed(vec![battery(0, 0.0, 1.0, voltage)]);
+        assert_eq!(found[0].kind, DiagnosisKind::BatteryBrownout);
+    }
+
+    #[test]
+    fn full_batteries_and_unused_inputs_are_sound() {
+        assert_eq!(armed(vec![battery(0, 4.0, 1.0, vec![15.5; 20])]), []);
+        let unused = battery(1, 4.0, 0.0, vec![0.06; 20]);
+        assert_eq!(armed(vec![battery(0, 6.0, 1.0, vec![24.0; 20]), unused]), []);
+    }
+
+    #[test]
+    fn battery_that_nothing_measures_is_no_brownout() {
+        let found = armed(vec![battery(0, 4.0, 0.0, vec![0.06; 20])]);
+        assert_eq!(kinds(&found), [DiagnosisKind::BatteryNotMeasured]);
+        assert_eq!(found[0].seconds(), 19.0);
+    }
+
+    #[test]
+    fn fast_fall_is_a_sag_and_slow_discharge_is_not() {
+        let fast = (0..20).map(|row| if row < 10 { 16.0 } else { 13.6 }).collect();
+        let found = armed(vec![battery(0, 4.0, 1.0, fast)]);
+        assert_eq!(kinds(&found), [DiagnosisKind::BatterySag]);
+        assert!((found[0].evidence[0].value - 0.6).abs() < 1e-6, "{found:?}");
+        let slow = (0..20).map(|row| 16.0 - 0.12 * row as f32).collect();
+        assert_eq!(armed(vec![battery(0, 4.0, 1.0, slow)]), []);
+    }
+
+    #[test]
+    fn rail_below_its_limit_is_reported() {
+        let mut power = Series::new("system_power", 0, vec![0, SECOND, 2 * SECOND]);
+        power.add_column("voltage5V_v", vec![5.0, 4.2, 5.0]);
+        let found = armed(vec![power]);
+        assert_eq!(kinds(&found), [DiagnosisKind::PowerRail]);
+    }
+}

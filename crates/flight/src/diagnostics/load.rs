@@ -1,0 +1,147 @@
+//! The load of the processor, the memory, and the logger.
+
+use crate::{
+    data::{FlightData, seconds},
+    diagnosis::{Diagnosis, DiagnosisKind, Severity},
+    diagnostics::{largest, topic_of},
+    intervals::{Run, runs},
+    phases::Phases,
+};
+
+/// The limits of PX4 in percent, unless the parameters `COM_CPU_MAX` and `COM_RAM_MAX` set
+/// others. Releases without `COM_RAM_MAX` do not check the memory, and usually use more.
+const MAX_CPU_PERCENT: f64 = 90.0;
+const MAX_RAM_PERCENT: f64 = 98.0;
+/// How long the load must be too high, as in PX4 (`cpuResourceCheck.hpp`).
+const LEAST_OVERLOAD_S: f64 = 2.0;
+
+/// Dropouts are reported if they last longer than this together, or longer than this share of
+/// the log; they are critical from the last share on.
+const DROPOUT_S: f64 = 1.0;
+const DROPOUT_SHARE: f64 = 0.01;
+const CRITICAL_DROPOUT_SHARE: f64 = 0.05;
+
+pub(super) fn diagnose(data: &FlightData, _: &Phases) -> Vec<Diagnosis> {
+    let mut all = Vec::new();
+    let limit = |name: &str, usual: f64| {
+        let percent = data.parameter(name).filter(|percent| *percent > 0.0);
+        percent.unwrap_or(usual) / 100.0
+    };
+    let checks = [
+        (
+            DiagnosisKind::CpuLoad,
+            "load",
+            limit("COM_CPU_MAX", MAX_CPU_PERCENT),
+            "processor load",
+        ),
+        (
+            DiagnosisKind::RamUsage,
+            "ram_usage",
+            limit("COM_RAM_MAX", MAX_RAM_PERCENT),
+            "memory usage",
+        ),
+    ];
+    if let Some(load) = data.first("cpuload") {
+        for (kind, field, limit, name) in checks {
+            let is_high = |row: usize| Some(load.value(field, row)? > limit);
+            let found = runs(load, is_high).into_iter();
+            let diagnosis = |run: Run| {
+                let highest =
+                    largest(run.rows().filter_map(|row| load.value(field, row)));
+                let (percent, lasted) = (highest * 100.0, run.seconds());
+                Diagnosis::new(
+                    kind,
+                    Severity::Warning,
+                    (run.start, run.end),
+                    topic_of(load),
+                    format!("the {name} was up to {percent:.0} % for {lasted:.1} s"),
+                )
+                .with_evidence(load.label(field), highest, "", Some(limit))
+                .with_evidence(
+                    "duration",
+                    lasted,
+                    "s",
+                    Some(LEAST_OVERLOAD_S),
+                )
+            };
+            let found = found.filter(|run| run.seconds() >= LEAST_OVERLOAD_S);
+            all.extend(found.map(diagnosis));
+        }
+    }
+    all.extend(dropouts(data));
+    all
+}
+
+fn dropouts(data: &FlightData) -> Option<Diagnosis> {
+    let lost: f64 = data.dropouts.iter().map(|dropout| dropout.seconds).sum();
+    let lasts = seconds(data.time.1.saturating_sub(data.time.0));
+    let share = if lasts > 0.0 { lost / lasts } else { 0.0 };
+    if lost <= DROPOUT_S && share <= DROPOUT_SHARE {
+        return None;
+    }
+    let starts = data.dropouts.iter().map(|dropout| dropout.time);
+    let (start, last) = (starts.clone().min()?, starts.max()?);
+    let count = data.dropouts.len();
+    let severity = if share > CRITICAL_DROPOUT_SHARE {
+        Severity::Critical
+    } else {
+        Severity::Warning
+    };
+    let longest = largest(data.dropouts.iter().map(|dropout| dropout.seconds));
+    Some(
+        Diagnosis::new(
+            DiagnosisKind::LoggingDropouts,
+            severity,
+            (start, last),
+            "dropouts",
+            format!("the logger lost data {count} times, for {lost:.1} s together"),
+        )
+        .with_evidence("duration of all dropouts", lost, "s", Some(DROPOUT_S))
+        .with_evidence("share of the log", share, "", Some(DROPOUT_SHARE))
+        .with_evidence("longest dropout", longest, "s", None),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Dropout, Series};
+
+    const SECOND: i64 = 1_000_000_000;
+
+    fn of(data: FlightData) -> Vec<Diagnosis> {
+        let phases = Phases::new(&data);
+        diagnose(&data, &phases)
+    }
+
+    fn load(loads: &[f32]) -> FlightData {
+        let times = (0..loads.len() as i64).map(|second| second * SECOND).collect();
+        let mut series = Series::new("cpuload", 0, times);
+        series.add_column("load", loads.to_vec());
+        FlightData::new((0, 100 * SECOND)).with_series([series])
+    }
+
+    #[test]
+    fn overload_is_reported_after_two_seconds() {
+        assert_eq!(of(load(&[0.5, 0.95, 0.5, 0.95, 0.5])), []);
+        let found = of(load(&[0.5, 0.95, 0.96, 0.5]));
+        assert_eq!((found.len(), found[0].seconds()), (1, 2.0));
+        let limit = [("COM_CPU_MAX".to_owned(), 98.0)];
+        assert_eq!(of(load(&[0.5, 0.95, 0.96, 0.5]).with_parameters(limit)), []);
+    }
+
+    #[test]
+    fn long_dropouts_are_reported() {
+        let with = |seconds: &[f64]| {
+            let mut data = FlightData::new((0, 200 * SECOND));
+            data.dropouts = seconds
+                .iter()
+                .map(|seconds| Dropout { time: SECOND, seconds: *seconds })
+                .collect();
+            of(data)
+        };
+        assert_eq!(with(&[0.1, 0.02]), []);
+        assert_eq!(with(&[0.7, 0.6])[0].severity, Severity::Warning);
+        assert_eq!(with(&[12.0])[0].severity, Severity::Critical);
+    }
+}

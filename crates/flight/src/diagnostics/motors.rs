@@ -1,0 +1,343 @@
+//! Motors and ESCs.
+
+use crate::{
+    data::{FlightData, Series},
+    diagnosis::{Diagnosis, DiagnosisKind, Severity},
+    diagnostics::{largest, topic_of},
+    intervals::{Run, runs},
+    phases::Phases,
+};
+
+/// The number of outputs and of ESCs that are inspected.
+const OUTPUTS: usize = 16;
+const ESCS: usize = 8;
+
+/// The minimum output of a motor that is locked at its maximum, and the number of messages
+/// (flight-review-rs, `diagnostics/motor_failure.rs`). Values above the last are no pulse widths.
+const MAX_PWM: f64 = 1900.0;
+const LOCKED_MESSAGES: usize = 50;
+const LONGEST_PWM: f64 = 2200.0;
+
+/// `VEHICLE_TYPE_ROTARY_WING` (uORB, `VehicleStatus.msg`).
+const ROTARY_WING: f64 = 1.0;
+
+/// How long a motor must stand still in the air while another turns.
+const LEAST_STOP_S: f64 = 0.5;
+
+pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
+    let mut all = Vec::new();
+    if is_rotary_wing(data) {
+        for outputs in data.all("actuator_outputs") {
+            all.extend(drops(outputs, phases));
+            all.extend(locked(outputs, phases));
+        }
+    }
+    for escs in data.all("esc_status") {
+        all.extend(esc_reports(escs, phases));
+        if is_rotary_wing(data) {
+            all.extend(stopped_motors(escs, phases));
+        }
+    }
+    all
+}
+
+/// Returns whether the vehicle always flew as a multirotor. The motors of others may stop, as
+/// those of a VTOL in forward flight.
+fn is_rotary_wing(data: &FlightData) -> bool {
+    let Some(status) = data.first("vehicle_status") else { return false };
+    let types = status.first_column(&["vehicle_type", "is_rotary_wing"]);
+    types.is_none_or(|types| types.iter().all(|own| f64::from(*own) == ROTARY_WING))
+}
+
+/// Returns the names of the outputs of a row that are in use.
+fn used_outputs(outputs: &Series, row: usize) -> usize {
+    let count = outputs.value("noutputs", row).unwrap_or(OUTPUTS as f64);
+    (count as usize).min(OUTPUTS)
+}
+
+/// Finds outputs that drop to zero after they were in use.
+fn drops(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
+    let names: Vec<String> = (0..OUTPUTS).map(|n| format!("output[{n}]")).collect();
+    let columns: Vec<&[f32]> =
+        names.iter().map(|name| outputs.column(name).unwrap_or_default()).collect();
+    let mut was_active = [false; OUTPUTS];
+    let mut is_reported = [false; OUTPUTS];
+    let mut all = Vec::new();
+    let mut latest = i64::MIN;
+    for (row, time) in outputs.times.iter().enumerate() {
+        if !phases.is_armed(*time) {
+            // The next flight starts anew.
+            was_active = [false; OUTPUTS];
+            continue;
+        }
+        if *time <= latest {
+            continue;
+        }
+        latest = *time;
+        let used = used_outputs(outputs, row);
+        let values = columns.iter().take(used).map(|column| column.get(row).copied());
+        let values: Vec<f64> =
+            values.map(|value| value.map_or(f64::NAN, f64::from)).collect();
+        // When all stop on the ground, the vehicle is about to be disarmed.
+        let stops_all = values.iter().all(|value| *value == 0.0 || value.is_nan());
+        let states = values.iter().zip(&mut was_active).zip(&mut is_reported);
+        for (motor, ((value, active), reported)) in states.enumerate() {
+            let drops = *value == 0.0 && *active && !*reported;
+            if drops && (!stops_all || phases.is_airborne(*time)) {
+                *reported = true;
+                let name = format!("output[{motor}]");
+                all.push(
+                    Diagnosis::new(
+                        DiagnosisKind::MotorFailure,
+                        Severity::Critical,
+                        (*time, *time),
+                        topic_of(outputs),
+                        format!("output {} dropped to zero while armed", motor + 1),
+                    )
+                    .with_evidence(
+                        outputs.label(&name),
+                        *value,
+                        "",
+                        Some(0.0),
+                    ),
+                );
+            }
+            *active |= *value != 0.0 && !value.is_nan();
+        }
+    }
+    all
+}
+
+/// Finds outputs that stay at their maximum.
+fn locked(outputs: &Series, phases: &Phases) -> Vec<Diagnosis> {
+    let mut all = Vec::new();
+    for motor in 0..OUTPUTS {
+        let name = format!("output[{motor}]");
+        let is_pulse = |value: f64| (MAX_PWM..=LONGEST_PWM).contains(&value);
+        let column = outputs.column(&name).unwrap_or_default();
+        // Most outputs never are that high.
+        if !column.iter().any(|value| is_pulse(f64::from(*value))) {
+            continue;
+        }
+        let is_high = |row: usize| {
+            let time = outputs.times.get(row)?;
+            let value = outputs.value(&name, row)?;
+            Some(
+                is_pulse(value)
+                    && motor < used_outputs(outputs, row)
+                    && phases.is_airborne(*time),
+            )
+        };
+        let found = runs(outputs, is_high).into_iter();
+        let longest = found
+            .filter(|run| run.rows().count() >= LOCKED_MESSAGES)
+            .max_by(|a, b| a.seconds().total_cmp(&b.seconds()));
+        let Some(run) = longest else { continue };
+        let highest = largest(run.rows().filter_map(|row| outputs.value(&name, row)));
+        let seconds = run.seconds();
+        all.push(
+            Diagnosis::new(
+                DiagnosisKind::MotorFailure,
+                Severity::Warning,
+                (run.start, run.end),
+                topic_of(outputs),
+                format!(
+                    "output {} stayed at its maximum for {seconds:.1} s",
+                    motor + 1
+                ),
+            )
+            .with_evidence(
+                outputs.label(&name),
+                highest,
+                "µs",
+                Some(MAX_PWM),
+            ),
+        );
+    }
+    all
+}
+
+/// Finds ESCs that report failures or go offline.
+fn esc_reports(escs: &Series, phases: &Phases) -> Vec<Diagnosis> {
+    let mut all = Vec::new();
+    let armed = |row: usize| escs.times.get(row).map(|time| phases.is_armed(*time));
+    for esc in 0..ESCS {
+        let name = format!("esc[{esc}].failures");
+        let has_failure = |row| Some(armed(row)? && escs.value(&name, row)? > 0.0);
+        if let Some(run) = longest(runs(escs, has_failure)) {
+            let flags = largest(run.rows().filter_map(|row| escs.value(&name, row)));
+            all.push(
+                Diagnosis::new(
+                    DiagnosisKind::EscFailure,
+                    Severity::Critical,
+                    (run.start, run.end),
+                    topic_of(escs),
+                    format!("ESC {} reports the failure flags {flags:.0}", esc + 1),
+                )
+                .with_evidence(escs.label(&name), flags, "", Some(0.0)),
+            );
+        }
+        let bit = |row: usize| {
+            let flags = escs.value("esc_online_flags", row)?;
+            Some((flags as u32 >> esc) & 1 == 1)
+        };
+        let first = (0..escs.times.len())
+            .find(|row| bit(*row) == Some(true) && armed(*row) == Some(true));
+        let is_offline =
+            |row| Some(first.is_some_and(|f| row > f) && armed(row)? && !bit(row)?);
+        if let Some(run) = longest(runs(escs, is_offline)) {
+            let name = "esc_online_flags";
+            all.push(
+                Diagnosis::new(
+                    DiagnosisKind::EscFailure,
+                    Severity::Critical,
+                    (run.start, run.end),
+                    topic_of(escs),
+                    format!("ESC {} went offline while armed", esc + 1),
+                )
+                .with_evidence(
+                    escs.label(name),
+                    escs.value(name, run.first).unwrap_or(f64::NAN),
+                    "",
+                    None,
+                ),
+            );
+        }
+    }
+    all
+}
+
+/// Finds motors that stand still in the air, while others turn.
+fn stopped_motors(escs: &Series, phases: &Phases) -> Vec<Diagnosis> {
+    let names: Vec<String> =
+        (0..ESCS).map(|esc| format!("esc[{esc}].esc_rpm")).collect();
+    let speed = |esc: usize, row: usize| escs.value(names.get(esc)?, row).map(f64::abs);
+    let mut all = Vec::new();
+    for (esc, name) in names.iter().enumerate() {
+        let turned = (0..escs.times.len()).find(|row| speed(esc, *row) > Some(0.0));
+        let Some(first) = turned else { continue };
+        let is_stopped = |row: usize| {
+            let is_airborne = phases.is_airborne(*escs.times.get(row)?);
+            let others = (0..ESCS).any(|other| speed(other, row) > Some(0.0));
+            Some(row > first && is_airborne && speed(esc, row)? == 0.0 && others)
+        };
+        let found = runs(escs, is_stopped).into_iter();
+        let found = found.filter(|run| run.seconds() >= LEAST_STOP_S).collect();
+        let Some(run) = longest(found) else { continue };
+        let seconds = run.seconds();
+        all.push(
+            Diagnosis::new(
+                DiagnosisKind::EscFailure,
+                Severity::Critical,
+                (run.start, run.end),
+                topic_of(escs),
+                format!("motor {} stood still for {seconds:.1} s in the air", esc + 1),
+            )
+            .with_evidence(escs.label(name), 0.0, "1/min", Some(0.0))
+            .with_evidence("duration", seconds, "s", Some(LEAST_STOP_S)),
+        );
+    }
+    all
+}
+
+fn longest(runs: Vec<Run>) -> Option<Run> {
+    runs.into_iter().max_by(|a, b| a.seconds().total_cmp(&b.seconds()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEP: i64 = 100_000_000;
+
+    /// Ten seconds, armed from the second second to the ninth, in the air from the third.
+    fn flight(series: Series) -> Vec<Diagnosis> {
+        let times = vec![0, 10 * STEP, 90 * STEP];
+        let mut status = Series::new("vehicle_status", 0, times);
+        status.add_column("arming_state", vec![1.0, 2.0, 1.0]);
+        status.add_column("vehicle_type", vec![1.0; 3]);
+        let mut land =
+            Series::new("vehicle_land_detected", 0, vec![0, 20 * STEP, 80 * STEP]);
+        land.add_column("landed", vec![1.0, 0.0, 1.0]);
+        let data = FlightData::new((0, 100 * STEP)).with_series([status, land, series]);
+        let phases = Phases::new(&data);
+        diagnose(&data, &phases)
+    }
+
+    fn outputs(of: impl Fn(usize, usize) -> f32) -> Series {
+        let mut series =
+            Series::new("actuator_outputs", 0, (0..100).map(|n| n * STEP).collect());
+        series.add_column("noutputs", vec![4.0; 100]);
+        for motor in 0..6 {
+            let values = (0..100).map(|row| of(motor, row)).collect();
+            series.add_column(format!("output[{motor}]"), values);
+        }
+        series
+    }
+
+    #[test]
+    fn output_that_drops_to_zero_in_flight_is_a_failure() {
+        let found = flight(outputs(
+            |motor, row| {
+                if motor == 1 && row >= 50 { 0.0 } else { 1500.0 }
+            },
+        ));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].kind, DiagnosisKind::MotorFailure);
+        assert_eq!(found[0].start_ns, 50 * STEP);
+        assert!(found[0].summary.contains("output 2"), "{found:?}");
+    }
+
+    #[test]
+    fn unused_outputs_and_those_that_stop_with_all_others_are_sound() {
+        // Outputs 5 and 6 are beyond the number of outputs.
+        let unused =
+            outputs(|motor, row| if motor > 3 && row > 50 { 0.0 } else { 1500.0 });
+        assert_eq!(flight(unused), []);
+        // After the landing, all stop before the vehicle is disarmed.
+        let landed = outputs(|_, row| if row >= 85 { 0.0 } else { 1500.0 });
+        assert_eq!(flight(landed), []);
+        let disarmed = outputs(|_, row| if row < 90 { 1500.0 } else { 0.0 });
+        assert_eq!(flight(disarmed), []);
+    }
+
+    #[test]
+    fn output_that_stays_at_its_maximum_is_reported() {
+        let high = |last| {
+            outputs(move |motor, row| {
+                if motor == 2 && (25..last).contains(&row) { 1950.0 } else { 1500.0 }
+            })
+        };
+        let found = flight(high(75));
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
+        assert_eq!(found[0].seconds(), 5.0);
+        assert_eq!(flight(high(74)), []);
+        // Values of other protocols are no pulse widths.
+        assert_eq!(flight(outputs(|_, _| 4095.0)), []);
+    }
+
+    #[test]
+    fn motor_that_stops_in_the_air_is_an_esc_failure() {
+        let mut escs =
+            Series::new("esc_status", 0, (0..100).map(|n| n * STEP).collect());
+        escs.add_column("esc[0].esc_rpm", vec![5000.0; 100]);
+        let stop = (0..100).map(|row| if row > 60 { 0.0 } else { 5000.0 }).collect();
+        escs.add_column("esc[1].esc_rpm", stop);
+        escs.add_column("esc_online_flags", vec![3.0; 100]);
+        let found = flight(escs);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].kind, DiagnosisKind::EscFailure);
+        assert_eq!((found[0].start_ns, found[0].end_ns), (61 * STEP, 80 * STEP));
+    }
+
+    #[test]
+    fn esc_that_goes_offline_is_an_esc_failure() {
+        let mut escs =
+            Series::new("esc_status", 0, (0..100).map(|n| n * STEP).collect());
+        let flags = (0..100).map(|row| if row > 40 { 2.0 } else { 3.0 }).collect();
+        escs.add_column("esc_online_flags", flags);
+        let found = flight(escs);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].summary.contains("ESC 1 went offline"), "{found:?}");
+    }
+}

@@ -1,0 +1,131 @@
+//! Vibration and clipping of the accelerometers.
+
+use crate::{
+    data::FlightData,
+    diagnosis::{Diagnosis, DiagnosisKind, Severity},
+    diagnostics::topic_of,
+    phases::Phases,
+    statistics::Average,
+};
+
+/// The limits of `accel_vibration_metric` in m/s²: half of standard gravity, and all of it
+/// (Flight Review, plot "Vibration Metrics"; flight-review-rs, `analysis.rs`).
+const VIBRATION_M_S2: f64 = 4.905;
+const CRITICAL_VIBRATION_M_S2: f64 = 9.81;
+
+/// The number of clipped samples. PX4 warns of more than 1000 (`VehicleIMU.cpp`).
+const CLIPPED_SAMPLES: f64 = 100.0;
+const CRITICAL_CLIPPED_SAMPLES: f64 = 1000.0;
+
+pub(super) fn diagnose(data: &FlightData, phases: &Phases) -> Vec<Diagnosis> {
+    let mut all = Vec::new();
+    for imu in data.all("vehicle_imu_status") {
+        let rows = || {
+            let times = imu.times.iter().enumerate();
+            times.filter(|(_, time)| phases.is_airborne(**time))
+        };
+        let mut span: Option<(i64, i64)> = None;
+        for (_, time) in rows() {
+            span = Some((span.map_or(*time, |(start, _)| start), *time));
+        }
+        let Some(span) = span else { continue };
+
+        let mut metric = Average::default();
+        for (row, _) in rows() {
+            metric.add(imu.value("accel_vibration_metric", row).unwrap_or(f64::NAN));
+        }
+        if let Some((mean, max)) = metric.mean().zip(metric.max)
+            && mean > VIBRATION_M_S2
+        {
+            let is_critical = mean > CRITICAL_VIBRATION_M_S2;
+            let severity =
+                if is_critical { Severity::Critical } else { Severity::Warning };
+            let field = imu.label("accel_vibration_metric");
+            all.push(
+                Diagnosis::new(
+                    DiagnosisKind::Vibration,
+                    severity,
+                    span,
+                    topic_of(imu),
+                    format!(
+                        "the accelerometer vibrated by {mean:.1} m/s² on average in the air, \
+                         at most by {max:.1} m/s²"
+                    ),
+                )
+                .with_evidence(format!("mean of {field}"), mean, "m/s²", Some(VIBRATION_M_S2))
+                .with_evidence(format!("maximum of {field}"), max, "m/s²", None),
+            );
+        }
+
+        let mut clipped = 0.0;
+        for axis in 0..3 {
+            let field = format!("accel_clipping[{axis}]");
+            let mut before: Option<f64> = None;
+            for (row, _) in rows() {
+                let Some(count) = imu.value(&field, row) else { continue };
+                // A counter that goes back has been reset.
+                let step = count - before.replace(count).unwrap_or(count);
+                clipped += step.max(0.0);
+            }
+        }
+        if clipped > CLIPPED_SAMPLES {
+            let is_critical = clipped > CRITICAL_CLIPPED_SAMPLES;
+            let severity =
+                if is_critical { Severity::Critical } else { Severity::Warning };
+            all.push(
+                Diagnosis::new(
+                    DiagnosisKind::Clipping,
+                    severity,
+                    span,
+                    topic_of(imu),
+                    format!("the accelerometer reached its limits {clipped:.0} times in the air"),
+                )
+                .with_evidence(imu.label("accel_clipping"), clipped, "", Some(CLIPPED_SAMPLES)),
+            );
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Series;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    fn of(metric: f32, clipped_each_second: f32) -> Vec<Diagnosis> {
+        let times: Vec<i64> = (0..20).map(|second| second * SECOND).collect();
+        let mut land = Series::new("vehicle_land_detected", 0, vec![0, 5 * SECOND]);
+        land.add_column("landed", vec![1.0, 0.0]);
+        let mut imu = Series::new("vehicle_imu_status", 2, times);
+        // On the ground, the vehicle is carried.
+        let metrics = (0..20).map(|row| if row < 5 { 40.0 } else { metric }).collect();
+        imu.add_column("accel_vibration_metric", metrics);
+        let counts = (0..20).map(|row| clipped_each_second * row as f32).collect();
+        imu.add_column("accel_clipping[1]", counts);
+        let data = FlightData::new((0, 20 * SECOND)).with_series([land, imu]);
+        let phases = Phases::new(&data);
+        diagnose(&data, &phases)
+    }
+
+    #[test]
+    fn mean_vibration_in_the_air_decides() {
+        assert_eq!(of(3.0, 0.0), []);
+        let found = of(6.0, 0.0);
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
+        assert_eq!((found[0].evidence[0].value, found[0].start_ns), (6.0, 5 * SECOND));
+        assert_eq!(of(11.0, 0.0)[0].severity, Severity::Critical);
+    }
+
+    #[test]
+    fn clipped_samples_in_the_air_are_counted() {
+        assert_eq!(of(1.0, 7.0), []);
+        let found = of(1.0, 10.0);
+        assert_eq!(
+            (found[0].kind, found[0].evidence[0].value),
+            (DiagnosisKind::Clipping, 140.0)
+        );
+        assert_eq!(of(1.0, 100.0)[0].severity, Severity::Critical);
+    }
+}

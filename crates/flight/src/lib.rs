@@ -1,0 +1,47 @@
+//! Analyses flights of PX4: statistics, diagnoses, spectra and step responses.
+//!
+//! [`needed_topics`] states which topics and fields of a log the analyses read. The caller
+//! collects them as [`Series`] in a [`FlightData`]; topics that are not in the log are omitted.
+//! [`analyze`] computes the statistics and the diagnoses, [`signal_analysis`] the spectra and
+//! the step responses. This crate only knows columns of numbers over time, and no logs.
+//!
+//! Formulas and thresholds follow PX4's Flight Review and flight-review-rs; each constant
+//! names its source.
+
+mod airframes;
+mod analysis;
+mod correlation;
+mod data;
+mod diagnosis;
+mod diagnostics;
+mod intervals;
+mod needed_topics;
+mod phases;
+mod sampling;
+mod spectra;
+mod spectrogram;
+mod statistics;
+mod step_response;
+
+pub use self::{
+    airframes::airframe_name,
+    analysis::{FlightAnalysis, SignalAnalysis, analyze, signal_analysis},
+    correlation::{Correlation, thrust_and_field},
+    data::{Dropout, FlightData, Series},
+    diagnosis::{Diagnosis, DiagnosisKind, Evidence, Severity},
+    intervals::Intervals,
+    needed_topics::{AnalysisScope, NeededTopic, needed_topics},
+    phases::{ModePeriod, Phases},
+    sampling::SamplingRegularity,
+    spectra::{FilterMark, FilterMarks, Spectrum, SpectrumLine, spectrum_of},
+    spectrogram::{
+        MAX_SPECTROGRAM_COLUMNS, Spectrogram, SpectrogramBuilder, WINDOW_LENGTH,
+    },
+    statistics::{FlightStatistics, ModeTime},
+    step_response::{ResponseMetrics, StepResponse, step_response},
+};
+
+/// The example of the README is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

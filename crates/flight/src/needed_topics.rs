@@ -1,0 +1,238 @@
+//! The topics and fields that analyses read.
+
+/// The extent of an analysis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AnalysisScope {
+    /// Statistics and diagnoses.
+    #[default]
+    Flight,
+    /// Also spectra and step responses, which read topics of high rates.
+    Signals,
+}
+
+/// A topic that analyses read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NeededTopic {
+    /// The name of the topic.
+    pub name: &'static str,
+    /// The fields. A log may have only some of them, because they have other names in other
+    /// releases of PX4.
+    pub fields: &'static [&'static str],
+    /// Whether all instances are read, and not only the first.
+    pub has_all_instances: bool,
+    /// The scope that reads it.
+    pub scope: AnalysisScope,
+}
+
+const fn first(name: &'static str, fields: &'static [&'static str]) -> NeededTopic {
+    let scope = AnalysisScope::Flight;
+    NeededTopic { name, fields, has_all_instances: false, scope }
+}
+
+const fn all(name: &'static str, fields: &'static [&'static str]) -> NeededTopic {
+    NeededTopic { has_all_instances: true, ..first(name, fields) }
+}
+
+const fn signal(name: &'static str, fields: &'static [&'static str]) -> NeededTopic {
+    NeededTopic { scope: AnalysisScope::Signals, ..first(name, fields) }
+}
+
+const XYZ: &[&str] = &["xyz[0]", "xyz[1]", "xyz[2]"];
+const GPS: &[&str] = &[
+    "fix_type",
+    "eph",
+    "epv",
+    "satellites_used",
+    "jamming_state",
+    "spoofing_state",
+    "jamming_indicator",
+];
+
+/// The topics, in alphabetical order.
+const NEEDED: &[NeededTopic] = &[
+    first(
+        "actuator_controls_0",
+        &["control[0]", "control[1]", "control[2]", "control[3]"],
+    ),
+    all(
+        "actuator_outputs",
+        &[
+            "noutputs",
+            "output[0]",
+            "output[1]",
+            "output[2]",
+            "output[3]",
+            "output[4]",
+            "output[5]",
+            "output[6]",
+            "output[7]",
+            "output[8]",
+            "output[9]",
+            "output[10]",
+            "output[11]",
+            "output[12]",
+            "output[13]",
+            "output[14]",
+            "output[15]",
+        ],
+    ),
+    all(
+        "battery_status",
+        &[
+            "voltage_v",
+            "voltage_filtered_v",
+            "current_a",
+            "discharged_mah",
+            "cell_count",
+            "connected",
+            "warning",
+        ],
+    ),
+    first("cpuload", &["load", "ram_usage"]),
+    all(
+        "esc_status",
+        &[
+            "esc_online_flags",
+            "esc[0].esc_rpm",
+            "esc[1].esc_rpm",
+            "esc[2].esc_rpm",
+            "esc[3].esc_rpm",
+            "esc[4].esc_rpm",
+            "esc[5].esc_rpm",
+            "esc[6].esc_rpm",
+            "esc[7].esc_rpm",
+            "esc[0].failures",
+            "esc[1].failures",
+            "esc[2].failures",
+            "esc[3].failures",
+            "esc[4].failures",
+            "esc[5].failures",
+            "esc[6].failures",
+            "esc[7].failures",
+        ],
+    ),
+    first(
+        "estimator_selector_status",
+        &[
+            "primary_instance",
+            "instances_available",
+            "instance_changed_count",
+            "combined_test_ratio[0]",
+            "combined_test_ratio[1]",
+            "combined_test_ratio[2]",
+            "combined_test_ratio[3]",
+            "combined_test_ratio[4]",
+            "combined_test_ratio[5]",
+            "combined_test_ratio[6]",
+            "combined_test_ratio[7]",
+            "combined_test_ratio[8]",
+        ],
+    ),
+    all(
+        "estimator_status",
+        &[
+            "vel_test_ratio",
+            "pos_test_ratio",
+            "hgt_test_ratio",
+            "mag_test_ratio",
+            "filter_fault_flags",
+        ],
+    ),
+    first("failsafe_flags", &["gcs_connection_lost", "manual_control_signal_lost"]),
+    first(
+        "failure_detector_status",
+        &[
+            "fd_roll",
+            "fd_pitch",
+            "fd_alt",
+            "fd_ext",
+            "fd_arm_escs",
+            "fd_battery",
+            "fd_imbalanced_prop",
+            "fd_motor",
+        ],
+    ),
+    all("input_rc", &["rc_lost", "rc_failsafe"]),
+    all("sensor_gps", GPS),
+    first("system_power", &["voltage5v_v", "voltage5V_v"]),
+    all("tecs_status", &["pitch_integ", "pitch_sp_rad"]),
+    signal("vehicle_angular_acceleration", XYZ),
+    first("vehicle_angular_velocity", XYZ),
+    first(
+        "vehicle_attitude",
+        &["q[0]", "q[1]", "q[2]", "q[3]", "rollspeed", "pitchspeed", "yawspeed"],
+    ),
+    signal(
+        "vehicle_attitude_setpoint",
+        &["q_d[0]", "q_d[1]", "q_d[2]", "q_d[3]", "roll_body", "pitch_body"],
+    ),
+    all("vehicle_gps_position", GPS),
+    all(
+        "vehicle_imu_status",
+        &[
+            "accel_vibration_metric",
+            "accel_clipping[0]",
+            "accel_clipping[1]",
+            "accel_clipping[2]",
+        ],
+    ),
+    first("vehicle_land_detected", &["landed"]),
+    first(
+        "vehicle_local_position",
+        &[
+            "x",
+            "y",
+            "z",
+            "vx",
+            "vy",
+            "vz",
+            "xy_valid",
+            "z_valid",
+            "v_xy_valid",
+            "v_z_valid",
+            "xy_reset_counter",
+            "z_reset_counter",
+            "vxy_reset_counter",
+            "vz_reset_counter",
+            "delta_xy[0]",
+            "delta_xy[1]",
+            "delta_z",
+            "delta_vxy[0]",
+            "delta_vxy[1]",
+            "delta_vz",
+        ],
+    ),
+    first(
+        "vehicle_magnetometer",
+        &["magnetometer_ga[0]", "magnetometer_ga[1]", "magnetometer_ga[2]"],
+    ),
+    signal("vehicle_rates_setpoint", &["roll", "pitch", "yaw"]),
+    first(
+        "vehicle_status",
+        &[
+            "arming_state",
+            "nav_state",
+            "failsafe",
+            "vehicle_type",
+            "is_rotary_wing",
+            "rc_signal_lost",
+            "data_link_lost",
+            "gcs_connection_lost",
+            "failure_detector_status",
+        ],
+    ),
+    first("vehicle_thrust_setpoint", XYZ),
+    signal("vehicle_torque_setpoint", XYZ),
+    first("wind", &["windspeed_north", "windspeed_east"]),
+    first("wind_estimate", &["windspeed_north", "windspeed_east"]),
+];
+
+/// Returns the topics that the analyses of `scope` read.
+pub fn needed_topics(scope: AnalysisScope) -> impl Iterator<Item = NeededTopic> {
+    let is_needed = move |topic: &&NeededTopic| {
+        scope == AnalysisScope::Signals || topic.scope == AnalysisScope::Flight
+    };
+    NEEDED.iter().filter(is_needed).copied()
+}

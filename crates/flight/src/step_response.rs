@@ -1,0 +1,623 @@
+//! The step responses of controllers, by Wiener deconvolution.
+//!
+//! The method is that of PID-Analyzer, which Flight Review's page "PID Analysis" used: windows of
+//! a second, each a sixteenth of a second after the one before, are deconvolved, and the sums of
+//! the impulse responses are averaged in a way that outliers do not change.
+
+use std::f64::consts::TAU;
+
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex, num_complex::Complex};
+use serde::Serialize;
+
+use crate::{
+    correlation::{interpolate, sorted},
+    data::{FlightData, Series, median_interval, seconds},
+    phases::Phases,
+};
+
+/// The constants of PID-Analyzer: the length of a window and of the response in seconds, the
+/// number of windows that overlap, and the highest frequency of the input.
+const WINDOW_S: f64 = 1.0;
+const RESPONSE_S: f64 = 0.5;
+const OVERLAP: usize = 16;
+const INPUT_HZ: f64 = 25.0;
+/// Signals whose highest frequency is not well above the limit are not filtered.
+const FILTER_MARGIN: f64 = 1.2;
+/// Transforms have a multiple of this length (PID-Analyzer).
+const PADDING: usize = 1024;
+/// The ratio of signal and noise below the highest frequency (PID-Analyzer).
+const SIGNAL_TO_NOISE: f64 = 10.0;
+/// Windows whose input is weaker are ignored, in degrees (per second). Windows with more than the
+/// second number are evaluated apart (PID-Analyzer: 20 and 500).
+const LEAST_RATE: f64 = 20.0;
+const LEAST_ANGLE: f64 = 5.0;
+const HIGH_INPUT: f64 = 500.0;
+/// The fewest windows of a response (PID-Analyzer).
+const LEAST_WINDOWS: u32 = 10;
+/// The histogram of responses: its limits, and the standard deviation of its smoothing
+/// (PID-Analyzer).
+const LOWEST: f64 = -1.5;
+const HIGHEST: f64 = 3.5;
+const BINS: usize = 1000;
+const SMOOTHING_BINS: f64 = 7.0;
+
+/// Slower signals cannot show a response.
+const LEAST_SAMPLE_RATE_HZ: f64 = 10.0;
+/// Faster signals are not logged, and would need a lot of memory.
+const MAX_SAMPLE_RATE_HZ: f64 = 4_000.0;
+/// The maximum number of windows. Longer flights have less overlap.
+const MAX_WINDOWS: usize = 20_000;
+/// The number of median intervals beyond which an interval is a gap, which no window has.
+const GAP_INTERVALS: i64 = 3;
+/// The final value is the mean from this share of the response on (Flight Review,
+/// `rate_response.py`).
+const SETTLED_FROM: f64 = 0.6;
+
+/// The response of a controller to a step of its setpoint from 0 to 1.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct StepResponse {
+    /// `rate` or `attitude`.
+    pub controller: &'static str,
+    /// `roll`, `pitch` or `yaw`.
+    pub axis: &'static str,
+    /// The sampling rate of the measurement.
+    pub sample_rate_hz: f64,
+    /// The number of windows with enough input.
+    pub windows: u32,
+    /// The time between two values in seconds; the first is at the step.
+    pub time_step_s: f64,
+    /// The most common response. The window function and the assumed noise make its late values
+    /// too low, by about a tenth.
+    pub response: Vec<f64>,
+    /// The mean of the responses of all windows.
+    pub mean: Vec<f64>,
+    /// Their standard deviation.
+    pub deviation: Vec<f64>,
+    /// The most common response to inputs of more than 500 degrees (per second), if there are ten
+    /// windows of them.
+    pub response_to_high_input: Option<Vec<f64>>,
+    /// The figures of the mean, which is nearer to the gain of slow inputs.
+    pub metrics: ResponseMetrics,
+}
+
+/// The figures of a step response (Flight Review, `rate_response.py`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ResponseMetrics {
+    /// The final value: the mean of the last 40 percent.
+    pub final_value: f64,
+    /// The time until half of the final value is reached.
+    pub delay_s: Option<f64>,
+    /// The time from 10 to 90 percent of the final value.
+    pub rise_s: Option<f64>,
+    /// How far the response exceeds the final value, in percent.
+    pub overshoot_percent: Option<f64>,
+}
+
+/// Returns the responses of the controllers of a flight, while the vehicle is in the air.
+pub(crate) fn of_flight(data: &FlightData, phases: &Phases) -> Vec<StepResponse> {
+    let mut all = Vec::new();
+    let velocity = data.first("vehicle_angular_velocity");
+    let attitude = data.first("vehicle_attitude");
+    let rates = data.first("vehicle_rates_setpoint");
+    let axes = [
+        ("roll", "rollspeed", "xyz[0]"),
+        ("pitch", "pitchspeed", "xyz[1]"),
+        ("yaw", "yawspeed", "xyz[2]"),
+    ];
+    for (axis, old, new) in axes {
+        let measured = velocity.and_then(|series| Some((series, series.column(new)?)));
+        // Old logs have the rates in the attitude.
+        let measured = measured.or_else(|| {
+            attitude.and_then(|series| Some((series, series.column(old)?)))
+        });
+        let Some(((series, values), setpoints)) = measured.zip(rates) else { continue };
+        let Some(setpoint) = setpoints.column(axis) else { continue };
+        let measured =
+            samples(series, values.iter().map(|v| f64::from(*v).to_degrees()));
+        let setpoint =
+            samples(setpoints, setpoint.iter().map(|v| f64::from(*v).to_degrees()));
+        let flying = |start, last| is_flying(phases, start, last);
+        all.extend(
+            step_response(&setpoint, &measured, LEAST_RATE, flying)
+                .map(|response| StepResponse { controller: "rate", axis, ..response }),
+        );
+    }
+    let Some((attitude, setpoints)) =
+        attitude.zip(data.first("vehicle_attitude_setpoint"))
+    else {
+        return all;
+    };
+    for (axis, old) in [("roll", "roll_body"), ("pitch", "pitch_body")] {
+        let Some(measured) = angles(attitude, "q", axis) else { continue };
+        let old = || {
+            setpoints.column(old).map(|column| {
+                column.iter().map(|v| f64::from(*v).to_degrees()).collect::<Vec<f64>>()
+            })
+        };
+        let is_known = |angles: &Vec<f64>| angles.iter().any(|angle| angle.is_finite());
+        let setpoint = angles(setpoints, "q_d", axis).filter(is_known).or_else(old);
+        let Some(setpoint) = setpoint else { continue };
+        let measured = samples(attitude, measured.into_iter());
+        let setpoint = samples(setpoints, setpoint.into_iter());
+        let flying = |start, last| is_flying(phases, start, last);
+        all.extend(
+            step_response(&setpoint, &measured, LEAST_ANGLE, flying).map(|response| {
+                StepResponse { controller: "attitude", axis, ..response }
+            }),
+        );
+    }
+    all
+}
+
+fn is_flying(phases: &Phases, start: i64, last: i64) -> bool {
+    phases.airborne.as_ref().is_none_or(|airborne| airborne.contains_all(start, last))
+}
+
+/// Returns the roll or the pitch angle of the quaternion `field` in degrees.
+fn angles(series: &Series, field: &str, axis: &str) -> Option<Vec<f64>> {
+    let of = |at: usize| series.column(&format!("{field}[{at}]"));
+    let (w, x, y, z) = (of(0)?, of(1)?, of(2)?, of(3)?);
+    let rows = w.iter().zip(x).zip(y).zip(z);
+    let angle = |(((w, x), y), z): (((&f32, &f32), &f32), &f32)| {
+        let [w, x, y, z] = [w, x, y, z].map(|part| f64::from(*part));
+        if axis == "roll" {
+            (2.0 * (w * x + y * z)).atan2(1.0 - 2.0 * (x * x + y * y)).to_degrees()
+        } else {
+            (2.0 * (w * y - z * x)).clamp(-1.0, 1.0).asin().to_degrees()
+        }
+    };
+    Some(rows.map(angle).collect())
+}
+
+/// Returns the times and the finite values in the order of time.
+fn samples(series: &Series, values: impl Iterator<Item = f64>) -> Vec<(i64, f64)> {
+    let all = series.times.iter().copied().zip(values);
+    sorted(all.filter(|(_, value)| value.is_finite()).collect())
+}
+
+/// Estimates the response of a controller to a step of its setpoint.
+///
+/// Both signals are times in nanoseconds and values, sorted by time. Windows in which the
+/// setpoint, times the window function, stays below `least_input`, and windows for whose first
+/// and last time `is_used` is false, are ignored. The controller and the axis of the result are
+/// empty. `None` if fewer than ten windows are left.
+pub fn step_response(
+    setpoint: &[(i64, f64)],
+    measured: &[(i64, f64)],
+    least_input: f64,
+    is_used: impl Fn(i64, i64) -> bool,
+) -> Option<StepResponse> {
+    let times: Vec<i64> = measured.iter().map(|(time, _)| *time).collect();
+    let interval = median_interval(&times)?;
+    let step = seconds(interval);
+    let rate = 1.0 / step;
+    if !(LEAST_SAMPLE_RATE_HZ..=MAX_SAMPLE_RATE_HZ).contains(&rate) {
+        return None;
+    }
+    let (first, last) = (setpoint.first()?.0, setpoint.last()?.0);
+    let mut deconvolution = Deconvolution::new(rate);
+    let (length, shift) =
+        (deconvolution.window.len(), deconvolution.shift(measured.len()));
+    let (mut usual, mut high) = (
+        ResponseAverage::new(deconvolution.response_length),
+        ResponseAverage::new(deconvolution.response_length),
+    );
+    for segment in segments(measured, interval) {
+        let (Some((start, _)), Some((end, _))) = (segment.first(), segment.last())
+        else {
+            continue;
+        };
+        // Only times at which both signals are known.
+        let (start, end) = ((*start).max(first), (*end).min(last));
+        let count = end.saturating_sub(start) / interval;
+        let mut at = 0;
+        while at + length as i64 <= count + 1 {
+            let time = |place: usize| start + (at + place as i64) * interval;
+            if is_used(time(0), time(length - 1)) {
+                let grid =
+                    |signal: &[(i64, f64)]| resample(signal, (0..length).map(time));
+                let (input, output) = (grid(setpoint), grid(segment));
+                let strength = deconvolution.strength(&input);
+                if strength > least_input
+                    && let Some(response) = deconvolution.response(input, output)
+                {
+                    let average =
+                        if strength > HIGH_INPUT { &mut high } else { &mut usual };
+                    average.add(&response);
+                }
+            }
+            at += shift as i64;
+        }
+    }
+    let response_to_high_input =
+        (high.windows >= LEAST_WINDOWS).then(|| high.most_common());
+    if usual.windows < LEAST_WINDOWS {
+        return None;
+    }
+    let response = usual.most_common();
+    let (mean, deviation) = usual.mean_and_deviation();
+    Some(StepResponse {
+        controller: "",
+        axis: "",
+        sample_rate_hz: rate,
+        windows: usual.windows,
+        time_step_s: step,
+        metrics: ResponseMetrics::new(&mean, step),
+        response,
+        mean,
+        deviation,
+        response_to_high_input,
+    })
+}
+
+/// Returns the values at `times`, which are sorted, on the lines between `samples`.
+fn resample(samples: &[(i64, f64)], times: impl Iterator<Item = i64>) -> Vec<f64> {
+    let mut times = times.peekable();
+    let first = times.peek().copied().unwrap_or_default();
+    // The samples before the first time, but one, have no effect.
+    let start = samples.partition_point(|(time, _)| *time < first).saturating_sub(1);
+    let mut rest = samples.get(start..).unwrap_or_default();
+    let value = |time: i64| {
+        while rest.get(1).is_some_and(|(next, _)| *next < time) {
+            rest = rest.get(1..).unwrap_or_default();
+        }
+        let near = rest.get(..2).unwrap_or(rest);
+        interpolate(near, time).unwrap_or(0.0)
+    };
+    times.map(value).collect()
+}
+
+/// Divides samples at gaps, and where times repeat.
+fn segments(
+    samples: &[(i64, f64)],
+    interval: i64,
+) -> impl Iterator<Item = &[(i64, f64)]> {
+    let longest = interval.saturating_mul(GAP_INTERVALS);
+    samples
+        .chunk_by(move |(a, _), (b, _)| (1..=longest).contains(&b.saturating_sub(*a)))
+}
+
+/// Deconvolves windows of one length.
+struct Deconvolution {
+    window: Vec<f64>,
+    response_length: usize,
+    /// The inverse of the ratio of signal and noise of each frequency.
+    noise: Vec<f64>,
+    forward: std::sync::Arc<dyn RealToComplex<f64>>,
+    backward: std::sync::Arc<dyn ComplexToReal<f64>>,
+    padded: usize,
+}
+
+impl Deconvolution {
+    fn new(rate: f64) -> Self {
+        let length = ((WINDOW_S * rate).round() as usize).max(2);
+        let angle = |n: usize| TAU * n as f64 / (length - 1) as f64;
+        let padded = length + PADDING - length % PADDING;
+        let mut planner = RealFftPlanner::new();
+        Self {
+            window: (0..length).map(|n| 0.5 - 0.5 * angle(n).cos()).collect(),
+            response_length: ((RESPONSE_S * rate).round() as usize).max(1),
+            noise: noise(padded, rate),
+            forward: planner.plan_fft_forward(padded),
+            backward: planner.plan_fft_inverse(padded),
+            padded,
+        }
+    }
+
+    /// Returns by how many samples a window starts after the one before.
+    fn shift(&self, samples: usize) -> usize {
+        // Segments may have up to three times as many places as samples.
+        let most = samples.saturating_mul(GAP_INTERVALS as usize);
+        (self.window.len() / OVERLAP).max(most.div_ceil(MAX_WINDOWS)).max(1)
+    }
+
+    /// Returns the highest absolute value of the input times the window.
+    fn strength(&self, input: &[f64]) -> f64 {
+        let products =
+            input.iter().zip(&self.window).map(|(value, w)| (value * w).abs());
+        products.fold(0.0, f64::max)
+    }
+
+    /// Returns the response to a step.
+    fn response(&mut self, input: Vec<f64>, output: Vec<f64>) -> Option<Vec<f64>> {
+        let transform = |signal: Vec<f64>| -> Option<Vec<Complex<f64>>> {
+            let mut padded: Vec<f64> =
+                signal.iter().zip(&self.window).map(|(value, w)| value * w).collect();
+            padded.resize(self.padded, 0.0);
+            let mut spectrum = self.forward.make_output_vec();
+            self.forward.process(&mut padded, &mut spectrum).ok()?;
+            Some(spectrum)
+        };
+        let (input, output) = (transform(input)?, transform(output)?);
+        let bins = input.iter().zip(&output).zip(&self.noise);
+        let mut quotient: Vec<Complex<f64>> =
+            bins.map(|((h, g), noise)| g * h.conj() / (h.norm_sqr() + noise)).collect();
+        // Both ends are real for real signals, up to rounding.
+        if let Some(zero) = quotient.first_mut() {
+            zero.im = 0.0;
+        }
+        if let Some(highest) = quotient.last_mut() {
+            highest.im = 0.0;
+        }
+        let mut impulse = self.backward.make_output_vec();
+        self.backward.process(&mut quotient, &mut impulse).ok()?;
+        let scale = 1.0 / self.padded as f64;
+        let mut sum = 0.0;
+        let steps = impulse.iter().take(self.response_length).map(|value| {
+            sum += value * scale;
+            sum
+        });
+        Some(steps.collect())
+    }
+}
+
+/// Returns the inverse of the ratio of signal and noise for each frequency from zero to half of
+/// the rate: a smooth step at the highest frequency of the input (PID-Analyzer).
+fn noise(padded: usize, rate: f64) -> Vec<f64> {
+    let half = padded / 2 + 1;
+    let ratio = |mask: f64| 1.0 / (SIGNAL_TO_NOISE * (1.0 - mask + 1e-9));
+    if rate / 2.0 < INPUT_HZ * FILTER_MARGIN {
+        return vec![ratio(0.0); half];
+    }
+    // In the order of the complex transform, whose second half has negative frequencies.
+    let frequency = |bin: usize| bin.min(padded - bin) as f64 * rate / padded as f64;
+    let mask: Vec<f64> = (0..padded)
+        .map(|bin| f64::from(u8::from(frequency(bin) >= INPUT_HZ)))
+        .collect();
+    let below = mask.iter().filter(|value| **value == 0.0).count() as f64;
+    let smooth = gaussian(&mask, below / 6.0);
+    let lowest = smooth.iter().copied().fold(f64::INFINITY, f64::min);
+    let highest = smooth.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let range = (highest - lowest).max(1e-10);
+    smooth.iter().take(half).map(|value| ratio((value - lowest) / range)).collect()
+}
+
+/// Smooths values with a Gaussian of this standard deviation, cut off at four of them. Beyond the
+/// ends, the values are mirrored (`scipy.ndimage.gaussian_filter1d`).
+fn gaussian(values: &[f64], deviation: f64) -> Vec<f64> {
+    let kernel = kernel(deviation);
+    let radius = (kernel.len() / 2) as i64;
+    let length = values.len() as i64;
+    let mirrored = |place: i64| {
+        let place = place.rem_euclid(2 * length);
+        let place = if place < length { place } else { 2 * length - 1 - place };
+        values.get(place as usize).copied().unwrap_or_default()
+    };
+    let smooth = |at: i64| {
+        let weights = kernel.iter().zip(-radius..);
+        weights.map(|(weight, offset)| weight * mirrored(at + offset)).sum()
+    };
+    (0..length).map(smooth).collect()
+}
+
+/// Returns the weights of a Gaussian, whose sum is one.
+fn kernel(deviation: f64) -> Vec<f64> {
+    let radius = (4.0 * deviation + 0.5) as i64;
+    let weight = |place: i64| (-0.5 * (place as f64 / deviation).powi(2)).exp();
+    let weights: Vec<f64> = (-radius..=radius).map(weight).collect();
+    let sum: f64 = weights.iter().sum();
+    weights.into_iter().map(|weight| weight / sum).collect()
+}
+
+/// The average of responses, which outliers do not change, in bounded memory.
+struct ResponseAverage {
+    windows: u32,
+    sums: Vec<f64>,
+    squares: Vec<f64>,
+    /// The number of windows by time and value.
+    counts: Vec<u32>,
+}
+
+impl ResponseAverage {
+    fn new(length: usize) -> Self {
+        let (sums, squares) = (vec![0.0; length], vec![0.0; length]);
+        Self { windows: 0, sums, squares, counts: vec![0; length * BINS] }
+    }
+
+    fn add(&mut self, response: &[f64]) {
+        self.windows += 1;
+        let sums = self.sums.iter_mut().zip(&mut self.squares);
+        for ((value, (sum, square)), counts) in
+            response.iter().zip(sums).zip(self.counts.chunks_exact_mut(BINS))
+        {
+            *sum += value;
+            *square += value * value;
+            if (LOWEST..=HIGHEST).contains(value) {
+                let place = (value - LOWEST) / (HIGHEST - LOWEST) * BINS as f64;
+                if let Some(count) = counts.get_mut((place as usize).min(BINS - 1)) {
+                    *count += 1;
+                }
+            }
+        }
+    }
+
+    /// Returns the mean of the smoothed distribution at each time, weighted by its square
+    /// (PID-Analyzer, `weighted_mode_avr`).
+    fn most_common(&self) -> Vec<f64> {
+        let kernel = kernel(SMOOTHING_BINS);
+        let radius = kernel.len() / 2;
+        let position =
+            |bin: usize| LOWEST + (HIGHEST - LOWEST) * bin as f64 / (BINS - 1) as f64;
+        let at_time = |counts: &[u32]| {
+            let mut smooth = vec![0.0; BINS];
+            for (bin, count) in
+                counts.iter().enumerate().filter(|(_, count)| **count > 0)
+            {
+                for (place, weight) in kernel.iter().enumerate() {
+                    let target = (bin + place).checked_sub(radius);
+                    if let Some(sum) = target.and_then(|target| smooth.get_mut(target))
+                    {
+                        *sum += weight * f64::from(*count);
+                    }
+                }
+            }
+            let weights = || smooth.iter().map(|value| value * value);
+            let total: f64 = weights().sum();
+            let sum: f64 =
+                weights().enumerate().map(|(bin, weight)| weight * position(bin)).sum();
+            if total > 0.0 { sum / total } else { 0.0 }
+        };
+        self.counts.chunks_exact(BINS).map(at_time).collect()
+    }
+
+    fn mean_and_deviation(&self) -> (Vec<f64>, Vec<f64>) {
+        let count = f64::from(self.windows.max(1));
+        let mean: Vec<f64> = self.sums.iter().map(|sum| sum / count).collect();
+        let deviation = self.squares.iter().zip(&mean);
+        let deviation = deviation
+            .map(|(square, mean)| (square / count - mean * mean).max(0.0).sqrt());
+        let deviation = deviation.collect();
+        (mean, deviation)
+    }
+}
+
+impl ResponseMetrics {
+    fn new(response: &[f64], step_s: f64) -> Self {
+        let last = response.len().saturating_sub(1) as f64 * step_s;
+        let timed = || {
+            response.iter().enumerate().map(|(at, value)| (at as f64 * step_s, *value))
+        };
+        let settled = timed().filter(|(time, _)| *time >= SETTLED_FROM * last);
+        let (sum, count) = settled
+            .fold((0.0, 0_u32), |(sum, count), (_, value)| (sum + value, count + 1));
+        let final_value = if count > 0 { sum / f64::from(count) } else { 0.0 };
+        // Without a response, times have no meaning (Flight Review).
+        if final_value <= 0.1 {
+            return Self { final_value, ..Self::default() };
+        }
+        let reaches = |share: f64| {
+            timed()
+                .find(|(_, value)| *value >= share * final_value)
+                .map(|(time, _)| time)
+        };
+        let highest = response.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Self {
+            final_value,
+            delay_s: reaches(0.5),
+            rise_s: reaches(0.9).zip(reaches(0.1)).map(|(end, start)| end - start),
+            overshoot_percent: Some(
+                ((highest - final_value) / final_value * 100.0).max(0.0),
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The response of the system of second order `w² / (s² + 2 d w s + w²)` to a step.
+    fn second_order(damping: f64, frequency: f64, time: f64) -> f64 {
+        let damped = frequency * (1.0 - damping * damping).sqrt();
+        let decay = (-damping * frequency * time).exp();
+        1.0 - decay
+            * ((damped * time).cos()
+                + damping * frequency / damped * (damped * time).sin())
+    }
+
+    type Signal = Vec<(i64, f64)>;
+
+    /// A minute at 500 Hz: a setpoint with a new level every 0.3 to 0.8 seconds, and the exact
+    /// answer of a system of second order.
+    fn flight(damping: f64, frequency: f64) -> (Signal, Signal) {
+        let mut state = 7_u32;
+        let mut random = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            f64::from(state >> 8) / f64::from(1 << 24)
+        };
+        let mut changes: Vec<(f64, f64)> = Vec::new();
+        let (mut time, mut level) = (0.0, 0.0);
+        while time < 60.0 {
+            let next = 200.0 * (random() - 0.5);
+            changes.push((time, next - level));
+            level = next;
+            time += 0.3 + 0.5 * random();
+        }
+        let samples = (0..30_000).map(|n| {
+            let (mut setpoint, mut measured) = (0.0, 0.0);
+            let time = f64::from(n) / 500.0;
+            for (start, step) in changes.iter().filter(|(start, _)| *start <= time) {
+                setpoint += step;
+                measured += step * second_order(damping, frequency, time - start);
+            }
+            let nanos = i64::from(n) * 2_000_000;
+            ((nanos, setpoint), (nanos, measured))
+        });
+        samples.unzip()
+    }
+
+    #[test]
+    fn response_of_a_second_order_system_is_found() {
+        let (damping, frequency) = (0.5, 25.0);
+        let (setpoint, measured) = flight(damping, frequency);
+        let found = step_response(&setpoint, &measured, 20.0, |_, _| true).unwrap();
+        assert_eq!((found.sample_rate_hz, found.response.len()), (500.0, 250));
+        assert!(found.windows > 500, "{}", found.windows);
+        for (at, value) in found.response.iter().enumerate() {
+            let expected = second_order(damping, frequency, at as f64 / 500.0);
+            // The window function weakens late values, which is a property of the method.
+            assert!((value - expected).abs() < 0.15, "{at}: {value}, not {expected}");
+        }
+        // 16.3 percent by the formula exp(-pi d / sqrt(1 - d²)).
+        let overshoot = found.metrics.overshoot_percent.unwrap();
+        assert!((overshoot - 16.3).abs() < 5.0, "{overshoot}");
+        assert!(
+            (found.metrics.delay_s.unwrap() - 0.052).abs() < 0.01,
+            "{:?}",
+            found.metrics
+        );
+    }
+
+    #[test]
+    fn without_input_there_is_no_response() {
+        let (setpoint, measured) = flight(0.7, 20.0);
+        let weak: Vec<(i64, f64)> =
+            setpoint.iter().map(|(t, v)| (*t, v * 0.01)).collect();
+        assert_eq!(step_response(&weak, &measured, 20.0, |_, _| true), None);
+        assert_eq!(step_response(&setpoint, &measured, 20.0, |_, _| false), None);
+        assert_eq!(step_response(&[], &measured, 20.0, |_, _| true), None);
+        assert_eq!(step_response(&setpoint, &[], 20.0, |_, _| true), None);
+    }
+
+    #[test]
+    fn resampling_is_linear_and_holds_the_ends() {
+        let samples = [(0, 0.0), (10, 1.0), (20, 3.0), (20, 4.0), (30, 4.0)];
+        let found = resample(&samples, [-5, 0, 5, 10, 15, 25, 40].into_iter());
+        assert_eq!(found, [0.0, 0.0, 0.5, 1.0, 2.0, 4.0, 4.0]);
+        let late = resample(&samples, [12, 14].into_iter());
+        assert!((late[0] - 1.4).abs() < 1e-12 && (late[1] - 1.8).abs() < 1e-12);
+        assert_eq!(resample(&[], [1].into_iter()), [0.0]);
+    }
+
+    #[test]
+    fn gap_is_in_no_window() {
+        let samples = [(0, 0.0), (1, 0.0), (2, 0.0), (9, 0.0), (10, 0.0), (10, 0.0)];
+        let lengths: Vec<usize> = segments(&samples, 1).map(<[_]>::len).collect();
+        assert_eq!(lengths, [3, 2, 1]);
+    }
+
+    #[test]
+    fn gaussian_is_that_of_scipy() {
+        // scipy.ndimage.gaussian_filter1d([0, 0, 0, 1, 1, 1], 1.0)
+        let expected =
+            [0.00469952, 0.05855682, 0.30052827, 0.69947173, 0.94144318, 0.99530048];
+        let found = gaussian(&[0.0, 0.0, 0.0, 1.0, 1.0, 1.0], 1.0);
+        assert!(
+            found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn metrics_are_those_of_the_curve() {
+        let mut curve = vec![0.0, 0.2, 0.6, 1.2];
+        curve.resize(20, 1.0);
+        let metrics = ResponseMetrics::new(&curve, 0.01);
+        assert_eq!((metrics.final_value, metrics.delay_s), (1.0, Some(0.02)));
+        assert!((metrics.rise_s.unwrap() - 0.02).abs() < 1e-12);
+        assert!((metrics.overshoot_percent.unwrap() - 20.0).abs() < 1e-9);
+        assert_eq!(ResponseMetrics::new(&[0.0; 5], 0.01).rise_s, None);
+    }
+}

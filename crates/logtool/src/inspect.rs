@@ -1,0 +1,12 @@
+//! Descriptions of logs, as data and as pages.
+
+#[cfg(feature = "flight")]
+pub mod flight;
+pub mod info;
+pub mod log_messages;
+pub mod parameters;
+#[cfg(feature = "plot")]
+pub mod plot;
+#[cfg(feature = "plot")]
+pub mod report;
+pub mod schema;

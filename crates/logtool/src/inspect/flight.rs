@@ -1,0 +1,233 @@
+//! The analysis of flights of PX4: statistics, diagnoses, spectra and step responses.
+
+mod collect;
+mod fifo;
+mod text;
+
+use std::path::{Path, PathBuf};
+
+use logtool_core::{Damage, Log as FormatLog, MetadataKey, TopicSet, Value};
+use serde::{Serialize, Serializer, ser::SerializeMap as _};
+
+use crate::{
+    error::{Context as _, Error, Result},
+    formats::LogFormat,
+    records::log::Log,
+    source::{
+        losses::{Findings, Strictness},
+        progress_counter::ProgressCounter,
+        session::Session,
+    },
+    text::px4_modes,
+    time::clock::{ShownClock, TimeChoice},
+};
+
+pub use logtool_flight::{
+    AnalysisScope, Correlation, Diagnosis, DiagnosisKind, Evidence, FilterMark,
+    FilterMarks, FlightAnalysis, FlightStatistics, ModeTime, ResponseMetrics,
+    SamplingRegularity, Severity, SignalAnalysis, Spectrogram, Spectrum, SpectrumLine,
+    StepResponse,
+};
+
+/// The multi information of PX4's logger with the dump of a hard fault.
+const HARD_FAULT: &str = "hardfault_plain";
+
+/// A request to analyse the flight in a ULog.
+///
+/// ```no_run
+/// use logtool::{Session, flight::FlightRequest};
+///
+/// let flight = FlightRequest::new("flight.ulg").run(&Session::new())?;
+/// println!("{:?} s in the air", flight.analysis.statistics.airborne_s);
+/// for diagnosis in &flight.analysis.diagnoses {
+///     println!("{}: {}", diagnosis.kind.title(), diagnosis.summary);
+/// }
+/// # Ok::<(), logtool::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct FlightRequest {
+    path: PathBuf,
+    scope: AnalysisScope,
+    clock: TimeChoice,
+    strictness: Strictness,
+}
+
+/// The result of a [`FlightRequest`].
+///
+/// It serialises as the JSON object that `logtool flight --json` prints. The times are in
+/// nanoseconds on the clock of the log.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Flight {
+    /// The name of the log.
+    pub log: String,
+    /// The first time of the log, in nanoseconds on its clock.
+    pub start_ns: i64,
+    /// The statistics and the diagnoses.
+    pub analysis: FlightAnalysis,
+    /// The spectra and the step responses, if the request asks for them.
+    pub signals: Option<SignalAnalysis>,
+    /// Remarks for users, a sentence each.
+    pub remarks: Vec<String>,
+    /// The clock that the request names, which writes the times of diagnoses.
+    pub clock: ShownClock,
+    /// The losses and the damage of the log.
+    pub losses: Findings,
+}
+
+impl FlightRequest {
+    /// Creates a request for the log at `path`: a path, a URL, or `-` for standard input.
+    pub fn new(path: impl AsRef<Path>) -> Self {
+        Self {
+            path: path.as_ref().to_owned(),
+            scope: AnalysisScope::Flight,
+            clock: TimeChoice::Relative,
+            strictness: Strictness::default(),
+        }
+    }
+
+    /// Adds the spectra and the step responses.
+    pub fn with_signals(mut self) -> Self {
+        self.scope = AnalysisScope::Signals;
+        self
+    }
+
+    /// Sets the clock of the shown times. The default counts from the start of the log.
+    pub fn with_clock(mut self, clock: TimeChoice) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Sets whether damage is an error. The default is tolerant.
+    pub fn with_strictness(mut self, strictness: Strictness) -> Self {
+        self.strictness = strictness;
+        self
+    }
+
+    /// Reads the log and analyses it.
+    ///
+    /// # Errors
+    /// If the input cannot be read or is not a ULog, if the log does not state its times on the
+    /// chosen clock, or, of the kind `Damaged`, if something is lost in a strict request.
+    pub fn run(&self, session: &Session) -> Result<Flight> {
+        let log = Log::open(&self.path, session)?;
+        let name = log.name().to_owned();
+        log.flight(self.scope, self.clock, self.strictness, session)
+            .with_context(|| name.clone())
+    }
+}
+
+impl Log {
+    /// Analyses the flight in a ULog.
+    ///
+    /// # Errors
+    /// As [`FlightRequest::run`].
+    pub fn flight(
+        &self,
+        scope: AnalysisScope,
+        clock: TimeChoice,
+        strictness: Strictness,
+        session: &Session,
+    ) -> Result<Flight> {
+        let clock = ShownClock::new(self.manifest(), clock)?;
+        let mut losses = self.losses();
+        losses.check(strictness)?;
+        let bytes = self.manifest().bytes;
+        let progress = ProgressCounter::for_bytes(session, self.name(), bytes);
+        let analysed = analyse(self.format_log(), scope, &|bytes| progress.add(bytes));
+        drop(progress);
+        let analysed = analysed?;
+        losses.add(self.manifest(), &analysed.topics, &analysed.damage);
+        losses.check(strictness)?;
+        Ok(Flight {
+            log: self.name().to_owned(),
+            start_ns: self.manifest().time.map_or(0, |time| time.start.as_nanos()),
+            analysis: analysed.analysis,
+            signals: analysed.signals,
+            remarks: analysed.remarks,
+            clock,
+            losses,
+        })
+    }
+}
+
+/// The analysis of a log, with the damage that reading found.
+pub(crate) struct AnalysedLog {
+    pub(crate) analysis: FlightAnalysis,
+    pub(crate) signals: Option<SignalAnalysis>,
+    /// The topics that were read.
+    pub(crate) topics: TopicSet,
+    pub(crate) damage: Vec<Damage>,
+    pub(crate) remarks: Vec<String>,
+}
+
+/// Analyses the flight in `log`.
+pub(crate) fn analyse(
+    log: &dyn FormatLog,
+    scope: AnalysisScope,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<AnalysedLog> {
+    let manifest = log.manifest();
+    if LogFormat::from_manifest(manifest) != Some(LogFormat::Ulog) {
+        let what = format!("a {} log has no flight of PX4", manifest.format);
+        return Err(Error::failed(what).with_hint("flights are in ULogs"));
+    }
+    let collected = collect::collect(log, scope, progress)?;
+    let mut data = collected.data;
+    let metadata = |key: MetadataKey| match manifest.file_metadata(key) {
+        Some(Value::Map(values)) => Some(values),
+        _ => None,
+    };
+    let parameters = metadata(MetadataKey::Parameters).into_iter().flatten();
+    data.parameters = parameters
+        .filter_map(|(name, value)| Some((name.clone(), number(value)?)))
+        .collect();
+    let faults =
+        metadata(MetadataKey::InfoMultiple).and_then(|all| all.get(HARD_FAULT));
+    if let Some(Value::List(faults)) = faults {
+        data.hard_faults = faults.len() as u64;
+    }
+    data.mode_names =
+        px4_modes::names().map(|(state, name)| (state, name.to_owned())).collect();
+    let signals = (scope == AnalysisScope::Signals)
+        .then(|| logtool_flight::signal_analysis(&data));
+    Ok(AnalysedLog {
+        analysis: logtool_flight::analyze(&data),
+        signals,
+        topics: collected.topics,
+        damage: collected.damage,
+        remarks: collected.remarks,
+    })
+}
+
+/// Returns a parameter as a number.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Int(number) => Some(*number as f64),
+        Value::UInt(number) => Some(*number as f64),
+        Value::Float(number) => Some(f64::from(*number)),
+        Value::Double(number) => Some(*number),
+        _ => None,
+    }
+}
+
+impl Serialize for Flight {
+    fn serialize<S: Serializer>(&self, out: S) -> std::result::Result<S::Ok, S::Error> {
+        let FlightAnalysis {
+            statistics, diagnoses, sampling, thrust_and_field, ..
+        } = &self.analysis;
+        let mut map = out.serialize_map(None)?;
+        map.serialize_entry("log", &self.log)?;
+        map.serialize_entry("start_ns", &self.start_ns)?;
+        map.serialize_entry("statistics", statistics)?;
+        map.serialize_entry("diagnoses", diagnoses)?;
+        map.serialize_entry("sampling", sampling)?;
+        map.serialize_entry("thrust_and_field", thrust_and_field)?;
+        if let Some(signals) = &self.signals {
+            map.serialize_entry("signals", signals)?;
+        }
+        map.serialize_entry("remarks", &self.remarks)?;
+        map.end()
+    }
+}

@@ -1,0 +1,187 @@
+//! The text of an analysis.
+
+use std::fmt::Write as _;
+
+use logtool_core::Timestamp;
+
+use crate::{
+    inspect::flight::{
+        Diagnosis, Flight, FlightStatistics, ResponseMetrics, Severity, SignalAnalysis,
+    },
+    text::{
+        text_style::TextStyle,
+        units::{Span, count_of, escape_terminal},
+    },
+};
+
+/// The width of the names.
+const WIDTH: usize = 22;
+
+impl Flight {
+    /// Returns the analysis as text, for a terminal.
+    pub fn to_text(&self, style: TextStyle) -> String {
+        let mut text = format!("{}\n\n", style.bold(&escape_terminal(&self.log)));
+        self.add_diagnoses(&mut text, style);
+        text.push('\n');
+        add_statistics(&mut text, &self.analysis.statistics);
+        if let Some(signals) = &self.signals {
+            text.push('\n');
+            add_signals(&mut text, signals);
+        }
+        for remark in &self.remarks {
+            let _ = writeln!(text, "\nnote: {}", escape_terminal(remark));
+        }
+        text
+    }
+
+    fn add_diagnoses(&self, text: &mut String, style: TextStyle) {
+        let list = &self.analysis.diagnoses;
+        if list.is_empty() {
+            text.push_str("No diagnoses\n");
+            return;
+        }
+        let word = if list.len() == 1 { "diagnosis" } else { "diagnoses" };
+        let _ = writeln!(text, "{} {word}:", list.len());
+        for diagnosis in list {
+            let start = self.clock.text(Timestamp::from_nanos(diagnosis.start_ns));
+            let severity = match diagnosis.severity {
+                Severity::Critical => style.red("critical"),
+                _ => style.yellow("warning "),
+            };
+            let title = diagnosis.kind.title();
+            let summary = escape_terminal(&diagnosis.summary);
+            let _ = writeln!(text, "  {severity}  {start:>10}  {title}: {summary}");
+            let _ =
+                writeln!(text, "{:24}{}", "", escape_terminal(&evidence(diagnosis)));
+        }
+    }
+}
+
+/// Returns the values that support a diagnosis.
+fn evidence(diagnosis: &Diagnosis) -> String {
+    let item = |evidence: &crate::inspect::flight::Evidence| {
+        let unit = if evidence.unit.is_empty() {
+            String::new()
+        } else {
+            format!(" {}", evidence.unit)
+        };
+        let threshold =
+            evidence.threshold.map(|limit| format!(" (limit {})", number(limit)));
+        let value = number(evidence.value);
+        format!("{} {value}{unit}{}", evidence.name, threshold.unwrap_or_default())
+    };
+    diagnosis.evidence.iter().map(item).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns a number with at most three digits after the point.
+fn number(value: f64) -> String {
+    if value.fract() == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn add_statistics(text: &mut String, statistics: &FlightStatistics) {
+    let mut fact = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            let _ = writeln!(text, "{name:WIDTH$}{}", escape_terminal(&value));
+        }
+    };
+    let airframe = statistics.airframe_id.map(|id| match statistics.airframe {
+        Some(name) => format!("{name} ({id})"),
+        None => id.to_string(),
+    });
+    fact("airframe", airframe);
+    fact("vehicle", statistics.vehicle_type.map(str::to_owned));
+    fact("estimator", statistics.estimator.map(str::to_owned));
+    fact("log", Some(duration(statistics.log_s)));
+    fact("armed", statistics.armed_s.map(duration));
+    fact("in the air", statistics.airborne_s.map(duration));
+    fact("life flight time", statistics.vehicle_flight_s.map(duration));
+    let modes = statistics
+        .modes
+        .iter()
+        .map(|mode| format!("{} {}", mode.name, duration(mode.seconds)));
+    let modes: Vec<String> = modes.collect();
+    fact("flight modes", (!modes.is_empty()).then(|| modes.join(", ")));
+    let of = |value: Option<f64>, unit: &str| {
+        value.map(|value| format!("{value:.1} {unit}"))
+    };
+    fact("distance", of(statistics.distance_m, "m"));
+    fact("altitude difference", of(statistics.altitude_difference_m, "m"));
+    fact("average speed", of(statistics.average_speed_m_s, "m/s"));
+    fact("maximum speed", of(statistics.max_speed_m_s, "m/s"));
+    fact("  horizontal", of(statistics.max_horizontal_speed_m_s, "m/s"));
+    fact("  up", of(statistics.max_speed_up_m_s, "m/s"));
+    fact("  down", of(statistics.max_speed_down_m_s, "m/s"));
+    fact("maximum tilt", of(statistics.max_tilt_deg, "°"));
+    fact("maximum rotation", of(statistics.max_rotation_deg_s, "°/s"));
+    fact("average current", of(statistics.average_current_a, "A"));
+    fact("maximum current", of(statistics.max_current_a, "A"));
+    fact("lowest voltage", of(statistics.min_voltage_v, "V"));
+    fact("discharged", of(statistics.discharged_mah, "mAh"));
+    fact("energy", of(statistics.energy_wh, "Wh"));
+    fact("average wind", of(statistics.average_wind_m_s, "m/s"));
+    fact("average vibration", of(statistics.average_vibration_m_s2, "m/s²"));
+    fact("maximum vibration", of(statistics.max_vibration_m_s2, "m/s²"));
+}
+
+fn add_signals(text: &mut String, signals: &SignalAnalysis) {
+    for response in &signals.step_responses {
+        let ResponseMetrics { delay_s, rise_s, overshoot_percent, .. } =
+            response.metrics;
+        let millis = |seconds: Option<f64>| {
+            seconds.map_or("unknown".to_owned(), |seconds| {
+                format!("{:.0} ms", seconds * 1e3)
+            })
+        };
+        let overshoot = overshoot_percent
+            .map_or("unknown".to_owned(), |percent| format!("{percent:.0} %"));
+        let name = format!("{} of {}", response.controller, response.axis);
+        let _ = writeln!(
+            text,
+            "{name:WIDTH$}delay {}, rise {}, overshoot {overshoot}, {}",
+            millis(delay_s),
+            millis(rise_s),
+            count_of(response.windows.into(), "window"),
+        );
+    }
+    for spectrum in &signals.spectra {
+        for line in &spectrum.lines {
+            let bins = line.amplitudes.iter().enumerate().skip(1);
+            let Some((bin, amplitude)) = bins.max_by(|a, b| a.1.total_cmp(b.1)) else {
+                continue;
+            };
+            let frequency = bin as f64 * spectrum.frequency_step_hz;
+            let name = format!("{}, {}", spectrum.title, line.name);
+            let _ = writeln!(
+                text,
+                "{name:WIDTH$}  strongest at {frequency:.1} Hz with {amplitude:.4}, sampled at \
+                 {:.0} Hz",
+                spectrum.sample_rate_hz
+            );
+        }
+    }
+    for mark in signals.filters.low_pass.iter().chain(&signals.filters.notch) {
+        let _ =
+            writeln!(text, "{:WIDTH$}{} Hz", mark.parameter, number(mark.frequency_hz));
+    }
+}
+
+fn duration(seconds: f64) -> String {
+    Span((seconds * 1e9) as u64).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(
+            (number(3.0), number(0.25), number(13.2000003)),
+            ("3".into(), "0.25".into(), "13.2".into())
+        );
+    }
+}

@@ -1,0 +1,142 @@
+//! The messages of ROS nodes: `rosgraph_msgs/Log`, and `rcl_interfaces/msg/Log` of ROS 2.
+//!
+//! ROS 1 numbers its levels 1, 2, 4, 8 and 16, and ROS 2 numbers them 10, 20, 30, 40 and 50,
+//! so that a number alone identifies the level.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    Array as _, ArrayRef, Int64Array, RecordBatch, StringArray,
+    cast::AsArray as _,
+    types::{Int8Type, UInt8Type},
+};
+use arrow_schema::DataType;
+use logtool_core::{Manifest, Topic, TopicId, TopicOrigin};
+
+use crate::{error::Result, records::rows::PrintedRows};
+
+/// The names of the type in bags, and in MCAP files of ROS 1 and ROS 2.
+const TYPES: [&str; 3] =
+    ["rosgraph_msgs/Log", "rosgraph_msgs/msg/Log", "rcl_interfaces/msg/Log"];
+
+/// The node `rosout` of ROS 1 repeats all messages in a topic with this suffix.
+const AGGREGATE_SUFFIX: &str = "_agg";
+
+/// Returns the topics of messages, and those that repeat one of them.
+pub(super) fn topics(manifest: &Manifest) -> (Vec<TopicId>, Vec<TopicId>) {
+    let topics = manifest.topics().filter(|(_, topic)| {
+        topic.origin == TopicOrigin::Logged && TYPES.contains(&&*topic.type_name)
+    });
+    let topics: Vec<(TopicId, &Topic)> = topics.collect();
+    let exists = |name: &str| topics.iter().any(|(_, other)| other.name == name);
+    let repeats =
+        |topic: &Topic| topic.name.strip_suffix(AGGREGATE_SUFFIX).is_some_and(exists);
+    let (repeated, own): (Vec<_>, Vec<_>) =
+        topics.iter().partition(|(_, topic)| repeats(topic));
+    let ids =
+        |topics: Vec<(TopicId, &Topic)>| topics.iter().map(|(id, _)| *id).collect();
+    (ids(own), ids(repeated))
+}
+
+/// Returns rows for people: the level, and the name of the node before the message.
+pub(super) fn text(batch: &RecordBatch) -> Result<PrintedRows> {
+    let Some((levels, nodes, texts)) = columns(batch) else {
+        return PrintedRows::text(batch);
+    };
+    let line = |(node, text): (Option<&str>, Option<&str>)| {
+        Some(with_node(node.unwrap_or_default(), text.unwrap_or_default()))
+    };
+    let lines: StringArray = nodes.iter().zip(texts).map(line).collect();
+    PrintedRows::text(&RecordBatch::try_from_iter([
+        ("time", batch.column(0).clone()),
+        ("level", Arc::new(levels) as ArrayRef),
+        ("message", Arc::new(lines)),
+    ])?)
+}
+
+/// Returns `text` with the name of the node before it, if it has a name.
+pub(super) fn with_node(node: &str, text: &str) -> String {
+    if node.is_empty() { text.to_owned() } else { format!("{node}: {text}") }
+}
+
+/// Returns rows for programs: the name of the level, the node, the message, and its place in
+/// the source code.
+pub(super) fn json(batch: &RecordBatch) -> Result<PrintedRows> {
+    let Some((levels, nodes, texts)) = columns(batch) else {
+        return PrintedRows::json(batch);
+    };
+    let mut columns: Vec<(&str, ArrayRef)> = vec![
+        ("time", batch.column(0).clone()),
+        ("level", Arc::new(levels)),
+        ("name", Arc::new(nodes.clone())),
+        ("message", Arc::new(texts.clone())),
+    ];
+    for name in ["file", "function", "line"] {
+        columns.extend(batch.column_by_name(name).map(|column| (name, column.clone())));
+    }
+    PrintedRows::json(&RecordBatch::try_from_iter(columns)?)
+}
+
+/// Returns the names of the levels, the nodes and the messages, if the table has them.
+pub(super) fn columns(
+    batch: &RecordBatch,
+) -> Option<(StringArray, &StringArray, &StringArray)> {
+    let strings = |name| batch.column_by_name(name)?.as_string_opt::<i32>();
+    let levels = numbers(batch.column_by_name("level")?)?;
+    let levels = levels.iter().map(|number| Some(level(number.unwrap_or_default())));
+    Some((levels.collect(), strings("name")?, strings("msg")?))
+}
+
+fn numbers(column: &ArrayRef) -> Option<Int64Array> {
+    Some(match column.data_type() {
+        DataType::Int8 => column.as_primitive::<Int8Type>().unary(i64::from),
+        DataType::UInt8 => column.as_primitive::<UInt8Type>().unary(i64::from),
+        _ => return None,
+    })
+}
+
+/// Returns the name of a level, as in the logs of PX4.
+fn level(number: i64) -> String {
+    match number {
+        1 | 10 => "debug".into(),
+        2 | 20 => "info".into(),
+        4 | 30 => "warning".into(),
+        8 | 40 => "error".into(),
+        16 | 50 => "critical".into(),
+        other => format!("level {other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topics_of(names: &[&str]) -> [Vec<u32>; 2] {
+        let topic = |name: &&str| Topic {
+            encoding: "ros1".into(),
+            type_name: "rosgraph_msgs/Log".into(),
+            metadata: Default::default(),
+            ..Topic::new(*name, Arc::new(arrow_schema::Schema::empty()))
+        };
+        let manifest = Manifest {
+            topics: names.iter().map(topic).collect(),
+            ..Manifest::default()
+        };
+        let (own, repeated) = topics(&manifest);
+        [own, repeated].map(|ids| ids.into_iter().map(|id| id.0).collect())
+    }
+
+    #[test]
+    fn aggregate_topic_repeats_the_topic_of_its_name() {
+        let all = ["/rosout", "/rosout_agg", "/b"];
+        assert_eq!(topics_of(&all), [vec![0, 2], vec![1]]);
+        assert_eq!(topics_of(&["/rosout_agg"]), [vec![0], vec![]]);
+    }
+
+    #[test]
+    fn levels_of_both_ros_versions_have_names() {
+        // rosgraph_msgs/Log: FATAL=16; rcl_interfaces/msg/Log: WARN=30.
+        let names = [4, 16, 30, 50, 3].map(level);
+        assert_eq!(names, ["warning", "critical", "warning", "critical", "level 3"]);
+    }
+}

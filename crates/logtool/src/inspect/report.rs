@@ -1,0 +1,207 @@
+//! Reports: a log on one HTML page.
+
+mod images;
+mod messages;
+mod parameters;
+mod plots;
+mod scans;
+mod tracks;
+
+use std::path::{Path, PathBuf};
+
+use logtool_core::{Damage, TimeRange, Timestamp, TopicSet};
+use logtool_velodyne::lidar::LidarOptions;
+
+use crate::{
+    error::{Context as _, Error, Result},
+    inspect::{info::TextOptions, plot, report::plots::PlotContext},
+    jobs::output::provenance,
+    records::log::Log,
+    source::{
+        input::open,
+        lidar,
+        losses::{Findings, Strictness},
+        session::Session,
+    },
+    text::units::Bytes,
+    time::{
+        clock::{ShownClock, TimeChoice},
+        record_span,
+        typed_time::TypedTime,
+    },
+};
+
+pub use logtool_plot::{Block, Page, Section, TableRow};
+
+/// A request for a report: a page with a summary, tracks, scans, images, plots, messages and
+/// parameters.
+///
+/// ```no_run
+/// use logtool::{Session, report::ReportRequest};
+///
+/// let report = ReportRequest::new("flight.ulg").run(&Session::new())?;
+/// for section in &report.page.sections {
+///     println!("{}: {} blocks", section.title, section.blocks.len());
+/// }
+/// std::fs::write("flight.html", report.page.html())?;
+/// # Ok::<(), logtool::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ReportRequest {
+    path: PathBuf,
+    start: Option<TypedTime>,
+    end: Option<TypedTime>,
+    clock: TimeChoice,
+    lidar: LidarOptions,
+    strictness: Strictness,
+}
+
+/// The result of a [`ReportRequest`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// The name of the log.
+    pub log: String,
+    /// The sections of the report. [`Page::html`] writes them as a file that loads nothing
+    /// from elsewhere.
+    pub page: Page,
+    /// The losses and the damage of the log.
+    pub losses: Findings,
+}
+
+impl ReportRequest {
+    /// Creates a request for the log at `path`: a path, a URL, or `-` for standard input.
+    pub fn new(path: impl AsRef<Path>) -> Self {
+        Self {
+            path: path.as_ref().to_owned(),
+            start: None,
+            end: None,
+            clock: TimeChoice::Relative,
+            lidar: LidarOptions::default(),
+            strictness: Strictness::default(),
+        }
+    }
+
+    /// Leaves out records before `start`. The summary and the parameters are always of the
+    /// whole log.
+    pub fn with_start(mut self, start: TypedTime) -> Self {
+        self.start = Some(start);
+        self
+    }
+
+    /// Leaves out records at `end` or later.
+    pub fn with_end(mut self, end: TypedTime) -> Self {
+        self.end = Some(end);
+        self
+    }
+
+    /// Sets the clock of the start, the end and the shown times. The default counts from the
+    /// start of the log.
+    pub fn with_clock(mut self, clock: TimeChoice) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Sets how lidars are read. The default detects their models and calibrations.
+    pub fn with_lidar(mut self, lidar: LidarOptions) -> Self {
+        self.lidar = lidar;
+        self
+    }
+
+    /// Sets whether damage is an error. The default is tolerant.
+    pub fn with_strictness(mut self, strictness: Strictness) -> Self {
+        self.strictness = strictness;
+        self
+    }
+
+    /// Reads the log and creates the report.
+    ///
+    /// # Errors
+    /// If the input cannot be read or is not a log, if it has no records at the selected
+    /// times, if a given calibration suits none of its lidars, or, of the kind `Damaged`, if
+    /// something is lost in a strict request.
+    pub fn run(&self, session: &Session) -> Result<Report> {
+        let log = Log::from_opened(open::open_with(&self.path, session, &self.lidar)?);
+        let name = log.name().to_owned();
+        if self.lidar.calibration.is_some() {
+            lidar::check_calibration(log.manifest()).with_context(|| name.clone())?;
+        }
+        let mut losses = log.losses();
+        losses.check(self.strictness)?;
+        let (mut page, mut losses) =
+            self.page(&log, losses).with_context(|| name.clone())?;
+        page.provenance = provenance::collect([log.input()], session)?.json();
+        losses.check(self.strictness)?;
+        Ok(Report { log: name, page, losses })
+    }
+
+    /// Creates the page, and adds the damage that it meets to `losses`.
+    fn page(&self, log: &Log, mut losses: Findings) -> Result<(Page, Findings)> {
+        let (format_log, manifest) = (log.format_log(), log.manifest());
+        let all =
+            manifest.time.unwrap_or(TimeRange::from_timestamp(Timestamp::default()));
+        let clock = ShownClock::new(manifest, self.clock)?;
+        let range = clock.range(self.start, self.end)?;
+        let time = record_span::intersection(range, all);
+        if time.is_empty() {
+            return Err(Error::failed(
+                "the log has no records in the selected time range",
+            ));
+        }
+        let bands = plot::flight_mode_bands(format_log, time.end.as_nanos())?;
+        // The summary comes first on the page, but has the damage that all others meet.
+        let mut damage: Vec<Damage> = Vec::new();
+        // The range, unlike the time of the log, includes records with impossible times.
+        let context = PlotContext {
+            time: range,
+            choice: self.clock,
+            clock: &clock,
+            bands: &bands,
+        };
+        let plots = plots::signal_plots(format_log, &context, &mut damage)?;
+        let tracks = tracks::track_maps(format_log, range, &bands, &mut damage)?;
+        let scans = scans::first_of_each(format_log, range)?;
+        let images = images::first_of_each(format_log, range)?;
+        let messages = messages::table(log, range, &clock, &mut damage)?;
+        let parameters = parameters::table(log)?;
+        losses.add(manifest, &TopicSet::All, &damage);
+        let info = log.info_with_frequencies(losses.clone())?;
+        // Readers of the report should not learn the folders of this computer.
+        let text = info.to_text(&TextOptions::new().with_file_name_only());
+        // The tables of topics may be long, and come last.
+        let (facts, tables) = text.split_once("\n\n").unwrap_or((&text, ""));
+        let is_part = self.start.or(self.end).is_some();
+        let summary = if is_part { "Summary of the whole log" } else { "Summary" };
+        let text_blocks = |text: &str| vec![Block::Text(text.to_owned())];
+        let tables = Some(tables).filter(|tables| !tables.is_empty());
+        let sections = [
+            (summary, text_blocks(facts)),
+            ("Track", tracks),
+            ("Scans", scans),
+            ("Images", images),
+            ("Plots", plots),
+            ("Messages", messages),
+            ("Parameters", parameters),
+            ("Topics", tables.map(text_blocks).unwrap_or_default()),
+        ];
+        let sections = sections.into_iter().filter(|(_, blocks)| !blocks.is_empty());
+        let section =
+            |(title, blocks): (&str, _)| Section { title: title.to_owned(), blocks };
+        let mut about = format!(
+            "A log of the format {}, {}, by logtool {}",
+            manifest.format,
+            Bytes(manifest.bytes),
+            env!("CARGO_PKG_VERSION")
+        );
+        if is_part {
+            let (start, end) = (clock.text(time.start), clock.text(time.end));
+            about += &format!(
+                "; all but the summary and the parameters only from {start} to {end}"
+            );
+        }
+        let title = log.input().file_name().to_owned();
+        let sections = sections.map(section).collect();
+        Ok((Page { title, about, sections, ..Page::default() }, losses))
+    }
+}

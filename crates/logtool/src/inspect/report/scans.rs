@@ -1,0 +1,164 @@
+//! A scan of each lidar, and a cloud of each topic of point clouds, seen from above.
+
+use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
+use logtool_core::{
+    Block as RecordBlock, Columns, Log, Selection, TimeRange, TopicId, View,
+};
+use logtool_plot::{Block, TopView, TopViewOptions};
+use logtool_sinks::has_points;
+use logtool_velodyne::lidar::LidarInfo;
+
+use crate::{error::Result, records::signals};
+
+/// The maximum number of images.
+const MAX_IMAGES: usize = 4;
+
+/// The rate is the median of up to this many intervals between scans: one interval alone
+/// may contain a lost scan, or end with a fragment.
+const INTERVALS: usize = 20;
+
+/// Returns an image of the first whole scan within `time` of each topic of points.
+pub(super) fn first_of_each(log: &dyn Log, time: TimeRange) -> Result<Vec<Block>> {
+    let mut blocks = Vec::new();
+    for (id, topic) in log.manifest().topics() {
+        if blocks.len() == MAX_IMAGES {
+            break;
+        }
+        // The columns of a cloud are known only after one was decoded.
+        let decoder = || log.decoder(id, &Columns::all(View::Flat));
+        let has_coordinates = || {
+            has_points(&topic.schema)
+                || decoder().is_ok_and(|decoder| has_points(decoder.schema()))
+        };
+        if !topic.content.is_points() || !has_coordinates() {
+            continue;
+        }
+        let mut label = topic.label().into_owned();
+        let lidar = LidarInfo::from_topic(topic);
+        let misfit = lidar.as_ref().and_then(|lidar| lidar.calibration_misfit);
+        if let Some(misfit) = misfit {
+            blocks.push(Block::Text(format!("{label}: not shown: {misfit}")));
+            continue;
+        }
+        if let Some(scan) = FirstScan::read(log, id, time, &label)? {
+            if let Some(rate) = scan.rate() {
+                label = format!("{label}: {rate:.1} scans per second");
+            }
+            if let Some(LidarInfo { name, calibration, .. }) = lidar {
+                label = format!("{label}; lidar {name}; calibration {calibration}");
+            }
+            blocks.push(Block::Image(label, "image/png", scan.view.png()?.png));
+        }
+    }
+    Ok(blocks)
+}
+
+/// The first whole scan of a topic.
+struct FirstScan {
+    view: TopView,
+    options: TopViewOptions,
+    /// The numbers of the scans, and the times of their first points in nanoseconds.
+    starts: Vec<(u32, Option<i64>)>,
+    points: u64,
+    /// Whether the image is complete, so that only the starts of more scans are needed.
+    is_drawn: bool,
+    is_done: bool,
+    clouds: u32,
+}
+
+impl FirstScan {
+    /// Returns the scan, or `None` if the topic has no points within `time`.
+    fn read(
+        log: &dyn Log,
+        id: TopicId,
+        time: TimeRange,
+        label: &str,
+    ) -> Result<Option<Self>> {
+        let columns = Columns { time, ..Columns::all(View::Flat) };
+        let mut decoder = log.decoder(id, &columns)?;
+        let topics = [id].into_iter().collect();
+        let selection = Selection { topics, time };
+        let options = TopViewOptions {
+            title: label.to_owned(),
+            color: "height (m)".to_owned(),
+            scale: 1,
+            ..TopViewOptions::default()
+        };
+        let mut scan = Self {
+            view: TopView::new(options.clone()),
+            options,
+            starts: Vec::new(),
+            points: 0,
+            is_drawn: false,
+            is_done: false,
+            clouds: 0,
+        };
+        let mut block = RecordBlock::default();
+        'all: for part in log.manifest().plan(&selection, 1 << 20) {
+            let mut cursor = log.read(&part, &selection)?;
+            while cursor.fill(&mut block)? {
+                // Damage is not reported: another section reads all records.
+                for run in block.runs() {
+                    decoder.append(run, &mut Vec::new());
+                    scan.add(&decoder.take()?);
+                    if scan.is_done {
+                        break 'all;
+                    }
+                }
+            }
+        }
+        Ok((scan.points > 0).then_some(scan))
+    }
+
+    fn add(&mut self, batch: &RecordBatch) {
+        let column = |name| batch.column_by_name(name);
+        let values = |name| column(name).map(signals::numbers_of);
+        let (Some(x), Some(y), Some(z)) = (values("x"), values("y"), values("z"))
+        else {
+            return;
+        };
+        let (scans, indices) = (values("scan"), values("index"));
+        let times = batch.columns().first();
+        let times = times.and_then(|t| t.as_primitive_opt::<TimestampNanosecondType>());
+        for (row, ((x, y), z)) in x.iter().zip(&y).zip(&z).enumerate() {
+            let value = |column: &Option<Vec<f64>>| {
+                column.as_ref().and_then(|values| values.get(row)).copied()
+            };
+            if value(&indices) == Some(0.0) && scans.is_none() {
+                self.clouds += 1;
+            }
+            let number = value(&scans).map_or(self.clouds, |scan| scan as u32);
+            if self.starts.last().is_none_or(|(last, _)| number > *last) {
+                let time = times.filter(|times| times.is_valid(row));
+                self.starts.push((number, time.map(|times| times.value(row))));
+                if self.starts.len() > INTERVALS {
+                    self.is_done = true;
+                    return;
+                }
+                // The first scan of a lidar is rarely complete. A cloud always is.
+                let whole = if scans.is_some() { 2 } else { 1 };
+                self.is_drawn = self.starts.len() > whole;
+                if !self.is_drawn {
+                    self.view = TopView::new(self.options.clone());
+                    self.points = 0;
+                }
+            }
+            if !self.is_drawn {
+                self.view.add(*x, *y, *z, *z);
+                self.points += 1;
+            }
+        }
+    }
+
+    /// Returns the scans per second: the median of the intervals between their starts.
+    fn rate(&self) -> Option<f64> {
+        let intervals = self.starts.windows(2).filter_map(|two| {
+            let [(_, a), (_, b)] = two else { return None };
+            (*b)?.checked_sub((*a)?).filter(|nanos| *nanos > 0)
+        });
+        let mut intervals: Vec<i64> = intervals.collect();
+        intervals.sort_unstable();
+        let median = intervals.get(intervals.len() / 2)?;
+        Some(1e9 / *median as f64)
+    }
+}

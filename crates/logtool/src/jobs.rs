@@ -1,0 +1,11 @@
+//! Jobs that write files: conversions, copies, repairs and merges.
+
+#[cfg(feature = "align")]
+pub mod align;
+pub mod calibration;
+pub mod check;
+pub mod convert;
+pub mod filter;
+pub mod merge;
+pub mod output;
+pub mod repair;

@@ -1,0 +1,288 @@
+//! Images as files, a folder for each topic, each with a table of its images.
+//!
+//! A few parts of the log are read and their images encoded in parallel; then the files get
+//! their names, in the order of the log, and are written in parallel. The images of one long
+//! part, e.g., a bag without chunks, are written block by block. So memory is bounded by a
+//! few parts, however long the log is.
+
+mod image_file;
+mod index;
+
+use std::collections::{BTreeMap, HashMap};
+
+use logtool_core::{
+    Block, Damage, Log, Part, Record, Selection, TableSink, TimeBase, Timestamp,
+    TopicId, TopicSet,
+};
+use logtool_sinks::{FileNames, MemoryBudget, NameStyle};
+use rayon::prelude::*;
+
+use crate::{
+    error::{Error, Result},
+    jobs::convert::{
+        images::index::ImageTable,
+        job::{ExportJob, ExportSummary},
+        table_sink,
+    },
+    source::selection,
+    text::units::count_of,
+    time::clock::ShownClock,
+};
+
+pub use self::image_file::{ImageFile, ImageRecordType};
+
+/// Parts with more bytes are written block by block.
+const LONG_PART_BYTES: u64 = 16 << 20;
+
+/// Writes the images of `job`.
+pub(super) fn write(job: &ExportJob<'_>) -> Result<ExportSummary> {
+    let (log, request) = (&*job.opened.log, job.request);
+    let manifest = log.manifest();
+    let mut types = BTreeMap::new();
+    let wanted = selection::topics(manifest, &request.topics)?;
+    for (id, topic) in manifest.topics().filter(|(id, _)| wanted.contains(*id)) {
+        if let Some(of) = ImageRecordType::from_topic(topic) {
+            types.insert(id, (of, topic.header_len as usize));
+        }
+    }
+    if types.is_empty() {
+        let hint = "images are topics of sensor_msgs/Image and CompressedImage, of \
+                    foxglove.RawImage and CompressedImage, and `image` in a .vel log";
+        return Err(Error::not_found("there are no images here").with_hint(hint));
+    }
+    let topics: TopicSet = types.keys().copied().collect();
+    let clock = ShownClock::new(manifest, request.clock())?;
+    let time = clock.range(request.start, request.end)?;
+    let selection = Selection { topics: topics.clone(), time };
+
+    let names = job.names(NameStyle::Index);
+    let sink = table_sink::new(job, names.clone(), MemoryBudget::default());
+    let mut writer = ImageWriter {
+        job,
+        names,
+        sink: &*sink,
+        time: clock.base(),
+        names_taken: HashMap::new(),
+        tables: BTreeMap::new(),
+        rows: 0,
+        clipped: BTreeMap::new(),
+    };
+    let reader = ImageReader { log, selection, types };
+    let mut skipped = SkippedImages::default();
+    for group in groups(&manifest.plan(&reader.selection, 0)) {
+        match group {
+            [part] if length(part) > LONG_PART_BYTES => {
+                reader.for_each(part, &mut |found| writer.add(skipped.take(found)))?;
+                log.source().release(part.bytes.clone());
+            }
+            parts => {
+                let read = |part: &Part| {
+                    let mut all = BlockImages::default();
+                    reader.for_each(part, &mut |found| {
+                        all.images.extend(found.images);
+                        all.damage.extend(found.damage);
+                        all.empty.extend(found.empty);
+                        Ok(())
+                    })?;
+                    log.source().release(part.bytes.clone());
+                    Ok::<_, Error>(all)
+                };
+                let found: Vec<Result<BlockImages>> =
+                    parts.par_iter().map(read).collect();
+                for found in found {
+                    writer.add(skipped.take(found?))?;
+                }
+            }
+        }
+        (job.progress)(group.iter().map(length).sum());
+    }
+    let mut remarks = skipped.remarks(log);
+    remarks.extend(writer.remarks(log));
+    remarks.insert(0, count_of(writer.rows, "image"));
+    let (tables, rows) = (writer.tables.len() as u64, writer.rows);
+    for index in writer.tables.into_values() {
+        index.finish()?;
+    }
+    Ok(ExportSummary {
+        topics,
+        tables,
+        rows,
+        damage: skipped.damage,
+        remarks,
+        ..ExportSummary::default()
+    })
+}
+
+fn length(part: &Part) -> u64 {
+    part.bytes.end - part.bytes.start
+}
+
+/// Splits `parts` into groups that are read in parallel; a long part is a group of its own.
+fn groups(parts: &[Part]) -> impl Iterator<Item = &[Part]> {
+    let max_parts = rayon::current_num_threads() * 2;
+    let mut rest = parts;
+    std::iter::from_fn(move || {
+        let short = rest
+            .iter()
+            .take(max_parts)
+            .take_while(|part| length(part) <= LONG_PART_BYTES);
+        let count = short.count().max(1).min(rest.len());
+        let (group, others) = rest.split_at(count);
+        rest = others;
+        (!group.is_empty()).then_some(group)
+    })
+}
+
+/// Reads the images of a log.
+struct ImageReader<'r> {
+    log: &'r dyn Log,
+    selection: Selection,
+    /// The topics of images, each with the length of the header before each image.
+    types: BTreeMap<TopicId, (ImageRecordType, usize)>,
+}
+
+/// The images of a block.
+#[derive(Default)]
+struct BlockImages {
+    images: Vec<ImageFile>,
+    damage: Vec<Damage>,
+    /// The topic of each image without pixels.
+    empty: Vec<TopicId>,
+}
+
+impl ImageReader<'_> {
+    /// Passes the images of each block of `part` to `push`.
+    fn for_each(
+        &self,
+        part: &Part,
+        push: &mut dyn FnMut(BlockImages) -> Result<()>,
+    ) -> Result<()> {
+        let (mut block, mut cursor) =
+            (Block::default(), self.log.read(part, &self.selection)?);
+        while cursor.fill(&mut block)? {
+            let records: Vec<_> = block.iter().collect();
+            let encoded: Vec<_> = records
+                .into_par_iter()
+                .filter_map(|record| {
+                    let (of, header_len) = *self.types.get(&record.topic)?;
+                    let payload = record.payload.get(header_len..).unwrap_or_default();
+                    Some((record, ImageFile::new(of, &Record { payload, ..record })))
+                })
+                .collect();
+            let mut found = BlockImages {
+                damage: block.damage().to_vec(),
+                ..BlockImages::default()
+            };
+            for (record, image) in encoded {
+                match image {
+                    Ok(Some(image)) => {
+                        if image.extra_bytes > 0 {
+                            let extra_bytes = record.extra_bytes(image.extra_bytes);
+                            extra_bytes.add_to(&mut found.damage);
+                        }
+                        found.images.push(image);
+                    }
+                    Ok(None) => found.empty.push(record.topic),
+                    Err(why) => {
+                        let lost = record.undecodable_damage().with_reason(why.what());
+                        lost.add_to(&mut found.damage);
+                    }
+                }
+            }
+            push(found)?;
+        }
+        Ok(())
+    }
+}
+
+/// The images that were not written.
+#[derive(Default)]
+struct SkippedImages {
+    damage: Vec<Damage>,
+    /// The number of images without pixels, by topic.
+    empty: BTreeMap<TopicId, u64>,
+}
+
+impl SkippedImages {
+    /// Records the images that are not written, and returns the others.
+    fn take(&mut self, found: BlockImages) -> Vec<ImageFile> {
+        for damage in found.damage {
+            damage.add_to(&mut self.damage);
+        }
+        for topic in found.empty {
+            *self.empty.entry(topic).or_default() += 1;
+        }
+        found.images
+    }
+
+    /// Returns remarks about images without pixels, which are not damage.
+    fn remarks(&self, log: &dyn Log) -> Vec<String> {
+        let remark = |(topic, count): (&TopicId, &u64)| {
+            let label = log.manifest().get(*topic).map(|topic| topic.label());
+            let (label, images) =
+                (label.unwrap_or_default(), count_of(*count, "image"));
+            format!("{images} of {label} without pixels, not written")
+        };
+        self.empty.iter().map(remark).collect()
+    }
+}
+
+/// Writes the files and their tables.
+struct ImageWriter<'g> {
+    job: &'g ExportJob<'g>,
+    names: FileNames,
+    sink: &'g dyn TableSink,
+    time: TimeBase,
+    /// The number of images of a topic with the same timestamp.
+    names_taken: HashMap<(TopicId, Timestamp), u32>,
+    tables: BTreeMap<TopicId, ImageTable>,
+    rows: u64,
+    /// By topic, the number of images with pixels that are too far away for the file, and the
+    /// number of these pixels.
+    clipped: BTreeMap<TopicId, (u64, u64)>,
+}
+
+impl ImageWriter<'_> {
+    /// Writes `images`, which follow those of the last call in the log.
+    fn add(&mut self, images: Vec<ImageFile>) -> Result<()> {
+        let mut files = Vec::with_capacity(images.len());
+        for image in images {
+            let topic = self.job.opened.log.manifest().get(image.topic)?;
+            let same =
+                self.names_taken.entry((image.topic, image.file_time())).or_default();
+            let file = image.file_name(*same);
+            if image.clipped > 0 {
+                let (images, pixels) = self.clipped.entry(image.topic).or_default();
+                (*images, *pixels) = (*images + 1, *pixels + image.clipped);
+            }
+            *same += 1;
+            self.rows += 1;
+            let index = match self.tables.entry(image.topic) {
+                std::collections::btree_map::Entry::Occupied(index) => index.into_mut(),
+                std::collections::btree_map::Entry::Vacant(entry) => {
+                    entry.insert(ImageTable::new(self.sink, topic, self.time)?)
+                }
+            };
+            index.add(&image, &file)?;
+            files.push((format!("{}/{file}", self.names.stem(topic)), image.bytes));
+        }
+        let outputs = self.job.outputs;
+        files.par_iter().try_for_each(|(name, bytes)| outputs.write(name, bytes))?;
+        Ok(())
+    }
+
+    /// Returns remarks about pixels that are too far away.
+    fn remarks(&self, log: &dyn Log) -> Vec<String> {
+        let remark = |(topic, (images, pixels)): (&TopicId, &(u64, u64))| {
+            let label = log.manifest().get(*topic).map(|topic| topic.label());
+            let (images, pixels) =
+                (count_of(*images, "image"), count_of(*pixels, "pixel"));
+            let label = label.unwrap_or_default();
+            format!(
+                "{pixels} in {images} of {label} are further than 65.535 m: they are told \
+                 as that, 65535 mm"
+            )
+        };
+        self.clipped.iter().map(remark).collect()
+    }
+}

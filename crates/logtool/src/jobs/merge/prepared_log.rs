@@ -1,0 +1,124 @@
+//! Logs prepared for the new log: translated, and moved to its clock.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use logtool_core::{ClockTransform, Log, LogSlice, Selection, ShiftedLog, TopicSet};
+
+use crate::{
+    error::{Context as _, Result},
+    formats::LogFormat,
+    jobs::{merge::source::MergeSource, output::OutputSummary},
+    records::translate::{Frames, MessageTypes, TranslationKind},
+    source::session::Session,
+    time::{offset::ClockOffset, repaired_times::RepairedTimes},
+};
+
+/// A log in the form that the new log requires.
+pub(super) struct PreparedLog {
+    pub(super) log: Arc<dyn Log>,
+    topics: TopicSet,
+    /// The translation, if there is one.
+    pub(super) translation: Option<TranslationKind>,
+    /// The metadata that the new log gets from it.
+    pub(super) words: Vec<(String, BTreeMap<String, String>)>,
+}
+
+impl PreparedLog {
+    /// Returns the part that is written: everything except topics that are derived from others.
+    pub(super) fn extract(&self) -> LogSlice<'_> {
+        let selection =
+            Selection { topics: self.topics.clone(), ..Selection::default() };
+        LogSlice { manifest: self.log.manifest(), selection }
+    }
+}
+
+/// Prepares `sources` for a log of `format`, with the offsets `moved`, and passes on remarks
+/// about what changes. Warnings are added to `output`.
+pub(super) fn prepare(
+    sources: &[MergeSource],
+    moved: &[ClockOffset],
+    (format, messages): (LogFormat, MessageTypes),
+    output: &mut OutputSummary,
+    session: &Session,
+) -> Result<Vec<PreparedLog>> {
+    let translation = |source: &MergeSource| {
+        TranslationKind::for_target(source.log.manifest(), format, messages)
+    };
+    let translations: Vec<Option<TranslationKind>> =
+        sources.iter().map(translation).collect();
+    messages.check(&translations)?;
+    let mut all = Vec::new();
+    for ((source, moved), translation) in sources.iter().zip(moved).zip(translations) {
+        let name = &source.input.name;
+        let mut remarks = Vec::new();
+        let prepared = match translation {
+            Some(translation) => translate(
+                source,
+                *moved,
+                (translation, format),
+                (&mut remarks, output),
+                session,
+            )?,
+            None => move_times(source, *moved, format, output, session)?,
+        };
+        if source.drift.is_some() {
+            remarks.push("the drift of its clock is corrected".to_owned());
+        }
+        let zero = if moved.is_unix { ", to Unix time" } else { "" };
+        remarks.extend(moved.description().map(|told| format!("{told}{zero}")));
+        remarks.iter().for_each(|remark| session.note(name, remark));
+        all.push(prepared);
+    }
+    Ok(all)
+}
+
+/// Prepares a log whose records become messages of another encoding.
+fn translate(
+    source: &MergeSource,
+    moved: ClockOffset,
+    (translation, format): (TranslationKind, LogFormat),
+    (remarks, output): (&mut Vec<String>, &mut OutputSummary),
+    session: &Session,
+) -> Result<PreparedLog> {
+    let (name, manifest) = (&source.input.name, source.log.manifest());
+    let topics = translation.all_topics(manifest);
+    if translation.is_of_lidar() {
+        output.warn_of_lidars(session, name, manifest, &topics);
+    }
+    let selection = Selection { topics, ..Selection::default() };
+    let log = source.log.clone();
+    let prepared = translation.prepare(log, &selection, moved, &Frames::default());
+    let prepared = prepared.with_context(|| name.clone())?;
+    output.warn(session, name, &prepared.warnings);
+    remarks.extend(prepared.remarks);
+    remarks.extend(translation.left_out(manifest, format));
+    let words = translation.metadata_records(manifest, source.input.file_name());
+    Ok(PreparedLog {
+        log: prepared.log,
+        topics: TopicSet::All,
+        translation: Some(translation),
+        words,
+    })
+}
+
+/// Prepares a log whose records are copied as they are, at their new times.
+fn move_times(
+    source: &MergeSource,
+    moved: ClockOffset,
+    format: LogFormat,
+    output: &mut OutputSummary,
+    session: &Session,
+) -> Result<PreparedLog> {
+    let mut log = source.log.clone();
+    let topics = log.manifest().logged_topics();
+    if source.format() != Some(format) {
+        let usable = RepairedTimes::new(log)?;
+        log = usable.log;
+        output.warn(session, &source.input.name, usable.warning.as_slice());
+    }
+    if moved.nanos != 0 {
+        let shift = ClockTransform::new(moved.nanos);
+        log = Arc::new(ShiftedLog::new(log, shift, &BTreeMap::new()));
+    }
+    Ok(PreparedLog { log, topics, translation: None, words: Vec::new() })
+}

@@ -1,0 +1,225 @@
+//! A new log, which has a temporary name until it is complete.
+
+use std::path::Path;
+
+use logtool_core::{LogSlice, Manifest, RecordSink, TopicId, TopicSet, WriteOptions};
+use logtool_rosbag::EncryptionInfo;
+use logtool_sinks::{BackgroundWriter, ExistingFiles, StagedFile};
+
+use crate::{
+    error::{Error, Result},
+    formats::{Compression, LogFormat},
+    jobs::output::guarded_outputs::{self, GuardedOutputs},
+    source::{
+        input::{Packing, STDIN},
+        session::Session,
+    },
+};
+
+/// A new log that is being written.
+pub struct LogWriter {
+    // Dropped before the outputs, which are guarded to the end.
+    file: LogFile,
+    outputs: GuardedOutputs,
+}
+
+/// A new log that is written as one of several outputs.
+pub struct LogFile {
+    staged: StagedFile,
+    format: LogFormat,
+}
+
+/// The size of a new log, and remarks about it.
+pub struct WrittenLog {
+    /// The size in bytes.
+    pub bytes: u64,
+    /// Remarks for users, one sentence each.
+    pub remarks: Vec<String>,
+}
+
+impl LogWriter {
+    /// Starts the log of `format` that will be at `path`. `existing` decides whether a file is
+    /// replaced.
+    pub fn begin(
+        path: &Path,
+        format: LogFormat,
+        existing: ExistingFiles,
+        session: &Session,
+    ) -> Result<Self> {
+        if path.as_os_str() == STDIN {
+            if !format.is_stream() {
+                let what = format!(
+                    "a {} log cannot be written to standard output: its header is written \
+                     last; mcap, ulog and pcap logs can",
+                    format.name()
+                );
+                return Err(Error::invalid(what).with_hint("name a file"));
+            }
+            let outputs = guarded_outputs::stdout(session);
+            let file = LogFile::begin(&outputs, STDIN, format)?;
+            return Ok(Self { file, outputs });
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if let Some((packing, stem)) = Packing::from_name(&name) {
+            let (shown, how) = (path.display(), packing.name());
+            let what = format!(
+                "{shown} has a compressed extension; logs are written uncompressed"
+            );
+            let hint = format!("name it {stem}, and compress it with {how} afterwards");
+            return Err(Error::invalid(what).with_hint(hint));
+        }
+        let outputs = guarded_outputs::one_log(path, existing, session)?;
+        let file = LogFile::begin(&outputs, &name, format)?;
+        Ok(Self { file, outputs })
+    }
+
+    /// Lets `fill` write `extracts` into it, and completes it.
+    pub fn write<T>(
+        self,
+        extracts: &[LogSlice<'_>],
+        options: &WriteOptions,
+        fill: impl FnOnce(&mut dyn RecordSink) -> Result<T>,
+    ) -> Result<(T, WrittenLog)> {
+        let (done, mut log) = self.file.write(extracts, options, fill)?;
+        let files = self.outputs.commit()?;
+        if !self.outputs.is_stdout() {
+            log.bytes = files.iter().map(|(_, len)| len).sum();
+        }
+        Ok((done, log))
+    }
+}
+
+impl LogFile {
+    /// Starts the log `name` of `format` among `outputs`.
+    pub fn begin(
+        outputs: &GuardedOutputs,
+        name: &str,
+        format: LogFormat,
+    ) -> Result<Self> {
+        let staged = outputs.create(name)?;
+        Ok(Self { staged, format })
+    }
+
+    /// Lets `fill` write `extracts` into it, and returns its size if it was written in order,
+    /// and remarks.
+    pub fn write<T>(
+        self,
+        extracts: &[LogSlice<'_>],
+        options: &WriteOptions,
+        fill: impl FnOnce(&mut dyn RecordSink) -> Result<T>,
+    ) -> Result<(T, WrittenLog)> {
+        let mut out = BackgroundWriter::new(self.staged);
+        let mut sink =
+            self.format.format().writer(Box::new(&mut out), extracts, options)?;
+        let done = fill(&mut *sink)?;
+        let mut remarks = sink.remarks();
+        remarks.extend(not_encrypted(self.format, extracts));
+        sink.finish()?;
+        let staged = out.finish()?;
+        let bytes = staged.position();
+        staged.finish()?;
+        Ok((done, WrittenLog { bytes, remarks }))
+    }
+}
+
+/// Removes from `extract` what a log of `format` cannot hold, and returns a remark for each.
+pub fn remove_unsupported(
+    format: LogFormat,
+    extract: &mut LogSlice<'_>,
+) -> Vec<String> {
+    let left_out = format.format().unsupported_content(extract);
+    if left_out.iter().any(|left| left.topic.is_some()) {
+        let unheld: TopicSet = left_out.iter().filter_map(|left| left.topic).collect();
+        let is_held = |id: TopicId| !unheld.contains(id);
+        let wanted = &extract.selection.topics;
+        let ids = extract.manifest.topics().map(|(id, _)| id);
+        let kept = ids.filter(|id| wanted.contains(*id) && is_held(*id));
+        extract.selection.topics = kept.collect();
+    }
+    left_out.iter().map(|left| format!("left out: {}", left.what)).collect()
+}
+
+/// Returns the name of the compression `how`, if logs of `format` have compressed chunks.
+///
+/// # Errors
+/// `InvalidRequest` if the format does not support this compression.
+pub fn compression(
+    how: Option<Compression>,
+    format: LogFormat,
+) -> Result<Option<String>> {
+    let known = format.compressions();
+    if let Some(how) = how
+        && !known.is_empty()
+        && !known.contains(&how)
+    {
+        let what = format!("{} files do not support {}", format.name(), how.name());
+        let known: Vec<&str> = known.iter().map(|known| known.name()).collect();
+        let hint = format!("the compression can be {}", known.join(", "));
+        return Err(Error::invalid(what).with_hint(hint));
+    }
+    Ok(how.map(|how| how.name().to_owned()))
+}
+
+/// Returns the format of a new log at `path` for the records of the log with `manifest`:
+/// `requested`, else the format of the extension, else the format of the log itself.
+///
+/// # Errors
+/// `InvalidRequest` if this format cannot hold the records of the log.
+pub fn format(
+    path: &Path,
+    requested: Option<LogFormat>,
+    manifest: &Manifest,
+) -> Result<LogFormat> {
+    const TABLES: [(&str, &str); 5] = [
+        ("csv", "CSV"),
+        ("json", "JSON"),
+        ("jsonl", "JSON Lines"),
+        ("parquet", "Parquet"),
+        ("arrow", "Arrow"),
+    ];
+    let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
+    if end.eq_ignore_ascii_case("pcapng") {
+        let what = format!("{}: captures are written as pcap", path.display());
+        return Err(Error::invalid(what).with_hint("let the name end in .pcap"));
+    }
+    let own = manifest.format.as_str();
+    let Some(own_format) = LogFormat::from_manifest(manifest) else {
+        return Err(Error::failed(format!("{own} logs cannot be written")));
+    };
+    if let Some(requested) = requested {
+        if requested.can_hold(own_format) {
+            return Ok(requested);
+        }
+        let what = format!("{} files cannot hold a {own} log", requested.name());
+        let formats = LogFormat::ALL.iter().filter(|one| one.can_hold(own_format));
+        let formats: Vec<&str> = formats.map(|format| format.name()).collect();
+        let hint = format!(
+            "a copy of a {own} log can be {}; `logtool convert` writes other formats",
+            formats.join(" or ")
+        );
+        return Err(Error::invalid(what).with_hint(hint));
+    }
+    let promised = LogFormat::from_extension(end);
+    let table = TABLES.iter().find(|(known, _)| known.eq_ignore_ascii_case(end));
+    let unfit = match (promised, table) {
+        (Some(promised), _) if promised.can_hold(own_format) => return Ok(promised),
+        (Some(promised), _) => promised.name(),
+        (None, Some((_, table))) => table,
+        (None, None) => return Ok(own_format),
+    };
+    let what = format!("{} looks like {unfit}, and the log is {own}", path.display());
+    let hint = "the new log is of the same format; `logtool convert` makes others";
+    Err(Error::invalid(what).with_hint(hint))
+}
+
+/// Returns a remark if one of `extracts` is encrypted and the new log has another `format`. A
+/// log of the same format has such a remark itself.
+fn not_encrypted(format: LogFormat, extracts: &[LogSlice<'_>]) -> Option<String> {
+    let is_encrypted = |extract: &LogSlice<'_>| {
+        let manifest = extract.manifest;
+        LogFormat::from_manifest(manifest) != Some(format)
+            && EncryptionInfo::from_manifest(manifest).is_some()
+    };
+    let told = "the new log is not encrypted, though the input is";
+    extracts.iter().any(is_encrypted).then(|| told.to_owned())
+}

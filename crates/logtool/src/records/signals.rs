@@ -1,0 +1,235 @@
+//! Reads numeric signals of a log over time: all samples, or downsampled for plots.
+
+mod collected_samples;
+#[cfg(feature = "plot")]
+mod elements;
+mod find;
+mod numbers;
+#[cfg(feature = "plot")]
+mod sampled_signals;
+mod unit;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use arrow_array::{Array as _, RecordBatch, cast::AsArray as _, types::*};
+use arrow_schema::SchemaRef;
+use logtool_core::{
+    Columns, Damage, Log, Selection, TableJob, TableSink, TableWriter, TimeBase,
+    TimeRange, Topic, TopicId, TopicSet, View, export_tables,
+};
+use parking_lot::Mutex;
+
+use crate::{error::Result, records::signals::numbers::numbers};
+
+#[cfg(feature = "align")]
+pub(crate) use self::collected_samples::read_samples;
+#[cfg(feature = "plot")]
+pub(crate) use self::find::is_text_of_field;
+pub(crate) use self::{
+    collected_samples::{Samples, read_all},
+    find::find,
+};
+#[cfg(feature = "plot")]
+pub(crate) use self::{
+    elements::expand_lists,
+    find::{check_count, find_in_topic},
+    numbers::numbers_of,
+    sampled_signals::{read, read_into, sampler},
+};
+
+/// A signal that is requested.
+#[derive(Clone)]
+pub(crate) struct RequestedSignal {
+    /// The topic of the signal.
+    pub topic: TopicId,
+    /// The columns of the flat view that it is computed from; at least one.
+    pub inputs: Vec<SignalColumn>,
+    /// The function that computes the signal from the numbers of the columns.
+    pub of: SignalFunction,
+    /// The name of the signal.
+    pub name: String,
+    /// The unit; empty if it is unknown.
+    pub unit: String,
+    /// Whether a value holds until the next one, e.g. a state.
+    pub is_held: bool,
+}
+
+/// Computes a number from others.
+pub(crate) type SignalFunction = Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>;
+
+/// A column of the flat view, and the part of its values that is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SignalColumn {
+    /// The index of the column in the flat view.
+    pub column: usize,
+    /// The part of each value.
+    pub part: ValuePart,
+}
+
+/// The part of each value of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ValuePart {
+    /// The value itself, which is a number.
+    Itself,
+    /// The element of a list at this index.
+    Element(usize),
+    /// The Euclidean norm of a list.
+    #[cfg(feature = "align")]
+    Norm,
+    /// The number of elements of a list.
+    Count,
+}
+
+/// Receives the numbers of a signal.
+trait ReceiveNumbers: Send {
+    /// Adds a number at a time in nanoseconds.
+    fn add(&mut self, time: i64, number: f64);
+
+    /// Records a number whose time is unknown.
+    fn leave_out(&mut self);
+}
+
+/// Reads the signals `wanted` within `time`, each into a value that `new` creates. Returns these
+/// values in the order of the request, and the damage.
+fn gather<G: ReceiveNumbers + 'static>(
+    log: &dyn Log,
+    wanted: &[RequestedSignal],
+    time: TimeRange,
+    new: &dyn Fn() -> G,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<(Vec<G>, Vec<Damage>)> {
+    let topics: TopicSet = wanted.iter().map(|wanted| wanted.topic).collect();
+    let mut columns_of = BTreeMap::new();
+    let mut plans = BTreeMap::new();
+    for (id, topic) in log.manifest().topics().filter(|(id, _)| topics.contains(*id)) {
+        let own = || wanted.iter().enumerate().filter(|(_, wanted)| wanted.topic == id);
+        let inputs = || own().flat_map(|(_, wanted)| &wanted.inputs);
+        let mut only: Vec<usize> = inputs().map(|input| input.column).collect();
+        let validity = validity(log, id, topic)?;
+        only.extend(validity.map(|(column, _)| column));
+        only.sort_unstable();
+        only.dedup();
+        // In the table, the first column is the time.
+        let place = |column: usize| only.binary_search(&column).map_or(0, |at| at + 1);
+        let moved = |input: &SignalColumn| SignalColumn {
+            column: place(input.column),
+            ..*input
+        };
+        let makers = own().map(|(index, wanted)| SignalComputer {
+            index,
+            inputs: wanted.inputs.iter().map(moved).collect(),
+            of: wanted.of.clone(),
+            // All values of the validity column itself are shown.
+            validity: validity
+                .filter(|(column, _)| wanted.inputs.iter().all(|i| i.column != *column))
+                .map(|(column, valid)| (place(column), valid)),
+            into: new(),
+        });
+        plans.insert(topic.label().into_owned(), makers.collect());
+        columns_of.insert(id, Columns { only: Some(only), ..Columns::all(View::Flat) });
+    }
+    let done = Arc::new(Mutex::new(Vec::new()));
+    let sink = SignalSink { plans: Mutex::new(plans), done: done.clone() };
+    let job = TableJob {
+        selection: Selection { topics, time },
+        columns: Columns::all(View::Flat),
+        columns_of,
+        time: TimeBase::default(),
+        part_bytes: 4 << 20,
+        progress,
+    };
+    let report = export_tables(log, &job, &sink)?;
+    let mut made: Vec<G> = wanted.iter().map(|_| new()).collect();
+    let mut done = done.lock();
+    for maker in done.drain(..) {
+        if let Some(place) = made.get_mut(maker.index) {
+            *place = maker.into;
+        }
+    }
+    Ok((made, report.damage))
+}
+
+/// Returns the column of `topic` that states which rows are valid, and its value in valid rows;
+/// `None` if all rows are valid.
+fn validity(log: &dyn Log, id: TopicId, topic: &Topic) -> Result<Option<(usize, f64)>> {
+    let Some(valid) = topic.valid_row_value() else { return Ok(None) };
+    let decoder = log.decoder(id, &Columns::all(View::Flat))?;
+    let column = decoder.schema().index_of("validity").ok();
+    Ok(column.map(|column| (column, valid.into())))
+}
+
+/// Computes one of the signals from a table.
+struct SignalComputer<G> {
+    index: usize,
+    inputs: Vec<SignalColumn>,
+    of: SignalFunction,
+    /// The column and its value in valid rows.
+    validity: Option<(usize, f64)>,
+    into: G,
+}
+
+/// A sink that computes signals from tables.
+struct SignalSink<G> {
+    plans: Mutex<BTreeMap<String, Vec<SignalComputer<G>>>>,
+    done: Arc<Mutex<Vec<SignalComputer<G>>>>,
+}
+
+impl<G: ReceiveNumbers + 'static> TableSink for SignalSink<G> {
+    fn table(
+        &self,
+        topic: &Topic,
+        _: &SchemaRef,
+    ) -> logtool_core::Result<Box<dyn TableWriter>> {
+        let mut plans = self.plans.lock();
+        let makers = plans.remove(&*topic.label()).unwrap_or_default();
+        Ok(Box::new(TableSignals { makers, done: self.done.clone() }))
+    }
+}
+
+/// The signals of the table of a topic.
+struct TableSignals<G> {
+    makers: Vec<SignalComputer<G>>,
+    done: Arc<Mutex<Vec<SignalComputer<G>>>>,
+}
+
+impl<G: ReceiveNumbers> TableWriter for TableSignals<G> {
+    fn write(&mut self, batch: &RecordBatch) -> logtool_core::Result<()> {
+        let times = batch.columns().first();
+        let times = times.and_then(|t| t.as_primitive_opt::<TimestampNanosecondType>());
+        let Some(times) = times else { return Ok(()) };
+        let mut row_of = Vec::new();
+        for maker in &mut self.makers {
+            let inputs = maker.inputs.iter().map(|input| {
+                batch
+                    .columns()
+                    .get(input.column)
+                    .map_or_else(Vec::new, |column| numbers(column, input.part))
+            });
+            let inputs: Vec<Vec<f64>> = inputs.collect();
+            let validity = maker.validity.and_then(|(column, valid)| {
+                Some((numbers(batch.columns().get(column)?, ValuePart::Itself), valid))
+            });
+            let is_valid = |row: usize| match &validity {
+                Some((marks, valid)) => marks.get(row) == Some(valid),
+                None => true,
+            };
+            for row in (0..batch.num_rows()).filter(|row| is_valid(*row)) {
+                row_of.clear();
+                let number = |numbers: &Vec<f64>| numbers.get(row).copied();
+                row_of.extend(inputs.iter().map(|i| number(i).unwrap_or(f64::NAN)));
+                if times.is_valid(row) {
+                    maker.into.add(times.value(row), (maker.of)(&row_of))
+                } else {
+                    maker.into.leave_out()
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> logtool_core::Result<()> {
+        let mut done = self.done.lock();
+        done.extend(self.makers);
+        Ok(())
+    }
+}

@@ -1,0 +1,125 @@
+//! Reads all samples of signals: numbers, or the norm of a vector.
+
+#[cfg(feature = "align")]
+use std::sync::Arc;
+
+#[cfg(feature = "align")]
+use logtool_core::Topic;
+use logtool_core::{Damage, Log, TimeRange};
+
+#[cfg(feature = "align")]
+use crate::{
+    error::Context as _,
+    records::signals::{ValuePart, find, numbers::norm},
+};
+use crate::{
+    error::{Error, Remedy, Result},
+    records::signals::{ReceiveNumbers, RequestedSignal, gather},
+};
+
+/// The maximum number of samples, which take 256 MiB.
+const MOST: usize = 1 << 24;
+
+/// Reads all samples of `wanted` within `time`, each in the order of the file. Returns them in the
+/// order of the request, and the damage.
+///
+/// # Errors
+/// If reading fails, or a signal has too many samples.
+pub(crate) fn read_all(
+    log: &dyn Log,
+    wanted: &[RequestedSignal],
+    time: TimeRange,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<(Vec<Samples>, Vec<Damage>)> {
+    let (all, damage) = gather(log, wanted, time, &Samples::default, progress)?;
+    let mut too_long = wanted.iter().zip(&all).filter(|(_, own)| own.too_many);
+    if let Some((wanted, _)) = too_long.next() {
+        let what = format!("`{}` has more than {MOST} samples", wanted.name);
+        return Err(Error::failed(what).with_remedy(Remedy::SelectTimes));
+    }
+    Ok((all, damage))
+}
+
+/// All samples of a signal.
+#[cfg(feature = "align")]
+pub(crate) struct SignalSamples {
+    /// The times in nanoseconds and the values, in the order of the file.
+    pub samples: Vec<(i64, f64)>,
+    /// The signal.
+    pub wanted: RequestedSignal,
+    /// The damage of the records that could not be read.
+    pub damage: Vec<Damage>,
+}
+
+/// Reads the signal `text`. If it names a list, or several columns of one topic, e.g.
+/// `/imu/data.angular_velocity` or `sensor_combined.gyro_rad`, the signal is the norm of that
+/// vector.
+#[cfg(feature = "align")]
+pub(crate) fn read_samples(
+    log: &dyn Log,
+    text: &str,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<SignalSamples> {
+    let wanted = combine(find(log, &[text.to_owned()])?, text, log)?;
+    let time = TimeRange::default();
+    let (mut made, damage) =
+        read_all(log, std::slice::from_ref(&wanted), time, progress)?;
+    let made = made.pop().unwrap_or_default();
+    Ok(SignalSamples { samples: made.samples, wanted, damage })
+}
+
+/// Combines `found` to one signal.
+#[cfg(feature = "align")]
+fn combine(
+    found: Vec<RequestedSignal>,
+    text: &str,
+    log: &dyn Log,
+) -> Result<RequestedSignal> {
+    let mut found = found.into_iter();
+    let mut all = found.next().with_context(|| format!("there is no `{text}`"))?;
+    let label = |wanted: &RequestedSignal| {
+        let topic = log.manifest().get(wanted.topic).map(Topic::label);
+        topic.map(std::borrow::Cow::into_owned).unwrap_or_default()
+    };
+    if let Some(input) =
+        all.inputs.first_mut().filter(|input| input.part == ValuePart::Count)
+    {
+        input.part = ValuePart::Norm;
+        all.name = format!("|{text}|");
+    }
+    for more in found {
+        if more.topic != all.topic {
+            let (one, other) = (label(&all), label(&more));
+            let what = format!("`{text}` is in several topics, {one} and {other}");
+            return Err(Error::invalid(what).with_hint("name one of them"));
+        }
+        all.inputs.extend(more.inputs);
+        all.of = Arc::new(norm);
+        all.name = format!("|{text}|");
+    }
+    Ok(all)
+}
+
+/// All samples of a signal.
+#[derive(Default)]
+pub(crate) struct Samples {
+    /// The times in nanoseconds and the values, in the order of the file.
+    pub samples: Vec<(i64, f64)>,
+    /// The number of values whose time is unknown.
+    pub left_out: u64,
+    too_many: bool,
+}
+
+impl ReceiveNumbers for Samples {
+    fn add(&mut self, time: i64, number: f64) {
+        if self.samples.len() < MOST {
+            self.samples.push((time, number))
+        } else {
+            self.too_many = true
+        }
+    }
+
+    fn leave_out(&mut self) {
+        self.left_out += 1;
+    }
+}

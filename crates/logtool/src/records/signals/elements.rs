@@ -1,0 +1,61 @@
+//! Signals of the elements of lists, whose number is not in the schema.
+
+use logtool_core::{Log, TimeRange};
+
+use crate::{
+    error::Result,
+    records::signals::{
+        ReceiveNumbers, RequestedSignal, SignalColumn, ValuePart, find::check_count,
+        gather,
+    },
+};
+
+/// Replaces each signal of a list in `wanted` by signals of its elements, as many as the
+/// longest list has within `time`. Returns the signals for each one of `wanted`.
+pub(crate) fn expand_lists(
+    log: &dyn Log,
+    wanted: Vec<RequestedSignal>,
+    time: TimeRange,
+) -> Result<Vec<Vec<RequestedSignal>>> {
+    let is_list = |wanted: &RequestedSignal| {
+        wanted.inputs.iter().any(|i| i.part == ValuePart::Count)
+    };
+    let lists: Vec<RequestedSignal> =
+        wanted.iter().filter(|w| is_list(w)).cloned().collect();
+    if lists.is_empty() {
+        return Ok(wanted.into_iter().map(|wanted| vec![wanted]).collect());
+    }
+    let (longest, _) = gather(log, &lists, time, &LongestList::default, &|_| {})?;
+    let (mut longest, mut lines, mut all) = (longest.into_iter(), 0_usize, Vec::new());
+    for wanted in wanted {
+        if !is_list(&wanted) {
+            lines += 1;
+            all.push(vec![wanted]);
+            continue;
+        }
+        let LongestList(count) = longest.next().unwrap_or_default();
+        lines = lines.saturating_add(count);
+        check_count(lines)?;
+        let element = |at: usize| {
+            let part = ValuePart::Element(at);
+            let inputs =
+                wanted.inputs.iter().map(|input| SignalColumn { part, ..*input });
+            let (name, inputs) = (format!("{}[{at}]", wanted.name), inputs.collect());
+            RequestedSignal { name, inputs, ..wanted.clone() }
+        };
+        all.push((0..count).map(element).collect());
+    }
+    Ok(all)
+}
+
+/// The number of elements of the longest list.
+#[derive(Default)]
+struct LongestList(usize);
+
+impl ReceiveNumbers for LongestList {
+    fn add(&mut self, _: i64, count: f64) {
+        self.0 = self.0.max(count as usize);
+    }
+
+    fn leave_out(&mut self) {}
+}

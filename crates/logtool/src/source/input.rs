@@ -1,0 +1,239 @@
+//! Opens the bytes of an input: a file, a URL, standard input, or a compressed file.
+
+mod decompress;
+pub mod digest;
+pub mod expand;
+pub mod file_signatures;
+pub mod lidar_packets;
+pub mod open;
+pub mod progress_source;
+mod source_reader;
+mod stoppable_source;
+pub mod url;
+pub mod utc_start;
+
+use std::{
+    ffi::OsStr,
+    fs::File,
+    io::{self, IsTerminal as _, Read, Seek as _},
+    path::Path,
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use logtool_core::{FileSource, Manifest, Source};
+
+use crate::{
+    error::{Context as _, Error, ErrorKind, Result},
+    formats::LogFormat,
+    source::{
+        input::{
+            digest::digest_of, source_reader::SourceReader, stoppable_source::stoppable,
+        },
+        losses::{Findings, loss::Finding},
+        remote::{self, Remote},
+        session::Session,
+    },
+};
+
+pub use self::decompress::Packing;
+
+/// The name of standard input.
+pub const STDIN: &str = "-";
+
+/// The name of standard input in messages.
+pub const STDIN_NAME: &str = "standard input";
+
+/// The bytes of a log, and their origin.
+pub struct Input {
+    /// The name in messages.
+    pub name: String,
+    /// The bytes, decompressed.
+    pub source: Arc<dyn Source>,
+    /// The original bytes, which may be compressed.
+    pub origin: Arc<dyn Source>,
+    /// The compression of the original bytes.
+    pub packing: Option<Packing>,
+    /// The loss due to damage of the compressed bytes.
+    pub loss: Option<Finding>,
+    /// Whether the original bytes are fetched from a server when they are read.
+    pub is_remote: bool,
+}
+
+impl Input {
+    /// Opens the file or the URL `path`, or standard input. The session decides how files are
+    /// opened, e.g. as memory maps.
+    pub fn open(path: &Path, session: &Session) -> Result<Self> {
+        let input = match url::from_path(path) {
+            Some(url) => Self::open_remote(url, session),
+            None => Self::open_local(path, session),
+        };
+        Ok(input?.stoppable(session))
+    }
+
+    /// Makes reading fail when the session should end its calls.
+    pub(crate) fn stoppable(mut self, session: &Session) -> Self {
+        if let Some(stop) = &session.stop {
+            self.source = stoppable(self.source, stop);
+            self.origin = stoppable(self.origin, stop);
+        }
+        self
+    }
+
+    /// Creates the input called `name` with the bytes of `origin`, which are decompressed into
+    /// memory if they are compressed.
+    pub fn from_source(name: &str, origin: Arc<dyn Source>) -> Result<Self> {
+        let name = name.to_owned();
+        let head = origin.read_at(0..8).with_context(|| name.clone())?;
+        let packing = Packing::detect(&head);
+        let (source, loss) = match packing {
+            None => (Arc::clone(&origin), None),
+            Some(packing) => {
+                let stream = SourceReader::new(Arc::clone(&origin));
+                let mut bytes = Vec::new();
+                let unpacked = packing.unpack_to(stream, origin.len(), &mut bytes);
+                let loss = unpacked.with_context(|| name.clone())?;
+                (Arc::new(Bytes::from(bytes)) as Arc<dyn Source>, loss)
+            }
+        };
+        Ok(Self { name, source, origin, packing, loss, is_remote: false })
+    }
+
+    fn open_remote(url: &str, session: &Session) -> Result<Self> {
+        let Remote { name, source: origin, is_whole } = remote::open(url, session)?;
+        let head = origin.read_at(0..8).cannot_open(&name)?;
+        let Some(packing) = Packing::detect(&head) else {
+            let (source, is_remote) = (origin.clone(), !is_whole);
+            let (packing, loss) = (None, None);
+            return Ok(Self { name, source, origin, packing, loss, is_remote });
+        };
+        let mut stream = SourceReader::new(origin.clone());
+        let unpacked = packing.unpack(&mut stream, origin.len());
+        let (file, loss) = unpacked.cannot_open(&name)?;
+        // A network failure must not be reported as damage in the compressed stream.
+        stream.end().cannot_open(&name)?;
+        let (source, packing) =
+            (source(&name, file, session).cannot_open(&name)?, Some(packing));
+        Ok(Self { name, source, origin, packing, loss, is_remote: true })
+    }
+
+    fn open_local(path: &Path, session: &Session) -> Result<Self> {
+        let is_stdin = path.as_os_str() == STDIN;
+        let name =
+            if is_stdin { STDIN_NAME.into() } else { path.display().to_string() };
+        let file = if is_stdin { spool_stdin() } else { open_file(path) };
+        let mut file = file.cannot_open(&name)?;
+
+        let mut head = Vec::new();
+        (&mut file).take(8).read_to_end(&mut head).cannot_open(&name)?;
+        file.rewind().cannot_open(&name)?;
+        let Some(packing) = Packing::detect(&head) else {
+            let source = source(&name, file, session).cannot_open(&name)?;
+            let origin = source.clone();
+            let (packing, loss, is_remote) = (None, None, false);
+            return Ok(Self { name, source, origin, packing, loss, is_remote });
+        };
+        let packed = FileSource::new(file.try_clone().cannot_open(&name)?);
+        let origin = Arc::new(packed.cannot_open(&name)?);
+        let unpacked = packing.unpack(file, origin.len());
+        let (file, loss) = unpacked.cannot_open(&name)?;
+        let (source, packing) =
+            (source(&name, file, session).cannot_open(&name)?, Some(packing));
+        Ok(Self { name, source, origin, packing, loss, is_remote: false })
+    }
+
+    /// Returns the [digest] of the original bytes.
+    pub fn digest(&self) -> Result<String> {
+        digest_of(&*self.origin).with_context(|| self.name.clone())
+    }
+
+    /// Returns the digest, or an empty string if the input is on a server and read by ranges: the
+    /// digest would require a complete download.
+    pub fn digest_if_read_completely(&self) -> Result<String> {
+        if self.is_remote { Ok(String::new()) } else { self.digest() }
+    }
+
+    /// Returns what was found while this input and its log with `manifest` were opened.
+    pub fn findings(&self, manifest: &Manifest) -> Findings {
+        Findings::from_manifest(&self.name, self.loss.as_ref(), manifest)
+    }
+
+    /// Returns the name without its folders. Outputs state it, and must not reveal the folders of
+    /// this machine.
+    pub fn file_name(&self) -> &str {
+        let name = Path::new(&self.name).file_name().and_then(OsStr::to_str);
+        name.unwrap_or(&self.name)
+    }
+}
+
+/// Returns the first bytes of the file at `path`, decompressed, and its compression. They are
+/// enough to recognise the format.
+pub fn head(path: &Path) -> io::Result<(Vec<u8>, Option<Packing>)> {
+    const MOST: u64 = 4096;
+    let mut file = File::open(path)?;
+    let mut head = Vec::new();
+    (&mut file).take(MOST).read_to_end(&mut head)?;
+    let Some(packing) = Packing::detect(&head) else { return Ok((head, None)) };
+    file.rewind()?;
+    Ok((packing.head(file, MOST).unwrap_or_default(), Some(packing)))
+}
+
+fn open_file(path: &Path) -> Result<File> {
+    let file = File::open(path).map_err(|err| match err.kind() {
+        io::ErrorKind::NotFound => {
+            Error::new(ErrorKind::NoSuchFile, "there is no such file")
+        }
+        io::ErrorKind::PermissionDenied => {
+            Error::new(ErrorKind::PermissionDenied, "permission denied")
+                .with_hint("check its permissions")
+        }
+        _ => err.into(),
+    })?;
+    let about = file.metadata()?;
+    if about.is_dir() {
+        let hint = match file_signatures::folder_kind(path) {
+            Some(what) => format!("it looks like {what}"),
+            None => format!("name the logs in it, e.g. {}", path.join("*").display()),
+        };
+        return Err(Error::failed("it is a directory").with_hint(hint));
+    }
+    // A pipe, a socket or a device is read once, like standard input.
+    if about.is_file() { Ok(file) } else { spool(file) }
+}
+
+fn spool_stdin() -> Result<File> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        let what = "standard input is a terminal";
+        return Err(Error::invalid(what).with_hint("pipe a log into it"));
+    }
+    spool(stdin.lock())
+}
+
+/// Copies `input` to a temporary file that is deleted with the program.
+fn spool(mut input: impl Read) -> Result<File> {
+    let mut file = temporary_file()?;
+    io::copy(&mut input, &mut file).context("it cannot be read to its end")?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// Creates a temporary file without a name, which is deleted with the program.
+pub fn temporary_file() -> Result<File> {
+    tempfile::tempfile().map_err(|err| {
+        let dir = std::env::temp_dir();
+        let dir = dir.display();
+        let what = format!("cannot create a temporary file in {dir} (TMPDIR): {err}");
+        let hint = "set TMPDIR to a writable folder";
+        Error::failed(what).with_hint(hint)
+    })
+}
+
+/// Returns the bytes of `file`, as the session opens files.
+fn source(name: &str, file: File, session: &Session) -> Result<Arc<dyn Source>> {
+    let file = Arc::new(file);
+    let probe = FileSource::new(Arc::clone(&file))?;
+    let is_scanned = LogFormat::recognize(name, &probe)
+        .is_ok_and(|found| found.format().requires_full_scan());
+    Ok(session.files.open(name, file, is_scanned)?)
+}

@@ -1,0 +1,218 @@
+//! Decompresses logs in gzip, xz or Zstandard files, which are recognised by their first bytes,
+//! into a temporary file.
+
+use std::{
+    fs::File,
+    io::{self, BufReader, Read, Seek as _, Write},
+};
+
+use flate2::bufread::MultiGzDecoder;
+use liblzma::bufread::XzDecoder;
+use logtool_core::{Damage, DamageKind};
+
+use crate::{
+    error::{Error, Result},
+    source::{input::temporary_file, losses::loss::Finding},
+};
+
+/// The compression of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// RFC 1952.
+    Gzip,
+    /// The .xz format, section 2.1.1.1.
+    Xz,
+    /// RFC 8878, section 3.1.1.
+    Zstd,
+}
+
+/// A file that decompresses to more than this many times its size, …
+const MAX_RATIO: u64 = 1000;
+/// … and to more than this many bytes, is a decompression bomb and rejected.
+const SLACK: u64 = 64 << 20;
+
+impl Packing {
+    const ALL: [Self; 3] = [Self::Gzip, Self::Xz, Self::Zstd];
+
+    /// Detects the compression of a file that starts with `head`.
+    pub fn detect(head: &[u8]) -> Option<Self> {
+        Self::ALL.into_iter().find(|packing| head.starts_with(packing.magic()))
+    }
+
+    /// Returns the compression that the extension of `name` shows, and the name without that
+    /// extension.
+    pub fn from_name(name: &str) -> Option<(Self, &str)> {
+        let (stem, end) = name.rsplit_once('.')?;
+        let packing = Self::ALL
+            .into_iter()
+            .find(|packing| end.eq_ignore_ascii_case(packing.extension()))?;
+        Some((packing, stem))
+    }
+
+    /// Returns the name of the compression.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Xz => "xz",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    /// Returns the extension of compressed files.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Gzip => "gz",
+            Self::Xz => "xz",
+            Self::Zstd => "zst",
+        }
+    }
+
+    fn magic(self) -> &'static [u8] {
+        match self {
+            Self::Gzip => &[0x1f, 0x8b, 0x08],
+            Self::Xz => &[0xfd, b'7', b'z', b'X', b'Z', 0],
+            Self::Zstd => &[0x28, 0xb5, 0x2f, 0xfd],
+        }
+    }
+
+    /// Returns up to `most` decompressed bytes from the start of `file`.
+    pub(super) fn head(self, file: File, most: u64) -> io::Result<Vec<u8>> {
+        let mut head = Vec::new();
+        let unpacker = self.unpacker(BufReader::new(file))?;
+        match unpacker.take(most).read_to_end(&mut head) {
+            Err(err) if head.is_empty() => Err(err),
+            _ => Ok(head),
+        }
+    }
+
+    fn unpacker<'p>(
+        self,
+        packed: BufReader<impl Read + 'p>,
+    ) -> io::Result<Box<dyn Read + 'p>> {
+        Ok(match self {
+            Self::Gzip => Box::new(MultiGzDecoder::new(packed)),
+            Self::Xz => Box::new(XzDecoder::new_multi_decoder(packed)),
+            Self::Zstd => Box::new(zstd::Decoder::with_buffer(packed)?),
+        })
+    }
+
+    /// Decompresses `packed`, which has `len` bytes, as far as possible. Returns the bytes, and the
+    /// loss if the data is damaged.
+    pub(super) fn unpack(
+        self,
+        packed: impl Read,
+        len: u64,
+    ) -> Result<(File, Option<Finding>)> {
+        let mut unpacked = temporary_file()?;
+        let loss = self.unpack_to(packed, len, &mut unpacked)?;
+        unpacked.rewind()?;
+        Ok((unpacked, loss))
+    }
+
+    /// Decompresses `packed` like [`unpack`](Self::unpack), to `unpacked`.
+    pub(super) fn unpack_to(
+        self,
+        packed: impl Read,
+        len: u64,
+        unpacked: &mut impl Write,
+    ) -> Result<Option<Finding>> {
+        let limit = len.saturating_mul(MAX_RATIO).saturating_add(SLACK);
+        let unpacker = self.unpacker(BufReader::with_capacity(1 << 17, packed))?;
+        let (len, broken) = copy(unpacker, unpacked, limit)?;
+        Ok(broken.map(|err| Finding {
+            damage: Damage::new(DamageKind::Truncated, len..len),
+            topic: None,
+            text: format!(
+                "the {} data is damaged ({err}): everything after the first {len} decompressed \
+                 bytes can be read",
+                self.name()
+            ),
+        }))
+    }
+}
+
+/// Copies `from` until its end or an error. Returns the number of bytes, and the error.
+fn copy(
+    mut from: Box<dyn Read + '_>,
+    to: &mut impl Write,
+    limit: u64,
+) -> Result<(u64, Option<io::Error>)> {
+    let (mut buffer, mut len) = (vec![0; 1 << 17], 0);
+    loop {
+        let count = match from.read(&mut buffer) {
+            Ok(0) => return Ok((len, None)),
+            Ok(count) => count,
+            Err(err) if err.kind() == io::ErrorKind::Interrupted => continue,
+            Err(err) => return Ok((len, Some(err))),
+        };
+        len += count as u64;
+        if len > limit {
+            let what = format!("it decompresses to more than {limit} bytes");
+            let hint = "if this is intended, decompress it first";
+            return Err(Error::failed(what).with_hint(hint));
+        }
+        to.write_all(&buffer[..count])?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file_of(bytes: &[u8]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        file.rewind().unwrap();
+        file
+    }
+
+    fn unpacked(packing: Packing, bytes: &[u8]) -> (Vec<u8>, bool) {
+        let (mut file, loss) =
+            packing.unpack(file_of(bytes), bytes.len() as u64).unwrap();
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).unwrap();
+        (text, loss.is_some())
+    }
+
+    /// `printf log | gzip -n`
+    const GZIP: [u8; 23] = [
+        0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xcb, 0xc9, 0x4f, 7, 0, 0xc5, 0x68, 0x3f,
+        0x8f, 3, 0, 0, 0,
+    ];
+
+    #[test]
+    fn gzip_is_decompressed() {
+        assert_eq!(Packing::detect(&GZIP), Some(Packing::Gzip));
+        let (text, is_lost) = unpacked(Packing::Gzip, &GZIP);
+        assert!(text == b"log" && !is_lost, "{text:?}");
+    }
+
+    #[test]
+    fn concatenated_streams_are_one_file() {
+        let twice = [GZIP, GZIP].concat();
+        assert_eq!(unpacked(Packing::Gzip, &twice), (b"loglog".to_vec(), false));
+        let zstd = zstd::encode_all(&b"log"[..], 3).unwrap();
+        let twice = [&zstd[..], &zstd].concat();
+        assert_eq!(unpacked(Packing::Zstd, &twice), (b"loglog".to_vec(), false));
+    }
+
+    #[test]
+    fn truncated_stream_keeps_all_readable_bytes() {
+        let text: Vec<u8> = (0..200_000_u32).flat_map(u32::to_le_bytes).collect();
+        let zstd = zstd::encode_all(&text[..], 3).unwrap();
+        let (kept, is_lost) = unpacked(Packing::Zstd, &zstd[..zstd.len() / 2]);
+        assert!(is_lost && kept.len() > 1000 && text.starts_with(&kept));
+    }
+
+    #[test]
+    fn decompression_bomb_is_rejected() {
+        let mut bomb = zstd::Encoder::new(Vec::new(), 3).unwrap();
+        for _ in 0..70 {
+            bomb.write_all(&[0; 1 << 20]).unwrap();
+        }
+        let bomb = bomb.finish().unwrap();
+        assert!(bomb.len() < 6000, "{}", bomb.len());
+        let err = Packing::Zstd.unpack(&bomb[..], bomb.len() as u64).unwrap_err();
+        assert!(err.to_string().contains("decompresses to more than"), "{err}");
+    }
+}

@@ -1,0 +1,36 @@
+//! A loss with its description.
+
+use logtool_core::{ClockZero, Damage, Manifest};
+
+use crate::{text::units::Span, time::clock::TextTime};
+
+/// A loss or an anomaly in an input.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The kind, the bytes and the records.
+    pub damage: Damage,
+    /// The description for users.
+    pub text: String,
+    /// The label of the topic, if it is known.
+    pub topic: Option<String>,
+}
+
+impl Finding {
+    /// Describes `damage` of a log with `manifest`.
+    pub fn new(manifest: &Manifest, damage: &Damage) -> Self {
+        let topic = damage.topic.and_then(|id| manifest.get(id).ok());
+        let mut text = damage.to_string();
+        let time = damage.time.filter(|_| damage.kind.is_loss());
+        if let (Some(time), ClockZero::Unix) = (time, manifest.clock.zero) {
+            // For users, the time is formatted as a date.
+            let what = Damage { time: None, ..damage.clone() };
+            let (at, span) = (TextTime::date(time.start), Span(time.span_nanos()));
+            text = format!("{what}, {span} lost at {at}");
+        }
+        let topic = topic.map(|topic| topic.label().into_owned());
+        if let Some(topic) = &topic {
+            text = format!("{text}, of {topic}");
+        }
+        Self { damage: damage.clone(), text, topic }
+    }
+}

@@ -1,0 +1,48 @@
+//! Losses, summed for each topic.
+
+use std::collections::BTreeMap;
+
+use logtool_core::{TimeRange, TopicId};
+
+use crate::source::losses::Findings;
+
+/// The losses of one topic.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TopicLoss {
+    /// The label of the topic. `None` where the topic of the lost bytes is unknown.
+    pub topic: Option<String>,
+    /// How many records are known to be lost.
+    pub records: u64,
+    /// How many places are damaged.
+    pub places: u64,
+    /// In how many of these places the number of lost records is unknown.
+    pub uncounted_places: u64,
+    /// The times between which the records were lost, on the clock of the log, where known.
+    pub time: Option<TimeRange>,
+}
+
+impl Findings {
+    /// Returns the losses of each topic; losses of unknown topics come last.
+    pub fn topic_losses(&mut self) -> Vec<TopicLoss> {
+        let mut losses: BTreeMap<Option<TopicId>, TopicLoss> = BTreeMap::new();
+        for finding in self.list() {
+            let damage = &finding.damage;
+            if !damage.kind.is_loss() {
+                continue;
+            }
+            let loss = losses.entry(damage.topic).or_default();
+            loss.topic.clone_from(&finding.topic);
+            loss.records = loss.records.saturating_add(damage.records);
+            loss.places += 1;
+            loss.uncounted_places += u64::from(damage.records == 0);
+            loss.time = match (loss.time, damage.time) {
+                (Some(known), Some(time)) => Some(known.cover(&time)),
+                (known, time) => known.or(time),
+            };
+        }
+        let mut losses: Vec<TopicLoss> = losses.into_values().collect();
+        losses.sort_by_key(|loss| loss.topic.is_none());
+        losses
+    }
+}

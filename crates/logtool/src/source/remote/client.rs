@@ -1,0 +1,239 @@
+//! The client of a session for object stores and web servers.
+
+use std::{fs::File, io, ops::ControlFlow};
+
+use bytes::Bytes;
+use logtool_remote::{IfExists, Location, ObjectVersion, Scheme, WriteCondition};
+use logtool_sinks::ExistingFiles;
+
+use crate::{
+    error::{Context as _, Error, ErrorKind, Result},
+    source::{
+        remote::{ListedObject, Remote},
+        session::{Connection, Session},
+    },
+    text::units,
+};
+
+/// Opens the log at `url`.
+pub fn open(url: &str, session: &Session) -> Result<Remote> {
+    let place = parse(url)?;
+    let name = place.to_string();
+    if place.is_folder() && place.scheme() != Scheme::Http {
+        return Err(Error::failed("it is a folder, not a log").cannot_open(name));
+    }
+    let client = session.connection.client()?;
+    let opened = client.open(&place).map_err(|err| explain(err, &place));
+    let opened = opened.cannot_open(&name)?;
+    if opened.is_whole {
+        let len = units::Bytes(opened.source.len());
+        let what = format!(
+            "downloads the whole file ({len}): the server does not support ranges"
+        );
+        session.note(&name, &what);
+    }
+    Ok(Remote { name, source: opened.source, is_whole: opened.is_whole })
+}
+
+/// Returns whether `url` is a folder whose contents can be listed.
+pub fn is_folder(url: &str) -> bool {
+    let place = Location::parse(url);
+    place.is_ok_and(|place| place.is_folder() && place.scheme() != Scheme::Http)
+}
+
+/// Returns whether the URLs `a` and `b` name the same object of a store.
+pub fn is_same(a: &str, b: &str) -> bool {
+    let place = |url: &str| {
+        let place = Location::parse(url).ok();
+        place.filter(|place| place.scheme() != Scheme::Http)
+    };
+    let (Some(a), Some(b)) = (place(a), place(b)) else { return false };
+    // Stores ignore slashes at both ends of keys.
+    let key = |place: &Location| place.key().trim_matches('/').to_owned();
+    (a.scheme(), a.root(), key(&a)) == (b.scheme(), b.root(), key(&b))
+}
+
+/// Returns `url` without its secrets.
+pub fn without_secrets(url: &str) -> String {
+    Location::parse(url).map_or_else(|_| url.to_owned(), |place| place.to_string())
+}
+
+/// Lists all objects in the folder `url`, sorted by URL, except those in the folder `but`, unless
+/// that is empty.
+pub fn list(url: &str, but: &str, session: &Session) -> Result<Vec<ListedObject>> {
+    let place = parse(url)?;
+    let listed =
+        session.connection.client()?.list(&place).map_err(|err| explain(err, &place));
+    let listed =
+        listed.with_context(|| place.to_string())?.into_iter().map(listed_object);
+    let is_meant =
+        |object: &ListedObject| but.is_empty() || !object.url.starts_with(but);
+    Ok(listed.filter(is_meant).collect())
+}
+
+/// Returns the properties of the object at `url`. If the server does not provide them, the size
+/// is 0 and the time unknown.
+pub fn stat(url: &str, session: &Session) -> Result<ListedObject> {
+    let place = parse(url)?;
+    match session.connection.client()?.metadata(&place) {
+        Ok(object) => Ok(listed_object(object)),
+        Err(err) if err.kind() == io::ErrorKind::Other => Ok(ListedObject {
+            url: place.to_string(),
+            bytes: 0,
+            modified: None,
+            tag: None,
+        }),
+        Err(err) => Err(explain(err, &place)),
+    }
+}
+
+fn listed_object(object: logtool_remote::ObjectInfo) -> ListedObject {
+    let logtool_remote::ObjectInfo { location, bytes, modified, tag } = object;
+    ListedObject { url: location.to_string(), bytes, modified, tag }
+}
+
+/// A folder that files are uploaded to.
+#[derive(Debug)]
+pub struct UploadFolder {
+    location: Location,
+    connection: Connection,
+}
+
+/// Returns the folder `url`.
+pub fn folder(url: &str, session: &Session) -> Result<UploadFolder> {
+    let place = parse(url)?;
+    if place.scheme() == Scheme::Http {
+        let what = format!("{place}: a web server cannot be written to");
+        let hint = "s3://, gs:// and az:// can";
+        return Err(Error::invalid(what).with_hint(hint));
+    }
+    Ok(UploadFolder { location: place, connection: session.connection.clone() })
+}
+
+impl UploadFolder {
+    /// Returns the URL of the file `name` in the folder.
+    pub fn name(&self, name: &str) -> String {
+        self.location.join(name).to_string()
+    }
+
+    /// Returns whether the folder contains a file `name`.
+    pub fn contains(&self, name: &str) -> Result<bool> {
+        let place = self.location.join(name);
+        let has = self
+            .connection
+            .client()?
+            .exists(&place)
+            .map_err(|err| explain(err, &place));
+        has.with_context(|| place.to_string())
+    }
+
+    /// Uploads `file` as `name`.
+    pub fn send(
+        &self,
+        name: &str,
+        file: &mut File,
+        existing: ExistingFiles,
+    ) -> Result<()> {
+        let there = match existing {
+            ExistingFiles::Refuse => IfExists::Fail,
+            ExistingFiles::Replace => IfExists::Replace,
+        };
+        let place = self.location.join(name);
+        self.connection.client()?.upload(file, &place, there).map_err(|err| {
+            match err.kind() {
+                io::ErrorKind::AlreadyExists => {
+                    Error::new(ErrorKind::AlreadyExists, "it exists already")
+                }
+                io::ErrorKind::NotFound => Error::failed("there is no such bucket"),
+                _ => explain(err, &place),
+            }
+        })
+    }
+
+    /// Deletes the file `name`, if it exists.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        let place = self.location.join(name);
+        let removed = self
+            .connection
+            .client()?
+            .remove(&place)
+            .map_err(|err| explain(err, &place));
+        removed.with_context(|| place.to_string())
+    }
+
+    /// Calls `take` with the name of each file in the subfolder `within` and its subfolders, in any
+    /// order, until it breaks.
+    pub fn names(
+        &self,
+        within: &str,
+        take: &mut dyn FnMut(&str) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let place = match within {
+            "" => self.location.clone(),
+            within => self.location.join(within),
+        };
+        let listed = self.connection.client()?.names(&place, take);
+        let listed = listed.map_err(|err| explain(err, &place));
+        listed.with_context(|| place.to_string())
+    }
+
+    /// Reads the small file `name` and its version; `None` if it does not exist.
+    pub fn get(&self, name: &str) -> Result<Option<(Bytes, ObjectVersion)>> {
+        let place = self.location.join(name);
+        match self.connection.client()?.get(&place) {
+            Ok(got) => Ok(Some(got)),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(err) => Err(explain(err, &place)).with_context(|| place.to_string()),
+        }
+    }
+
+    /// Writes `bytes` as the small file `name` if the existing one satisfies `when`; otherwise
+    /// returns `None`.
+    pub fn put(
+        &self,
+        name: &str,
+        bytes: &Bytes,
+        when: &WriteCondition,
+    ) -> Result<Option<ObjectVersion>> {
+        let place = self.location.join(name);
+        let put = self.connection.client()?.put(&place, bytes, when);
+        put.map_err(|err| explain(err, &place)).with_context(|| place.to_string())
+    }
+}
+
+/// Returns whether `err` means that the store does not support the operation.
+pub fn is_unsupported(err: &Error) -> bool {
+    let err = err.io_error();
+    err.is_some_and(|err| err.kind() == io::ErrorKind::Unsupported)
+}
+
+fn parse(url: &str) -> Result<Location> {
+    Location::parse(url).map_err(|err| Error::invalid(err.to_string()))
+}
+
+/// Adds a hint to `err`.
+fn explain(err: io::Error, place: &Location) -> Error {
+    if err.kind() == io::ErrorKind::NotFound
+        && place.scheme() != Scheme::Http
+        && !place.is_folder()
+    {
+        let what = format!("{err} (the name of a folder ends with `/`)");
+        return Error::failed(what);
+    }
+    let hint = match (err.kind(), place.scheme()) {
+        (io::ErrorKind::PermissionDenied, Scheme::S3) => {
+            "the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION provide \
+             credentials and the region; AWS_SKIP_SIGNATURE=true is for public data"
+        }
+        (io::ErrorKind::PermissionDenied, Scheme::Gcs) => {
+            "GOOGLE_APPLICATION_CREDENTIALS names a file with credentials; \
+             GOOGLE_SKIP_SIGNATURE=true is for public data"
+        }
+        (io::ErrorKind::PermissionDenied, Scheme::Azure) => {
+            "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY provide credentials; \
+             AZURE_SKIP_SIGNATURE=true is for public data"
+        }
+        _ => return err.into(),
+    };
+    Error::failed(err.to_string()).with_hint(hint)
+}

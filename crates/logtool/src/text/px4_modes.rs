@@ -1,0 +1,142 @@
+//! The flight modes of PX4.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use arrow_array::{Array as _, cast::AsArray as _, types::*};
+use logtool_core::{Block, Columns, Error, ErrorKind, Log, Selection, TopicSet, View};
+use logtool_sinks::{TrackMode, TrackModes};
+
+use crate::error::Result;
+
+/// The topic and the field with the mode.
+const TOPIC: &str = "vehicle_status";
+const FIELD: &str = "nav_state";
+
+/// More changes than these are not flight modes, and would fill the memory.
+const MOST_CHANGES: usize = 1 << 18;
+
+/// The names of the values of the field (`NAVIGATION_STATE_*` in PX4's `VehicleStatus.msg`). Values
+/// that changed their meaning between releases (6 to 9, 11 and 16) have no name.
+const NAMES: [(u8, &str); 25] = [
+    (0, "MANUAL"),
+    (1, "ALTCTL"),
+    (2, "POSCTL"),
+    (3, "AUTO_MISSION"),
+    (4, "AUTO_LOITER"),
+    (5, "AUTO_RTL"),
+    (10, "ACRO"),
+    (12, "DESCEND"),
+    (13, "TERMINATION"),
+    (14, "OFFBOARD"),
+    (15, "STAB"),
+    (17, "AUTO_TAKEOFF"),
+    (18, "AUTO_LAND"),
+    (19, "AUTO_FOLLOW_TARGET"),
+    (20, "AUTO_PRECLAND"),
+    (21, "ORBIT"),
+    (22, "AUTO_VTOL_TAKEOFF"),
+    (23, "EXTERNAL1"),
+    (24, "EXTERNAL2"),
+    (25, "EXTERNAL3"),
+    (26, "EXTERNAL4"),
+    (27, "EXTERNAL5"),
+    (28, "EXTERNAL6"),
+    (29, "EXTERNAL7"),
+    (30, "EXTERNAL8"),
+];
+
+/// The colours of ulog2kml by the value of the field; they repeat. As CSS names: red, green,
+/// blue, violet, yellow, orange, burlywood, azure, lightblue, lawngreen, indianred, hotpink,
+/// bisque, cyan, darksalmon, deepskyblue, lime, orchid.
+const COLORS: [[u8; 3]; 18] = [
+    [0xff, 0x00, 0x00],
+    [0x00, 0x80, 0x00],
+    [0x00, 0x00, 0xff],
+    [0xee, 0x82, 0xee],
+    [0xff, 0xff, 0x00],
+    [0xff, 0xa5, 0x00],
+    [0xde, 0xb8, 0x87],
+    [0xf0, 0xff, 0xff],
+    [0xad, 0xd8, 0xe6],
+    [0x7c, 0xfc, 0x00],
+    [0xcd, 0x5c, 0x5c],
+    [0xff, 0x69, 0xb4],
+    [0xff, 0xe4, 0xc4],
+    [0x00, 0xff, 0xff],
+    [0xe9, 0x96, 0x7a],
+    [0x00, 0xbf, 0xff],
+    [0x00, 0xff, 0x00],
+    [0xda, 0x70, 0xd6],
+];
+
+/// Returns the modes of `log`, if it is a log of PX4, at times to which `offset_nanos` is added.
+pub fn read_modes(log: &dyn Log, offset_nanos: i64) -> Result<Option<TrackModes>> {
+    let Ok(topic) = log.manifest().topic(TOPIC) else { return Ok(None) };
+    let all = log.decoder(topic, &Columns::all(View::Flat))?;
+    let Ok(field) = all.schema().index_of(FIELD) else { return Ok(None) };
+    let columns = Columns { only: Some(vec![field]), ..Columns::all(View::Flat) };
+    let mut decoder = log.decoder(topic, &columns)?;
+
+    let topics: TopicSet = [topic].into_iter().collect();
+    let selection = Selection { topics, ..Selection::default() };
+    let (mut changes, mut modes) = (Vec::new(), BTreeMap::new());
+    let (mut block, mut last) = (Block::default(), None);
+    for part in log.manifest().plan(&selection, 1 << 20) {
+        let mut cursor = log.read(&part, &selection)?;
+        while cursor.fill(&mut block)? {
+            // Damage is reported when the whole log is read.
+            block.runs().for_each(|run| decoder.append(run, &mut Vec::new()));
+            let batch = decoder.take()?;
+            let times = batch.columns().first();
+            let times =
+                times.and_then(|t| t.as_primitive_opt::<TimestampNanosecondType>());
+            let states = batch.column_by_name(FIELD);
+            let states = states.and_then(|s| s.as_primitive_opt::<UInt8Type>());
+            let Some((times, states)) = times.zip(states) else { return Ok(None) };
+            for row in 0..batch.num_rows() {
+                let state = states.value(row);
+                if !times.is_valid(row) || last.replace(state) == Some(state) {
+                    continue;
+                }
+                let mode = modes.entry(state).or_insert_with(|| Arc::new(mode(state)));
+                let nanos = times.value(row).saturating_add(offset_nanos);
+                changes.push((nanos, mode.clone()));
+                if changes.len() > MOST_CHANGES {
+                    let what = format!("{TOPIC} has too many mode changes");
+                    return Err(Error::new(ErrorKind::Limit, what).into());
+                }
+            }
+        }
+    }
+    Ok((!changes.is_empty()).then(|| TrackModes::new(changes)))
+}
+
+/// Returns the values of the field that have a name, and the names.
+#[cfg(feature = "flight")]
+pub(crate) fn names() -> impl Iterator<Item = (u8, &'static str)> {
+    NAMES.into_iter()
+}
+
+/// Returns the mode with the value `state`.
+fn mode(state: u8) -> TrackMode {
+    let name = NAMES.iter().find(|(named, _)| *named == state);
+    let name = name.map_or_else(|| format!("{FIELD} {state}"), |(_, n)| n.to_string());
+    let color = COLORS.get(usize::from(state) % COLORS.len());
+    TrackMode { name, color: color.copied().unwrap_or_default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_have_the_names_of_px4_and_the_colours_of_ulog2kml() {
+        let named = |state| (mode(state).name, mode(state).color);
+        assert_eq!(named(3), ("AUTO_MISSION".into(), [0xee, 0x82, 0xee]));
+        assert_eq!(named(17), ("AUTO_TAKEOFF".into(), [0xda, 0x70, 0xd6]));
+        // From 18 on the colours repeat.
+        assert_eq!(named(18), ("AUTO_LAND".into(), [0xff, 0, 0]));
+        assert_eq!(named(6).0, "nav_state 6");
+        assert_eq!(named(255).0, "nav_state 255");
+    }
+}
