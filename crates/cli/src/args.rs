@@ -62,7 +62,7 @@ pub(crate) use logtool::{
 #[command(name = "logtool", version, max_term_width = 100)]
 #[command(disable_help_flag = true, disable_help_subcommand = true)]
 #[command(after_help = "\
-More: `logtool help COMMAND`, or `help outputs`, `clocks`, `lidars`, `expressions`, `config`
+More: `logtool help` COMMAND, outputs, clocks, lidars, expressions or config
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done, but input was lost")]
 #[command(after_long_help = "\
 Examples:

@@ -23,7 +23,8 @@ pub(crate) fn adapt(batch: Command) -> Command {
         "out" => arg.required(true).help(OUT).long_help(OUT),
         "format" => arg.help(FORMAT).long_help(FORMATS),
         "force" => arg.help(FORCE).long_help(FORCE),
-        "merge" | "rate" => arg.hide_short_help(true),
+        // A dataset has neither merged nor derived tables.
+        "merge" | "rate" | "max_age" => arg.hide(true),
         "model" | "formula" | "axes" | "cut" | "lidar_clock" | "encoding" | "reach"
         | "color_by" | "derive" => arg.hide(true),
         _ => arg,
