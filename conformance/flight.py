@@ -24,7 +24,7 @@ EXPECTED = {
     # Armed for 75 s with 0.00 to 0.13 V from a monitor without a battery; the accelerometers vibrate
     # by 9.7 m/s² and the field changes by 2 gauss, which is four times that of the earth.
     "flightreviewrs_battery_brownout.ulg": {
-        "battery_not_measured": 1,
+        "battery_brownout": 1,
         "vibration": 2,
         "compass_interference": 1,
     },

@@ -179,7 +179,7 @@ fn incidents_are_diagnosed() {
     };
     assert_eq!(
         kinds_of_battery,
-        ["battery_not_measured", "compass_interference", "vibration"]
+        ["battery_brownout", "compass_interference", "vibration"]
     );
     let faults = kinds("ulog/pyulog_sample_appended_multiple.ulg");
     assert_eq!(faults.unwrap(), ["hard_fault"]);

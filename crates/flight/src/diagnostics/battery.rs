@@ -124,8 +124,9 @@ fn brownout(
     join_runs(runs(battery, is_low), JOIN_NANOS).into_iter().map(diagnosis).collect()
 }
 
-/// Finds a vehicle that is armed without a measured battery, so that no brownout is seen, neither
-/// by PX4 nor in the log.
+/// Finds a vehicle that is armed while its battery reads less than any battery has. A reading
+/// above zero counts as a brownout, as in flight-review-rs, because the battery may have failed;
+/// one of zero means that nothing is measured.
 fn not_measured(
     data: &FlightData,
     battery: &Series,
@@ -147,18 +148,21 @@ fn not_measured(
         let highest = largest(run.rows().filter_map(value));
         let seconds = run.seconds();
         let limit = LEAST_CELL_V * cells;
-        let diagnosis = Diagnosis::new(
-            DiagnosisKind::BatteryNotMeasured,
-            Severity::Critical,
-            (run.start, run.end),
-            topic_of(battery),
-            format!(
-                "the battery read at most {highest:.2} V for {seconds:.1} s while armed, as if \
-                 none were connected: a brownout can neither be seen nor excluded"
-            ),
-        )
-        .with_evidence(battery.label("voltage_v"), highest, "V", Some(limit))
-        .with_evidence("cells", cells, "", None);
+        let read = format!(
+            "the battery read at most {highest:.2} V for {seconds:.1} s while armed"
+        );
+        let (kind, text) = if highest > 0.0 {
+            let text =
+                format!("{read}: it has failed, or its monitor is not connected");
+            (DiagnosisKind::BatteryBrownout, text)
+        } else {
+            let text = format!("{read}: a brownout can neither be seen nor excluded");
+            (DiagnosisKind::BatteryNotMeasured, text)
+        };
+        let (times, topic) = ((run.start, run.end), topic_of(battery));
+        let diagnosis = Diagnosis::new(kind, Severity::Critical, times, topic, text)
+            .with_evidence(battery.label("voltage_v"), highest, "V", Some(limit))
+            .with_evidence("cells", cells, "", None);
         match battery.value("connected", run.first) {
             Some(connected) => {
                 diagnosis.with_evidence(battery.label("connected"), connected, "", None)
@@ -348,9 +352,11 @@ mod tests {
 
     #[test]
     fn battery_that_nothing_measures_is_no_brownout() {
-        let found = armed(vec![battery(0, 4.0, 0.0, vec![0.06; 20])]);
+        let found = armed(vec![battery(0, 4.0, 0.0, vec![0.0; 20])]);
         assert_eq!(kinds(&found), [DiagnosisKind::BatteryNotMeasured]);
         assert_eq!(found[0].seconds(), 19.0);
+        let found = armed(vec![battery(0, 4.0, 0.0, vec![0.06; 20])]);
+        assert_eq!(kinds(&found), [DiagnosisKind::BatteryBrownout]);
     }
 
     #[test]
