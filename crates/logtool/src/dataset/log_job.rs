@@ -188,6 +188,10 @@ impl LogJob<'_> {
     }
 
     /// Adds the analysis of the flight to `entry`, if it is wanted.
+    #[cfg_attr(
+        not(feature = "flight"),
+        allow(unused_variables, reason = "there is no analysis")
+    )]
     fn analyse(
         &self,
         opened: &OpenLog,
