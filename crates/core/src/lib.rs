@@ -69,7 +69,6 @@ mod testing;
 pub use crate::{
     decode::{
         column_budget::ColumnBudget,
-        column_buffers::ColumnBuffers,
         columns::{
             FIELD_NAME_KEY, LayoutDecoder, TIME_UNIT_KEY, VALUE_NAMES_KEY,
             discard_times, time_array, time_field,

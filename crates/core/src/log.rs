@@ -10,7 +10,6 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use crate::{
-    decode::column_buffers::ColumnBuffers,
     error::{Error, ErrorKind, Result},
     io::{output::Output, source::Source},
     model::{
@@ -301,20 +300,12 @@ pub struct Columns {
     /// The times of the rows, for topics with a [time margin](Manifest::time_margins):
     /// rows outside this range are dropped. It has no effect on other topics.
     pub time: TimeRange,
-    /// The memory of the columns.
-    pub buffers: ColumnBuffers,
 }
 
 impl Columns {
     /// Selects all columns of `view`.
     pub const fn all(view: View) -> Self {
-        Self {
-            view,
-            only: None,
-            labels: None,
-            time: TimeRange::ALL,
-            buffers: ColumnBuffers::UNPOOLED,
-        }
+        Self { view, only: None, labels: None, time: TimeRange::ALL }
     }
 }
 

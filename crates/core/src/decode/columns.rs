@@ -33,14 +33,11 @@ use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::SchemaRef;
 
 use crate::{
-    decode::{
-        column_buffers::ColumnBuffers,
-        columns::{
-            leaf::Leaf,
-            plan::ColumnPlan,
-            program::{ParsedPayload, Program, Tables, TextEncoding},
-            row_buffer::{PayloadRows, ROWS_BYTES},
-        },
+    decode::columns::{
+        leaf::Leaf,
+        plan::ColumnPlan,
+        program::{ParsedPayload, Program, Tables, TextEncoding},
+        row_buffer::{PayloadRows, ROWS_BYTES},
     },
     error::{Error, ErrorKind, Result},
     log::{Columns, Decoder},
@@ -71,7 +68,6 @@ pub struct LayoutDecoder {
     leaves: Vec<Leaf>,
     times: Vec<i64>,
     payloads: PendingPayloads,
-    buffers: ColumnBuffers,
 }
 
 /// The payloads that are not yet decoded.
@@ -130,8 +126,7 @@ impl LayoutDecoder {
                 })
             }
         };
-        let (times, buffers) = (Vec::new(), columns.buffers.clone());
-        Ok(Self { plan, leaves, times, payloads, buffers })
+        Ok(Self { plan, leaves, times: Vec::new(), payloads })
     }
 
     /// Decodes the collected payloads.
@@ -288,9 +283,8 @@ impl Decoder for LayoutDecoder {
         {
             variable_size_values.weight = 0;
         }
-        let times = time_array(self.buffers.take(&mut self.times));
-        let leaves: Vec<ArrayRef> =
-            self.leaves.iter_mut().map(|leaf| leaf.take(&self.buffers)).collect();
+        let times = time_array(gather::take(&mut self.times));
+        let leaves: Vec<ArrayRef> = self.leaves.iter_mut().map(Leaf::take).collect();
         let mut columns = vec![times];
         for node in &self.plan.nodes {
             columns.push(node.build(&leaves)?);
@@ -320,8 +314,7 @@ pub fn discard_times(times: &mut Vec<i64>) {
 }
 
 /// Creates a time column from nanoseconds. [`Timestamp::MAX`] becomes null.
-pub fn time_array(nanos: impl Into<ScalarBuffer<i64>>) -> ArrayRef {
-    let nanos = nanos.into();
+pub fn time_array(nanos: Vec<i64>) -> ArrayRef {
     let untold = |nanos: &i64| *nanos == Timestamp::MAX.as_nanos();
     // Folding without short-circuiting lets the compiler vectorize the loop.
     let some_untold = |some: &[i64]| some.iter().fold(false, |any, n| any | untold(n));
@@ -329,7 +322,7 @@ pub fn time_array(nanos: impl Into<ScalarBuffer<i64>>) -> ArrayRef {
         .chunks(64)
         .any(some_untold)
         .then(|| nanos.iter().map(|nanos| !untold(nanos)).collect::<NullBuffer>());
-    Arc::new(TimestampNanosecondArray::new(nanos, nulls))
+    Arc::new(TimestampNanosecondArray::new(ScalarBuffer::from(nanos), nulls))
 }
 
 pub(crate) fn into_error(err: arrow_schema::ArrowError) -> Error {

@@ -236,8 +236,7 @@ impl Decoder for PayloadDecoder {
                 time.map_or(Timestamp::MAX.as_nanos(), |times| times.value(row))
             }
         };
-        let mut columns =
-            vec![time_array(rows.iter().map(time_of).collect::<Vec<_>>())];
+        let mut columns = vec![time_array(rows.iter().map(time_of).collect())];
         let indices: UInt64Array = rows
             .iter()
             .map(|row| match row {

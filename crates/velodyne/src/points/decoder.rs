@@ -61,7 +61,7 @@ impl PointDecoder {
         columns: &Columns,
     ) -> Result<Self> {
         calibration.check_model(sensor.model)?;
-        let table = PointBuffer::new(columns)?;
+        let table = PointBuffer::new(columns.only.as_deref())?;
         Ok(Self {
             sensor,
             time: options.time,

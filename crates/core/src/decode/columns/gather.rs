@@ -2,7 +2,7 @@
 
 use arrow_array::ArrayRef;
 
-use crate::decode::{column_buffers::ColumnBuffers, columns::program::ByteRange};
+use crate::decode::columns::program::ByteRange;
 
 /// The offsets of a leaf's values in a piece.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub(super) enum ValueBytes<'p> {
 /// once for many values.
 pub(super) trait ValueColumn: Send {
     fn gather(&mut self, pieces: ValueBytes<'_>, places: &ValueOffsets);
-    fn take(&mut self, buffers: &ColumnBuffers) -> ArrayRef;
+    fn take(&mut self) -> ArrayRef;
 }
 
 /// A column of values of one type, for any iterator over pieces.
@@ -55,7 +55,7 @@ pub(super) trait GatherValues: Send {
         pieces: impl ExactSizeIterator<Item = &'b [u8]>,
         places: &ValueOffsets,
     );
-    fn take(&mut self, buffers: &ColumnBuffers) -> ArrayRef;
+    fn take(&mut self) -> ArrayRef;
 }
 
 impl<G: GatherValues> ValueColumn for G {
@@ -77,12 +77,19 @@ impl<G: GatherValues> ValueColumn for G {
         }
     }
 
-    fn take(&mut self, buffers: &ColumnBuffers) -> ArrayRef {
-        GatherValues::take(self, buffers)
+    fn take(&mut self) -> ArrayRef {
+        GatherValues::take(self)
     }
 }
 
 #[inline(always)]
 fn slice(bytes: &[u8], (start, end): ByteRange) -> &[u8] {
     bytes.get(start as usize..end as usize).unwrap_or_default()
+}
+
+/// Takes all of `values` and reserves the same capacity again. Batches of one topic have
+/// similar lengths, and growing the vector step by step costs more than decoding.
+pub(super) fn take<T>(values: &mut Vec<T>) -> Vec<T> {
+    let again = Vec::with_capacity(values.len() + values.len() / 8);
+    std::mem::replace(values, again)
 }

@@ -4,7 +4,6 @@ use std::fmt::Debug;
 
 use arrow_array::ArrayRef;
 
-use crate::decode::column_buffers::ColumnBuffers;
 use crate::decode::columns::{
     gather::{ValueBytes, ValueColumn, ValueOffsets},
     program::{TableIndex, Tables},
@@ -111,8 +110,8 @@ impl Leaf {
     }
 
     /// Takes the decoded values.
-    pub(super) fn take(&mut self, buffers: &ColumnBuffers) -> ArrayRef {
-        self.values.take(buffers)
+    pub(super) fn take(&mut self) -> ArrayRef {
+        self.values.take()
     }
 }
 

@@ -5,15 +5,12 @@ use std::sync::Arc;
 use arrow_array::{
     ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray, types::*,
 };
-use arrow_buffer::BooleanBuffer;
+use arrow_buffer::{BooleanBuffer, ScalarBuffer};
 
 use crate::{
-    decode::{
-        column_buffers::ColumnBuffers,
-        columns::{
-            gather::{GatherValues, ValueColumn, ValueOffsets},
-            strings::FixedStringColumn,
-        },
+    decode::columns::{
+        gather::{GatherValues, ValueColumn, ValueOffsets, take},
+        strings::FixedStringColumn,
     },
     model::layout::Primitive,
 };
@@ -174,8 +171,8 @@ impl<T: ArrowPrimitiveType, L: LittleEndian<Value = T::Native>> GatherValues
         }
     }
 
-    fn take(&mut self, buffers: &ColumnBuffers) -> ArrayRef {
-        let values = buffers.take(&mut self.values);
+    fn take(&mut self) -> ArrayRef {
+        let values = ScalarBuffer::from(take(&mut self.values));
         Arc::new(PrimitiveArray::<T>::new(values, None))
     }
 }
@@ -214,7 +211,7 @@ impl GatherValues for BooleanColumn {
         }
     }
 
-    fn take(&mut self, _: &ColumnBuffers) -> ArrayRef {
+    fn take(&mut self) -> ArrayRef {
         let bits =
             BooleanBuffer::collect_bool(self.bytes.len(), |i| self.bytes[i] != 0);
         self.bytes.clear();

@@ -3,13 +3,10 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BinaryArray, Int32Array, StringArray};
-use arrow_buffer::OffsetBuffer;
+use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 
 use crate::{
-    decode::{
-        column_buffers::ColumnBuffers,
-        columns::gather::{GatherValues, ValueOffsets},
-    },
+    decode::columns::gather::{GatherValues, ValueOffsets, take},
     io::decode_text::decode_text,
 };
 
@@ -71,8 +68,8 @@ impl GatherValues for FixedStringColumn {
         }
     }
 
-    fn take(&mut self, buffers: &ColumnBuffers) -> ArrayRef {
-        GatherValues::take(&mut self.texts, buffers)
+    fn take(&mut self) -> ArrayRef {
+        GatherValues::take(&mut self.texts)
     }
 }
 
@@ -98,12 +95,11 @@ impl GatherValues for StringColumn {
         pieces.for_each(|piece| self.add(piece));
     }
 
-    fn take(&mut self, buffers: &ColumnBuffers) -> ArrayRef {
-        let again = String::from_utf8(buffers.lend(self.text.len()));
-        let text = std::mem::replace(&mut self.text, again.unwrap_or_default());
-        let text = buffers.wrap(text.into_bytes()).into_inner();
-        let ends = take_ends(&mut self.ends, buffers);
-        Arc::new(StringArray::new(ends, text, None))
+    fn take(&mut self) -> ArrayRef {
+        let again = String::with_capacity(self.text.len());
+        let text = std::mem::replace(&mut self.text, again).into_bytes();
+        let ends = take_ends(&mut self.ends);
+        Arc::new(StringArray::new(ends, text.into(), None))
     }
 }
 
@@ -125,12 +121,10 @@ impl GatherValues for BinaryColumn {
         }
     }
 
-    fn take(&mut self, buffers: &ColumnBuffers) -> ArrayRef {
-        // Images can be long: nothing is reserved for the next ones.
-        let again = buffers.unused(self.bytes.len()).unwrap_or_default();
-        let bytes = buffers.wrap(std::mem::replace(&mut self.bytes, again));
-        let ends = take_ends(&mut self.ends, buffers);
-        Arc::new(BinaryArray::new(ends, bytes.into_inner(), None))
+    fn take(&mut self) -> ArrayRef {
+        let bytes = std::mem::take(&mut self.bytes);
+        let ends = take_ends(&mut self.ends);
+        Arc::new(BinaryArray::new(ends, bytes.into(), None))
     }
 }
 
@@ -154,9 +148,8 @@ impl<F: Fn(&[u8]) -> usize + Send> GatherValues for ListEnds<F> {
     }
 
     /// Returns offsets, so one more than there are lists.
-    fn take(&mut self, buffers: &ColumnBuffers) -> ArrayRef {
-        let ends = take_ends(&mut self.ends, buffers);
-        Arc::new(Int32Array::new(ends.into_inner(), None))
+    fn take(&mut self) -> ArrayRef {
+        Arc::new(Int32Array::new(take_ends(&mut self.ends).into_inner(), None))
     }
 }
 
@@ -165,8 +158,8 @@ fn end(len: usize) -> i32 {
     i32::try_from(len).unwrap_or(i32::MAX)
 }
 
-fn take_ends(ends: &mut Vec<i32>, buffers: &ColumnBuffers) -> OffsetBuffer<i32> {
-    let taken = buffers.take(ends);
+fn take_ends(ends: &mut Vec<i32>) -> OffsetBuffer<i32> {
+    let taken = take(ends);
     ends.push(0);
-    OffsetBuffer::new(taken)
+    OffsetBuffer::new(ScalarBuffer::from(taken))
 }

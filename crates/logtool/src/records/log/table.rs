@@ -5,8 +5,8 @@ use std::{fmt, ops::Range, sync::Arc};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use logtool_core::{
-    Block, ColumnBuffers, Columns, Damage, Decoder, Part, PayloadLog, Selection,
-    TimeBase, TimeRange, Topic, TopicId, TopicSet, View,
+    Block, Columns, Damage, Decoder, Part, PayloadLog, Selection, TimeBase, TimeRange,
+    Topic, TopicId, TopicSet, View,
 };
 use parking_lot::Mutex;
 
@@ -241,12 +241,7 @@ impl Table {
         let selection =
             Selection { topics: [self.topic].into_iter().collect(), time: self.time };
         let table = Self {
-            columns: Columns {
-                time: self.time,
-                // A program that drops its batches needs no new memory for the next ones.
-                buffers: ColumnBuffers::pooled(),
-                ..self.columns.clone()
-            },
+            columns: Columns { time: self.time, ..self.columns.clone() },
             ..self.clone()
         };
         let parts = self.log.manifest().plan(&selection, PART_BYTES);

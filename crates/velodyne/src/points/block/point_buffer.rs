@@ -7,11 +7,11 @@ use arrow_array::{
     TimestampNanosecondArray,
     types::{Float32Type, UInt8Type, UInt32Type},
 };
-use arrow_buffer::ArrowNativeType;
+use arrow_buffer::ScalarBuffer;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use logtool_core::{
-    ColumnBuffers, Columns, Error, ErrorKind, Result, TimeRange, Timestamp,
-    discard_times, time_array, time_field,
+    Error, ErrorKind, Result, TimeRange, Timestamp, discard_times, time_array,
+    time_field,
 };
 
 use crate::{
@@ -125,7 +125,6 @@ impl BlockReturns {
 #[derive(Clone, Debug)]
 pub(crate) struct PointBuffer {
     schema: SchemaRef,
-    buffers: ColumnBuffers,
     /// The capacity to reserve when the next rows are appended.
     capacity: usize,
     time: Vec<i64>,
@@ -146,8 +145,7 @@ pub(crate) struct PointBuffer {
 
 impl PointBuffer {
     /// Creates a table of the time and the columns with these indices, or of all columns.
-    pub(crate) fn new(columns: &Columns) -> Result<Self> {
-        let only = columns.only.as_deref();
+    pub(crate) fn new(only: Option<&[usize]>) -> Result<Self> {
         let all = schema();
         let mut wanted = [only.is_none(); COLUMNS];
         wanted[0] = true;
@@ -165,7 +163,6 @@ impl PointBuffer {
             wanted;
         Ok(Self {
             schema,
-            buffers: columns.buffers.clone(),
             capacity: 0,
             time: vec![],
             has_unknown_times: false,
@@ -222,12 +219,11 @@ impl PointBuffer {
             return;
         }
         let capacity = std::mem::take(&mut self.capacity);
-        let buffers = self.buffers.clone();
-        reserve(&mut self.time, capacity, &buffers);
-        self.floats().for_each(|column| reserve(column, capacity, &buffers));
-        self.bytes().for_each(|column| reserve(column, capacity, &buffers));
+        self.time.reserve(capacity);
+        self.floats().for_each(|column| column.reserve(capacity));
+        self.bytes().for_each(|column| column.reserve(capacity));
         if let Some(column) = &mut self.scan {
-            reserve(column, capacity, &buffers);
+            column.reserve(capacity);
         }
     }
 
@@ -294,43 +290,30 @@ impl PointBuffer {
 
     pub(crate) fn take(&mut self) -> Result<RecordBatch> {
         self.capacity = self.rows() + self.rows() / 8 + CHANNELS;
-        let buffers = self.buffers.clone();
-        let times = buffers.wrap(std::mem::take(&mut self.time));
+        let times = std::mem::take(&mut self.time);
         let times = if std::mem::take(&mut self.has_unknown_times) {
             time_array(times)
         } else {
-            Arc::new(TimestampNanosecondArray::new(times, None))
+            Arc::new(TimestampNanosecondArray::new(times.into(), None))
         };
         let columns: [Option<ArrayRef>; COLUMNS] = [
             Some(times),
-            array::<Float32Type>(&mut self.x, &buffers),
-            array::<Float32Type>(&mut self.y, &buffers),
-            array::<Float32Type>(&mut self.z, &buffers),
-            array::<UInt8Type>(&mut self.intensity, &buffers),
-            array::<Float32Type>(&mut self.corrected, &buffers),
-            array::<UInt8Type>(&mut self.laser, &buffers),
-            array::<UInt8Type>(&mut self.ring, &buffers),
-            array::<Float32Type>(&mut self.azimuth, &buffers),
-            array::<Float32Type>(&mut self.distance, &buffers),
-            array::<UInt8Type>(&mut self.kind, &buffers),
-            array::<UInt32Type>(&mut self.scan, &buffers),
+            array::<Float32Type>(&mut self.x),
+            array::<Float32Type>(&mut self.y),
+            array::<Float32Type>(&mut self.z),
+            array::<UInt8Type>(&mut self.intensity),
+            array::<Float32Type>(&mut self.corrected),
+            array::<UInt8Type>(&mut self.laser),
+            array::<UInt8Type>(&mut self.ring),
+            array::<Float32Type>(&mut self.azimuth),
+            array::<Float32Type>(&mut self.distance),
+            array::<UInt8Type>(&mut self.kind),
+            array::<UInt32Type>(&mut self.scan),
         ];
         let columns = columns.into_iter().flatten().collect();
         RecordBatch::try_new(self.schema.clone(), columns).map_err(|err| {
             Error::new(ErrorKind::Malformed, "inconsistent columns").from_source(err)
         })
-    }
-}
-
-/// Reserves capacity for `count` values of a column that has none.
-fn reserve<T: ArrowNativeType>(
-    column: &mut Vec<T>,
-    count: usize,
-    buffers: &ColumnBuffers,
-) {
-    match column.capacity() {
-        0 => *column = buffers.lend(count),
-        _ => column.reserve(count),
     }
 }
 
@@ -344,8 +327,7 @@ fn retain<T: Copy>(column: &mut Vec<T>, row: usize, is_kept: &[bool]) {
 /// Returns a column if it is selected, and resets it.
 fn array<P: ArrowPrimitiveType>(
     column: &mut Option<Vec<P::Native>>,
-    buffers: &ColumnBuffers,
 ) -> Option<ArrayRef> {
-    let values = buffers.wrap(std::mem::take(column.as_mut()?));
+    let values = ScalarBuffer::from(std::mem::take(column.as_mut()?));
     Some(Arc::new(PrimitiveArray::<P>::new(values, None)))
 }
