@@ -178,9 +178,9 @@ impl PlotRequest {
     /// Reads the fields and creates the plot.
     ///
     /// # Errors
-    /// `NotFound` if the log has no such field, `InvalidRequest` if an expression is wrong; others if the input cannot be read or is not a
-    /// log, if there is nothing to plot at the selected times, or, of the kind `Damaged`, if
-    /// something is lost in a strict request.
+    /// `NotFound` if the log has no such field; `InvalidRequest` if an expression is wrong;
+    /// `Damaged` if something is lost in a strict request; others if the input cannot be read
+    /// or is not a log, or if there is nothing to plot at the selected times.
     pub fn run(&self, session: &Session) -> Result<Plot> {
         let log = Log::from_opened(open::open_with(&self.path, session, &self.lidar)?);
         self.run_on(&log, session)
