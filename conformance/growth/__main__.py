@@ -8,7 +8,9 @@ Each generator writes a log that has `n` of one thing, and one that has `2n`. Ea
 runs on both, on one thread, and may take 2.6 times as long for the second, and 2.6 times the
 memory. What a command takes for a log of almost nothing is taken off. The time is that of the
 processor. A job that is too short to be measured passes: `n` is so large that one which
-grows with the square is long. A job that fails is measured again, and the least counts.
+grows with the square is long. A job that fails is measured again, and the least counts. If a
+short job still takes too long, its instructions are counted, because the time of short jobs
+depends on what else the machine does.
 
     LOGTOOL         the program to measure
 """
@@ -18,6 +20,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -35,6 +38,8 @@ MEMORY_OF_TOPIC = 12 << 10
 # The limit of CPU time in seconds: only quadratic jobs reach it.
 LONGEST = 12
 TRIES = 3
+# Up to this CPU time in seconds, valgrind can count the instructions of a job.
+COUNTABLE = 2
 # Jobs that are known to grow faster on some machines, and by how much at most: a row of a merged
 # table is as wide as all topics together, and no longer fits into the caches of the processor.
 KNOWN = {"asof": 4.5}
@@ -67,11 +72,16 @@ os.write(into, json.dumps(cost).encode())
 """
 
 
-def run(program, arguments, folder):
-    """Runs a command whose outputs go into `folder`, which is emptied."""
+def prepare(program, arguments, folder):
+    """Empties `folder`, where the outputs go, and returns the command."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    command = [program, "--quiet", "--threads", "1", *map(str, arguments)]
+    return [program, "--quiet", "--threads", "1", *map(str, arguments)]
+
+
+def run(program, arguments, folder):
+    """Runs a command whose outputs go into `folder`, which is emptied."""
+    command = prepare(program, arguments, folder)
     # The result has a pipe of its own: commands print a lot.
     results, into = os.pipe()
     launcher = [sys.executable, "-I", "-S", "-c", LAUNCHER, str(into), str(LONGEST)]
@@ -89,6 +99,17 @@ def run(program, arguments, folder):
     return Cost(seconds, memory * 1024, status)
 
 
+def count(program, arguments, folder):
+    """Returns how many instructions the command takes, or None if they cannot be counted."""
+    if shutil.which("valgrind") is None:
+        return None
+    command = prepare(program, arguments, folder)
+    valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    done = subprocess.run([*valgrind, *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    counted = re.search(rb"Collected : (\d+)", done.stderr)
+    return int(counted[1]) if counted else None
+
+
 class Job:
     """A command on the logs of a generator."""
 
@@ -97,9 +118,11 @@ class Job:
         self.generator, self.command = generator, command
         self.name = f"{generator.name} {command}"
 
+    def arguments(self, log):
+        return jobs.arguments(self.command, log, self.folder / "out", self.generator.topic)
+
     def cost(self, log):
-        arguments = jobs.arguments(self.command, log, self.folder / "out", self.generator.topic)
-        return run(self.program, arguments, self.folder)
+        return run(self.program, self.arguments(log), self.folder)
 
     def faults(self, logs):
         """Yields the limits that the growth of the command exceeds."""
@@ -114,8 +137,17 @@ class Job:
             found = list(self.compare(base, *costs, logs[2].stat().st_size))
             if not found or any(cost and cost.status not in self.statuses() for cost in costs):
                 break
+        if costs[1].seconds <= COUNTABLE and any(is_time(fault) for fault in found) and self.counts_are_linear(logs):
+            found = [fault for fault in found if not is_time(fault)]
         shutil.rmtree(self.folder, ignore_errors=True)
         return found, costs[1]
+
+    def counts_are_linear(self, logs):
+        """Reports whether the instructions of the command grow no faster than its input."""
+        base, once, twice = (count(self.program, self.arguments(log), self.folder) for log in logs)
+        if None in (base, once, twice):
+            return False
+        return twice - base <= KNOWN.get(self.command, GROWTH) * (once - base)
 
     def is_small(self, cost, base):
         return cost.seconds - base.seconds < SHORT and cost.memory - base.memory < SMALL
@@ -144,6 +176,10 @@ class Job:
             growth = KNOWN.get(self.command, GROWTH)
             if after >= smallest and after > growth * max(before, smallest / 4):
                 yield f"{what}: {before:.2f} {unit}, then {after:.2f} {unit}"
+
+
+def is_time(fault):
+    return fault.startswith("time: ")
 
 
 def measure(program, folder, generator, words):
