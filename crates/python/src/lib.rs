@@ -32,6 +32,14 @@ mod writer;
 
 use pyo3::prelude::*;
 
+/// The allocator of the library in Python. It keeps freed memory for the next batches.
+///
+/// glibc returns the buffers of a batch to the system as soon as they are freed, and each page is
+/// faulted in and cleared again for the next batch. The command changes the settings of glibc, but a
+/// module must not change those of the whole interpreter.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The native part of the module `logtool`.
 #[pymodule(gil_used = false)]
 mod _logtool {
