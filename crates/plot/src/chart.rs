@@ -1,12 +1,20 @@
 //! Charts of signals over time.
 
-use crate::{palette::Rgb, sample::Signal};
+use crate::{
+    palette::Rgb,
+    sample::Signal,
+    simplify::{PathSimplifier, TrackPoint},
+};
 
 /// Plots above each other with a common time axis.
 #[derive(Clone, Debug, Default)]
 pub struct Chart {
-    /// The plots, from the top.
+    /// The title above the plots, or an empty text.
+    pub title: String,
+    /// The plots over time, from the top.
     pub panels: Vec<Panel>,
+    /// The plots of values against other values, below those over time.
+    pub xy: Vec<XyPanel>,
     /// Coloured time ranges behind the lines, e.g. flight modes.
     pub bands: Vec<Band>,
     /// The time axis.
@@ -25,6 +33,61 @@ pub struct Panel {
     pub limits: Option<(f64, f64)>,
     /// The lines.
     pub lines: Vec<Line>,
+    /// The axis on the right with its lines, if there is one.
+    pub right: Option<RightAxis>,
+}
+
+impl Panel {
+    /// Returns the lines of both axes.
+    pub fn all_lines(&self) -> impl Iterator<Item = &Line> + Clone {
+        let right = self.right.iter().flat_map(|right| &right.lines);
+        self.lines.iter().chain(right)
+    }
+}
+
+/// The second value axis of a plot.
+#[derive(Clone, Debug, Default)]
+pub struct RightAxis {
+    /// The unit of the values.
+    pub unit: String,
+    /// The limits, as those of a [`Panel`].
+    pub limits: Option<(f64, f64)>,
+    /// The lines.
+    pub lines: Vec<Line>,
+}
+
+/// A plot of values against other values, e.g. a track seen from above.
+#[derive(Clone, Debug, Default)]
+pub struct XyPanel {
+    /// The horizontal axis.
+    pub x: XyAxis,
+    /// The vertical axis.
+    pub y: XyAxis,
+    /// The lines.
+    pub lines: Vec<XyLine>,
+}
+
+/// An axis of an [`XyPanel`].
+#[derive(Clone, Debug, Default)]
+pub struct XyAxis {
+    /// The name of the values.
+    pub name: String,
+    /// The unit of the values. Axes of the same unit have the same scale.
+    pub unit: String,
+    /// The lowest and the highest value of the axis, or `None` to derive them from the
+    /// values. Positions outside are not drawn.
+    pub limits: Option<(f64, f64)>,
+}
+
+/// A line in an [`XyPanel`].
+#[derive(Clone, Debug, Default)]
+pub struct XyLine {
+    /// The name in the legend.
+    pub name: String,
+    /// The number of positions that were added, including those that make no difference.
+    pub values: u64,
+    /// The positions. There is a gap between two runs.
+    pub runs: Vec<Vec<(f64, f64)>>,
 }
 
 /// A signal in a plot.
@@ -36,6 +99,49 @@ pub struct Line {
     pub signal: Signal,
     /// Whether a value holds until the next one, so that the line has steps.
     pub is_held: bool,
+}
+
+impl XyLine {
+    /// Creates a line through `points` without those that would make no visible difference. A
+    /// point with a coordinate that is not finite is a gap.
+    pub fn new(
+        name: impl Into<String>,
+        points: impl Iterator<Item = (f64, f64)> + Clone,
+    ) -> Self {
+        let is_finite = |point: &(f64, f64)| point.0.is_finite() && point.1.is_finite();
+        let mut low = (f64::INFINITY, f64::INFINITY);
+        let mut high = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+        for point in points.clone().filter(is_finite) {
+            low = (low.0.min(point.0), low.1.min(point.1));
+            high = (high.0.max(point.0), high.1.max(point.1));
+        }
+        // Both axes count the same: the plot may stretch one of them.
+        let size = |low: f64, high: f64| if low < high { high - low } else { 1.0 };
+        let size = (size(low.0, high.0), size(low.1, high.1));
+        let mut path = PathSimplifier::new();
+        let (mut segment, mut is_gap) = (0_u32, false);
+        for point in points {
+            if !is_finite(&point) {
+                is_gap = true;
+                continue;
+            }
+            segment = segment.saturating_add(u32::from(std::mem::take(&mut is_gap)));
+            let (x, y) = ((point.0 - low.0) / size.0, (point.1 - low.1) / size.1);
+            path.add(TrackPoint { x, y, segment });
+        }
+        let path = path.finish();
+        let runs =
+            path.positions.chunk_by(|before, after| before.segment == after.segment);
+        let position =
+            |point: &TrackPoint| (low.0 + point.x * size.0, low.1 + point.y * size.1);
+        let runs = runs.map(|run| run.iter().map(position).collect()).collect();
+        Self { name: name.into(), values: path.added, runs }
+    }
+
+    /// Returns the positions of all runs.
+    pub fn points(&self) -> impl Iterator<Item = &(f64, f64)> {
+        self.runs.iter().flatten()
+    }
 }
 
 /// A coloured time range.
@@ -84,7 +190,7 @@ impl TimeAxis {
 impl Chart {
     /// Returns the start and the end of the chart in nanoseconds.
     pub fn times(&self) -> (i64, i64) {
-        let lines = self.panels.iter().flat_map(|panel| &panel.lines);
+        let lines = self.panels.iter().flat_map(Panel::all_lines);
         let found = || all_times(lines.map(|line| &line.signal));
         self.time.range.or_else(found).unwrap_or((self.time.zero, self.time.zero))
     }

@@ -23,10 +23,12 @@ mod palette;
 mod ticks;
 
 mod sample;
+mod simplify;
 
 mod chunk;
 mod font;
 mod paint;
+mod pdf;
 
 mod chart;
 mod draw;
@@ -39,11 +41,12 @@ mod metadata;
 mod page;
 
 pub use crate::{
-    chart::{Band, Chart, Line, Panel, TimeAxis},
+    chart::{Band, Chart, Line, Panel, RightAxis, TimeAxis, XyAxis, XyLine, XyPanel},
     metadata::{with_metadata, with_texts},
     page::{Block, Page, Section, TableRow},
     paint::{RenderedPng, png},
     palette::{LINES, LOOKS, Rgb, line, viridis},
+    pdf::{RenderedPdf, pdf},
     sample::{Sampler, Signal},
     top_view::{TopView, TopViewOptions},
     track::{Track, TrackBuilder, TrackMap},

@@ -41,12 +41,7 @@ pub(crate) fn render_over(
     scale: f32,
     ground: impl FnOnce(&mut Pixmap),
 ) -> Result<RenderedPng> {
-    let missing = Mutex::default();
-    let (fontdb, font_resolver) = (font::database(), font::resolver(&missing));
-    let options = Options { fontdb, font_resolver, ..Options::default() };
-    let odd = |err| Error::new(ErrorKind::Malformed, "no picture").from_source(err);
-    let tree = Tree::from_str(svg, &options).map_err(odd)?;
-    drop(options);
+    let (tree, missing) = parse(svg)?;
     let size = tree.size();
     let (width, height) = (size.width() * scale, size.height() * scale);
     let room = (width * height <= MOST_PIXELS).then_some(());
@@ -62,10 +57,19 @@ pub(crate) fn render_over(
     // The resolution in dots per metre, horizontally and vertically.
     let density = ((PER_INCH * scale / INCH).round() as u32).to_be_bytes();
     chunk::insert(&mut png, b"pHYs", &[&density[..], &density, &[1]].concat());
-    Ok(RenderedPng {
-        png,
-        missing: missing.into_inner().unwrap_or_else(PoisonError::into_inner),
-    })
+    Ok(RenderedPng { png, missing })
+}
+
+/// Returns the shapes of `svg`, in which texts have a layout, and the characters of its texts
+/// that no font has.
+pub(crate) fn parse(svg: &str) -> Result<(Tree, String)> {
+    let missing = Mutex::default();
+    let (fontdb, font_resolver) = (font::database(), font::resolver(&missing));
+    let options = Options { fontdb, font_resolver, ..Options::default() };
+    let odd = |err| Error::new(ErrorKind::Malformed, "no picture").from_source(err);
+    let tree = Tree::from_str(svg, &options).map_err(odd)?;
+    drop(options);
+    Ok((tree, missing.into_inner().unwrap_or_else(PoisonError::into_inner)))
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! Tracks seen from above, without a map: where vehicles went, and where they were meant to.
 
 mod picture;
-mod simplify;
 
 use crate::{
     chart::Band,
     palette::{self, Rgb},
-    track::simplify::{PathSimplifier, TrackPoint},
+    simplify::{PathSimplifier, TrackPoint},
 };
 
 /// Metres of a degree of latitude: a meridian is 20,004 km long.

@@ -3,7 +3,7 @@
 use logtool::{
     Strictness,
     flight::AnalysisScope,
-    plot::PlotRequest,
+    plot::{AxisLimits, PlotRequest},
     time::clock::{ShownClock, TimeChoice},
 };
 use logtool_core::{TimeRange, TopicOrigin};
@@ -51,6 +51,9 @@ pub(crate) fn open(
     })?;
     Ok(Log { log, arguments, owner: Owner::new() })
 }
+
+/// The lowest and the highest value of an axis, where they are given.
+type LimitPair = (Option<f64>, Option<f64>);
 
 /// An open log: a mapping from the names of topics to their tables.
 #[pyclass(frozen, mapping, module = "logtool")]
@@ -159,12 +162,16 @@ impl Log {
         })
     }
 
-    /// Plots fields over time, each a topic and a column: `battery_status.voltage_v`.
+    /// Plots fields over time, each a topic and a column, `battery_status.voltage_v`, or an
+    /// expression.
     ///
-    /// `clock` is `"relative"`, `"boot"` or `"utc"`, `size` the width and the height in pixels.
+    /// Each of `panels` is a list of fields with a plot of their own; a second unit has an axis on
+    /// the right. Each of `xy` is a list of x and one or several y, which are plotted against x.
+    /// `limits` are pairs for the value axes in their order, with None for no limit. `clock` is `"relative"`, `"boot"` or `"utc"`, `size` the width and the height in pixels.
     /// PX4's flight modes are in the background, unless `flight_modes` is false.
     #[pyo3(signature = (
-        *fields, start=None, end=None, clock=None, size=None, flight_modes=true
+        *fields, start=None, end=None, clock=None, size=None, flight_modes=true, panels=None,
+        xy=None, title=None, limits=None
     ))]
     #[allow(clippy::too_many_arguments)] // keywords of Python
     fn plot(
@@ -176,8 +183,28 @@ impl Log {
         clock: Option<TableClock>,
         size: Option<(u32, u32)>,
         flight_modes: bool,
+        panels: Option<Vec<Vec<String>>>,
+        xy: Option<Vec<Vec<String>>>,
+        title: Option<String>,
+        limits: Option<Vec<Option<LimitPair>>>,
     ) -> PyResult<Plot> {
-        let mut request = PlotRequest::new(self.log.name(), fields);
+        let call = self.call();
+        let mut request = PlotRequest::new(self.log.name(), fields)
+            .with_title(title.unwrap_or_default());
+        for panel in panels.unwrap_or_default() {
+            request = request.with_panel(panel);
+        }
+        for plot in xy.unwrap_or_default() {
+            let mut expressions = plot.into_iter();
+            let x = expressions.next().unwrap_or_default();
+            request = request.with_xy(x, expressions);
+        }
+        let limits = limits.unwrap_or_default().into_iter().map(|limits| {
+            let (low, high) = limits.unwrap_or_default();
+            AxisLimits::new(low, high)
+        });
+        let limits: logtool::Result<Vec<AxisLimits>> = limits.collect();
+        request = request.with_limits(call.run(py, || limits)?);
         if let Some(start) = start {
             request = request.with_start(start.0);
         }
@@ -193,7 +220,6 @@ impl Log {
         if !flight_modes {
             request = request.without_flight_modes();
         }
-        let call = self.call();
         let session = call.session().clone().with_command("python: plot");
         let plot = call.run(py, || {
             self.owner.check_log(self.log.name())?;

@@ -30,8 +30,9 @@ impl Plot {
     /// The names of the lines.
     #[getter]
     fn lines(&self) -> Vec<&str> {
-        let panels = self.plot.chart.panels.iter();
-        panels.flat_map(|panel| &panel.lines).map(|line| line.name.as_str()).collect()
+        let xy = self.plot.chart.xy.iter().flat_map(|panel| &panel.lines);
+        let xy = xy.map(|line| line.name.as_str());
+        self.plot.lines().map(|line| line.name.as_str()).chain(xy).collect()
     }
 
     /// The damage of the plotted topics.
@@ -47,6 +48,14 @@ impl Plot {
         let painted =
             painted.map_err(|err| to_python(py, &err, Some(&self.plot.log)))?;
         Ok(PyBytes::new(py, &painted.png))
+    }
+
+    /// Returns the plot as PDF.
+    fn pdf<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let rendered = py.detach(|| self.plot.pdf());
+        let rendered =
+            rendered.map_err(|err| to_python(py, &err, Some(&self.plot.log)))?;
+        Ok(PyBytes::new(py, &rendered.pdf))
     }
 
     fn _repr_svg_(&self) -> &str {

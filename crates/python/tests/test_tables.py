@@ -310,3 +310,19 @@ def test_notebooks_show_logs_tables_and_plots(flight):
     assert plot.png().startswith(b"\x89PNG")
     with pytest.raises(KeyError):
         log.plot("battery_status.nothing")
+
+
+def test_plots_have_panels_axes_and_a_title(flight):
+    log = logtool.open(flight)
+    power = ["battery_status.voltage_v", "battery_status.current_a"]
+    track = ["vehicle_local_position.y", "vehicle_local_position.x"]
+    plot = log.plot(panels=[power], xy=[track], title="Power", limits=[(0, 20), None, (-1, 1)])
+    assert plot.lines == [*power, "vehicle_local_position.x"]
+    assert "Power" in plot.svg and "battery_status.current_a (right)" in plot.svg
+    assert plot.pdf().startswith(b"%PDF")
+    with pytest.raises(ValueError, match="not below"):
+        log.plot(*power, limits=[(2, 1)])
+    with pytest.raises(ValueError, match="less than limits"):
+        log.plot(power[0], limits=[None, None])
+    with pytest.raises(ValueError, match="three units"):
+        log.plot(panels=[[*power, "vehicle_local_position.x"]])

@@ -3,16 +3,18 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use logtool::plot::AxisLimits;
 
 use crate::args::{LidarArgs, TimeArgs, TimeChoice, completion};
 
-/// Draw fields and expressions over time, as SVG or PNG
+/// Draw fields and expressions over time, as SVG, PNG or PDF
 ///
 /// An expression computes a line from fields, as 'deg(yaw(vehicle_attitude.q))'; `logtool help
 /// expressions` lists the functions. A text that names fields, also with `*` and `?`, is no
 /// expression.
 ///
-/// Different units have separate plots, and unknown units share one. Each
+/// Different units have separate plots, and unknown units share one; --panel chooses the lines of
+/// a plot, and --xy draws values against others, as tracks. Each
 /// column of pixels shows the lowest and the highest value, so that no outlier is hidden.
 /// Lines have gaps where values are missing; states last until the next one, and until the
 /// end. Values at times far from all others, or over an hour from nine of ten, are left out
@@ -22,8 +24,8 @@ use crate::args::{LidarArgs, TimeArgs, TimeChoice, completion};
 #[command(after_help = "\
 Examples:
   logtool plot flight.ulg battery_status.voltage_v -o battery.svg
-  logtool plot flight.ulg 'deg(yaw(vehicle_attitude.q))' gps.alt -o part.png --start 1m --end 2m
-  logtool plot drive.bag '/gps/*.altitude' /scan.ranges[0] -o gps.png --clock utc
+  logtool plot flight.ulg 'deg(yaw(vehicle_attitude.q))' -o yaw.png --start 1m
+  logtool plot drive.bag --xy '/gps.longitude; /gps.latitude' -o track.pdf
 More: `logtool help expressions`")]
 pub(crate) struct PlotArgs {
     /// Log; `-` is standard input
@@ -34,26 +36,50 @@ pub(crate) struct PlotArgs {
     ///
     /// Fields to draw, as `logtool schema` names them, or expressions. A field `x` also selects
     /// `x[0]`, `x.y` and each element of a list; `*` and `?` match anything
-    #[arg(required = true, value_name = "TOPIC.FIELD|EXPRESSION", add = completion::fields())]
+    #[arg(required_unless_present_any = ["panels", "xy"])]
+    #[arg(value_name = "TOPIC.FIELD|EXPRESSION", add = completion::fields())]
     pub(crate) fields: Vec<String>,
     /// Image to write
     #[arg(short, long, value_name = "OUT")]
     pub(crate) out: PathBuf,
-    /// Format of OUT: svg or png [default: by its extension]
+    /// Format of OUT: svg, png or pdf [default: by its extension]
     #[arg(long = "format", value_enum, value_name = "FORMAT")]
     #[arg(hide_possible_values = true)]
     pub(crate) file_format: Option<ImageFormat>,
+    /// Plot of its own: fields separated by `;`
+    ///
+    /// Plot of its own: fields or expressions, separated by `;`. A second unit has an axis on the
+    /// right
+    #[arg(long = "panel", value_name = "FIELDS", allow_hyphen_values = true)]
+    pub(crate) panels: Vec<String>,
+    /// Plot of values against others: `X; Y`
+    ///
+    /// Plot of values against others: `X; Y` or `X; Y1; Y2`, fields or expressions. Axes with the
+    /// same unit have the same scale
+    #[arg(long, value_name = "X;Y", allow_hyphen_values = true)]
+    pub(crate) xy: Vec<String>,
+    /// Title above the plots
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) title: Option<String>,
+    /// Limits of a value axis: 0:20, :5 or -1:
+    ///
+    /// Limits of a value axis: 0:20, :5 or -1:, in the order of the axes: of each plot from the
+    /// top, left and then right, or x and then y. `:` leaves an axis as it is
+    #[arg(long, value_name = "LOW:HIGH", allow_hyphen_values = true)]
+    pub(crate) limits: Vec<AxisLimits>,
     #[command(flatten)]
     pub(crate) time: TimeArgs,
     /// Clock of the time axis: boot, utc or relative
     #[arg(long, value_enum, default_value = "relative", value_name = "CLOCK")]
     #[arg(hide_possible_values = true)]
     pub(crate) clock: TimeChoice,
+    /// Width and height in pixels
+    ///
     /// Width and height in pixels [default: 1000, and the height of the plots]
     #[arg(long, value_name = "WxH", value_parser = size)]
     pub(crate) size: Option<(u32, u32)>,
     /// Resolution of PNG: dots per pixel
-    #[arg(long, value_name = "N", default_value = "2")]
+    #[arg(long, value_name = "N", default_value = "2", hide_short_help = true)]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=8))]
     pub(crate) scale: u8,
     /// Do not draw flight modes in the background
@@ -142,6 +168,8 @@ pub(crate) enum ImageFormat {
     Svg,
     /// Pixels
     Png,
+    /// A page for print
+    Pdf,
 }
 
 /// The format of a report.

@@ -32,6 +32,10 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
             let painted = plot.png()?;
             (painted.png, painted.missing)
         }
+        ImageFormat::Pdf => {
+            let rendered = plot.pdf()?;
+            (rendered.pdf, rendered.missing)
+        }
         ImageFormat::Svg => (plot.svg()?.into_bytes(), String::new()),
     };
     staged.write_all(&bytes)?;
@@ -46,6 +50,8 @@ pub(super) fn run(args: &PlotArgs, global: &GlobalArgs) -> Result<Outcome> {
 /// Returns the request that the arguments state.
 fn request(args: &PlotArgs, global: &GlobalArgs) -> Result<PlotRequest> {
     let mut request = PlotRequest::new(&args.file, &args.fields)
+        .with_title(args.title.as_deref().unwrap_or_default())
+        .with_limits(args.limits.iter().copied())
         .with_clock(args.clock)
         .with_scale(args.scale)
         .with_lidar(lidar_options::options(&args.lidar, args.clock)?)
@@ -59,22 +65,38 @@ fn request(args: &PlotArgs, global: &GlobalArgs) -> Result<PlotRequest> {
     if let Some((width, height)) = args.size {
         request = request.with_size(width, height);
     }
+    for panel in &args.panels {
+        request = request.with_panel(fields_of(panel));
+    }
+    for plot in &args.xy {
+        let mut expressions = fields_of(plot);
+        let x = expressions.next().unwrap_or_default();
+        request = request.with_xy(x, expressions);
+    }
     if args.no_modes {
         request = request.without_flight_modes();
     }
     Ok(request)
 }
 
+/// Returns the fields and expressions in the argument of an option, which are separated by `;`.
+fn fields_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(';').map(str::trim).filter(|field| !field.is_empty())
+}
+
 /// Prints the numbers of plotted and omitted values. No font has the characters `missing`.
 fn print_summary(plot: &Plot, args: &PlotArgs, start: Instant, missing: &str) {
-    let lines = plot.chart.panels.iter().flat_map(|panel| &panel.lines);
-    let values = lines.clone().map(|line| line.signal.values).sum();
+    let lines = plot.lines();
+    let xy_lines = plot.chart.xy.iter().flat_map(|panel| &panel.lines);
+    let count = lines.clone().count() + xy_lines.clone().count();
+    let values = lines.clone().map(|line| line.signal.values);
+    let values = values.chain(xy_lines.map(|line| line.values)).sum();
     let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
     say!(
         "{} → {}: {} of {} in {}",
         plot.log,
         args.out.display(),
-        count_of(lines.clone().count() as u64, "line"),
+        count_of(count as u64, "line"),
         count_of(values, "value"),
         Span(nanos),
     );
@@ -92,8 +114,9 @@ fn print_summary(plot: &Plot, args: &PlotArgs, start: Instant, missing: &str) {
     if let Some(outliers) = &plot.outliers {
         say!("  {outliers}; --start and --end choose other times");
     }
-    for panel in plot.chart.panels.iter().filter(|panel| panel.lines.len() > LOOKS) {
-        let lines = count_of(panel.lines.len() as u64, "line");
+    let counts = plot.chart.panels.iter().map(|panel| panel.all_lines().count());
+    for count in counts.filter(|count| *count > LOOKS) {
+        let lines = count_of(count as u64, "line");
         say!("  {lines} in one plot: only {LOOKS} look different from each other");
     }
     plot.partial_topics.iter().for_each(|note| say!("  {note}"));

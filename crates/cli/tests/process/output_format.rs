@@ -73,14 +73,17 @@ fn plots_and_reports_have_the_requested_format_under_any_name() {
     for (args, magic) in [
         (&["plot", "flight.ulg", "att.x", "--format", "png"][..], &b"\x89PNG"[..]),
         (&["plot", "flight.ulg", "att.x", "--format", "svg"], b"<svg"),
+        (&["plot", "flight.ulg", "att.x", "--format", "pdf"], b"%PDF-"),
         (&["report", "flight.ulg", "--format", "html"], b"<!DOCTYPE html>"),
     ] {
         folder.run(&[args, &["-q", "-f", "-o", "picture"]].concat()).succeeded();
         assert!(starts_with(&folder, "picture", magic), "{args:?}");
     }
-    let hints =
-        ["the name x.pdf does not state a format", ".svg or .png, or use --format"];
-    folder.run(&["plot", "flight.ulg", "att.x", "-o", "x.pdf"]).ended(2, &hints);
+    let hints = [
+        "the name x.bmp does not state a format",
+        ".svg or .png or .pdf, or use --format",
+    ];
+    folder.run(&["plot", "flight.ulg", "att.x", "-o", "x.bmp"]).ended(2, &hints);
     let hints = ["the name x does not state a format", "end in .html"];
     folder.run(&["report", "flight.ulg", "-o", "x"]).ended(2, &hints);
 }

@@ -147,12 +147,51 @@ fn what_cannot_be_drawn_is_said_and_nothing_is_there() {
         1,
         &["`/imu/data` is a topic", "its numeric fields are header.seq, header.stamp"],
     );
-    run("/scan.angle_min", "x.jpg", &[]).ended(2, &[".svg or .png"]);
+    run("/scan.angle_min", "x.jpg", &[]).ended(2, &[".svg", ".png", ".pdf"]);
     run("/scan.angle_min", "x.svg", &["--start", "500"])
         .ended(1, &["no records in the selected time range"]);
     run("/scan.angle_min", "x.svg", &["--size", "100x100"])
         .ended(1, &["larger picture"]);
     assert_eq!(folder.list("."), Vec::<String>::new());
+}
+
+#[test]
+fn panel_has_two_axes_and_limits_and_a_track_has_the_same_scale() {
+    let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
+    let power = "battery_status.voltage_v; battery_status.current_a";
+    let track = "vehicle_local_position.y; vehicle_local_position.x";
+    let plot = |out: &str, more: &[&str]| {
+        folder.run(&[&["plot", &log, "-f", "-o", out][..], more].concat())
+    };
+    let all = ["--panel", power, "--xy", track, "--title", "Power", "--limits", "0:20"];
+    plot("x.svg", &all).ended(0, &["3 lines of"]);
+    let svg = folder.read("x.svg");
+    for text in
+        ["Power", "battery_status.current_a (right)", "vehicle_local_position.y (m)"]
+    {
+        assert!(svg.contains(text), "no {text:?}");
+    }
+    plot("x.pdf", &all).ended(0, &["3 lines of"]);
+    let pdf = fs::read(folder.path().join("x.pdf")).unwrap();
+    assert!(pdf.starts_with(b"%PDF-"));
+    let text = String::from_utf8_lossy(&pdf);
+    // 1000 x 910 pixels: a plot, a track and the margins, in 1/72 inch.
+    assert!(
+        text.contains("/MediaBox [0 0 750 682.5]") && text.contains("/Title (Power)")
+    );
+    assert!(text.contains("/logtool.provenance"), "{text}");
+
+    let three = format!("{power}; vehicle_local_position.x");
+    plot("y.svg", &["--panel", &three]).ended(2, &["three units: `V`, `A`, `m`"]);
+    plot("y.svg", &["--xy", "vehicle_local_position.x"]).ended(2, &["needs x and y"]);
+    plot("y.svg", &["--xy", "vehicle_attitude.q; vehicle_local_position.x"])
+        .ended(2, &["`vehicle_attitude.q` is a vector"]);
+    plot("y.svg", &["--panel", power, "--limits", "5:1"]).ended(2, &["--limits"]);
+    let limits = ["--limits", ":", "--limits", ":", "--limits", ":9"];
+    plot("y.svg", &[&["--panel", power][..], &limits].concat())
+        .ended(2, &["1 axis less than limits"]);
+    plot("y.svg", &[]).ended(2, &["required"]);
+    assert!(!folder.path().join("y.svg").exists());
 }
 
 #[test]

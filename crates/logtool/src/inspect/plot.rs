@@ -1,57 +1,43 @@
 //! Plots: fields and expressions over time, as SVG, PNG, or series.
 
 mod axis;
+mod axis_limits;
+mod drawing;
+mod panels;
+mod xy;
 
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
-use logtool_core::{
-    Log as FormatLog, Manifest, Provenance, TimeRange, TopicId, TopicSet,
-};
-use logtool_plot::Sampler;
-use logtool_series::SeriesComponent;
+use logtool_core::Provenance;
 use logtool_velodyne::lidar::LidarOptions;
 
 use crate::{
-    error::{Context as _, Error, Result},
+    error::{Context as _, Result},
     jobs::output::provenance,
-    records::{
-        log::Log,
-        series::{self, ComputedSeries, PreparedSeries},
-        signals::{self, RequestedSignal},
-    },
+    records::log::Log,
     source::{
         input::open,
         lidar::{self, LidarWarnings},
         losses::{Findings, Strictness},
-        progress_counter::ProgressCounter,
         session::Session,
     },
-    time::{
-        clock::{ShownClock, TimeChoice},
-        record_span,
-        typed_time::TypedTime,
-    },
+    time::{clock::TimeChoice, typed_time::TypedTime},
 };
 
 pub(crate) use self::axis::{
     first_and_last, flight_mode_bands, outlier_note, time_axis,
 };
+pub use self::axis_limits::AxisLimits;
 pub use logtool_plot::{
-    Band, Chart, LOOKS, Line, Panel, RenderedPng, Signal, TimeAxis,
+    Band, Chart, LOOKS, Line, Panel, RenderedPdf, RenderedPng, RightAxis, Signal,
+    TimeAxis, XyAxis, XyLine, XyPanel,
 };
 
-/// The default width, and the default height of each panel, in pixels.
-const WIDTH: u32 = 1000;
-const PANEL_HEIGHT: u32 = 260;
-/// The height of the time axis, the margins and the legend, in pixels.
-const MARGIN_HEIGHT: u32 = 90;
-/// The maximum default height, in pixels.
-const MAX_HEIGHT: u32 = 20_000;
-
-/// A request to plot fields and expressions over time. Those of the same unit share a panel.
+/// A request to plot fields and expressions over time, or against each other. Those over time
+/// that are not given a panel share one with others of the same unit.
 ///
 /// ```no_run
 /// use logtool::{Session, plot::PlotRequest};
@@ -69,6 +55,10 @@ const MAX_HEIGHT: u32 = 20_000;
 pub struct PlotRequest {
     path: PathBuf,
     fields: Vec<String>,
+    panels: Vec<Vec<String>>,
+    xy: Vec<(String, Vec<String>)>,
+    title: String,
+    limits: Vec<AxisLimits>,
     start: Option<TypedTime>,
     end: Option<TypedTime>,
     clock: TimeChoice,
@@ -114,6 +104,10 @@ impl PlotRequest {
         Self {
             path: path.as_ref().to_owned(),
             fields: fields.into_iter().map(Into::into).collect(),
+            panels: Vec::new(),
+            xy: Vec::new(),
+            title: String::new(),
+            limits: Vec::new(),
             start: None,
             end: None,
             clock: TimeChoice::Relative,
@@ -123,6 +117,43 @@ impl PlotRequest {
             lidar: LidarOptions::default(),
             strictness: Strictness::default(),
         }
+    }
+
+    /// Adds a panel with `fields`, which are fields or expressions, below those of
+    /// [`new`](Self::new). If they have two units, those of the second one have an axis on the
+    /// right.
+    pub fn with_panel(
+        mut self,
+        fields: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        self.panels.push(fields.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Adds a plot of the expressions `y` against the expression `x` below those over time.
+    /// Positions have the times of `x`, and `y` keeps its last value. If both have the same unit,
+    /// both axes have the same scale.
+    pub fn with_xy(
+        mut self,
+        x: impl Into<String>,
+        y: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        self.xy.push((x.into(), y.into_iter().map(Into::into).collect()));
+        self
+    }
+
+    /// Sets the title above the plots. The default has none.
+    pub fn with_title(mut self, title: impl Into<String>) -> Self {
+        self.title = title.into();
+        self
+    }
+
+    /// Sets the limits of the value axes in their order: those of each panel, the left one
+    /// first, and then x and y of each plot of values against others. Axes without limits show
+    /// all values.
+    pub fn with_limits(mut self, limits: impl IntoIterator<Item = AxisLimits>) -> Self {
+        self.limits = limits.into_iter().collect();
+        self
     }
 
     /// Leaves out records before `start`.
@@ -178,8 +209,8 @@ impl PlotRequest {
     /// Reads the fields and creates the plot.
     ///
     /// # Errors
-    /// `NotFound` if the log has no such field; `InvalidRequest` if an expression is wrong;
-    /// `Damaged` if something is lost in a strict request; others if the input cannot be read
+    /// `NotFound` if the log has no such field; `InvalidRequest` if an expression, the units of a
+    /// panel, or the limits are wrong; `Damaged` if something is lost in a strict request; others if the input cannot be read
     /// or is not a log, or if there is nothing to plot at the selected times.
     pub fn run(&self, session: &Session) -> Result<Plot> {
         let log = Log::from_opened(open::open_with(&self.path, session, &self.lidar)?);
@@ -195,7 +226,8 @@ impl PlotRequest {
         let mut losses = log.losses();
         losses.check(self.strictness)?;
         let (manifest, name) = (log.manifest(), log.name());
-        let drawn = self.draw(log, session).with_context(|| name.to_owned())?;
+        let drawn =
+            drawing::draw(self, log, session).with_context(|| name.to_owned())?;
         losses.add(manifest, &drawn.topics, &drawn.damage);
         losses.check(self.strictness)?;
         Ok(Plot {
@@ -209,202 +241,14 @@ impl PlotRequest {
             scale: self.scale,
         })
     }
-
-    fn draw(&self, log: &Log, session: &Session) -> Result<PreparedChart> {
-        let (format_log, manifest) = (log.format_log(), log.manifest());
-        let clock = ShownClock::new(manifest, self.clock)?;
-        let Requested { fields, expressions } = self.requested(format_log)?;
-        let range = clock.range(self.start, self.end)?;
-        let fields = expand_lists(format_log, fields, range)?;
-        if record_span::intersection(range, record_span::max_shown_range(manifest))
-            .is_empty()
-        {
-            return Err(Error::failed(
-                "the log has no records in the selected time range",
-            ));
-        }
-        let width = self.size.map_or(WIDTH, |(width, _)| width);
-        let columns = width as usize * usize::from(self.scale);
-        let topics = requested_topics(manifest, &fields, &expressions);
-        let (span, sampler) = signals::sampler(format_log, &topics, range, columns)?;
-        let passes = u64::from(!fields.is_empty()) + u64::from(!expressions.is_empty());
-        let bytes = manifest.bytes.saturating_mul(passes);
-        let progress = ProgressCounter::for_bytes(session, log.name(), bytes);
-        let add = |bytes| progress.add(bytes);
-        let (mut lines, mut damage) = (Vec::new(), Vec::new());
-        if !fields.is_empty() {
-            let wanted: Vec<RequestedSignal> =
-                fields.iter().map(|(_, field)| field.clone()).collect();
-            let (read, found) =
-                signals::read_into(format_log, &wanted, range, &span, &sampler, &add)?;
-            damage = found;
-            for ((argument, field), signal) in fields.into_iter().zip(read) {
-                let RequestedSignal { name, unit, is_held, .. } = field;
-                lines.push((argument, unit, Line { name, signal, is_held }));
-            }
-        }
-        if !expressions.is_empty() {
-            let (arguments, wanted): (Vec<usize>, Vec<PreparedSeries>) =
-                expressions.into_iter().unzip();
-            let read = series::read(format_log, &wanted, range, &add)?;
-            for one in read.damage {
-                if !damage.contains(&one) {
-                    damage.push(one);
-                }
-            }
-            let read = wanted.iter().zip(read.series).zip(arguments);
-            for ((wanted, computed), argument) in read {
-                for (unit, line) in series_lines(wanted.text(), &computed, &sampler) {
-                    lines.push((argument, unit, line));
-                }
-            }
-        }
-        drop(progress);
-        // Lines are in the order of the arguments.
-        lines.sort_by_key(|(argument, ..)| *argument);
-        let shown = lines.iter().map(|(.., line)| &line.signal);
-        let outliers = outlier_note(shown, &span, &clock);
-        let mut panels: Vec<Panel> = Vec::new();
-        for (_, unit, line) in lines {
-            // States without a unit do not share a panel with measured values.
-            let panel = panels.iter_mut().find(|panel| {
-                let is_held = panel.lines.first().is_some_and(|line| line.is_held);
-                panel.unit == unit && is_held == line.is_held
-            });
-            match panel {
-                Some(panel) => panel.lines.push(line),
-                None => {
-                    panels.push(Panel { unit, lines: vec![line], ..Panel::default() })
-                }
-            }
-        }
-        let chart = self.chart(panels, width, format_log, &clock)?;
-        Ok(PreparedChart { topics, chart, damage, outliers })
-    }
-
-    /// Finds the fields of the log, and those of expressions.
-    fn requested(&self, log: &dyn FormatLog) -> Result<Requested> {
-        let mut requested = Requested::default();
-        for (argument, text) in self.fields.iter().enumerate() {
-            match signals::find(log, std::slice::from_ref(text)) {
-                Ok(found) => {
-                    let found = found.into_iter().map(|signal| (argument, signal));
-                    requested.fields.extend(found);
-                }
-                Err(error) if !series::is_expression(log, text) => return Err(error),
-                Err(_) => {
-                    let series = PreparedSeries::new(log, text)?;
-                    requested.expressions.push((argument, series));
-                }
-            }
-        }
-        signals::check_count(requested.fields.len())?;
-        Ok(requested)
-    }
-
-    fn chart(
-        &self,
-        panels: Vec<Panel>,
-        width: u32,
-        log: &dyn FormatLog,
-        clock: &ShownClock,
-    ) -> Result<Chart> {
-        let lines = panels.iter().flat_map(|panel| &panel.lines);
-        if lines.map(|line| line.signal.values).sum::<u64>() == 0 {
-            let what = "the fields have no numbers in the selected time range";
-            return Err(Error::failed(what));
-        }
-        let manifest: &Manifest = log.manifest();
-        let height = PANEL_HEIGHT * panels.len() as u32 + MARGIN_HEIGHT;
-        let size = self.size.unwrap_or((width, height.min(MAX_HEIGHT)));
-        let mut chart = Chart { panels, size, ..Chart::default() };
-        if self.start.or(self.end).is_some() {
-            let range = clock.range(self.start, self.end)?;
-            let time =
-                record_span::intersection(range, manifest.time.unwrap_or_default());
-            chart.time.range = (!time.is_empty()).then(|| first_and_last(time));
-            let lines = chart.panels.iter().flat_map(|panel| &panel.lines);
-            chart.time.cover(lines.map(|line| &line.signal));
-        }
-        let (start, end) = chart.times();
-        let axis = time_axis(self.clock, clock, manifest, start);
-        chart.time = TimeAxis { range: chart.time.range, ..axis };
-        if self.has_flight_modes {
-            chart.bands = flight_mode_bands(log, end)?;
-        }
-        Ok(chart)
-    }
-}
-
-/// What a plot shows, each with the index of its argument.
-#[derive(Default)]
-struct Requested {
-    fields: Vec<(usize, RequestedSignal)>,
-    expressions: Vec<(usize, PreparedSeries)>,
-}
-
-/// Replaces each list in `fields` by its elements.
-fn expand_lists(
-    log: &dyn FormatLog,
-    fields: Vec<(usize, RequestedSignal)>,
-    time: TimeRange,
-) -> Result<Vec<(usize, RequestedSignal)>> {
-    let (arguments, signals): (Vec<usize>, Vec<RequestedSignal>) =
-        fields.into_iter().unzip();
-    let expanded = signals::expand_lists(log, signals, time)?;
-    let all = expanded.into_iter().zip(arguments);
-    Ok(all
-        .flat_map(|(signals, argument)| {
-            signals.into_iter().map(move |signal| (argument, signal))
-        })
-        .collect())
-}
-
-/// Returns the topics of `fields` and `expressions`.
-fn requested_topics(
-    manifest: &Manifest,
-    fields: &[(usize, RequestedSignal)],
-    expressions: &[(usize, PreparedSeries)],
-) -> TopicSet {
-    let sets: Vec<TopicSet> =
-        expressions.iter().map(|(_, series)| series.topics()).collect();
-    let is_used = |id: &TopicId| {
-        fields.iter().any(|(_, signal)| signal.topic == *id)
-            || sets.iter().any(|set| set.contains(*id))
-    };
-    manifest.topics().map(|(id, _)| id).filter(is_used).collect()
-}
-
-/// Returns a line for each component of a series, and its unit.
-fn series_lines(
-    text: &str,
-    computed: &ComputedSeries,
-    sampler: &Sampler,
-) -> Vec<(String, Line)> {
-    let ComputedSeries { series, left_out } = computed;
-    let line = |component: &SeriesComponent| {
-        let mut sampler = sampler.clone();
-        (0..*left_out).for_each(|_| sampler.leave_out());
-        for (time, value) in series.times.iter().zip(&*component.values) {
-            sampler.add(*time, *value);
-        }
-        let is_held = series.is_held;
-        let signal = if is_held { sampler.held_signal() } else { sampler.signal() };
-        let name = series::component_name(text, &component.name);
-        (component.unit.clone(), Line { name, signal, is_held })
-    };
-    series.components.iter().map(line).collect()
-}
-
-/// A chart, and the damage and outliers of its signals.
-struct PreparedChart {
-    topics: TopicSet,
-    chart: Chart,
-    damage: Vec<logtool_core::Damage>,
-    outliers: Option<String>,
 }
 
 impl Plot {
+    /// Returns the lines over time of all panels.
+    pub fn lines(&self) -> impl Iterator<Item = &Line> + Clone {
+        self.chart.panels.iter().flat_map(Panel::all_lines)
+    }
+
     /// Returns the plot as SVG. Its metadata states the provenance.
     ///
     /// # Errors
@@ -424,5 +268,19 @@ impl Plot {
         let mut painted = logtool_plot::png(&self.chart.svg()?, f32::from(self.scale))?;
         painted.png = logtool_plot::with_texts(painted.png, &metadata);
         Ok(painted)
+    }
+
+    /// Returns the plot as PDF, and the characters that no font of the system has. An inch has
+    /// 96 pixels. Its metadata states the provenance.
+    ///
+    /// # Errors
+    /// If the chart cannot be drawn, or is larger than a page can be: 19,200 pixels.
+    pub fn pdf(&self) -> Result<RenderedPdf> {
+        let key = format!("logtool.{}", Provenance::NAME);
+        let mut metadata = BTreeMap::from([(key, self.provenance.clone())]);
+        if !self.chart.title.is_empty() {
+            metadata.insert("Title".to_owned(), self.chart.title.clone());
+        }
+        Ok(logtool_plot::pdf(&self.chart.svg()?, &metadata)?)
     }
 }

@@ -8,7 +8,7 @@ use plotters::{
 use crate::{
     draw::canvas::{self, Area, DrawResult, px, text},
     font,
-    palette::Rgb,
+    palette::{self, Rgb},
 };
 
 const TEXT: f64 = 12.0;
@@ -23,6 +23,14 @@ pub(crate) struct LegendEntry {
     pub(crate) name: String,
     pub(crate) color: Rgb,
     pub(crate) piece: LegendSample,
+}
+
+impl LegendEntry {
+    /// Returns the entry of the line with this number and name.
+    pub(crate) fn of_line((index, name): (usize, String)) -> Self {
+        let piece = LegendSample::Line(palette::dash(index));
+        Self { name, color: palette::line(index), piece }
+    }
 }
 
 /// The kind of the colour sample.

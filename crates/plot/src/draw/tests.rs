@@ -1,6 +1,6 @@
 use super::*;
 use crate::{
-    chart::{Band, TimeAxis},
+    chart::{Band, RightAxis, TimeAxis, XyAxis, XyLine, XyPanel},
     paint,
     sample::Sampler,
 };
@@ -30,7 +30,7 @@ fn chart() -> Chart {
         color: [255, 0, 0],
     };
     let time = TimeAxis { name: "time (s)".into(), ..TimeAxis::default() };
-    Chart { panels, bands: vec![band], time, size: (900, 500) }
+    Chart { panels, bands: vec![band], time, size: (900, 500), ..Chart::default() }
 }
 
 #[test]
@@ -109,4 +109,90 @@ fn nothing_at_all_and_too_little_room_are_no_panic() {
     assert!(empty.svg().is_ok());
     assert!(Chart { size: (10, 10), ..chart() }.svg().is_err());
     assert!(Chart { size: (100, 100), ..chart() }.svg().is_err());
+}
+
+#[test]
+fn line_is_cut_where_it_crosses_the_limits() {
+    let points = [(0.0, 0.0), (1.0, 2.0), (2.0, 4.0), (3.0, -4.0), (4.0, -4.0)];
+    // Up through 1 at 0.5 and 3 at 1.5, and down through 3 at 2.125 and 1 at 2.375.
+    let pieces = clip(&points, (1.0, 3.0));
+    let first = vec![(0.5, 1.0), (1.0, 2.0), (1.5, 3.0)];
+    assert_eq!(pieces, [first, vec![(2.125, 3.0), (2.375, 1.0)]]);
+    // Points on the limits are visible.
+    assert_eq!(clip(&points[..3], (0.0, 4.0)), [points[..3].to_vec()]);
+    assert_eq!(clip(&points[4..], (-9.0, 9.0)), [points[4..].to_vec()]);
+    assert!(clip(&points, (5.0, 6.0)).is_empty() && clip(&[], (0.0, 1.0)).is_empty());
+}
+
+/// Returns the points of the lines of signals in `svg`, in units of the canvas.
+fn lines(svg: &str) -> Vec<Vec<(f64, f64)>> {
+    let lines = svg.split("stroke-width=\"24\" points=\"").skip(1);
+    let point = |text: &str| {
+        let (x, y) = text.split_once(',').unwrap();
+        (x.parse().unwrap(), y.parse().unwrap())
+    };
+    lines
+        .map(|rest| {
+            let points = rest.split_once('"').unwrap().0;
+            points.split_whitespace().map(point).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn second_axis_has_a_scale_of_its_own() {
+    let line = |name: &str, factor: f64| {
+        let mut sampler = Sampler::new(0, 100, 100);
+        (0..100).for_each(|n| sampler.add(n, factor * n as f64));
+        Line { name: name.into(), signal: sampler.signal(), is_held: false }
+    };
+    let right = RightAxis {
+        unit: "mA".into(),
+        limits: Some((0.0, 198_000.0)),
+        lines: vec![line("current", 1000.0)],
+    };
+    let panel = Panel {
+        unit: "V".into(),
+        limits: Some((0.0, 99.0)),
+        lines: vec![line("voltage", 1.0)],
+        right: Some(right),
+    };
+    let chart = Chart {
+        title: "A <title>".into(),
+        panels: vec![panel],
+        size: (900, 300),
+        ..Chart::default()
+    };
+    let svg = chart.svg().unwrap();
+    for text in ["A &lt;title&gt;", "current (right)", ">\nV\n<", ">\nmA\n<"] {
+        assert!(svg.contains(text), "{text}: {svg}");
+    }
+    let lines = lines(&svg);
+    let height = |line: &[(f64, f64)]| line[0].1 - line[line.len() - 1].1;
+    // Both end at 99 of 99 volts and at 99,000 of 198,000 mA.
+    let ratio = height(&lines[0]) / height(&lines[1]);
+    assert!((ratio - 2.0).abs() < 0.01, "{ratio}");
+    // Rounding may differ by one unit.
+    let (left, right) = (lines[0][0], lines[1][0]);
+    assert!(left.0 == right.0 && (left.1 - right.1).abs() <= 1.0, "{left:?} {right:?}");
+}
+
+#[test]
+fn axes_of_the_same_unit_have_the_same_scale() {
+    let axis =
+        |name: &str| XyAxis { name: name.into(), unit: "m".into(), limits: None };
+    let square =
+        [(0.0, 0.0), (8.0, 0.0), (8.0, 8.0), (f64::NAN, 1.0), (0.0, 8.0), (0.0, 1.0)];
+    let line = XyLine::new("square", square.into_iter());
+    assert_eq!((line.values, line.runs.len()), (5, 2));
+    let panel = XyPanel { x: axis("east"), y: axis("north"), lines: vec![line] };
+    let chart = Chart { xy: vec![panel], size: (900, 400), ..Chart::default() };
+    let svg = chart.svg().unwrap();
+    assert!(svg.contains("east (m)") && svg.contains("north (m)"));
+    let lines = lines(&svg);
+    let [first, second] = &*lines else { panic!("{lines:?}") };
+    let (width, height) = (first[1].0 - first[0].0, first[1].1 - first[2].1);
+    assert!(width > 1000.0 && (width / height - 1.0).abs() < 0.01, "{width} {height}");
+    // The gap is not bridged.
+    assert_eq!(second[0], (first[0].0, first[2].1));
 }

@@ -1,6 +1,6 @@
 """The native part of the module ``logtool``."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from os import PathLike
 from types import TracebackType
@@ -128,8 +128,17 @@ class Log(Mapping[str, Table]):
         clock: Literal["boot", "utc", "relative"] | None = None,
         size: tuple[int, int] | None = None,
         flight_modes: bool = True,
+        panels: Sequence[Sequence[str]] | None = None,
+        xy: Sequence[Sequence[str]] | None = None,
+        title: str | None = None,
+        limits: Sequence[tuple[float | None, float | None] | None] | None = None,
     ) -> Plot:
-        """Plot fields over time, each a topic and a column: ``battery_status.voltage_v``."""
+        """Plot fields or expressions over time, as ``battery_status.voltage_v``.
+
+        Each of ``panels`` is a list of fields with a plot of their own; a second unit has an axis
+        on the right. Each of ``xy`` is x and one or several y, which are plotted against x.
+        ``limits`` are pairs for the value axes in their order.
+        """
     def series(
         self,
         expression: str,
@@ -410,6 +419,8 @@ class Plot:
         """The damage of the plotted topics."""
     def png(self) -> bytes:
         """Return the plot as PNG."""
+    def pdf(self) -> bytes:
+        """Return the plot as PDF."""
     def _repr_svg_(self) -> str: ...
 
 @final

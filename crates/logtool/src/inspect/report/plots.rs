@@ -204,7 +204,7 @@ fn draw(
             continue;
         }
         let chart = Chart {
-            panels: vec![Panel { unit, limits, lines }],
+            panels: vec![Panel { unit, limits, lines, ..Panel::default() }],
             bands: context.bands.to_vec(),
             time: time.clone(),
             ..Chart::default()

@@ -15,15 +15,15 @@ const MOST: usize = 1 << 14;
 
 /// A position in metres east and north, and the index of its track segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct TrackPoint {
-    pub(super) x: f64,
-    pub(super) y: f64,
-    pub(super) segment: u32,
+pub(crate) struct TrackPoint {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    pub(crate) segment: u32,
 }
 
 /// A path that is simplified while positions are added.
 #[derive(Clone, Debug)]
-pub(super) struct PathSimplifier {
+pub(crate) struct PathSimplifier {
     positions: Vec<TrackPoint>,
     pending: Vec<TrackPoint>,
     low: (f64, f64),
@@ -31,14 +31,14 @@ pub(super) struct PathSimplifier {
     /// The deviation that was necessary to keep at most `MOST` positions.
     tolerance: f64,
     /// The maximum distance of the removed positions from the line.
-    pub(super) deviation: f64,
+    pub(crate) deviation: f64,
     /// The number of positions that were added.
-    pub(super) added: u64,
+    pub(crate) added: u64,
 }
 
 impl PathSimplifier {
     /// Creates an empty path.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             positions: Vec::new(),
             pending: Vec::new(),
@@ -50,7 +50,7 @@ impl PathSimplifier {
         }
     }
 
-    pub(super) fn add(&mut self, place: TrackPoint) {
+    pub(crate) fn add(&mut self, place: TrackPoint) {
         self.added += 1;
         self.low = (self.low.0.min(place.x), self.low.1.min(place.y));
         self.high = (self.high.0.max(place.x), self.high.1.max(place.y));
@@ -67,7 +67,7 @@ impl PathSimplifier {
     }
 
     /// Returns the remaining positions in order.
-    pub(super) fn finish(mut self) -> SimplifiedPath {
+    pub(crate) fn finish(mut self) -> SimplifiedPath {
         self.positions.append(&mut self.pending);
         let tolerance = self.tolerance();
         self.deviation += simplify(&mut self.positions, tolerance, true);
@@ -103,10 +103,10 @@ impl PathSimplifier {
 
 /// A simplified path.
 #[derive(Clone, Debug)]
-pub(super) struct SimplifiedPath {
-    pub(super) positions: Vec<TrackPoint>,
-    pub(super) deviation: f64,
-    pub(super) added: u64,
+pub(crate) struct SimplifiedPath {
+    pub(crate) positions: Vec<TrackPoint>,
+    pub(crate) deviation: f64,
+    pub(crate) added: u64,
 }
 
 /// Removes from `places` the positions that are closer than `tolerance` to the previous one. Then

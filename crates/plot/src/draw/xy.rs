@@ -1,0 +1,113 @@
+//! Plots of values against other values.
+
+use plotters::{chart::ChartBuilder, style::Color as _};
+
+use crate::{
+    chart::{XyAxis, XyLine, XyPanel},
+    draw::{
+        NAME_HEIGHT, RIGHT_MARGIN, TICK_TEXT, TICKS_HEIGHT, UNIT_WIDTH,
+        canvas::{self, Area, DrawResult, FINE, GRID, INK, px, text},
+        label_width,
+        legend::{self, LegendEntry},
+        shape, value_marks,
+    },
+    font,
+    ticks::Axis,
+};
+
+/// The minimum width and height of the part with the lines, in pixels.
+const LEAST: f64 = 60.0;
+/// The distance of the ticks of the horizontal axis, in pixels.
+const TICK_DISTANCE: f64 = 90.0;
+
+/// Draws `panel` in `area`.
+pub(super) fn draw(area: &Area<'_>, panel: &XyPanel) -> DrawResult {
+    let names = panel.lines.iter().map(|line| line.name.clone()).enumerate();
+    let entries: Vec<LegendEntry> = names.map(LegendEntry::of_line).collect();
+    let area = legend::draw(area, &entries)?;
+    let (width, height) = (area.dim_in_pixel().0 as i32, area.dim_in_pixel().1 as i32);
+    let bottom = px(TICKS_HEIGHT + NAME_HEIGHT);
+    let rows = height - bottom;
+    let (x, y) = (
+        span(panel, &panel.x, |point| point.0),
+        span(panel, &panel.y, |point| point.1),
+    );
+    let [y_start, y_end] = [y.0, y.1];
+    let y_marks = value_marks(rows);
+    // The width of the labels hardly depends on the final range.
+    let left = label_width(&Axis::numbers(y_start, y_end, y_marks, true))
+        + px(UNIT_WIDTH + 12.0);
+    let columns = width - left - px(RIGHT_MARGIN);
+    if columns < px(LEAST) || rows < px(LEAST) {
+        return Err(canvas::NO_ROOM);
+    }
+    let x_marks = (f64::from(columns) / f64::from(px(TICK_DISTANCE))).max(2.0) as usize;
+    let (mut x, mut y) = (
+        Axis::numbers(x.0, x.1, x_marks, panel.x.limits.is_none()),
+        Axis::numbers(y.0, y.1, y_marks, panel.y.limits.is_none()),
+    );
+    if panel.x.unit == panel.y.unit && panel.x.limits.or(panel.y.limits).is_none() {
+        let per_unit =
+            |axis: &Axis, units: i32| (axis.end - axis.start) / f64::from(units);
+        let scale = per_unit(&x, columns).max(per_unit(&y, rows));
+        let widen = |axis: &Axis, units: i32, marks| {
+            let (middle, half) =
+                ((axis.start + axis.end) / 2.0, scale * f64::from(units) / 2.0);
+            Axis::numbers(middle - half, middle + half, marks, false)
+        };
+        (x, y) = (widen(&x, columns, x_marks), widen(&y, rows, y_marks));
+    }
+
+    let style = text(&area, TICK_TEXT).pos(canvas::CENTER);
+    let below = (left + columns / 2, height - px(NAME_HEIGHT / 2.0));
+    area.draw_text(&label(&panel.x), &style, below)?;
+    let style = style.transform(canvas::UPWARDS);
+    area.draw_text(&label(&panel.y), &style, (px(UNIT_WIDTH / 2.0), rows / 2))?;
+    let (plots, _) = canvas::split_down(&area, height - px(NAME_HEIGHT))?;
+    let mut chart = ChartBuilder::on(&plots)
+        .margin_right(px(RIGHT_MARGIN))
+        .margin_top(px(3.0))
+        .x_label_area_size(px(TICKS_HEIGHT))
+        .y_label_area_size(left)
+        .build_cartesian_2d(x.clone(), y.clone())?;
+    chart
+        .configure_mesh()
+        .light_line_style(GRID.mix(0.0))
+        .bold_line_style(GRID.stroke_width(FINE))
+        .axis_style(INK.stroke_width(FINE))
+        .label_style(text(&area, TICK_TEXT))
+        .set_all_tick_mark_size(px(4.0))
+        .x_label_formatter(&|at: &f64| x.label(*at))
+        .y_label_formatter(&|at: &f64| y.label(*at))
+        .draw()?;
+    let is_visible = |point: &(f64, f64)| {
+        (x.start..=x.end).contains(&point.0) && (y.start..=y.end).contains(&point.1)
+    };
+    let mut shapes = Vec::new();
+    for (index, line) in panel.lines.iter().enumerate() {
+        let visible =
+            line.runs.iter().flat_map(|run| run.split(|point| !is_visible(point)));
+        shapes.extend(visible.filter_map(|run| {
+            shape(run.to_vec(), index, |point| chart.backend_coord(point))
+        }));
+    }
+    chart.draw_series(shapes)?;
+    Ok(())
+}
+
+/// Returns the lowest and the highest value of an axis, where `value` is that of a position.
+fn span(panel: &XyPanel, axis: &XyAxis, value: fn(&(f64, f64)) -> f64) -> (f64, f64) {
+    let points = panel.lines.iter().flat_map(XyLine::points);
+    let values = points.map(value);
+    let values = values
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+    axis.limits.unwrap_or(values)
+}
+
+/// Returns the label of an axis: its name and its unit.
+fn label(axis: &XyAxis) -> String {
+    let name = font::printable_text(&axis.name);
+    if axis.unit.is_empty() { name } else { format!("{name} ({})", axis.unit) }
+}
