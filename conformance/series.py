@@ -248,7 +248,12 @@ def position_rate_pid(setpoint):
     return simulated(setpoint, dt, advance)
 
 
-def position_estimate(acc, q, lat, lon, north, east):
+def follow_measurements(acc, q, lat, lon, north, east, advance):
+    """The states of two axes at the rows that have all measurements.
+
+    `advance(axis, dt, position, velocity, acceleration, is_new)` returns a position and a
+    velocity; `is_new` states whether the GPS values are others than before.
+    """
     clock = acc
     q, lat, lon, north, east = (one.held_at(clock) for one in (q, lat, lon, north, east))
     known = np.isfinite(q.values[:, 0]) & np.isfinite(lat.values) & np.isfinite(north.values)
@@ -264,21 +269,59 @@ def position_estimate(acc, q, lat, lon, north, east):
     metres, _ = project(
         Series(clock.times[keep], lat.values[keep]), Series(clock.times[keep], lon.values[keep])
     )
-    state, last = np.zeros((2, 3)), None
+    last, known = None, None
     for place, row in enumerate(keep):
         dt = 0 if last is None else (clock.times[row] - clock.times[last]) / 1e9
         last = row
+        raw = [one.values[row] for one in (lat, lon, north, east)]
         for axis, velocity in ((0, north.values[row]), (1, east.values[row])):
-            p, v, a = state[axis]
-            p, v = p + v * dt + a * dt * dt / 2, v + a * dt
-            e = metres.values[place, axis] - p
-            p, v, a = p + 3 * e * dt, v + 9 * e * dt, a + 9 * e * dt
-            e = velocity - v
-            v, a = v + 3 * e * dt, a + 9 * e * dt
-            a += 10 * (turned[row, axis] - a) * dt
-            state[axis] = p, v, a
-        rows[row] = [state[0, 0], state[1, 0], state[0, 1], state[1, 1]]
+            rows[row, [axis, axis + 2]] = advance(
+                axis, dt, metres.values[place, axis], velocity, turned[row, axis], raw != known
+            )
+        known = raw
     return clock.with_values(rows)
+
+
+def position_estimate(*fields):
+    state = np.zeros((2, 3))
+
+    def advance(axis, dt, position, velocity, acceleration, _):
+        p, v, a = state[axis]
+        p, v = p + v * dt + a * dt * dt / 2, v + a * dt
+        e = position - p
+        p, v, a = p + 3 * e * dt, v + 9 * e * dt, a + 9 * e * dt
+        e = velocity - v
+        v, a = v + 3 * e * dt, a + 9 * e * dt
+        a += 10 * (acceleration - a) * dt
+        state[axis] = p, v, a
+        return p, v
+
+    return follow_measurements(*fields, advance)
+
+
+def position_kalman(*fields, position_noise, velocity_noise, acceleration_noise):
+    noise = np.diag([position_noise**2, velocity_noise**2])
+    states = {}
+
+    def advance(axis, dt, position, velocity, acceleration, is_new):
+        measured = np.array([position, velocity])
+        if axis not in states:
+            states[axis] = measured, noise
+            return measured
+        x, covariance = states[axis]
+        transition = np.array([[1, dt], [0, 1]])
+        control = np.array([dt * dt / 2, dt])
+        x = transition @ x + control * acceleration
+        covariance = transition @ covariance @ transition.T
+        covariance = covariance + np.outer(control, control) * acceleration_noise**2
+        if is_new:
+            gain = covariance @ np.linalg.inv(covariance + noise)
+            x = x + gain @ (measured - x)
+            covariance = (np.eye(2) - gain) @ covariance
+        states[axis] = x, covariance
+        return x
+
+    return follow_measurements(*fields, advance)
 
 
 def common_cases(x, name, y, other):
@@ -442,6 +485,12 @@ def ulog_cases(path):
     yield (
         f"position_estimate({acc_name}, vehicle_attitude.0.q, {arguments}, {velocities})",
         position_estimate(acc, q, lat, lon, north, east),
+    )
+    noises = {"position_noise": 2.0, "velocity_noise": 0.4, "acceleration_noise": 0.7}
+    named = ", ".join(f"{name}={value}" for name, value in noises.items())
+    yield (
+        f"position_kalman({acc_name}, vehicle_attitude.0.q, {arguments}, {velocities}, {named})",
+        position_kalman(acc, q, lat, lon, north, east, **noises),
     )
 
 

@@ -3,6 +3,7 @@
 mod elementwise;
 mod estimators;
 mod filters;
+mod kalman_filter;
 mod positions;
 mod resampling;
 mod rotations;
@@ -211,6 +212,7 @@ const MODELS: &[Function] = &[
     estimators::LAND_DETECTOR,
     estimators::BATTERY_REMAINING,
     estimators::POSITION_ESTIMATE,
+    kalman_filter::POSITION_KALMAN,
     simulations::POSITION_PID,
     simulations::POSITION_RATE_PID,
 ];

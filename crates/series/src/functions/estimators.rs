@@ -132,14 +132,17 @@ pub(super) const POSITION_ESTIMATE: Function = Function {
               acceleration",
     source: "after FlightPlot's PositionEstimator, without optical flow",
     is_variadic: false,
-    output: Output::Components(&[
-        ("north", UnitRule::Known("m")),
-        ("east", UnitRule::Known("m")),
-        ("velocity_north", UnitRule::Known("m/s")),
-        ("velocity_east", UnitRule::Known("m/s")),
-    ]),
+    output: POSITION_OUTPUTS,
     kernel: Kernel::Table(position_estimate),
 };
+
+/// The position and the velocity of an estimator.
+pub(super) const POSITION_OUTPUTS: Output = Output::Components(&[
+    ("north", UnitRule::Known("m")),
+    ("east", UnitRule::Known("m")),
+    ("velocity_north", UnitRule::Known("m/s")),
+    ("velocity_east", UnitRule::Known("m/s")),
+]);
 
 /// A position, a velocity and an acceleration along one axis.
 #[derive(Clone, Copy, Default)]
@@ -177,9 +180,40 @@ impl AxisState {
 fn position_estimate(table: &Table<'_>) -> Result<Vec<Vec<f64>>, String> {
     let weights = [0, 1, 2].map(|index| table.number(index));
     let mut axes = [AxisState::default(); 2];
+    Ok(follow_measurements(table, |measurements, seconds, _| {
+        for (axis, measured) in axes.iter_mut().zip(measurements) {
+            axis.predict(seconds);
+            axis.correct_position(measured.position, weights[0], seconds);
+            axis.correct_velocity(measured.velocity, weights[1], seconds);
+            axis.correct_acceleration(measured.acceleration, weights[2], seconds);
+        }
+        axes.map(|axis| (axis.position, axis.velocity))
+    }))
+}
+
+/// What is measured along one axis of the world.
+#[derive(Clone, Copy)]
+pub(super) struct Measurement {
+    pub(super) acceleration: f64,
+    /// In metres from the first position.
+    pub(super) position: f64,
+    pub(super) velocity: f64,
+}
+
+/// Calls `estimate` with the measurements to the north and to the east of each row of `table`,
+/// the seconds since the last row that has all of them, and whether the position or the velocity
+/// is another one than in that row. `estimate` returns a position and a
+/// velocity for each axis. The columns of `table` are those of the parameters of
+/// `position_estimate`. Returns positions and velocities, which are missing where a measurement
+/// is.
+pub(super) fn follow_measurements(
+    table: &Table<'_>,
+    mut estimate: impl FnMut([Measurement; 2], f64, bool) -> [(f64, f64); 2],
+) -> Vec<Vec<f64>> {
     let mut outputs: [Vec<f64>; 4] = Default::default();
     let mut reference = None;
     let mut last: Option<i64> = None;
+    let mut known = None;
     for (row, time) in table.times.iter().enumerate() {
         let values = |columns: std::ops::Range<usize>| -> Vec<f64> {
             columns.map(|column| table.value(column, row)).collect()
@@ -199,18 +233,26 @@ fn position_estimate(table: &Table<'_>) -> Result<Vec<Vec<f64>>, String> {
         let projected = project(*reference.get_or_insert(position), position);
         let seconds = last.map_or(0.0, |last| seconds_between(last, *time));
         last = Some(*time);
-        let measured =
-            [(projected.0, velocities[0], north), (projected.1, velocities[1], east)];
-        for (axis, (position, velocity, acceleration)) in axes.iter_mut().zip(measured)
-        {
-            axis.predict(seconds);
-            axis.correct_position(position, weights[0], seconds);
-            axis.correct_velocity(velocity, weights[1], seconds);
-            axis.correct_acceleration(acceleration, weights[2], seconds);
-        }
-        let [north, east] = axes;
-        let state = [north.position, east.position, north.velocity, east.velocity];
+        let is_new =
+            known.replace((position, velocities)) != Some((position, velocities));
+        let [north, east] = estimate(
+            [
+                Measurement {
+                    acceleration: north,
+                    position: projected.0,
+                    velocity: velocities[0],
+                },
+                Measurement {
+                    acceleration: east,
+                    position: projected.1,
+                    velocity: velocities[1],
+                },
+            ],
+            seconds,
+            is_new,
+        );
+        let state = [north.0, east.0, north.1, east.1];
         outputs.iter_mut().zip(state).for_each(|(output, value)| output.push(value));
     }
-    Ok(outputs.into())
+    outputs.into()
 }
