@@ -315,13 +315,14 @@ pub fn discard_times(times: &mut Vec<i64>) {
 
 /// Creates a time column from nanoseconds. [`Timestamp::MAX`] becomes null.
 pub fn time_array(nanos: Vec<i64>) -> ArrayRef {
-    let untold = |nanos: &i64| *nanos == Timestamp::MAX.as_nanos();
+    let is_unknown = |nanos: &i64| *nanos == Timestamp::MAX.as_nanos();
     // Folding without short-circuiting lets the compiler vectorize the loop.
-    let some_untold = |some: &[i64]| some.iter().fold(false, |any, n| any | untold(n));
+    let has_unknown =
+        |some: &[i64]| some.iter().fold(false, |any, n| any | is_unknown(n));
     let nulls = nanos
         .chunks(64)
-        .any(some_untold)
-        .then(|| nanos.iter().map(|nanos| !untold(nanos)).collect::<NullBuffer>());
+        .any(has_unknown)
+        .then(|| nanos.iter().map(|nanos| !is_unknown(nanos)).collect::<NullBuffer>());
     Arc::new(TimestampNanosecondArray::new(ScalarBuffer::from(nanos), nulls))
 }
 

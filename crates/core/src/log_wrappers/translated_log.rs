@@ -148,14 +148,14 @@ impl TranslatedLog {
         let (mut all, mut streams) = (Vec::new(), Streams::new());
         let beneath = self.context.log.manifest();
         let becoming = TopicMap::new(beneath.topics.len(), &self.context.translations);
-        let told = (0..).zip(&beneath.streams);
-        let made = told.flat_map(|(old, stream)| {
-            let made = becoming.translated_topics(stream.topic).iter();
-            made.map(move |id| (*id, old, stream))
+        let old_streams = (0..).zip(&beneath.streams);
+        let new_streams = old_streams.flat_map(|(old, stream)| {
+            let ids = becoming.translated_topics(stream.topic).iter();
+            ids.map(move |id| (*id, old, stream))
         });
-        let mut made: Vec<(TopicId, u32, &Stream)> = made.collect();
-        made.sort_by_key(|(id, old, _)| (*id, *old));
-        for (id, old, stream) in made {
+        let mut new_streams: Vec<(TopicId, u32, &Stream)> = new_streams.collect();
+        new_streams.sort_by_key(|(id, old, _)| (*id, *old));
+        for (id, old, stream) in new_streams {
             streams.insert((id, old), all.len() as u32);
             all.push(Stream { topic: id, ..stream.clone() });
         }
@@ -256,8 +256,8 @@ impl TopicMap {
     fn new(topics: usize, translations: &[Translation]) -> Self {
         let mut of_topics = vec![Vec::new(); topics];
         for (id, one) in (0..).map(TopicId).zip(translations) {
-            if let Some(made) = of_topics.get_mut(one.from.index()) {
-                made.push(id);
+            if let Some(ids) = of_topics.get_mut(one.from.index()) {
+                ids.push(id);
             }
         }
         Self { of_topics }

@@ -26,7 +26,7 @@ pub struct UsableTimes {
     usable: TimeRange,
     /// The times that neighbours can provide: the usable times since the start of
     /// logging.
-    given: TimeRange,
+    replacements: TimeRange,
 }
 
 impl UsableTimes {
@@ -38,9 +38,9 @@ impl UsableTimes {
             end: time.end.min(usable.end),
         };
         let time = manifest.time.map(within).filter(|time| !time.is_empty());
-        let given = time.unwrap_or(usable);
+        let range = time.unwrap_or(usable);
         manifest.time = time;
-        let mut before = TimeRange::from_timestamp(given.start);
+        let mut before = TimeRange::from_timestamp(range.start);
         for part in &mut manifest.parts {
             let time = within(part.time);
             if !time.is_empty() {
@@ -51,7 +51,7 @@ impl UsableTimes {
                 part.time = before;
             }
         }
-        Self { log, manifest: Arc::new(manifest), usable, given }
+        Self { log, manifest: Arc::new(manifest), usable, replacements: range }
     }
 
     /// Returns whether `log` may have records with times outside of `usable`.
@@ -89,7 +89,7 @@ impl Log for UsableTimes {
             log: self.log.clone(),
             manifest: self.manifest.clone(),
             usable: self.usable,
-            given: self.given,
+            replacements: self.replacements,
             wanted: selection.clone(),
             read: Selection { topics, time: TimeRange::ALL },
             parts,
@@ -124,7 +124,7 @@ struct UsableTimesCursor {
     log: Arc<dyn Log>,
     manifest: Arc<Manifest>,
     usable: TimeRange,
-    given: TimeRange,
+    replacements: TimeRange,
     /// The selection by the new timestamps, and the selection that is read from the log.
     wanted: Selection,
     read: Selection,
@@ -153,7 +153,7 @@ impl UsableTimesCursor {
         mut neighbour: Timestamp,
     ) -> Timestamp {
         block.retime(|topic, time| {
-            match (self.usable.contains(*time), self.given.contains(*time)) {
+            match (self.usable.contains(*time), self.replacements.contains(*time)) {
                 (true, true) => neighbour = *time,
                 (true, false) => {}
                 (false, _) => *time = neighbour,
@@ -171,7 +171,7 @@ impl UsableTimesCursor {
         let first = match (now.neighbour, is_more) {
             (None, true) => {
                 let mut times = block.iter().map(|record| record.time);
-                times.find(|time| self.given.contains(*time))
+                times.find(|time| self.replacements.contains(*time))
             }
             (None, false) => Some(now.otherwise),
             (neighbour, _) => neighbour,
@@ -238,16 +238,16 @@ mod tests {
 
     /// Returns the times and payloads of `log`, read in parts of at most `target` bytes.
     fn read(log: &dyn Log, selection: &Selection, target: u64) -> Vec<(i64, u8)> {
-        let mut found = Vec::new();
+        let mut records = Vec::new();
         for part in log.manifest().plan(selection, target) {
             let (mut cursor, mut block) =
                 (log.read(&part, selection).unwrap(), Block::default());
             while cursor.fill(&mut block).unwrap() {
                 let of = |r: crate::Record<'_>| (r.time.as_nanos(), r.payload[0]);
-                found.extend(block.iter().map(of));
+                records.extend(block.iter().map(of));
             }
         }
-        found
+        records
     }
 
     #[test]
@@ -272,16 +272,18 @@ mod tests {
             (99, 0),
         ];
         for target in [0, u64::MAX] {
-            let found = read(&log, &Selection::default(), target);
-            assert_eq!(found[..9], all);
-            assert_eq!(found.len(), 11);
+            let records = read(&log, &Selection::default(), target);
+            assert_eq!(records[..9], all);
+            assert_eq!(records.len(), 11);
             let last = log.manifest().parts[2].time;
-            assert!(found[9..].iter().all(|(time, _)| last == range(*time, *time + 1)));
+            assert!(
+                records[9..].iter().all(|(time, _)| last == range(*time, *time + 1))
+            );
         }
         // The selection uses the new timestamps.
-        let wanted = Selection { time: range(101, 102), ..Selection::default() };
+        let selection = Selection { time: range(101, 102), ..Selection::default() };
         let some: Vec<_> = all.iter().filter(|(time, _)| *time == 101).collect();
-        let found = read(&log, &wanted, 0);
+        let found = read(&log, &selection, 0);
         assert!(found.iter().eq(some), "{found:?}");
     }
 }

@@ -84,17 +84,17 @@ impl ClockTransform {
         TimeRange { start: self.first(range.start), end: self.first(range.end) }
     }
 
-    /// Returns the first time that is mapped to `wanted` or a later time.
-    fn first(&self, wanted: Timestamp) -> Timestamp {
-        if [Timestamp::MIN, Timestamp::MAX].contains(&wanted) {
-            return wanted;
+    /// Returns the first time that is mapped to `target` or a later time.
+    fn first(&self, target: Timestamp) -> Timestamp {
+        if [Timestamp::MIN, Timestamp::MAX].contains(&target) {
+            return target;
         }
-        let [wanted, offset, drift, reference] =
-            [wanted.as_nanos(), self.offset_nanos, self.drift, self.reference]
+        let [target, offset, drift, reference] =
+            [target.as_nanos(), self.offset_nanos, self.drift, self.reference]
                 .map(i128::from);
         // Solves t + ⌊(t - reference) drift / UNIT⌋ + offset ≥ wanted for t.
         let (above, below) =
-            ((wanted - offset) * UNIT + reference * drift, UNIT + drift);
+            ((target - offset) * UNIT + reference * drift, UNIT + drift);
         saturating(-(-above).div_euclid(below))
     }
 }

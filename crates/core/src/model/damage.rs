@@ -141,8 +141,8 @@ impl Damage {
 
     /// Sets the reason.
     #[must_use]
-    pub fn with_reason(mut self, why: impl Into<String>) -> Self {
-        self.why = Some(why.into());
+    pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
+        self.why = Some(reason.into());
         self
     }
 
@@ -299,16 +299,16 @@ impl Damage {
                 format!("{many} records with values that are in no column")
             }
             DamageKind::Definition => {
-                let what = "the definition of a topic cannot be used";
+                let message = "the definition of a topic cannot be used";
                 match many {
-                    0 => what.into(),
-                    1 => format!("{what}, 1 record is not decoded"),
-                    many => format!("{what}, {many} records are not decoded"),
+                    0 => message.into(),
+                    1 => format!("{message}, 1 record is not decoded"),
+                    many => format!("{message}, {many} records are not decoded"),
                 }
             }
         };
         match &self.why {
-            Some(why) => format!("{text}: {why}"),
+            Some(reason) => format!("{text}: {reason}"),
             None => text,
         }
     }
@@ -377,10 +377,10 @@ mod tests {
     fn damage_list_with_many_reasons_is_bounded() {
         let mut list = Vec::new();
         for at in 0..1_000 {
-            let why = format!("its field {at} is none");
+            let reason = format!("its field {at} is none");
             let misfit =
                 lost(100 * at..100 * at + 7).with_kind(DamageKind::TypeMismatch);
-            misfit.with_reason(why).add_to(&mut list);
+            misfit.with_reason(reason).add_to(&mut list);
         }
         assert_eq!(list.len(), MAX_SEPARATE + 1);
         assert_eq!(list.iter().map(|one| one.records).sum::<u64>(), 1_000);

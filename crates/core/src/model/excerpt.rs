@@ -36,7 +36,7 @@ pub fn damage_within(damage: &[Damage], parts: &[Part]) -> Vec<Damage> {
 
 impl Manifest {
     /// Returns a smaller manifest for reading `selected` topics in `parts`, which are in
-    /// ascending order. It has the parts that lie in them and the topics in `kept`; those
+    /// ascending order. It has the parts that lie in them and the topics in `included`; those
     /// that are not selected lose their names, columns and definitions. It has no metadata,
     /// streams, remarks, and damage, which reading finds again. It has no private state:
     /// the format adds what the readers need.
@@ -44,7 +44,7 @@ impl Manifest {
     pub fn excerpt(
         &self,
         selected: &TopicSet,
-        kept: TopicSet,
+        included: TopicSet,
         parts: &[Part],
     ) -> Excerpt {
         let indices = parts.iter().flat_map(|part| self.parts_within(&part.bytes));
@@ -56,14 +56,14 @@ impl Manifest {
         let margins = self.time_margins.iter();
         let margins = margins.filter(|(id, _)| selected.contains(**id));
         let margins =
-            margins.filter_map(|(id, margin)| Some((kept.position(*id)?, *margin)));
+            margins.filter_map(|(id, margin)| Some((included.position(*id)?, *margin)));
         let manifest = Self {
             format: self.format.clone(),
             bytes: self.bytes,
             access: self.access,
-            topics: kept.ids(self.topics.len()).filter_map(topic).collect(),
+            topics: included.ids(self.topics.len()).filter_map(topic).collect(),
             streams: Vec::new(),
-            parts: within.map(|part| part.with_topics_of(&kept)).collect(),
+            parts: within.map(|part| part.with_topics_of(&included)).collect(),
             time_margins: margins.collect(),
             clock: self.clock.clone(),
             time: self.time,
@@ -73,7 +73,7 @@ impl Manifest {
             remarks: Vec::new(),
             format_state: String::new(),
         };
-        Excerpt { manifest, topics: kept }
+        Excerpt { manifest, topics: included }
     }
 }
 
@@ -81,8 +81,8 @@ impl Part {
     /// Returns the part with those of its topics that an excerpt has kept, under their new
     /// ids.
     #[must_use]
-    pub fn with_topics_of(&self, kept: &TopicSet) -> Self {
-        let topics = self.topics.numbered_within(kept);
+    pub fn with_topics_of(&self, included: &TopicSet) -> Self {
+        let topics = self.topics.numbered_within(included);
         Self { bytes: self.bytes.clone(), topics, time: self.time }
     }
 }

@@ -145,11 +145,11 @@ fn selecting_only_saves_work(log: &dyn Log, whole: &[OwnedRecord]) {
         for time in [TimeRange::ALL, late, early] {
             let selection = Selection { topics: topics.clone(), time };
             let plan = log.manifest().plan(&selection, 0);
-            let wanted = whole
+            let expected = whole
                 .iter()
                 .filter(|(topic, at, _)| log.manifest().wants(&selection, *topic, *at));
             let read = read(log, &plan, &selection).0;
-            assert!(wanted.eq(&read), "{selection:?} changes the answer");
+            assert!(expected.eq(&read), "{selection:?} changes the answer");
         }
     }
 }
@@ -305,11 +305,11 @@ fn writing_gives_back_every_record(format: &dyn Format, log: &dyn Log) {
         labelled_records(&*again) == labelled_records(log),
         "a copy has other records"
     );
-    let told = |log: &dyn Log| -> Vec<_> {
+    let counts = |log: &dyn Log| -> Vec<_> {
         let topics = log.manifest().topics.iter();
         topics.map(|topic| (topic.label().into_owned(), topic.records)).collect()
     };
-    assert_eq!(told(&*again), told(log), "a copy has other topics");
+    assert_eq!(counts(&*again), counts(log), "a copy has other topics");
 }
 
 /// Returns the log that `write` writes from the `selection` of `log`, or `None` if the

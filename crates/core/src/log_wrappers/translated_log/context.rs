@@ -58,10 +58,10 @@ impl TranslationContext {
         };
         let ids = held.ids(self.translations.len());
         let ids = ids.filter(|id| selection.topics.contains(*id));
-        let wanted =
+        let translations =
             ids.filter_map(|id| Some((id, self.translations.get(id.index())?)));
-        let wanted: Vec<_> = wanted.collect();
-        let topics: TopicSet = wanted.iter().map(|(_, one)| one.from).collect();
+        let translations: Vec<_> = translations.collect();
+        let topics: TopicSet = translations.iter().map(|(_, one)| one.from).collect();
         let back = self.offset.saturating_neg();
         let time = selection.time.shifted_by(back);
         let part = Part {
@@ -78,7 +78,7 @@ impl TranslationContext {
             SourceReader::new(self.log.clone(), &part, selection, &part_groups);
         let cursor = TranslatedCursor::begin(
             reader,
-            &wanted,
+            &translations,
             &part_groups,
             self.offset,
             &self.streams,

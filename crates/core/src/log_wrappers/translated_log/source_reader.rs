@@ -26,16 +26,16 @@ pub(super) struct SourceReader {
 }
 
 impl SourceReader {
-    /// Creates a cursor over the `wanted` records of `part`, and over the records of the
+    /// Creates a cursor over the records of `part` in `selection`, and over the records of the
     /// row groups `groups` that start in it.
     pub(super) fn new(
         log: Arc<dyn Log>,
         part: &Part,
-        wanted: Selection,
+        selection: Selection,
         groups: &[(TopicId, PartRowGroups)],
     ) -> Self {
         let topics = groups.iter().map(|(topic, _)| *topic).collect();
-        let aside = Selection { topics, time: wanted.time };
+        let aside = Selection { topics, time: selection.time };
         let records =
             groups.iter().filter_map(|(_, part_groups)| part_groups.records.as_ref());
         let earliest = records.clone().map(|records| *records.start()).min();
@@ -60,7 +60,7 @@ impl SourceReader {
         parts.push((part.clone(), true));
         parts.extend(around(last));
         let parts = parts.into_iter();
-        Self { log, part_groups: wanted, aside, parts, now: None, is_own: false }
+        Self { log, part_groups: selection, aside, parts, now: None, is_own: false }
     }
 
     /// Returns whether the last block is from the part itself.
@@ -82,8 +82,8 @@ impl Cursor for SourceReader {
                 return Ok(true);
             }
             let Some((part, is_own)) = self.parts.next() else { return Ok(false) };
-            let wanted = if is_own { &self.part_groups } else { &self.aside };
-            self.now = Some(self.log.read(&part, wanted)?);
+            let selection = if is_own { &self.part_groups } else { &self.aside };
+            self.now = Some(self.log.read(&part, selection)?);
             self.is_own = is_own;
         }
     }

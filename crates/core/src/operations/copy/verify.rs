@@ -41,12 +41,12 @@ pub(super) fn copy(
         let outcomes = trials.next_part();
         while more {
             held.is_sound &= block.damage().is_empty();
-            let mut found: Vec<Damage> = match outcomes.next(&block).decoded {
+            let mut damage: Vec<Damage> = match outcomes.next(&block).decoded {
                 Some(decoded) => decoded?,
                 None => trials.decode(&block, &mut sort)?,
             };
-            found.retain(|damage| damage.kind == DamageKind::Undecodable);
-            for damage in found {
+            damage.retain(|damage| damage.kind == DamageKind::Undecodable);
+            for damage in damage {
                 damage.add_to(&mut copying.copied.undecodable);
             }
             held.bytes += block.bytes().len();

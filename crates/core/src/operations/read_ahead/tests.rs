@@ -212,8 +212,8 @@ fn compaction_returns_the_same_records_in_fewer_blocks() {
     let slot = Slot::new(log.read(&log.plan()[0], &few()));
     let (slot, mut pool) = (Arc::new(slot), BlockPool::new(1));
     pool.compacts_below = Some(0);
-    let kept = slot.clone();
-    assert!(kept.read_ahead(&pool));
+    let shared_slot = slot.clone();
+    assert!(shared_slot.read_ahead(&pool));
     let (mut block, pool) = (Block::default(), Arc::new(pool));
     assert!(slot.fill(&mut block, &pool).unwrap());
     assert_eq!(block.len(), 20);

@@ -237,12 +237,12 @@ fn trailing_bytes_of_fixed_payloads_are_surplus_only_if_the_tail_is_nothing() {
             [b"\x01\x02", b"\x01", b"\x01\x02\x03\x04\x05", b"\x01\x02"];
         let (batch, damage) = decode_all(&layout, &Columns::default(), &rows);
         assert_eq!(batch["x"].as_primitive::<UInt16Type>().values(), &[0x0201; 3]);
-        let of = |kind| {
+        let losses = |kind| {
             let found = damage.iter().find(|damage| damage.kind == kind);
             found.map(|damage| (damage.records, damage.lost_bytes))
         };
-        assert_eq!(of(DamageKind::ExtraBytes), extra_bytes);
-        assert_eq!(of(DamageKind::Undecodable), Some((1, 1)));
+        assert_eq!(losses(DamageKind::ExtraBytes), extra_bytes);
+        assert_eq!(losses(DamageKind::Undecodable), Some((1, 1)));
     }
 }
 
