@@ -78,31 +78,31 @@ fn checked(log: &UlogLog) -> Vec<Finding> {
 
 #[test]
 fn findings_are_in_file_order_across_parts() {
-    let mut made = Made::new();
-    made.message(b'F', b"t:uint64_t timestamp;uint8_t x;uint8_t[7] _padding0;");
-    made.message(b'F', b"u:uint64_t timestamp;uint8_t y;uint8_t[7] _padding0;");
-    made.subscribe(0, "t");
-    made.message(b'S', &SYNC);
-    made.sound(1..50);
-    let late = made.message(b'F', b"v:uint64_t timestamp;");
-    made.sound(50..100);
-    let wrong = made.message(b'S', b"notasync");
-    let padded = made.record(0, 100, true);
-    made.sound(101..150);
-    let dropout = made.message(b'O', &[200, 0]);
-    let again = made.message(b'F', b"v:uint64_t timestamp;uint8_t more;");
-    made.subscribe(1, "u");
-    let other_padded = made.record(1, 150, true);
-    made.sound(151..200);
-    let unknown = made.message(b'Z', b"what");
-    let reused = made.subscribe(1, "t");
-    made.record(1, 200, true);
-    made.record(0, 201, true);
-    made.message(b'O', &[100, 0]);
-    made.message(b'Z', b"ever");
-    made.message(b'S', b"notasync");
-    made.sound(202..250);
-    let log = made.open();
+    let mut file = Made::new();
+    file.message(b'F', b"t:uint64_t timestamp;uint8_t x;uint8_t[7] _padding0;");
+    file.message(b'F', b"u:uint64_t timestamp;uint8_t y;uint8_t[7] _padding0;");
+    file.subscribe(0, "t");
+    file.message(b'S', &SYNC);
+    file.sound(1..50);
+    let late = file.message(b'F', b"v:uint64_t timestamp;");
+    file.sound(50..100);
+    let wrong = file.message(b'S', b"notasync");
+    let padded = file.record(0, 100, true);
+    file.sound(101..150);
+    let dropout = file.message(b'O', &[200, 0]);
+    let again = file.message(b'F', b"v:uint64_t timestamp;uint8_t more;");
+    file.subscribe(1, "u");
+    let other_padded = file.record(1, 150, true);
+    file.sound(151..200);
+    let unknown = file.message(b'Z', b"what");
+    let reused = file.subscribe(1, "t");
+    file.record(1, 200, true);
+    file.record(0, 201, true);
+    file.message(b'O', &[100, 0]);
+    file.message(b'Z', b"ever");
+    file.message(b'S', b"notasync");
+    file.sound(202..250);
+    let log = file.open();
     assert!(log.manifest().parts.len() > 20);
 
     let odd: Vec<Found> = [
@@ -133,18 +133,18 @@ fn findings_are_in_file_order_across_parts() {
 
 #[test]
 fn messages_in_garbage_are_not_checked() {
-    let mut made = Made::new();
-    made.message(b'F', b"t:uint64_t timestamp;uint8_t x;uint8_t[7] _padding0;");
-    made.subscribe(0, "t");
-    made.message(b'S', &SYNC);
-    made.sound(1..60);
-    let start = made.0.len() as u64;
-    made.0.extend([0xff; 300]);
-    made.record(0, 60, true);
-    made.0.extend([0xff; 300]);
-    let end = made.message(b'S', &SYNC);
-    made.sound(61..120);
-    let log = made.open();
+    let mut file = Made::new();
+    file.message(b'F', b"t:uint64_t timestamp;uint8_t x;uint8_t[7] _padding0;");
+    file.subscribe(0, "t");
+    file.message(b'S', &SYNC);
+    file.sound(1..60);
+    let start = file.0.len() as u64;
+    file.0.extend([0xff; 300]);
+    file.record(0, 60, true);
+    file.0.extend([0xff; 300]);
+    let end = file.message(b'S', &SYNC);
+    file.sound(61..120);
+    let log = file.open();
     let all = checked(&log);
     let garbled = all.iter().filter(|one| one.code.name == "damage.garbled");
     let garbled: Vec<_> = garbled.map(|one| one.bytes.clone()).collect();

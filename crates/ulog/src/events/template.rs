@@ -119,10 +119,10 @@ impl<'t> Tag<'t> {
     }
 
     fn suits_profile(&self) -> bool {
-        let wanted = self.attribute.unwrap_or_default();
-        match wanted.strip_prefix('!') {
+        let attribute = self.attribute.unwrap_or_default();
+        match attribute.strip_prefix('!') {
             Some(unwanted) => unwanted != PROFILE,
-            None => wanted == PROFILE,
+            None => attribute == PROFILE,
         }
     }
 }

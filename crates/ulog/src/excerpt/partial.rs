@@ -44,14 +44,15 @@ pub(super) fn excerpt(
     definitions.sort_unstable();
     let BuiltIn { logged_strings, parameter_changes, dropouts, messages, events } =
         state.built_in;
-    let mut kept = selection.topics.clone();
+    let mut included = selection.topics.clone();
     let built_in = [logged_strings, parameter_changes, dropouts, messages];
-    built_in.into_iter().chain(events).for_each(|id| kept.insert(id));
-    let number = |id: TopicId| kept.position(id).unwrap_or(TopicId::LEFT_OUT);
+    built_in.into_iter().chain(events).for_each(|id| included.insert(id));
+    let number = |id: TopicId| included.position(id).unwrap_or(TopicId::LEFT_OUT);
     let definitions =
         definitions.into_iter().filter_map(|at| state.declarations.get(at)).cloned();
     let subscriptions =
-        Subscriptions { log, index, topics: &topics, kept: &kept, parts }.list();
+        Subscriptions { log, index, topics: &topics, included: &included, parts }
+            .list();
     let reduced = FormatState {
         file_header: state.file_header.clone(),
         declarations: definitions.chain(subscriptions).collect(),
@@ -72,10 +73,11 @@ pub(super) fn excerpt(
         return Ok(None);
     }
     let format_state = Manifest::encode_state(&reduced)?;
-    let parts_of_kept = parts.iter().map(|part| part.with_topics_of(&kept)).collect();
-    let excerpt = log.manifest.excerpt(&selection.topics, kept, parts);
+    let reduced_parts =
+        parts.iter().map(|part| part.with_topics_of(&included)).collect();
+    let excerpt = log.manifest.excerpt(&selection.topics, included, parts);
     let manifest = Manifest {
-        parts: parts_of_kept,
+        parts: reduced_parts,
         format_state,
         ..excerpt.manifest.without_definitions()
     };
@@ -107,7 +109,7 @@ struct Subscriptions<'l> {
     log: &'l OpenLog,
     index: &'l DeclarationIndex,
     topics: &'l [TopicId],
-    kept: &'l TopicSet,
+    included: &'l TopicSet,
     parts: &'l [Part],
 }
 
@@ -179,7 +181,7 @@ impl Subscriptions<'_> {
     fn subscription(&self, at: usize, offset: u64) -> Option<(u64, Declaration)> {
         let (_, topic) = self.target(at)?;
         self.topics.binary_search(&topic).ok()?;
-        let topic = self.kept.position(topic)?;
+        let topic = self.included.position(topic)?;
         let declaration = self.log.format_state.declarations.get(at)?;
         let Declaration::Subscription { id, name, instance, .. } = declaration else {
             return None;

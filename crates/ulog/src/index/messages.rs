@@ -125,9 +125,9 @@ impl IndexPass {
         let topic = match self.registry.subscribe(id, name, instance) {
             SubscribeResult::Assigned(topic) => topic,
             SubscribeResult::Reassigned(topic) => {
-                let what = "is reassigned to";
+                let action = "is reassigned to";
                 self.remark(format!(
-                    "the message id {id} {what} {name:?} at byte {at}"
+                    "the message id {id} {action} {name:?} at byte {at}"
                 ));
                 topic
             }

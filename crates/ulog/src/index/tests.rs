@@ -98,9 +98,9 @@ fn log(seed: u64, messages: u64, frequencies: &Frequencies) -> Vec<u8> {
         now += random.below(2_000);
         let mut roll = random.below(100_000);
         let mut hits = |frequencies: u64| {
-            let is = roll < frequencies;
+            let is_hit = roll < frequencies;
             roll = roll.wrapping_sub(frequencies);
-            is
+            is_hit
         };
         let id = random.below(ids) as u16;
         let last = &mut lasts[usize::from(id)];

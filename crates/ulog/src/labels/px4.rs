@@ -98,9 +98,9 @@ pub fn px4_labels(manifest: &Manifest) -> Labels {
     };
     let release = release.filter(|release| *release > 0);
     for_each_name(TABLE, |enum_fields, value_name| {
-        let has =
+        let is_logged =
             |message: &&&str| manifest.topics.iter().any(|t| has_type(t, message));
-        for message in enum_fields.messages.iter().filter(has) {
+        for message in enum_fields.messages.iter().filter(is_logged) {
             for field in enum_fields.fields.iter().filter(|_| value_name.is_in(release))
             {
                 labels.insert(

@@ -91,10 +91,10 @@ fn crash_after_any_byte_does_not_invent_records() {
             log.data(topic, 0, &[5; 5])?;
             log.finish().map(drop)
         });
-        let found = records(file.file.get_ref());
-        assert!(found.len() >= 2, "after {budget} bytes");
-        assert_eq!(found, whole[..found.len()], "after {budget} bytes");
-        assert_eq!(result.is_ok(), found.len() == 4);
+        let records = records(file.file.get_ref());
+        assert!(records.len() >= 2, "after {budget} bytes");
+        assert_eq!(records, whole[..records.len()], "after {budget} bytes");
+        assert_eq!(result.is_ok(), records.len() == 4);
     }
 }
 
