@@ -214,7 +214,7 @@ fn chunk_that_is_partly_selected_or_compressed_differently_is_not_copied() {
         let first = log.manifest().topics[0].label().into_owned();
         let mut renaming = options(None);
         renaming.rename.insert(first, "/renamed".to_owned());
-        let one = Selection {
+        let one_topic = Selection {
             topics: TopicSet::from_iter([logtool_core::TopicId(0)]),
             ..all.clone()
         };
@@ -230,7 +230,7 @@ fn chunk_that_is_partly_selected_or_compressed_differently_is_not_copied() {
             (&all, &options(Some(if own == "bz2" { "lz4" } else { "bz2" })), true),
             (&all, &renaming, true),
             (&all, &retiming, true),
-            (&one, &options(None), true),
+            (&one_topic, &options(None), true),
         ] {
             let (bytes, copied) = extract(&log, selection, options);
             let again = open(bytes, OpenMode::Full).unwrap();

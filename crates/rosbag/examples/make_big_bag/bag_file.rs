@@ -149,10 +149,10 @@ impl BagFile {
         nanos: u64,
         payload: &[u8],
     ) -> io::Result<()> {
-        let told = &mut self.connections[connection as usize];
-        if !told.is_told {
-            told.is_told = true;
-            told.write(connection, &mut self.content);
+        let entry = &mut self.connections[connection as usize];
+        if !entry.is_told {
+            entry.is_told = true;
+            entry.write(connection, &mut self.content);
         }
         let offset = self.content.len() as u32;
         self.index.entry(connection).or_default().push((nanos, offset));

@@ -272,15 +272,15 @@ impl ConnectionTable {
         within
     }
 
-    /// Returns the serialized form of `entries`, in an excerpt that has the topics `kept`.
+    /// Returns the serialized form of `entries`, in an excerpt that has the topics `included`.
     pub(crate) fn store_some(
         &self,
         entries: &[u32],
-        kept: &TopicSet,
+        included: &TopicSet,
     ) -> Vec<StoredEntry> {
         let entries = entries.iter().filter_map(|entry| {
             let entry = self.entries.get(*entry as usize)?;
-            let topic = Some(kept.position(entry.topic)?);
+            let topic = Some(included.position(entry.topic)?);
             let raw = entry.connection.raw().clone();
             Some(StoredEntry { since: entry.since, raw, topic })
         });

@@ -43,9 +43,9 @@ impl Bag {
             Ok(Compression::Bz2 | Compression::Lz4) => {
                 let content = |chunk: &Chunk| -> Result<(usize, bool)> {
                     Ok(match self.open(chunk, BytesMut::new())? {
-                        ChunkContent::Unpacked(bytes, how) => {
+                        ChunkContent::Unpacked(bytes, outcome) => {
                             let is_all = bytes.len() >= chunk.head.declared as usize;
-                            (bytes.len(), how == FrameOutcome::Whole && is_all)
+                            (bytes.len(), outcome == FrameOutcome::Whole && is_all)
                         }
                         ChunkContent::Plain(_) | ChunkContent::Lost(_) => (0, false),
                     })

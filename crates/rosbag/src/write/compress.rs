@@ -135,8 +135,11 @@ mod tests {
                 let room = Vec::new();
                 let (packed, _) = compression.compress(bytes.clone(), room).unwrap();
                 let room = BytesMut::new();
-                let (out, how) = compression.decompress(&packed, 0, 1 << 30, room);
-                assert!(how == FrameOutcome::Whole && out == bytes, "{compression:?}");
+                let (out, outcome) = compression.decompress(&packed, 0, 1 << 30, room);
+                assert!(
+                    outcome == FrameOutcome::Whole && out == bytes,
+                    "{compression:?}"
+                );
             }
         }
     }

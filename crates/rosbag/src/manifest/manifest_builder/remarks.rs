@@ -36,7 +36,8 @@ impl ManifestBuilder {
             ));
         }
         let connections = self.table.entries.iter().map(|entry| &entry.connection);
-        let other = connections.filter_map(|it| Some((it, other_topic(it)?)));
+        let other = connections
+            .filter_map(|connection| Some((connection, other_topic(connection)?)));
         for (connection, inner) in other.take(8) {
             let (id, topic, inner) =
                 (connection.id, &connection.topic, decode_text(inner));
