@@ -32,12 +32,12 @@ fn packets_in_cdr_are_found_after_alignment_gaps() {
     let transcoder = crate::Transcoder::of_ros1(&layout).unwrap();
     let mut cdr = Vec::new();
     assert!(transcoder.to_cdr(&scan.0, &mut cdr));
-    let mut found = Vec::new();
+    let mut packets = Vec::new();
     let time = Timestamp::from_nanos(100_000_000_000);
     packets_of(&cdr, Encoding::Cdr, time, |time, place| {
-        found.push((time.as_nanos() - 100_000_000_000, cdr[place].to_vec()));
+        packets.push((time.as_nanos() - 100_000_000_000, cdr[place].to_vec()));
     });
-    assert_eq!(found, [(3, vec![3; 1206]), (4, vec![4; 1206])]);
+    assert_eq!(packets, [(3, vec![3; 1206]), (4, vec![4; 1206])]);
 }
 
 #[test]

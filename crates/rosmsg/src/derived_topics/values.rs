@@ -56,13 +56,13 @@ pub(super) fn values(kind: PointColumnType, part: ValuePart) -> Box<dyn ColumnBu
 
 /// Returns the Arrow type of such a column.
 pub(super) fn data_type(kind: PointColumnType, part: ValuePart) -> DataType {
-    let one = match kind {
+    let element = match kind {
         PointColumnType::Number(primitive) => primitive.data_type(),
         PointColumnType::Time => DataType::Timestamp(TimeUnit::Nanosecond, None),
     };
     match part {
-        ValuePart::One | ValuePart::Element(_) => one,
-        ValuePart::List(count) => DataType::FixedSizeList(item(one), count as i32),
+        ValuePart::One | ValuePart::Element(_) => element,
+        ValuePart::List(count) => DataType::FixedSizeList(item(element), count as i32),
     }
 }
 

@@ -68,8 +68,8 @@ impl RawImage<'_> {
     pub fn pixels(&self) -> Result<Pixels> {
         let Some(encoding) = Encoding::from_name(&self.encoding) else {
             let name: String = self.encoding.chars().take(80).collect();
-            let what = format!("the image encoding {name:?} is not supported");
-            return Err(Error::new(ErrorKind::Unsupported, what));
+            let message = format!("the image encoding {name:?} is not supported");
+            return Err(Error::new(ErrorKind::Unsupported, message));
         };
         let rows = self.rows(encoding.pixel_bytes()).ok_or_else(|| {
             Error::new(ErrorKind::Malformed, "the image is incomplete")
