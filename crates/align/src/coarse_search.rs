@@ -72,10 +72,10 @@ pub(crate) fn search(a: &Signal, b: &Signal) -> Option<CoarseEstimate> {
         let mut sums = back.make_output_vec();
         back.process(&mut product, &mut sums).ok()?;
         let scores = scores(&of_a, &of_b, &sums, rate, shorter);
-        if let Some(found) = peak(&scores, of_b.len(), rate, drift)
-            && best.is_none_or(|best| found.height > best.height)
+        if let Some(candidate) = peak(&scores, of_b.len(), rate, drift)
+            && best.is_none_or(|best| candidate.height > best.height)
         {
-            best = Some(found);
+            best = Some(candidate);
         }
     }
     best
