@@ -8,8 +8,8 @@ use parquet::errors::ParquetError;
 
 /// Returns the error of failing to `do_what` with the file at `path`.
 pub(crate) fn at_path(do_what: &str, path: &Path, err: std::io::Error) -> Error {
-    let what = format!("cannot {do_what} {}", path.display());
-    Error::new(ErrorKind::Io, what).from_source(err)
+    let message = format!("cannot {do_what} {}", path.display());
+    Error::new(ErrorKind::Io, message).from_source(err)
 }
 
 /// Converts an error of Arrow that occurred while a table was written.

@@ -109,8 +109,8 @@ impl TableSink for MatSink {
     fn finish(&self) -> Result<()> {
         let staged = self.staged.lock().take();
         let Some(staged) = staged else { return Ok(()) };
-        let mut done = std::mem::take(&mut *self.done.lock());
-        done.sort_by(|a, b| a.topic.label().cmp(&b.topic.label()));
+        let mut tables = std::mem::take(&mut *self.done.lock());
+        tables.sort_by(|a, b| a.topic.label().cmp(&b.topic.label()));
         let out = BufWriter::with_capacity(256 << 10, staged);
         let mut mat =
             ElementWriter { out, at: 0, escaped_characters: &self.escaped_characters };
@@ -118,7 +118,7 @@ impl TableSink for MatSink {
         let mut names = VariableNames::default();
         let own = names.unique_name("logtool");
         let mut about = BTreeMap::new();
-        for FinishedTable { topic, table } in &done {
+        for FinishedTable { topic, table } in &tables {
             let name = names.unique_name(&topic.label());
             mat.table(&name, table).map_err(|err| with_context(&topic.label(), err))?;
             about.insert(name, table_metadata(topic, &BTreeMap::new()));
@@ -311,9 +311,9 @@ impl ElementWriter<'_> {
     }
 }
 
-/// Adds to `err` that it concerns `what`.
-fn with_context(what: &str, err: Error) -> Error {
-    Error::new(err.kind(), format!("{what} in a MATLAB file")).from_source(err)
+/// Adds `context` to the message of `err`.
+fn with_context(context: &str, err: Error) -> Error {
+    Error::new(err.kind(), format!("{context} in a MATLAB file")).from_source(err)
 }
 
 #[cfg(test)]

@@ -98,8 +98,9 @@ impl TableSink for PointSink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         let columns = column::columns(schema);
         if columns.is_empty() {
-            let what = format!("{} has no numeric columns x, y and z", topic.label());
-            return Err(Error::new(ErrorKind::Unsupported, what));
+            let message =
+                format!("{} has no numeric columns x, y and z", topic.label());
+            return Err(Error::new(ErrorKind::Unsupported, message));
         }
         let scan_splitter = ScanSplitter::new(&columns, self.options.per);
         let [whole_names, folder_names] = &self.names;
@@ -193,9 +194,9 @@ impl PointTable {
             Some(at) => at,
             None => {
                 if self.closed.is_some_and(|closed| scan <= closed) {
-                    let what =
+                    let message =
                         format!("points of scan {scan} after those of later ones");
-                    return Err(Error::new(ErrorKind::Malformed, what));
+                    return Err(Error::new(ErrorKind::Malformed, message));
                 }
                 if self.open.len() >= MOST_OPEN {
                     self.close_oldest()?;
@@ -204,9 +205,9 @@ impl PointTable {
                 let begun = self.begin(scan, first.flatten(), points)?;
                 self.open.push(begun);
                 self.open.sort_by_key(|open| open.scan_file.scan);
-                let here =
+                let index =
                     self.open.iter().position(|open| open.scan_file.scan == scan);
-                here.unwrap_or_default()
+                index.unwrap_or_default()
             }
         };
         if let Some(OpenScan { scan_file, file, kept }) = self.open.get_mut(at) {
@@ -242,11 +243,11 @@ impl PointTable {
             Some(_) => format!("{}, scan {scan}", self.label),
             None => self.label.clone(),
         };
-        let kept = self.columns_of_file(points);
+        let indices = self.columns_of_file(points);
         let columns: Vec<PointColumn> =
-            kept.iter().filter_map(|at| self.columns.get(*at)).cloned().collect();
-        let file = self.file(out, &columns, &points.select_columns(&kept), title)?;
-        Ok(OpenScan { scan_file, file, kept })
+            indices.iter().filter_map(|at| self.columns.get(*at)).cloned().collect();
+        let file = self.file(out, &columns, &points.select_columns(&indices), title)?;
+        Ok(OpenScan { scan_file, file, kept: indices })
     }
 
     /// Returns the columns of the file that starts with `first`. Columns that are null for the
@@ -257,8 +258,8 @@ impl PointTable {
             // x, y and z are in every file.
             !self.is_union || at < 3 || nulls < first.count
         };
-        let kept = arrays.filter(|(at, array)| is_kept(*at, array.null_count()));
-        kept.map(|(at, _)| at).collect()
+        let indices = arrays.filter(|(at, array)| is_kept(*at, array.null_count()));
+        indices.map(|(at, _)| at).collect()
     }
 
     /// Starts a file of `columns` in `out` with the points `first`; images have a title.
@@ -317,8 +318,8 @@ impl PointTable {
         _: &[PointColumn],
         _: String,
     ) -> Result<Box<dyn CloudFile>> {
-        let what = "this build cannot draw points: the feature `plot` is off";
-        Err(Error::new(ErrorKind::Unsupported, what))
+        let message = "this build cannot draw points: the feature `plot` is off";
+        Err(Error::new(ErrorKind::Unsupported, message))
     }
 
     fn close_oldest(&mut self) -> Result<()> {

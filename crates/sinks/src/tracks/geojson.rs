@@ -78,13 +78,13 @@ pub(super) fn tail(text: &mut String) -> Result {
 fn list(
     text: &mut String,
     fixes: &[Fix],
-    one: impl Fn(&mut String, &Fix) -> Result,
+    write_one: impl Fn(&mut String, &Fix) -> Result,
 ) -> Result {
     for (at, fix) in fixes.iter().enumerate() {
         if at > 0 {
             text.push(',');
         }
-        one(text, fix)?;
+        write_one(text, fix)?;
     }
     Ok(())
 }

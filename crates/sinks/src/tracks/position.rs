@@ -122,10 +122,10 @@ impl PositionColumns {
                 schema.fields().iter().position(|field| is_it(field.name()))
             };
             let number = |name: &str| {
-                let found = column(name)?;
-                let kind = schema.field(found).data_type();
+                let index = column(name)?;
+                let kind = schema.field(index).data_type();
                 let is_number = [DataType::Float64, DataType::Float32, DataType::Int32];
-                is_number.contains(kind).then_some(found)
+                is_number.contains(kind).then_some(index)
             };
             for (latitude, longitude, altitudes) in NAMES {
                 let row_positions = number(latitude).zip(number(longitude));

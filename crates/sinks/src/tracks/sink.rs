@@ -131,8 +131,8 @@ impl TrackSink {
 impl TableSink for TrackSink {
     fn table(&self, topic: &Topic, schema: &SchemaRef) -> Result<Box<dyn TableWriter>> {
         let Some(position) = PositionColumns::find(topic, schema) else {
-            let what = format!("{} has no latitude and longitude", topic.label());
-            return Err(Error::new(ErrorKind::Unsupported, what));
+            let message = format!("{} has no latitude and longitude", topic.label());
+            return Err(Error::new(ErrorKind::Unsupported, message));
         };
         let time = schema.fields().first().map(|field| field.data_type());
         let is_utc = matches!(time, Some(DataType::Timestamp(_, Some(_))));

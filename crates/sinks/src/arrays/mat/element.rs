@@ -176,7 +176,7 @@ fn tag(data_type: u32, bytes: u64) -> Result<[u8; 8]> {
 /// Checks a length; readers treat lengths as signed 32-bit integers.
 fn checked_length(length: u64) -> Result<u32> {
     i32::try_from(length).map(i32::cast_unsigned).map_err(|_| {
-        let what = "a MATLAB 5 file cannot store variables of more than 2 GB";
-        Error::new(ErrorKind::Unsupported, what)
+        let message = "a MATLAB 5 file cannot store variables of more than 2 GB";
+        Error::new(ErrorKind::Unsupported, message)
     })
 }

@@ -117,7 +117,9 @@ pub(super) fn close(file: File) -> io::Result<()> {
 #[cfg(unix)]
 pub(super) fn copy_mode(place: &Path, new: &Path) -> io::Result<()> {
     match fs::symlink_metadata(place) {
-        Ok(there) if there.is_file() => fs::set_permissions(new, there.permissions()),
+        Ok(metadata) if metadata.is_file() => {
+            fs::set_permissions(new, metadata.permissions())
+        }
         _ => Ok(()),
     }
 }

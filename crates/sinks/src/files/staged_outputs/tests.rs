@@ -111,9 +111,9 @@ fn links_to_files_are_replaced_but_sockets_and_links_to_devices_are_not() {
         for name in ["socket", "device"] {
             let error = outputs.create(name).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Io);
-            let what = error.what();
+            let message = error.what();
             let reason = format!("{name} is a device, a pipe or a socket");
-            assert!(what.contains(&reason), "{what}");
+            assert!(message.contains(&reason), "{message}");
         }
     }
     let outputs = Outputs::new(dir.path(), ExistingFiles::Replace);

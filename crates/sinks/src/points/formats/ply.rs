@@ -153,7 +153,7 @@ fn header(
     about: &BTreeMap<String, String>,
 ) -> PointCountHeader {
     let format = if is_ascii { "ascii" } else { "binary_little_endian" };
-    let told: String =
+    let comments: String =
         about.iter().map(|(key, value)| format!("comment {key}: {value}\n")).collect();
     let property = |column: &PointColumn| {
         let kind = match column.kind {
@@ -170,7 +170,7 @@ fn header(
     };
     let properties: String = columns.iter().map(property).collect();
     let parts =
-        [format!("{told}element vertex "), format!("\n{properties}end_header\n")];
+        [format!("{comments}element vertex "), format!("\n{properties}end_header\n")];
     let head = format!("ply\nformat {format} 1.0\ncomment by {CREATED_BY}");
     PointCountHeader { head, parts: parts.to_vec() }
 }
