@@ -226,9 +226,9 @@ impl Setup {
             }
             assert!(off.abs() < 0.06, "{self:?}: point {at} is {off} deg off");
             // No laser points further to the side than 7 degrees.
-            let seen = f64::from(-y[at]).atan2(f64::from(x[at])).to_degrees();
+            let azimuth = f64::from(-y[at]).atan2(f64::from(x[at])).to_degrees();
             let turned =
-                (seen - f64::from(azimuths[at]) + 180.0).rem_euclid(360.0) - 180.0;
+                (azimuth - f64::from(azimuths[at]) + 180.0).rem_euclid(360.0) - 180.0;
             assert!(turned.abs() < 10.0, "{self:?}: point {at} is turned by {turned}");
             let margin = 1_000_000.0_f64.min(interval * 14.0);
             let passes = [self.passed(nanos - margin), self.passed(nanos + margin)];

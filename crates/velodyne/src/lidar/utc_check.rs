@@ -77,7 +77,7 @@ impl StatusTime {
         if !STATUS_AGE.contains(&ahead) {
             let weeks = ahead.saturating_add(ROLLOVER / 2).div_euclid(ROLLOVER);
             let rest = ahead - weeks.saturating_mul(ROLLOVER);
-            let why = if weeks > 0 && rest.abs() < DAY {
+            let hint = if weeks > 0 && rest.abs() < DAY {
                 format!(
                     ": {} weeks, so the week number of the GPS receiver has overflowed",
                     1_024 * weeks
@@ -87,7 +87,7 @@ impl StatusTime {
             };
             let way = if ahead > 0 { "behind" } else { "ahead of" };
             all.push(format!(
-                "the date and time in the status bytes are {} s {way} the clock of the log{why}",
+                "the date and time in the status bytes are {} s {way} the clock of the log{hint}",
                 (ahead.abs() + SECOND / 2) / SECOND
             ));
         }

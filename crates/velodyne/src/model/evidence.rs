@@ -104,10 +104,10 @@ impl Evidence {
         self.packets >= MAX_PACKETS
     }
 
-    /// Returns the number of packets whose last two bytes satisfy `is`.
-    pub(super) fn count(&self, is: impl Fn((u8, u8)) -> bool) -> u64 {
-        let those = self.tails.iter().filter(|(tail, _)| is(**tail));
-        those.map(|(_, count)| count).sum()
+    /// Returns the number of packets whose last two bytes satisfy `has_type`.
+    pub(super) fn count(&self, has_type: impl Fn((u8, u8)) -> bool) -> u64 {
+        let matching = self.tails.iter().filter(|(tail, _)| has_type(**tail));
+        matching.map(|(_, count)| count).sum()
     }
 
     /// Returns whether some packets end in these two bytes.
@@ -188,13 +188,14 @@ impl Evidence {
 impl BankOrder {
     fn from_flags(flags: [u16; BLOCKS]) -> Self {
         let banks = flags.map(Bank::from_flag);
-        let is = |at: fn(usize) -> Option<Bank>| (0..BLOCKS).all(|i| banks[i] == at(i));
+        let has_order =
+            |at: fn(usize) -> Option<Bank>| (0..BLOCKS).all(|i| banks[i] == at(i));
         let in_turn =
             |i: usize| [Bank::First, Bank::Second, Bank::Third, Bank::Fourth][i % 4];
         let lowers = banks.iter().filter(|bank| **bank == Some(Bank::Second)).count();
         let is_two =
             banks.iter().all(|b| matches!(b, Some(Bank::First | Bank::Second)));
-        if is(|_| Some(Bank::First)) {
+        if has_order(|_| Some(Bank::First)) {
             Self::First
         } else if is_two && (0..BLOCKS).all(|i| banks[i] == banks[i % 2]) {
             Self::Alternating

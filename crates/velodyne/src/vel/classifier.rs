@@ -149,10 +149,10 @@ impl MessageClassifier {
             let keep = if is_last { HEADER_LEN } else { CLASSIFIED_BYTES };
             let count = (bytes.len() + 1).saturating_sub(keep);
             for skip in 0..count {
-                let here = at + skip as u64;
+                let offset = at + skip as u64;
                 let rest = bytes.get(skip..).unwrap_or_default();
-                if may_begin(rest) && self.is_message_start(here, rest, window)? {
-                    return Ok(Some(here));
+                if may_begin(rest) && self.is_message_start(offset, rest, window)? {
+                    return Ok(Some(offset));
                 }
             }
             if is_last || count == 0 {

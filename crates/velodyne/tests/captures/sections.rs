@@ -26,17 +26,18 @@ fn inserted_bytes_lose_one_packet_in_both_byte_orders() {
     ] {
         let bytes = sample(&format!("pcap_variants/{name}")).unwrap();
         let payload = &packets[broken].1;
-        let found = bytes.windows(payload.len()).enumerate();
-        let mut found = found.filter(|(_, some)| some == payload);
-        let at = found.nth(broken / 60).unwrap().0 + 600;
+        let read_packets = bytes.windows(payload.len()).enumerate();
+        let mut read_packets = read_packets.filter(|(_, some)| some == payload);
+        let at = read_packets.nth(broken / 60).unwrap().0 + 600;
         let bytes = [&bytes[..at], &[0; 100], &bytes[at..]].concat();
-        let (log, mut found) = opened(Bytes::from(bytes));
-        let found = found.remove("velodyne_packets").unwrap();
-        let found = found.iter().map(|(time, bytes)| (time.as_nanos(), bytes.clone()));
-        let found: Vec<_> = found.collect();
+        let (log, mut read_packets) = opened(Bytes::from(bytes));
+        let read_packets = read_packets.remove("velodyne_packets").unwrap();
+        let read_packets =
+            read_packets.iter().map(|(time, bytes)| (time.as_nanos(), bytes.clone()));
+        let read_packets: Vec<_> = read_packets.collect();
         let mut rest = packets.clone();
         rest.remove(broken);
-        assert!(found.iter().eq(rest.iter()), "{name}: {}", found.len());
+        assert!(read_packets.iter().eq(rest.iter()), "{name}: {}", read_packets.len());
         assert!(
             log.manifest().damage.iter().any(|gap| gap.bytes.contains(&(at as u64)))
         );

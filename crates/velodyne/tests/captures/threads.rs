@@ -65,11 +65,11 @@ fn summary(bytes: &Bytes, threads: usize) -> (String, usize) {
 }
 
 #[track_caller]
-fn is_the_same_on_all_threads(what: &str, bytes: Vec<u8>) -> usize {
+fn is_the_same_on_all_threads(case: &str, bytes: Vec<u8>) -> usize {
     let bytes = Bytes::from(bytes);
     let alone = summary(&bytes, 1);
     for threads in [2, 5] {
-        assert!(summary(&bytes, threads) == alone, "{what}, {threads} threads");
+        assert!(summary(&bytes, threads) == alone, "{case}, {threads} threads");
     }
     alone.1
 }
@@ -95,14 +95,14 @@ fn damaged_capture_is_the_same_on_any_number_of_threads() {
             let (before, behind) = bytes.split_at(at);
             let garbage: Vec<u8> =
                 (0..50_000_u32).map(|i| ((i * i) >> 3) as u8).collect();
-            for (how, damaged) in [
+            for (case, damaged) in [
                 ("added", [before, &garbage[..7], behind].concat()),
                 ("much added", [before, &garbage, behind].concat()),
                 ("taken", [before, &behind[900..]].concat()),
                 ("zeroed", [before, &[0; 900][..], &behind[900..]].concat()),
                 ("cut", before.to_vec()),
             ] {
-                is_the_same_on_all_threads(&format!("{name}, {how} at {at}"), damaged);
+                is_the_same_on_all_threads(&format!("{name}, {case} at {at}"), damaged);
             }
         }
     }

@@ -218,8 +218,8 @@ fn veloview_part(
     let start =
         if program == StepFormula::VeloViewVls128 { VLS128_BLOCKS } else { step };
     let head = block / start * start;
-    let (this, next) = (at(head, 0), at(head + step, 0));
-    (at(block, channel) - this) / (next - this)
+    let (azimuth, next) = (at(head, 0), at(head + step, 0));
+    (at(block, channel) - azimuth) / (next - azimuth)
 }
 
 /// Returns the time of a firing of an HDL-64E relative to the time of the packet, in

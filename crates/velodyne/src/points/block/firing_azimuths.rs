@@ -141,7 +141,7 @@ impl FiringAzimuths {
     #[allow(clippy::too_many_arguments)] // a function of seven numbers
     pub(crate) fn set_rotating(
         &mut self,
-        how: AzimuthModel,
+        model: AzimuthModel,
         circle: SinCosTable,
         azimuth: u16,
         rate: RotationRate,
@@ -150,7 +150,7 @@ impl FiringAzimuths {
         degrees: &mut PaddedPerChannel<f32>,
     ) {
         let (nanos, first) = (&timing.nanos[block], timing.heads[block]);
-        match how {
+        match model {
             AzimuthModel::PerBlock | AzimuthModel::Stepped => {}
             AzimuthModel::Exact => {
                 let (sin, cos) = circle.sin_cos(azimuth);

@@ -232,8 +232,8 @@ impl ScanIndex {
         let before =
             self.starts.partition_point(|s| (s.offset, s.nanos) < (offset, nanos));
         let mut begins = [false; BLOCKS];
-        let here = self.starts.iter().skip(before);
-        for start in here.take_while(|s| (s.offset, s.nanos) == (offset, nanos)) {
+        let starts = self.starts.iter().skip(before);
+        for start in starts.take_while(|s| (s.offset, s.nanos) == (offset, nanos)) {
             if let Some(begins) = begins.get_mut(usize::from(start.block)) {
                 *begins = true;
             }

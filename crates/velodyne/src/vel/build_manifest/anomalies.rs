@@ -73,7 +73,7 @@ impl ManifestBuilder {
     }
 
     fn report_index(&self, index: IndexStatus, anomalies: &mut Vec<Anomaly>) {
-        let what = match index {
+        let message = match index {
             IndexStatus::Verified => return,
             IndexStatus::Missing => "the log has no index",
             IndexStatus::Short => {
@@ -82,7 +82,7 @@ impl ManifestBuilder {
             IndexStatus::Unsorted => "the index is not sorted",
             IndexStatus::Stale => "the index does not point to the starts of seconds",
         };
-        let text = format!("{what}: it is rebuilt from the messages");
+        let text = format!("{message}: it is rebuilt from the messages");
         anomalies.push(Anomaly::new(&codes::INDEX, text));
     }
 }

@@ -140,10 +140,10 @@ mod tests {
             payload: &payload,
             offset: 1_000,
         };
-        let found: Vec<Record<'_>> = packets(sensor, record).collect();
-        assert_eq!(found[0].offset, 1_021);
-        assert!(found.iter().all(|packet| packet.payload.len() == PACKET_LEN));
-        found.iter().map(|packet| 10 * SECOND - packet.time.as_nanos()).collect()
+        let records: Vec<Record<'_>> = packets(sensor, record).collect();
+        assert_eq!(records[0].offset, 1_021);
+        assert!(records.iter().all(|packet| packet.payload.len() == PACKET_LEN));
+        records.iter().map(|packet| 10 * SECOND - packet.time.as_nanos()).collect()
     }
 
     #[test]
