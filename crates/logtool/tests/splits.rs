@@ -61,11 +61,11 @@ impl Selected {
     fn table(&self, log: &Log, topic: &str) -> Table {
         let mut table = log.table(topic).unwrap();
         if !self.columns.is_empty() {
-            let has = |column: &&String| {
+            let has_column = |column: &&String| {
                 table.clone().with_columns(&[String::clone(column)]).is_ok()
             };
             let columns: Vec<String> =
-                self.columns.iter().filter(has).cloned().collect();
+                self.columns.iter().filter(has_column).cloned().collect();
             table = table.with_columns(&columns).unwrap();
         }
         let Some((start, end)) = self.times else { return table };
@@ -131,12 +131,12 @@ fn check(path: &Path, selected: &Selected) -> usize {
         assert!(plan.failed.is_empty(), "{:?}", plan.failed);
         for splits in plan.splits.chunk_by(|a, b| a.topic() == b.topic()) {
             let topic = splits[0].topic();
-            let what = format!("{} {topic} {target}", path.display());
+            let case = format!("{} {topic} {target}", path.display());
             let want = Rows::read(&selected.table(&log, topic));
             let got = Rows::of_splits(splits);
-            assert_eq!(got.schema, want.schema, "{what}");
-            assert!(got.concat() == want.concat(), "other rows: {what}");
-            assert_eq!(got.damaged_bytes(), want.damaged_bytes(), "{what}");
+            assert_eq!(got.schema, want.schema, "{case}");
+            assert!(got.concat() == want.concat(), "other rows: {case}");
+            assert_eq!(got.damaged_bytes(), want.damaged_bytes(), "{case}");
             most = most.max(splits.len());
         }
     }
@@ -248,9 +248,9 @@ fn splits_of_real_logs_are_their_tables() {
             let mut most = 0;
             for splits in plan.splits.chunk_by(|a, b| a.topic() == b.topic()) {
                 most = most.max(splits.len());
-                let what = format!("{name} {}", splits[0].topic());
+                let case = format!("{name} {}", splits[0].topic());
                 let want = Rows::read(&log.table(splits[0].topic()).unwrap());
-                assert!(Rows::of_splits(splits).concat() == want.concat(), "{what}");
+                assert!(Rows::of_splits(splits).concat() == want.concat(), "{case}");
             }
             // Most of these bags have one chunk.
             assert!(most > 1 || name.ends_with(".bag"), "{name} has no parts");
@@ -322,8 +322,8 @@ fn splits_take_a_few_kilobytes() {
                 TopicOrigin::BuiltIn => BYTES + BYTES_FOR_TOPIC * log.topics().len(),
                 _ => BYTES,
             };
-            let what = format!("{} {}: {len} bytes", path.display(), split.topic());
-            assert!(len <= most, "{what}, at most {most}");
+            let case = format!("{} {}: {len} bytes", path.display(), split.topic());
+            assert!(len <= most, "{case}, at most {most}");
         }
     }
 }
@@ -572,11 +572,11 @@ fn check_messages(
         assert_eq!(topics(&got), topics(&want), "{}", path.display());
         for (topic, want) in &want {
             let got = &got[topic];
-            let what = format!("{} {topic} {bytes}", path.display());
-            assert_eq!(got.len(), want.len(), "number of messages: {what}");
+            let case = format!("{} {topic} {bytes}", path.display());
+            assert_eq!(got.len(), want.len(), "number of messages: {case}");
             let other = got.iter().zip(want).position(|(got, want)| got != want);
             let pair = other.map(|at| (&got[at], &want[at]));
-            assert_eq!(pair, None, "other messages: {what}");
+            assert_eq!(pair, None, "other messages: {case}");
         }
     }
     most
@@ -770,7 +770,7 @@ fn splits_of_messages_report_the_damage_of_their_records() {
 
 #[test]
 fn messages_that_have_no_splits_are_an_error_with_a_reason() {
-    for (name, topic, format, types, why) in [
+    for (name, topic, format, types, reason) in [
         (
             "car.vel",
             "velodyne_packets",
@@ -787,7 +787,7 @@ fn messages_that_have_no_splits_are_an_error_with_a_reason() {
         assert!(plan.splits.is_empty(), "{name}");
         let [(_, error)] = &plan.failed[..] else { panic!("{name}: no error") };
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{name}");
-        assert!(error.to_string().contains(why), "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
         assert!(error.hint().is_some(), "{name}");
     }
 }

@@ -130,8 +130,8 @@ impl<'l, M: Default + Send + 'static> LogReader<'l, M> {
     ) -> Result<()> {
         let mut queue: TaskQueue<Result<DecodeWorker<M>>> =
             TaskQueue::with_double_length();
-        let mut taken = |done: Result<DecodeWorker<M>>, reader: &mut Self| {
-            let mut worker = done?;
+        let mut taken = |result: Result<DecodeWorker<M>>, reader: &mut Self| {
+            let mut worker = result?;
             report_damage(&worker, damaged)?;
             let is_more = take(&mut worker.made)?;
             // The cursor released the bytes before they were decoded.
@@ -155,14 +155,14 @@ impl<'l, M: Default + Send + 'static> LogReader<'l, M> {
                 worker.make(&*add_row, &mut |_| Ok(true))?;
                 Ok(worker)
             });
-            while let Some(done) = queue.next() {
-                if !taken(done, self)? {
+            while let Some(result) = queue.next() {
+                if !taken(result, self)? {
                     return Ok(());
                 }
             }
         };
-        while let Some(done) = queue.wait() {
-            if !taken(done, self)? {
+        while let Some(result) = queue.wait() {
+            if !taken(result, self)? {
                 return Ok(());
             }
         }

@@ -175,9 +175,9 @@ impl Findings {
         match harm {
             None => Ok(()),
             Some(first) => {
-                let what = if is_damage(&first.damage) { "damaged: " } else { "" };
-                let what = format!("{name}: {what}{}", first.text);
-                Err(Error::new(ErrorKind::Damaged, what))
+                let prefix = if is_damage(&first.damage) { "damaged: " } else { "" };
+                let message = format!("{name}: {prefix}{}", first.text);
+                Err(Error::new(ErrorKind::Damaged, message))
             }
         }
     }

@@ -198,9 +198,9 @@ impl LogPlanner<'_> {
         }
         let about = self.log.manifest().get(topic)?;
         let index = excerpt.topic(topic).map(TopicId::index);
-        if let Some(kept) = index.and_then(|at| excerpt.manifest.topics.get_mut(at)) {
-            kept.schema = Arc::clone(&about.schema);
-            kept.metadata = about.metadata.clone();
+        if let Some(topic) = index.and_then(|at| excerpt.manifest.topics.get_mut(at)) {
+            topic.schema = Arc::clone(&about.schema);
+            topic.metadata = about.metadata.clone();
         }
         Ok(())
     }

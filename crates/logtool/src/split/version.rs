@@ -64,8 +64,8 @@ impl FileVersion {
 }
 
 fn changed_error() -> Error {
-    let what = "the file has changed since the split was planned";
-    Error::new(ErrorKind::InvalidRequest, what).with_hint("plan again")
+    let message = "the file has changed since the split was planned";
+    Error::new(ErrorKind::InvalidRequest, message).with_hint("plan again")
 }
 
 #[cfg(test)]

@@ -109,8 +109,8 @@ pub(super) fn ros1_time(message_type: &MessageType) -> Option<&'static str> {
     renamed.filter(|_| is_time).map(|(ros1, _)| *ros1)
 }
 
-/// Returns the ROS 1 time that is the only field of `message_type`, if ROS 2 has the time type itself
-/// instead.
+/// Returns the ROS 1 time that is the only field of `message_type`, if ROS 2 has the time type
+/// itself instead.
 fn only_time(message_type: &MessageType) -> Option<usize> {
     let [field] = message_type.fields.as_slice() else { return None };
     let is_time =

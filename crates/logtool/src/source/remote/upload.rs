@@ -26,11 +26,11 @@ pub struct RemoteOutput {
 
 /// Creates a local folder for files that are to be uploaded.
 pub fn temporary_folder() -> Result<TempDir> {
-    let made = tempfile::Builder::new().prefix("logtool-").tempdir();
-    made.map_err(|err| {
-        let what = format!("cannot create a temporary folder: {err}");
+    let folder = tempfile::Builder::new().prefix("logtool-").tempdir();
+    folder.map_err(|err| {
+        let message = format!("cannot create a temporary folder: {err}");
         let hint = "set TMPDIR to a writable folder";
-        Error::failed(what).with_hint(hint)
+        Error::failed(message).with_hint(hint)
     })
 }
 
@@ -49,8 +49,8 @@ impl RemoteOutput {
     /// Rejects the file `name` if it exists and must not be replaced.
     pub fn check(&self, name: &str) -> Result<()> {
         if self.existing == ExistingFiles::Refuse && self.folder.contains(name)? {
-            let what = format!("{} exists already", self.folder.name(name));
-            return Err(Error::new(ErrorKind::AlreadyExists, what));
+            let message = format!("{} exists already", self.folder.name(name));
+            return Err(Error::new(ErrorKind::AlreadyExists, message));
         }
         Ok(())
     }

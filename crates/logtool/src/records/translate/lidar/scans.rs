@@ -142,7 +142,7 @@ impl PendingScans {
             }
             let nanos = columns.time.is_valid(row).then(|| columns.time.value(row));
             let found = self.open.iter().position(|scan| scan.number == number);
-            let found = match found {
+            let position = match found {
                 Some(at)
                     if self.open.get(at).is_some_and(|scan| scan.is_full(nanos)) =>
                 {
@@ -151,7 +151,7 @@ impl PendingScans {
                 }
                 found => found,
             };
-            let at = found.unwrap_or_else(|| {
+            let at = position.unwrap_or_else(|| {
                 if self.open.len() >= MAX_OPEN_SCANS {
                     self.close(0, record, messages);
                 }

@@ -33,8 +33,8 @@ pub(in crate::records::translate) fn rows(
     let mut text = String::new();
     for field in decoder.schema().fields() {
         let Some(kind) = kind(field.data_type()) else {
-            let what = format!("{} has the type {}", field.name(), field.data_type());
-            return Ok(Err(what));
+            let reason = format!("{} has the type {}", field.name(), field.data_type());
+            return Ok(Err(reason));
         };
         if has_flag(field) {
             text.push_str(&format!("bool has_{}\n", field.name()));
@@ -44,7 +44,7 @@ pub(in crate::records::translate) fn rows(
     let type_name = format!("{package}/{}", logtool_rosmsg::type_name(&topic.name));
     let definition = match Definition::parse(&type_name, &text) {
         Ok(definition) => definition,
-        Err(why) => return Ok(Err(why.to_string())),
+        Err(err) => return Ok(Err(err.to_string())),
     };
     let topic_info = message_topic(topic, &type_name, &definition)?;
     let fields = decoder.schema().fields().clone();
