@@ -26,9 +26,9 @@ fn is_loss_everywhere(log: &str, topic: &str) {
     for command in commands {
         let run = folder.run(command);
         assert_eq!(run.status, 3, "{command:?}: {run:?}");
-        let told = format!("{}{}", run.stdout, run.stderr);
-        assert!(told.contains("definition"), "{command:?}: {run:?}");
-        assert!(told.contains(topic), "{command:?}: {run:?}");
+        let output = format!("{}{}", run.stdout, run.stderr);
+        assert!(output.contains("definition"), "{command:?}: {run:?}");
+        assert!(output.contains(topic), "{command:?}: {run:?}");
         let run = folder.run(&[&["--strict"], command].concat());
         assert_eq!(run.status, 1, "{command:?}: {run:?}");
     }
@@ -86,11 +86,11 @@ fn the_place_of_a_broken_schema_is_reported() {
             let (start, end) = place.split_once("..").unwrap();
             let [start, end] = [start, end].map(|at| at.parse::<usize>().unwrap());
             let declared = &bytes[start..end];
-            let has =
-                |wanted: &[u8]| declared.windows(wanted.len()).any(|w| w == wanted);
+            let contains =
+                |needle: &[u8]| declared.windows(needle.len()).any(|w| w == needle);
             let is_chunk = declared[0] == 0x06; // MCAP specification, "Chunk (op=0x06)"
             assert!(
-                has(text) || is_chunk && compression != "none",
+                contains(text) || is_chunk && compression != "none",
                 "{compression} {log}"
             );
             let check = folder.run(&["check", log]).ended(3, &[]).stdout;

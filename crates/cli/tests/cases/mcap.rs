@@ -180,24 +180,28 @@ fn file_without_definition(
 #[test]
 fn empty_definitions_of_common_types_are_replaced_in_each_encoding() {
     let folder = Folder::new();
-    let [text, one] = [json!({"data": "hi"}), json!({"x": 1.0, "y": 0.0, "z": 0.0})];
+    let [text, xyz] = [json!({"data": "hi"}), json!({"x": 1.0, "y": 0.0, "z": 0.0})];
     let vector = [&1_f64.to_le_bytes()[..], &[0; 16]].concat();
     let cdr = |message: &[u8]| [b"\0\x01\0\0", message].concat();
-    for (of, payload, wanted) in [
+    for (definition, payload, expected) in [
         (("ros1", "ros1msg", "std_msgs/String"), b"\x02\0\0\0hi".to_vec(), &text),
         (("ros1", "", "std_msgs/String"), b"\x02\0\0\0hi".to_vec(), &text),
         (("cdr", "ros2msg", "std_msgs/String"), cdr(b"\x03\0\0\0hi\0"), &text),
         (("cdr", "", "std_msgs/msg/String"), cdr(b"\x03\0\0\0hi\0"), &text),
-        (("ros1", "ros1msg", "geometry_msgs/Vector3"), vector.clone(), &one),
-        (("cdr", "ros2msg", "geometry_msgs/msg/Vector3"), cdr(&vector), &one),
+        (("ros1", "ros1msg", "geometry_msgs/Vector3"), vector.clone(), &xyz),
+        (("cdr", "ros2msg", "geometry_msgs/msg/Vector3"), cdr(&vector), &xyz),
     ] {
-        file_without_definition(&folder, of, &payload);
+        file_without_definition(&folder, definition, &payload);
         folder.run(&["repair", "-f", "x.mcap", "-o", "new.mcap"]).ended(0, &[]);
         for log in ["x.mcap", "new.mcap"] {
-            assert_eq!(cat(&folder, log), [("/x".into(), wanted.clone())], "{of:?}");
+            assert_eq!(
+                cat(&folder, log),
+                [("/x".into(), expected.clone())],
+                "{definition:?}"
+            );
             let schema = folder.run(&["schema", log]).succeeded().stdout;
-            let field = if *wanted == text { "string data" } else { "float64 x" };
-            assert!(schema.contains(field), "{of:?} {schema}");
+            let field = if *expected == text { "string data" } else { "float64 x" };
+            assert!(schema.contains(field), "{definition:?} {schema}");
         }
     }
 }
@@ -254,11 +258,11 @@ fn log_messages_of_nodes_become_those_of_ros_2() {
     assert_eq!(topic["type_name"], "rcl_interfaces/msg/Log");
     let lines = cat(&folder, "new.mcap");
     assert_eq!(lines.len(), 200);
-    let wanted = json!({
+    let expected = json!({
         "stamp": 1_699_999_999_999_500_000_i64, "level": 20, "name": "/node",
         "msg": "periodic message 0", "file": "node.cpp", "function": "main", "line": 42,
     });
-    assert_eq!(lines[0], ("/rosout".into(), wanted));
+    assert_eq!(lines[0], ("/rosout".into(), expected));
     let messages = folder.run(&["messages", "--json", "new.mcap"]).succeeded();
     assert_eq!(messages.json_lines()[0]["level"], "info");
     // And back.
@@ -281,9 +285,9 @@ fn the_conformance_suite_of_the_format_is_sound() {
     files.sort();
     assert_eq!(files.len(), 416);
     for file in files.iter().step_by(8) {
-        let told = std::fs::read_to_string(file.replace(".mcap", ".json")).unwrap();
-        let told: Value = serde_json::from_str(&told).unwrap();
-        let records = told["records"].as_array().unwrap().iter();
+        let text = std::fs::read_to_string(file.replace(".mcap", ".json")).unwrap();
+        let suite: Value = serde_json::from_str(&text).unwrap();
+        let records = suite["records"].as_array().unwrap().iter();
         let messages = records.filter(|record| record["type"] == "Message");
         is_sound(file, messages.count() as u64);
     }
@@ -324,11 +328,12 @@ fn doubtful_messages_are_listed_or_left_out() {
         .run(&["repair", &file, "-o", "listed.mcap"])
         .ended(3, &["listed in metadata records called logtool.doubtful"]);
     let listed = std::fs::read(folder.path().join("listed.mcap")).unwrap();
-    let has = |text: &[u8]| listed.windows(text.len()).any(|window| window == text);
-    assert!(has(b"logtool.doubtful") && has(b" messages, log_time "));
+    let contains =
+        |text: &[u8]| listed.windows(text.len()).any(|window| window == text);
+    assert!(contains(b"logtool.doubtful") && contains(b" messages, log_time "));
     // Some of the falsified messages cannot be decoded.
-    let kept = folder.run(&["cat", "listed.mcap"]);
-    assert_eq!(kept.stdout.lines().count(), all);
+    let run = folder.run(&["cat", "listed.mcap"]);
+    assert_eq!(run.stdout.lines().count(), all);
     folder
         .run(&["repair", &file, "-o", "sound.mcap", "--drop-doubtful"])
         .ended(3, &["left out: a checksum is wrong"]);

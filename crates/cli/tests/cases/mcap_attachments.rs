@@ -49,8 +49,8 @@ fn file(attachments: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-fn count(bytes: &[u8], wanted: &[u8]) -> usize {
-    bytes.windows(wanted.len()).filter(|window| *window == wanted).count()
+fn count(bytes: &[u8], needle: &[u8]) -> usize {
+    bytes.windows(needle.len()).filter(|window| *window == needle).count()
 }
 
 #[test]

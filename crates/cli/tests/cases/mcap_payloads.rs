@@ -159,9 +159,9 @@ fn a_record_that_cannot_be_decoded_is_a_row_with_its_payload_in_every_table() {
                 convert(to);
                 let bytes =
                     std::fs::read(folder.path().join("tables").join(name)).unwrap();
-                let has =
-                    |wanted: &[u8]| bytes.windows(wanted.len()).any(|w| w == wanted);
-                assert!(has(b"payload") && has(&payloads[1]), "{to}");
+                let contains =
+                    |needle: &[u8]| bytes.windows(needle.len()).any(|w| w == needle);
+                assert!(contains(b"payload") && contains(&payloads[1]), "{to}");
             }
             run(&["convert", "--force", "-t", "/x", "x.mcap", "-o", "one.csv"]);
             assert_eq!(folder.read("one.csv"), csv);
@@ -322,8 +322,12 @@ fn messages_that_rosbag2_packs_one_by_one_are_unpacked() {
             folder.run(&args).ended(0, &[]);
             assert_eq!(cat(&new), plain);
             let bytes = std::fs::read(folder.path().join(&new)).unwrap();
-            let has = |wanted: &[u8]| bytes.windows(wanted.len()).any(|w| w == wanted);
-            assert!(has(&pack(text)) && has(b"compression_mode: MESSAGE"), "{command}");
+            let contains =
+                |needle: &[u8]| bytes.windows(needle.len()).any(|w| w == needle);
+            assert!(
+                contains(&pack(text)) && contains(b"compression_mode: MESSAGE"),
+                "{command}"
+            );
         }
     }
 }

@@ -23,14 +23,14 @@ fn connections_with_one_md5_sum_use_their_own_definitions() {
         json!({"field": items})
     };
     let one = |data: i64| json!({"field": {"data": data}});
-    let wanted = [one(7), list(&[8, 9]), one(10), list(&[11, 12])];
-    assert_eq!(cat(&bag), wanted);
+    let expected = [one(7), list(&[8, 9]), one(10), list(&[11, 12])];
+    assert_eq!(cat(&bag), expected);
     let folder = Folder::new();
     folder.run(&["check", &bag]).ended(0, &[]);
     for new in ["new.bag", "new.mcap"] {
         folder.run(&["filter", &bag, "-o", new]).ended(0, &[]);
         let new = folder.path().join(new);
-        assert_eq!(cat(new.to_str().unwrap()), wanted, "{new:?}");
+        assert_eq!(cat(new.to_str().unwrap()), expected, "{new:?}");
     }
 }
 

@@ -137,8 +137,8 @@ fn the_stated_utc_start_is_the_same_in_all_commands() {
         };
         let of_t0 =
             rows.iter().find(|row| row["topic"].as_str().unwrap().ends_with("t0"));
-        let wanted = format!("2024-06-01T{first}");
-        assert!(time(of_t0.unwrap()).starts_with(&wanted), "{log}: {rows:?}");
+        let expected = format!("2024-06-01T{first}");
+        assert!(time(of_t0.unwrap()).starts_with(&expected), "{log}: {rows:?}");
         if log == "flight.ulg" {
             assert!(time(&rows[0]).starts_with("2024-06-01T09:53:20.000"), "{rows:?}");
         }
@@ -148,7 +148,7 @@ fn the_stated_utc_start_is_the_same_in_all_commands() {
         ]);
         let table = folder.read(&format!("t/{}", folder.list("t").remove(0)));
         let row = table.lines().nth(1).unwrap();
-        assert!(row.starts_with(&wanted), "{log}: {row}");
+        assert!(row.starts_with(&expected), "{log}: {row}");
         run(&["report", "-f", "-o", "r.html"]);
         assert!(
             folder
@@ -178,7 +178,7 @@ fn a_new_log_keeps_the_stated_utc_start() {
         let args = ["filter", "flight.ulg", "-f", "-o", "new.ulg"];
         folder.run(&[&args[..], &UTC_START, cut].concat()).ended(0, &[]);
         let info = folder.run(&["info", "--json", "new.ulg"]).json_lines().remove(0);
-        let wanted = format!("2024-06-01T{start}.000000Z");
-        assert_eq!(info["start_utc"], wanted.as_str(), "{cut:?}");
+        let expected = format!("2024-06-01T{start}.000000Z");
+        assert_eq!(info["start_utc"], expected.as_str(), "{cut:?}");
     }
 }

@@ -25,11 +25,11 @@ fn remarks(info: &Value) -> String {
 
 /// The times and the topics of all records, in microseconds.
 fn times(run: &Run) -> Vec<(i64, String)> {
-    let of = |line: &Value| {
+    let time_of = |line: &Value| {
         let time = line.get("timestamp").or(line.get("time")).unwrap();
         (time.as_i64().unwrap(), line["topic"].as_str().unwrap().to_owned())
     };
-    run.json_lines().iter().map(of).collect()
+    run.json_lines().iter().map(time_of).collect()
 }
 
 #[test]
@@ -103,10 +103,10 @@ fn many_old_records_are_neither_the_start_nor_impossible() {
     log.extend(record(13, start - SECOND, 8, 2.0));
     log.extend(ten(start + SECOND / 2));
     let folder = Folder::with(&log);
-    let found = info(&folder, "flight.ulg");
-    assert_eq!(start_and_duration(&found), (500.0, 9.5));
+    let report = info(&folder, "flight.ulg");
+    assert_eq!(start_and_duration(&report), (500.0, 9.5));
     assert_eq!(
-        remarks(&found),
+        remarks(&report),
         r#"["13 records are older than the start of logging"]"#
     );
     // They are the last known values in the first row.
@@ -151,14 +151,14 @@ fn a_cut_starts_at_its_own_time_and_keeps_utc() {
         log.extend(message(b'D', &[&[1, 0], &time, &utc]));
     }
     let folder = Folder::with(&log);
-    let was = info(&folder, "flight.ulg")["clock"]["to_unix"]["offset_ns"].clone();
-    assert_eq!(was, json!(utc * 1_000));
+    let offset = info(&folder, "flight.ulg")["clock"]["to_unix"]["offset_ns"].clone();
+    assert_eq!(offset, json!(utc * 1_000));
     let args =
         ["filter", "flight.ulg", "-o", "cut.ulg", "-t", "t0", "--start", "boot:14.5"];
     folder.run(&args).ended(0, &[]);
     let cut = info(&folder, "cut.ulg");
     assert_eq!(start_and_duration(&cut), (14.5, 4.5));
-    assert_eq!(cut["clock"]["to_unix"]["offset_ns"], was);
+    assert_eq!(cut["clock"]["to_unix"]["offset_ns"], offset);
     let bytes = std::fs::read(folder.path().join("cut.ulg")).unwrap();
     assert_eq!(bytes[8..16], (14 * SECOND + SECOND / 2).to_le_bytes());
     // A copy without a selection keeps the header and adds no information.
@@ -186,7 +186,7 @@ fn narrow_timestamps_follow_the_other_topics() {
     ] {
         for is_after in [false, true] {
             let mut log = head(SECOND, &["uint64_t", timestamp]);
-            let (mut now, mut wanted) = (SECOND, Vec::new());
+            let (mut now, mut expected) = (SECOND, Vec::new());
             for i in 0..40 {
                 if i == 20 && bytes == 4 {
                     let times = (1..=pause / step).map(|i| now + i * step);
@@ -202,12 +202,12 @@ fn narrow_timestamps_follow_the_other_topics() {
                 let narrow = record(1, now / unit, bytes, 0.0);
                 let both = if is_after { [narrow, wide] } else { [wide, narrow] };
                 log.extend(both.concat());
-                wanted.push(now as i64);
+                expected.push(now as i64);
             }
             let run = Folder::with(&log).run(&["cat", "flight.ulg", "-t", "t1"]);
             let found: Vec<i64> =
                 times(&run).into_iter().map(|(time, _)| time).collect();
-            assert_eq!(found, wanted, "{timestamp}, {is_after}");
+            assert_eq!(found, expected, "{timestamp}, {is_after}");
         }
     }
 }
@@ -276,6 +276,6 @@ fn cat_and_tables_tell_times_alike() {
     let rows = folder.read("t/t0_0.jsonl");
     let rows = rows.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let lines = folder.run(&["cat", "flight.ulg"]).json_lines();
-    let told = lines.iter().map(|line| line["timestamp"].clone());
-    assert!(rows.map(|row| row["timestamp"].clone()).eq(told));
+    let cat_times = lines.iter().map(|line| line["timestamp"].clone());
+    assert!(rows.map(|row| row["timestamp"].clone()).eq(cat_times));
 }

@@ -47,18 +47,18 @@ fn a_message_without_a_usable_time_is_written_at_that_of_its_neighbour() {
             times.splice(at..at, bad.iter().copied());
             let folder = Folder::new();
             folder.write("drive.vel", &log(&times));
-            let what = format!("{bad:?} at {at}");
+            let case = format!("{bad:?} at {at}");
             for out in ["a.mcap", "a.bag"] {
                 let run = folder.run(&["convert", "drive.vel", "-o", out]);
-                assert_eq!(run.status, 0, "{what}: {run:?}");
+                assert_eq!(run.status, 0, "{case}: {run:?}");
                 let warning = format!("{count} record");
                 assert!(
                     run.stderr.contains(&warning)
                         && run.stderr.contains("an impossible time"),
-                    "{what}: {run:?}"
+                    "{case}: {run:?}"
                 );
                 let rows = folder.run(&["cat", out]).json_lines();
-                let found: Vec<(i64, i64)> = rows
+                let actual: Vec<(i64, i64)> = rows
                     .iter()
                     .map(|row| {
                         let time = row["time"].as_i64().unwrap() / 1_000_000_000;
@@ -72,9 +72,9 @@ fn a_message_without_a_usable_time_is_written_at_that_of_its_neighbour() {
                         None => (times[i] / 1e3) as i64,
                     }
                 };
-                let wanted: Vec<(i64, i64)> =
+                let expected: Vec<(i64, i64)> =
                     (0..times.len()).map(|i| (neighbour(i), i as i64)).collect();
-                assert_eq!(found, wanted, "{what}: {out}");
+                assert_eq!(actual, expected, "{case}: {out}");
             }
         }
     }

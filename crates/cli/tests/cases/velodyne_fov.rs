@@ -113,7 +113,7 @@ fn a_distance_step_that_the_model_does_not_have_is_overruled() {
     let args = ["convert", &path, "-t", "points", "--format", "csv", "-o", "out"];
     let run = folder.run(&[&args[..], &["--calibration", &calibration]].concat());
     assert_eq!(run.status, 0, "{run:?}");
-    let told =
+    let expected =
         "declares a distance resolution of 0.007 m; that of a VLS-128 is 0.004 m";
-    assert!(run.stderr.contains(told), "{run:?}");
+    assert!(run.stderr.contains(expected), "{run:?}");
 }

@@ -115,12 +115,12 @@ fn a_difference_between_the_computer_and_utc_is_reported() {
 
 #[test]
 fn captures_of_other_manufacturers_are_recognised() {
-    for (name, whose) in [
+    for (name, manufacturer) in [
         ("nonvel_hesai_like.pcap", "Hesai"),
         ("nonvel_livox_like.pcap", "Livox"),
         ("nonvel_robosense_like.pcap", "RoboSense"),
     ] {
-        let text = format!("looks like {whose}; only Velodyne is supported");
+        let text = format!("looks like {manufacturer}; only Velodyne is supported");
         for args in [&["info"][..], &["check"], &["cat"], &["convert", "-o", "out"]] {
             let Some(run) = run(name, args) else { return };
             let run = run.ended(1, &[&text]);
@@ -194,16 +194,16 @@ fn packets_of_other_lidars_beside_those_of_a_velodyne_are_a_note() {
     datagrams.push((6699, [&[0x55, 0xaa, 0x05, 0x0a][..], &[1; 1_244]].concat()));
     let info = info(&datagrams).succeeded().stdout;
     assert!(info.contains("points: VLP-16"), "{info}");
-    for whose in ["(looks like Ouster)", "(looks like RoboSense)"] {
-        assert!(info.contains(whose), "{info}");
+    for note in ["(looks like Ouster)", "(looks like RoboSense)"] {
+        assert!(info.contains(note), "{info}");
     }
     assert!(!info.contains("damage"), "{info}");
     for other in [
         (7503, vec![1; 48]),
         (2369, [&[0xa5, 0xff, 0, 0x5a][..], &[0; 1_202]].concat()),
     ] {
-        let whose = if other.0 == 7503 { "Ouster" } else { "LSLidar" };
-        let text = format!("looks like {whose}; only Velodyne is supported");
+        let manufacturer = if other.0 == 7503 { "Ouster" } else { "LSLidar" };
+        let text = format!("looks like {manufacturer}; only Velodyne is supported");
         self::info(&vec![other; 20]).ended(1, &[&text]);
     }
 }

@@ -86,7 +86,7 @@ fn lidars_that_differ_in_one_part_of_their_identity_are_told_apart() {
         ("port", |sent| sent.port = 2370),
         ("hardware address", |sent| sent.mac = 2),
     ];
-    for (what, change) in changes {
+    for (property, change) in changes {
         let mut all = Vec::new();
         for number in 0..60 {
             all.push(sent(number, 0x22, VLP16_PERIOD));
@@ -100,9 +100,9 @@ fn lidars_that_differ_in_one_part_of_their_identity_are_told_apart() {
         let info = info(&all).stdout;
         for name in ["points: VLP-16", "points.1: VLP-16"] {
             let expected = format!("{name}, strongest return, 60 packets");
-            assert!(info.contains(&expected), "{what}: {info}");
+            assert!(info.contains(&expected), "{property}: {info}");
         }
-        assert!(!info.contains("packets a second come"), "{what}: {info}");
+        assert!(!info.contains("packets a second come"), "{property}: {info}");
     }
     // Two that share all of these are one sender, with too many packets.
     let twice = (0..120).map(|number| sent(number, 0x22, VLP16_PERIOD / 2.0));
@@ -139,7 +139,7 @@ fn a_rate_that_the_model_cannot_have_is_reported() {
         (0x28, "VLP-32C", 663.552),
     ] {
         // Of two lidars, played back twice as fast, a little too fast, right, and too slow.
-        for (factor, is_told) in
+        for (factor, is_reported) in
             [(2.0, true), (1.4, true), (1.05, false), (1.0, false), (0.5, false)]
         {
             let all: Vec<_> = (0..200)
@@ -148,7 +148,7 @@ fn a_rate_that_the_model_cannot_have_is_reported() {
             let info = info(&all).stdout;
             assert!(info.contains(model), "{info}");
             let found = info.contains("packets a second come from one sender");
-            assert_eq!(found, is_told, "{model} {factor}: {info}");
+            assert_eq!(found, is_reported, "{model} {factor}: {info}");
         }
     }
 }

@@ -83,18 +83,19 @@ fn add_to_status(sort: u8, add: u8) -> impl Fn(&mut [u8]) {
 #[test]
 fn status_bytes_of_an_hdl_64e_are_compared_with_the_log_and_the_packets() {
     for name in ["velodyne/sim_hdl64e_s2.pcap", "velodyne/sim_hdl64e_s3_single.pcap"] {
-        for (sort, add, told) in [
+        for (sort, add, expected) in [
             (b'H', 0, None),
             (b'D', 255, Some("86400 s behind the clock of the log")),
             (b'H', 1, Some("3600 s ahead of the clock of the log")),
             (b'M', 25, Some("the status bytes state 25:00.000 past the hour")),
         ] {
             let Some(info) = info(name, add_to_status(sort, add)) else { return };
-            let is_told = told.is_none_or(|told| info.stdout.contains(told));
-            assert!(is_told, "{told:?}: {info:?}");
+            let is_reported =
+                expected.is_none_or(|expected| info.stdout.contains(expected));
+            assert!(is_reported, "{expected:?}: {info:?}");
             let any = info.stdout.contains("status bytes state")
                 || info.stdout.contains("in the status bytes");
-            assert_eq!(any, told.is_some(), "{info:?}");
+            assert_eq!(any, expected.is_some(), "{info:?}");
         }
     }
 }

@@ -53,16 +53,16 @@ fn two_logs_of_one_motion_are_aligned_within_what_is_asked_for() {
     folder.write("b.ulg", &log(&motion, (15.0, 300.0), other));
     let args = ["align", "a.ulg", "b.ulg", "--signal", "att.x", "att.x"];
     let run = folder.run(&[&args[..], &["--json"]].concat()).succeeded();
-    let found = &run.json_lines()[0];
-    let number = |name: &str| found[name].as_f64().unwrap();
-    assert!((number("drift_ppm") - 50.0).abs() < 5.0, "{found}");
+    let estimate = &run.json_lines()[0];
+    let number = |name: &str| estimate[name].as_f64().unwrap();
+    assert!((number("drift_ppm") - 50.0).abs() < 5.0, "{estimate}");
     for time in [20.0, 150.0, 280.0] {
         let since = time - number("reference_s");
         let mapped = time + number("offset_s") + number("drift_ppm") * 1e-6 * since;
         let truth = time * (1.0 + 50e-6) + 2.345;
-        assert!((mapped - truth).abs() < 0.002, "{mapped}, not {truth}: {found}");
+        assert!((mapped - truth).abs() < 0.002, "{mapped}, not {truth}: {estimate}");
     }
-    assert_eq!(found["aligned"], true);
+    assert_eq!(estimate["aligned"], true);
     let text = folder.run(&args).succeeded().stdout;
     assert!(text.contains("--offset b.ulg=2.3"), "{text}");
 
@@ -136,8 +136,8 @@ fn cut(
             message[5..13].copy_from_slice(&micros.to_le_bytes());
             if gyro == Some([message[3], message[4]]) {
                 for rate in message[13..25].chunks_exact_mut(4) {
-                    let was = f32::from_le_bytes(rate.try_into().unwrap());
-                    let noisy = was + (noise * dice(&mut state)) as f32;
+                    let value = f32::from_le_bytes(rate.try_into().unwrap());
+                    let noisy = value + (noise * dice(&mut state)) as f32;
                     rate.copy_from_slice(&noisy.to_le_bytes());
                 }
             }
@@ -156,14 +156,14 @@ fn two_cuts_of_a_real_flight_are_aligned_and_another_flight_is_refused() {
     folder.write("b.ulg", &cut(&data, (112.0, 200.0), clock, 0.01));
     let signal = "sensor_combined.gyro_rad";
     let args = ["align", "a.ulg", "b.ulg", "--json", "--signal", signal, signal];
-    let found = &folder.run(&args).succeeded().json_lines()[0];
-    let number = |name: &str| found[name].as_f64().unwrap();
-    assert!((number("drift_ppm") - 50.0).abs() < 5.0, "{found}");
+    let estimate = &folder.run(&args).succeeded().json_lines()[0];
+    let number = |name: &str| estimate[name].as_f64().unwrap();
+    assert!((number("drift_ppm") - 50.0).abs() < 5.0, "{estimate}");
     for time in [112.0, 150.0, 185.0] {
         let since = time - number("reference_s");
         let mapped = time + number("offset_s") + number("drift_ppm") * 1e-6 * since;
         let truth = time * (1.0 + 50e-6) + 2.345;
-        assert!((mapped - truth).abs() < 0.002, "{mapped}, not {truth}: {found}");
+        assert!((mapped - truth).abs() < 0.002, "{mapped}, not {truth}: {estimate}");
     }
     let Some(other) = sample("ulog/flightreviewrs_battery_brownout.ulg") else {
         return;
@@ -183,10 +183,13 @@ fn a_list_of_numbers_is_a_vector_as_the_array_is_that_it_was_made_of() {
         let args = ["align", &log, new, "--json", "--signal", signals[0], signals[1]];
         let run = folder.run(&args);
         assert_eq!(run.status, 0, "{new}: {}", run.stderr);
-        let found = &run.json_lines()[0];
-        assert_eq!(found["b"]["signal"], "|/sensor_combined.gyro_rad|");
+        let estimate = &run.json_lines()[0];
+        assert_eq!(estimate["b"]["signal"], "|/sensor_combined.gyro_rad|");
         // The log does not know UTC, and so its times stay as they are.
-        assert!(found["offset_s"].as_f64().unwrap().abs() < 1e-4, "{new}: {found}");
+        assert!(
+            estimate["offset_s"].as_f64().unwrap().abs() < 1e-4,
+            "{new}: {estimate}"
+        );
     }
 }
 

@@ -245,8 +245,8 @@ fn the_key_of_an_encrypted_bag_is_read_from_a_file() {
     let rows = folder.run_with(&with_key, topic.as_bytes()).succeeded().stdout;
     assert!(!rows.is_empty());
     folder.run_with(&read, topic.as_bytes()).ended(1, &["requires its key"]);
-    let made = folder.run(&["convert", "--key-file", "key", &bag, "-o", "open.mcap"]);
-    made.ended(0, &["the new log is not encrypted, though the input is"]);
+    let run = folder.run(&["convert", "--key-file", "key", &bag, "-o", "open.mcap"]);
+    run.ended(0, &["the new log is not encrypted, though the input is"]);
     folder.write("no-key", b"none");
     folder
         .run(&["cat", "--key-file", "no-key", &bag])
@@ -309,7 +309,7 @@ fn an_unknown_compression_is_one_error_and_one_line_for_each_topic() {
     // 100 messages in four chunks, all with the compression "zstd" (EXPECT.tsv): a clear error.
     let Some(bag) = sample("rosbag/edge/comp_unknown_zstd.bag") else { return };
     let folder = Folder::new();
-    let why = "compressed with \"zstd\", which is not supported";
+    let message = "compressed with \"zstd\", which is not supported";
     for args in [
         &["cat"][..],
         &["convert", "-o", "tables"],
@@ -318,7 +318,7 @@ fn an_unknown_compression_is_one_error_and_one_line_for_each_topic() {
     ] {
         let run = folder.run(&[args, &[&bag]].concat());
         assert_eq!(run.stderr.matches("compressed").count(), 1, "{run:?}");
-        run.ended(1, &["error:", "comp_unknown_zstd.bag", why]);
+        run.ended(1, &["error:", "comp_unknown_zstd.bag", message]);
         assert!(folder.list(".").is_empty());
     }
     folder.run(&["info", &bag]).ended(0, &[]);
@@ -338,7 +338,7 @@ fn an_unknown_compression_is_one_error_and_one_line_for_each_topic() {
 }
 
 /// An unfinished bag: connections with these fields and the usual ones, each with a message.
-fn bag_saying(said: [&[(&str, &[u8])]; 3]) -> Vec<u8> {
+fn bag_saying(headers: [&[(&str, &[u8])]; 3]) -> Vec<u8> {
     let mut bag = b"#ROSBAG V2.0\n".to_vec();
     let fields: [(&str, &[u8]); 4] = [
         ("op", &[3]),
@@ -349,7 +349,7 @@ fn bag_saying(said: [&[(&str, &[u8])]; 3]) -> Vec<u8> {
     let padding = 4096 - record(&fields, b"").len();
     bag.extend(record(&fields, &vec![b' '; padding]));
     let mut data = Vec::new();
-    for (id, more) in (0_u32..).zip(said) {
+    for (id, more) in (0_u32..).zip(headers) {
         data.extend(latching(id, more));
         let fields: [(&str, &[u8]); 3] =
             [("conn", &id.to_le_bytes()), ("op", &[2]), ("time", &time(id))];
@@ -368,8 +368,8 @@ fn through_mcap(folder: &Folder, bag: &[u8]) -> impl Fn(&[u8]) -> usize + use<> 
     folder.write("a.bag", bag);
     folder.run(&["convert", "a.bag", "-q", "-o", "a.mcap"]);
     folder.run(&["convert", "a.mcap", "-q", "-o", "b.bag"]).succeeded();
-    let made = fs::read(folder.path().join("b.bag")).unwrap();
-    move |some| made.windows(some.len()).filter(|at| *at == some).count()
+    let bytes = fs::read(folder.path().join("b.bag")).unwrap();
+    move |some| bytes.windows(some.len()).filter(|at| *at == some).count()
 }
 
 #[test]
@@ -379,17 +379,17 @@ fn what_connections_say_of_latching_is_the_same_behind_an_mcap_file() {
         &[("latching", b"")],
         &[("latching", b"1"), ("callerid", b"/n")],
     ]);
-    let has = through_mcap(&Folder::new(), &bag);
+    let count = through_mcap(&Folder::new(), &bag);
     let (none, one) = (b"\x09\0\0\0latching=", b"\x0a\0\0\0latching=1");
     // Each connection is in its chunk, and at the end.
-    assert_eq!((has(none), has(one), has(b"latching=")), (2, 2, 4));
-    assert_eq!(has(b"fdb28210bfa9d7c91146260178d9a584"), 6);
+    assert_eq!((count(none), count(one), count(b"latching=")), (2, 2, 4));
+    assert_eq!(count(b"fdb28210bfa9d7c91146260178d9a584"), 6);
 }
 
 #[test]
 fn fields_of_connections_that_ros_does_not_have_are_kept_behind_an_mcap_file() {
     let folder = Folder::new();
-    let has = through_mcap(
+    let count = through_mcap(
         &folder,
         &bag_saying([
             &[("robot", b"k\xc3\xa4fer = 2\n"), ("empty", b"")],
@@ -397,13 +397,13 @@ fn fields_of_connections_that_ros_does_not_have_are_kept_behind_an_mcap_file() {
             &[("id", b"7"), ("twice", b"a"), ("twice", b"b")],
         ]),
     );
-    assert_eq!(has(b"\x11\0\0\0robot=k\xc3\xa4fer = 2\n"), 2);
-    assert_eq!((has(b"\x06\0\0\0empty="), has(b"\x0d\0\0\0tcp_nodelay=1")), (2, 2));
-    assert_eq!((has(b"twice=a"), has(b"twice=b"), has(b"bytes=")), (2, 0, 0));
+    assert_eq!(count(b"\x11\0\0\0robot=k\xc3\xa4fer = 2\n"), 2);
+    assert_eq!((count(b"\x06\0\0\0empty="), count(b"\x0d\0\0\0tcp_nodelay=1")), (2, 2));
+    assert_eq!((count(b"twice=a"), count(b"twice=b"), count(b"bytes=")), (2, 0, 0));
     // The losses of the conversion are reported for the bag.
-    let told = folder.run(&["info", "a.bag"]).stdout;
+    let stdout = folder.run(&["info", "a.bag"]).stdout;
     for lost in ["\"/b\": 1 field of its", "\"/a\": 2 fields of its"] {
-        assert!(told.contains(lost), "{told}");
+        assert!(stdout.contains(lost), "{stdout}");
     }
     let convert = folder.run(&["convert", "a.bag", "-f", "-o", "a.mcap"]).stderr;
     assert!(convert.contains("left out: 3 fields of connection headers"), "{convert}");

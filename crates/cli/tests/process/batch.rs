@@ -43,9 +43,9 @@ fn outcomes(names: &[(&str, &str)]) -> Vec<(String, String)> {
 #[test]
 fn logs_of_all_formats_become_partitions_of_tables() {
     let folder = logs();
-    let (done, end) = batch(&folder, 0, &["logs", "-o", "set"]);
+    let (results, end) = batch(&folder, 0, &["logs", "-o", "set"]);
     let all = ["monday_flight", "rover", "tuesday_flight"];
-    assert_eq!(done, outcomes(&all.map(|name| (name, "converted"))));
+    assert_eq!(results, outcomes(&all.map(|name| (name, "converted"))));
     assert_eq!(end["no_logs"], 1);
     assert_eq!(
         folder.list("set/battery_status"),
@@ -55,11 +55,15 @@ fn logs_of_all_formats_become_partitions_of_tables() {
     assert_eq!(folder.list("set/_logtool"), ["journal.jsonl", "lock"]);
     assert!(folder.path().join("set/_catalog.parquet").is_file());
 
-    let (done, end) = batch(&folder, 0, &["logs", "-o", "set"]);
-    assert_eq!((done.len(), &end["converted"]), (3, &0.into()), "all was done before");
-    let (done, _) =
+    let (results, end) = batch(&folder, 0, &["logs", "-o", "set"]);
+    assert_eq!(
+        (results.len(), &end["converted"]),
+        (3, &0.into()),
+        "all was done before"
+    );
+    let (results, _) =
         batch(&folder, 0, &["logs/rover", "-o", "set", "--topic", "/imu/*"]);
-    assert_eq!(done, outcomes(&[("rover", "converted")]), "other options");
+    assert_eq!(results, outcomes(&[("rover", "converted")]), "other options");
     assert!(
         !folder.path().join("set/gps_fix").exists(),
         "what is no longer wanted goes"
@@ -71,8 +75,8 @@ fn logs_of_all_formats_become_partitions_of_tables() {
 fn a_broken_log_stops_no_other_and_the_exit_status_tells() {
     let folder = logs();
     folder.write("logs/broken.ulg", b"no log at all");
-    let (done, end) = batch(&folder, 1, &["logs", "-o", "set", "--format", "csv"]);
-    let failed = done.iter().filter(|(_, outcome)| outcome == "failed");
+    let (results, end) = batch(&folder, 1, &["logs", "-o", "set", "--format", "csv"]);
+    let failed = results.iter().filter(|(_, outcome)| outcome == "failed");
     assert_eq!(failed.map(|(name, _)| &**name).collect::<Vec<_>>(), ["broken"]);
     assert_eq!(end["converted"], 3);
     folder
@@ -120,8 +124,8 @@ fn logs_become_logs_and_lists_name_them() {
     let run =
         folder.run_with(&["batch", "-q", "-", "-o", "mcaps", "--format", "mcap"], list);
     run.succeeded();
-    let made = ["_catalog.parquet", "_logtool", "flight.mcap", "rover.mcap"];
-    assert_eq!(folder.list("mcaps"), made);
+    let files = ["_catalog.parquet", "_logtool", "flight.mcap", "rover.mcap"];
+    assert_eq!(folder.list("mcaps"), files);
     let info = folder.run(&["info", "--json", "mcaps/rover.mcap"]).succeeded();
     assert_eq!(info.json_lines()[0]["records"], 491);
 }
@@ -129,8 +133,8 @@ fn logs_become_logs_and_lists_name_them() {
 #[test]
 fn arrays_for_matlab_are_a_file_of_each_log() {
     let folder = logs();
-    let (done, _) = batch(&folder, 0, &["logs", "-o", "set", "--format", "mat"]);
-    assert_eq!(done.len(), 3);
+    let (results, _) = batch(&folder, 0, &["logs", "-o", "set", "--format", "mat"]);
+    assert_eq!(results.len(), 3);
     let files = ["_catalog.parquet", "_logtool", "monday_flight.mat", "rover.mat"];
     let files = [&files[..], &["tuesday_flight.mat"]].concat();
     assert_eq!(folder.list("set"), files);
@@ -166,11 +170,11 @@ fn the_files_of_flight_review_are_in_a_folder_of_each_flight() {
 fn shards_share_the_work_and_the_variables_of_jobs_say_which() {
     let folder = logs();
     let args = ["batch", "logs", "-o", "set", "--catalog", "jsonl"];
-    let mut told = folder.command(&args);
-    told.env("AWS_BATCH_JOB_ARRAY_INDEX", "0").env("AWS_BATCH_JOB_ARRAY_SIZE", "2");
-    let first = told.output().unwrap();
-    let said = String::from_utf8(first.stderr).unwrap();
-    assert!(said.contains("part 0 of 2") && said.contains("AWS_BATCH"), "{said}");
+    let mut command = folder.command(&args);
+    command.env("AWS_BATCH_JOB_ARRAY_INDEX", "0").env("AWS_BATCH_JOB_ARRAY_SIZE", "2");
+    let first = command.output().unwrap();
+    let stderr = String::from_utf8(first.stderr).unwrap();
+    assert!(stderr.contains("part 0 of 2") && stderr.contains("AWS_BATCH"), "{stderr}");
     folder.run(&[&args[..], &["-q", "--shard", "1/2"]].concat()).succeeded();
     let catalogs = ["_catalog-0-of-2.jsonl", "_catalog-1-of-2.jsonl"];
     let logs = catalogs.map(|name| {
@@ -260,14 +264,14 @@ fn data_sets_and_catalogs_are_not_everywhere() {
     let to = ["a catalog must be a local file, not s3://", "hint: write it"];
     let web = ["a web server cannot be written to", "hint: s3://, gs:// and az:// can"];
     let from = ["unknown scheme ftp://", "ftp://"];
-    for (args, told) in [
+    for (args, expected) in [
         (&["batch", "logs", "-o", "http://host/set"][..], &web),
         (&["batch", "logs", "-o", "ftp://host/set"], &from),
         (&["index", "logs", "-o", "s3://bucket/all.parquet"], &to),
         (&["batch", "logs/rover", "ftp://host/x.bag", "-o", "set"], &from),
         (&["batch", "@list.txt", "-o", "set"], &from),
     ] {
-        folder.run(args).ended(2, told);
+        folder.run(args).ended(2, expected);
         assert_eq!(folder.list("."), ["list.txt", "logs"], "{args:?}");
     }
 }
@@ -291,7 +295,7 @@ fn less_memory_than_a_log_takes_is_raised_and_told() {
     };
     // A log takes 8 MiB, and six times its length.
     let least = 8.0 + 6.0 * 98_073.0 / f64::from(1 << 20);
-    let told = format!("warning: --memory is raised to {}M, which", least.ceil());
-    assert!(run("1M", "a").stderr.contains(&told));
+    let expected = format!("warning: --memory is raised to {}M, which", least.ceil());
+    assert!(run("1M", "a").stderr.contains(&expected));
     assert!(!run("9M", "b").stderr.contains("--memory"));
 }

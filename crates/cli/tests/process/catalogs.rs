@@ -152,12 +152,12 @@ fn a_log_that_was_away_is_looked_into_with_other_options_once_it_is_back() {
         let run = folder.run(&[&index[..], args].concat()).ended(status, &[]);
         let lines = run.json_lines().into_iter();
         let logs = lines.filter(|line| line["event"] == "log");
-        let mut told: Vec<String> = logs
+        let mut outcomes: Vec<String> = logs
             .map(|line| format!("{} {}", line["log"], line["outcome"]))
             .map(|text| text.replace('"', ""))
             .collect();
-        told.sort();
-        told
+        outcomes.sort();
+        outcomes
     };
     let errors = |name: &str| {
         let rows = cells(&folder, name).into_iter();
@@ -165,12 +165,12 @@ fn a_log_that_was_away_is_looked_into_with_other_options_once_it_is_back() {
         of_log.collect::<BTreeMap<_, _>>()
     };
     index("all.parquet", 0, &["--model", "hdl-32e"]);
-    let (there, away) = (folder.path().join("a"), folder.path().join("away"));
-    fs::rename(&there, &away).unwrap();
+    let (original, away) = (folder.path().join("a"), folder.path().join("away"));
+    fs::rename(&original, &away).unwrap();
     assert_eq!(index("all.parquet", 1, &[]), ["y indexed"]);
     assert_eq!(index("all.parquet", 1, &[]), ["y known"]);
     assert!(errors("all.parquet")["\"x\""], "{:?}", errors("all.parquet"));
-    fs::rename(&away, &there).unwrap();
+    fs::rename(&away, &original).unwrap();
     assert_eq!(index("all.parquet", 0, &[]), ["x indexed", "y known"]);
     index("fresh.parquet", 0, &[]);
     assert_eq!(cells(&folder, "all.parquet"), cells(&folder, "fresh.parquet"));
@@ -238,19 +238,19 @@ fn a_folder_in_which_no_temporary_file_can_be_made_is_named_where_one_is_needed(
     let folder = Folder::new();
     let log = fs::read(testdata("pasta.ulg")).unwrap();
     settled(&folder, "plain/x.ulg", &log);
-    let index = |what: &str| {
-        let mut index = folder.command(&["index", what, "-o", "all.parquet"]);
+    let index = |input: &str| {
+        let mut index = folder.command(&["index", input, "-o", "all.parquet"]);
         let run = index.env("TMPDIR", "/not/there").output().unwrap();
         (run.status.code(), String::from_utf8(run.stderr).unwrap())
     };
-    let (status, said) = index("plain");
-    assert_eq!(status, Some(0), "{said}");
+    let (status, stderr) = index("plain");
+    assert_eq!(status, Some(0), "{stderr}");
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
     gzip.write_all(&log).unwrap();
     settled(&folder, "packed/x.ulg.gz", &gzip.finish().unwrap());
-    let (status, said) = index("packed");
-    assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("in /not/there (TMPDIR)"), "{said}");
+    let (status, stderr) = index("packed");
+    assert_eq!(status, Some(1), "{stderr}");
+    assert!(stderr.contains("in /not/there (TMPDIR)"), "{stderr}");
 }
 
 #[test]
@@ -284,8 +284,8 @@ fn records_of_times_that_cannot_be_right_are_in_no_rate() {
     folder.run(&["index", "odd.ulg", "-o", "c.jsonl"]).ended(0, &[]);
     let catalog = rows(&folder, "c.jsonl");
     let row = catalog.iter().find(|row| row["topic"] == "vehicle_status").unwrap();
-    let told = folder.run(&["info", "--json", "odd.ulg"]).json_lines();
-    let topics = told[0]["topics"].as_array().unwrap();
+    let report = folder.run(&["info", "--json", "odd.ulg"]).json_lines();
+    let topics = report[0]["topics"].as_array().unwrap();
     let topic = topics.iter().find(|topic| topic["topic"] == "vehicle_status").unwrap();
     assert_eq!((&row["topic_records"], &topic["records"]), (&63.into(), &63.into()));
     // By pyulog, of the 60 of the sound log.

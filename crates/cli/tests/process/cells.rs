@@ -53,7 +53,7 @@ fn every_input_becomes_what_the_table_says_and_nothing_else() {
     for (input, file) in &inputs {
         assert!(read.iter().any(|read| read["name"] == *input), "{input}");
         for output in table["writes"].as_array().unwrap() {
-            let is_told = output["from"].get(*input).is_some();
+            let is_supported = output["from"].get(*input).is_some();
             for to in
                 output["formats"].as_array().unwrap().iter().filter_map(Value::as_str)
             {
@@ -65,10 +65,10 @@ fn every_input_becomes_what_the_table_says_and_nothing_else() {
                 };
                 let run =
                     folder.run(&["convert", file, "-q", "-o", &out, "--format", to]);
-                assert_eq!(run.status == 0, is_told, "{input} to {to}: {run:?}");
+                assert_eq!(run.status == 0, is_supported, "{input} to {to}: {run:?}");
                 assert_eq!(
                     folder.path().join(&out).exists(),
-                    is_told,
+                    is_supported,
                     "{input} to {to}"
                 );
                 tried += 1;
@@ -97,15 +97,15 @@ fn the_documentation_has_the_same_table() {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let [_, formats, cells @ .., _] = &cells[..] else { break };
         for format in formats.split(' ').map(|format| format.trim_matches('`')) {
-            let has = |output: &&Value| {
+            let matches = |output: &&Value| {
                 output["formats"].as_array().unwrap().iter().any(|f| f == format)
             };
-            let output = table["writes"].as_array().unwrap().iter().find(has);
+            let output = table["writes"].as_array().unwrap().iter().find(matches);
             let from = &output.unwrap_or_else(|| panic!("{format}"))["from"];
             let names = ["ulog", "rosbag", "mcap", "vel", "capture"];
-            let told =
+            let expected =
                 names.map(|name| if from.get(name).is_some() { "yes" } else { "" });
-            assert_eq!(told[..], *cells, "{format}");
+            assert_eq!(expected[..], *cells, "{format}");
             rows += 1;
         }
     }

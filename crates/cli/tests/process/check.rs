@@ -49,13 +49,18 @@ fn each_lie_of_a_bag_has_its_code() {
         let run = folder.run(&["check", "--json", &bag]);
         assert_eq!(run.status, status, "{name}: {run:?}");
         let report = &run.json_lines()[0];
-        let found = report["findings"].as_array().unwrap();
-        let found: Vec<&str> =
-            found.iter().map(|finding| finding["code"].as_str().unwrap()).collect();
+        let found_codes = report["findings"].as_array().unwrap();
+        let found_codes: Vec<&str> = found_codes
+            .iter()
+            .map(|finding| finding["code"].as_str().unwrap())
+            .collect();
         for code in codes {
-            assert!(found.contains(code), "{name} has no {code}: {found:?}");
+            assert!(
+                found_codes.contains(code),
+                "{name} has no {code}: {found_codes:?}"
+            );
         }
-        assert!(!codes.is_empty() || found.is_empty(), "{name}: {found:?}");
+        assert!(!codes.is_empty() || found_codes.is_empty(), "{name}: {found_codes:?}");
     }
 }
 
@@ -68,11 +73,14 @@ fn what_was_read_is_not_told_as_lost() {
         ("lz4_badchecksum.bag", 3, "read, but doubtful"),
         ("active_unterminated_bz2.bag", 0, ""),
     ];
-    for (name, status, told) in bags {
+    for (name, status, expected) in bags {
         let Some(bag) = sample(&format!("rosbag/edge/{name}")) else { return };
         let cat = folder.run(&["cat", &bag]);
         assert_eq!((cat.status, cat.stdout.lines().count()), (status, 100), "{name}");
-        assert!(cat.stderr.contains(told) && !cat.stderr.contains("lost"), "{cat:?}");
+        assert!(
+            cat.stderr.contains(expected) && !cat.stderr.contains("lost"),
+            "{cat:?}"
+        );
         let check = folder.run(&["check", "--json", &bag]);
         let report = check.json_lines()[0].to_string();
         assert!(!report.contains("damage.garbled"), "{report}");
@@ -107,16 +115,16 @@ fn odd_ulogs_are_told_of() {
     let run = folder.run(&["check", "--json", &testdata("hostile_types.ulg")]);
     let report = &run.json_lines()[0];
     let found = report["findings"].as_array().unwrap();
-    let of = |code: &str, topic: &str| {
+    let has_finding = |code: &str, topic: &str| {
         found.iter().any(|f| f["code"] == code && f["topic"] == topic)
     };
     // testdata/README.md describes these files.
     assert!(
-        of("ulog.timestamp.narrow", "clock32")
-            && of("ulog.timestamp.narrow", "clock16")
+        has_finding("ulog.timestamp.narrow", "clock32")
+            && has_finding("ulog.timestamp.narrow", "clock16")
     );
-    assert!(of("ulog.timestamp.missing", "no_clock"));
-    assert!(of("ulog.padding", "padded"), "{report}");
+    assert!(has_finding("ulog.timestamp.missing", "no_clock"));
+    assert!(has_finding("ulog.padding", "padded"), "{report}");
 
     let run = folder.run(&["check", &testdata("quad_flight.ulg")]);
     assert_eq!(run.status, 0, "{run:?}");

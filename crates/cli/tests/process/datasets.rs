@@ -92,9 +92,9 @@ fn what_cannot_be_seen_in_a_folder_is_a_failure() {
     {
         let link = folder.path().join("logs/y.ulg");
         std::os::unix::fs::symlink("/nowhere/y.ulg", link).unwrap();
-        let told = ["failed: 1 log", "y.ulg: it is a link to a missing file"];
-        batch(&folder, &["logs", "-o", "ds"]).ended(1, &told);
-        folder.run(&["index", "logs", "-o", "all.parquet"]).ended(1, &told);
+        let expected = ["failed: 1 log", "y.ulg: it is a link to a missing file"];
+        batch(&folder, &["logs", "-o", "ds"]).ended(1, &expected);
+        folder.run(&["index", "logs", "-o", "all.parquet"]).ended(1, &expected);
     }
     assert_eq!(folder.list("logs")[0], "x.ulg");
 }
@@ -133,11 +133,11 @@ fn patterns_that_no_log_has_are_told() {
     for none in [["-t", "kitchen_sttus"], ["--field", "tpyo"]] {
         for _ in 0..2 {
             let all = [&["logs", "-o", "ds", "-q"][..], &none].concat();
-            let told = format!(
+            let expected = format!(
                 "no log has a {}",
                 if none[0] == "-t" { "topic" } else { "field" }
             );
-            batch(&folder, &all).ended(1, &["error: ", &told, none[1]]);
+            batch(&folder, &all).ended(1, &["error: ", &expected, none[1]]);
         }
     }
 }
@@ -145,7 +145,7 @@ fn patterns_that_no_log_has_are_told() {
 #[test]
 fn the_types_of_tables_without_files_decide_nothing() {
     let folder = folder(&[("quad_flight.ulg", "x.ulg")]);
-    let made = |args: &[&str]| {
+    let convert = |args: &[&str]| {
         batch(&folder, &[&["x.ulg", "-o", "ds"], args].concat()).ended(0, &[]);
         folder
             .list("ds")
@@ -153,27 +153,27 @@ fn the_types_of_tables_without_files_decide_nothing() {
             .filter(|name| !name.starts_with('_'))
             .collect::<Vec<_>>()
     };
-    let plain = made(&["-t", "vehicle_status"]);
+    let plain = convert(&["-t", "vehicle_status"]);
     assert_eq!(plain, ["vehicle_status"]);
-    assert_eq!(made(&["-t", "esc_status"]), ["esc_status"]);
+    assert_eq!(convert(&["-t", "esc_status"]), ["esc_status"]);
     // Times of another type: nothing has files with those of the first one any more.
-    assert_eq!(made(&["-t", "vehicle_status", "--clock", "utc"]), plain);
+    assert_eq!(convert(&["-t", "vehicle_status", "--clock", "utc"]), plain);
 }
 
 #[test]
 fn a_field_that_is_called_as_the_partition_is_told() {
     let folder = Folder::new();
     folder.write("one.ulg", &crate::bytes::log_of_field("log"));
-    let told = ["do not see its field `log`", "hive_partitioning = false"];
-    batch(&folder, &["one.ulg", "-o", "ds"]).ended(0, &told);
+    let expected = ["do not see its field `log`", "hive_partitioning = false"];
+    batch(&folder, &["one.ulg", "-o", "ds"]).ended(0, &expected);
 }
 
 #[test]
 fn a_data_set_among_the_logs_is_told_and_left_out() {
     let folder = folder(&[("rover.bag", "logs/y.bag")]);
     batch(&folder, &["logs", "-o", "logs/set", "--format", "mcap"]).ended(0, &[]);
-    let told = ["1 log converted", "logs/set: a dataset, which is searched"];
-    batch(&folder, &["logs", "-o", "other"]).ended(0, &told);
+    let expected = ["1 log converted", "logs/set: a dataset, which is searched"];
+    batch(&folder, &["logs", "-o", "other"]).ended(0, &expected);
     let run = batch(&folder, &["logs", "logs/set", "-o", "other"]);
     run.ended(0, &["1 log converted, 1 before"]);
 }

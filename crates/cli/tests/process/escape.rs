@@ -44,9 +44,9 @@ fn names_of_files_are_escaped() {
         let printed = format!("{}{}", run.stdout, run.stderr);
         assert!(printed.contains("\\u{1b}"), "{args:?}: {run:?}");
     }
-    let gone = folder.run(&["info", "no\u{1b}]0;x\u{7}.ulg"]);
-    is_plain(&gone);
-    gone.ended(1, &["no\\u{1b}]0;x\\u{7}.ulg"]);
+    let run = folder.run(&["info", "no\u{1b}]0;x\u{7}.ulg"]);
+    is_plain(&run);
+    run.ended(1, &["no\\u{1b}]0;x\\u{7}.ulg"]);
     let page = fs::read_to_string(folder.path().join("x.html")).unwrap();
     assert!(page.contains("\\u{1b}[2J"), "{SHOWN}");
 }

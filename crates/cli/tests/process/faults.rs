@@ -74,8 +74,8 @@ fn a_log_that_gets_shorter_while_it_is_read_is_told_and_nothing_is_left() {
 /// How many bytes the process `id` has read so far.
 #[cfg(target_os = "linux")]
 fn bytes_read(id: u32) -> u64 {
-    let told = fs::read_to_string(format!("/proc/{id}/io")).unwrap_or_default();
-    let read = told.lines().find_map(|line| line.strip_prefix("rchar: "));
+    let counters = fs::read_to_string(format!("/proc/{id}/io")).unwrap_or_default();
+    let read = counters.lines().find_map(|line| line.strip_prefix("rchar: "));
     read.map_or(0, |read| read.parse().unwrap())
 }
 
@@ -95,10 +95,13 @@ fn cut_while_it_is_open(folder: &Folder, args: &[&str]) -> String {
     }
     log.set_len(1000).unwrap();
     let output = child.wait_with_output().unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains("flight.ulg") && told.contains("got shorter"), "{told}");
-    told
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("flight.ulg") && stderr.contains("got shorter"),
+        "{stderr}"
+    );
+    stderr
 }
 
 #[test]
@@ -124,8 +127,8 @@ fn a_log_that_gets_shorter_stops_no_other_of_an_index() {
     let folder = Folder::with(&bytes::long_log(3_000_000));
     folder.write("short.ulg", &bytes::log());
     let args = ["index", "flight.ulg", "short.ulg", "-o", "all.jsonl"];
-    let told = cut_while_it_is_open(&folder, &args);
-    assert!(told.contains("1 log indexed"), "{told}");
+    let stderr = cut_while_it_is_open(&folder, &args);
+    assert!(stderr.contains("1 log indexed"), "{stderr}");
     assert!(folder.read("all.jsonl").contains("\"log\":\"short\""));
 }
 
@@ -140,9 +143,12 @@ fn events_that_cannot_be_told_are_a_failure() {
         let mut command = folder.command(&[command, &["-q", "--json"]].concat());
         let full = fs::File::options().write(true).open("/dev/full").unwrap();
         let output = command.stdout(full).output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{told}");
-        assert!(told.contains("--json") && told.contains("o space left"), "{told}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(
+            stderr.contains("--json") && stderr.contains("o space left"),
+            "{stderr}"
+        );
     }
     assert!(!folder.list("set/flight_att").is_empty() || folder.list("set").len() > 2);
 }
@@ -196,10 +202,10 @@ fn a_full_disk_is_told_and_nothing_is_left() {
     jobs.push(vec!["repair", &car, "-o", "new.vel"]);
     jobs.push(vec!["merge", &rover, &rover, "-o", "new.bag"]);
     for args in jobs {
-        let told = disk.0.run(&args).ended(1, &["o space left"]);
+        let run = disk.0.run(&args).ended(1, &["o space left"]);
         let out = args.iter().skip_while(|arg| **arg != "-o").nth(1).unwrap();
-        let what = told.stderr.split_once("cannot write ").map(|(_, what)| what);
-        assert!(what.is_some_and(|what| what.contains(out)), "{args:?}: {told:?}");
+        let rest = run.stderr.split_once("cannot write ").map(|(_, rest)| rest);
+        assert!(rest.is_some_and(|rest| rest.contains(out)), "{args:?}: {run:?}");
         assert_eq!(disk.0.list("."), ["fill"], "{args:?}");
     }
 }
@@ -224,8 +230,8 @@ fn a_log_for_which_the_disk_has_no_room_leaves_nothing_in_a_data_set() {
     for options in ["size=24k", "nr_inodes=12", "nr_inodes=17", "nr_inodes=20"] {
         let Some(disk) = Disk::with(options) else { return };
         let run = disk.0.run(&["batch", "--json", &rover, "-o", "set"]);
-        let told = "failed: 1 log";
-        let run = run.ended(1, &["0 logs converted", told, "o space left"]);
+        let expected = "failed: 1 log";
+        let run = run.ended(1, &["0 logs converted", expected, "o space left"]);
         assert!(!run.stderr.contains("not supported"), "{options}: {run:?}");
         assert_eq!(run.json_lines().last().unwrap()["event"], "end", "{options}");
         let files = files_in(&disk.0.path().join("set"));
@@ -286,8 +292,8 @@ fn a_pipe_where_an_output_should_be_stays() {
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         for force in [false, true] {
             args.extend(force.then_some("--force"));
-            let told = format!("{name} is a device, a pipe or a socket");
-            folder.run(&args).ended(1, &[&told]);
+            let expected = format!("{name} is a device, a pipe or a socket");
+            folder.run(&args).ended(1, &[&expected]);
             assert_eq!(folder.list("."), [name], "{args:?}");
             assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo(), "{args:?}");
         }
@@ -335,8 +341,8 @@ fn of_two_that_write_the_same_output_one_does_it_and_the_other_says_so() {
     let mut status = [first.0, second.0];
     status.sort_unstable();
     assert_eq!(status, [0, 1], "{first:?} {second:?}");
-    let told = if first.0 == 1 { first.1 } else { second.1 };
-    assert!(told.contains("--force"), "{told}");
+    let stderr = if first.0 == 1 { first.1 } else { second.1 };
+    assert!(stderr.contains("--force"), "{stderr}");
     let whole = Folder::with(&bytes::long_log(100_000));
     whole.run(&["convert", "flight.ulg", "-o", "out"]);
     assert_eq!(folder.list("out"), whole.list("out"));

@@ -24,10 +24,10 @@ fn a_part_of_a_log_reads_as_that_part() {
         let part = ["--topic", topic, "--start", from, "--end", to];
         let args = [&["filter", &log, "-o", new][..], &part].concat();
         folder.run(&args).ended(0, &["→", "records"]);
-        let was: Vec<String> = times(&cat(&folder, &[&[&*log][..], &part].concat()));
-        let is = times(&cat(&folder, &[new, "--topic", topic]));
-        assert!(!was.is_empty() && was.len() == is.len(), "{new}");
-        assert!(was == is, "{new} is not that part");
+        let before: Vec<String> = times(&cat(&folder, &[&[&*log][..], &part].concat()));
+        let after = times(&cat(&folder, &[new, "--topic", topic]));
+        assert!(!before.is_empty() && before.len() == after.len(), "{new}");
+        assert!(before == after, "{new} is not that part");
     }
 }
 
@@ -113,8 +113,8 @@ fn topics_get_other_names() {
         let name = to.strip_suffix(".1").unwrap_or(to);
         let rename = format!("{from}={name}");
         folder.run(&["filter", &log, "-o", new, "-q", "--rename", &rename]).succeeded();
-        let was = times(&cat(&folder, &[&log, "--topic", from])).len();
-        assert_eq!(times(&cat(&folder, &[new, "--topic", to])).len(), was);
+        let count = times(&cat(&folder, &[&log, "--topic", from])).len();
+        assert_eq!(times(&cat(&folder, &[new, "--topic", to])).len(), count);
         folder.run(&["cat", new, "--topic", from]).ended(1, &["no topic"]);
     }
 }

@@ -46,15 +46,15 @@ fn diagnoses_have_their_times_and_evidence() {
     let [json] = json.as_slice() else { panic!("{json:?}") };
     assert_eq!(json["statistics"]["armed_s"], 110.0);
     assert_eq!(json["statistics"]["modes"][0]["name"], "AUTO_MISSION");
-    let [found] = json["diagnoses"].as_array().unwrap().as_slice() else {
+    let [diagnosis] = json["diagnoses"].as_array().unwrap().as_slice() else {
         panic!("{json}")
     };
     assert_eq!(
-        (&found["kind"], &found["severity"]),
+        (&diagnosis["kind"], &diagnosis["severity"]),
         (&"gps_interference".into(), &"critical".into())
     );
     assert_eq!(
-        (&found["start_ns"], &found["end_ns"]),
+        (&diagnosis["start_ns"], &diagnosis["end_ns"]),
         (&41_000_000_000_u64.into(), &81_000_000_000_u64.into())
     );
     assert_eq!(json.get("signals"), None);
@@ -92,11 +92,12 @@ fn catalogs_find_flights_by_their_diagnoses() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let of = |format: &str| rows.iter().find(|row| row["format"] == format).unwrap();
-    assert_eq!(of("ulog")["gps_interference_s"], 40.0);
-    assert_eq!(of("ulog")["rc_loss_s"], 0.0);
-    assert_eq!(of("ulog")["diagnoses"], "gps_interference");
-    assert!(of("rosbag").get("gps_interference_s").is_none_or(Value::is_null));
+    let row_of =
+        |format: &str| rows.iter().find(|row| row["format"] == format).unwrap();
+    assert_eq!(row_of("ulog")["gps_interference_s"], 40.0);
+    assert_eq!(row_of("ulog")["rc_loss_s"], 0.0);
+    assert_eq!(row_of("ulog")["diagnoses"], "gps_interference");
+    assert!(row_of("rosbag").get("gps_interference_s").is_none_or(Value::is_null));
 
     let batch =
         ["batch", "flight.ulg", "-o", "set", "--analysis", "--catalog", "jsonl"];

@@ -15,13 +15,13 @@ fn clouds(folder: &Folder, log: &str) -> Vec<(i64, i64)> {
     let cat = folder.run(&["cat", log, "-t", "/points", "--json"]);
     assert_eq!(cat.status, 0, "{log}");
     let all = cat.json_lines();
-    let of = |cloud: &Value| {
+    let describe = |cloud: &Value| {
         let time = cloud["time"].as_i64().unwrap() / 1000;
         let data = &cloud["data"];
         let stamp = data["header"]["stamp"].as_i64().or(data["timestamp"].as_i64());
         (time, stamp.unwrap() / 1000)
     };
-    all.iter().map(of).collect()
+    all.iter().map(describe).collect()
 }
 
 /// The microseconds past the hour of the first data packet in `capture`, whose frames
@@ -45,7 +45,7 @@ fn first_stamp(capture: &[u8]) -> i64 {
 fn frames(folder: &Folder, log: &str, topic: &str) -> Vec<String> {
     let cat = folder.run(&["cat", log, "-t", topic, "--json"]);
     assert_eq!(cat.status, 0, "{log}");
-    let of = |message: Value| {
+    let describe = |message: Value| {
         let data = &message["data"];
         let of_transform = data["child_frame_id"]
             .as_str()
@@ -53,7 +53,7 @@ fn frames(folder: &Folder, log: &str, topic: &str) -> Vec<String> {
         let own = data["header"]["frame_id"].as_str().or(data["frame_id"].as_str());
         of_transform.or(own).unwrap().to_owned()
     };
-    let mut all: Vec<String> = cat.json_lines().into_iter().map(of).collect();
+    let mut all: Vec<String> = cat.json_lines().into_iter().map(describe).collect();
     all.dedup();
     all
 }
@@ -64,8 +64,8 @@ fn lidars_of_several_logs_have_frames_of_their_own() {
     for (new, more) in [("a.mcap", &["--foxglove"][..]), ("b.bag", &[])] {
         let folder = Folder::new();
         let merge = ["merge", &puck, &car, "-o", new];
-        let told = "renamed, as /car/points, and frames, as car/velodyne";
-        folder.run(&[&merge[..], more].concat()).ended(0, &[told]);
+        let expected = "renamed, as /car/points, and frames, as car/velodyne";
+        folder.run(&[&merge[..], more].concat()).ended(0, &[expected]);
         assert_eq!(frames(&folder, new, "/points"), ["velodyne"]);
         assert_eq!(frames(&folder, new, "/car/points"), ["car/velodyne"]);
         assert_eq!(frames(&folder, new, "/tf"), ["car/base_link"]);
@@ -99,9 +99,9 @@ fn points_in_new_logs_are_on_utc_as_those_in_tables_are() {
     for (new, more) in
         [("a.bag", &[][..]), ("b.mcap", &["--foxglove"]), ("c.mcap", &["--ros2"])]
     {
-        let told = "times are 0.367145 s earlier, as position packets tell UTC";
+        let note = "times are 0.367145 s earlier, as position packets tell UTC";
         let convert = ["convert", &log, "-o", new];
-        folder.run(&[&convert[..], more].concat()).ended(0, &[told]);
+        folder.run(&[&convert[..], more].concat()).ended(0, &[note]);
         let (_, stamp) = clouds(&folder, new)[0];
         // Of the first firings, some did not come back.
         assert!((0..100).contains(&(stamp - expected)), "{new}: {stamp} {expected}");
@@ -123,20 +123,17 @@ fn points_and_positions_of_a_lidar_that_tells_of_no_pulse_are_on_one_clock() {
         ["--start", "2012-12-11T22:02:44.5Z", "--end", "2012-12-11T22:02:44.6Z"];
     // date -u -d "2012-12-11 22:02:44" +%s
     let second = 1_355_263_364_000_000;
-    let wanted = second + 500_000..second + 600_000;
+    let range = second + 500_000..second + 600_000;
     for (new, more) in [("a.mcap", &["--foxglove"][..]), ("b.bag", &["--clock", "utc"])]
     {
         let convert = ["convert", &log, "-o", new];
-        let told = folder.run(&[&convert[..], &times, more].concat());
-        told.ended(0, &["times are 0.904753 s earlier, as position packets"]);
+        let run = folder.run(&[&convert[..], &times, more].concat());
+        run.ended(0, &["times are 0.904753 s earlier, as position packets"]);
         let clouds = clouds(&folder, new);
         // A turn takes 0.1 s, and the lidar is cut in one of them.
         assert_eq!(clouds.len(), 3, "{new}");
         for (time, stamp) in clouds {
-            assert!(
-                wanted.contains(&time) && wanted.contains(&stamp),
-                "{time} {stamp}"
-            );
+            assert!(range.contains(&time) && range.contains(&stamp), "{time} {stamp}");
             assert!(stamp <= time, "{time} {stamp}");
         }
         let info = folder.run(&["info", "--json", new]).succeeded().json_lines();
@@ -148,8 +145,8 @@ fn points_and_positions_of_a_lidar_that_tells_of_no_pulse_are_on_one_clock() {
     }
     // Who believes the computer has its times.
     let convert = ["convert", &log, "-o", "c.bag", "--lidar-clock", "log"];
-    let told = folder.run(&convert).stderr;
-    assert!(!told.contains("earlier"), "{told}");
+    let stderr = folder.run(&convert).stderr;
+    assert!(!stderr.contains("earlier"), "{stderr}");
     let (time, stamp) = clouds(&folder, "c.bag")[0];
     assert!(stamp >= second + 1_378_121 && stamp < time, "{time} {stamp}");
 }
@@ -178,7 +175,7 @@ fn where_a_date_is_of_no_record_it_is_told_on_which_clock_dates_are() {
     let folder = Folder::new();
     // The capture ends at 08:18:03.096 by its own clock, 0.367 s before that in UTC.
     let from = ["--start", "2016-01-21T08:18:02.85Z"];
-    let told = "dates are UTC; the log's own clock is 0.367145";
+    let expected = "dates are UTC; the log's own clock is 0.367145";
     for args in [
         &["convert", &log, "-t", "points", "-o", "z"][..],
         &["filter", &log, "-o", "x.pcap"],
@@ -186,7 +183,11 @@ fn where_a_date_is_of_no_record_it_is_told_on_which_clock_dates_are() {
         let run = folder.run(&[args, &from].concat());
         run.ended(
             0,
-            &["no records match the selected topics and time range", told, "s ahead)"],
+            &[
+                "no records match the selected topics and time range",
+                expected,
+                "s ahead)",
+            ],
         );
     }
 }

@@ -61,9 +61,10 @@ fn a_capture_is_filtered_repaired_and_merged() {
 fn a_vel_log_becomes_a_capture_and_what_that_cannot_hold_is_told_before() {
     let folder = Folder::new();
     let car = testdata("car.vel");
-    let told = folder.run(&["convert", &car, "-o", "car.pcap"]).ended(0, &[]).stderr;
-    let (left, made) = (told.find("left out: gps, "), told.find(" → car.pcap"));
-    assert!(left.is_some() && left < made, "{told}");
+    let stderr = folder.run(&["convert", &car, "-o", "car.pcap"]).ended(0, &[]).stderr;
+    let (left, output_at) =
+        (stderr.find("left out: gps, "), stderr.find(" → car.pcap"));
+    assert!(left.is_some() && left < output_at, "{stderr}");
     let points = |log: &str| {
         let args = ["cat", log, "--topic", "points", "--clock", "relative"];
         folder.run(&args).ended(0, &["no calibration of this lidar"]).stdout
@@ -72,11 +73,11 @@ fn a_vel_log_becomes_a_capture_and_what_that_cannot_hold_is_told_before() {
         let data = text.lines().filter_map(|line| line.split_once("data").map(|l| l.1));
         data.map(str::to_owned).collect()
     };
-    let wanted = coordinates(points(&car));
-    assert!(!wanted.is_empty());
-    assert_eq!(coordinates(points("car.pcap")), wanted);
+    let expected = coordinates(points(&car));
+    assert!(!expected.is_empty());
+    assert_eq!(coordinates(points("car.pcap")), expected);
     folder.run(&["convert", "car.pcap", "-q", "-o", "again.vel"]).succeeded();
-    assert_eq!(coordinates(points("again.vel")), wanted);
+    assert_eq!(coordinates(points("again.vel")), expected);
     // Two logs of one program, and of two.
     folder.run(&["merge", &car, &car, "-q", "-o", "two.vel"]).succeeded();
 }
@@ -100,15 +101,18 @@ fn points_made_with_the_calibration_of_another_lidar_are_told_of_aloud() {
             let args = ["cat", &log, "-n", "1", "-t"];
             folder.run(&[&args[..], more].concat()).stderr
         };
-        let told = cat(&["*points"]);
-        assert!(told.contains(NOTICE) && told.contains("--calibration"), "{told}");
+        let stderr = cat(&["*points"]);
+        assert!(
+            stderr.contains(NOTICE) && stderr.contains("--calibration"),
+            "{stderr}"
+        );
         for silent in [
             &["*packets"][..],
             &["*points", "--quiet"],
             &["*points", "--calibration", &db],
         ] {
-            let told = cat(silent);
-            assert!(!told.contains(NOTICE), "{silent:?}: {told}");
+            let stderr = cat(silent);
+            assert!(!stderr.contains(NOTICE), "{silent:?}: {stderr}");
         }
     }
 }
@@ -176,19 +180,20 @@ fn what_is_made_without_messages_that_are_not_valid_says_so() {
     // VelodyneRawDataM.
     folder.write("packets.vel", &invalid([0x2b, 0x11, 0x03, 0]));
     let args = ["convert", "packets.vel", "-o", "out", "--topic", "points"];
-    let told = "points: made without 1 message of packets that are not marked valid";
-    folder.run(&args).ended(0, &[told]);
+    let expected =
+        "points: made without 1 message of packets that are not marked valid";
+    folder.run(&args).ended(0, &[expected]);
     // One of the 21 of RobotPoseM is not; all of GPSTDataM are.
     let args = ["plot", &testdata("car.vel"), "pose.q0", "-o", "q0.svg"];
     folder
         .run(&args)
         .ended(0, &["pose: records that are not marked valid are dropped"]);
     let args = ["plot", &testdata("car.vel"), "gps.speed", "-o", "speed.svg"];
-    let told = folder.run(&args).ended(0, &[]).stderr;
-    assert!(!told.contains("left out"), "{told}");
+    let stderr = folder.run(&args).ended(0, &[]).stderr;
+    assert!(!stderr.contains("left out"), "{stderr}");
     folder.run(&["convert", &testdata("car.vel"), "-o", "new.bag", "-q"]).ended(0, &[]);
-    let told = folder.run(&["info", "new.bag", "--json"]).succeeded();
-    let topics = told.json_lines()[0]["topics"].as_array().unwrap().clone();
+    let run = folder.run(&["info", "new.bag", "--json"]).succeeded();
+    let topics = run.json_lines()[0]["topics"].as_array().unwrap().clone();
     let records = |name: &str| {
         topics.iter().find(|topic| topic["name"] == name).unwrap()["records"].clone()
     };
@@ -208,20 +213,20 @@ fn check_looks_whether_points_can_be_made_of_packets() {
     bytes[first + 500..first + 502].copy_from_slice(&[0xff, 0xdd]);
     folder.write("odd.pcap", &bytes);
     folder.run(&["check", "odd.pcap"]).ended(3, &[]);
-    let told = folder.run(&["check", "odd.pcap"]).stdout;
-    assert!(told.contains("damage.undecodable"), "{told}");
-    assert!(told.contains("points"), "{told}");
+    let stdout = folder.run(&["check", "odd.pcap"]).stdout;
+    assert!(stdout.contains("damage.undecodable"), "{stdout}");
+    assert!(stdout.contains("points"), "{stdout}");
 }
 
 #[test]
 fn a_log_without_packets_is_one_error_that_says_what_it_lacks() {
     let folder = Folder::new();
-    for (out, told) in [
+    for (out, expected) in [
         ("x.vel", "writing ulog as a .vel log: it has no packets of lidars"),
         ("x.pcap", "writing ulog as a capture: it has no packets of lidars"),
     ] {
         let run = folder.run(&["convert", &testdata("quad_flight.ulg"), "-o", out]);
-        let run = run.ended(1, &[told]);
+        let run = run.ended(1, &[expected]);
         assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
     }
     // A frame of 1248 bytes in a pcap file, with 100 captured bytes. They begin with
@@ -235,9 +240,9 @@ fn a_log_without_packets_is_one_error_that_says_what_it_lacks() {
     bytes[42..44].copy_from_slice(b"\xff\xee");
     let capture = [head.as_flattened(), frame.as_flattened(), &bytes].concat();
     folder.write("cut.pcap", &capture);
-    let told =
+    let expected =
         "pcap as a .vel log: 1 frame is truncated by the snapshot length, and lost";
-    folder.run(&["convert", "cut.pcap", "-o", "x.vel"]).ended(1, &[told]);
+    folder.run(&["convert", "cut.pcap", "-o", "x.vel"]).ended(1, &[expected]);
     assert_eq!(folder.list("."), ["cut.pcap"]);
 }
 
@@ -255,10 +260,10 @@ fn packets_without_times_are_refused_as_messages() {
         return;
     };
     let folder = Folder::new();
-    let why =
+    let message =
         "velodyne_packets has packets without a time, but a log needs one for each";
     for more in [&["new.mcap"][..], &["new.mcap", "--foxglove"], &["new.bag"]] {
-        folder.run(&[&["convert", &capture, "-o"], more].concat()).ended(1, &[why]);
+        folder.run(&[&["convert", &capture, "-o"], more].concat()).ended(1, &[message]);
     }
     assert!(folder.list(".").is_empty());
 }

@@ -37,13 +37,13 @@ fn a_cloud_has_the_points_of_the_times_that_are_wanted_and_no_others() {
         let nanos = |text: &str| (text.parse::<f64>().unwrap() * 1e9).round() as i64;
         let cut = nanos(from)..nanos(to);
         let is_within = |time: &&String| cut.contains(&time.parse().unwrap());
-        let wanted = all.iter().filter(is_within).count();
-        assert!(wanted > 0 && wanted < all.len());
+        let count = all.iter().filter(is_within).count();
+        assert!(count > 0 && count < all.len());
         for new in ["cut.bag", "cut.mcap"] {
             let convert = ["convert", &log, "-o", new, "--start", from, "--end", to];
             folder.run(&[&convert[..], &own_clock].concat()).ended(0, &[]);
             let points = times(&folder, new, "/points/points", &[]);
-            assert_eq!(points.len(), wanted, "{new} of {log}");
+            assert_eq!(points.len(), count, "{new} of {log}");
         }
     }
 }
@@ -85,8 +85,8 @@ fn a_vel_log_becomes_an_mcap_file_and_a_bag_with_a_cloud_for_each_scan() {
     folder.run(&["convert", &log, "-q", "-o", "scans", "--format", "pcd"]).succeeded();
     let scans = folder.read("scans/points/index.csv").lines().count() as u64 - 1;
     for new in ["car.mcap", "car.bag"] {
-        let done = folder.run(&["convert", &log, "-o", new]);
-        done.ended(0, &["left out: velodyne_packets"]);
+        let run = folder.run(&["convert", &log, "-o", new]);
+        run.ended(0, &["left out: velodyne_packets"]);
         assert_eq!(records(&folder, new, "/points"), scans);
         assert_eq!(records(&folder, new, "/gps"), records(&folder, &log, "gps"));
     }
@@ -139,9 +139,9 @@ fn points_images_and_poses_become_foxglove_s_types_that_are_read_back() {
             };
             assert_eq!(topic["type_name"], type_name, "{name}");
         }
-        let made = points(&folder, "new.mcap", "/points/points");
-        assert_eq!(made, points(&folder, &log, "points"));
-        assert!(!made.is_empty());
+        let new_points = points(&folder, "new.mcap", "/points/points");
+        assert_eq!(new_points, points(&folder, &log, "points"));
+        assert!(!new_points.is_empty());
         let ros = ["convert", &log, "-q", "-o", "ros.mcap"];
         folder.run(&ros).ended(0, &[]);
         for topic in ["/points", "/image/compressed", "/tf", "/gps", "/gps/fix"] {
@@ -162,13 +162,13 @@ fn foxglove_s_types_are_refused_where_nothing_becomes_of_them() {
             .ended(2, &["Foxglove's types are for .vel logs and captures"]);
     }
     let log = testdata("car.vel");
-    for (out, more, told) in [
+    for (out, more, expected) in [
         ("x.bag", "--foxglove", "--foxglove is for --format mcap"),
         ("x.mcap", "--ros2", "cannot be used with"),
     ] {
         let convert = ["convert", &log, "-o", out, "--foxglove", more];
         let convert = if more == "--foxglove" { &convert[..5] } else { &convert };
-        folder.run(convert).ended(2, &[told]);
+        folder.run(convert).ended(2, &[expected]);
     }
     folder.run(&["merge", &log, &log, "-o", "x.bag", "--foxglove"]).ended(2, &[]);
     assert!(!folder.path().join("x.mcap").exists());

@@ -80,17 +80,17 @@ fn packets_that_are_missing_and_lidars_that_say_they_are_others_are_found() {
         let mut bytes = fs::read(capture).unwrap();
         bytes.drain(24 + 100 * 1_264..24 + 104 * 1_264);
         folder.write("lost.pcap", &bytes);
-        let found = folder.run(&["check", "lost.pcap"]).succeeded().stdout;
+        let stdout = folder.run(&["check", "lost.pcap"]).succeeded().stdout;
         let text = "about 4 packets are missing, in 1 gap of up to 0.001440 s";
-        assert!(found.contains("lidar.packets.lost"), "{found}");
-        assert!(found.contains(text), "{found}");
+        assert!(stdout.contains("lidar.packets.lost"), "{stdout}");
+        assert!(stdout.contains(text), "{stdout}");
         // Half a second of a calibration that takes 1.2 s.
         bytes.truncate(24 + 1_700 * 1_264);
         folder.write("short.pcap", &bytes);
-        let found = folder.run(&["check", "short.pcap"]).succeeded().stdout;
-        assert!(found.contains("lidar.calibration.incomplete"), "{found}");
+        let stdout = folder.run(&["check", "short.pcap"]).succeeded().stdout;
+        assert!(stdout.contains("lidar.calibration.incomplete"), "{stdout}");
         let origin = "are those of another lidar (built in, HDL-64E";
-        assert!(found.contains(origin), "{found}");
+        assert!(stdout.contains(origin), "{stdout}");
     }
     // MANIFEST.tsv: early firmware that reports the identity of an HDL-32E.
     if let Some(capture) = sample("velodyne/vlp16_veloview_test-90deg-1-50-frames.pcap")
@@ -155,21 +155,21 @@ fn a_calibration_that_suits_one_of_several_lidars_is_refused_with_which_that_is(
     folder.write("next.pcap", &[&car[..24], &from_another(&car)].concat());
     folder.run(&["merge", &puck, "next.pcap", "-q", "-o", "both.pcap"]).ended(0, &[]);
     folder.run(&["calibration", &puck, "-q", "-o", "puck.yaml"]).succeeded();
-    let given = ["--calibration", "puck.yaml"];
+    let options = ["--calibration", "puck.yaml"];
     for args in [
         &["convert", "both.pcap", "-o", "x", "--format", "pcd"][..],
         &["convert", "both.pcap", "-o", "x.bag"],
         &["cat", "both.pcap", "-t", "points"],
     ] {
-        let told = [
+        let expected = [
             "points.0: ",
             "calibration of 16 lasers",
             "--topic points.1 selects that one",
         ];
-        folder.run(&[args, &given].concat()).ended(1, &told);
+        folder.run(&[args, &options].concat()).ended(1, &expected);
     }
     let one = ["convert", "both.pcap", "-o", "x", "--format", "pcd", "-t", "points.1"];
-    folder.run(&[&one[..], &given].concat()).ended(0, &[]);
+    folder.run(&[&one[..], &options].concat()).ended(0, &[]);
 }
 
 #[test]
@@ -211,8 +211,8 @@ fn a_calibration_of_windows_is_read_and_a_number_with_a_comma_is_named() {
     folder.write("comma.xml", comma.as_bytes());
     let convert = ["convert", &puck, "--format", "csv", "-o", "x", "--calibration"];
     for args in [&["calibration", "-o", "c.yaml"][..], &convert] {
-        let told = "laser 0: `vertCorrection_` in line";
-        folder.run(&[args, &["comma.xml"]].concat()).ended(1, &[told, "\"-15,0\""]);
+        let expected = "laser 0: `vertCorrection_` in line";
+        folder.run(&[args, &["comma.xml"]].concat()).ended(1, &[expected, "\"-15,0\""]);
     }
 }
 

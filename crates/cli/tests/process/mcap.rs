@@ -33,21 +33,27 @@ fn a_bag_becomes_an_mcap_file_that_reads_as_the_bag() {
 #[test]
 fn chunks_are_packed_as_was_asked_for() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
-    let convert = |log: &str, out: &str, how: &str| {
-        folder.run(&["convert", log, "-q", "-o", out, "--compression", how])
+    let convert = |log: &str, out: &str, compression: &str| {
+        folder.run(&["convert", log, "-q", "-o", out, "--compression", compression])
     };
-    let has = |name: &str, text: &[u8]| {
+    let contains = |name: &str, text: &[u8]| {
         let bytes = std::fs::read(folder.path().join(name)).unwrap();
         bytes.windows(text.len()).any(|window| window == text)
     };
     convert(&bag, "a.mcap", "lz4").succeeded();
     convert(&testdata("puck.pcap"), "b.bag", "bz2").ended(0, &[]);
     // A text in MCAP is its length and itself; a field of a bag's header, name=value.
-    assert!(has("a.mcap", b"\x03\0\0\0lz4") && !has("a.mcap", b"\x04\0\0\0zstd"));
-    assert!(has("b.bag", b"compression=bz2") && !has("b.bag", b"compression=none"));
+    assert!(
+        contains("a.mcap", b"\x03\0\0\0lz4") && !contains("a.mcap", b"\x04\0\0\0zstd")
+    );
+    assert!(
+        contains("b.bag", b"compression=bz2")
+            && !contains("b.bag", b"compression=none")
+    );
     convert(&bag, "c", "lz4").ended(2, &["--compression is for"]);
-    for (out, how) in [("c.mcap", "bz2"), ("c.bag", "zstd")] {
-        convert(&bag, out, how).ended(2, &["do not support", "the compression can be"]);
+    for (out, compression) in [("c.mcap", "bz2"), ("c.bag", "zstd")] {
+        convert(&bag, out, compression)
+            .ended(2, &["do not support", "the compression can be"]);
     }
     assert_eq!(folder.list("."), ["a.mcap", "b.bag"]);
 }
@@ -104,10 +110,10 @@ fn health_of_an_mcap_file_tells_of_profile_and_chunks_whatever_is_broken() {
     let bag = testdata("rover.bag");
     let packed = ["filter", &bag, "-q", "-o", "a.mcap", "--compression", "lz4"];
     folder.run(&packed).succeeded();
-    let told = ["profile     ros1, written by logtool", "chunks      \"lz4\": "];
+    let expected = ["profile     ros1, written by logtool", "chunks      \"lz4\": "];
     for args in [&["info", "a.mcap"][..], &["info", "--health", "a.mcap"]] {
         let shown = folder.run(args).succeeded().stdout;
-        assert!(told.iter().all(|line| shown.contains(line)), "{shown}");
+        assert!(expected.iter().all(|line| shown.contains(line)), "{shown}");
     }
     // Without its end, and with a broken chunk.
     let mut bytes = std::fs::read(folder.path().join("a.mcap")).unwrap();
@@ -117,7 +123,7 @@ fn health_of_an_mcap_file_tells_of_profile_and_chunks_whatever_is_broken() {
     folder.write("b.mcap", &bytes);
     let shown = folder.run(&["info", "--health", "b.mcap"]);
     assert_eq!(shown.status, 3, "{shown:?}");
-    assert!(told.iter().all(|line| shown.stdout.contains(line)), "{shown:?}");
+    assert!(expected.iter().all(|line| shown.stdout.contains(line)), "{shown:?}");
 }
 
 #[test]
@@ -135,7 +141,7 @@ fn a_compression_that_is_not_known_is_one_error_that_names_it() {
     }
     bytes.truncate(bytes.len() - 100); // nor an end, nor its checksum
     folder.write("b.mcap", &bytes);
-    let why = "the unknown compression \"brz\"";
+    let message = "the unknown compression \"brz\"";
     for args in [
         &["cat"][..],
         &["convert", "-o", "tables"],
@@ -144,11 +150,11 @@ fn a_compression_that_is_not_known_is_one_error_that_names_it() {
         &["merge", "a.mcap", "-o", "new.mcap"],
     ] {
         let run = folder.run(&[args, &["b.mcap"]].concat());
-        run.ended(1, &["error: b.mcap: ", why]);
+        run.ended(1, &["error: b.mcap: ", message]);
         assert_eq!(folder.list("."), ["a.mcap", "b.mcap"]);
     }
     let shown = folder.run(&["info", "b.mcap"]).stdout;
-    assert!(shown.contains(why), "{shown}");
+    assert!(shown.contains(message), "{shown}");
 }
 
 #[test]
@@ -162,11 +168,11 @@ fn images_of_foxglove_s_own_types_become_files() {
         b"\x15\x02\0\0\0\x1d\x01\0\0\0\x22\x05mono8\x2d\x02\0\0\0\x32\x02\x07\x09";
     let mut file =
         Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
-    for (topic, of, message) in [
+    for (topic, type_name, message) in [
         ("/file", "foxglove.CompressedImage", &jpeg[..]),
         ("/raw", "foxglove.RawImage", raw),
     ] {
-        let schema = file.schema(of, "protobuf", b"").unwrap();
+        let schema = file.schema(type_name, "protobuf", b"").unwrap();
         let channel =
             file.channel(topic, schema, "protobuf", Default::default()).unwrap();
         let (time, message) = (Timestamp::from_nanos(9), [stamp, message].concat());
@@ -194,9 +200,9 @@ fn a_log_time_that_tables_cannot_have_is_told_and_copies_have_it() {
         file.write(channel, 0, time, time, b"{}").unwrap();
     }
     folder.write("a.mcap", &file.finish().unwrap().into_inner());
-    let told = ["2 records with values", "null: its log time is after 2262-04-11"];
-    folder.run(&["convert", "a.mcap", "-o", "t"]).ended(3, &told);
+    let expected = ["2 records with values", "null: its log time is after 2262-04-11"];
+    folder.run(&["convert", "a.mcap", "-o", "t"]).ended(3, &expected);
     assert_eq!(folder.read("t/a_a_0.csv"), "time,json\n1000000000,{}\n,{}\n,{}\n");
     folder.run(&["filter", "a.mcap", "-o", "b.mcap"]).ended(0, &["3 records"]);
-    folder.run(&["convert", "b.mcap", "-o", "u"]).ended(3, &told);
+    folder.run(&["convert", "b.mcap", "-o", "u"]).ended(3, &expected);
 }

@@ -19,10 +19,10 @@ fn bags_become_one_in_the_order_of_time() {
     let lines = folder.run(&["cat", "--json", "new.bag"]).succeeded().json_lines();
     let topics = ["/imu/data", "/gps/fix"];
     let count = |name: &str| lines.iter().filter(|line| line["topic"] == name).count();
-    let was = |name: &str| {
+    let old_count = |name: &str| {
         folder.run(&["cat", "--json", &bag, "-t", name]).stdout.lines().count()
     };
-    assert_eq!(topics.map(count), topics.map(was));
+    assert_eq!(topics.map(count), topics.map(old_count));
     let times: Vec<i64> =
         lines.iter().map(|line| line["time"].as_i64().unwrap()).collect();
     assert!(times.is_sorted());
@@ -59,9 +59,9 @@ fn a_clock_that_runs_off_is_put_right() {
     };
     // A hundred millionths of the time since the start of the recording.
     merge("2=100@1717236000", "new.bag").ended(0, &["drift of its clock"]);
-    let was = times(&folder, &bag, "/gps/fix");
+    let old_times = times(&folder, &bag, "/gps/fix");
     let since = |nanos: i64| nanos - 1_717_236_000_000_000_000;
-    let want: Vec<i64> = was.iter().map(|at| at + since(*at) / 10_000).collect();
+    let want: Vec<i64> = old_times.iter().map(|at| at + since(*at) / 10_000).collect();
     assert_eq!(times(&folder, "new.bag", "/gps/fix"), want);
     assert_eq!(
         times(&folder, "new.bag", "/imu/data"),
@@ -86,7 +86,7 @@ fn a_clock_that_runs_off_is_put_right() {
             ["merge", "a.bag", "b.bag", "-f", "-o", "fit.bag", "--align", "fit.json"];
         folder.run(&args).ended(0, &[word]);
         let drift = |at: i64| if known { since(at) / 10_000 } else { 0 };
-        let want: Vec<i64> = was.iter().map(|at| at + drift(*at) - 5).collect();
+        let want: Vec<i64> = old_times.iter().map(|at| at + drift(*at) - 5).collect();
         assert_eq!(times(&folder, "fit.bag", "/gps/fix"), want);
     }
 }
@@ -140,8 +140,8 @@ fn logs_of_two_formats_become_one_on_one_clock() {
 
     // The bag is the first without an offset, and so it is its clock.
     let offset = ["--offset", "flight.ulg=1700000000.25"];
-    let told = folder.run(&[&args[..], &offset].concat());
-    told.ended(0, &["flight.ulg: times are 1700000000.250000 s later, to Unix time"]);
+    let run = folder.run(&[&args[..], &offset].concat());
+    run.ended(0, &["flight.ulg: times are 1700000000.250000 s later, to Unix time"]);
     let second = 1_000_000_000_i64;
     let later: Vec<i64> = times(&folder, "flight.ulg", "att")
         .into_iter()
@@ -172,19 +172,20 @@ fn bags_can_be_moved_and_the_records_of_ulogs_cannot() {
     let args =
         ["merge", &bag, "a.bag", "-o", "new.bag", "-q", "--offset", "a.bag=2.345"];
     folder.run(&args).succeeded();
-    let was = times(&folder, "a.bag", "/gps/fix");
-    let mut both: Vec<i64> = was.iter().map(|time| time + 2_345_000_000).collect();
-    both.extend(&was);
-    both.sort_unstable();
-    assert_eq!(times(&folder, "new.bag", "/gps/fix"), both);
+    let old_times = times(&folder, "a.bag", "/gps/fix");
+    let mut all_times: Vec<i64> =
+        old_times.iter().map(|time| time + 2_345_000_000).collect();
+    all_times.extend(&old_times);
+    all_times.sort_unstable();
+    assert_eq!(times(&folder, "new.bag", "/gps/fix"), all_times);
 
     folder.write("other.ulg", &bytes::log());
     let args = ["merge", "flight.ulg", "other.ulg", "--offset", "2=1.5", "-o"];
     let refused = folder.run(&[&args[..], &["new.ulg"]].concat());
     refused.ended(2, &["in its records", ".mcap"]);
     // There is no indication that they are from one vehicle.
-    let told = folder.run(&[&args[..], &["new.mcap"]].concat());
-    told.ended(0, &["other.ulg: an earlier log has topics of these names", "/other/"]);
+    let run = folder.run(&[&args[..], &["new.mcap"]].concat());
+    run.ended(0, &["other.ulg: an earlier log has topics of these names", "/other/"]);
     let own = times(&folder, "flight.ulg", "att");
     assert_eq!(times(&folder, "new.mcap", "/att*"), own);
     let later: Vec<i64> = own.iter().map(|time| time + 1_500_000_000).collect();
@@ -219,14 +220,14 @@ fn logs_that_would_be_before_1970_are_on_the_time_of_who_knows_it_or_all_later()
     for out in ["all.mcap", "all.bag"] {
         let offset = ["--offset", "2=-1717236005"];
         let args = [&["merge", "flight.ulg", &bag, "-o", out][..], &offset].concat();
-        let told = "flight.ulg: times are 1717236005.000000 s later, to Unix time";
-        folder.run(&args).ended(0, &[told]);
+        let expected = "flight.ulg: times are 1717236005.000000 s later, to Unix time";
+        folder.run(&args).ended(0, &[expected]);
         assert_eq!(times(&folder, out, "/imu/data"), of_bag);
         let later: Vec<i64> =
             own.iter().map(|at| at + 1_717_236_005 * second).collect();
         let att = if out.ends_with("bag") { "/att" } else { "/att*" };
-        let made = times(&folder, out, att);
-        assert_eq!(made[0], later[0], "{out}");
+        let new_times = times(&folder, out, att);
+        assert_eq!(new_times[0], later[0], "{out}");
     }
     // What `align` found brings all onto Unix time, wherever the one begins.
     let fit = format!(
@@ -245,11 +246,11 @@ fn logs_that_would_be_before_1970_are_on_the_time_of_who_knows_it_or_all_later()
     folder
         .run(&[&args[..], &["2=-100.5"]].concat())
         .ended(0, &["flight.ulg: times are"]);
-    let (made, other) =
+    let (new_times, other) =
         (times(&folder, "new.mcap", "/att"), times(&folder, "new.mcap", "/other/att"));
-    let by = made[0] - own[0];
+    let by = new_times[0] - own[0];
     assert!(by % second == 0 && by > 90 * second, "{by}");
-    assert_eq!(made[0] - other[0], 100 * second + second / 2);
+    assert_eq!(new_times[0] - other[0], 100 * second + second / 2);
     let all = times(&folder, "new.mcap", "*");
     assert!((0..second).contains(&all[0]), "{all:?}");
     // Each log was given an offset.
@@ -281,8 +282,8 @@ fn an_alignment_is_of_the_files_that_it_means_however_they_are_typed() {
     folder.write("fit.json", fit.as_bytes());
     let args = ["merge", "a.bag", "sub/../b.bag", "sub/b.bag", "-o", "new.bag"];
     folder.run(&[&args[..], &["-q", "--align", "fit.json"]].concat()).succeeded();
-    let was = times(&folder, &bag, "/gps/fix");
-    let want: Vec<i64> = was.iter().map(|at| at - 5).collect();
+    let old_times = times(&folder, &bag, "/gps/fix");
+    let want: Vec<i64> = old_times.iter().map(|at| at - 5).collect();
     assert_eq!(times(&folder, "new.bag", "/gps/fix"), want);
     let tf = times(&folder, &bag, "/tf");
     assert_eq!(times(&folder, "new.bag", "/tf"), tf);
@@ -293,7 +294,7 @@ fn a_log_of_which_nothing_can_be_read_is_named() {
     let Some(other) = sample("rosbag/edge/comp_unknown_zstd.bag") else { return };
     let folder = Folder::new();
     let args = ["merge", &testdata("rover.bag"), &other, "-o", "new.bag"];
-    let why = "compressed with \"zstd\", which is not supported";
-    folder.run(&args).ended(1, &["error:", "comp_unknown_zstd.bag: ", why]);
+    let message = "compressed with \"zstd\", which is not supported";
+    folder.run(&args).ended(1, &["error:", "comp_unknown_zstd.bag: ", message]);
     assert!(folder.list(".").is_empty());
 }

@@ -41,19 +41,19 @@ fn file(checksum: u32, published: u64) -> Vec<u8> {
 /// The contents of the records `op` of the MCAP file `bytes`, also in chunks that are not
 /// packed.
 fn contents(mut bytes: &[u8], op: u8) -> Vec<Vec<u8>> {
-    let mut found = Vec::new();
+    let mut records = Vec::new();
     while bytes.len() > 9 {
         let len = u64::from_le_bytes(bytes[1..9].try_into().unwrap()) as usize;
         let content = &bytes[9..9 + len];
         match bytes[0] {
             // Two times, a size, a checksum, no name of a compression, a length.
-            6 => found.extend(contents(&content[40..], op)),
-            own if own == op => found.push(content.to_vec()),
+            6 => records.extend(contents(&content[40..], op)),
+            own if own == op => records.push(content.to_vec()),
             _ => {}
         }
         bytes = &bytes[9 + len..];
     }
-    found
+    records
 }
 
 fn number(content: &[u8], at: usize) -> u64 {
@@ -66,28 +66,32 @@ fn what_was_published_and_attached_is_on_the_new_clock_too() {
     let published = 1_700_000_000 * SECOND + SECOND / 2;
     // The checksums are computed by zlib.crc32 of Python; a wrong one stays wrong, and 0 means
     // that there is none.
-    for (was, of, offset, is, published) in [
+    for (old_checksum, log, offset, new_checksum, published) in [
         (0x61fd_1c82, "1", 0_i64, 0x61fd_1c82_u32, published),
         (0x61fd_1c82, "1", 100, 0xae98_9cad, published),
         (0x61fd_1c82, "a.mcap", -3, 0x2493_da1a, published),
         (0x61fd_1c83, "1", 100, 0xae98_9cac, published),
         (0, "1", 100, 0, 0),
     ] {
-        folder.write("a.mcap", &file(was, published));
-        let offset_of = format!("--offset={of}={offset}");
+        folder.write("a.mcap", &file(old_checksum, published));
+        let offset_of = format!("--offset={log}={offset}");
         let args = ["merge", "a.mcap", &bag, "-f", "-o", "b.mcap", "--compression"];
         folder.run(&[&args[..], &["none", &offset_of]].concat()).ended(0, &["2 logs"]);
-        let made = fs::read(folder.path().join("b.mcap")).unwrap();
-        let made = &made[8..made.len() - 8];
+        let bytes = fs::read(folder.path().join("b.mcap")).unwrap();
+        let records = &bytes[8..bytes.len() - 8];
         let later = |seconds: u64| seconds.wrapping_add_signed(offset) * SECOND;
-        let attached = contents(made, 9);
+        let attached = contents(records, 9);
         let [attached] = &attached[..] else { panic!("{attached:?}") };
         assert_eq!(number(attached, 0), later(1_700_000_000), "{offset}");
         assert_eq!(number(attached, 8), 5);
-        assert_eq!(attached[attached.len() - 4..], is.to_le_bytes(), "{offset}");
+        assert_eq!(
+            attached[attached.len() - 4..],
+            new_checksum.to_le_bytes(),
+            "{offset}"
+        );
         // As the index of attachments has it: two numbers, and then the time.
-        assert_eq!(number(&contents(made, 10)[0], 16), later(1_700_000_000));
-        let messages = contents(made, 5);
+        assert_eq!(number(&contents(records, 10)[0], 16), later(1_700_000_000));
+        let messages = contents(records, 5);
         let mine = messages.iter().find(|message| message.ends_with(b"payload"));
         let mine = mine.unwrap();
         assert_eq!(number(mine, 6), later(1_700_000_001));

@@ -138,8 +138,8 @@ fn few_open_files_are_enough_for_many_tables() {
         let mut shell = std::process::Command::new("sh");
         let output =
             shell.args(["-c", &script]).current_dir(folder.path()).output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.code(), &*told), (Some(0), ""), "{to}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), &*stderr), (Some(0), ""), "{to}");
         let count = if to == "mat" { 1 } else { 100 };
         assert!(folder.list(to).len() >= count, "{to}");
     }
@@ -165,8 +165,8 @@ fn names_of_outputs_need_not_be_utf_8() {
         let out = OsStr::from_bytes(name);
         let mut command = folder.command(args);
         let output = command.arg("-q").arg("-o").arg(out).output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(0), "{args:?}: {told}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {stderr}");
         assert!(folder.path().join(out).exists(), "{args:?}");
     }
     // The name of the log itself is not UTF-8.
@@ -250,9 +250,9 @@ fn files_are_closed_with_their_errors() {
         let mut command = folder.command(args);
         command.env("LD_PRELOAD", &library).env("FAIL", call);
         let output = command.output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{call} {args:?}: {told}");
-        assert!(told.contains("cannot write"), "{call} {args:?}: {told}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{call} {args:?}: {stderr}");
+        assert!(stderr.contains("cannot write"), "{call} {args:?}: {stderr}");
         assert_eq!(folder.list("."), ["c", "flight.ulg"], "{call} {args:?}");
     }
 }

@@ -106,8 +106,8 @@ fn a_list_is_a_line_for_each_element_as_an_array_of_a_ulog_is() {
     folder.run(&scans).ended(0, &["36 lines of 1,750 values"]);
     assert!(folder.read("scans.svg").contains("/scan.ranges[31]"));
     let plot = |log: &str, field: &str| {
-        let told = folder.run(&["plot", log, field, "-f", "-o", "x.svg"]).stderr;
-        told[told.find("svg: ").unwrap()..told.find(" in ").unwrap()].to_owned()
+        let stderr = folder.run(&["plot", log, field, "-f", "-o", "x.svg"]).stderr;
+        stderr[stderr.find("svg: ").unwrap()..stderr.find(" in ").unwrap()].to_owned()
     };
     let own = plot(&flight, "sensor_combined.gyro_rad");
     assert!(own.starts_with("svg: 3 lines"), "{own}");

@@ -40,14 +40,16 @@ fn kitti(folder: &Folder, name: &str) -> Vec<[f32; 4]> {
     points.iter().map(|point| [0, 1, 2, 3].map(|at| float(point, at))).collect()
 }
 
-/// Whether two points follow on each other that are as near to `wanted`.
-fn has(points: &[[f32; 4]], wanted: [[f64; 4]; 2]) -> bool {
-    let is = |point: &[f32; 4], wanted: [f64; 4]| {
-        let off = (0..3).map(|axis| (f64::from(point[axis]) - wanted[axis]).abs());
+/// Returns whether two consecutive points are close to the two `expected` points.
+fn has(points: &[[f32; 4]], expected: [[f64; 4]; 2]) -> bool {
+    let is_near = |point: &[f32; 4], expected: [f64; 4]| {
+        let off = (0..3).map(|axis| (f64::from(point[axis]) - expected[axis]).abs());
         off.fold(0.0, f64::max) < 1e-5
-            && (f64::from(point[3]) * 255.0 - wanted[3]).abs() < 1e-3
+            && (f64::from(point[3]) * 255.0 - expected[3]).abs() < 1e-3
     };
-    points.windows(2).any(|two| is(&two[0], wanted[0]) && is(&two[1], wanted[1]))
+    points
+        .windows(2)
+        .any(|two| is_near(&two[0], expected[0]) && is_near(&two[1], expected[1]))
 }
 
 #[test]
@@ -138,13 +140,13 @@ fn a_calibration_goes_from_packets_to_xml_to_yaml_and_back() {
     for (tag, step) in
         [("vertCorrection_", 0.01), ("rotCorrection_", 0.01), ("distCorrection_", 0.1)]
     {
-        let wanted = numbers(&truth, tag);
-        assert_eq!(wanted.len(), 64);
+        let expected = numbers(&truth, tag);
+        assert_eq!(expected.len(), 64);
         for file in ["db.xml", "back.xml"] {
-            let have = numbers(&folder.read(file), tag);
-            let off = wanted.iter().zip(&have).map(|(w, h)| (w - h).abs());
-            assert!(off.fold(0.0, f64::max) < step * 0.51, "{file}, {tag}: {have:?}");
-            assert_eq!(have.len(), 64);
+            let actual = numbers(&folder.read(file), tag);
+            let off = expected.iter().zip(&actual).map(|(w, h)| (w - h).abs());
+            assert!(off.fold(0.0, f64::max) < step * 0.51, "{file}, {tag}: {actual:?}");
+            assert_eq!(actual.len(), 64);
         }
     }
     let again = folder.run(&["calibration", &capture, "-o", "db.xml"]);
@@ -159,14 +161,15 @@ fn a_calibration_of_another_number_of_lasers_is_refused() {
         "calib_vlp16_nebula.yaml",
         "calib_vls128_nebula.yaml",
     ];
-    for (name, has) in others.iter().zip(["16", "16", "128"]) {
+    for (name, lasers) in others.iter().zip(["16", "16", "128"]) {
         let (Some(capture), Some(other)) =
             (sample(CAPTURE), sample(&format!("velodyne/{name}")))
         else {
             return;
         };
         let folder = Folder::new();
-        let words = [&*format!("calibration of {has} lasers"), "64 (HDL-64E S1)", name];
+        let words =
+            [&*format!("calibration of {lasers} lasers"), "64 (HDL-64E S1)", name];
         let args = [
             "convert",
             &capture,

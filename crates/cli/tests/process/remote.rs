@@ -63,11 +63,11 @@ fn answer(mut stream: TcpStream, log: &[u8]) {
 fn a_log_on_a_web_server_is_what_it_is_on_disk() {
     let folder = Folder::with(&bytes::log());
     let url = serve(bytes::log());
-    let here = folder.run(&["info", "flight.ulg"]).succeeded();
-    let there = folder.run(&["info", &format!("{url}?Signature=secret")]);
-    assert_eq!(there.stdout, here.stdout.replace("flight.ulg", &url));
-    let there = there.ended(0, &[&format!("{url}: reads the whole file")]);
-    assert!(!there.stderr.contains("secret"), "{}", there.stderr);
+    let local = folder.run(&["info", "flight.ulg"]).succeeded();
+    let remote = folder.run(&["info", &format!("{url}?Signature=secret")]);
+    assert_eq!(remote.stdout, local.stdout.replace("flight.ulg", &url));
+    let remote = remote.ended(0, &[&format!("{url}: reads the whole file")]);
+    assert!(!remote.stderr.contains("secret"), "{}", remote.stderr);
 
     folder.run(&["convert", &url, "-q"]).succeeded();
     folder.run(&["convert", "flight.ulg", "-q", "-o", "here"]).succeeded();
@@ -83,14 +83,14 @@ fn split_of_a_log_on_a_web_server_is_read_there() {
     let folder = Folder::with(&bytes::log());
     let url = serve(bytes::log());
     let plan = ["plan", "--json", "-q", "-t", "att"];
-    let there = folder.run(&[&plan[..], &[&*url]].concat()).succeeded().stdout;
-    let here = folder.run(&[&plan[..], &["flight.ulg"]].concat()).succeeded().stdout;
+    let remote = folder.run(&[&plan[..], &[&*url]].concat()).succeeded().stdout;
+    let local = folder.run(&[&plan[..], &["flight.ulg"]].concat()).succeeded().stdout;
     let read = |split: &str| {
         let args = ["read", "--split", "-", "--format", "jsonl", "-q"];
         folder.run_with(&args, split.as_bytes()).succeeded().stdout
     };
-    assert!(there.contains(&url) && !read(&there).is_empty());
-    assert_eq!(read(&there), read(&here));
+    assert!(remote.contains(&url) && !read(&remote).is_empty());
+    assert_eq!(read(&remote), read(&local));
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn no_log_of_a_store_is_written_over_itself() {
 #[test]
 fn urls_that_cannot_be_meant_are_misuse() {
     let folder = Folder::with(&bytes::log());
-    for (args, told) in [
+    for (args, expected) in [
         (vec!["info", "ftp://host/x.ulg"], "unknown scheme ftp://"),
         (vec!["info", "s3:///x.ulg"], "names no bucket"),
         // Keys that would be read and written as other keys.
@@ -145,7 +145,7 @@ fn urls_that_cannot_be_meant_are_misuse() {
         ),
     ] {
         let run = folder.run(&args);
-        assert!(run.status == 2 && run.stderr.contains(told), "{run:?}");
+        assert!(run.status == 2 && run.stderr.contains(expected), "{run:?}");
     }
     assert_eq!(folder.list("."), ["flight.ulg"]);
 }
@@ -167,8 +167,8 @@ fn a_log_on_a_web_server_gets_into_data_sets_once() {
 
     let run = folder.run(&["batch", "--json", &signed, &none, "-o", "there"]);
     let run = run.ended(1, &["there is no such object"]);
-    let told = |what: &str| run.stdout.contains(what);
-    assert!(told("\"outcome\":\"done_before\"") && !told("secret"), "{run:?}");
+    let reports = |text: &str| run.stdout.contains(text);
+    assert!(reports("\"outcome\":\"done_before\"") && !reports("secret"), "{run:?}");
 
     let run = folder.run(&["index", &signed, "-o", "all.jsonl"]);
     run.ended(0, &["1 log indexed"]);

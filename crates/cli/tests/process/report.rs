@@ -117,8 +117,8 @@ fn what_is_far_from_all_of_the_log_is_counted_and_spoils_no_plot() {
     assert!(page.contains("\"range\":[0.0202,30.0001]"));
     let args = ["plot", "stray.ulg", "vehicle_attitude.q[0]", "-o", "x.svg"];
     // Once, and with the right kind.
-    let told = folder.run(&args).ended(0, &["not shown: 1 value at times far"]);
-    assert!(!told.stderr.contains("left out"), "{told:?}");
+    let run = folder.run(&args).ended(0, &["not shown: 1 value at times far"]);
+    assert!(!run.stderr.contains("left out"), "{run:?}");
     // Nor is it a gap between two records.
     folder.write("sound.ulg", &log);
     let frequencies = |log: &str| {
@@ -150,9 +150,9 @@ fn what_is_at_1970_or_in_the_future_is_told_beside_the_plots_and_squeezes_none()
         folder.run(&["report", "stray.bag", "-o", "x.html"]).ended(0, &["elements"]);
         let page = folder.read("x.html");
         // Three axes of rates, and three of accelerations.
-        let told =
+        let expected =
             format!("not shown: 6 values at times far from those of the log, as {at}");
-        assert!(page.contains(&told), "{off}");
+        assert!(page.contains(&expected), "{off}");
         let (_, range) = page.split_once("\"range\":[").unwrap();
         let ends: Vec<f64> =
             range.split([',', ']']).take(2).map(|end| end.parse().unwrap()).collect();
@@ -161,11 +161,11 @@ fn what_is_at_1970_or_in_the_future_is_told_beside_the_plots_and_squeezes_none()
         // As many values as without it, in as many columns.
         let picture =
             ["plot", "stray.bag", "/imu/data.angular_velocity.x", "-f", "-o", "x.svg"];
-        let told = ["1 line of 250 values", "1 value at times far", at, "--start"];
-        folder.run(&picture).ended(0, &told);
-        let asked =
+        let expected = ["1 line of 250 values", "1 value at times far", at, "--start"];
+        folder.run(&picture).ended(0, &expected);
+        let options =
             ["--start", "1970-01-01T00:00:00Z", "--end", "2040-01-01T00:00:00Z"];
-        let all = folder.run(&[&picture[..], &asked].concat());
+        let all = folder.run(&[&picture[..], &options].concat());
         all.ended(0, &["1 line of 251 values"]);
         std::fs::remove_file(folder.path().join("stray.bag")).unwrap();
         std::fs::remove_file(folder.path().join("x.html")).unwrap();

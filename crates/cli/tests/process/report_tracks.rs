@@ -57,10 +57,10 @@ fn a_short_way_in_a_long_log_has_its_shape() {
     let number = |text: &str| text.parse::<f64>().unwrap();
     let points = line.map(|point| point.split_once(',').unwrap());
     let points: Vec<_> = points.map(|(x, y)| (number(x), number(y))).collect();
-    let of = |by: fn(f64, f64) -> f64, first: f64| {
+    let corner = |by: fn(f64, f64) -> f64, first: f64| {
         points.iter().fold((first, first), |(x, y), p| (by(x, p.0), by(y, p.1)))
     };
-    let (low, high) = (of(f64::min, f64::MAX), of(f64::max, f64::MIN));
+    let (low, high) = (corner(f64::min, f64::MAX), corner(f64::max, f64::MIN));
     let (wide, tall) = (high.0 - low.0, high.1 - low.1);
     assert!((wide / tall - 1.0).abs() < 0.01, "{wide} × {tall}");
     // All of the line is on the circle, also between its points.

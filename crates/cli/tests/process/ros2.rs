@@ -105,12 +105,12 @@ fn a_file_of_ros_2_becomes_the_bag_that_it_was_made_of_but_for_seq() {
         let metadata = |key: &str| topic["metadata"][key].to_string();
         [text("name"), text("type_name"), metadata("md5sum"), metadata("latching")]
     };
-    let wanted: Vec<_> = topics(&folder, &bag).iter().map(key).collect();
-    let made: Vec<_> = topics(&folder, "new.bag").iter().map(key).collect();
-    assert_eq!(made, wanted);
+    let expected: Vec<_> = topics(&folder, &bag).iter().map(key).collect();
+    let actual: Vec<_> = topics(&folder, "new.bag").iter().map(key).collect();
+    assert_eq!(actual, expected);
     assert!(
-        made[0][2].len() == 34 && made.iter().any(|of| of[3] == "\"true\""),
-        "{made:?}"
+        actual[0][2].len() == 34 && actual.iter().any(|of| of[3] == "\"true\""),
+        "{actual:?}"
     );
     // Some topics, some of the time, and as one of several logs.
     let part = ["-q", "-t", "/imu*", "--start", "1s", "--end", "5s"];
@@ -123,7 +123,7 @@ fn a_file_of_ros_2_becomes_the_bag_that_it_was_made_of_but_for_seq() {
     folder
         .run(&["merge", "ros2.mcap", &bag, "-o", "twice.bag"])
         .ended(0, &["982 records"]);
-    assert_eq!(topics(&folder, "twice.bag").len(), wanted.len());
+    assert_eq!(topics(&folder, "twice.bag").len(), expected.len());
 }
 
 /// A channel of one message: name, encoding, type, how its definition is written,
@@ -164,23 +164,26 @@ fn what_a_bag_cannot_hold_of_a_file_of_ros_2_is_named_before_it_is_written() {
         ("/old", "ros1", "a_msgs/Old", "ros1msg", "uint8 x", b"\x09"),
     ];
     folder.write("all.mcap", &mcap(&all));
-    let told = [
+    let expected = [
         "warning: all.mcap: left out: the topic \"/wide\": not supported: a_msgs/W.s is a wstring",
         "left out: the topic \"/idl\": its definition is encoded as \"ros2idl\"",
         "left out: the topic \"/json\": its messages are encoded as",
         "2 records",
     ];
-    folder.run(&["convert", "all.mcap", "-o", "all.bag"]).ended(0, &told);
+    folder.run(&["convert", "all.mcap", "-o", "all.bag"]).ended(0, &expected);
     let bytes = std::fs::read(folder.path().join("all.bag")).unwrap();
     // By hand, as ROS 1 writes them: little-endian, without the NUL.
-    let has = |some: &[u8]| bytes.windows(some.len()).any(|at| at == some);
-    assert!(has(b"\x0a\0\0\0\x05\0\0\0\x02\0\0\0hi"), "its length, and the message");
-    assert!(has(b"int32 x\nstring s\n") && has(b"callerid=/of/big"));
-    assert!(has(b"\x01\0\0\0\x09"));
+    let contains = |some: &[u8]| bytes.windows(some.len()).any(|at| at == some);
+    assert!(
+        contains(b"\x0a\0\0\0\x05\0\0\0\x02\0\0\0hi"),
+        "its length, and the message"
+    );
+    assert!(contains(b"int32 x\nstring s\n") && contains(b"callerid=/of/big"));
+    assert!(contains(b"\x01\0\0\0\x09"));
     folder.write("old.mcap", &mcap(&all[4..]));
-    let told = [&told[..3], &["3 records"]].concat();
+    let expected = [&expected[..3], &["3 records"]].concat();
     let merged = ["merge", "all.mcap", "old.mcap", "-o", "merged.bag"];
-    folder.run(&merged).ended(0, &told);
+    folder.run(&merged).ended(0, &expected);
     // `filter` takes messages as they are.
     let args = ["filter", "all.mcap", "-o", "x.bag", "-t", "/big"];
     folder.run(&args).ended(
@@ -211,8 +214,8 @@ fn a_message_of_ros_2_that_does_not_fit_is_told_and_the_others_are_in_the_bag() 
         channel("/c", parameters),
     ];
     folder.write("some.mcap", &mcap(&channels));
-    let told = ["1 record", "2 records", "does not match its schema"];
-    folder.run(&["convert", "some.mcap", "-o", "some.bag"]).ended(3, &told);
+    let expected = ["1 record", "2 records", "does not match its schema"];
+    folder.run(&["convert", "some.mcap", "-o", "some.bag"]).ended(3, &expected);
     assert_eq!(cat(&folder, "some.bag").lines().count(), 1);
 }
 
@@ -228,9 +231,10 @@ fn a_time_before_1970_is_told_as_ros_1_has_no_number_for_it() {
     let after = b"\0\x01\0\0\xff\xff\xff\x7f\0\x65\xcd\x1d\xff\xff\xff\xff\0\0\0\0";
     let all = [channel("/before", &before[..]), channel("/after", after)];
     folder.write("both.mcap", &mcap(&all));
-    let told = ["2 records", "a time before 1970, which ROS 1 reads", "of /before"];
-    let done = folder.run(&["convert", "both.mcap", "-o", "both.bag"]).ended(3, &told);
-    assert!(!done.stderr.contains("of /after"), "{done:?}");
+    let expected = ["2 records", "a time before 1970, which ROS 1 reads", "of /before"];
+    let run =
+        folder.run(&["convert", "both.mcap", "-o", "both.bag"]).ended(3, &expected);
+    assert!(!run.stderr.contains("of /after"), "{run:?}");
     assert_eq!(cat(&folder, "both.bag").lines().count(), 2);
     folder.write("after.mcap", &mcap(&all[1..]));
     folder.run(&["convert", "after.mcap", "-o", "after.bag"]).ended(0, &["1 record"]);
@@ -242,9 +246,9 @@ fn what_a_file_has_beside_its_messages_is_named_before_a_bag_is_made_of_it() {
     let mut file =
         Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
     let schema = file.schema("a_msgs/Old", "ros1msg", b"uint8 x").unwrap();
-    let said =
+    let metadata =
         [("a=b".to_owned(), "c".to_owned()), ("kept".to_owned(), "d".to_owned())];
-    let channel = file.channel("/old", schema, "ros1", said.into()).unwrap();
+    let channel = file.channel("/old", schema, "ros1", metadata.into()).unwrap();
     let time = Timestamp::from_nanos(1_500_000_000_000_000_000);
     file.write(channel, 7, time, time, b"\x09").unwrap();
     let words = [("by".to_owned(), "hand".to_owned())].into();
@@ -252,11 +256,13 @@ fn what_a_file_has_beside_its_messages_is_named_before_a_bag_is_made_of_it() {
     // Where a file is from is nothing of its own.
     file.metadata("logtool", &words).unwrap();
     folder.write("a.mcap", &file.finish().unwrap().into_inner());
-    let told = "warning: a.mcap: left out: 1 metadata record (notes), 1 channel metadata pair: a \
+    let expected = "warning: a.mcap: left out: 1 metadata record (notes), 1 channel metadata pair: a \
                 bag has only messages";
     for command in ["convert", "filter", "repair"] {
         let out = format!("{command}.bag");
-        folder.run(&[command, "a.mcap", "-o", &out]).ended(0, &[told]);
+        folder.run(&[command, "a.mcap", "-o", &out]).ended(0, &[expected]);
     }
-    folder.run(&["merge", "a.mcap", "convert.bag", "-o", "c.bag"]).ended(0, &[told]);
+    folder
+        .run(&["merge", "a.mcap", "convert.bag", "-o", "c.bag"])
+        .ended(0, &[expected]);
 }

@@ -82,9 +82,9 @@ fn a_part_of_the_time_is_a_part_of_the_track() {
     folder
         .run(&[&["convert", &bag, "-o", "part.gpx"][..], &part].concat())
         .ended(0, &["1 track of 5 positions"]); // 5 Hz for a second
-    let gone = ["--start", "500", "--format", "gpx"];
+    let options = ["--start", "500", "--format", "gpx"];
     folder
-        .run(&[&["convert", &bag, "-o", "none"][..], &gone].concat())
+        .run(&[&["convert", &bag, "-o", "none"][..], &options].concat())
         .ended(1, &["no track", "no records at that time"]);
     assert_eq!(folder.list("."), ["part.gpx"]);
 }

@@ -57,9 +57,9 @@ fn only_the_topics_and_the_time_that_are_wanted_are_there() {
     folder
         .run(&[&["convert", &log, "-o", "part.mcap"][..], &part].concat())
         .ended(0, &["part.mcap"]);
-    let wanted = ["--topic", "vehicle_attitude", "--start", "6", "--end", "7"];
+    let selection = ["--topic", "vehicle_attitude", "--start", "6", "--end", "7"];
     let lines =
-        folder.run(&[&["cat", "--json", &log][..], &wanted].concat()).succeeded();
+        folder.run(&[&["cat", "--json", &log][..], &selection].concat()).succeeded();
     let records = lines.stdout.lines().count() as u64;
     assert_eq!(
         topics(&folder, "part.mcap"),
@@ -72,8 +72,8 @@ fn records_at_times_that_cannot_be_right_are_told_of() {
     let Some(log) = sample("ulog/pyulog_sample_px4_events.ulg") else { return };
     let folder = Folder::new();
     // As pyulog has it: 12 records of its topics are at 0, before the log begins.
-    let told = "12 records have an impossible time: they are written at the time";
+    let expected = "12 records have an impossible time: they are written at the time";
     for out in ["a.mcap", "a.bag"] {
-        folder.run(&["convert", &log, "-o", out]).ended(0, &[told]);
+        folder.run(&["convert", &log, "-o", out]).ended(0, &[expected]);
     }
 }
