@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_tell_delays_between_the_values() {
+    fn windows_measure_delays_below_one_sample() {
         // 100 values per second, the second signal 12.3 ms early.
         let wave = |t: f64| (t * 7.0).sin() + (t * 17.3).sin() + (t * t * 0.9).sin();
         let a: Vec<f64> = (0..2000).map(|n| wave(f64::from(n) / 100.0)).collect();

@@ -82,7 +82,7 @@ fn one_topic_becomes_one_file() {
 }
 
 #[test]
-fn a_log_becomes_a_log_of_another_format() {
+fn log_is_converted_to_another_log_format() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("rover.mcap");
     let request = ConvertRequest::new(OutputFormat::Mcap);

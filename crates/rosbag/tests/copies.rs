@@ -276,7 +276,7 @@ fn unknown_compression_is_named_and_other_chunks_are_read() {
 }
 
 #[test]
-fn a_repaired_bag_has_its_texts_in_utf8() {
+fn repaired_bag_has_its_strings_in_utf8() {
     let mut bytes = bag();
     for place in places(&bytes, b"string data\n") {
         bytes[place + 11] = 0xb0; // a degree sign in Latin-1

@@ -219,7 +219,7 @@ fn zeros_between_records_are_padding() {
 }
 
 #[test]
-fn a_block_of_lz4_is_read_up_to_where_it_is_broken() {
+fn chunk_with_a_broken_lz4_block_is_read_up_to_its_damage() {
     // Of the 33,329 bytes of the chunk, 33,170 decompress: 99 of its 100 messages.
     let mut bytes = rover();
     bytes[48539..48542].fill(0);

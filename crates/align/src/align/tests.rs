@@ -119,7 +119,7 @@ fn unrelated_signals_are_refused() {
 
 /// A periodic signal is ambiguous.
 #[test]
-fn what_repeats_is_refused() {
+fn periodic_signal_is_doubtful() {
     let wave = |t: f64| (t * 3.0).sin();
     let a = samples(&wave, (0.0, 100.0, 100.0), 0.01, &|t| t);
     let b = samples(&wave, (20.0, 100.0, 100.0), 0.01, &|t| t);
@@ -131,7 +131,7 @@ fn what_repeats_is_refused() {
 }
 
 #[test]
-fn signals_that_are_none_are_told() {
+fn unusable_signals_are_reported() {
     let good: Vec<(i64, f64)> =
         (0..100).map(|n| (n * 10_000_000, (n as f64).sin())).collect();
     assert_eq!(align(&good, &[]).unwrap_err(), (1, UnusableSignal::Few(0)));
@@ -158,7 +158,7 @@ fn gyro(seed: u64, seconds: f64) -> impl Fn(f64) -> f64 {
 }
 
 #[test]
-fn half_a_minute_of_one_motion_is_aligned_and_no_drift_is_made_up() {
+fn short_overlap_is_aligned_without_a_drift() {
     for seed in 0..8 {
         let motion = gyro(seed, 40.0);
         let a = samples(&motion, (0.0, 30.0, 200.0), 0.1, &|t| t);
@@ -210,7 +210,7 @@ fn short_signals_of_different_motions_are_refused() {
 
 /// Few and irregular samples of smooth motions, so that much is interpolated.
 #[test]
-fn a_signal_is_where_it_is_itself() {
+fn signal_aligned_with_itself_has_no_offset() {
     for seed in 0..6 {
         let motion = motion(500 + seed, 130.0);
         let smooth = |t: f64| (-4..=4).map(|n| motion(t + f64::from(n) * 0.2)).sum();

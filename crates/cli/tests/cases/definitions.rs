@@ -37,7 +37,7 @@ fn is_loss_everywhere(log: &str, topic: &str) {
 }
 
 #[test]
-fn a_broken_definition_of_a_ulog_is_loss() {
+fn broken_definition_of_a_ulog_is_loss() {
     let Some(log) = sample("cases/ulog/broken_definition.ulg") else { return };
     is_loss_everywhere(&log, "sensor_gps");
     let folder = Folder::new();
@@ -53,7 +53,7 @@ fn a_broken_definition_of_a_ulog_is_loss() {
 }
 
 #[test]
-fn a_broken_schema_of_an_mcap_file_is_loss() {
+fn broken_schema_of_an_mcap_file_is_loss() {
     let Some(log) = sample("cases/mcap/broken_schema.mcap") else { return };
     is_loss_everywhere(&log, "/p");
     // In the bytes of the file: the opcode 0x03 at 345, and the length 74, which is 83 with the head.
@@ -66,7 +66,7 @@ fn a_broken_schema_of_an_mcap_file_is_loss() {
 /// Reads files with a broken schema, in packed and plain chunks, with and without a summary. The
 /// message has the place of the schema, or of the packed chunk.
 #[test]
-fn the_place_of_a_broken_schema_is_reported() {
+fn broken_schema_is_reported_with_its_offset() {
     let folder = Folder::new();
     let text = b"no_such/Type field_of_a_broken_schema\n";
     for compression in ["none", "lz4", "zstd"] {
@@ -100,7 +100,7 @@ fn the_place_of_a_broken_schema_is_reported() {
 }
 
 #[test]
-fn the_last_line_of_batch_names_the_topics_that_are_damaged() {
+fn batch_summary_names_damaged_topics() {
     let folder = Folder::new();
     for topics in 1..=5 {
         let mut file =
@@ -128,13 +128,13 @@ fn the_last_line_of_batch_names_the_topics_that_are_damaged() {
 }
 
 #[test]
-fn a_type_that_a_bag_does_not_define_is_loss() {
+fn type_missing_in_a_bag_is_loss() {
     let Some(log) = sample("rosbag/edge/def_missing_dep.bag") else { return };
     is_loss_everywhere(&log, "/d");
 }
 
 #[test]
-fn a_type_that_contains_itself_is_loss() {
+fn recursive_type_is_loss() {
     is_loss_everywhere(&testdata("bad/types_25_deep.ulg"), "top");
 }
 
@@ -158,7 +158,7 @@ fn mcap(encoding: &str, schema: Option<Schema<'_>>, message: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn schemas_of_each_encoding_that_cannot_be_read_are_loss() {
+fn unreadable_schema_of_any_encoding_is_loss() {
     let folder = Folder::new();
     let broken: [(&str, &str, &[u8], &[u8]); 4] = [
         ("protobuf", "protobuf", b"\x0a\xff\xff\xff\x07no descriptor", b"\x08\x01"),
@@ -176,7 +176,7 @@ fn schemas_of_each_encoding_that_cannot_be_read_are_loss() {
 }
 
 #[test]
-fn what_is_only_unknown_or_empty_is_no_loss() {
+fn unknown_or_empty_schema_is_not_loss() {
     let folder = Folder::new();
     let sound: [(&str, Option<Schema<'_>>); 5] = [
         ("odd", None),

@@ -42,7 +42,7 @@ fn is_sound(log: &str, records: u64) {
 }
 
 #[test]
-fn schemas_that_a_summary_does_not_repeat_are_read_from_the_data() {
+fn schemas_missing_in_the_summary_are_read_from_the_data() {
     let Some(log) = case("no_repeat_schemas.mcap") else { return };
     is_sound(&log, 20);
     let folder = Folder::new();
@@ -57,7 +57,7 @@ fn schemas_that_a_summary_does_not_repeat_are_read_from_the_data() {
 }
 
 #[test]
-fn a_padded_file_that_does_not_repeat_its_schema_has_one() {
+fn padded_file_without_a_repeated_schema_has_its_schema() {
     let Some(log) = case("pad_schema_lost.mcap") else { return };
     is_sound(&log, 1);
     assert_eq!(info(&Folder::new(), &log)["topics"][0]["type_name"], "Example");
@@ -73,7 +73,7 @@ fn messages_are_counted_without_statistics() {
 }
 
 #[test]
-fn padded_records_are_no_damage() {
+fn padded_records_are_not_damage() {
     for (name, records) in [
         ("pad_attachment_crc.mcap", 0),
         ("pad_id_reused.mcap", 1),
@@ -98,7 +98,7 @@ fn cdr_file(folder: &Folder, name: &str, definition: &str, payload: &[u8]) {
 }
 
 #[test]
-fn surplus_bytes_of_messages_in_cdr_are_reported() {
+fn trailing_bytes_of_cdr_messages_are_reported() {
     if let Some(log) = case("cdr_surplus4.mcap") {
         let run = Folder::new().run(&["cat", "--json", &log]);
         let run = run.ended(3, &["4 bytes of 1 record belong to no field"]);
@@ -120,7 +120,7 @@ fn surplus_bytes_of_messages_in_cdr_are_reported() {
 }
 
 #[test]
-fn a_record_that_cannot_be_decoded_is_shown_as_its_payload() {
+fn undecodable_record_is_printed_as_its_payload() {
     let folder = Folder::new();
     // Too short; a text that is longer than the message; an encapsulation that is unknown.
     for (definition, payload) in [
@@ -144,7 +144,7 @@ fn a_record_that_cannot_be_decoded_is_shown_as_its_payload() {
 }
 
 #[test]
-fn an_empty_definition_of_a_common_type_is_that_of_the_type() {
+fn empty_definition_of_a_common_type_is_replaced() {
     let Some(log) = case("n9_known_empty.mcap") else { return };
     let folder = Folder::new();
     folder.run(&["repair", &log, "-o", "new.mcap"]).ended(0, &[]);
@@ -208,7 +208,7 @@ fn empty_definitions_of_common_types_are_replaced_in_each_encoding() {
 
 /// Types that ROS 1 and ROS 2 have by another name, or with other fields, there and back.
 #[test]
-fn types_that_differ_between_the_versions_come_back() {
+fn types_that_differ_in_ros_2_round_trip() {
     let folder = Folder::new();
     let id = [&[7; 16][..]].concat();
     // A marker of zeros of ROS 1 has 154 bytes.
@@ -245,7 +245,7 @@ fn types_that_differ_between_the_versions_come_back() {
 }
 
 #[test]
-fn log_messages_of_nodes_become_those_of_ros_2() {
+fn rosout_messages_are_converted_to_ros_2() {
     let Some(log) = case("rosout_ros2.mcap") else { return };
     let folder = Folder::new();
     // The sample has the messages of ROS 1 in CDR: first a bag, as the reports were made of.
@@ -274,7 +274,7 @@ fn log_messages_of_nodes_become_those_of_ros_2() {
 
 /// Every eighth file of the suite, which has 416; `conformance/mcap/suite.py` compares all.
 #[test]
-fn the_conformance_suite_of_the_format_is_sound() {
+fn conformance_suite_of_the_format_is_sound() {
     let Some(suite) = sample("cases/mcap-conformance") else { return };
     let mut files: Vec<_> = std::fs::read_dir(suite)
         .unwrap()
@@ -319,7 +319,7 @@ fn messages_before_the_damage_of_an_lz4_block_are_read() {
 }
 
 #[test]
-fn doubtful_messages_are_listed_or_left_out() {
+fn doubtful_messages_are_listed_or_dropped() {
     let Some(file) = sample("cases/mcap/m15_ZSTD_corrupt.mcap") else { return };
     let folder = Folder::new();
     let all =
@@ -344,7 +344,7 @@ fn doubtful_messages_are_listed_or_left_out() {
 }
 
 #[test]
-fn a_repaired_file_has_no_reused_schema_id() {
+fn repaired_file_has_no_reused_schema_id() {
     let Some(file) = sample("cases/mcap/repair_keeps_reused_schema_id.mcap") else {
         return;
     };

@@ -87,7 +87,7 @@ fn repair_drops_wrong_checksums_and_reports_them() {
 }
 
 #[test]
-fn attachments_without_or_with_right_checksums_are_copied_as_they_are() {
+fn attachments_without_a_checksum_or_with_a_valid_one_are_copied_unchanged() {
     let [one, other] = [fields("a", b"1"), fields("b", &[])];
     let attachments = [with_crc(one.clone(), 0), with_crc(one.clone(), crc32(&one)), {
         // Fields that a later specification adds follow on the checksum.

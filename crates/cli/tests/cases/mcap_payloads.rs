@@ -64,7 +64,7 @@ fn message(encoding: &Encoding, rest: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn one_rule_for_surplus_bytes_holds_in_all_encodings() {
+fn trailing_bytes_follow_the_same_rule_in_all_encodings() {
     let folder = Folder::new();
     for encoding in [&CDR, &ROS1, &PROTOBUF] {
         let name = encoding.message;
@@ -88,7 +88,7 @@ fn one_rule_for_surplus_bytes_holds_in_all_encodings() {
 }
 
 #[test]
-fn protobuf_fields_that_the_descriptor_does_not_know_are_surplus() {
+fn unknown_protobuf_fields_are_trailing_bytes() {
     let folder = Folder::new();
     // Field 3 as a varint, field 9 as a text, field 3 as a group with a varint in it.
     for rest in [&b"\x18\x01"[..], b"\x4a\x03new", b"\x1b\x08\x01\x1c"] {
@@ -117,7 +117,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_record_that_cannot_be_decoded_is_a_row_with_its_payload_in_every_table() {
+fn undecodable_mcap_record_is_a_row_with_its_payload() {
     for encoding in [&CDR, &ROS1, &PROTOBUF] {
         let folder = Folder::new();
         let payloads = payloads(encoding);
@@ -205,7 +205,7 @@ fn is_in_parquet(folder: &Folder, name: &str, payload: &[u8]) {
 }
 
 #[test]
-fn a_bag_has_rows_of_records_that_cannot_be_decoded_too() {
+fn undecodable_bag_record_is_a_row_with_its_payload() {
     let folder = Folder::new();
     let payloads = payloads(&ROS1);
     write_file(&folder, "x.mcap", &ROS1, &payloads.each_ref().map(Vec::as_slice));
@@ -217,7 +217,7 @@ fn a_bag_has_rows_of_records_that_cannot_be_decoded_too() {
 }
 
 #[test]
-fn lists_and_structs_of_records_that_cannot_be_decoded_are_null() {
+fn lists_and_structs_of_undecodable_records_are_null() {
     let folder = Folder::new();
     let definition =
         b"float32[2] a\nstring[] l\nIn[2] s\nIn one\n===\nMSG: p/In\nuint8 b";
@@ -237,7 +237,7 @@ fn lists_and_structs_of_records_that_cannot_be_decoded_are_null() {
 }
 
 #[test]
-fn a_field_called_payload_keeps_its_name_and_its_values() {
+fn field_named_payload_keeps_its_name_and_values() {
     let folder = Folder::new();
     let encoding = Encoding { definition: b"int32 payload", ..CDR };
     let [sound, cut] = [&b"\0\x01\0\0\x07\0\0\0"[..], b"\0\x01\0\0\x07\0\0"];
@@ -289,7 +289,7 @@ fn write_packed(folder: &Folder, pack: &dyn Fn(&[u8]) -> Vec<u8>) {
 }
 
 #[test]
-fn messages_that_rosbag2_packs_one_by_one_are_unpacked() {
+fn messages_compressed_one_by_one_are_decompressed() {
     // Frames that declare their size, as rosbag2 writes them, and frames that do not.
     let with_size = |message: &[u8]| zstd::bulk::compress(message, 1).unwrap();
     let without_size = |message: &[u8]| zstd::stream::encode_all(message, 3).unwrap();
@@ -333,7 +333,7 @@ fn messages_that_rosbag2_packs_one_by_one_are_unpacked() {
 }
 
 #[test]
-fn packed_messages_that_are_broken_or_huge_are_shown_as_payloads() {
+fn broken_or_huge_compressed_messages_are_printed_as_payloads() {
     let folder = Folder::new();
     let frame = zstd::bulk::compress(&message(&CDR, b""), 1).unwrap();
     // One that is cut, one that declares 2^62 bytes, and a sound one.

@@ -35,7 +35,7 @@ fn connections_with_one_md5_sum_use_their_own_definitions() {
 }
 
 #[test]
-fn a_field_called_time_keeps_its_name_in_a_record() {
+fn field_named_time_keeps_its_name() {
     let Some(bag) = case("b21_field_time.bag") else { return };
     let data = json!({"date": "d", "time": "t", "stamp": 1_000_000_002, "topic": 3});
     assert_eq!(cat(&bag), [data]);
@@ -50,7 +50,7 @@ fn a_field_called_time_keeps_its_name_in_a_record() {
 
 /// The time of a row and the stamps in it are all nanoseconds.
 #[test]
-fn a_merged_row_has_one_unit_of_time() {
+fn merged_row_has_a_single_time_unit() {
     let Some(bag) = sample("cases/rosbag/scan_rate.bag") else { return };
     let folder = Folder::new();
     let args = ["convert", &bag, "--merge", "asof", "--rate", "10", "--format", "csv"];

@@ -62,7 +62,7 @@ fn catalogs_have_the_start_and_the_duration_of_the_header() {
 
 /// The start is the header's, in bytes 8 to 16, of all logs whose header is in the log.
 #[test]
-fn catalogs_of_the_samples_have_the_starts_of_info() {
+fn catalogs_and_info_report_the_same_starts() {
     let Some(any) = samples::sample("ulog/pyulog_sample.ulg") else { return };
     let logs = Path::new(&any).parent().unwrap();
     let folder = Folder::new();
@@ -91,7 +91,7 @@ fn catalogs_of_the_samples_have_the_starts_of_info() {
 
 /// A log of few records that are far from the start in the header still has a duration.
 #[test]
-fn few_records_far_from_the_header_start_with_the_first_one() {
+fn few_records_far_from_the_header_start_at_the_first_record() {
     let mut log = head(1_000, &["uint64_t"]);
     (0..6).for_each(|i| log.extend(record(0, (4_000 + i) * SECOND, 8, 0.0)));
     let folder = Folder::with(&log);
@@ -106,7 +106,7 @@ fn few_records_far_from_the_header_start_with_the_first_one() {
 /// For a ULog the stated UTC start is the header's, also where a latched record is older;
 /// for a bag and an MCAP file it is the first message.
 #[test]
-fn the_stated_utc_start_is_the_same_in_all_commands() {
+fn stated_utc_start_is_the_same_in_all_commands() {
     let folder = Folder::with(&stale_log());
     let plain = [head(500 * SECOND, &["uint64_t"]), ten(500 * SECOND)].concat();
     folder.write("plain.ulg", &plain);
@@ -171,7 +171,7 @@ fn the_stated_utc_start_is_the_same_in_all_commands() {
 
 /// A new ULog keeps the stated start, as a whole copy and as a cut.
 #[test]
-fn a_new_log_keeps_the_stated_utc_start() {
+fn new_log_keeps_the_stated_utc_start() {
     let folder = Folder::with(&stale_log());
     for (cut, start) in [(&[][..], "10:00:00"), (&["--start", "boot:502"], "10:00:02")]
     {

@@ -33,7 +33,7 @@ fn times(run: &Run) -> Vec<(i64, String)> {
 }
 
 #[test]
-fn a_log_starts_when_its_header_says_so() {
+fn log_starts_at_the_time_in_its_header() {
     // Start and duration by pyulog, and the remark about older records.
     for (name, start, duration, older) in [
         ("01_stale_first_records", 120.0, 10.0, "1 record is older"),
@@ -83,7 +83,7 @@ fn relative_times_and_plots_begin_at_the_start_of_logging() {
 }
 
 #[test]
-fn a_change_before_the_first_record_is_at_the_start() {
+fn change_before_the_first_record_is_at_the_start() {
     let Some(log) = samples::sample("cases/ulog/02_param_before_first.ulg") else {
         return;
     };
@@ -94,7 +94,7 @@ fn a_change_before_the_first_record_is_at_the_start() {
 /// Latched records of many topics at about one time do not move the clock, near as they
 /// are to each other; neither do those of shortly before the start.
 #[test]
-fn many_old_records_are_neither_the_start_nor_impossible() {
+fn many_old_records_are_kept_but_do_not_set_the_start() {
     let start = 500 * SECOND;
     let mut log = head(start, &["uint64_t"; 14]);
     for id in 1..13 {
@@ -121,7 +121,7 @@ fn many_old_records_are_neither_the_start_nor_impossible() {
 }
 
 #[test]
-fn a_header_outside_of_the_log_is_reported() {
+fn header_outside_of_the_log_is_reported() {
     // After the last record, in Unix time, and long before the first record.
     for start in [900 * SECOND, 1_700_000_000 * SECOND, 5 * SECOND] {
         let log = [head(start, &["uint64_t"]), ten(500 * SECOND)].concat();
@@ -138,7 +138,7 @@ fn a_header_outside_of_the_log_is_reported() {
 }
 
 #[test]
-fn a_cut_starts_at_its_own_time_and_keeps_utc() {
+fn cut_log_starts_at_its_own_time_and_keeps_utc() {
     let utc = 1_700_000_000 * SECOND;
     let mut log = head(10 * SECOND, &["uint64_t"]);
     let gps = "sensor_gps:uint64_t timestamp;uint64_t time_utc_usec;";
@@ -214,7 +214,7 @@ fn narrow_timestamps_follow_the_other_topics() {
 
 /// Records at 0 and at an impossible time, first, between others and last.
 #[test]
-fn a_record_without_a_usable_time_is_written_at_that_of_its_neighbour() {
+fn record_without_a_usable_time_is_written_at_the_time_of_its_neighbour() {
     let mut log = head(1_000 * SECOND, &["uint64_t", "uint64_t"]);
     log.extend(record(1, 0, 8, 1.0));
     for i in 0..10 {
@@ -241,7 +241,7 @@ fn a_record_without_a_usable_time_is_written_at_that_of_its_neighbour() {
 }
 
 #[test]
-fn a_merge_takes_the_times_that_are_asked_for() {
+fn merge_selects_the_requested_times() {
     let folder = Folder::new();
     for (name, start) in [("a.ulg", 100), ("b.ulg", 105)] {
         let log = [head(start * SECOND, &["uint64_t"]), ten(start * SECOND)].concat();
@@ -268,7 +268,7 @@ fn a_merge_takes_the_times_that_are_asked_for() {
 
 /// The lines of `cat` and those of the table have the time under one name, in one unit.
 #[test]
-fn cat_and_tables_tell_times_alike() {
+fn cat_and_tables_have_equal_times() {
     let folder = Folder::with(&[head(SECOND, &["uint64_t"]), ten(SECOND)].concat());
     folder
         .run(&["convert", "flight.ulg", "--format", "jsonl", "-o", "t"])

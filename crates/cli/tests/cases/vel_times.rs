@@ -29,7 +29,7 @@ fn log(times: &[f64]) -> Vec<u8> {
 /// Not a number, infinite, too long for nanoseconds, years and days away, long before, between
 /// others, first and last, and several in a row.
 #[test]
-fn a_message_without_a_usable_time_is_written_at_that_of_its_neighbour() {
+fn message_without_a_usable_time_is_written_at_the_time_of_its_neighbour() {
     let (nan, inf) = (f64::NAN, f64::INFINITY);
     let day = 86_400e3;
     for (bad, count) in [

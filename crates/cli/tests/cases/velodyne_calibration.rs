@@ -18,7 +18,7 @@ const VLP32C: &str = "cases/velodyne/real_vlp32c_fov290_70_scans.pcap";
 const VLS128: &str = "cases/velodyne/vls128_12packets.pcap";
 
 #[test]
-fn a_laser_that_a_real_file_lists_twice_is_reported() {
+fn laser_listed_twice_in_a_real_file_is_reported() {
     let file = "velodyne/calib_vls128_lidarview.xml";
     let Some(run) = convert(VLS128, file) else { return };
     let expected = "laser 68 is listed more than once: the last entry is used";
@@ -26,7 +26,7 @@ fn a_laser_that_a_real_file_lists_twice_is_reported() {
 }
 
 #[test]
-fn the_last_of_two_entries_of_a_laser_counts() {
+fn last_of_two_entries_of_a_laser_is_used() {
     let Some(capture) = sample(VLP16) else { return };
     let folder = Folder::new();
     let laser = |id: u32, up: &str| {
@@ -65,7 +65,7 @@ fn the_last_of_two_entries_of_a_laser_counts() {
 }
 
 #[test]
-fn a_calibration_of_another_number_of_lasers_is_rejected() {
+fn calibration_with_a_wrong_number_of_lasers_is_rejected() {
     for (capture, calibration, expected) in [
         (VLP16, "cases/velodyne/ros_VLS128.yaml", "of 128 lasers"),
         (VLS128, "velodyne/calib_vlp16_nebula.yaml", "of 16 lasers"),
@@ -79,7 +79,7 @@ fn a_calibration_of_another_number_of_lasers_is_rejected() {
 }
 
 #[test]
-fn a_calibration_with_the_angles_of_another_model_is_rejected() {
+fn calibration_with_the_angles_of_another_model_is_rejected() {
     for (capture, calibration, model) in [
         (VLP32C, "velodyne/calib_hdl32e_veloview_HDL-32.xml", "HDL-32E"),
         (VLP16, "velodyne/calib_vlp16hires_lidarview.xml", "VLP-16 Hi-Res"),
@@ -97,7 +97,7 @@ fn a_calibration_with_the_angles_of_another_model_is_rejected() {
 }
 
 #[test]
-fn a_distance_step_of_another_model_is_replaced() {
+fn distance_resolution_of_another_model_is_replaced() {
     let Some(path) = sample("velodyne/calib_vlp32c_lidarview.xml") else { return };
     let text = std::fs::read_to_string(path).unwrap();
     let capture = sample(VLP32C).unwrap();

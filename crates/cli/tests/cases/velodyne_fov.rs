@@ -13,7 +13,7 @@ fn capture(name: &str) -> Option<String> {
 }
 
 #[test]
-fn the_field_of_view_is_shown_and_no_packet_is_said_to_be_lost() {
+fn field_of_view_is_reported_without_lost_packets() {
     for (name, field, _) in CAPTURES {
         let Some(path) = capture(name) else { return };
         let folder = Folder::new();
@@ -27,7 +27,7 @@ fn the_field_of_view_is_shown_and_no_packet_is_said_to_be_lost() {
 
 /// The field of view is found in packets of any container.
 #[test]
-fn logs_and_bags_of_these_packets_show_the_same_field_of_view_and_scans() {
+fn logs_and_bags_have_the_same_field_of_view_and_scans() {
     for (name, field, scans) in CAPTURES {
         let Some(path) = capture(name) else { return };
         let folder = Folder::new();
@@ -79,7 +79,7 @@ fn points(path: &str) -> Vec<(f64, f64, f64, f64, u32)> {
 }
 
 #[test]
-fn points_are_not_turned_and_scans_end_in_the_blanked_sector() {
+fn points_are_not_rotated_and_scans_end_in_the_blanked_sector() {
     for (name, _, scans) in CAPTURES {
         let Some(path) = capture(name) else { return };
         let points = points(&path);
@@ -104,7 +104,7 @@ fn points_are_not_turned_and_scans_end_in_the_blanked_sector() {
 }
 
 #[test]
-fn a_distance_step_that_the_model_does_not_have_is_overruled() {
+fn impossible_distance_resolution_is_replaced() {
     let calibration = sample("cases/velodyne/ros_VLS128.yaml");
     let Some((path, calibration)) = capture("vls128_12packets").zip(calibration) else {
         return;

@@ -48,7 +48,7 @@ fn field_6_of_an_obd_message_is_the_throttle_position() {
 }
 
 #[test]
-fn a_log_ends_at_its_end_mark() {
+fn log_ends_at_its_end_mark() {
     let name = "end_mark_then_old_messages.vel";
     let Some(cat) = run(name, &["cat", "--strict"]) else { return };
     // The three messages before the mark; what follows is of an older recording.
@@ -62,7 +62,7 @@ fn a_log_ends_at_its_end_mark() {
 }
 
 #[test]
-fn two_lidars_with_one_address_are_told_apart_by_the_interface() {
+fn two_lidars_with_one_address_are_separated_by_interface() {
     let name = "two_nics_same_address.pcapng";
     let Some(info) = run(name, &["info"]) else { return };
     let info = info.succeeded().stdout;
@@ -78,7 +78,7 @@ fn two_lidars_with_one_address_are_told_apart_by_the_interface() {
 }
 
 #[test]
-fn nmea_that_contradicts_the_time_of_the_lidar_is_reported_and_used() {
+fn nmea_that_contradicts_the_lidar_clock_is_reported_and_used() {
     let Some(info) = run("nmea_nopps.pcap", &["info"]) else { return };
     let info = info.succeeded().stdout;
     assert!(info.contains("2023-11-14 22:59:59.951 UTC"), "{info}");
@@ -93,7 +93,7 @@ fn nmea_that_contradicts_the_time_of_the_lidar_is_reported_and_used() {
 }
 
 #[test]
-fn an_overflow_of_the_gps_week_is_reported_and_corrected() {
+fn overflow_of_the_gps_week_is_reported_and_corrected() {
     let Some(info) = run("weekrollover.pcap", &["info"]) else { return };
     let info = info.succeeded().stdout;
     assert!(info.contains("start       2023-11-14 22:59:59.951 UTC"), "{info}");
@@ -101,7 +101,7 @@ fn an_overflow_of_the_gps_week_is_reported_and_corrected() {
 }
 
 #[test]
-fn a_difference_between_the_computer_and_utc_is_reported() {
+fn difference_between_the_computer_and_utc_is_reported() {
     let Some(info) = run("host_40min_off.pcap", &["info"]) else { return };
     let info = info.succeeded().stdout;
     assert!(info.contains("start       2023-11-14 22:59:59.951 UTC"), "{info}");
@@ -114,7 +114,7 @@ fn a_difference_between_the_computer_and_utc_is_reported() {
 }
 
 #[test]
-fn captures_of_other_manufacturers_are_recognised() {
+fn captures_of_other_manufacturers_are_recognized() {
     for (name, manufacturer) in [
         ("nonvel_hesai_like.pcap", "Hesai"),
         ("nonvel_livox_like.pcap", "Livox"),
@@ -131,7 +131,7 @@ fn captures_of_other_manufacturers_are_recognised() {
 }
 
 #[test]
-fn a_packet_that_was_overwritten_with_zeros_is_damage() {
+fn zeroed_packet_is_damage() {
     let name = "zeroed_position_packet.pcap";
     let Some(cat) = run(name, &["cat", "-t", "position"]) else { return };
     // 57 position packets were sent; the one at byte 170,440 is lost.
@@ -187,7 +187,7 @@ fn info(datagrams: &[(u16, Vec<u8>)]) -> Run {
 }
 
 #[test]
-fn packets_of_other_lidars_beside_those_of_a_velodyne_are_a_note() {
+fn packets_of_other_lidars_are_a_note() {
     let mut datagrams: Vec<_> =
         (0..60).map(|n| data(n, 240 * n, [0x37, 0x22])).collect();
     datagrams.push((7502, vec![1; 1_280]));
@@ -209,7 +209,7 @@ fn packets_of_other_lidars_beside_those_of_a_velodyne_are_a_note() {
 }
 
 #[test]
-fn an_unknown_product_id_is_reported() {
+fn unknown_product_id_is_reported() {
     for id in [0x99, 0x23 + 0x40, 0x01] {
         let datagrams: Vec<_> = (0..60).map(|n| data(n, 240 * n, [0x37, id])).collect();
         let info = info(&datagrams).succeeded().stdout;
@@ -222,7 +222,7 @@ fn an_unknown_product_id_is_reported() {
 }
 
 #[test]
-fn a_motor_that_does_not_turn_and_an_impossible_rate_are_reported() {
+fn stopped_motor_and_impossible_rate_are_reported() {
     let still: Vec<_> = (0..60).map(|n| data(n, 9_000, [0x37, 0x22])).collect();
     let text = info(&still).succeeded().stdout;
     assert!(text.contains("the motor does not turn"), "{text}");
@@ -234,7 +234,7 @@ fn a_motor_that_does_not_turn_and_an_impossible_rate_are_reported() {
 }
 
 #[test]
-fn packets_that_are_swapped_at_the_cut_begin_no_other_scan() {
+fn swapped_packets_at_the_cut_do_not_start_a_scan() {
     // Ten turns; a packet is every 2.4 degrees, and a turn has 150 packets.
     let mut datagrams: Vec<_> =
         (0..1_500).map(|n| data(n, 36_000 - 120 + 240 * n, [0x37, 0x22])).collect();
@@ -256,7 +256,7 @@ fn packets_that_are_swapped_at_the_cut_begin_no_other_scan() {
 }
 
 #[test]
-fn the_utc_start_of_a_log_can_be_stated() {
+fn utc_start_of_a_log_can_be_set() {
     let start = "2024-06-01T10:00:00Z";
     let args = ["cat", "--clock", "utc", "--utc-start", start];
     let Some(cat) = run("obd_throttle.vel", &args) else { return };
@@ -279,7 +279,7 @@ fn the_utc_start_of_a_log_can_be_stated() {
 }
 
 #[test]
-fn files_that_are_not_logs_are_explained() {
+fn unrecognized_files_are_described() {
     let folder = Folder::new();
     for (name, bytes, text) in [
         ("a.db3", &b"SQLite format 3\0"[..], "looks like a SQLite database"),

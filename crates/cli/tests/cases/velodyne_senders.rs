@@ -79,7 +79,7 @@ fn info(all: &[Sent]) -> Run {
 const VLP16_PERIOD: f64 = 1_327.104;
 
 #[test]
-fn lidars_that_differ_in_one_part_of_their_identity_are_told_apart() {
+fn lidars_are_separated_by_any_part_of_their_identity() {
     type Change = fn(&mut Sent);
     let changes: [(&str, Change); 3] = [
         ("address", |sent| sent.address[3] = 202),
@@ -112,7 +112,7 @@ fn lidars_that_differ_in_one_part_of_their_identity_are_told_apart() {
 }
 
 #[test]
-fn two_lidars_of_a_log_are_instances_of_one_table_in_a_dataset() {
+fn two_lidars_of_a_log_share_a_table_in_a_dataset() {
     let mut all = Vec::new();
     for number in 0..60 {
         all.push(sent(number, 0x22, VLP16_PERIOD));
@@ -132,7 +132,7 @@ fn two_lidars_of_a_log_are_instances_of_one_table_in_a_dataset() {
 }
 
 #[test]
-fn a_rate_that_the_model_cannot_have_is_reported() {
+fn impossible_rate_of_the_model_is_reported() {
     for (identity, model, period) in [
         (0x22, "VLP-16", VLP16_PERIOD),
         (0x21, "HDL-32E", 552.96),
@@ -154,7 +154,7 @@ fn a_rate_that_the_model_cannot_have_is_reported() {
 }
 
 #[test]
-fn udp_checksums_are_verified_where_there_are_any() {
+fn udp_checksums_are_verified_if_present() {
     let all: Vec<_> = (0..60).map(|number| sent(number, 0x22, VLP16_PERIOD)).collect();
     let records = |bytes: &[u8]| {
         let folder = Folder::new();

@@ -41,13 +41,13 @@ fn set_back(millis: u64) -> impl Fn(&mut [u8]) {
 }
 
 #[test]
-fn the_time_of_a_grandmaster_in_tai_is_recognised() {
+fn tai_time_of_a_grandmaster_is_recognized() {
     let Some(info) = info("cases/velodyne/ptp_tai.pcap", |_| ()) else { return };
     assert!(info.stdout.contains("looks like TAI (37 s ahead of UTC)"), "{info:?}");
 }
 
 #[test]
-fn only_the_offset_of_a_time_scale_is_recognised() {
+fn only_offsets_of_time_scales_are_recognized() {
     let name = "velodyne/sim_hdl64e_s2.pcap";
     for (millis, scale) in [
         (37_000, Some("TAI (37 s")),
@@ -81,7 +81,7 @@ fn add_to_status(sort: u8, add: u8) -> impl Fn(&mut [u8]) {
 }
 
 #[test]
-fn status_bytes_of_an_hdl_64e_are_compared_with_the_log_and_the_packets() {
+fn hdl_64e_status_bytes_are_compared_with_the_log_and_the_packets() {
     for name in ["velodyne/sim_hdl64e_s2.pcap", "velodyne/sim_hdl64e_s3_single.pcap"] {
         for (sort, add, expected) in [
             (b'H', 0, None),
@@ -101,7 +101,7 @@ fn status_bytes_of_an_hdl_64e_are_compared_with_the_log_and_the_packets() {
 }
 
 #[test]
-fn a_bag_is_checked_as_well() {
+fn check_finds_tai_time_in_a_bag_of_packets() {
     let Some(path) = sample("cases/velodyne/ptp_tai.pcap") else { return };
     let folder = Folder::new();
     folder.run(&["convert", &path, "-o", "log.bag", "--topic", "velodyne_packets"]);

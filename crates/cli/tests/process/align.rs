@@ -46,7 +46,7 @@ fn log(
 }
 
 #[test]
-fn two_logs_of_one_motion_are_aligned_within_what_is_asked_for() {
+fn two_logs_of_one_motion_are_aligned_within_the_requested_error() {
     let (folder, motion) = (Folder::new(), motion(3));
     folder.write("a.ulg", &log(&motion, (0.0, 280.0), |t| 10.0 + t));
     let other = |t: f64| (t + 10.0 - 2.345) / (1.0 + 50e-6);
@@ -82,7 +82,7 @@ fn two_logs_of_one_motion_are_aligned_within_what_is_asked_for() {
 }
 
 #[test]
-fn values_of_a_clock_that_was_not_yet_set_are_left_out() {
+fn values_before_the_clock_was_set_are_dropped() {
     let (folder, motion) = (Folder::new(), motion(3));
     folder.write("a.ulg", &log(&motion, (0.0, 280.0), |t| 10.0 + t));
     // The first three seconds are a day early.
@@ -173,7 +173,7 @@ fn two_cuts_of_a_real_flight_are_aligned_and_another_flight_is_refused() {
 }
 
 #[test]
-fn a_list_of_numbers_is_a_vector_as_the_array_is_that_it_was_made_of() {
+fn list_of_numbers_is_a_vector_like_its_source_array() {
     let Some(log) = sample("ulog/px4ulogrs_quadrotor_local.ulg") else { return };
     let folder = Folder::new();
     for (new, more) in [("a.mcap", &[][..]), ("b.mcap", &["--ros2"]), ("c.bag", &[])] {
@@ -194,7 +194,7 @@ fn a_list_of_numbers_is_a_vector_as_the_array_is_that_it_was_made_of() {
 }
 
 #[test]
-fn a_log_with_itself_is_off_by_no_more_than_is_told() {
+fn log_aligned_with_itself_has_an_offset_within_the_stated_error() {
     let Some(log) = sample("ulog/px4ulogrs_quadrotor_local.ulg") else { return };
     let signal = "sensor_combined.gyro_rad";
     let args = ["align", &log, &log, "--json", "--signal", signal, signal];

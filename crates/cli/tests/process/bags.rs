@@ -128,7 +128,7 @@ fn topic<'r>(report: &'r Value, name: &str) -> &'r Value {
 }
 
 #[test]
-fn records_come_in_the_order_of_the_file_or_of_time() {
+fn records_are_in_file_or_time_order() {
     let folder = folder();
     let values = |args: &[&str]| {
         let run = folder.run(&[&["cat", "drive.bag"], args].concat()).succeeded();
@@ -145,7 +145,7 @@ fn records_come_in_the_order_of_the_file_or_of_time() {
 }
 
 #[test]
-fn the_screen_tells_what_rosbag_info_tells() {
+fn info_equals_that_of_rosbag_info() {
     let text = folder().run(&["info", "drive.bag"]).succeeded().stdout;
     for words in [
         "drive.bag  rosbag",
@@ -160,7 +160,7 @@ fn the_screen_tells_what_rosbag_info_tells() {
 }
 
 #[test]
-fn json_tells_what_rosbag_info_y_tells() {
+fn info_json_equals_that_of_rosbag_info_yaml() {
     let run = folder().run(&["info", "--json", "drive.bag"]).succeeded();
     let report = &run.json_lines()[0];
     assert_eq!(report["metadata"]["bag_version"], "2.0");
@@ -182,7 +182,7 @@ fn json_tells_what_rosbag_info_y_tells() {
 }
 
 #[test]
-fn rates_and_gaps_are_as_worked_out_by_hand() {
+fn rates_and_gaps_equal_hand_computed_values() {
     let folder = folder();
     let run = folder.run(&["info", "--json", "--freq", "drive.bag"]).succeeded();
     // /a comes at 0, 100, 200, 300 and 700 ms: 175 ms apart on average.
@@ -207,7 +207,7 @@ fn rates_and_gaps_are_as_worked_out_by_hand() {
 }
 
 #[test]
-fn health_tells_how_chunks_lie() {
+fn health_reports_the_layout_of_chunks() {
     let folder = folder();
     let run = folder.run(&["info", "--json", "--health", "drive.bag"]).succeeded();
     let health = &run.json_lines()[0]["health"];
@@ -226,7 +226,7 @@ fn health_tells_how_chunks_lie() {
 }
 
 #[test]
-fn the_key_of_an_encrypted_bag_is_read_from_a_file() {
+fn key_of_an_encrypted_bag_is_read_from_a_file() {
     let Some(bag) = sample("rosbag/edge/encrypted_aes_lz4.bag") else { return };
     let folder = Folder::new();
     folder.run(&["cat", &bag]).ended(1, &["requires its key", "--key-file"]);
@@ -254,7 +254,7 @@ fn the_key_of_an_encrypted_bag_is_read_from_a_file() {
 }
 
 #[test]
-fn the_times_of_chunks_are_told_without_the_room_for_packets() {
+fn chunk_times_exclude_the_duration_of_scans() {
     let Some(bag) = sample("velodyne/sim_hdl64e_s2_bz2.bag") else { return };
     let folder = Folder::new();
     let run = folder.run(&["info", "--health", "--json", &bag]).succeeded();
@@ -269,7 +269,7 @@ fn the_times_of_chunks_are_told_without_the_room_for_packets() {
 }
 
 #[test]
-fn texts_that_are_not_utf8_are_read_as_latin1_and_told_once() {
+fn strings_that_are_not_utf8_are_read_as_latin1_and_reported_once() {
     let Some(bag) = sample("rosbag/edge/latin1_text.bag") else { return };
     let run = Folder::new().run(&["cat", &bag]);
     assert_eq!(run.stdout.matches("20 °C").count(), 10, "{run:?}");
@@ -277,7 +277,7 @@ fn texts_that_are_not_utf8_are_read_as_latin1_and_told_once() {
 }
 
 #[test]
-fn standard_output_is_no_place_for_files() {
+fn unsuitable_outputs_are_rejected_on_standard_output() {
     let folder = folder();
     for args in [
         &["convert", "drive.bag", "-o", "-"][..],
@@ -293,7 +293,7 @@ fn standard_output_is_no_place_for_files() {
 }
 
 #[test]
-fn info_tells_rates_and_schema_md5_sums() {
+fn info_reports_rates_and_schema_md5_sums() {
     let folder = folder();
     let report =
         &folder.run(&["info", "--json", "drive.bag"]).succeeded().json_lines()[0];
@@ -305,7 +305,7 @@ fn info_tells_rates_and_schema_md5_sums() {
 }
 
 #[test]
-fn an_unknown_compression_is_one_error_and_one_line_for_each_topic() {
+fn unknown_compression_is_a_single_error_with_a_line_for_each_topic() {
     // 100 messages in four chunks, all with the compression "zstd" (EXPECT.tsv): a clear error.
     let Some(bag) = sample("rosbag/edge/comp_unknown_zstd.bag") else { return };
     let folder = Folder::new();
@@ -373,7 +373,7 @@ fn through_mcap(folder: &Folder, bag: &[u8]) -> impl Fn(&[u8]) -> usize + use<> 
 }
 
 #[test]
-fn what_connections_say_of_latching_is_the_same_behind_an_mcap_file() {
+fn latching_of_connections_survives_a_round_trip_through_mcap() {
     let bag = bag_saying([
         &[],
         &[("latching", b"")],
@@ -387,7 +387,7 @@ fn what_connections_say_of_latching_is_the_same_behind_an_mcap_file() {
 }
 
 #[test]
-fn fields_of_connections_that_ros_does_not_have_are_kept_behind_an_mcap_file() {
+fn unknown_connection_fields_survive_a_round_trip_through_mcap() {
     let folder = Folder::new();
     let count = through_mcap(
         &folder,

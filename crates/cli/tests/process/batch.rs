@@ -41,7 +41,7 @@ fn outcomes(names: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn logs_of_all_formats_become_partitions_of_tables() {
+fn batch_writes_partitions_of_tables_for_all_formats() {
     let folder = logs();
     let (results, end) = batch(&folder, 0, &["logs", "-o", "set"]);
     let all = ["monday_flight", "rover", "tuesday_flight"];
@@ -72,7 +72,7 @@ fn logs_of_all_formats_become_partitions_of_tables() {
 }
 
 #[test]
-fn a_broken_log_stops_no_other_and_the_exit_status_tells() {
+fn broken_log_does_not_stop_a_batch_and_sets_the_exit_status() {
     let folder = logs();
     folder.write("logs/broken.ulg", b"no log at all");
     let (results, end) = batch(&folder, 1, &["logs", "-o", "set", "--format", "csv"]);
@@ -94,7 +94,7 @@ fn a_broken_log_stops_no_other_and_the_exit_status_tells() {
 }
 
 #[test]
-fn a_folder_of_others_and_one_that_is_being_written_are_refused() {
+fn foreign_folder_and_locked_dataset_are_rejected() {
     let folder = logs();
     folder
         .run(&["batch", "logs", "-o", "logs/monday"])
@@ -118,7 +118,7 @@ fn a_folder_of_others_and_one_that_is_being_written_are_refused() {
 }
 
 #[test]
-fn logs_become_logs_and_lists_name_them() {
+fn batch_converts_listed_logs_to_mcap() {
     let folder = logs();
     let list = b"# two of three\nlogs/monday/flight.ulg\n\nlogs/rover\n";
     let run =
@@ -131,7 +131,7 @@ fn logs_become_logs_and_lists_name_them() {
 }
 
 #[test]
-fn arrays_for_matlab_are_a_file_of_each_log() {
+fn batch_writes_a_matlab_file_for_each_log() {
     let folder = logs();
     let (results, _) = batch(&folder, 0, &["logs", "-o", "set", "--format", "mat"]);
     assert_eq!(results.len(), 3);
@@ -148,7 +148,7 @@ fn arrays_for_matlab_are_a_file_of_each_log() {
 }
 
 #[test]
-fn the_files_of_flight_review_are_in_a_folder_of_each_flight() {
+fn batch_writes_a_flight_review_folder_for_each_flight() {
     let folder = logs();
     let px4 = ["logs/monday", "-o", "set", "--format", "parquet", "--layout", "px4"];
     batch(&folder, 0, &px4);
@@ -167,7 +167,7 @@ fn the_files_of_flight_review_are_in_a_folder_of_each_flight() {
 }
 
 #[test]
-fn shards_share_the_work_and_the_variables_of_jobs_say_which() {
+fn shards_split_a_batch_and_are_read_from_job_variables() {
     let folder = logs();
     let args = ["batch", "logs", "-o", "set", "--catalog", "jsonl"];
     let mut command = folder.command(&args);
@@ -195,7 +195,7 @@ fn shards_share_the_work_and_the_variables_of_jobs_say_which() {
 }
 
 #[test]
-fn an_index_says_what_logs_hold_and_is_refreshed() {
+fn index_describes_logs_and_is_refreshed() {
     let folder = logs();
     let index = |args: &[&str]| {
         let all = [&["index", "-q", "--json", "logs"], args].concat();
@@ -226,7 +226,7 @@ fn an_index_says_what_logs_hold_and_is_refreshed() {
 }
 
 #[test]
-fn what_a_catalog_says_of_a_disk_that_is_not_there_stays() {
+fn catalog_keeps_the_rows_of_a_missing_disk() {
     let folder = logs();
     let index = |status: i32, args: &[&str]| {
         let all = [&["index", "-q", "--json", "logs/monday", "logs/tuesday"], args];
@@ -258,7 +258,7 @@ fn what_a_catalog_says_of_a_disk_that_is_not_there_stays() {
 }
 
 #[test]
-fn data_sets_and_catalogs_are_not_everywhere() {
+fn datasets_and_catalogs_reject_unsupported_urls() {
     let folder = logs();
     folder.write("list.txt", b"logs/rover\nftp://host/x.bag\n");
     let to = ["a catalog must be a local file, not s3://", "hint: write it"];
@@ -277,7 +277,7 @@ fn data_sets_and_catalogs_are_not_everywhere() {
 }
 
 #[test]
-fn a_failure_names_its_log_once() {
+fn batch_failure_names_its_log_once() {
     let folder = Folder::new();
     folder.write("broken.ulg", b"no log at all");
     let run = folder.run(&["batch", "-q", "broken.ulg", "-o", "set"]).ended(1, &[]);
@@ -288,7 +288,7 @@ fn a_failure_names_its_log_once() {
 }
 
 #[test]
-fn less_memory_than_a_log_takes_is_raised_and_told() {
+fn too_small_memory_limit_is_raised_and_reported() {
     let folder = logs();
     let run = |memory: &str, out: &str| {
         folder.run(&["batch", "logs", "-o", out, "--memory", memory]).ended(0, &[])

@@ -58,7 +58,7 @@ fn of_topics(rows: &[Value]) -> Vec<Vec<Value>> {
 }
 
 #[test]
-fn what_an_index_does_not_say_of_topics_a_batch_does() {
+fn catalog_of_a_batch_has_topic_columns_that_an_index_lacks() {
     let folder = Folder::new();
     folder.run(&["convert", "-q", &testdata("rover.bag"), "-o", "y.mcap"]).succeeded();
     folder.run(&["index", "-q", "y.mcap", "-o", "index.jsonl"]).succeeded();
@@ -92,7 +92,7 @@ fn what_an_index_does_not_say_of_topics_a_batch_does() {
 
 #[cfg(unix)]
 #[test]
-fn what_a_catalog_says_of_a_log_that_cannot_be_read_now_stays() {
+fn catalog_keeps_the_row_of_an_unreadable_log() {
     let folder = Folder::new();
     let log = folder.write("logs/x.ulg", &fs::read(testdata("pasta.ulg")).unwrap());
     let index = |status: i32| {
@@ -120,7 +120,7 @@ fn what_a_catalog_says_of_a_log_that_cannot_be_read_now_stays() {
 }
 
 #[test]
-fn logs_are_looked_into_again_with_other_options() {
+fn logs_are_indexed_again_with_other_options() {
     let folder = Folder::new();
     settled(&folder, "x.pcap", &fs::read(testdata("puck.pcap")).unwrap());
     let became = |args: &[&str]| {
@@ -141,7 +141,7 @@ fn logs_are_looked_into_again_with_other_options() {
 }
 
 #[test]
-fn a_log_that_was_away_is_looked_into_with_other_options_once_it_is_back() {
+fn returned_log_is_indexed_with_the_current_options() {
     let folder = Folder::new();
     let puck = fs::read(testdata("puck.pcap")).unwrap();
     for name in ["a/x.pcap", "b/y.pcap"] {
@@ -177,7 +177,7 @@ fn a_log_that_was_away_is_looked_into_with_other_options_once_it_is_back() {
 }
 
 #[test]
-fn a_strict_index_looks_again_into_what_is_damaged() {
+fn strict_index_reads_damaged_logs_again() {
     let folder = Folder::new();
     let log = fs::read(testdata("pasta.ulg")).unwrap();
     settled(&folder, "x.ulg", &log[..log.len() - 5]);
@@ -203,7 +203,7 @@ fn rows_of_logs(folder: &Folder, ends: &str) -> BTreeMap<String, usize> {
 }
 
 #[test]
-fn with_another_number_of_parts_each_log_stays_in_one_catalog() {
+fn each_log_is_in_one_catalog_after_the_shard_count_changes() {
     let folder = Folder::new();
     let flight = fs::read(testdata("quad_flight.ulg")).unwrap();
     for name in ["a.ulg", "b.ulg", "c.ulg", "d.ulg", "e.ulg"] {
@@ -234,7 +234,7 @@ fn with_another_number_of_parts_each_log_stays_in_one_catalog() {
 
 #[cfg(unix)]
 #[test]
-fn a_folder_in_which_no_temporary_file_can_be_made_is_named_where_one_is_needed() {
+fn unusable_temporary_folder_is_named_if_it_is_needed() {
     let folder = Folder::new();
     let log = fs::read(testdata("pasta.ulg")).unwrap();
     settled(&folder, "plain/x.ulg", &log);
@@ -254,7 +254,7 @@ fn a_folder_in_which_no_temporary_file_can_be_made_is_named_where_one_is_needed(
 }
 
 #[test]
-fn what_is_written_is_no_log_and_is_told_where_there_is_nothing_else() {
+fn outputs_are_not_searched_for_logs() {
     let folder = Folder::new();
     settled(&folder, "logs/x.ulg", &fs::read(testdata("pasta.ulg")).unwrap());
     let index = |out: &str| folder.run(&["index", "logs", "-o", out]);
@@ -275,7 +275,7 @@ fn what_is_written_is_no_log_and_is_told_where_there_is_nothing_else() {
 }
 
 #[test]
-fn records_of_times_that_cannot_be_right_are_in_no_rate() {
+fn records_with_impossible_times_are_not_in_rates() {
     let folder = Folder::new();
     let sound = std::fs::read(testdata("quad_flight.ulg")).unwrap();
     // With time 0, which PX4 writes if the time was never set.

@@ -36,7 +36,7 @@ pub(crate) fn bag_of_packets() -> Vec<u8> {
 }
 
 #[test]
-fn every_input_becomes_what_the_table_says_and_nothing_else() {
+fn each_input_converts_to_the_formats_in_the_table_only() {
     let folder = Folder::new();
     let table = folder.run(&["formats", "--json"]).succeeded().json_lines().remove(0);
     let bag = testdata("rover.bag");
@@ -86,7 +86,7 @@ fn every_input_becomes_what_the_table_says_and_nothing_else() {
 }
 
 #[test]
-fn the_documentation_has_the_same_table() {
+fn documentation_has_the_table_of_conversions() {
     let table =
         Folder::new().run(&["formats", "--json"]).succeeded().json_lines().remove(0);
     let document = include_str!("../../../../docs/OUTPUTS.md");

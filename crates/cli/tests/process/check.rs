@@ -42,7 +42,7 @@ const BAGS: [(&str, i32, &[&str]); 28] = [
 ];
 
 #[test]
-fn each_lie_of_a_bag_has_its_code() {
+fn each_false_statement_in_a_bag_has_its_code() {
     let folder = Folder::new();
     for (name, status, codes) in BAGS {
         let Some(bag) = sample(&format!("rosbag/edge/{name}")) else { return };
@@ -65,7 +65,7 @@ fn each_lie_of_a_bag_has_its_code() {
 }
 
 #[test]
-fn what_was_read_is_not_told_as_lost() {
+fn doubtful_and_complete_records_are_not_reported_as_lost() {
     let folder = Folder::new();
     // EXPECT.tsv: the content checksums are wrong, data fine; killed in the last chunk, of
     // which only the end of the stream is missing: 100 messages of each can be had.
@@ -91,7 +91,7 @@ fn what_was_read_is_not_told_as_lost() {
 }
 
 #[test]
-fn an_encrypted_bag_is_looked_into_with_its_key() {
+fn encrypted_bag_is_checked_with_its_key() {
     let folder = Folder::new();
     let Some(bag) = sample("rosbag/edge/encrypted_aes_lz4.bag") else { return };
     // What `gpg --decrypt` makes of the key in the bag's header.
@@ -110,7 +110,7 @@ fn an_encrypted_bag_is_looked_into_with_its_key() {
 }
 
 #[test]
-fn odd_ulogs_are_told_of() {
+fn anomalies_of_ulogs_are_reported() {
     let folder = Folder::new();
     let run = folder.run(&["check", "--json", &testdata("hostile_types.ulg")]);
     let report = &run.json_lines()[0];
@@ -132,7 +132,7 @@ fn odd_ulogs_are_told_of() {
 }
 
 #[test]
-fn warnings_alone_are_no_failure_unless_strict() {
+fn warnings_fail_only_a_strict_check() {
     let (folder, flight) = (Folder::new(), testdata("quad_flight.ulg"));
     assert_eq!(folder.run(&["check", &flight]).status, 0);
     assert_eq!(folder.run(&["check", "--strict", &flight]).status, 3);
@@ -150,7 +150,7 @@ fn damage_is_an_error_and_one_bad_log_does_not_hide_the_others() {
 }
 
 #[test]
-fn the_table_of_codes_is_the_programs_own() {
+fn documented_table_of_codes_equals_the_printed_one() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/CHECK.md");
     let document = fs::read_to_string(path).unwrap();
     let codes = Folder::new().run(&["check", "--codes"]).succeeded().stdout;

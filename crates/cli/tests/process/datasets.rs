@@ -37,7 +37,7 @@ fn one(name: &str, outcome: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_log_that_is_away_keeps_its_name_and_its_tables() {
+fn missing_log_keeps_its_name_and_tables() {
     let folder = folder(&[
         ("pasta.ulg", "mnt/a/log_1.ulg"),
         ("quad_flight.ulg", "mnt/b/log_1.ulg"),
@@ -61,7 +61,7 @@ fn a_log_that_is_away_keeps_its_name_and_its_tables() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn logs_whose_names_are_no_texts_are_two() {
+fn logs_with_names_that_are_not_utf8_are_distinct() {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _};
     let folder = Folder::new();
     let names = [&b"x\xff.ulg"[..], b"x\xfe.ulg"];
@@ -86,7 +86,7 @@ fn logs_whose_names_are_no_texts_are_two() {
 }
 
 #[test]
-fn what_cannot_be_seen_in_a_folder_is_a_failure() {
+fn link_to_a_missing_file_is_a_failure() {
     let folder = folder(&[("pasta.ulg", "logs/x.ulg")]);
     #[cfg(unix)]
     {
@@ -100,7 +100,7 @@ fn what_cannot_be_seen_in_a_folder_is_a_failure() {
 }
 
 #[test]
-fn files_that_options_name_are_looked_into() {
+fn changed_contents_of_option_files_convert_a_log_again() {
     let folder =
         folder(&[("pasta.ulg", "x.ulg"), ("msg/KitchenStatus.msg", "msg/K.msg")]);
     let args = ["x.ulg", "-o", "ds", "--msg-dir", "msg"];
@@ -120,7 +120,7 @@ fn files_that_options_name_are_looked_into() {
 }
 
 #[test]
-fn patterns_that_no_log_has_are_told() {
+fn patterns_without_matches_are_reported() {
     let folder = folder(&[("pasta.ulg", "logs/x.ulg"), ("rover.bag", "logs/y.bag")]);
     let some = ["logs", "-o", "ds", "-t", "kitchen_*", "-t", "gps_*"];
     for _ in 0..2 {
@@ -143,7 +143,7 @@ fn patterns_that_no_log_has_are_told() {
 }
 
 #[test]
-fn the_types_of_tables_without_files_decide_nothing() {
+fn types_of_tables_without_files_are_ignored() {
     let folder = folder(&[("quad_flight.ulg", "x.ulg")]);
     let convert = |args: &[&str]| {
         batch(&folder, &[&["x.ulg", "-o", "ds"], args].concat()).ended(0, &[]);
@@ -161,7 +161,7 @@ fn the_types_of_tables_without_files_decide_nothing() {
 }
 
 #[test]
-fn a_field_that_is_called_as_the_partition_is_told() {
+fn field_with_the_name_of_the_partition_is_reported() {
     let folder = Folder::new();
     folder.write("one.ulg", &crate::bytes::log_of_field("log"));
     let expected = ["do not see its field `log`", "hive_partitioning = false"];
@@ -169,7 +169,7 @@ fn a_field_that_is_called_as_the_partition_is_told() {
 }
 
 #[test]
-fn a_data_set_among_the_logs_is_told_and_left_out() {
+fn dataset_among_the_logs_is_reported_and_skipped() {
     let folder = folder(&[("rover.bag", "logs/y.bag")]);
     batch(&folder, &["logs", "-o", "logs/set", "--format", "mcap"]).ended(0, &[]);
     let expected = ["1 log converted", "logs/set: a dataset, which is searched"];
@@ -179,7 +179,7 @@ fn a_data_set_among_the_logs_is_told_and_left_out() {
 }
 
 #[test]
-fn empty_folders_of_tables_go_with_a_run_that_is_alone() {
+fn unsharded_batch_removes_empty_table_folders() {
     let folder = folder(&[("quad_flight.ulg", "logs/x.ulg")]);
     fs::create_dir_all(folder.path().join("set/_logtool")).unwrap();
     let left = folder.path().join("set/battery_status~d0706c26");

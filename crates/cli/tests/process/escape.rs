@@ -52,7 +52,7 @@ fn names_of_files_are_escaped() {
 }
 
 #[test]
-fn what_was_typed_is_escaped() {
+fn arguments_in_messages_are_escaped() {
     let folder = Folder::with(&bytes::log());
     for args in [
         &["fly\u{1b}[2J"][..],
@@ -73,7 +73,7 @@ fn what_was_typed_is_escaped() {
 }
 
 #[test]
-fn names_and_texts_in_logs_are_escaped() {
+fn names_and_strings_from_logs_are_escaped() {
     let folder = Folder::with(&bytes::log_of_field("x\u{1b}[2J\u{202e}"));
     for args in [
         &["cat", "flight.ulg", "--format", "text"][..],
@@ -87,7 +87,7 @@ fn names_and_texts_in_logs_are_escaped() {
 }
 
 #[test]
-fn a_report_names_the_file_and_not_its_folder() {
+fn report_names_the_file_without_its_folder() {
     let folder = Folder::new();
     let path = folder.write("secret-folder/flight.ulg", &bytes::cut_log());
     let path = path.to_str().unwrap();

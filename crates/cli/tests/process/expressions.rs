@@ -80,7 +80,7 @@ fn error_points_to_the_character_and_nothing_is_written() {
 }
 
 #[test]
-fn derived_series_are_tables_of_their_own() {
+fn derived_series_are_separate_tables() {
     let (folder, flight) = (Folder::new(), testdata("quad_flight.ulg"));
     let derive = ["--derive", "armed=vehicle_status.arming_state == 2"];
     let only = ["-t", "armed", "-o", "armed.csv", "-q"];
@@ -144,7 +144,7 @@ fn printed_series_are_sorted_among_records() {
 }
 
 #[test]
-fn names_and_formats_that_do_not_go_with_series_are_refused() {
+fn unsuitable_names_and_formats_of_series_are_rejected() {
     let (folder, flight) = (Folder::new(), testdata("quad_flight.ulg"));
     let run = |derive: &str, more: &[&str]| {
         folder.run(&[&["convert", &flight, "--derive", derive][..], more].concat())
@@ -163,7 +163,7 @@ fn names_and_formats_that_do_not_go_with_series_are_refused() {
 }
 
 #[test]
-fn damaged_log_has_series_of_what_is_left() {
+fn damaged_log_has_series_of_its_readable_records() {
     let (folder, log) = (Folder::new(), testdata("damaged/lost_sector.ulg"));
     let args = ["convert", &log, "-t", "x", "-o", "x.csv"];
     let args = [&args[..], &["--derive", "x=-vehicle_attitude.q[0]"]].concat();

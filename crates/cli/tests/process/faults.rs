@@ -43,7 +43,7 @@ fn cut_while_it_runs(folder: &Folder, name: &str, args: &[&str], age: Duration) 
 }
 
 #[test]
-fn a_log_that_gets_shorter_while_it_is_read_is_told_and_nothing_is_left() {
+fn log_truncated_while_read_is_reported_and_leaves_no_output() {
     for args in [
         &["convert", "flight.ulg", "-o", "."][..],
         &["convert", "flight.ulg", "-o", ".", "--format", "parquet"],
@@ -106,7 +106,7 @@ fn cut_while_it_is_open(folder: &Folder, args: &[&str]) -> String {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_log_that_gets_shorter_stops_no_other_of_a_batch() {
+fn log_truncated_while_read_does_not_stop_a_batch() {
     let folder = Folder::with(&bytes::long_log(3_000_000));
     folder.write("short.ulg", &bytes::log());
     cut_while_it_is_open(
@@ -123,7 +123,7 @@ fn a_log_that_gets_shorter_stops_no_other_of_a_batch() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_log_that_gets_shorter_stops_no_other_of_an_index() {
+fn log_truncated_while_read_does_not_stop_an_index() {
     let folder = Folder::with(&bytes::long_log(3_000_000));
     folder.write("short.ulg", &bytes::log());
     let args = ["index", "flight.ulg", "short.ulg", "-o", "all.jsonl"];
@@ -134,7 +134,7 @@ fn a_log_that_gets_shorter_stops_no_other_of_an_index() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn events_that_cannot_be_told_are_a_failure() {
+fn unwritable_progress_events_are_a_failure() {
     let folder = Folder::with(&bytes::log());
     for command in [
         &["batch", "flight.ulg", "-o", "set"][..],
@@ -182,7 +182,7 @@ impl Drop for Disk {
 }
 
 #[test]
-fn a_full_disk_is_told_and_nothing_is_left() {
+fn full_disk_is_reported_and_leaves_no_output() {
     let Some(disk) = Disk::of(64 << 10) else { return };
     // As much as a log of each kind becomes is more than the disk has room for.
     let fill = vec![7; 48 << 10];
@@ -224,7 +224,7 @@ fn files_in(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_log_for_which_the_disk_has_no_room_leaves_nothing_in_a_data_set() {
+fn log_too_large_for_the_disk_leaves_nothing_in_a_dataset() {
     let rover = testdata("rover.bag");
     // Too little for its files; too few for their folders, when some have their names.
     for options in ["size=24k", "nr_inodes=12", "nr_inodes=17", "nr_inodes=20"] {
@@ -243,7 +243,7 @@ fn a_log_for_which_the_disk_has_no_room_leaves_nothing_in_a_data_set() {
 }
 
 #[test]
-fn a_catalog_for_which_the_disk_has_no_room_hides_no_summary() {
+fn catalog_too_large_for_the_disk_does_not_hide_the_summary() {
     let Some(disk) = Disk::of(64 << 10) else { return };
     let rover = testdata("rover.bag");
     let topic = ["--topic", "/gps/fix", "-o", "set"];
@@ -260,7 +260,7 @@ fn a_catalog_for_which_the_disk_has_no_room_hides_no_summary() {
 }
 
 #[test]
-fn a_pipe_is_read_as_a_file_is() {
+fn pipe_is_read_like_a_file() {
     let folder = Folder::with(&bytes::log());
     let pipe = folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -272,7 +272,7 @@ fn a_pipe_is_read_as_a_file_is() {
 }
 
 #[test]
-fn a_pipe_where_an_output_should_be_stays() {
+fn pipe_at_the_output_path_is_not_replaced() {
     use std::os::unix::fs::FileTypeExt as _;
     let (flight, rover) = (testdata("quad_flight.ulg"), testdata("rover.bag"));
     for (name, mut args) in [
@@ -301,7 +301,7 @@ fn a_pipe_where_an_output_should_be_stays() {
 }
 
 #[test]
-fn a_folder_and_what_is_not_there_are_no_logs() {
+fn folder_and_missing_file_are_not_logs() {
     let folder = Folder::new();
     fs::create_dir(folder.path().join("logs")).unwrap();
     folder
@@ -313,7 +313,7 @@ fn a_folder_and_what_is_not_there_are_no_logs() {
 }
 
 #[test]
-fn what_may_not_be_read_does_not_stop_the_others() {
+fn unreadable_file_does_not_stop_the_others() {
     let folder = Folder::with(&bytes::log());
     let secret = folder.write("secret.ulg", &bytes::log());
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o0)).unwrap();
@@ -327,7 +327,7 @@ fn what_may_not_be_read_does_not_stop_the_others() {
 }
 
 #[test]
-fn of_two_that_write_the_same_output_one_does_it_and_the_other_says_so() {
+fn only_one_of_two_writers_of_an_output_succeeds() {
     let folder = Folder::with(&bytes::long_log(100_000));
     let start = || {
         let mut command = folder.command(&["convert", "flight.ulg", "-o", "out"]);
@@ -354,7 +354,7 @@ fn of_two_that_write_the_same_output_one_does_it_and_the_other_says_so() {
 }
 
 #[test]
-fn what_a_strict_run_fails_at_is_no_log_though_it_is_found_while_writing() {
+fn damage_found_while_writing_fails_a_strict_run_without_output() {
     let Some(bag) = sample("rosbag/edge/short_payload.bag") else { return };
     let folder = Folder::new();
     for (command, more) in [

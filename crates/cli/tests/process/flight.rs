@@ -121,7 +121,7 @@ fn catalogs_find_flights_by_their_diagnoses() {
 }
 
 #[test]
-fn damaged_logs_are_analysed() {
+fn damaged_logs_are_analyzed() {
     let log = jammed_flight();
     let folder = Folder::with(&log[..log.len() - 1500]);
     let json = folder.run(&["flight", "flight.ulg", "--json"]);
@@ -134,7 +134,7 @@ fn damaged_logs_are_analysed() {
 }
 
 #[test]
-fn other_logs_have_no_flight() {
+fn log_without_px4_topics_has_no_flight() {
     let bag = testdata("rover.bag");
     let folder = Folder::with(&crate::bytes::log());
     folder.run(&["flight", &bag]).ended(1, &["a rosbag log has no flight of PX4"]);

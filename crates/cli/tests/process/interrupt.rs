@@ -29,7 +29,7 @@ fn interrupted(folder: &Folder, args: &[&str], dir: &str) -> Option<i32> {
 }
 
 #[test]
-fn nothing_is_left_of_what_was_interrupted() {
+fn interrupted_command_leaves_no_output() {
     // 63 MB: it takes long enough to be interrupted.
     let folder = Folder::with(&bytes::long_log(3_000_000));
     for (args, dir) in [

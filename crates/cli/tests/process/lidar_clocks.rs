@@ -59,7 +59,7 @@ fn frames(folder: &Folder, log: &str, topic: &str) -> Vec<String> {
 }
 
 #[test]
-fn lidars_of_several_logs_have_frames_of_their_own() {
+fn lidars_of_several_logs_have_separate_frames() {
     let (car, puck) = (testdata("car.vel"), testdata("puck.pcap"));
     for (new, more) in [("a.mcap", &["--foxglove"][..]), ("b.bag", &[])] {
         let folder = Folder::new();
@@ -90,7 +90,7 @@ fn lidars_of_several_logs_have_frames_of_their_own() {
 }
 
 #[test]
-fn points_in_new_logs_are_on_utc_as_those_in_tables_are() {
+fn points_in_logs_and_tables_are_in_utc() {
     // date -u -d "2016-01-21 08:00" +%s
     let hour = 1_453_363_200_000_000;
     let Some(log) = sample("velodyne/vlp16_mrpt_gps_sample.pcap") else { return };
@@ -113,7 +113,7 @@ fn points_in_new_logs_are_on_utc_as_those_in_tables_are() {
 }
 
 #[test]
-fn points_and_positions_of_a_lidar_that_tells_of_no_pulse_are_on_one_clock() {
+fn points_and_positions_without_a_pulse_state_share_a_clock() {
     // The first data packet is 164.473090 s past the hour, captured at 22:02:45.378121.
     let Some(log) = sample("velodyne/hdl32e_rustlidarutils_example.pcap") else {
         return;
@@ -152,7 +152,7 @@ fn points_and_positions_of_a_lidar_that_tells_of_no_pulse_are_on_one_clock() {
 }
 
 #[test]
-fn a_cloud_is_within_the_times_that_are_asked_for() {
+fn cloud_is_within_the_requested_times() {
     let (folder, log) = (Folder::new(), testdata("car.vel"));
     let times =
         ["--start", "2010-09-30T13:11:07.237Z", "--end", "2010-09-30T13:11:07.637Z"];
@@ -170,7 +170,7 @@ fn a_cloud_is_within_the_times_that_are_asked_for() {
 }
 
 #[test]
-fn where_a_date_is_of_no_record_it_is_told_on_which_clock_dates_are() {
+fn empty_time_range_error_names_the_clock_of_dates() {
     let Some(log) = sample("velodyne/vlp16_mrpt_gps_sample.pcap") else { return };
     let folder = Folder::new();
     // The capture ends at 08:18:03.096 by its own clock, 0.367 s before that in UTC.

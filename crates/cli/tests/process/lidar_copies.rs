@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[test]
-fn a_part_of_a_vel_log_is_a_vel_log() {
+fn filtered_vel_log_is_a_vel_log() {
     let folder = Folder::new();
     let car = testdata("car.vel");
     let args = ["filter", &car, "-q", "-o", "gps.vel", "--topic", "gps"];
@@ -24,7 +24,7 @@ fn a_part_of_a_vel_log_is_a_vel_log() {
 }
 
 #[test]
-fn a_capture_is_filtered_repaired_and_merged() {
+fn capture_can_be_filtered_repaired_and_merged() {
     let folder = Folder::new();
     let puck = testdata("puck.pcap");
     let cat = |log: &str, topic: &str| {
@@ -58,7 +58,7 @@ fn a_capture_is_filtered_repaired_and_merged() {
 }
 
 #[test]
-fn a_vel_log_becomes_a_capture_and_what_that_cannot_hold_is_told_before() {
+fn vel_log_is_converted_to_a_capture_after_a_note_about_dropped_topics() {
     let folder = Folder::new();
     let car = testdata("car.vel");
     let stderr = folder.run(&["convert", &car, "-o", "car.pcap"]).ended(0, &[]).stderr;
@@ -83,7 +83,7 @@ fn a_vel_log_becomes_a_capture_and_what_that_cannot_hold_is_told_before() {
 }
 
 #[test]
-fn points_made_with_the_calibration_of_another_lidar_are_told_of_aloud() {
+fn points_without_a_known_calibration_are_noted() {
     const NOTICE: &str = "points: no calibration of this lidar is known";
     // A real HDL-64E S1, which does not send its calibration.
     let Some(db) = sample("velodyne/calib_hdl64e_opendlv_db.xml") else { return };
@@ -118,7 +118,7 @@ fn points_made_with_the_calibration_of_another_lidar_are_told_of_aloud() {
 }
 
 #[test]
-fn the_packets_of_a_bag_become_a_capture_and_all_else_is_told() {
+fn packets_of_a_bag_are_converted_to_a_capture_and_dropped_topics_are_reported() {
     // Generated: 10 scans of 76 packets.
     let name = "rosbag/synthetic-velodynescan-compressedimage.bag";
     let Some(bag) = sample(name) else { return };
@@ -142,7 +142,7 @@ fn the_packets_of_a_bag_become_a_capture_and_all_else_is_told() {
 }
 
 #[test]
-fn the_packets_of_a_bag_become_the_vel_log_that_those_of_their_capture_become() {
+fn bag_and_capture_of_the_same_packets_give_the_same_vel_log() {
     // MANIFEST.tsv: the bag was made over the capture, by other means.
     let logs = ["velodyne/hdl64e_s1_atwall.bag", "velodyne/hdl64e_atwallshort.pcap"];
     let [Some(bag), Some(capture)] = logs.map(sample) else { return };
@@ -175,7 +175,7 @@ fn invalid(kind: [u8; 4]) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_made_without_messages_that_are_not_valid_says_so() {
+fn messages_dropped_as_invalid_are_reported() {
     let folder = Folder::new();
     // VelodyneRawDataM.
     folder.write("packets.vel", &invalid([0x2b, 0x11, 0x03, 0]));
@@ -201,7 +201,7 @@ fn what_is_made_without_messages_that_are_not_valid_says_so() {
 }
 
 #[test]
-fn check_looks_whether_points_can_be_made_of_packets() {
+fn check_decodes_points_of_packets() {
     let folder = Folder::new();
     let mut bytes = fs::read(testdata("puck.pcap")).unwrap();
     // The first block of a packet, which is a whole one: its flag, and twelve of them.
@@ -219,7 +219,7 @@ fn check_looks_whether_points_can_be_made_of_packets() {
 }
 
 #[test]
-fn a_log_without_packets_is_one_error_that_says_what_it_lacks() {
+fn log_without_packets_is_a_single_error() {
     let folder = Folder::new();
     for (out, expected) in [
         ("x.vel", "writing ulog as a .vel log: it has no packets of lidars"),
@@ -247,7 +247,7 @@ fn a_log_without_packets_is_one_error_that_says_what_it_lacks() {
 }
 
 #[test]
-fn points_of_packets_in_a_bag_are_said_not_to_be_messages() {
+fn derived_points_in_a_bag_are_rejected_as_messages() {
     let folder = Folder::new();
     folder.write("a.bag", &bag_of_packets());
     let points = ["convert", "a.bag", "-o", "b.mcap", "-t", "/lidar/points"];
@@ -255,7 +255,7 @@ fn points_of_packets_in_a_bag_are_said_not_to_be_messages() {
 }
 
 #[test]
-fn packets_without_times_are_refused_as_messages() {
+fn packets_without_times_are_rejected_as_messages() {
     let Some(capture) = sample("velodyne/pcap_variants/simplepackets.pcapng") else {
         return;
     };

@@ -27,7 +27,7 @@ fn times(folder: &Folder, log: &str, topic: &str, more: &[&str]) -> Vec<String> 
 }
 
 #[test]
-fn a_cloud_has_the_points_of_the_times_that_are_wanted_and_no_others() {
+fn cloud_has_exactly_the_points_of_the_selected_times() {
     for (log, from, to) in [("car.vel", "0.7", "0.9"), ("puck.pcap", "0.01", "0.03")] {
         let (folder, log) = (Folder::new(), testdata(log));
         // Tables have UTC only with --clock utc, new logs always.
@@ -49,7 +49,7 @@ fn a_cloud_has_the_points_of_the_times_that_are_wanted_and_no_others() {
 }
 
 #[test]
-fn packets_become_the_scans_of_the_drivers_of_ros_and_lose_nothing() {
+fn packets_are_converted_to_driver_scans_without_loss() {
     // Of the car there are five valid messages of packets, far apart.
     for (log, scans) in [("car.vel", 5..6), ("puck.pcap", 1..3)] {
         let (folder, log) = (Folder::new(), testdata(log));
@@ -80,7 +80,7 @@ fn packets_become_the_scans_of_the_drivers_of_ros_and_lose_nothing() {
 }
 
 #[test]
-fn a_vel_log_becomes_an_mcap_file_and_a_bag_with_a_cloud_for_each_scan() {
+fn vel_log_is_converted_to_mcap_and_bag_with_a_cloud_for_each_scan() {
     let (folder, log) = (Folder::new(), testdata("car.vel"));
     folder.run(&["convert", &log, "-q", "-o", "scans", "--format", "pcd"]).succeeded();
     let scans = folder.read("scans/points/index.csv").lines().count() as u64 - 1;
@@ -120,7 +120,7 @@ fn points(folder: &Folder, log: &str, topic: &str) -> Vec<String> {
 }
 
 #[test]
-fn points_images_and_poses_become_foxglove_s_types_that_are_read_back() {
+fn points_images_and_poses_round_trip_through_foxglove_types() {
     for log in ["car.vel", "puck.pcap"] {
         let (folder, log) = (Folder::new(), testdata(log));
         let convert = ["convert", &log, "-o", "new.mcap", "--foxglove"];
@@ -153,7 +153,7 @@ fn points_images_and_poses_become_foxglove_s_types_that_are_read_back() {
 }
 
 #[test]
-fn foxglove_s_types_are_refused_where_nothing_becomes_of_them() {
+fn foxglove_types_are_rejected_without_suitable_topics() {
     let folder = Folder::new();
     for log in ["quad_flight.ulg", "rover.bag"] {
         let convert = ["convert", &testdata(log), "-o", "x.mcap", "--foxglove"];
@@ -175,7 +175,7 @@ fn foxglove_s_types_are_refused_where_nothing_becomes_of_them() {
 }
 
 #[test]
-fn a_lidar_and_a_ulog_become_one_file_of_protocol_buffers() {
+fn lidar_log_and_ulog_are_merged_as_protobuf() {
     let folder = Folder::new();
     let (ulog, vel) = (testdata("quad_flight.ulg"), testdata("car.vel"));
     let merge = ["merge", &ulog, &vel, "-o", "all.mcap", "--foxglove"];

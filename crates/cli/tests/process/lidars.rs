@@ -8,7 +8,7 @@ use crate::{
 };
 
 #[test]
-fn info_says_how_a_vel_log_is_laid_out_and_which_lidar_it_has() {
+fn info_describes_the_layout_and_the_lidar_of_a_vel_log() {
     // MANIFEST.tsv: size field = 21 + data, 0xFFFFFFFF, a packet for each message.
     let Some(log) = sample("velodyne/sample_real_s1_size21.vel") else { return };
     let info = Folder::new().run(&["info", &log]).succeeded().stdout;
@@ -25,7 +25,7 @@ fn info_says_how_a_vel_log_is_laid_out_and_which_lidar_it_has() {
 }
 
 #[test]
-fn info_says_of_a_capture_who_sent_what_and_what_the_clock_is_worth() {
+fn info_describes_the_senders_and_the_clock_of_a_capture() {
     // MANIFEST.tsv: 293 data and 57 position packets, with GPS.
     let Some(log) = sample("velodyne/vlp16_mrpt_gps_sample.pcap") else { return };
     let info = Folder::new().run(&["info", &log]).succeeded().stdout;
@@ -37,7 +37,7 @@ fn info_says_of_a_capture_who_sent_what_and_what_the_clock_is_worth() {
 }
 
 #[test]
-fn a_calibration_of_another_lidar_is_refused_by_info_as_by_convert() {
+fn calibration_of_another_lidar_is_rejected_by_info_and_convert() {
     let Some(other) = sample("velodyne/calib_vlp16_nebula.yaml") else { return };
     let (folder, car) = (Folder::new(), testdata("car.vel"));
     for args in [&["info"][..], &["convert", "-o", "points", "--topic", "points"]] {
@@ -47,7 +47,7 @@ fn a_calibration_of_another_lidar_is_refused_by_info_as_by_convert() {
 }
 
 #[test]
-fn clocks_that_contradict_each_other_are_told_aloud_and_either_can_be_chosen() {
+fn contradicting_clocks_are_noted_and_can_be_chosen() {
     // GPS has 13:11:07 when the time of the packets is one second before the full hour.
     let Some(log) = sample("velodyne/sample_sim_s2.vel") else { return };
     let folder = Folder::new();
@@ -71,7 +71,7 @@ fn clocks_that_contradict_each_other_are_told_aloud_and_either_can_be_chosen() {
 }
 
 #[test]
-fn packets_that_are_missing_and_lidars_that_say_they_are_others_are_found() {
+fn check_finds_lost_packets_and_contradicting_models() {
     let folder = Folder::new();
     if let Some(capture) = sample("velodyne/sim_hdl64e_s2.pcap") {
         let sound = folder.run(&["check", &capture]).succeeded().stdout;
@@ -123,7 +123,7 @@ fn from_another(capture: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn each_of_several_lidars_is_meant_by_its_number() {
+fn lidars_are_selected_by_instance() {
     let folder = Folder::new();
     let puck = fs::read(testdata("puck.pcap")).unwrap();
     folder.write("two.pcap", &[&puck[..], &from_another(&puck)].concat());
@@ -146,7 +146,7 @@ fn each_of_several_lidars_is_meant_by_its_number() {
 }
 
 #[test]
-fn a_calibration_that_suits_one_of_several_lidars_is_refused_with_which_that_is() {
+fn calibration_of_one_of_several_lidars_is_rejected_with_its_topic() {
     let (folder, puck) = (Folder::new(), testdata("puck.pcap"));
     folder
         .run(&["convert", &testdata("car.vel"), "-q", "-o", "car.pcap"])
@@ -173,7 +173,7 @@ fn a_calibration_that_suits_one_of_several_lidars_is_refused_with_which_that_is(
 }
 
 #[test]
-fn a_part_that_is_too_short_for_the_calibration_that_the_lidar_sends_is_told() {
+fn part_too_short_for_the_transmitted_calibration_is_reported() {
     // One round is 4160 packets of 288 us: 1.2 s.
     let Some(log) = sample("velodyne/sample_sim_s2.vel") else { return };
     let folder = Folder::new();
@@ -191,7 +191,7 @@ fn a_part_that_is_too_short_for_the_calibration_that_the_lidar_sends_is_told() {
 }
 
 #[test]
-fn a_calibration_of_windows_is_read_and_a_number_with_a_comma_is_named() {
+fn calibration_in_windows_encodings_is_read_and_a_decimal_comma_is_an_error() {
     let (folder, puck) = (Folder::new(), testdata("puck.pcap"));
     folder.run(&["calibration", "-q", &puck, "-o", "plain.xml"]).succeeded();
     let plain = folder.read("plain.xml");
@@ -217,7 +217,7 @@ fn a_calibration_of_windows_is_read_and_a_number_with_a_comma_is_named() {
 }
 
 #[test]
-fn files_of_scans_that_an_earlier_run_left_are_told() {
+fn stale_scan_files_are_reported() {
     let (folder, car) = (Folder::new(), testdata("car.vel"));
     let convert = ["convert", &car, "-o", "s", "--format", "pcd"];
     folder.run(&convert).ended(0, &[]);
@@ -233,7 +233,7 @@ fn files_of_scans_that_an_earlier_run_left_are_told() {
 }
 
 #[test]
-fn a_calibration_of_one_of_several_lidars_is_used_for_that_one() {
+fn calibration_of_one_of_several_lidars_is_used_for_that_lidar() {
     let names = [
         "vlp16_mrpt_gps_sample.pcap",
         "hdl32e_rustlidarutils_example.pcap",

@@ -14,7 +14,7 @@ fn cat(folder: &Folder, log: &str, more: &[&str]) -> String {
 }
 
 #[test]
-fn a_bag_becomes_an_mcap_file_that_reads_as_the_bag() {
+fn bag_converted_to_mcap_has_the_same_records() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     folder.run(&["convert", &bag, "-o", "new.mcap"]).ended(0, &["491 records"]);
     assert_eq!(cat(&folder, "new.mcap", &[]), cat(&folder, &bag, &[]));
@@ -31,7 +31,7 @@ fn a_bag_becomes_an_mcap_file_that_reads_as_the_bag() {
 }
 
 #[test]
-fn chunks_are_packed_as_was_asked_for() {
+fn chunks_have_the_requested_compression() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let convert = |log: &str, out: &str, compression: &str| {
         folder.run(&["convert", log, "-q", "-o", out, "--compression", compression])
@@ -59,7 +59,7 @@ fn chunks_are_packed_as_was_asked_for() {
 }
 
 #[test]
-fn bags_are_cut_merged_and_repaired_into_mcap_files() {
+fn bags_are_filtered_merged_and_repaired_to_mcap() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let gps = ["--topic", "/gps/fix", "--compression", "lz4"];
     folder
@@ -90,7 +90,7 @@ fn bags_are_cut_merged_and_repaired_into_mcap_files() {
 }
 
 #[test]
-fn what_cannot_become_an_mcap_file_is_said_and_nothing_is_there() {
+fn unsuitable_input_for_mcap_is_an_error_without_output() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     folder.run(&["convert", &log, "-o", "p.mcap", "-q"]).succeeded();
     folder
@@ -105,7 +105,7 @@ fn what_cannot_become_an_mcap_file_is_said_and_nothing_is_there() {
 }
 
 #[test]
-fn health_of_an_mcap_file_tells_of_profile_and_chunks_whatever_is_broken() {
+fn health_of_a_broken_mcap_file_has_its_profile_and_chunks() {
     let folder = Folder::new();
     let bag = testdata("rover.bag");
     let packed = ["filter", &bag, "-q", "-o", "a.mcap", "--compression", "lz4"];
@@ -127,7 +127,7 @@ fn health_of_an_mcap_file_tells_of_profile_and_chunks_whatever_is_broken() {
 }
 
 #[test]
-fn a_compression_that_is_not_known_is_one_error_that_names_it() {
+fn unknown_compression_is_a_single_error() {
     let folder = Folder::new();
     let bag = testdata("rover.bag");
     let packed = ["filter", &bag, "-q", "-o", "a.mcap", "--compression", "lz4"];
@@ -158,7 +158,7 @@ fn a_compression_that_is_not_known_is_one_error_that_names_it() {
 }
 
 #[test]
-fn images_of_foxglove_s_own_types_become_files() {
+fn foxglove_images_are_written_to_files() {
     let folder = Folder::new();
     // By hand, from foxglove-sdk's .proto files: the time 1.5 s, a file, or 2 by 1 pixels.
     let stamp = b"\x0a\x08\x08\x01\x10\x80\xca\xb5\xee\x01\x00";
@@ -188,7 +188,7 @@ fn images_of_foxglove_s_own_types_become_files() {
 }
 
 #[test]
-fn a_log_time_that_tables_cannot_have_is_told_and_copies_have_it() {
+fn log_time_beyond_tables_is_reported_and_copied() {
     let folder = Folder::new();
     let mut file =
         Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();

@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[test]
-fn bags_become_one_in_the_order_of_time() {
+fn merged_bags_are_in_time_order() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     for (name, topic) in [("a.bag", "/imu*"), ("b.bag", "/gps/*")] {
         folder.run(&["filter", &bag, "-o", name, "-t", topic, "-q"]).succeeded();
@@ -30,7 +30,7 @@ fn bags_become_one_in_the_order_of_time() {
 
 #[test]
 #[cfg(unix)]
-fn more_logs_than_files_may_be_open_at_first() {
+fn more_logs_are_merged_than_files_may_be_open() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     folder.run(&["filter", &bag, "-o", "0.bag", "-t", "/map", "-q"]).succeeded();
     let few = fs::read(folder.path().join("0.bag")).unwrap();
@@ -49,7 +49,7 @@ fn more_logs_than_files_may_be_open_at_first() {
 }
 
 #[test]
-fn a_clock_that_runs_off_is_put_right() {
+fn clock_drift_is_corrected() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     for (name, topic) in [("a.bag", "/imu*"), ("b.bag", "/gps/*")] {
         folder.run(&["filter", &bag, "-o", name, "-t", topic, "-q"]).succeeded();
@@ -92,7 +92,7 @@ fn a_clock_that_runs_off_is_put_right() {
 }
 
 #[test]
-fn ulogs_that_may_be_of_different_flights_need_a_word() {
+fn ulogs_are_merged_only_with_same_clock() {
     let folder = Folder::with(&bytes::log());
     folder.write("other.ulg", &bytes::log());
     let args = ["merge", "flight.ulg", "other.ulg", "-o", "new.ulg"];
@@ -110,7 +110,7 @@ fn ulogs_that_may_be_of_different_flights_need_a_word() {
 }
 
 #[test]
-fn logs_of_different_formats_are_refused() {
+fn logs_of_different_formats_are_rejected() {
     let folder = Folder::with(&bytes::log());
     let args = ["merge", "flight.ulg", &testdata("rover.bag"), "-o", "new.ulg"];
     folder.run(&args).ended(2, &["is ulog", "is rosbag", "one MCAP file"]);
@@ -130,7 +130,7 @@ fn times(folder: &Folder, log: &str, topic: &str) -> Vec<i64> {
 }
 
 #[test]
-fn logs_of_two_formats_become_one_on_one_clock() {
+fn logs_of_two_formats_are_merged_on_one_clock() {
     let (folder, bag) = (Folder::with(&bytes::log()), testdata("rover.bag"));
     let args = ["merge", "flight.ulg", &bag, "-o", "all.mcap"];
     folder.run(&args).ended(1, &["onto one clock", "to flight.ulg", "logtool align"]);
@@ -166,7 +166,7 @@ fn logs_of_two_formats_become_one_on_one_clock() {
 }
 
 #[test]
-fn bags_can_be_moved_and_the_records_of_ulogs_cannot() {
+fn bags_accept_a_clock_offset_and_ulogs_reject_it() {
     let (folder, bag) = (Folder::with(&bytes::log()), testdata("rover.bag"));
     folder.run(&["filter", &bag, "-o", "a.bag", "-t", "/gps/fix", "-q"]).succeeded();
     let args =
@@ -193,7 +193,7 @@ fn bags_can_be_moved_and_the_records_of_ulogs_cannot() {
 }
 
 #[test]
-fn a_ulog_a_log_of_a_lidar_and_a_bag_become_one() {
+fn ulog_lidar_log_and_bag_are_merged() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     let (vel, bag) = (testdata("car.vel"), testdata("rover.bag"));
     for (out, more) in
@@ -211,7 +211,7 @@ fn a_ulog_a_log_of_a_lidar_and_a_bag_become_one() {
 }
 
 #[test]
-fn logs_that_would_be_before_1970_are_on_the_time_of_who_knows_it_or_all_later() {
+fn logs_with_negative_times_are_shifted_to_unix_time() {
     let (folder, bag) = (Folder::with(&bytes::log()), testdata("rover.bag"));
     let second = 1_000_000_000_i64;
     let own = times(&folder, "flight.ulg", "att");
@@ -266,7 +266,7 @@ fn logs_that_would_be_before_1970_are_on_the_time_of_who_knows_it_or_all_later()
 }
 
 #[test]
-fn an_alignment_is_of_the_files_that_it_means_however_they_are_typed() {
+fn alignment_applies_to_its_files_by_any_spelling_of_their_paths() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     std::fs::create_dir(folder.path().join("sub")).unwrap();
     for (name, topic) in
@@ -290,7 +290,7 @@ fn an_alignment_is_of_the_files_that_it_means_however_they_are_typed() {
 }
 
 #[test]
-fn a_log_of_which_nothing_can_be_read_is_named() {
+fn unreadable_log_is_named() {
     let Some(other) = sample("rosbag/edge/comp_unknown_zstd.bag") else { return };
     let folder = Folder::new();
     let args = ["merge", &testdata("rover.bag"), &other, "-o", "new.bag"];

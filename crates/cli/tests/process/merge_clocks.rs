@@ -61,7 +61,7 @@ fn number(content: &[u8], at: usize) -> u64 {
 }
 
 #[test]
-fn what_was_published_and_attached_is_on_the_new_clock_too() {
+fn publish_and_attachment_times_are_shifted() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let published = 1_700_000_000 * SECOND + SECOND / 2;
     // The checksums are computed by zlib.crc32 of Python; a wrong one stays wrong, and 0 means
@@ -104,7 +104,7 @@ fn what_was_published_and_attached_is_on_the_new_clock_too() {
 }
 
 #[test]
-fn times_that_cannot_be_counted_are_refused() {
+fn times_beyond_2262_are_rejected() {
     let (folder, bag) = (Folder::with(&bytes::log()), testdata("rover.bag"));
     let args = ["merge", "flight.ulg", &bag, "-o", "x.mcap", "--offset"];
     let far = folder.run(&[&args[..], &["2=9000000000"]].concat());
@@ -113,7 +113,7 @@ fn times_that_cannot_be_counted_are_refused() {
 }
 
 #[test]
-fn logs_that_are_far_apart_in_time_are_told_and_others_are_not() {
+fn logs_far_apart_in_time_are_reported() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let (log, car) = (testdata("quad_flight.ulg"), testdata("car.vel"));
     let far = ["merge", &log, &bag, &car, "-o", "x.mcap"];
@@ -125,7 +125,7 @@ fn logs_that_are_far_apart_in_time_are_told_and_others_are_not() {
 }
 
 #[test]
-fn a_bag_is_packed_as_bags_are() {
+fn unsupported_compression_of_bags_is_rejected() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let zstd = ["merge", &bag, &bag, "-o", "x.bag", "--compression", "zstd"];
     folder.run(&zstd).ended(2, &["do not support zstd", "none, lz4, bz2"]);
@@ -133,7 +133,7 @@ fn a_bag_is_packed_as_bags_are() {
 }
 
 #[test]
-fn of_which_log_nothing_can_be_taken_is_said() {
+fn log_without_translatable_topics_is_named() {
     // A channel of JSON only, which no bag has.
     let folder = Folder::new();
     folder.write("a.mcap", &file(0, 0));

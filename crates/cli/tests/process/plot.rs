@@ -8,7 +8,7 @@ use crate::{
 };
 
 #[test]
-fn fields_of_any_format_become_a_picture() {
+fn fields_of_any_format_are_plotted() {
     let folder = Folder::new();
     for (log, fields, texts) in [
         (
@@ -35,7 +35,7 @@ fn fields_of_any_format_become_a_picture() {
 }
 
 #[test]
-fn points_with_times_before_and_after_all_records_are_drawn_too() {
+fn points_before_and_after_all_record_times_are_plotted() {
     // As many as other decoders find in them: see conformance/velodyne.
     for (log, field, count) in [
         ("velodyne/hdl64e_s1_atwall.bag", "/velodyne_packets/points.x", "104,661"),
@@ -48,7 +48,7 @@ fn points_with_times_before_and_after_all_records_are_drawn_too() {
 }
 
 #[test]
-fn the_date_is_that_of_what_is_shown() {
+fn date_is_that_of_the_plotted_range() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     for (name, topic) in [("a.bag", "/imu*"), ("b.bag", "/gps/*")] {
         folder.run(&["filter", &bag, "-o", name, "-t", topic, "-q"]).succeeded();
@@ -73,7 +73,7 @@ fn the_date_is_that_of_what_is_shown() {
 }
 
 #[test]
-fn a_state_is_drawn_that_was_told_before() {
+fn state_is_plotted_from_its_last_record_before_the_range() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     // It is recorded twice per second, and is 17 from 3 s to 8 s.
     let args = ["plot", &log, "vehicle_status.nav_state", "-o", "x.svg"];
@@ -86,7 +86,7 @@ fn a_state_is_drawn_that_was_told_before() {
 }
 
 #[test]
-fn lines_of_one_colour_are_told_apart_by_their_dashes() {
+fn lines_of_one_color_have_different_dashes() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let fields: Vec<String> = (8..24).map(|n| format!("/scan.ranges[{n}]")).collect();
     let mut args = vec!["plot", &bag, "-q", "-o", "x.svg"];
@@ -99,7 +99,7 @@ fn lines_of_one_colour_are_told_apart_by_their_dashes() {
 }
 
 #[test]
-fn a_list_is_a_line_for_each_element_as_an_array_of_a_ulog_is() {
+fn list_has_a_line_for_each_element_like_an_array() {
     let (folder, flight) = (Folder::new(), testdata("quad_flight.ulg"));
     // testdata/README.md: 50 scans of 36 beams; beam number 7 is infinite.
     let scans = ["plot", &testdata("rover.bag"), "/scan.ranges", "-o", "scans.svg"];
@@ -121,7 +121,7 @@ fn a_list_is_a_line_for_each_element_as_an_array_of_a_ulog_is() {
 }
 
 #[test]
-fn a_png_has_the_size_that_was_asked_for() {
+fn png_has_the_requested_size() {
     let folder = Folder::new();
     let (log, field) = (testdata("quad_flight.ulg"), "battery_status*.voltage_v");
     let size = ["--size", "640x300", "--scale", "1", "--clock", "utc"];
@@ -135,7 +135,7 @@ fn a_png_has_the_size_that_was_asked_for() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_said_and_nothing_is_there() {
+fn unplottable_field_is_an_error_without_output() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let run = |field: &str, out: &str, more: &[&str]| {
         folder.run(&[&["plot", &bag, field, "-o", out][..], more].concat())
@@ -156,7 +156,7 @@ fn what_cannot_be_drawn_is_said_and_nothing_is_there() {
 }
 
 #[test]
-fn each_scan_is_a_picture_from_above() {
+fn each_scan_is_a_top_view_image() {
     let folder = Folder::new();
     let args = ["convert", &testdata("puck.pcap"), "-o", "scans", "--format", "png"];
     let look = ["--color-by", "intensity", "--reach", "30"];

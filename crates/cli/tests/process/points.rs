@@ -53,7 +53,7 @@ fn has(points: &[[f32; 4]], expected: [[f64; 4]; 2]) -> bool {
 }
 
 #[test]
-fn kitti_has_veloviews_points_in_either_axes() {
+fn kitti_files_have_the_points_of_veloview_in_either_axes() {
     let args = ["--format", "kitti", "--per", "log"];
     let Some(folder) = convert(&[&args[..], &["--axes", "manual"]].concat()) else {
         return;
@@ -72,7 +72,7 @@ fn kitti_has_veloviews_points_in_either_axes() {
 }
 
 #[test]
-fn each_format_has_as_many_points_as_others_count() {
+fn each_format_has_the_reference_number_of_points() {
     for (to, name) in [("pcd", "points.pcd"), ("ply", "points.ply")] {
         let Some(folder) = convert(&["--format", to, "--per", "log"]) else { return };
         let file = fs::read(folder.path().join("out").join(name)).unwrap();
@@ -93,7 +93,7 @@ fn each_format_has_as_many_points_as_others_count() {
 }
 
 #[test]
-fn a_scan_that_does_not_begin_or_end_at_the_cut_is_flagged() {
+fn partial_scans_at_a_cut_are_flagged() {
     // The head passes the cut twice, once at the start of VeloView's frame and once at its
     // end: there is something before and after it.
     let Some(folder) = convert(&["--format", "pcd"]) else { return };
@@ -121,7 +121,7 @@ fn numbers(xml: &str, tag: &str) -> Vec<f64> {
 }
 
 #[test]
-fn a_calibration_goes_from_packets_to_xml_to_yaml_and_back() {
+fn calibration_round_trips_through_xml_and_yaml() {
     let (Some(capture), Some(truth)) = (
         sample("velodyne/sim_hdl64e_s2.pcap"),
         sample("velodyne/calib_hdl64e_s2.1_sztaki.xml"),
@@ -154,7 +154,7 @@ fn a_calibration_goes_from_packets_to_xml_to_yaml_and_back() {
 }
 
 #[test]
-fn a_calibration_of_another_number_of_lasers_is_refused() {
+fn calibration_with_a_wrong_number_of_lasers_is_rejected() {
     // Those of 16 lasers, in a file of 64 places and in one of 16, and one of 128.
     let others = [
         "calib_vlp16_lidarview.xml",

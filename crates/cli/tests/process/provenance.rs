@@ -23,7 +23,7 @@ fn tool() -> String {
 }
 
 #[test]
-fn beside_tables_of_text_lies_a_file_that_says_where_they_are_from() {
+fn text_tables_have_a_provenance_sidecar() {
     let (folder, sources) = folder();
     let args = ["convert", LOG, "-q", "-o", "out", "-t", "battery*", "--threads", "2"];
     folder.run(&args).succeeded();
@@ -49,7 +49,7 @@ fn beside_tables_of_text_lies_a_file_that_says_where_they_are_from() {
 }
 
 #[test]
-fn files_say_where_they_are_from_where_their_format_lets_them() {
+fn provenance_is_in_the_metadata_of_formats_that_have_it() {
     let (folder, sources) = folder();
     let outputs: [(&[&str], &str); 5] = [
         (&["convert", LOG, "-o", "a.kml"], "a.kml"),
@@ -69,7 +69,7 @@ fn files_say_where_they_are_from_where_their_format_lets_them() {
 }
 
 #[test]
-fn an_mcap_file_tells_what_it_was_made_of_and_what_that_was_made_of() {
+fn mcap_file_has_its_provenance_and_that_of_its_source() {
     let (folder, _) = folder();
     folder.run(&["convert", LOG, "-q", "-o", "a.mcap"]).succeeded();
     let provenance = |name: &str| {
@@ -91,7 +91,7 @@ fn an_mcap_file_tells_what_it_was_made_of_and_what_that_was_made_of() {
 }
 
 #[test]
-fn the_same_log_in_another_folder_becomes_the_same_files() {
+fn outputs_do_not_depend_on_the_folder_of_the_log() {
     let (folder, _) = folder();
     folder.write("deep/down/quad_flight.ulg", &fs::read(testdata(LOG)).unwrap());
     for (log, out) in [(LOG, "one"), ("deep/down/quad_flight.ulg", "deep/two")] {
@@ -106,7 +106,7 @@ fn the_same_log_in_another_folder_becomes_the_same_files() {
 }
 
 #[test]
-fn the_same_bytes_are_made_on_any_number_of_threads() {
+fn outputs_are_equal_on_any_number_of_threads() {
     // 10 MB of packets, 14 MB of one topic, and many short topics.
     let capture = fs::read(testdata("puck.pcap")).unwrap();
     let (head, packets) = capture.split_at(24);

@@ -60,7 +60,7 @@ fn answer(mut stream: TcpStream, log: &[u8]) {
 }
 
 #[test]
-fn a_log_on_a_web_server_is_what_it_is_on_disk() {
+fn log_on_a_web_server_equals_the_local_log() {
     let folder = Folder::with(&bytes::log());
     let url = serve(bytes::log());
     let local = folder.run(&["info", "flight.ulg"]).succeeded();
@@ -79,7 +79,7 @@ fn a_log_on_a_web_server_is_what_it_is_on_disk() {
 }
 
 #[test]
-fn split_of_a_log_on_a_web_server_is_read_there() {
+fn split_of_a_log_on_a_web_server_is_read_remotely() {
     let folder = Folder::with(&bytes::log());
     let url = serve(bytes::log());
     let plan = ["plan", "--json", "-q", "-t", "att"];
@@ -94,7 +94,7 @@ fn split_of_a_log_on_a_web_server_is_read_there() {
 }
 
 #[test]
-fn what_is_not_on_a_web_server_is_told_in_a_line() {
+fn missing_remote_log_is_a_single_line() {
     let url = serve(Vec::new()).replace("flight", "other");
     let run = Folder::new().run(&["info", &url]);
     assert_eq!(
@@ -105,7 +105,7 @@ fn what_is_not_on_a_web_server_is_told_in_a_line() {
 }
 
 #[test]
-fn a_url_of_a_file_is_the_file() {
+fn file_url_is_the_local_file() {
     let folder = Folder::with(&bytes::log());
     let path = folder.path().to_str().unwrap();
     let (log, out) =
@@ -115,7 +115,7 @@ fn a_url_of_a_file_is_the_file() {
 }
 
 #[test]
-fn no_log_of_a_store_is_written_over_itself() {
+fn log_of_an_object_store_is_not_written_over_itself() {
     let folder = Folder::new();
     for args in [
         &["merge", "s3://b/a/y.bag", "s3://b/a/x.bag"][..],
@@ -128,7 +128,7 @@ fn no_log_of_a_store_is_written_over_itself() {
 }
 
 #[test]
-fn urls_that_cannot_be_meant_are_misuse() {
+fn unsupported_urls_are_wrong_usage() {
     let folder = Folder::with(&bytes::log());
     for (args, expected) in [
         (vec!["info", "ftp://host/x.ulg"], "unknown scheme ftp://"),
@@ -151,7 +151,7 @@ fn urls_that_cannot_be_meant_are_misuse() {
 }
 
 #[test]
-fn a_log_on_a_web_server_gets_into_data_sets_once() {
+fn log_on_a_web_server_is_converted_once() {
     let folder = Folder::with(&bytes::log());
     let url = serve(bytes::log());
     let (signed, none) =

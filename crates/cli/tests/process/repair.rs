@@ -29,7 +29,7 @@ const LOST: [&str; 7] = [
 const UNUSABLE: &str = "def_missing_dep.bag";
 
 #[test]
-fn of_every_damaged_bag_all_is_had_that_can_be_in_a_sound_one() {
+fn repair_recovers_all_readable_messages_of_damaged_bags() {
     let folder = Folder::new();
     for (name, count) in expected() {
         let bag = sample(&name).unwrap();
@@ -73,7 +73,7 @@ fn of_every_damaged_bag_all_is_had_that_can_be_in_a_sound_one() {
 }
 
 #[test]
-fn what_was_lost_is_told_by_topic_and_time() {
+fn repair_reports_losses_by_topic_and_time() {
     let Some(bag) = sample("rosbag/edge/corrupt_chunk2_bz2.bag") else { return };
     let folder = Folder::new();
     let run = folder.run(&["repair", &bag, "-o", "new.bag", "--json"]);
@@ -91,7 +91,7 @@ fn what_was_lost_is_told_by_topic_and_time() {
 }
 
 #[test]
-fn what_a_killed_recorder_left_becomes_a_bag() {
+fn repair_completes_the_bag_of_a_killed_recorder() {
     let (folder, bag) = (Folder::new(), testdata("damaged/killed.bag.active"));
     folder.run(&["repair", &bag, "-o", "new.bag"]).ended(3, &["lost:"]);
     let found = folder.run(&["check", "new.bag"]);
@@ -99,7 +99,7 @@ fn what_a_killed_recorder_left_becomes_a_bag() {
 }
 
 #[test]
-fn ulogs_are_repaired_too() {
+fn repair_recovers_ulogs() {
     let folder = Folder::with(&bytes::cut_log());
     let args = ["repair", "flight.ulg", "-o", "new.ulg"];
     folder.run(&args).ended(3, &["ends inside a record"]);
@@ -113,14 +113,14 @@ fn ulogs_are_repaired_too() {
 }
 
 #[test]
-fn of_a_sound_log_nothing_is_lost() {
+fn repair_of_a_sound_log_loses_nothing() {
     let folder = Folder::with(&bytes::log());
     let args = ["repair", "flight.ulg", "-o", "new.ulg"];
     folder.run(&args).ended(0, &["nothing was lost"]);
 }
 
 #[test]
-fn what_cannot_be_decoded_is_kept_and_told() {
+fn repair_keeps_and_reports_undecodable_records() {
     let Some(bag) = sample("rosbag/edge/short_payload.bag") else { return };
     let folder = Folder::new();
     let args = ["repair", &bag, "-o", "new.bag", "--json"];

@@ -3,7 +3,7 @@
 use crate::{program::Folder, samples::testdata};
 
 #[test]
-fn a_page_of_each_format_has_all_in_it() {
+fn report_of_each_format_has_its_sections() {
     let folder = Folder::new();
     for (log, titles) in [
         (
@@ -33,7 +33,7 @@ fn a_page_of_each_format_has_all_in_it() {
 }
 
 #[test]
-fn a_page_of_a_part_says_so_and_shows_only_that_in_the_plots() {
+fn report_of_a_time_range_has_plots_of_that_range() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     let part = ["report", &log, "-o", "part.html", "--start", "2", "--end", "4"];
     folder.run(&part).ended(0, &["elements"]);
@@ -47,7 +47,7 @@ fn a_page_of_a_part_says_so_and_shows_only_that_in_the_plots() {
 }
 
 #[test]
-fn a_page_of_a_part_has_the_scans_and_images_of_that() {
+fn report_of_a_time_range_has_its_scans_and_images() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let page = |from: &str, to: &str| {
         let args = ["report", &bag, "-f", "-o", "x.html", "--start", from, "--end", to];
@@ -75,7 +75,7 @@ fn a_page_of_a_part_has_the_scans_and_images_of_that() {
 }
 
 #[test]
-fn plots_of_a_bag_are_in_the_time_of_the_day_if_asked_for() {
+fn plots_of_a_bag_have_utc_times_on_request() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let utc = ["report", &bag, "-o", "utc.html", "--clock", "utc"];
     folder.run(&utc).ended(0, &["elements"]);
@@ -105,7 +105,7 @@ pub(crate) fn with_stray(log: &[u8], topic: &[u8], micros: u64) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_far_from_all_of_the_log_is_counted_and_spoils_no_plot() {
+fn outlying_times_are_counted_and_not_plotted() {
     let folder = Folder::new();
     let log = std::fs::read(testdata("quad_flight.ulg")).unwrap();
     let years = 1_000_000_000_000_000;
@@ -140,7 +140,7 @@ fn bag_with_stray(folder: &Folder, name: &str, off: &str) {
 }
 
 #[test]
-fn what_is_at_1970_or_in_the_future_is_told_beside_the_plots_and_squeezes_none() {
+fn times_at_1970_or_in_the_future_are_reported_and_not_plotted() {
     let folder = Folder::new();
     for (off, at, axis) in [
         ("-1717235990", "1970-01-01T00:00:10.00", "2024-06-01T10:00:00.000000Z (s)"),
@@ -173,7 +173,7 @@ fn what_is_at_1970_or_in_the_future_is_told_beside_the_plots_and_squeezes_none()
 }
 
 #[test]
-fn plots_of_a_whole_log_begin_where_what_they_show_does() {
+fn plots_start_at_their_first_record() {
     let folder = Folder::new();
     let log = std::fs::read(testdata("quad_flight.ulg")).unwrap();
     // 4 s before all others, of a topic that is in no plot.
@@ -186,7 +186,7 @@ fn plots_of_a_whole_log_begin_where_what_they_show_does() {
 }
 
 #[test]
-fn what_is_no_page_is_refused_and_nothing_is_there() {
+fn unusable_report_arguments_leave_no_output() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     folder.run(&["report", &bag, "-o", "x.pdf"]).ended(2, &[".html"]);
     folder.run(&["report", "missing.bag", "-o", "x.html"]).ended(1, &["missing.bag"]);

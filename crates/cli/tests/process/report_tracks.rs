@@ -43,7 +43,7 @@ fn circles(topics: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_short_way_in_a_long_log_has_its_shape() {
+fn short_track_in_a_long_log_keeps_its_shape() {
     let folder = Folder::new();
     folder.write("day.mcap", &circles(1));
     folder.run(&["report", "day.mcap", "-o", "x.html"]).ended(0, &["elements"]);
@@ -73,7 +73,7 @@ fn a_short_way_in_a_long_log_has_its_shape() {
 }
 
 #[test]
-fn tracks_that_are_not_shown_are_named() {
+fn omitted_tracks_are_named() {
     let folder = Folder::new();
     folder.write("many.mcap", &circles(10));
     folder.run(&["report", "many.mcap", "-o", "x.html"]).ended(0, &["elements"]);

@@ -21,7 +21,7 @@ fn cat(folder: &Folder, log: &str) -> String {
 }
 
 #[test]
-fn a_bag_becomes_an_mcap_file_for_ros_2_that_reads_as_the_bag() {
+fn bag_converted_for_ros_2_has_the_same_records() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     folder
         .run(&["convert", &bag, "-o", "new.mcap", "--ros2"])
@@ -39,14 +39,14 @@ fn a_bag_becomes_an_mcap_file_for_ros_2_that_reads_as_the_bag() {
 }
 
 #[test]
-fn only_an_mcap_file_is_for_ros_2() {
+fn only_mcap_outputs_accept_ros2() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     folder.run(&["convert", &bag, "-o", "x", "--ros2"]).ended(2, &["--format mcap"]);
     assert_eq!(folder.list("."), Vec::<String>::new());
 }
 
 #[test]
-fn a_message_that_does_not_fit_its_definition_is_told_and_the_rest_is_there() {
+fn mismatching_message_is_reported_and_the_others_are_converted() {
     // The counts of the fields of the first cloud are beyond its end.
     let folder = Folder::new();
     folder.run(&["convert", &testdata("rover.bag"), "-o", "a.mcap"]).ended(0, &[]);
@@ -66,7 +66,7 @@ fn a_message_that_does_not_fit_its_definition_is_told_and_the_rest_is_there() {
 }
 
 #[test]
-fn what_filter_merge_and_repair_write_can_be_for_ros_2() {
+fn filter_merge_and_repair_accept_ros2() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let whole = ["convert", &bag, "-o", "whole.mcap", "--ros2", "-q"];
     folder.run(&whole).succeeded();
@@ -95,7 +95,7 @@ fn topics(folder: &Folder, log: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_file_of_ros_2_becomes_the_bag_that_it_was_made_of_but_for_seq() {
+fn bag_round_trips_through_ros_2_except_for_seq() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     folder.run(&["convert", &bag, "-q", "-o", "ros2.mcap", "--ros2"]).succeeded();
     folder.run(&["convert", "ros2.mcap", "-o", "new.bag"]).ended(0, &["491 records"]);
@@ -145,7 +145,7 @@ fn mcap(channels: &[Channel<'_>]) -> Vec<u8> {
 }
 
 #[test]
-fn what_a_bag_cannot_hold_of_a_file_of_ros_2_is_named_before_it_is_written() {
+fn content_dropped_from_a_ros_2_file_is_named_before_the_bag_is_written() {
     let folder = Folder::new();
     let big = b"\0\0\0\0\0\0\0\x05\0\0\0\x03hi\0"; // 5 and "hi", the highest byte first
     let wide = b"\0\x01\0\0\0\0\0\0";
@@ -201,7 +201,7 @@ fn what_a_bag_cannot_hold_of_a_file_of_ros_2_is_named_before_it_is_written() {
 }
 
 #[test]
-fn a_message_of_ros_2_that_does_not_fit_is_told_and_the_others_are_in_the_bag() {
+fn mismatching_ros_2_message_is_reported_and_the_others_are_converted() {
     let folder = Folder::new();
     let good = b"\0\x01\0\0\x01\0\0\0";
     let fields = ("cdr", "a_msgs/msg/B", "ros2msg", "int32 x");
@@ -220,7 +220,7 @@ fn a_message_of_ros_2_that_does_not_fit_is_told_and_the_others_are_in_the_bag() 
 }
 
 #[test]
-fn a_time_before_1970_is_told_as_ros_1_has_no_number_for_it() {
+fn time_before_1970_is_reported_for_ros_1() {
     let folder = Folder::new();
     let time = "builtin_interfaces/Time t\nbuiltin_interfaces/Duration d";
     let channel =
@@ -241,7 +241,7 @@ fn a_time_before_1970_is_told_as_ros_1_has_no_number_for_it() {
 }
 
 #[test]
-fn what_a_file_has_beside_its_messages_is_named_before_a_bag_is_made_of_it() {
+fn dropped_metadata_is_named_before_a_bag_is_written() {
     let folder = Folder::new();
     let mut file =
         Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();

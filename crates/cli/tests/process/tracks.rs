@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[test]
-fn the_end_of_out_picks_the_format_and_out_is_the_file() {
+fn extension_of_the_output_selects_the_track_format() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     let left_out = "5 rows dropped: no position was known";
     for end in ["kml", "gpx", "geojson"] {
@@ -33,7 +33,7 @@ fn the_end_of_out_picks_the_format_and_out_is_the_file() {
 }
 
 #[test]
-fn a_folder_gets_a_file_for_each_topic_of_any_format() {
+fn folder_has_a_track_file_for_each_topic() {
     let folder = Folder::new();
     for (log, file, positions) in [
         ("rover.bag", "gps_fix.geojson", 50),
@@ -55,7 +55,7 @@ fn a_folder_gets_a_file_for_each_topic_of_any_format() {
 }
 
 #[test]
-fn a_ulog_in_an_mcap_file_has_the_track_that_it_has() {
+fn ulog_converted_to_mcap_has_the_same_track() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     folder.run(&["convert", &log, "-o", "new.mcap", "-q"]).succeeded();
     // Its integers of 8 bits are of 32 in protocol buffers, `fix_type` among them.
@@ -76,7 +76,7 @@ fn a_ulog_in_an_mcap_file_has_the_track_that_it_has() {
 }
 
 #[test]
-fn a_part_of_the_time_is_a_part_of_the_track() {
+fn time_range_selects_a_part_of_the_track() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let part = ["--start", "2", "--end", "3", "--topic", "/gps/*"];
     folder
@@ -90,7 +90,7 @@ fn a_part_of_the_time_is_a_part_of_the_track() {
 }
 
 #[test]
-fn of_several_topics_one_file_takes_the_receivers() {
+fn single_track_file_has_the_receiver_topic() {
     let Some(log) = sample("ulog/px4ulogrs_esc_status_log.ulg") else { return };
     let folder = Folder::new();
     folder.run(&["convert", &log, "-o", "one.kml"]).ended(
@@ -111,7 +111,7 @@ fn of_several_topics_one_file_takes_the_receivers() {
 }
 
 #[test]
-fn what_cannot_be_a_track_is_said_and_nothing_is_there() {
+fn unsuitable_track_is_an_error_without_output() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let imu = ["convert", &bag, "-o", "x.kml", "--topic", "/imu/data"];
     folder.run(&imu).ended(1, &["none of 1 topic has positions", "`latitude`"]);

@@ -19,7 +19,7 @@ fn topic(info: &Value, name: &str) -> Option<(String, u64)> {
 }
 
 #[test]
-fn every_topic_of_a_ulog_is_in_the_bag_and_what_ros_has_types_for_beside_it() {
+fn bag_has_each_ulog_topic_and_translations_to_ros_types() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     let run = folder.run(&["convert", &log, "-o", "new.bag"]);
     run.ended(0, &["new.bag", "left out: ", "parameters"]);
@@ -49,7 +49,7 @@ fn every_topic_of_a_ulog_is_in_the_bag_and_what_ros_has_types_for_beside_it() {
 }
 
 #[test]
-fn a_ulog_becomes_an_mcap_file_for_ros_2() {
+fn ulog_is_converted_to_mcap_for_ros_2() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     folder.run(&["convert", &log, "-o", "new.mcap", "--ros2"]).ended(0, &["new.mcap"]);
     let new = info(&folder, "new.mcap");

@@ -26,7 +26,7 @@ fn topics(folder: &Folder, log: &str) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn every_topic_is_there_with_as_many_messages() {
+fn each_topic_has_all_its_messages() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     folder.run(&["convert", &log, "-o", "new.mcap"]).ended(0, &["new.mcap"]);
     let new = topics(&folder, "new.mcap");
@@ -42,7 +42,7 @@ fn every_topic_is_there_with_as_many_messages() {
 }
 
 #[test]
-fn only_the_topics_and_the_time_that_are_wanted_are_there() {
+fn only_selected_topics_and_times_are_converted() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     let part = [
         "--topic",
@@ -68,7 +68,7 @@ fn only_the_topics_and_the_time_that_are_wanted_are_there() {
 }
 
 #[test]
-fn records_at_times_that_cannot_be_right_are_told_of() {
+fn records_at_impossible_times_are_reported() {
     let Some(log) = sample("ulog/pyulog_sample_px4_events.ulg") else { return };
     let folder = Folder::new();
     // As pyulog has it: 12 records of its topics are at 0, before the log begins.

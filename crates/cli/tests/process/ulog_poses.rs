@@ -134,7 +134,7 @@ fn has(types: &[[String; 2]], name: &str, type_name: &str) -> bool {
 }
 
 #[test]
-fn valid_positions_with_attitudes_become_transforms_and_poses_of_foxglove() {
+fn valid_positions_and_attitudes_are_foxglove_transforms_and_poses() {
     let folder = Folder::new();
     folder.write("flight.ulg", &log());
     folder.run(&["convert", "flight.ulg", "-o", "new.mcap"]).ended(0, &["new.mcap"]);
@@ -155,7 +155,7 @@ fn valid_positions_with_attitudes_become_transforms_and_poses_of_foxglove() {
 }
 
 #[test]
-fn valid_positions_with_attitudes_become_transforms_and_poses_of_ros() {
+fn valid_positions_and_attitudes_are_ros_transforms_and_poses() {
     let folder = Folder::new();
     folder.write("flight.ulg", &log());
     let convert = ["convert", "flight.ulg", "-o"];
@@ -193,7 +193,7 @@ fn valid_positions_with_attitudes_become_transforms_and_poses_of_ros() {
 }
 
 #[test]
-fn poses_are_made_if_their_positions_are_selected() {
+fn poses_are_written_if_their_positions_are_selected() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     folder.run(&["convert", &log, "-q", "-o", "all.mcap"]).succeeded();
     let all = lines(&folder, "all.mcap", "/tf");
@@ -213,7 +213,7 @@ fn poses_are_made_if_their_positions_are_selected() {
 }
 
 #[test]
-fn frames_of_another_vehicle_have_its_name() {
+fn frames_of_another_vehicle_have_a_prefix() {
     let folder = Folder::new();
     folder.write("flight.ulg", &log());
     folder.write("other.ulg", &log());

@@ -93,7 +93,7 @@ fn patterns_have_the_syntax_of_shells() {
 }
 
 #[test]
-fn find_reports_what_cannot_be_inspected() {
+fn find_reports_unreadable_paths() {
     let dir = tempfile::tempdir().unwrap();
     let mut deep = PathBuf::from("deep");
     deep.extend(std::iter::repeat_n("d", 300));

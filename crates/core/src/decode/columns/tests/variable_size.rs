@@ -226,7 +226,7 @@ fn trailing_bytes_are_reported_and_the_fields_are_a_row() {
 }
 
 #[test]
-fn trailing_bytes_of_fixed_payloads_are_surplus_only_if_the_tail_is_nothing() {
+fn trailing_bytes_of_fixed_payloads_depend_on_the_record_properties() {
     let point = || vec![primitive("x", Primitive::U16, None)];
     for (frame, extra_bytes) in
         [(ROS, Some((1, 3))), (RecordProperties::default(), None)]
