@@ -51,9 +51,10 @@ pub fn align(
     let (forward, fit) = refine(&a, &b, start, &coarse);
     // From the other direction, a systematic error has the opposite sign.
     let back = refine(&b, &a, forward.inverse(), &coarse).0;
-    let (mut model, off, drift_off) = forward.mean_with(back.inverse());
+    let (mut model, offset_error, drift_off) = forward.mean_with(back.inverse());
     let mut confidence = Confidence { peak_ratio: coarse.peak_ratio, ..fit.confidence };
-    confidence.offset_error_seconds = confidence.offset_error_seconds.hypot(off);
+    confidence.offset_error_seconds =
+        confidence.offset_error_seconds.hypot(offset_error);
     confidence.drift_error_ppm = confidence.drift_error_ppm.hypot(drift_off * 1e6);
     let doubts = confidence.doubts(model.drift * 1e6);
     if confidence.is_short() && !confidence.knows_drift() {
@@ -187,9 +188,10 @@ impl Fit {
         let line = Line::fit(&windows.points);
 
         let bound = (4.0 * line.scale).clamp(0.5 / rate, reach as f64 / rate / 5.0);
-        let off = windows.points.iter().map(|point| line.residual(point));
-        let agreeing: Vec<f64> = off.filter(|off| off.abs() <= bound).collect();
-        let squares: f64 = agreeing.iter().map(|off| off * off).sum();
+        let residuals = windows.points.iter().map(|point| line.residual(point));
+        let agreeing: Vec<f64> =
+            residuals.filter(|residual| residual.abs() <= bound).collect();
+        let squares: f64 = agreeing.iter().map(|residual| residual * residual).sum();
         let confidence = Confidence {
             overlap_seconds: overlap,
             rate_hz: rate,

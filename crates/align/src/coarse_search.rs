@@ -94,7 +94,7 @@ fn scores(a: &[f64], b: &[f64], sums: &[f64], rate: f64, shorter: f64) -> Vec<f6
         energies
     };
     let (of_a, of_b) = (energies(a), energies(b));
-    let within = |energies: &[f64], from: usize, to: usize| {
+    let energy_of = |energies: &[f64], from: usize, to: usize| {
         let at = |index| energies.get(index).copied().unwrap_or(0.0);
         at(to) - at(from)
     };
@@ -111,8 +111,8 @@ fn scores(a: &[f64], b: &[f64], sums: &[f64], rate: f64, shorter: f64) -> Vec<f6
         if count < least {
             return 0.0;
         }
-        let energy = within(&of_a, skip_a, skip_a + count)
-            * within(&of_b, skip_b, skip_b + count);
+        let energy = energy_of(&of_a, skip_a, skip_a + count)
+            * energy_of(&of_b, skip_b, skip_b + count);
         let place = (place + 1 + sums.len() - b.len()) % sums.len();
         let sum = sums.get(place).copied().unwrap_or(0.0) / sums.len() as f64;
         // Constant sections have no match.

@@ -118,8 +118,8 @@ fn existing_outputs_are_refused_and_replaced_on_demand() {
     let first = conversion.run(&session).unwrap();
     let error = conversion.run(&session).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
-    let again = conversion.with_replacement().run(&session).unwrap();
-    assert_eq!(again.files, first.files);
+    let second = conversion.with_replacement().run(&session).unwrap();
+    assert_eq!(second.files, first.files);
 }
 
 #[test]

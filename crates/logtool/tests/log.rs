@@ -53,9 +53,10 @@ fn messages_have_the_bytes_of_the_file() {
         let message = message.unwrap();
         let start = message.offset as usize;
         let payload = bytes[start..].windows(message.payload.len()).next();
-        let within = bytes[start..].windows(message.payload.len()).take(64);
+        let windows = bytes[start..].windows(message.payload.len()).take(64);
         assert!(
-            payload.is_some() && within.into_iter().any(|part| part == message.payload)
+            payload.is_some()
+                && windows.into_iter().any(|part| part == message.payload)
         );
         count += 1;
     }

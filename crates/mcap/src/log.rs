@@ -268,9 +268,10 @@ impl McapLog {
     ) -> impl Iterator<Item = McapCursor> {
         let parts = &self.manifest.parts;
         let first = parts.partition_point(|one| one.bytes.start < part.bytes.start);
-        let within = parts.get(first..).unwrap_or_default().iter();
-        let within = within.take_while(move |one| one.bytes.end <= part.bytes.end);
-        within.map(|one| self.cursor(one.bytes.clone(), selection))
+        let inner_parts = parts.get(first..).unwrap_or_default().iter();
+        let inner_parts =
+            inner_parts.take_while(move |one| one.bytes.end <= part.bytes.end);
+        inner_parts.map(|one| self.cursor(one.bytes.clone(), selection))
     }
 
     fn cursor(&self, bytes: Range<u64>, selection: &Selection) -> McapCursor {

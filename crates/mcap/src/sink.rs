@@ -218,10 +218,11 @@ impl RecordSink for McapSink<'_> {
         let Some(state) = self.extracts.get_mut(from) else { return Ok(None) };
         let Some(verbatim) = &state.verbatim else { return Ok(None) };
         let read_ahead = state.read_ahead.as_mut();
-        let chunk = match read_ahead.and_then(|ahead| ahead.take(part.bytes.start)) {
-            Some(chunk) => chunk?,
-            None => verbatim.chunk(part, source)?,
-        };
+        let chunk =
+            match read_ahead.and_then(|read_ahead| read_ahead.take(part.bytes.start)) {
+                Some(chunk) => chunk?,
+                None => verbatim.chunk(part, source)?,
+            };
         match chunk {
             Some(chunk) => self.writer.copy(chunk).map(Some),
             None => Ok(None),

@@ -152,9 +152,9 @@ fn undecodable_message_is_omitted_and_reported() {
 
 #[test]
 fn malformed_definition_is_error_and_other_encodings_are_unchanged() {
-    let odd = ("/odd", "ros1", "pkg/Odd", "Missing x", "ros1msg", vec![vec![1]]);
+    let malformed = ("/odd", "ros1", "pkg/Odd", "Missing x", "ros1msg", vec![vec![1]]);
     let json = ("/json", "json", "Thing", "{}", "jsonschema", vec![b"{}".to_vec()]);
-    let log = open(&file(&[json.clone(), odd], "ros1"));
+    let log = open(&file(&[json.clone(), malformed], "ros1"));
     let (manifest, selection) = (log.manifest(), Selection::default());
     let extract = LogSlice { manifest, selection };
     let mut out = Cursor::new(Vec::new());

@@ -163,7 +163,7 @@ impl RecordSink for BagSink<'_> {
     }
 
     fn copies_parts(&self, from: usize) -> bool {
-        let is_as_asked = |selected: &&SelectedLog| match (
+        let is_as_requested = |selected: &&SelectedLog| match (
             self.compression,
             selected.compression_of_chunks,
         ) {
@@ -172,7 +172,7 @@ impl RecordSink for BagSink<'_> {
             }
             _ => true,
         };
-        let selected = self.extracts.get(from).filter(is_as_asked);
+        let selected = self.extracts.get(from).filter(is_as_requested);
         !self.is_retimed && selected.is_some_and(SelectedLog::has_chunks)
     }
 

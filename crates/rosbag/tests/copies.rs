@@ -209,8 +209,11 @@ fn wrong_topic_in_the_index_loses_no_messages_and_is_reported() {
             assert_eq!(records, 3, "{wrong:?} {mode:?}");
             assert!(damage.iter().all(|damage| !damage.kind.is_loss()));
             let names: Vec<_> = log.manifest().topics.iter().map(|t| &t.name).collect();
-            let is_told = !damage.is_empty() || !log.manifest().remarks.is_empty();
-            assert!(is_told || names == ["/chatter"], "{wrong:?} {mode:?} {names:?}");
+            let is_reported = !damage.is_empty() || !log.manifest().remarks.is_empty();
+            assert!(
+                is_reported || names == ["/chatter"],
+                "{wrong:?} {mode:?} {names:?}"
+            );
             let codes = found(&log);
             assert!(codes.contains_key("bag.connection.differs"), "{codes:?}");
         }

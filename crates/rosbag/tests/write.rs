@@ -268,10 +268,10 @@ fn chunks_are_compressed_on_a_pool_of_one_thread() {
         let want = fill(&mut bag, &messages);
         (bag.finish().unwrap().into_inner(), want)
     };
-    let (inside, want) = pool.install(write);
-    assert!(read(&inside, OpenMode::Full) == want);
+    let (actual, want) = pool.install(write);
+    assert!(read(&actual, OpenMode::Full) == want);
     // The result does not depend on the number of threads.
-    assert!(write().0 == inside);
+    assert!(write().0 == actual);
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn is_equivalent(log: &OpenLog, reduced: &FormatState, topics: &TopicSet) -> boo
     let declared = (0..).map(TopicId).zip(&log.registry.topics);
     registry.topics.len() == log.registry.topics.len()
         && registry.streams.is_alike(&log.registry.streams)
-        && declared.zip(&registry.topics).all(|((id, topic), again)| {
-            !topics.contains(id) || topic.layout == again.layout
+        && declared.zip(&registry.topics).all(|((id, topic), reduced_topic)| {
+            !topics.contains(id) || topic.layout == reduced_topic.layout
         })
 }

@@ -68,12 +68,12 @@ fn checked(log: &UlogLog) -> Vec<Finding> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         pool.build().unwrap().install(|| check(log, &|_| {})).unwrap()
     };
-    let alone: Vec<Finding> = in_pool(1).iter().cloned().collect();
+    let expected: Vec<Finding> = in_pool(1).iter().cloned().collect();
     for threads in [2, 5] {
         let findings: Vec<Finding> = in_pool(threads).iter().cloned().collect();
-        assert_eq!(findings, alone, "{threads} threads");
+        assert_eq!(findings, expected, "{threads} threads");
     }
-    alone
+    expected
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn findings_are_in_file_order_across_parts() {
     let padded = file.record(0, 100, true);
     file.sound(101..150);
     let dropout = file.message(b'O', &[200, 0]);
-    let again = file.message(b'F', b"v:uint64_t timestamp;uint8_t more;");
+    let redefined_at = file.message(b'F', b"v:uint64_t timestamp;uint8_t more;");
     file.subscribe(1, "u");
     let other_padded = file.record(1, 150, true);
     file.sound(151..200);
@@ -105,11 +105,11 @@ fn findings_are_in_file_order_across_parts() {
     let log = file.open();
     assert!(log.manifest().parts.len() > 20);
 
-    let odd: Vec<Found> = [
+    let expected: Vec<Found> = [
         ("ulog.format.late", None, Some(late), 2),
         ("ulog.sync.wrong", None, Some(wrong), 2),
         ("ulog.padding", Some(0), Some(padded), 3),
-        ("ulog.format.redefined", None, Some(again), 1),
+        ("ulog.format.redefined", None, Some(redefined_at), 1),
         ("ulog.padding", Some(1), Some(other_padded), 1),
         ("ulog.id.reused", None, Some(reused), 1),
         ("ulog.message.unknown", None, Some(unknown), 2),
@@ -120,7 +120,7 @@ fn findings_are_in_file_order_across_parts() {
     let all = checked(&log);
     let of_messages = |finding: &&Finding| finding.code.name.starts_with("ulog.");
     let reported: Vec<Found> = all.iter().filter(of_messages).map(found).collect();
-    assert_eq!(reported, odd);
+    assert_eq!(reported, expected);
     let text = |name| &*all.iter().find(|one| one.code.name == name).unwrap().text;
     assert_eq!(text("ulog.dropout"), "300 ms in total, the longest 200 ms");
     assert_eq!(text("ulog.id.reused"), "the message id 1 is reassigned to \"t\"");
@@ -128,7 +128,7 @@ fn findings_are_in_file_order_across_parts() {
     // Without a reader, the format reads all segments itself.
     let mut findings = Findings::default();
     log.check(&mut findings).unwrap();
-    assert_eq!(findings.iter().map(found).collect::<Vec<_>>(), odd);
+    assert_eq!(findings.iter().map(found).collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -42,12 +42,12 @@ fn numbers(laser: &Laser) -> [f64; 11] {
 }
 
 #[track_caller]
-fn same(a: &Calibration, b: &Calibration, within: [f64; 11], name: &str) {
+fn same(a: &Calibration, b: &Calibration, tolerances: [f64; 11], name: &str) {
     assert_eq!(a.lasers.len(), b.lasers.len(), "{name}");
     for (a, b) in a.lasers.iter().zip(&b.lasers) {
         assert_eq!(a.id, b.id, "{name}");
         for (at, (x, y)) in numbers(a).iter().zip(numbers(b)).enumerate() {
-            let near = (x - y).abs() <= within[at];
+            let near = (x - y).abs() <= tolerances[at];
             assert!(near, "{name}, laser {}, number {at}: {x} and {y}", a.id);
         }
     }

@@ -249,10 +249,10 @@ fn packet_that_its_headers_do_not_lead_to_is_damage() {
         bytes[start + at] ^= 0x01;
         let (log, found) = opened(bytes.into());
         let damage = &log.manifest().damage;
-        let sent = found["velodyne_packets"].len();
+        let packets = found["velodyne_packets"].len();
         // The original capture also ends inside a frame.
         let (_, description) = damage.split_last().unwrap();
-        assert_eq!(sent + description.len().min(1), 306, "{at}: {damage:?}");
+        assert_eq!(packets + description.len().min(1), 306, "{at}: {damage:?}");
         let place = start as u64..start as u64 + 1_264;
         assert!(
             description.iter().all(|lost| place.contains(&lost.bytes.start)),

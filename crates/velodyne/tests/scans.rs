@@ -107,13 +107,13 @@ fn scans_start_at_the_firing_for_any_azimuth() {
         // order of the lasers in a block.
         let after = |azimuth: f64| (azimuth - f64::from(cut) / 100.0).rem_euclid(360.0);
         for at in 1..points.scan.len() {
-            let (before, now) =
+            let (before, after) =
                 (after(points.azimuth[at - 1]), after(points.azimuth[at]));
             let is_new = points.scan[at] != points.scan[at - 1];
             assert_eq!(
                 is_new,
-                before > 350.0 && now < 10.0,
-                "{name} at {at}: {before} {now}"
+                before > 350.0 && after < 10.0,
+                "{name} at {at}: {before} {after}"
             );
         }
     }

@@ -104,12 +104,12 @@ fn rewritten_logs_have_equal_messages() {
             last[17] -= 1;
         }
         for by_parts in [false, true] {
-            let again = open(&rewritten(&log, by_parts));
-            assert!(messages(&again).0 == expected, "{name}");
-            assert_eq!(messages(&again).1, [], "{name}");
-            assert_eq!(again.size_field(), log.size_field(), "{name}");
-            assert_eq!(again.version(), log.version(), "{name}");
-            assert_eq!(again.index(), IndexStatus::Verified, "{name}");
+            let copy = open(&rewritten(&log, by_parts));
+            assert!(messages(&copy).0 == expected, "{name}");
+            assert_eq!(messages(&copy).1, [], "{name}");
+            assert_eq!(copy.size_field(), log.size_field(), "{name}");
+            assert_eq!(copy.version(), log.version(), "{name}");
+            assert_eq!(copy.index(), IndexStatus::Verified, "{name}");
         }
     }
 }
@@ -180,12 +180,12 @@ fn logs_with_any_size_field_index_and_end_round_trip() {
             assert!(payloads.iter().copied().eq(some), "{counted} {index:?} {end:?}");
             assert_eq!(damage, []);
             for by_parts in [false, true] {
-                let again = open(&rewritten(&log, by_parts));
-                assert_eq!(again.size_field().header_bytes(), counted);
-                assert!(self::messages(&again) == (messages.clone(), vec![]));
-                assert_eq!(again.index(), IndexStatus::Verified);
+                let copy = open(&rewritten(&log, by_parts));
+                assert_eq!(copy.size_field().header_bytes(), counted);
+                assert!(self::messages(&copy) == (messages.clone(), vec![]));
+                assert_eq!(copy.index(), IndexStatus::Verified);
                 let end = |log: &VelLog| log.manifest().metadata["end"].to_string();
-                assert_eq!(end(&again), end(&log));
+                assert_eq!(end(&copy), end(&log));
             }
         }
     }

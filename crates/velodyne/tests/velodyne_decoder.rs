@@ -182,7 +182,7 @@ fn sorted(mut points: Vec<Point>) -> Vec<Point> {
 fn points_equal_those_of_velodyne_decoder() {
     let Some(samples) = samples() else { return };
     let mut failures = vec![];
-    for (name, capture, file, model, returns, count, ahead) in CASES {
+    for (name, capture, file, model, returns, count, lead_micros) in CASES {
         if !samples.join(capture).is_file() {
             eprintln!("{name}: no {capture}; not checked");
             continue;
@@ -208,7 +208,7 @@ fn points_equal_those_of_velodyne_decoder() {
             .zip(ints(&path, "pkt"))
             .map(|(p, packet)| {
                 let xyz = [p[0], p[1], p[2]].map(f64::from);
-                let nanos = f64::from(p[4]) * 1e9 + ahead * 1e3;
+                let nanos = f64::from(p[4]) * 1e9 + lead_micros * 1e3;
                 (packet as usize, nanos, p[6] as u8, p[7] as u8, xyz, f64::from(p[3]))
             })
             .collect();
@@ -244,21 +244,23 @@ fn points_equal_those_of_velodyne_decoder() {
             ));
             continue;
         }
-        let (mut off, mut late, mut pale, mut ids) = (0.0_f64, 0.0_f64, 0.0_f64, 0);
+        let (mut distance, mut late, mut pale, mut ids) =
+            (0.0_f64, 0.0_f64, 0.0_f64, 0);
         for (want, actual) in expected.iter().zip(&actual) {
             ids +=
                 usize::from((want.0, want.2, want.3) != (actual.0, actual.2, actual.3));
             late = late.max((want.1 - actual.1).abs());
             pale = pale.max((want.5 - actual.5).abs());
             for axis in 0..3 {
-                off = off.max((want.4[axis] - actual.4[axis]).abs());
+                distance = distance.max((want.4[axis] - actual.4[axis]).abs());
             }
         }
         eprintln!(
-            "{name}: {off:.6} m, {late:.0} ns, intensity {pale:.3}, {ids} others"
+            "{name}: {distance:.6} m, {late:.0} ns, intensity {pale:.3}, {ids} others"
         );
-        if off > 1e-3 || late > 1_000.0 || pale > 0.05 || ids > 0 {
-            failures.push(format!("{name}: {off} m, {late} ns, {pale}, {ids} others"));
+        if distance > 1e-3 || late > 1_000.0 || pale > 0.05 || ids > 0 {
+            failures
+                .push(format!("{name}: {distance} m, {late} ns, {pale}, {ids} others"));
         }
     }
     assert!(failures.is_empty(), "{failures:#?}");

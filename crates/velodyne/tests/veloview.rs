@@ -41,7 +41,7 @@ fn manual_formula_equals_a_frame_of_veloview_2016() {
     };
     let worst = [worst(0), worst(1), worst(2)];
     eprintln!("from point {start}: off by at most {worst:?} m");
-    assert!(worst.iter().all(|off| *off < 1e-5), "{worst:?}");
+    assert!(worst.iter().all(|deviation| *deviation < 1e-5), "{worst:?}");
     for (want, actual) in expected.iter().zip(&points.intensity[start..]) {
         assert_eq!(want[3], f64::from(*actual));
     }
@@ -79,9 +79,9 @@ fn veloview_formula_equals_its_frame_of_a_vlp_16() {
     };
     let start = (0..=points.xyz.len() - expected.len()).find(near).unwrap();
     for (want, actual) in expected.iter().zip(&points.xyz[start..]) {
-        let off = (0..3).map(|axis| (want[axis] - actual[axis]).abs());
-        let off = off.fold(0.0, f64::max);
-        assert!(off < 1e-5, "{want:?} {actual:?}");
+        let deviations = (0..3).map(|axis| (want[axis] - actual[axis]).abs());
+        let deviation = deviations.fold(0.0, f64::max);
+        assert!(deviation < 1e-5, "{want:?} {actual:?}");
     }
     for (want, actual) in expected.iter().zip(&points.intensity[start..]) {
         assert_eq!(want[3], f64::from(*actual));

@@ -165,11 +165,11 @@ fn short_overlap_is_aligned_without_a_drift() {
         let b = samples(&motion, (3.0, 33.0, 100.0), 0.1, &|t| t - 2.345);
         let estimate = align(&a, &b).unwrap();
         assert_eq!(estimate.doubts, [""; 0], "{seed} {estimate:?}");
-        let off = (estimate.offset_nanos as f64 / 1e9 - 2.345).abs();
+        let deviation = (estimate.offset_nanos as f64 / 1e9 - 2.345).abs();
         let stated_error = estimate.confidence.offset_error_seconds;
         assert!(
-            off < 0.003 && off < 4.0 * stated_error.max(2e-4),
-            "{seed} {off} {estimate:?}"
+            deviation < 0.003 && deviation < 4.0 * stated_error.max(2e-4),
+            "{seed} {deviation} {estimate:?}"
         );
         let error = estimate.confidence.drift_error_ppm;
         let most = if estimate.confidence.knows_drift() { 4.0 * error } else { 0.0 };
@@ -181,8 +181,8 @@ fn short_overlap_is_aligned_without_a_drift() {
     let b = samples(&motion, (1.0, 21.0, 200.0), 0.05, &|t| t);
     let found = align(&a, &b).unwrap();
     assert_eq!(found.doubts, [""; 0], "{found:?}");
-    let off = found.offset_nanos - 1_700_000_000_000_000_000;
-    assert!(off.abs() < 3_000_000, "{off}");
+    let deviation = found.offset_nanos - 1_700_000_000_000_000_000;
+    assert!(deviation.abs() < 3_000_000, "{deviation}");
 }
 
 #[test]
@@ -224,8 +224,8 @@ fn signal_aligned_with_itself_has_no_offset() {
         let estimate = align(&samples, &samples).unwrap();
         let Confidence { offset_error_seconds, drift_error_ppm, .. } =
             estimate.confidence;
-        let off = estimate.offset_nanos as f64 / 1e9;
-        assert!(off.abs() <= offset_error_seconds.min(1e-3), "{estimate:?}");
+        let deviation = estimate.offset_nanos as f64 / 1e9;
+        assert!(deviation.abs() <= offset_error_seconds.min(1e-3), "{estimate:?}");
         assert!(estimate.drift_ppm.abs() <= drift_error_ppm, "{estimate:?}");
     }
 }

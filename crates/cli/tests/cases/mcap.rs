@@ -314,8 +314,8 @@ fn messages_before_the_damage_of_an_lz4_block_are_read() {
     // As many as Python's `mcap` finds before the damage that equal the originals.
     assert!(read.stdout.lines().count() >= 5_653, "{}", read.stdout.lines().count());
     folder.run(&["repair", &file, "-o", "new.mcap"]).ended(3, &["doubtful"]);
-    let again = folder.run(&["cat", "new.mcap"]).ended(0, &[]);
-    assert_eq!(again.stdout.lines().count(), read.stdout.lines().count());
+    let second_run = folder.run(&["cat", "new.mcap"]).ended(0, &[]);
+    assert_eq!(second_run.stdout.lines().count(), read.stdout.lines().count());
 }
 
 #[test]

@@ -80,9 +80,9 @@ fn repair_drops_wrong_checksums_and_reports_them() {
         assert_eq!(count(&new, &with_crc(bad, 0)), 1);
         folder.run(&["check", "new.mcap"]).ended(0, &[]);
         // A repaired file stays unchanged.
-        let again =
+        let second_run =
             folder.run(&["repair", "new.mcap", "-o", "again.mcap"]).ended(0, &[]);
-        assert!(!again.stderr.contains("checksum"), "{again:?}");
+        assert!(!second_run.stderr.contains("checksum"), "{second_run:?}");
     }
 }
 

@@ -62,7 +62,7 @@ fn merged_row_has_a_single_time_unit() {
     for line in lines {
         let cells: Vec<&str> = line.split(',').collect();
         let [time, stamp] = [cells[0], cells[stamp]].map(|cell| cell.parse::<i64>());
-        let apart = time.unwrap() - stamp.unwrap();
-        assert!(apart.abs() < 2_000_000_000, "{line}");
+        let difference = time.unwrap() - stamp.unwrap();
+        assert!(difference.abs() < 2_000_000_000, "{line}");
     }
 }

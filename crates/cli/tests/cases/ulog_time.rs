@@ -186,23 +186,23 @@ fn narrow_timestamps_follow_the_other_topics() {
     ] {
         for is_after in [false, true] {
             let mut log = head(SECOND, &["uint64_t", timestamp]);
-            let (mut now, mut expected) = (SECOND, Vec::new());
+            let (mut time, mut expected) = (SECOND, Vec::new());
             for i in 0..40 {
                 if i == 20 && bytes == 4 {
-                    let times = (1..=pause / step).map(|i| now + i * step);
+                    let times = (1..=pause / step).map(|i| time + i * step);
                     times.for_each(|time| log.extend(record(0, time, 8, 0.0)));
-                    now += pause;
+                    time += pause;
                 } else if i == 20 {
                     let millis = (pause / 1_000) as u16;
                     log.extend(message(b'O', &[&millis.to_le_bytes()]));
-                    now += pause;
+                    time += pause;
                 }
-                now += step;
-                let wide = record(0, now, 8, 0.0);
-                let narrow = record(1, now / unit, bytes, 0.0);
+                time += step;
+                let wide = record(0, time, 8, 0.0);
+                let narrow = record(1, time / unit, bytes, 0.0);
                 let both = if is_after { [narrow, wide] } else { [wide, narrow] };
                 log.extend(both.concat());
-                expected.push(now as i64);
+                expected.push(time as i64);
             }
             let run = Folder::with(&log).run(&["cat", "flight.ulg", "-t", "t1"]);
             let found: Vec<i64> =

@@ -66,8 +66,9 @@ fn message_without_a_usable_time_is_written_at_the_time_of_its_neighbour() {
                     })
                     .collect();
                 let neighbour = |i: usize| {
-                    let behind = i.checked_sub(at).filter(|behind| *behind < bad.len());
-                    match behind {
+                    let bad_index =
+                        i.checked_sub(at).filter(|bad_index| *bad_index < bad.len());
+                    match bad_index {
                         Some(_) => (at as i64).max(1),
                         None => (times[i] / 1e3) as i64,
                     }

@@ -88,17 +88,20 @@ fn points_are_not_rotated_and_scans_end_in_the_blanked_sector() {
         for (azimuth, x, y, ..) in &points {
             // A VLP-32C has lasers that look 4.2 degrees to the side.
             let side = if name.contains("vlp32c") { 4.3 } else { 0.1 };
-            let off = (-y).atan2(*x).to_degrees() - azimuth;
-            let off = (off + 180.0).rem_euclid(360.0) - 180.0;
-            assert!(off.abs() < side, "{name}: {azimuth} {x} {y}");
+            let deviation = (-y).atan2(*x).to_degrees() - azimuth;
+            let deviation = (deviation + 180.0).rem_euclid(360.0) - 180.0;
+            assert!(deviation.abs() < side, "{name}: {azimuth} {x} {y}");
         }
         // The time follows the azimuth at 10 Hz; a real host is up to 3 ms late.
         let (first, .., start, _) = points[0];
         for (azimuth, .., time, scan) in &points {
             let seconds = (time - start) / 1e9;
             let nearest = (azimuth - first).rem_euclid(360.0) / 3_600.0;
-            let off = (seconds - nearest + 0.05).rem_euclid(0.1) - 0.05;
-            assert!(off.abs() < 0.01, "{name}: {azimuth} in scan {scan}: {off} s");
+            let deviation = (seconds - nearest + 0.05).rem_euclid(0.1) - 0.05;
+            assert!(
+                deviation.abs() < 0.01,
+                "{name}: {azimuth} in scan {scan}: {deviation} s"
+            );
         }
     }
 }

@@ -57,8 +57,8 @@ fn two_logs_of_one_motion_are_aligned_within_the_requested_error() {
     let number = |name: &str| estimate[name].as_f64().unwrap();
     assert!((number("drift_ppm") - 50.0).abs() < 5.0, "{estimate}");
     for time in [20.0, 150.0, 280.0] {
-        let since = time - number("reference_s");
-        let mapped = time + number("offset_s") + number("drift_ppm") * 1e-6 * since;
+        let elapsed = time - number("reference_s");
+        let mapped = time + number("offset_s") + number("drift_ppm") * 1e-6 * elapsed;
         let truth = time * (1.0 + 50e-6) + 2.345;
         assert!((mapped - truth).abs() < 0.002, "{mapped}, not {truth}: {estimate}");
     }
@@ -70,9 +70,9 @@ fn two_logs_of_one_motion_are_aligned_within_the_requested_error() {
     let b = fs::read(folder.path().join("b.ulg")).unwrap();
     folder.write("of b/it's.ulg", &b);
     let signals = ["--signal", "att.x", "att.x"];
-    let odd =
+    let run =
         folder.run(&[&["align", "a.ulg", "of b/it's.ulg"][..], &signals].concat());
-    assert!(odd.succeeded().stdout.contains("--offset 'of b/it'\\''s.ulg=2.3"));
+    assert!(run.succeeded().stdout.contains("--offset 'of b/it'\\''s.ulg=2.3"));
     let piped = [&["align", "a.ulg", "-"][..], &signals].concat();
     let piped = folder.run_with(&piped, &b).succeeded().stdout;
     assert!(
@@ -160,8 +160,8 @@ fn two_cuts_of_a_real_flight_are_aligned_and_another_flight_is_refused() {
     let number = |name: &str| estimate[name].as_f64().unwrap();
     assert!((number("drift_ppm") - 50.0).abs() < 5.0, "{estimate}");
     for time in [112.0, 150.0, 185.0] {
-        let since = time - number("reference_s");
-        let mapped = time + number("offset_s") + number("drift_ppm") * 1e-6 * since;
+        let elapsed = time - number("reference_s");
+        let mapped = time + number("offset_s") + number("drift_ppm") * 1e-6 * elapsed;
         let truth = time * (1.0 + 50e-6) + 2.345;
         assert!((mapped - truth).abs() < 0.002, "{mapped}, not {truth}: {estimate}");
     }
@@ -199,6 +199,6 @@ fn log_aligned_with_itself_has_an_offset_within_the_stated_error() {
     let signal = "sensor_combined.gyro_rad";
     let args = ["align", &log, &log, "--json", "--signal", signal, signal];
     let found = &Folder::new().run(&args).succeeded().json_lines()[0];
-    let (off, error) = (&found["offset_s"], &found["confidence"]["offset_error_s"]);
-    assert!(off.as_f64().unwrap().abs() <= error.as_f64().unwrap(), "{found}");
+    let (offset, error) = (&found["offset_s"], &found["confidence"]["offset_error_s"]);
+    assert!(offset.as_f64().unwrap().abs() <= error.as_f64().unwrap(), "{found}");
 }

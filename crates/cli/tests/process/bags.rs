@@ -39,8 +39,8 @@ fn latching(id: u32, more: &[(&str, &[u8])]) -> Vec<u8> {
         ("md5sum", b"fdb28210bfa9d7c91146260178d9a584"), // of ROS itself
         ("message_definition", b"float64 data\n"),
     ];
-    let about = record(&[&usual[..], more].concat(), b"");
-    let header = &about[4..about.len() - 4];
+    let connection_record = record(&[&usual[..], more].concat(), b"");
+    let header = &connection_record[4..connection_record.len() - 4];
     record(&[("op", &[7]), ("conn", &id.to_le_bytes()), ("topic", topic)], header)
 }
 

@@ -279,8 +279,8 @@ fn records_with_impossible_times_are_not_in_rates() {
     let folder = Folder::new();
     let sound = std::fs::read(testdata("quad_flight.ulg")).unwrap();
     // With time 0, which PX4 writes if the time was never set.
-    let odd = (0..3).fold(sound, |log, _| with_stray(&log, b"vehicle_status", 0));
-    folder.write("odd.ulg", &odd);
+    let log = (0..3).fold(sound, |log, _| with_stray(&log, b"vehicle_status", 0));
+    folder.write("odd.ulg", &log);
     folder.run(&["index", "odd.ulg", "-o", "c.jsonl"]).ended(0, &[]);
     let catalog = rows(&folder, "c.jsonl");
     let row = catalog.iter().find(|row| row["topic"] == "vehicle_status").unwrap();

@@ -46,9 +46,9 @@ fn images_are_selected_by_time_and_never_overwrite_files() {
     let part = ["--clock", "relative", "--start", "2.5", "--end", "5"];
     folder.run(&[&some[..], &part].concat()).succeeded();
     assert_eq!(folder.list("out/camera_image_raw").len(), 3);
-    let again = folder.run(&some);
-    assert_eq!(again.status, 1, "{again:?}");
-    assert!(again.stderr.contains("--force"), "{again:?}");
+    let second_run = folder.run(&some);
+    assert_eq!(second_run.status, 1, "{second_run:?}");
+    assert!(second_run.stderr.contains("--force"), "{second_run:?}");
     assert_eq!(folder.list("out/camera_image_raw").len(), 3);
 }
 

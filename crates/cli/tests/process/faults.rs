@@ -167,11 +167,11 @@ impl Disk {
         let mut command = Command::new("mount");
         command.args(["-t", "tmpfs", "-o", options, "logtool"]).arg(folder.path());
         command.stderr(Stdio::null());
-        let is_made = command.status().is_ok_and(|status| status.success());
-        if !is_made {
+        let is_compiled = command.status().is_ok_and(|status| status.success());
+        if !is_compiled {
             eprintln!("no small disk can be made here: full disks are not tried");
         }
-        is_made.then_some(Self(folder))
+        is_compiled.then_some(Self(folder))
     }
 }
 

@@ -17,8 +17,8 @@ fn interrupted(folder: &Folder, args: &[&str], dir: &str) -> Option<i32> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     let start = Instant::now();
-    let is_begun = || folder.list(dir).iter().any(|name| name.ends_with(".part"));
-    while !is_begun() {
+    let has_started = || folder.list(dir).iter().any(|name| name.ends_with(".part"));
+    while !has_started() {
         assert!(start.elapsed() < Duration::from_secs(60), "nothing was begun");
         assert!(child.try_wait().unwrap().is_none(), "it was too quick");
         thread::sleep(Duration::from_millis(1));

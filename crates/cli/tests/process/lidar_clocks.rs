@@ -82,8 +82,8 @@ fn lidars_of_several_logs_have_separate_frames() {
         }
     }
     fs::write(folder.path().join("other.pcap"), bytes).unwrap();
-    let told = "3 renamed, as /other/position, and frames, as other/velodyne";
-    folder.run(&["merge", &puck, "other.pcap", "-o", "o.bag"]).ended(0, &[told]);
+    let expected = "3 renamed, as /other/position, and frames, as other/velodyne";
+    folder.run(&["merge", &puck, "other.pcap", "-o", "o.bag"]).ended(0, &[expected]);
     assert_eq!(frames(&folder, "o.bag", "/other/points"), ["other/velodyne"]);
     let same = folder.run(&["merge", &puck, "same.pcap", "-o", "s.bag"]);
     assert!(same.status == 0 && !same.stderr.contains("renamed"), "{}", same.stderr);

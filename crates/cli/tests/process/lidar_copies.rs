@@ -49,8 +49,8 @@ fn capture_can_be_filtered_repaired_and_merged() {
         assert!(cat("two.pcap", topic) == cat(&puck, topic), "{topic}");
     }
     // Equal packets of two logs are both kept: they may be two.
-    let twice = ["merge", "new.pcap", "sound.pcap", "-q", "-o", "twice.pcap"];
-    folder.run(&twice).succeeded();
+    let args = ["merge", "new.pcap", "sound.pcap", "-q", "-o", "twice.pcap"];
+    folder.run(&args).succeeded();
     let count = |log: &str| cat(log, "velodyne_packets").lines().count();
     assert_eq!(count("twice.pcap"), 2 * count(&puck));
     let args = ["filter", &puck, "-o", "new.pcapng"];

@@ -54,11 +54,11 @@ fn packets_are_converted_to_driver_scans_without_loss() {
     for (log, scans) in [("car.vel", 5..6), ("puck.pcap", 1..3)] {
         let (folder, log) = (Folder::new(), testdata(log));
         // Since the first point, as the logs do not start with it.
-        let since = |times: Vec<String>| -> Vec<i64> {
+        let elapsed = |times: Vec<String>| -> Vec<i64> {
             let times: Vec<i64> = times.iter().map(|t| t.parse().unwrap()).collect();
             times.iter().map(|time| time - times[0]).collect()
         };
-        let points = since(times(&folder, &log, "points", &[]));
+        let points = elapsed(times(&folder, &log, "points", &[]));
         for new in ["new.bag", "new.mcap", "ros2.mcap"] {
             let convert = ["convert", &log, "-o", new, "-t", "velodyne_packets"];
             let ros2: &[&str] = if new == "ros2.mcap" { &["--ros2"] } else { &[] };
@@ -73,8 +73,8 @@ fn packets_are_converted_to_driver_scans_without_loss() {
             assert_eq!(type_name, "velodyne_msgs/VelodyneScan");
             let records = topic["records"].as_u64().unwrap();
             assert!(scans.contains(&records), "{new} of {log}: {records}");
-            let again = times(&folder, new, "/velodyne_packets/points", &[]);
-            assert!(since(again) == points, "{new} of {log}");
+            let new_times = times(&folder, new, "/velodyne_packets/points", &[]);
+            assert!(elapsed(new_times) == points, "{new} of {log}");
         }
     }
 }

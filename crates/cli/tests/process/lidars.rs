@@ -51,7 +51,7 @@ fn contradicting_clocks_are_noted_and_can_be_chosen() {
     // GPS has 13:11:07 when the time of the packets is one second before the full hour.
     let Some(log) = sample("velodyne/sample_sim_s2.vel") else { return };
     let folder = Folder::new();
-    for (clock, taken) in
+    for (clock, hint) in
         [("log", "can have those of the lidar"), ("lidar", "can have those of the log")]
     {
         let args = [
@@ -66,7 +66,7 @@ fn contradicting_clocks_are_noted_and_can_be_chosen() {
             "--lidar-clock",
             clock,
         ];
-        folder.run(&args).ended(0, &["668.", taken]);
+        folder.run(&args).ended(0, &["668.", hint]);
     }
 }
 
@@ -222,14 +222,14 @@ fn stale_scan_files_are_reported() {
     let convert = ["convert", &car, "-o", "s", "--format", "pcd"];
     folder.run(&convert).ended(0, &[]);
     let first = folder.list("s/points");
-    let again = folder.run(&[&convert[..], &["-f", "--cut", "180"]].concat());
+    let second_run = folder.run(&[&convert[..], &["-f", "--cut", "180"]].concat());
     let all = folder.list("s/points");
     let listed = folder.read("s/points/index.csv");
     let left =
         all.iter().filter(|file| file.ends_with("pcd") && !listed.contains(*file));
     let left = left.count();
     assert!(left > 0 && all.len() > first.len());
-    again.ended(0, &[&format!("{left} files of an earlier run still there")]);
+    second_run.ended(0, &[&format!("{left} files of an earlier run still there")]);
 }
 
 #[test]

@@ -60,8 +60,9 @@ fn clock_drift_is_corrected() {
     // A hundred millionths of the time since the start of the recording.
     merge("2=100@1717236000", "new.bag").ended(0, &["drift of its clock"]);
     let old_times = times(&folder, &bag, "/gps/fix");
-    let since = |nanos: i64| nanos - 1_717_236_000_000_000_000;
-    let want: Vec<i64> = old_times.iter().map(|at| at + since(*at) / 10_000).collect();
+    let elapsed = |nanos: i64| nanos - 1_717_236_000_000_000_000;
+    let want: Vec<i64> =
+        old_times.iter().map(|at| at + elapsed(*at) / 10_000).collect();
     assert_eq!(times(&folder, "new.bag", "/gps/fix"), want);
     assert_eq!(
         times(&folder, "new.bag", "/imu/data"),
@@ -85,7 +86,7 @@ fn clock_drift_is_corrected() {
         let args =
             ["merge", "a.bag", "b.bag", "-f", "-o", "fit.bag", "--align", "fit.json"];
         folder.run(&args).ended(0, &[word]);
-        let drift = |at: i64| if known { since(at) / 10_000 } else { 0 };
+        let drift = |at: i64| if known { elapsed(at) / 10_000 } else { 0 };
         let want: Vec<i64> = old_times.iter().map(|at| at + drift(*at) - 5).collect();
         assert_eq!(times(&folder, "fit.bag", "/gps/fix"), want);
     }

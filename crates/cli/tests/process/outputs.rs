@@ -48,8 +48,8 @@ fn single_topic_is_written_to_the_named_file() {
     convert("none.csv", &["--start", "1h"]);
     assert_eq!(folder.read("none.csv"), "timestamp,x\n");
     assert_eq!(folder.list("new"), ["b.csv"], "no provenance.json beside it");
-    let again = ["convert", "flight.ulg", "-t", "att.0", "-o", "gps.csv"];
-    folder.run(&again).ended(1, &["gps.csv exists already", "--force"]);
+    let second_args = ["convert", "flight.ulg", "-t", "att.0", "-o", "gps.csv"];
+    folder.run(&second_args).ended(1, &["gps.csv exists already", "--force"]);
     let several = ["convert", "flight.ulg", "-o", "x.csv"];
     folder.run(&several).ended(2, &["x.csv is one file", "--topic names one: att"]);
     let merged = ["--merge", "asof", "--rate", "10", "-o", "merged.csv", "-q"];
@@ -224,11 +224,11 @@ int fsync(int fd) {
     let library = folder.path().join(library);
     let mut compiler = std::process::Command::new("cc");
     compiler.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).arg("-ldl");
-    let is_made = compiler.status().is_ok_and(|status| status.success());
-    if !is_made {
+    let is_compiled = compiler.status().is_ok_and(|status| status.success());
+    if !is_compiled {
         eprintln!("no C compiler: errors of close and fsync are not tried");
     }
-    is_made.then_some(library)
+    is_compiled.then_some(library)
 }
 
 #[cfg(target_os = "linux")]

@@ -43,8 +43,9 @@ fn kitti(folder: &Folder, name: &str) -> Vec<[f32; 4]> {
 /// Returns whether two consecutive points are close to the two `expected` points.
 fn has(points: &[[f32; 4]], expected: [[f64; 4]; 2]) -> bool {
     let is_near = |point: &[f32; 4], expected: [f64; 4]| {
-        let off = (0..3).map(|axis| (f64::from(point[axis]) - expected[axis]).abs());
-        off.fold(0.0, f64::max) < 1e-5
+        let deviations =
+            (0..3).map(|axis| (f64::from(point[axis]) - expected[axis]).abs());
+        deviations.fold(0.0, f64::max) < 1e-5
             && (f64::from(point[3]) * 255.0 - expected[3]).abs() < 1e-3
     };
     points
@@ -61,14 +62,14 @@ fn kitti_files_have_the_points_of_veloview_in_either_axes() {
     let points = kitti(&folder, "out/points.bin");
     assert_eq!(points.len(), POINTS);
     assert!(has(&points, VELOVIEW));
-    let ahead = VELOVIEW.map(|[x, y, z, intensity]| [y, -x, z, intensity]);
+    let expected = VELOVIEW.map(|[x, y, z, intensity]| [y, -x, z, intensity]);
     let points = kitti(&convert(&args).unwrap(), "out/points.bin");
-    assert!(has(&points, ahead));
+    assert!(has(&points, expected));
     // ROS turns offsets with the laser: no point is where VeloView has it.
     let ros = convert(&[&args[..], &["--formula", "ros"]].concat()).unwrap();
     let points = kitti(&ros, "out/points.bin");
     assert_eq!(points.len(), POINTS);
-    assert!(!has(&points, ahead));
+    assert!(!has(&points, expected));
 }
 
 #[test]
@@ -144,13 +145,16 @@ fn calibration_round_trips_through_xml_and_yaml() {
         assert_eq!(expected.len(), 64);
         for file in ["db.xml", "back.xml"] {
             let actual = numbers(&folder.read(file), tag);
-            let off = expected.iter().zip(&actual).map(|(w, h)| (w - h).abs());
-            assert!(off.fold(0.0, f64::max) < step * 0.51, "{file}, {tag}: {actual:?}");
+            let deviations = expected.iter().zip(&actual).map(|(w, h)| (w - h).abs());
+            assert!(
+                deviations.fold(0.0, f64::max) < step * 0.51,
+                "{file}, {tag}: {actual:?}"
+            );
             assert_eq!(actual.len(), 64);
         }
     }
-    let again = folder.run(&["calibration", &capture, "-o", "db.xml"]);
-    again.ended(1, &["--force"]);
+    let second_run = folder.run(&["calibration", &capture, "-o", "db.xml"]);
+    second_run.ended(1, &["--force"]);
 }
 
 #[test]

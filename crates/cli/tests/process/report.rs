@@ -131,33 +131,33 @@ fn outlying_times_are_counted_and_not_plotted() {
 
 /// A bag called `name` in `folder`, of ten seconds from 2024-06-01 10:00 on, with one of 251
 /// messages of `/imu/data` shifted by this number of seconds.
-fn bag_with_stray(folder: &Folder, name: &str, off: &str) {
+fn bag_with_stray(folder: &Folder, name: &str, offset: &str) {
     let bag = testdata("rover.bag");
     let one = ["filter", &bag, "-t", "/imu/data", "--end", "0.015", "-o", "one.bag"];
     folder.run(&[&one[..], &["-f"]].concat()).ended(0, &["1 record"]);
-    let offset = format!("--offset=1={off}");
+    let offset = format!("--offset=1={offset}");
     folder.run(&["merge", "one.bag", &bag, &offset, "-o", name]).ended(0, &[]);
 }
 
 #[test]
 fn times_at_1970_or_in_the_future_are_reported_and_not_plotted() {
     let folder = Folder::new();
-    for (off, at, axis) in [
+    for (offset, at, axis) in [
         ("-1717235990", "1970-01-01T00:00:10.00", "2024-06-01T10:00:00.000000Z (s)"),
         ("400000000", "2037-02-03T01:06:40", "the start (s)"),
     ] {
-        bag_with_stray(&folder, "stray.bag", off);
+        bag_with_stray(&folder, "stray.bag", offset);
         folder.run(&["report", "stray.bag", "-o", "x.html"]).ended(0, &["elements"]);
         let page = folder.read("x.html");
         // Three axes of rates, and three of accelerations.
         let expected =
             format!("not shown: 6 values at times far from those of the log, as {at}");
-        assert!(page.contains(&expected), "{off}");
+        assert!(page.contains(&expected), "{offset}");
         let (_, range) = page.split_once("\"range\":[").unwrap();
         let ends: Vec<f64> =
             range.split([',', ']']).take(2).map(|end| end.parse().unwrap()).collect();
-        assert!(ends[0] < 0.1 && (9.0..10.0).contains(&ends[1]), "{off}: {ends:?}");
-        assert!(page.contains(&format!("time since {axis}")), "{off}");
+        assert!(ends[0] < 0.1 && (9.0..10.0).contains(&ends[1]), "{offset}: {ends:?}");
+        assert!(page.contains(&format!("time since {axis}")), "{offset}");
         // As many values as without it, in as many columns.
         let picture =
             ["plot", "stray.bag", "/imu/data.angular_velocity.x", "-f", "-o", "x.svg"];

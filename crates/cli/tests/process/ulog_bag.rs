@@ -26,12 +26,12 @@ fn bag_has_each_ulog_topic_and_translations_to_ros_types() {
     let (old, new) = (info(&folder, &log), info(&folder, "new.bag"));
     for entry in old["topics"].as_array().unwrap() {
         let (name, records) = (entry["name"].as_str().unwrap(), &entry["records"]);
-        let is_said = ["logged_strings", "events", "messages"].contains(&name);
+        let is_built_in = ["logged_strings", "events", "messages"].contains(&name);
         let name = match entry["instance"].as_u64().unwrap() {
             0 => format!("/{name}"),
             instance => format!("/{name}_{instance}"),
         };
-        if !is_said && *records != 0 {
+        if !is_built_in && *records != 0 {
             let (type_name, count) = topic(&new, &name).unwrap();
             assert!(type_name.starts_with("ulog/"), "{type_name}");
             assert_eq!(count, records.as_u64().unwrap(), "{name}");

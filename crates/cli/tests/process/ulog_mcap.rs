@@ -31,10 +31,11 @@ fn each_topic_has_all_its_messages() {
     folder.run(&["convert", &log, "-o", "new.mcap"]).ended(0, &["new.mcap"]);
     let new = topics(&folder, "new.mcap");
     for (name, records) in topics(&folder, &log) {
-        let is_said = ["logged_strings", "events", "messages"].contains(&name.as_str());
+        let is_built_in =
+            ["logged_strings", "events", "messages"].contains(&name.as_str());
         let mine = new.iter().filter(|(new, _)| *new == format!("/{name}"));
         let mine: Vec<u64> = mine.map(|(_, records)| *records).collect();
-        if !is_said && name != "parameter_changes" {
+        if !is_built_in && name != "parameter_changes" {
             assert!(mine.contains(&records), "{name}: {mine:?}, not {records}");
         }
     }

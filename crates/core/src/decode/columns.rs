@@ -255,17 +255,17 @@ impl Decoder for LayoutDecoder {
             }
             PendingPayloads::ParsedPayloads(_) => {
                 for record in run.records() {
-                    let tell = |kind| record.undecodable_damage().with_kind(kind);
+                    let damage_of = |kind| record.undecodable_damage().with_kind(kind);
                     match self.append_moving(record) {
                         Ok((texts, extra_bytes)) => {
                             if texts == TextEncoding::Latin1 {
-                                tell(DamageKind::Latin1).add_to(damage);
+                                damage_of(DamageKind::Latin1).add_to(damage);
                             }
                             if extra_bytes > 0 {
                                 record.extra_bytes(extra_bytes).add_to(damage);
                             }
                         }
-                        Err(kind) => tell(kind).add_to(damage),
+                        Err(kind) => damage_of(kind).add_to(damage),
                     }
                 }
             }

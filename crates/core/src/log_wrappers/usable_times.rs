@@ -33,16 +33,16 @@ impl UsableTimes {
     /// Wraps `log`. Timestamps outside of `usable` are replaced.
     pub fn new(log: Arc<dyn Log>, usable: TimeRange) -> Self {
         let mut manifest = log.manifest().clone();
-        let within = |time: TimeRange| TimeRange {
+        let clamp = |time: TimeRange| TimeRange {
             start: time.start.max(usable.start),
             end: time.end.min(usable.end),
         };
-        let time = manifest.time.map(within).filter(|time| !time.is_empty());
+        let time = manifest.time.map(clamp).filter(|time| !time.is_empty());
         let range = time.unwrap_or(usable);
         manifest.time = time;
         let mut before = TimeRange::from_timestamp(range.start);
         for part in &mut manifest.parts {
-            let time = within(part.time);
+            let time = clamp(part.time);
             if !time.is_empty() {
                 part.time = time;
                 before = TimeRange::from_timestamp(time.end.shifted_by(-1));
@@ -73,11 +73,11 @@ impl Log for UsableTimes {
         // Joined parts are read separately, so that a record has the same neighbour in
         // any plan.
         let own = |manifest: &Manifest| {
-            let inside = manifest.parts.iter();
-            let inside = inside.filter(|own| {
+            let inner_parts = manifest.parts.iter();
+            let inner_parts = inner_parts.filter(|own| {
                 part.bytes.start <= own.bytes.start && own.bytes.end <= part.bytes.end
             });
-            inside.cloned().collect::<Vec<Part>>()
+            inner_parts.cloned().collect::<Vec<Part>>()
         };
         let times = own(&self.manifest).into_iter().map(|part| part.time.start);
         let parts = own(self.log.manifest());
@@ -165,28 +165,28 @@ impl UsableTimesCursor {
     }
 
     /// Reads the next block of the part. Returns false at its end.
-    fn advance(&mut self, now: &mut OpenPart) -> Result<bool> {
+    fn advance(&mut self, open_part: &mut OpenPart) -> Result<bool> {
         let mut block = Block::default();
-        let is_more = now.cursor.fill(&mut block)?;
-        let first = match (now.neighbour, is_more) {
+        let is_more = open_part.cursor.fill(&mut block)?;
+        let first = match (open_part.neighbour, is_more) {
             (None, true) => {
                 let mut times = block.iter().map(|record| record.time);
                 times.find(|time| self.replacements.contains(*time))
             }
-            (None, false) => Some(now.otherwise),
+            (None, false) => Some(open_part.otherwise),
             (neighbour, _) => neighbour,
         };
         let Some(mut neighbour) = first else {
-            now.waiting.push(block);
+            open_part.waiting.push(block);
             return Ok(true);
         };
-        for block in mem::take(&mut now.waiting) {
+        for block in mem::take(&mut open_part.waiting) {
             neighbour = self.replace_times(block, neighbour);
         }
         if is_more {
             neighbour = self.replace_times(block, neighbour);
         }
-        now.neighbour = Some(neighbour);
+        open_part.neighbour = Some(neighbour);
         Ok(is_more)
     }
 }
@@ -198,9 +198,9 @@ impl Cursor for UsableTimesCursor {
                 *block = ready;
                 return Ok(true);
             }
-            if let Some(mut now) = self.now.take() {
-                if self.advance(&mut now)? {
-                    self.now = Some(now);
+            if let Some(mut open_part) = self.now.take() {
+                if self.advance(&mut open_part)? {
+                    self.now = Some(open_part);
                 }
                 continue;
             }

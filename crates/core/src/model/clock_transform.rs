@@ -56,9 +56,9 @@ impl ClockTransform {
         if self.drift == 0 || [Timestamp::MIN, Timestamp::MAX].contains(&time) {
             return time.shifted_by(self.offset_nanos);
         }
-        let since = i128::from(time.as_nanos()) - i128::from(self.reference);
+        let elapsed = i128::from(time.as_nanos()) - i128::from(self.reference);
         // Rounded down, so that the order of times is kept.
-        let more = (since * i128::from(self.drift)).div_euclid(UNIT);
+        let more = (elapsed * i128::from(self.drift)).div_euclid(UNIT);
         saturating(i128::from(time.as_nanos()) + more + i128::from(self.offset_nanos))
     }
 

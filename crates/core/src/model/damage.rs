@@ -195,9 +195,9 @@ impl Damage {
     /// Returns whether `next` can be joined with this damage: both are counted records of
     /// one topic, with the same kind and reason.
     pub fn is_like(&self, next: &Self) -> bool {
-        let alike =
+        let is_same =
             self.kind == next.kind && self.topic == next.topic && self.why == next.why;
-        alike && self.records > 0 && next.records > 0
+        is_same && self.records > 0 && next.records > 0
     }
 
     /// Joins `next` with this damage.

@@ -26,12 +26,12 @@ impl Excerpt {
 
 /// Returns those of `damage`, which is in the order of the file, that start in `parts`.
 pub fn damage_within(damage: &[Damage], parts: &[Part]) -> Vec<Damage> {
-    let within = parts.iter().flat_map(|part| {
+    let overlapping = parts.iter().flat_map(|part| {
         let before = |at: u64| damage.partition_point(|one| one.bytes.start < at);
         let range = before(part.bytes.start)..before(part.bytes.end);
         damage.get(range).unwrap_or_default()
     });
-    within.cloned().collect()
+    overlapping.cloned().collect()
 }
 
 impl Manifest {
@@ -48,7 +48,7 @@ impl Manifest {
         parts: &[Part],
     ) -> Excerpt {
         let indices = parts.iter().flat_map(|part| self.parts_within(&part.bytes));
-        let within = indices.filter_map(|index| self.parts.get(index));
+        let selected_parts = indices.filter_map(|index| self.parts.get(index));
         let topic = |id: TopicId| -> Option<Topic> {
             let topic = self.topics.get(id.index())?;
             Some(if selected.contains(id) { topic.clone() } else { topic.stub() })
@@ -63,7 +63,7 @@ impl Manifest {
             access: self.access,
             topics: included.ids(self.topics.len()).filter_map(topic).collect(),
             streams: Vec::new(),
-            parts: within.map(|part| part.with_topics_of(&included)).collect(),
+            parts: selected_parts.map(|part| part.with_topics_of(&included)).collect(),
             time_margins: margins.collect(),
             clock: self.clock.clone(),
             time: self.time,

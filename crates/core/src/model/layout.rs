@@ -270,8 +270,8 @@ impl LayoutField {
     /// Returns whether the field becomes a column. A field without bytes does not,
     /// however many elements it has.
     pub fn has_columns(&self) -> bool {
-        let is_there = self.role != FieldRole::Hidden && self.count != Some(0);
-        is_there && self.kind.has_columns()
+        let is_visible = self.role != FieldRole::Hidden && self.count != Some(0);
+        is_visible && self.kind.has_columns()
     }
 }
 
@@ -279,8 +279,8 @@ impl LayoutField {
     /// Returns whether the field contains a list whose length is in no column, see
     /// [`Layout::uncountable_list`].
     fn has_uncountable_list(&self) -> bool {
-        let is_there = self.role != FieldRole::Hidden && self.count != Some(0);
-        is_there && self.kind.has_uncountable_list()
+        let is_visible = self.role != FieldRole::Hidden && self.count != Some(0);
+        is_visible && self.kind.has_uncountable_list()
     }
 }
 

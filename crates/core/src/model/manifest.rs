@@ -266,8 +266,8 @@ impl Manifest {
         };
         let mut plan: BTreeMap<TopicId, Vec<Part>> = BTreeMap::new();
         for part in &self.parts {
-            let held = part.topics.ids(topics).filter(|id| Some(*id) != only);
-            let ids = held.filter(|id| {
+            let part_ids = part.topics.ids(topics).filter(|id| Some(*id) != only);
+            let ids = part_ids.filter(|id| {
                 selection.topics.contains(*id)
                     && self.may_hold_topic(part, *id, selection.time)
             });

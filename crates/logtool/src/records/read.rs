@@ -74,7 +74,7 @@ impl<'l, M: Default + Send + 'static> LogReader<'l, M> {
         add_row: impl Fn(TopicId, &PrintedRows, usize, &mut M) + Send + Sync + 'static,
     ) -> Self {
         let columns = Columns { time: selection.time, ..columns };
-        let is_made = log.manifest().topics().any(|(id, topic)| {
+        let is_derived = log.manifest().topics().any(|(id, topic)| {
             topic.origin == TopicOrigin::Derived && selection.topics.contains(id)
         });
         let cursor: Box<dyn Cursor + 'l> = match order {
@@ -85,7 +85,7 @@ impl<'l, M: Default + Send + 'static> LogReader<'l, M> {
             }
         };
         let rest = Block::default();
-        let enough = is_made.then_some(FIRST_RECORDS);
+        let enough = is_derived.then_some(FIRST_RECORDS);
         let (add_row, idle) = (Arc::new(add_row), Vec::new());
         Self { log, cursor, rest, enough, columns, make_rows, add_row, idle }
     }
@@ -130,7 +130,7 @@ impl<'l, M: Default + Send + 'static> LogReader<'l, M> {
     ) -> Result<()> {
         let mut queue: TaskQueue<Result<DecodeWorker<M>>> =
             TaskQueue::with_double_length();
-        let mut taken = |result: Result<DecodeWorker<M>>, reader: &mut Self| {
+        let mut accept = |result: Result<DecodeWorker<M>>, reader: &mut Self| {
             let mut worker = result?;
             report_damage(&worker, damaged)?;
             let is_more = take(&mut worker.made)?;
@@ -156,13 +156,13 @@ impl<'l, M: Default + Send + 'static> LogReader<'l, M> {
                 Ok(worker)
             });
             while let Some(result) = queue.next() {
-                if !taken(result, self)? {
+                if !accept(result, self)? {
                     return Ok(());
                 }
             }
         };
         while let Some(result) = queue.wait() {
-            if !taken(result, self)? {
+            if !accept(result, self)? {
                 return Ok(());
             }
         }

@@ -189,8 +189,8 @@ fn open_file(path: &Path) -> Result<File> {
         }
         _ => err.into(),
     })?;
-    let about = file.metadata()?;
-    if about.is_dir() {
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
         let hint = match file_signatures::folder_kind(path) {
             Some(kind) => format!("it looks like {kind}"),
             None => format!("name the logs in it, e.g. {}", path.join("*").display()),
@@ -198,7 +198,7 @@ fn open_file(path: &Path) -> Result<File> {
         return Err(Error::failed("it is a directory").with_hint(hint));
     }
     // A pipe, a socket or a device is read once, like standard input.
-    if about.is_file() { Ok(file) } else { spool(file) }
+    if metadata.is_file() { Ok(file) } else { spool(file) }
 }
 
 fn spool_stdin() -> Result<File> {

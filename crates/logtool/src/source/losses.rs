@@ -113,15 +113,16 @@ impl Findings {
         let sorted = &self.list[..self.sorted];
         let from = sorted
             .partition_point(|known| known.damage.bytes.start < damage.bytes.start);
-        let inside = sorted[from..].iter().map(|known| &known.damage);
-        let inside = inside.take_while(|known| known.bytes.start < damage.bytes.end);
-        let alike = inside.filter(|known| {
+        let candidates = sorted[from..].iter().map(|known| &known.damage);
+        let candidates =
+            candidates.take_while(|known| known.bytes.start < damage.bytes.end);
+        let matches = candidates.filter(|known| {
             known.is_like(damage) && known.bytes.end <= damage.bytes.end
         });
         let sum = |(records, bytes): (u64, u64), known: &Damage| {
             (records + known.records, bytes + known.lost_bytes)
         };
-        let (records, bytes) = alike.fold((0, 0), sum);
+        let (records, bytes) = matches.fold((0, 0), sum);
         damage.records > 0 && records >= damage.records && bytes >= damage.lost_bytes
     }
 

@@ -184,9 +184,9 @@ pub fn columns(
         let hint =
             "fields are named like in the header of the table, e.g. `q[0]` or `lat`";
         let is_column = |name: &str| names.clone().any(|known| known == name);
-        let mut within = glob.match_indices(['[', '.']).map(|(at, _)| &glob[..at]);
+        let mut prefixes = glob.match_indices(['[', '.']).map(|(at, _)| &glob[..at]);
         let error = Error::not_found(format!("no selected topic has a field `{glob}`"));
-        return Err(match within.rfind(|name| is_column(name)) {
+        return Err(match prefixes.rfind(|name| is_column(name)) {
             Some(name) if columns.view == View::Nested => {
                 error.with_remedy(Remedy::FlattenColumns { column: name.to_owned() })
             }

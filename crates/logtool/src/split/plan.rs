@@ -315,9 +315,10 @@ impl PlanRequest {
         let parts = planner.parts(topics);
         let mut splits = Vec::new();
         let mut counts = BTreeMap::new();
-        for ((id, about), source) in new_manifest.topics().zip(translated.sources) {
+        for ((id, topic_info), source) in new_manifest.topics().zip(translated.sources)
+        {
             let index: &mut u32 = counts.entry(source.topic).or_default();
-            let topic = (TopicId(*index), about);
+            let topic = (TopicId(*index), topic_info);
             *index += 1;
             let Some(parts) = parts.get(&source.topic) else { continue };
             if !selected.contains(id) {

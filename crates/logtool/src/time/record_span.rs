@@ -103,10 +103,10 @@ fn segments(log: &dyn Log, topics: &TopicSet) -> Result<TimeSegments> {
         return Ok(segments);
     }
     // The index does not contain the times of derived topics.
-    let is_made = |(id, topic): (TopicId, &Topic)| {
+    let is_derived = |(id, topic): (TopicId, &Topic)| {
         topic.origin == TopicOrigin::Derived && topics.contains(id)
     };
-    let topics = if manifest.topics().any(is_made) {
+    let topics = if manifest.topics().any(is_derived) {
         manifest.logged_topics()
     } else {
         topics.clone()

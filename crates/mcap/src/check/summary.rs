@@ -210,7 +210,7 @@ fn declared_ranges(
     let attachments: HashSet<&Range<u64>> = layout.attachments.iter().collect();
     let metadata: HashSet<&Range<u64>> = layout.metadata.iter().collect();
     for (at, kind, bytes) in &layout.summary.declared_ranges {
-        let is_there = match *kind {
+        let is_present = match *kind {
             op::ATTACHMENT => attachments.contains(bytes),
             op::METADATA => metadata.contains(bytes),
             // Some writers declare empty groups.
@@ -219,7 +219,7 @@ fn declared_ranges(
                 source.read_at(bytes.start..bytes.start + 1)?.first() == Some(&kind)
             }
         };
-        if !is_there && layout.is_whole {
+        if !is_present && layout.is_whole {
             let (start, end) = (bytes.start, bytes.end);
             let message =
                 format!("a record with the opcode {kind:#04x} at {start}..{end}");

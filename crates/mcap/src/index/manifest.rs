@@ -119,12 +119,12 @@ impl IndexPass {
         let number = |entry: &ChannelEntry| {
             let ChannelEntry { channel, schema, topic, .. } = entry;
             let topic = topics.get(topic.index())?;
-            let is_as_told = schema.id == channel.schema
+            let is_as_declared = schema.id == channel.schema
                 && topic.type_name == schema.name
                 && schema_encoding(topic).unwrap_or_default() == schema.encoding
                 && topic.definition_bytes() == schema.data
                 && !STREAM_KEYS.iter().any(|key| channel.metadata.contains_key(*key));
-            is_as_told.then_some(channel.schema)
+            is_as_declared.then_some(channel.schema)
         };
         let numbers = self.table.channels.iter().map(number);
         (self.table.conflicts == 0).then(|| numbers.collect())?

@@ -158,14 +158,14 @@ impl Change {
     /// Returns the CRC-32 of the changed data if `sum` is the CRC-32 of the original
     /// data. A wrong checksum stays wrong. (0 means no checksum.)
     fn apply_to(&self, sum: u32) -> u32 {
-        let alone = |time: u64| {
+        let checksum_of = |time: u64| {
             let mut hasher = crc32fast::Hasher::new();
             hasher.update(&time.to_le_bytes());
             // The bytes after the change contribute the same to both.
             hasher.combine(&crc32fast::Hasher::new_with_initial_len(0, self.rest));
             hasher.finalize()
         };
-        if sum == 0 { 0 } else { sum ^ alone(self.was) ^ alone(self.is) }
+        if sum == 0 { 0 } else { sum ^ checksum_of(self.was) ^ checksum_of(self.is) }
     }
 }
 

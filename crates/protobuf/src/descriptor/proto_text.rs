@@ -135,7 +135,7 @@ mod tests {
             optional string str = 3 [default = \"a\\\"b\"];\n  \
             repeated fixed32 rp = 4 [packed = true];\n}\n";
         assert_eq!(set.to_string(), expected);
-        let again = FileSet::parse(&set.to_bytes()).unwrap();
-        assert_eq!(again, set);
+        let copy = FileSet::parse(&set.to_bytes()).unwrap();
+        assert_eq!(copy, set);
     }
 }

@@ -19,7 +19,7 @@ impl FileSet {
     /// # Errors
     /// `Malformed` if `bytes` are not a set, `Limit` if they are more than 4 MiB.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let odd = || {
+        let malformed = || {
             Error::new(ErrorKind::Malformed, "the schema is not a FileDescriptorSet")
         };
         if bytes.len() > MAX_BYTES {
@@ -32,7 +32,7 @@ impl FileSet {
             }
             Some(())
         })
-        .ok_or_else(odd)?;
+        .ok_or_else(malformed)?;
         Ok(set)
     }
 }

@@ -153,14 +153,14 @@ fn recursive_type_is_refused() {
 
 #[test]
 fn exponentially_growing_types_are_refused() {
-    let twice = |n: u32| {
+    let doubling_type = |n: u32| {
         let of = format!(".p.T{}", n + 1);
         let field = |number| {
             Field::new(&format!("f{number}"), number, kind::MESSAGE).with_type_name(&of)
         };
         message(&format!("T{n}"), vec![field(1), field(2)])
     };
-    let mut types: Vec<_> = (0..40).map(twice).collect();
+    let mut types: Vec<_> = (0..40).map(doubling_type).collect();
     types.push(message("T40", vec![]));
     let err = MessageReader::new(&files(types), "p.T0").unwrap_err();
     assert_eq!(err.kind(), ErrorKind::Limit);

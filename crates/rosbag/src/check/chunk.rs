@@ -50,49 +50,51 @@ pub(super) fn check(
     layout: &FileLayout,
     entry: IndexEntry<'_>,
 ) -> Result<ChunkResults> {
-    let mut looked = ChunkResults::default();
+    let mut results = ChunkResults::default();
     if let Err(name) = &record.chunk.head.compression {
         let message = format!("it is compressed with {name:?}");
-        looked.findings.add(
+        results.findings.add(
             Finding::new(&code::CHUNK_PACKING, message).with_bytes(bytes_of(record)),
         );
-        return Ok(looked);
+        return Ok(results);
     }
-    let Some((bytes, outcome)) = decompress(log, content)? else { return Ok(looked) };
+    let Some((bytes, outcome)) = decompress(log, content)? else { return Ok(results) };
     let mut messages = MessageCounts::default();
     record.chunk.scan_records(&bytes, outcome, &mut messages);
-    size(record, &bytes, outcome, &mut looked.findings);
+    size(record, &bytes, outcome, &mut results.findings);
     let over_a_second = bytes_over_a_second(&bytes);
     let chunk = ChunkCheck { log, record, bytes, messages };
     if !chunk.messages.is_damaged && !record.chunk.is_cut {
-        chunk.compare_chunk_info(entry, &mut looked.findings);
-        chunk.indices(&mut looked.findings)?;
+        chunk.compare_chunk_info(entry, &mut results.findings);
+        chunk.indices(&mut results.findings)?;
     }
     let MessageCounts { counts, declared, at_zero, broken, others, .. } =
         chunk.messages;
     for id in broken {
         let message = format!("connection {id}, in a chunk");
         let finding = Finding::new(&code::CONNECTION_BROKEN, message);
-        looked.findings.add(finding.with_bytes(bytes_of(record)));
+        results.findings.add(finding.with_bytes(bytes_of(record)));
     }
     for connection in &declared {
         let known = layout.connections.get(&connection.id);
         if let Some(message) = known.and_then(|known| difference(known, connection)) {
             let finding = Finding::new(&code::CONNECTION_DIFFERS, message);
             let topic = topic(log, record, connection.id);
-            looked.findings.add(finding.with_bytes(bytes_of(record)).with_topic(topic));
+            results
+                .findings
+                .add(finding.with_bytes(bytes_of(record)).with_topic(topic));
         }
     }
     if others > 0 {
         let message = "a chunk has records of an unknown kind, which were skipped";
         let finding = Finding::new(&code::RECORD_UNKNOWN, message);
-        looked.findings.add(finding.with_bytes(bytes_of(record)).with_count(others));
+        results.findings.add(finding.with_bytes(bytes_of(record)).with_count(others));
     }
-    looked.counts = counts.into_iter().map(|(id, (count, _))| (id, count)).collect();
-    looked.declared = declared.iter().map(|connection| connection.id).collect();
-    looked.at_zero = at_zero;
-    looked.over_a_second = over_a_second;
-    Ok(looked)
+    results.counts = counts.into_iter().map(|(id, (count, _))| (id, count)).collect();
+    results.declared = declared.iter().map(|connection| connection.id).collect();
+    results.at_zero = at_zero;
+    results.over_a_second = over_a_second;
+    Ok(results)
 }
 
 /// Describes how the connection `declared` of the index differs from the connection `real` of a
@@ -234,11 +236,11 @@ impl ChunkCheck<'_> {
         }
         let times = self.messages.counts.values().map(|(_, time)| *time);
         let real = times.reduce(|all, next| all.cover(&next));
-        let is_told = |real: TimeRange| {
+        let is_declared = |real: TimeRange| {
             info.info.first <= real.start
                 && info.info.last.as_nanos() >= real.end.as_nanos() - 1
         };
-        if let Some(real) = real.filter(|real| !is_told(*real)) {
+        if let Some(real) = real.filter(|real| !is_declared(*real)) {
             let message = "it has messages outside the time range in the index";
             let finding = Finding::new(&code::CHUNK_INFO_TIME, message).with_time(real);
             findings.add(finding.with_bytes(info.at..info.at));

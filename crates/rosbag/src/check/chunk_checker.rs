@@ -55,8 +55,8 @@ impl ChunkChecker {
         if self.state().looked.was_inserted(index) {
             return Ok(());
         }
-        let looked = self.check_at(index, content)?;
-        self.add(index, looked);
+        let results = self.check_at(index, content)?;
+        self.add(index, results);
         Ok(())
     }
 
@@ -67,9 +67,9 @@ impl ChunkChecker {
                 continue;
             }
             let content = self.log.bag.open(&record.chunk, BytesMut::new())?;
-            let looked = self.check_at(index, &content)?;
+            let results = self.check_at(index, &content)?;
             self.log.bag.source.release(record.chunk.data.clone());
-            self.add(index, looked);
+            self.add(index, results);
         }
         Ok(mem::take(&mut self.state().findings))
     }
@@ -81,13 +81,13 @@ impl ChunkChecker {
     }
 
     /// Adds the results of the chunk with this index, and processes all that are next in order.
-    fn add(&self, index: usize, looked: ChunkResults) {
+    fn add(&self, index: usize, results: ChunkResults) {
         let state = &mut *self.state();
-        state.looked.insert(index, looked);
-        while let Some((index, looked)) = state.looked.next() {
+        state.looked.insert(index, results);
+        while let Some((index, results)) = state.looked.next() {
             let record = &self.layout.chunks[index];
             let (declared, findings) = (&mut state.declared, &mut state.findings);
-            looked.report(&self.log, &self.layout, record, declared, findings);
+            results.report(&self.log, &self.layout, record, declared, findings);
         }
     }
 

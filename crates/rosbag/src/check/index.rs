@@ -17,7 +17,7 @@ pub(super) struct ChunkInfos {
     /// Indices into the chunk infos of the layout.
     by_chunk: HashMap<u64, usize>,
     /// Whether there is an index that should list every chunk.
-    is_there: bool,
+    is_complete: bool,
 }
 
 /// The entry of a chunk in the index.
@@ -36,7 +36,7 @@ impl ChunkInfos {
         let by_chunk = infos.map(|(index, entry)| (entry.info.chunk_at, index));
         Self {
             by_chunk: by_chunk.collect(),
-            is_there: layout.index_at.is_some() && !layout.is_cut,
+            is_complete: layout.index_at.is_some() && !layout.is_cut,
         }
     }
 
@@ -49,7 +49,7 @@ impl ChunkInfos {
         let info = self.by_chunk.get(&at).and_then(|index| layout.infos.get(*index));
         match info {
             Some(info) => IndexEntry::Info(info),
-            None if self.is_there => IndexEntry::Unlisted,
+            None if self.is_complete => IndexEntry::Unlisted,
             None => IndexEntry::NoIndex,
         }
     }
@@ -90,21 +90,21 @@ pub(super) fn check(log: &CheckedBag, layout: &FileLayout, findings: &mut Findin
         Some(_) => {}
     }
     let (chunks, connections) = (layout.infos.len() as u64, layout.declared);
-    let (told_chunks, told_connections) =
+    let (declared_chunks, declared_connections) =
         (u64::from(head.chunks), u64::from(head.connections));
-    let is_short = chunks < told_chunks || connections < told_connections;
+    let is_short = chunks < declared_chunks || connections < declared_connections;
     if layout.is_cut && is_short {
         let message = format!(
-            "it has {chunks} of {told_chunks} chunk infos and {connections} of \
-             {told_connections} connections"
+            "it has {chunks} of {declared_chunks} chunk infos and {connections} of \
+             {declared_connections} connections"
         );
         let at = layout.index_at.unwrap_or(len);
         findings.add(Finding::new(&code::INDEX_CUT, message).with_bytes(at..len));
         return;
     }
     let counts = [
-        (&code::HEADER_CHUNKS, "chunk infos", told_chunks, chunks),
-        (&code::HEADER_CONNECTIONS, "connections", told_connections, connections),
+        (&code::HEADER_CHUNKS, "chunk infos", declared_chunks, chunks),
+        (&code::HEADER_CONNECTIONS, "connections", declared_connections, connections),
     ];
     for (code, name, declared, actual) in counts {
         if declared != actual {

@@ -233,10 +233,10 @@ impl ManifestBuilder {
             let Some((head, data)) = toplevel.chunk(draft.bytes.start)? else {
                 continue;
             };
-            let is_there = data.end <= bag.source.len()
+            let is_complete = data.end <= bag.source.len()
                 && data.end - data.start <= bag.options.record_bytes.into();
             let Ok(compression) = head.compression else { continue };
-            if !is_there || data.is_empty() {
+            if !is_complete || data.is_empty() {
                 continue;
             }
             let text = key.decrypt(&bag.source.read_at(data)?);
@@ -342,9 +342,9 @@ impl ManifestBuilder {
                 };
                 let Some(topic) = self.table.topic(entry) else { continue };
                 if undefined.contains(&id) {
-                    let odd = Damage::new(DamageKind::Doubtful, draft.bytes.clone());
-                    let odd = odd.with_records(count.records, Some(topic));
-                    self.damage.push(odd.with_reason(UNDEFINED));
+                    let damage = Damage::new(DamageKind::Doubtful, draft.bytes.clone());
+                    let damage = damage.with_records(count.records, Some(topic));
+                    self.damage.push(damage.with_reason(UNDEFINED));
                 }
                 topics.insert(topic);
                 if let Some(child) = derived.child(topic) {

@@ -207,11 +207,11 @@ impl PartScanner {
         chunk: &Chunk,
         visitor: &mut V,
     ) -> Result<bool> {
-        let is_told = chunk.at == self.start
+        let is_reported = chunk.at == self.start
             || self.unnamed == Some(chunk.at)
             || self.bag.listed_chunk(self.start)?.is_none()
             || self.bag.listed_chunk(chunk.at)?.is_some();
-        if !is_told {
+        if !is_reported {
             self.unnamed = Some(chunk.at);
             visitor.begin_chunk(chunk.at);
             visitor.window(Bytes::new(), chunk.at);
@@ -219,7 +219,7 @@ impl PartScanner {
             let reason = if chunk.at < self.start { MISPLACED } else { UNNAMED };
             visitor.damage(damage.with_reason(reason));
         }
-        Ok(!is_told)
+        Ok(!is_reported)
     }
 
     /// Returns the record at `at`, if it can be read. Zeros are not padding at the start of a

@@ -94,8 +94,8 @@ pub(crate) fn extent(
     data: Range<u64>,
 ) -> Result<Chunk> {
     let after = bounds.partition_point(|bound| *bound <= at);
-    let inside = bounds.iter().skip(after).take_while(|bound| **bound < data.end);
-    for bound in inside.take(MAX_CANDIDATES) {
+    let inner_bounds = bounds.iter().skip(after).take_while(|bound| **bound < data.end);
+    for bound in inner_bounds.take(MAX_CANDIDATES) {
         if toplevel.chunk(*bound)?.is_some() {
             return shortened_to(toplevel, *bound, at, head, data);
         }

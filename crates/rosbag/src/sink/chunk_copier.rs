@@ -154,11 +154,12 @@ impl ChunkCopier<'_, '_> {
         let start = draft.start + frame.data_start() as u64;
         let data = start..start + u64::from(frame.data_len);
         let packed = head.get(frame.data_start()..).unwrap_or_default();
-        let is_as_asked =
+        let is_as_requested =
             self.compression.is_none_or(|requested| requested == compression);
         let is_whole = !data.is_empty() && data.end <= draft.end;
         let chunk = SourceChunk { at: draft.start, compression, size, data };
-        Ok((is_as_asked && is_whole && compression.is_of_ros(packed)).then_some(chunk))
+        Ok((is_as_requested && is_whole && compression.is_of_ros(packed))
+            .then_some(chunk))
     }
 
     /// Returns the index data between the chunk and `end`, if there is nothing else.

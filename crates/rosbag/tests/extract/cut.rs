@@ -85,8 +85,11 @@ fn chunks_after_a_time_cut_are_copied() {
             let selection = from_second(&log, second);
             let (new, copied) = cut(&log, &selection, false);
             assert!(read(&new, &logged(new.manifest())) == read(&log, &selection));
-            let apart = copied.records - copied.in_parts;
-            assert!((10..=11).contains(&apart), "{compression:?} {second}: {apart}");
+            let single_records = copied.records - copied.in_parts;
+            assert!(
+                (10..=11).contains(&single_records),
+                "{compression:?} {second}: {single_records}"
+            );
         }
     }
 }

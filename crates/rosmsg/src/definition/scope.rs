@@ -69,10 +69,11 @@ impl<'t> Scope<'t> {
                     "Header" => "std_msgs",
                     _ => user.split_once('/').map_or("", |(package, _)| package),
                 };
-                let within = |package| self.by_name.get(&*format!("{package}/{name}"));
-                let common = || within("std_msgs").filter(|_| name == "Header");
+                let in_package =
+                    |package| self.by_name.get(&*format!("{package}/{name}"));
+                let common = || in_package("std_msgs").filter(|_| name == "Header");
                 let short = || self.by_short_name.get(name).copied().flatten();
-                within(package).or_else(common).copied().or_else(short)
+                in_package(package).or_else(common).copied().or_else(short)
             }
         };
         let missing = || match name.split("<=").next() {

@@ -14,11 +14,11 @@ fn packet_has_its_stamp_if_plausible_else_the_time_of_its_message() {
 
 #[test]
 fn invalid_scan_is_one_record() {
-    let mut taken = Vec::new();
+    let mut packets = Vec::new();
     packets_of(b"no scan", Encoding::Ros1, Timestamp::from_nanos(5), |time, range| {
-        taken.push((time.as_nanos(), range));
+        packets.push((time.as_nanos(), range));
     });
-    assert_eq!(taken, [(5, 0..7)]);
+    assert_eq!(packets, [(5, 0..7)]);
 }
 
 #[test]

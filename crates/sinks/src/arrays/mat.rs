@@ -117,14 +117,14 @@ impl TableSink for MatSink {
         mat.write(&header())?;
         let mut names = VariableNames::default();
         let own = names.unique_name("logtool");
-        let mut about = BTreeMap::new();
+        let mut topics = BTreeMap::new();
         for FinishedTable { topic, table } in &tables {
             let name = names.unique_name(&topic.label());
             mat.table(&name, table).map_err(|err| with_context(&topic.label(), err))?;
-            about.insert(name, table_metadata(topic, &BTreeMap::new()));
+            topics.insert(name, table_metadata(topic, &BTreeMap::new()));
         }
-        let about = json!({ "log": self.metadata, "topics": about });
-        mat.write(&characters(&own, &utf16::escape_json(&about.to_string()))?)?;
+        let metadata = json!({ "log": self.metadata, "topics": topics });
+        mat.write(&characters(&own, &utf16::escape_json(&metadata.to_string()))?)?;
         mat.out.into_inner().map_err(|err| err.into_error())?.finish()
     }
 
@@ -183,15 +183,15 @@ impl ElementWriter<'_> {
         Ok(())
     }
 
-    /// Writes a container: its header `head`, then the elements that `inside` writes.
+    /// Writes a container: its header `head`, then the elements that `write_content` writes.
     fn write_container(
         &mut self,
         head: &[u8],
-        inside: impl FnOnce(&mut Self) -> Result<()>,
+        write_content: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<()> {
         let begin = self.at;
         self.write(head)?;
-        inside(self)?;
+        write_content(self)?;
         let len = length(self.at - begin)?;
         self.out.seek(SeekFrom::Start(begin + 4))?;
         self.out.write_all(&len)?;

@@ -215,8 +215,8 @@ fn change(data_type: &DataType) -> (DataType, Conversion) {
         }
         DataType::FixedSizeBinary(_) => (DataType::Binary, Conversion::Bytes),
         DataType::Struct(fields) => {
-            let (fields, inside) = changes(fields);
-            (DataType::Struct(fields.clone()), Conversion::Fields(fields, inside))
+            let (fields, conversions) = changes(fields);
+            (DataType::Struct(fields.clone()), Conversion::Fields(fields, conversions))
         }
         other => (other.clone(), Conversion::None),
     }
@@ -272,7 +272,7 @@ fn convert(change: &Conversion, array: &ArrayRef) -> Result<ArrayRef, ArrowError
                 Arc::new(values.with_data_type(to.clone()))
             }
         },
-        Conversion::List(item, inside) => {
+        Conversion::List(item, conversion) => {
             let (ends, values, nulls) = match array.data_type() {
                 DataType::List(_) => {
                     let list: &ListArray = array.as_list();
@@ -285,16 +285,16 @@ fn convert(change: &Conversion, array: &ArrayRef) -> Result<ArrayRef, ArrowError
                     (ends, list.values().clone(), list.nulls())
                 }
             };
-            let values = convert(inside, &values)?;
+            let values = convert(conversion, &values)?;
             Arc::new(ListArray::try_new(item.clone(), ends, values, nulls.cloned())?)
         }
         Conversion::Bytes => {
             let bytes = array.as_fixed_size_binary();
             Arc::new(bytes.iter().collect::<BinaryArray>())
         }
-        Conversion::Fields(fields, inside) => {
+        Conversion::Fields(fields, conversions) => {
             let old = array.as_struct();
-            let columns = convert_all(inside, old.columns())?;
+            let columns = convert_all(conversions, old.columns())?;
             Arc::new(StructArray::try_new(
                 fields.clone(),
                 columns,

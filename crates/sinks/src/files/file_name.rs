@@ -38,13 +38,13 @@ const MAX_STEM: usize = 230;
 impl FileNames {
     /// Chooses names for `topics`, which must be all topics of a log.
     pub fn new(style: NameStyle, topics: &[Topic]) -> Self {
-        let mut taken = BTreeSet::new();
+        let mut taken_names = BTreeSet::new();
         let mut stems = BTreeMap::new();
         for topic in topics {
             let base_name = stem(&style, &topic.name, topic.instance);
             let mut file_name = base_name.clone();
             let mut attempt = 0;
-            while !taken.insert(file_name.to_lowercase()) {
+            while !taken_names.insert(file_name.to_lowercase()) {
                 let hash = hash(&topic.name, topic.instance, attempt);
                 file_name = format!("{base_name}~{hash:08x}");
                 attempt += 1;

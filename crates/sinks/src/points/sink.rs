@@ -109,8 +109,9 @@ impl TableSink for PointSink {
         let (stem, scan_index) = if scan_splitter.has_scans() {
             let time = schema.fields().first().map(|f| f.data_type().clone());
             let time = time.filter(|_| attributes.time.is_some());
-            let (outputs, tells) = (&self.outputs, partial.is_some());
-            let scan_index = ScanIndex::new(outputs, folder_names, topic, time, tells)?;
+            let (outputs, has_partial_scans) = (&self.outputs, partial.is_some());
+            let scan_index =
+                ScanIndex::new(outputs, folder_names, topic, time, has_partial_scans)?;
             (folder_names.stem(topic), Some(scan_index))
         } else {
             (whole_names.stem(topic), None)
@@ -202,8 +203,8 @@ impl PointTable {
                     self.close_oldest()?;
                 }
                 let first = moments.as_deref().and_then(|m| m.first()).copied();
-                let begun = self.begin(scan, first.flatten(), points)?;
-                self.open.push(begun);
+                let open_scan = self.begin(scan, first.flatten(), points)?;
+                self.open.push(open_scan);
                 self.open.sort_by_key(|open| open.scan_file.scan);
                 let index =
                     self.open.iter().position(|open| open.scan_file.scan == scan);
@@ -270,10 +271,10 @@ impl PointTable {
         first: &Points,
         title: String,
     ) -> Result<Box<dyn CloudFile>> {
-        let about = &self.about;
+        let metadata = &self.about;
         let PointOptions { format, is_unix, .. } = self.sink.options;
         let pcd = |out, data| -> Result<Box<dyn CloudFile>> {
-            Ok(Box::new(PcdFile::new(out, columns, data, about)?))
+            Ok(Box::new(PcdFile::new(out, columns, data, metadata)?))
         };
         match format {
             PointFormat::PcdAscii => pcd(out, PcdEncoding::Ascii),
@@ -283,7 +284,7 @@ impl PointTable {
                 let is_ascii = format == PointFormat::PlyAscii;
                 let infinities = self.sink.infinities.clone();
                 let ply =
-                    PlyFile::new(out, columns, is_ascii, about, first, infinities)?;
+                    PlyFile::new(out, columns, is_ascii, metadata, first, infinities)?;
                 Ok(Box::new(ply))
             }
             PointFormat::Png => self.image(out, columns, title),
@@ -291,7 +292,7 @@ impl PointTable {
             PointFormat::Las | PointFormat::Laz => {
                 let is_packed = format == PointFormat::Laz;
                 let options = LasOptions { is_packed, is_unix };
-                Ok(Box::new(LasFile::new(out, columns, options, about, first)?))
+                Ok(Box::new(LasFile::new(out, columns, options, metadata, first)?))
             }
         }
     }
@@ -305,8 +306,8 @@ impl PointTable {
         title: String,
     ) -> Result<Box<dyn CloudFile>> {
         let PointOptions { color, reach_metres, .. } = self.sink.options;
-        let about = &self.about;
-        let image = PointImage::new(out, columns, color, reach_metres, title, about);
+        let metadata = &self.about;
+        let image = PointImage::new(out, columns, color, reach_metres, title, metadata);
         Ok(Box::new(image))
     }
 

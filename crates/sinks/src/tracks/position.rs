@@ -132,8 +132,8 @@ impl PositionColumns {
                 let Some((latitude, longitude)) = row_positions else { continue };
                 let min_values =
                     MIN_VALUES.iter().filter_map(|(end, name, min_values)| {
-                        let is_meant = topic.type_name.ends_with(end);
-                        Some((column(name).filter(|_| is_meant)?, *min_values))
+                        let is_selected = topic.type_name.ends_with(end);
+                        Some((column(name).filter(|_| is_selected)?, *min_values))
                     });
                 let valid = topic.valid_row_value().map(f64::from);
                 return Some(Self {

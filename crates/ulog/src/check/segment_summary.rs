@@ -211,8 +211,8 @@ impl SegmentSummary {
         payload: &[u8],
     ) {
         let is_due = |offset: u64| offset <= bytes.start;
-        while let Some((id, before, now)) = self.ids.next(subscriptions, is_due) {
-            if before.is_some_and(|before| before.topic != now.topic) {
+        while let Some((id, before, current)) = self.ids.next(subscriptions, is_due) {
+            if before.is_some_and(|before| before.topic != current.topic) {
                 let name = wire::subscription(payload).map_or("?", |s| s.name);
                 let message = format!("the message id {id} is reassigned to {name:?}");
                 let finding = Finding::new(&code::ID_REUSED, message);

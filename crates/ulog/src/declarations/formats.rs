@@ -168,8 +168,8 @@ impl Formats {
         }
         let (mut fields, mut depth) = (Vec::new(), 1);
         for field in text.split(';').map(str::trim).filter(|field| !field.is_empty()) {
-            let (field, inside) = self.field(name, field, outside)?;
-            depth = depth.max(inside + 1);
+            let (field, inner_depth) = self.field(name, field, outside)?;
+            depth = depth.max(inner_depth + 1);
             fields.push(field);
         }
         let layout = Arc::new(Layout::from_fields(name.to_owned(), fields)?);

@@ -121,13 +121,13 @@ impl Subscriptions<'_> {
         let (mut ids, mut listed) = (BTreeSet::new(), BTreeSet::new());
         for topic in self.topics {
             let all = self.index.of_topic(*topic);
-            let within = self.parts.iter().flat_map(|part| {
+            let offsets_in_parts = self.parts.iter().flat_map(|part| {
                 let before = |at: u64| all.partition_point(|(offset, _)| *offset < at);
                 let range = before(part.bytes.start)..before(part.bytes.end);
                 all.get(range).unwrap_or_default()
             });
             // Topics are numbered in the order of their first subscriptions.
-            for (offset, at) in all.iter().take(1).chain(within) {
+            for (offset, at) in all.iter().take(1).chain(offsets_in_parts) {
                 if listed.insert(*at) {
                     list.extend(self.subscription(*at, *offset));
                 }
@@ -141,7 +141,7 @@ impl Subscriptions<'_> {
             let start = part.bytes.start;
             // No message begins at the last byte before a part.
             let offset = start.saturating_sub(1);
-            let now = self.index.ids_before(start);
+            let known_ids = self.index.ids_before(start);
             let (mut current, mut reassigned) = (Vec::new(), Vec::new());
             for id in &ids {
                 let of_id = self.index.of_id(*id);
@@ -155,14 +155,14 @@ impl Subscriptions<'_> {
                 }
             }
             let others = match known {
-                0 => self.index.first_ids(now),
-                _ => self.index.ids(known, now).chain(reassigned).collect(),
+                0 => self.index.first_ids(known_ids),
+                _ => self.index.ids(known, known_ids).chain(reassigned).collect(),
             };
             if !others.is_empty() {
                 list.push((offset, Declaration::LeftOut { offset, ids: others }));
             }
             list.append(&mut current);
-            (known, before) = (now, start);
+            (known, before) = (known_ids, start);
         }
         list.sort_by_key(|(offset, _)| *offset);
         list.into_iter().map(|(_, declaration)| declaration).collect()
@@ -196,7 +196,7 @@ fn decodes_alike(log: &OpenLog, reduced: &FormatState, topics: &[TopicId]) -> bo
     let (registry, _) = reduced.replay();
     let declared = topics.iter().map(|id| log.registry.topics.get(id.index()));
     registry.topics.len() == topics.len()
-        && declared.zip(&registry.topics).all(|(topic, again)| {
-            topic.is_some_and(|topic| topic.layout == again.layout)
+        && declared.zip(&registry.topics).all(|(topic, reduced_topic)| {
+            topic.is_some_and(|topic| topic.layout == reduced_topic.layout)
         })
 }

@@ -250,7 +250,7 @@ impl IndexPass {
     }
 
     fn logged_topics(&self) -> Vec<Topic> {
-        let (mut room, mut inside) = (MAX_DEFINITIONS, MAX_DEFINITIONS);
+        let (mut room, mut inner_room) = (MAX_DEFINITIONS, MAX_DEFINITIONS);
         let mut definition = |text: &str| match room.checked_sub(text.len()) {
             Some(less) => {
                 room = less;
@@ -270,7 +270,7 @@ impl IndexPass {
                 encoding: "ulog".to_owned(),
                 type_name: declared.type_name.clone(),
                 definition: definition(
-                    &self.registry.definition(declared, &mut inside),
+                    &self.registry.definition(declared, &mut inner_room),
                 ),
                 schema: declared.schema.clone(),
                 records: Some(stats.records),

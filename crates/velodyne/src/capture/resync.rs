@@ -50,10 +50,10 @@ impl Resync {
         }
     }
 
-    /// Returns whether an item at the distance `behind` from the broken one is at its
+    /// Returns whether an item at the distance `distance` after the broken one is at its
     /// expected position. A bare packet there needs no confirmation.
-    fn is_at_packet_boundary(&self, behind: u64) -> bool {
-        self.container == Container::Bare && behind.is_multiple_of(DATA_BYTES as u64)
+    fn is_at_packet_boundary(&self, distance: u64) -> bool {
+        self.container == Container::Bare && distance.is_multiple_of(DATA_BYTES as u64)
     }
 
     /// Returns whether consecutive items start at `at`.

@@ -41,9 +41,10 @@ impl ModelDetection {
         };
         let total: u64 = evidence.patterns.values().sum();
         if *count < total {
-            let odd = total - count;
-            let message =
-                format!("the order of the blocks differs in {odd} of {total} packets");
+            let different = total - count;
+            let message = format!(
+                "the order of the blocks differs in {different} of {total} packets"
+            );
             detection.conflicts.push(message);
         }
         detection.sensor = match pattern {
@@ -201,12 +202,12 @@ impl ModelDetection {
 }
 
 impl ModelDetection {
-    /// Compares the time between packets with that of `sensor`, with `within` as the
+    /// Compares the time between packets with that of `sensor`, with `tolerance` as the
     /// relative tolerance, and records the result.
-    fn compare(&mut self, evidence: &Evidence, sensor: Sensor, within: f64) {
+    fn compare(&mut self, evidence: &Evidence, sensor: Sensor, tolerance: f64) {
         let Some(period) = evidence.period(sensor.returns) else { return };
         let expected = sensor.packet_nanos() / 1e3;
-        if (period - expected).abs() < expected * within {
+        if (period - expected).abs() < expected * tolerance {
             self.add_reason(format!("a packet every {period:.1} us"));
         } else {
             let message =

@@ -101,8 +101,8 @@ impl MessageClassifier {
         Ok(at == self.end
             || match self.classify(at, &window.peek(at, CLASSIFIED_BYTES)?) {
                 Classification::Invalid => false,
-                Classification::Anomalous(odd) => {
-                    self.leads_to_message(at, &odd, window)?
+                Classification::Anomalous(anomaly) => {
+                    self.leads_to_message(at, &anomaly, window)?
                 }
                 Classification::Message(_)
                 | Classification::Truncated(_)
@@ -124,7 +124,7 @@ impl MessageClassifier {
                 return Ok(true);
             }
             match self.classify(at, &window.peek(at, CLASSIFIED_BYTES)?) {
-                Classification::Anomalous(odd) => at += odd.len,
+                Classification::Anomalous(anomaly) => at += anomaly.len,
                 Classification::Truncated(message) => return Ok(message.fits),
                 Classification::Message(_) | Classification::EndMark => {
                     return Ok(true);

@@ -6,10 +6,10 @@ use super::*;
 fn sections_in_both_byte_orders_are_read() {
     let Some(packets) = packets() else { return };
     let (_, found) = read("two_sections_mixed_endian.pcapng");
-    let twice: Vec<_> = packets.iter().chain(&packets).collect();
+    let packets_twice: Vec<_> = packets.iter().chain(&packets).collect();
     let found = &found["velodyne_packets"];
     assert_eq!(found.len(), 120);
-    for ((time, bytes), (nanos, packet)) in found.iter().zip(twice) {
+    for ((time, bytes), (nanos, packet)) in found.iter().zip(packets_twice) {
         assert!(time.as_nanos() == *nanos && bytes == packet);
     }
 }
@@ -17,12 +17,12 @@ fn sections_in_both_byte_orders_are_read() {
 #[test]
 fn inserted_bytes_lose_one_packet_in_both_byte_orders() {
     let Some(packets) = packets() else { return };
-    let twice = [&packets[..], &packets].concat();
+    let packets_twice = [&packets[..], &packets].concat();
     for (name, packets, broken) in [
         ("std.pcapng", &packets, 14),
         ("be.pcapng", &packets, 14),
-        ("two_sections_mixed_endian.pcapng", &twice, 14),
-        ("two_sections_mixed_endian.pcapng", &twice, 74),
+        ("two_sections_mixed_endian.pcapng", &packets_twice, 14),
+        ("two_sections_mixed_endian.pcapng", &packets_twice, 74),
     ] {
         let bytes = sample(&format!("pcap_variants/{name}")).unwrap();
         let payload = &packets[broken].1;

@@ -25,8 +25,8 @@ fn written_capture_has_the_packets_and_times_of_its_source() {
     let Some(packets) = packets() else { return };
     for name in ["std.pcapng", "ipfrag.pcap", "ipv6.pcap", "sll2.pcap", "vlan.pcap"] {
         let (log, _) = read(name);
-        let (again, read_packets) = opened(rewritten(&log, &FORMAT).unwrap());
-        assert_eq!(again.manifest().damage, [], "{name}");
+        let (copy, read_packets) = opened(rewritten(&log, &FORMAT).unwrap());
+        assert_eq!(copy.manifest().damage, [], "{name}");
         let read_packets = &read_packets["velodyne_packets"];
         let same = |read_packets: &(Timestamp, Bytes), packet: &(i64, Bytes)| {
             read_packets.0.as_nanos() == packet.0 && read_packets.1 == packet.1
@@ -37,7 +37,7 @@ fn written_capture_has_the_packets_and_times_of_its_source() {
             let metadata = &log.manifest().topics[0].metadata;
             (metadata["address"].clone(), metadata["port"].clone())
         };
-        assert_eq!(sender(&again), sender(&log), "{name}");
+        assert_eq!(sender(&copy), sender(&log), "{name}");
     }
     let (log, _) = read("simplepackets.pcapng");
     let err = rewritten(&log, &FORMAT).unwrap_err();

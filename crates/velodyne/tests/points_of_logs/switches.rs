@@ -38,9 +38,9 @@ fn changing_return_modes_are_decoded_packet_by_packet() {
     let description = "strongest return in 4000 packets, dual return in 3000 packets";
     assert!(change.text.contains(description), "{}", change.text);
     let actual = points(&log, 1 << 20);
-    let alone = parts.map(|part| points(&open(part), u64::MAX));
-    let schema = alone[0].schema();
-    let expected = arrow_select::concat::concat_batches(&schema, &alone).unwrap();
+    let parts_alone = parts.map(|part| points(&open(part), u64::MAX));
+    let schema = parts_alone[0].schema();
+    let expected = arrow_select::concat::concat_batches(&schema, &parts_alone).unwrap();
     assert_eq!(actual.num_rows(), expected.num_rows());
     for column in ["time", "x", "y", "z", "azimuth", "distance", "return_type", "laser"]
     {

@@ -93,8 +93,8 @@ fn size_that_points_to_a_mark_inside_data_loses_one_message() {
     let start = 12 + 32 + 4 * 49;
     // The message seems to end inside the next but one, at this position of an attitude.
     bytes[start] = 45 + 2 * 49 - 16;
-    let inside = start + 3 * 49 - 16;
-    bytes[inside..inside + 4].fill(0xff);
+    let offset = start + 3 * 49 - 16;
+    bytes[offset..offset + 4].fill(0xff);
     let log = open(&bytes.into());
     let (found, damage) = messages(&log);
     assert_eq!(found.len(), 10);

@@ -144,12 +144,12 @@ mod tests {
     fn lending_does_not_wait_for_a_thread_that_may_not_exist() {
         let pool = Arc::default();
         let (bytes, _) = lent(&pool, MIN_POOLED_BYTES);
-        let held = pool.lock().unwrap();
+        let buffers = pool.lock().unwrap();
         assert!(pool.lock().is_none());
         drop(bytes);
         let (other, _) = lent(&pool, MIN_POOLED_BYTES);
-        assert!(held.is_empty());
-        drop(held);
+        assert!(buffers.is_empty());
+        drop(buffers);
         drop(other);
         assert_eq!(pool.lock().unwrap().len(), 1);
     }

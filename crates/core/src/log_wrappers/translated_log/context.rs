@@ -52,11 +52,11 @@ impl TranslationContext {
         selection: &Selection,
     ) -> Result<TranslatedCursor> {
         // Row groups that start in this part can have records in adjacent parts.
-        let held = match self.groups {
+        let part_topics = match self.groups {
             Some(_) => &TopicSet::All,
             None => &part.topics,
         };
-        let ids = held.ids(self.translations.len());
+        let ids = part_topics.ids(self.translations.len());
         let ids = ids.filter(|id| selection.topics.contains(*id));
         let translations =
             ids.filter_map(|id| Some((id, self.translations.get(id.index())?)));
@@ -101,8 +101,8 @@ impl ChainedCursor {
 impl Cursor for ChainedCursor {
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         loop {
-            if let Some(now) = &mut self.now
-                && now.fill(block)?
+            if let Some(cursor) = &mut self.now
+                && cursor.fill(block)?
             {
                 return Ok(true);
             }

@@ -48,8 +48,8 @@ impl SourceReader {
             first..before(part.bytes.start)
         });
         let last = latest.map(|latest| {
-            let behind = all.partition_point(|part| part.bytes.start <= latest);
-            before(part.bytes.end)..behind
+            let end = all.partition_point(|part| part.bytes.start <= latest);
+            before(part.bytes.end)..end
         });
         let around = |parts: Option<Range<usize>>| {
             let parts = parts.and_then(|parts| all.get(parts)).unwrap_or_default();
@@ -73,8 +73,8 @@ impl Cursor for SourceReader {
     /// Damage is only reported for the part itself.
     fn fill(&mut self, block: &mut Block) -> Result<bool> {
         loop {
-            if let Some(now) = &mut self.now
-                && now.fill(block)?
+            if let Some(cursor) = &mut self.now
+                && cursor.fill(block)?
             {
                 if !self.is_own {
                     block.take_damage();

@@ -306,8 +306,8 @@ fn record_without_a_representable_time_is_reported_once() {
         &[0, 0],
     );
     let (messages, damage) = read(&log, &Selection::default());
-    let twice = |topic| (topic, i64::MAX - 1, b"aa".to_vec());
-    assert_eq!(messages, [twice(0), twice(1)]);
+    let message = |topic| (topic, i64::MAX - 1, b"aa".to_vec());
+    assert_eq!(messages, [message(0), message(1)]);
     let lost_records: u64 = damage.iter().map(|damage| damage.records).sum();
     assert_eq!((lost_records, damage[0].topic), (2, Some(TopicId(0))));
 }

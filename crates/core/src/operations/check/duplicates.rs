@@ -58,9 +58,9 @@ impl DuplicateFinder {
 
     #[cold]
     fn count_duplicate(&mut self, record: &RecordHeader) {
-        let alike = self.found.get_mut(&record.topic);
+        let entry = self.found.get_mut(&record.topic);
         let time = TimeRange::from_timestamp(record.time);
-        match alike {
+        match entry {
             Some(found) => {
                 found.count += 1;
                 found.time = found.time.map(|all| all.cover(&time));

@@ -31,11 +31,11 @@ fn checked(log: &dyn Log) -> Result<Vec<Finding>, String> {
         let findings = findings.map_err(|err| err.to_string())?;
         Ok(findings.iter().cloned().collect())
     };
-    let alone = in_pool(1);
+    let expected = in_pool(1);
     for threads in [2, 5] {
-        assert_eq!(in_pool(threads), alone, "{threads} threads");
+        assert_eq!(in_pool(threads), expected, "{threads} threads");
     }
-    alone
+    expected
 }
 
 /// Returns the codes, topics and counts of the findings.

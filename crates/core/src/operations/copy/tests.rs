@@ -98,14 +98,15 @@ fn latched_records_are_the_last_of_each_stream() {
         &[(1, 0, 5, b"new!"), (1, 0, 9, b"late"), (0, 0, 4, b"else")],
     ];
     let log = Sample::new(&parts);
-    let held = latched_records(&log, &TopicSet::All, Timestamp::from_nanos(9)).unwrap();
+    let latched =
+        latched_records(&log, &TopicSet::All, Timestamp::from_nanos(9)).unwrap();
     let at = Timestamp::from_nanos(9);
-    let records: Vec<_> = held
+    let records: Vec<_> = latched
         .iter()
         .map(|h| (h.record_at(at).stream, h.record_at(at).payload, h.time().as_nanos()))
         .collect();
     assert_eq!(records, [(1, &b"from"[..], 2), (0, &b"new!"[..], 5)]);
-    assert!(held.iter().all(|held| held.record_at(at).time == at));
+    assert!(latched.iter().all(|record| record.record_at(at).time == at));
 }
 
 #[test]
@@ -205,9 +206,9 @@ fn encoded_records_are_written_in_the_order_of_the_file() {
         let copied =
             merge(&[job(&first), job(&other)], &mut sink.clone(), NOTHING).unwrap();
         assert_eq!(copied.iter().map(|c| c.records).collect::<Vec<_>>(), [6, 6]);
-        let twice = [b"aaaa", b"bbbb", b"cccc", b"dddd", b"eeee", b"ffff"];
-        let twice: Vec<u8> = twice.iter().flat_map(|text| text.repeat(2)).collect();
-        assert_eq!(*sink.bytes.lock().unwrap(), twice);
+        let texts = [b"aaaa", b"bbbb", b"cccc", b"dddd", b"eeee", b"ffff"];
+        let expected: Vec<u8> = texts.iter().flat_map(|text| text.repeat(2)).collect();
+        assert_eq!(*sink.bytes.lock().unwrap(), expected);
         assert_eq!(sink.single.load(Relaxed), 0);
     });
 }

@@ -164,8 +164,8 @@ fn parts_are_opened_when_the_merge_reaches_them() {
         merge.next().unwrap();
         assert!(merge.open_parts.iter().flatten().count() <= 2);
     }
-    let ahead = rayon::current_num_threads() + 4;
-    assert!(log.read.lock().unwrap().len() <= 50 + 2 + ahead);
+    let ahead_parts = rayon::current_num_threads() + 4;
+    assert!(log.read.lock().unwrap().len() <= 50 + 2 + ahead_parts);
     assert!(log.released.lock().unwrap().len() >= 47);
 }
 

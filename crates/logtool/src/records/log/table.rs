@@ -257,8 +257,8 @@ impl Table {
                     (Block::default(), log.decoder(table.topic, &table.columns)?)
                 }
             };
-            let within = (&parts[index], &selection);
-            table.decode(within, (&mut block, &mut *decoder), push)?;
+            let part_selection = (&parts[index], &selection);
+            table.decode(part_selection, (&mut block, &mut *decoder), push)?;
             unused.lock().push((block, decoder));
             Ok(())
         };

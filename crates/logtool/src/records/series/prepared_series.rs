@@ -134,8 +134,8 @@ pub(crate) fn read(
         let mut values = Vec::new();
         for field in &prepared.fields {
             let own: Vec<Samples> = samples.by_ref().take(field.len()).collect();
-            let left_out_here = own.iter().map(|samples| samples.left_out).max();
-            left_out.get_or_insert(left_out_here.unwrap_or_default());
+            let field_left_out = own.iter().map(|samples| samples.left_out).max();
+            left_out.get_or_insert(field_left_out.unwrap_or_default());
             values.push(field_values(own)?);
         }
         let computed = prepared.expression.evaluate(&values);

@@ -71,15 +71,16 @@ pub(crate) fn read_into(
 ) -> Result<(Vec<Signal>, Vec<Damage>)> {
     let (mut samplers, mut damage) =
         gather(log, signals, time, &|| sampler.clone(), progress)?;
-    let (held, indices): (Vec<RequestedSignal>, Vec<usize>) = signals
+    let (held_signals, indices): (Vec<RequestedSignal>, Vec<usize>) = signals
         .iter()
         .zip(0..)
         .filter(|(signal, _)| signal.is_held && time.start > Timestamp::MIN)
         .map(|(signal, index)| (signal.clone(), index))
         .unzip();
-    if !held.is_empty() {
+    if !held_signals.is_empty() {
         let before = TimeRange { start: Timestamp::MIN, end: time.start };
-        let (last, more) = gather(log, &held, before, &LatestValue::default, &|_| {})?;
+        let (last, more) =
+            gather(log, &held_signals, before, &LatestValue::default, &|_| {})?;
         for (last, index) in last.into_iter().zip(indices) {
             if let (Some((_, value)), Some(sampler)) = (last.0, samplers.get_mut(index))
             {

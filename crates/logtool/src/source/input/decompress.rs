@@ -189,11 +189,11 @@ mod tests {
 
     #[test]
     fn concatenated_streams_are_one_file() {
-        let twice = [GZIP, GZIP].concat();
-        assert_eq!(unpacked(Packing::Gzip, &twice), (b"loglog".to_vec(), false));
+        let concatenated = [GZIP, GZIP].concat();
+        assert_eq!(unpacked(Packing::Gzip, &concatenated), (b"loglog".to_vec(), false));
         let zstd = zstd::encode_all(&b"log"[..], 3).unwrap();
-        let twice = [&zstd[..], &zstd].concat();
-        assert_eq!(unpacked(Packing::Zstd, &twice), (b"loglog".to_vec(), false));
+        let concatenated = [&zstd[..], &zstd].concat();
+        assert_eq!(unpacked(Packing::Zstd, &concatenated), (b"loglog".to_vec(), false));
     }
 
     #[test]

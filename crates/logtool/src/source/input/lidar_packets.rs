@@ -80,14 +80,16 @@ pub fn with_points(bag: Box<dyn Log>, options: &LidarOptions) -> Result<Box<dyn 
     let mut lidars = Vec::new();
     for (packets, topic, name, lidar) in packet_topics {
         let points = TopicId(manifest.topics.len() as u32);
-        let mut about = lidar.topic(topic);
-        about.name = format!("{name}/points");
-        let named = manifest.topics.iter().filter(|other| other.name == about.name);
-        about.instance = named.map(|other| other.instance + 1).max().unwrap_or(0);
-        let label = about.label().into_owned();
+        let mut points_topic = lidar.topic(topic);
+        points_topic.name = format!("{name}/points");
+        let named =
+            manifest.topics.iter().filter(|other| other.name == points_topic.name);
+        points_topic.instance =
+            named.map(|other| other.instance + 1).max().unwrap_or(0);
+        let label = points_topic.label().into_owned();
         let remarks = lidar.warnings().map(|remark| format!("{label}: {remark}"));
         manifest.remarks.extend(remarks);
-        manifest.topics.push(about);
+        manifest.topics.push(points_topic);
         for part in manifest.parts.iter_mut().filter(|p| p.topics.contains(packets)) {
             part.topics.insert(points);
             part.time.start = part.time.start.shifted_by(-MAX_DELAY_NANOS);

@@ -66,9 +66,9 @@ pub fn list(url: &str, but: &str, session: &Session) -> Result<Vec<ListedObject>
         session.connection.client()?.list(&place).map_err(|err| explain(err, &place));
     let listed =
         listed.with_context(|| place.to_string())?.into_iter().map(listed_object);
-    let is_meant =
+    let is_selected =
         |object: &ListedObject| but.is_empty() || !object.url.starts_with(but);
-    Ok(listed.filter(is_meant).collect())
+    Ok(listed.filter(is_selected).collect())
 }
 
 /// Returns the properties of the object at `url`. If the server does not provide them, the size
@@ -161,16 +161,16 @@ impl UploadFolder {
         removed.with_context(|| place.to_string())
     }
 
-    /// Calls `take` with the name of each file in the subfolder `within` and its subfolders, in any
+    /// Calls `take` with the name of each file in `subfolder` and its subfolders, in any
     /// order, until it breaks.
     pub fn names(
         &self,
-        within: &str,
+        subfolder: &str,
         take: &mut dyn FnMut(&str) -> ControlFlow<()>,
     ) -> Result<()> {
-        let place = match within {
+        let place = match subfolder {
             "" => self.location.clone(),
-            within => self.location.join(within),
+            subfolder => self.location.join(subfolder),
         };
         let listed = self.connection.client()?.names(&place, take);
         let listed = listed.map_err(|err| explain(err, &place));

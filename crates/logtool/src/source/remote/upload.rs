@@ -62,13 +62,13 @@ impl RemoteOutput {
         let names: Vec<String> = names.collect::<Result<_>>()?;
         names.iter().try_for_each(|name| self.check(name))?;
         for (count, (name, file)) in names.iter().zip(files).enumerate() {
-            let sent = File::open(file).map_err(Error::from);
-            let sent = sent
+            let result = File::open(file).map_err(Error::from);
+            let result = result
                 .and_then(|mut file| self.folder.send(name, &mut file, self.existing));
-            if let Err(err) = sent {
+            if let Err(err) = result {
                 if self.existing == ExistingFiles::Refuse {
-                    let sent = names.iter().take(count);
-                    sent.for_each(|name| drop(self.folder.remove(name)));
+                    let uploaded = names.iter().take(count);
+                    uploaded.for_each(|name| drop(self.folder.remove(name)));
                 }
                 return Err(err.context(self.folder.name(name)));
             }

@@ -20,8 +20,8 @@ impl ManifestBuilder {
             ));
         }
         // The declarations may lie in chunks that cannot be read.
-        let is_all_seen = !self.is_sealed && self.unreadable.is_none();
-        if !strangers.is_empty() && is_all_seen {
+        let is_complete = !self.is_sealed && self.unreadable.is_none();
+        if !strangers.is_empty() && is_complete {
             let ids: Vec<String> =
                 strangers.iter().take(8).map(u32::to_string).collect();
             let ids = ids.join(", ");

@@ -64,11 +64,11 @@ pub(super) fn frame(
     shape: &[u64],
     bytes: u64,
 ) -> Result<MatrixFrame> {
-    let mut inside = array_header(name, class, shape)?;
+    let mut content = array_header(name, class, shape)?;
     let padding = ((8 - bytes % 8) % 8) as usize;
-    inside.extend(tag(class.data_type(), bytes)?);
-    let mut head = tag(MATRIX, inside.len() as u64 + bytes + padding as u64)?.to_vec();
-    head.extend(inside);
+    content.extend(tag(class.data_type(), bytes)?);
+    let mut head = tag(MATRIX, content.len() as u64 + bytes + padding as u64)?.to_vec();
+    head.extend(content);
     Ok(MatrixFrame { head, padding })
 }
 

@@ -43,7 +43,7 @@ impl PointImage {
             }
             color => color,
         };
-        let about = TopViewOptions {
+        let options = TopViewOptions {
             title,
             color: match color {
                 PointColor::Range => "range (m)".to_owned(),
@@ -54,7 +54,7 @@ impl PointImage {
             scale: SCALE,
             ..TopViewOptions::default()
         };
-        let (view, about) = (TopView::new(about), metadata.clone());
+        let (view, about) = (TopView::new(options), metadata.clone());
         Self { out, view, color, attributes, about }
     }
 }

@@ -57,9 +57,9 @@ impl PcdFile {
         mut out: PointOutput,
         columns: &[PointColumn],
         data: PcdEncoding,
-        about: &BTreeMap<String, String>,
+        metadata: &BTreeMap<String, String>,
     ) -> Result<Self> {
-        let header = header(columns, data, about);
+        let header = header(columns, data, metadata);
         header.write(&mut out, 0)?;
         let columns = columns.to_vec();
         let waiting = columns.iter().map(|_| Vec::new()).collect();
@@ -117,7 +117,7 @@ impl CloudFile for PcdFile {
 fn header(
     columns: &[PointColumn],
     data: PcdEncoding,
-    about: &BTreeMap<String, String>,
+    metadata: &BTreeMap<String, String>,
 ) -> PointCountHeader {
     let scan_index = |of: &dyn Fn(&PointColumn) -> String| {
         columns.iter().map(of).collect::<Vec<_>>().join(" ")
@@ -134,7 +134,7 @@ fn header(
     });
     let counts = scan_index(&|_| "1".to_owned());
     let comments: String =
-        about.iter().map(|(key, value)| format!("# {key}: {value}\n")).collect();
+        metadata.iter().map(|(key, value)| format!("# {key}: {value}\n")).collect();
     let data = match data {
         PcdEncoding::Ascii => "ascii",
         PcdEncoding::Binary => "binary",

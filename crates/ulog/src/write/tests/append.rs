@@ -150,12 +150,12 @@ impl Read for CrashingFile {
 
 impl Write for CrashingFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let taken = bytes.len().min(self.budget);
-        if taken == 0 {
+        let written = bytes.len().min(self.budget);
+        if written == 0 {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        self.budget -= taken;
-        self.file.write(&bytes[..taken])
+        self.budget -= written;
+        self.file.write(&bytes[..written])
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -70,10 +70,12 @@ impl Segment {
             let Classification::Item(len) = look else { break };
             let len = len as usize;
             let Some((item, after)) = rest.split_at_checked(len) else { break };
-            let is_seen = after.len() >= container.classified_bytes();
+            let is_sufficient = after.len() >= container.classified_bytes();
             let next = at + len as u64;
             let next_is_item = || container.classify(next, after, is_big_endian, end);
-            if next != end && !(is_seen && next_is_item() != Classification::Invalid) {
+            if next != end
+                && !(is_sufficient && next_is_item() != Classification::Invalid)
+            {
                 break;
             }
             let content = reader.classify(at, item);

@@ -259,12 +259,12 @@ impl PointBuffer {
         self.has_unknown_times = true;
     }
 
-    /// Drops the points from `row` on that are outside of `within`.
-    pub(crate) fn retain_times(&mut self, row: usize, within: TimeRange) {
+    /// Drops the points from `row` on that are outside of `range`.
+    pub(crate) fn retain_times(&mut self, row: usize, range: TimeRange) {
         let times = self.time.get(row..).unwrap_or_default();
         let is_kept: Vec<bool> = times
             .iter()
-            .map(|nanos| within.contains(Timestamp::from_nanos(*nanos)))
+            .map(|nanos| range.contains(Timestamp::from_nanos(*nanos)))
             .collect();
         if is_kept.iter().all(|is_kept| *is_kept) {
             return;

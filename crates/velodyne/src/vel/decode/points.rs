@@ -90,8 +90,8 @@ pub(crate) fn packets<'r>(
     let last = packets.last().map(stamp);
     let start = message.offset + (PREFIX_LEN + 4) as u64;
     packets.iter().enumerate().map(move |(index, packet)| {
-        let behind = (packets.len() - 1 - index) as f64;
-        let expected = (behind * sensor.packet_nanos()) as i64;
+        let packets_after = (packets.len() - 1 - index) as f64;
+        let expected = (packets_after * sensor.packet_nanos()) as i64;
         let description = last.map(|last| (last - stamp(packet)).rem_euclid(HOUR));
         let is_clock = |description: &i64| (description - expected).abs() < MOST_OFF;
         let description =

@@ -52,7 +52,7 @@ impl LockOwner {
         serde_json::from_slice(content).ok()
     }
 
-    /// Returns whether the owner is a process of the machine of `this` that has ended.
+    /// Returns whether the owner is a process of the machine of `this_process` that has ended.
     pub(super) fn has_ended(&self, this_process: &Self) -> bool {
         let is_local = !self.machine.is_empty() && self.machine == this_process.machine;
         let process = format!("/proc/{}", self.pid);

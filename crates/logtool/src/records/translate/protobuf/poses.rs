@@ -17,13 +17,13 @@ pub(super) fn add_poses(poses: &PoseTranslator, translations: &mut Vec<Translati
     let pose_translations = [transforms(poses), poses_in_frame(poses)];
     let names =
         translations.iter().chain(&pose_translations).map(|one| one.topic.name.clone());
-    let mut taken: BTreeSet<String> = names.collect();
+    let mut taken_names: BTreeSet<String> = names.collect();
     for translation in &mut *translations {
         if pose_translations.iter().any(|pose_translation| {
             pose_translation.topic.name == translation.topic.name
         }) {
-            translation.topic.name = free_name(&translation.topic.name, &taken);
-            taken.insert(translation.topic.name.clone());
+            translation.topic.name = free_name(&translation.topic.name, &taken_names);
+            taken_names.insert(translation.topic.name.clone());
         }
     }
     translations.extend(pose_translations);
@@ -59,12 +59,12 @@ fn poses_in_frame(poses: &PoseTranslator) -> Translation {
     })
 }
 
-/// Returns a name similar to `name` that is not `taken`.
-fn free_name(name: &str, taken: &BTreeSet<String>) -> String {
+/// Returns a name similar to `name` that is not in `taken_names`.
+fn free_name(name: &str, taken_names: &BTreeSet<String>) -> String {
     let mut number = 2;
     loop {
         let free = format!("{name}_x{number}");
-        if !taken.contains(&free) {
+        if !taken_names.contains(&free) {
             return free;
         }
         number += 1;

@@ -56,8 +56,8 @@ impl PendingReturns {
             (None, None) => return Ok(None),
         };
         let wait = if new.is_some() { MAX_DISTANCE.min(all.count) } else { 0 };
-        let now = all.count - wait;
-        let ready = all.slice(0, now);
+        let ready_count = all.count - wait;
+        let ready = all.slice(0, ready_count);
         let returned = firings(&ready, attributes)
             .map(|(firing, kind)| match (self.seen.get(&firing), kind) {
                 (Some(&BOTH), STRONGEST) => (1, 2),
@@ -66,12 +66,12 @@ impl PendingReturns {
             })
             .collect();
         // Waiting points may belong to firings whose other return was already passed on.
-        let from = now.saturating_sub(MAX_DISTANCE);
+        let from = ready_count.saturating_sub(MAX_DISTANCE);
         let recent = all.slice(from, all.count - from);
         let seen = firings(&recent, attributes)
             .filter_map(|(firing, _)| Some((firing, *self.seen.get(&firing)?)));
         self.seen = seen.collect();
-        self.waiting = (wait > 0).then(|| all.slice(now, wait));
+        self.waiting = (wait > 0).then(|| all.slice(ready_count, wait));
         Ok(Some((ready, returned)))
     }
 }
