@@ -1,4 +1,4 @@
-//! Topics whose definition is damaged: data loss in every command, of all formats.
+//! Topics with a damaged definition: each command reports data loss, for all formats.
 
 use std::{collections::BTreeMap, io::Cursor};
 
@@ -44,7 +44,7 @@ fn broken_definition_of_a_ulog_is_loss() {
     let report = folder.run(&["repair", "--json", "-o", "out.ulg", &log]);
     let report: serde_json::Value = serde_json::from_str(&report.stdout).unwrap();
     assert_eq!(report["undecodable_records"], 10);
-    // The place and the name of the timestamp are sound: records are 1 ms apart, from 2 ms.
+    // The offset and the name of the timestamp are valid: records are 1 ms apart, from 2 ms.
     let lines = folder.run(&["cat", "-t", "sensor_gps", &log]).json_lines();
     let times: Vec<i64> =
         lines.iter().map(|line| line["time"].as_i64().unwrap()).collect();
@@ -56,15 +56,16 @@ fn broken_definition_of_a_ulog_is_loss() {
 fn broken_schema_of_an_mcap_file_is_loss() {
     let Some(log) = sample("cases/mcap/broken_schema.mcap") else { return };
     is_loss_everywhere(&log, "/p");
-    // In the bytes of the file: the opcode 0x03 at 345, and the length 74, which is 83 with the head.
+    // In the bytes of the file: the opcode 0x03 at 345, and the length 74, which is 83 with
+    // the record header.
     let folder = Folder::new();
     folder.run(&["cat", &log]).ended(3, &["bytes 345..428: the definition of a topic"]);
     let check = folder.run(&["check", &log]).ended(3, &[]).stdout;
     assert!(check.contains("(at byte 345)"), "{check}");
 }
 
-/// Reads files with a broken schema, in packed and plain chunks, with and without a summary. The
-/// message has the place of the schema, or of the packed chunk.
+/// Reads files with a broken schema, in compressed and uncompressed chunks, with and without a
+/// summary. The message has the offset of the schema, or of the compressed chunk.
 #[test]
 fn broken_schema_is_reported_with_its_offset() {
     let folder = Folder::new();
@@ -75,7 +76,7 @@ fn broken_schema_is_reported_with_its_offset() {
         let convert = ["filter", "-f", "sound.mcap", "-o", "log.mcap", "--compression"];
         folder.run(&[&convert[..], &[compression]].concat());
         let whole = std::fs::read(folder.path().join("log.mcap")).unwrap();
-        // Without the summary: the footer and the magic are missing.
+        // Without the summary, the footer and the magic are also missing.
         folder.write("cut.mcap", &whole[..whole.len() - 37]);
         for log in ["log.mcap", "cut.mcap"] {
             let bytes = std::fs::read(folder.path().join(log)).unwrap();

@@ -122,7 +122,8 @@ fn trailing_bytes_of_cdr_messages_are_reported() {
 #[test]
 fn undecodable_record_is_printed_as_its_payload() {
     let folder = Folder::new();
-    // Too short; a text that is longer than the message; an encapsulation that is unknown.
+    // A payload that is too short, a string that is longer than the message, and an unknown
+    // encapsulation.
     for (definition, payload) in [
         ("int32 x", "0001000005"),
         ("string s", "00010000ff00000061"),
@@ -206,12 +207,12 @@ fn empty_definitions_of_common_types_are_replaced_in_each_encoding() {
     }
 }
 
-/// Types that ROS 1 and ROS 2 have by another name, or with other fields, there and back.
+/// Round trips of types that have another name or other fields in ROS 2.
 #[test]
 fn types_that_differ_in_ros_2_round_trip() {
     let folder = Folder::new();
     let id = [&[7; 16][..]].concat();
-    // A marker of zeros of ROS 1 has 154 bytes.
+    // A `Marker` of ROS 1 that has only zeros takes 154 bytes.
     for (ros1, ros2, payload, added) in [
         ("uuid_msgs/UniqueID", "unique_identifier_msgs/msg/UUID", id, false),
         (
@@ -248,7 +249,8 @@ fn types_that_differ_in_ros_2_round_trip() {
 fn rosout_messages_are_converted_to_ros_2() {
     let Some(log) = case("rosout_ros2.mcap") else { return };
     let folder = Folder::new();
-    // The sample has the messages of ROS 1 in CDR: first a bag, as the reports were made of.
+    // The sample has messages of ROS 1 in CDR. It is first converted to a bag, as in the
+    // reports.
     folder.run(&["convert", &log, "-o", "rosout.bag"]).ended(0, &[]);
     let left_out = "frame_id and topics are omitted";
     folder
@@ -265,14 +267,14 @@ fn rosout_messages_are_converted_to_ros_2() {
     assert_eq!(lines[0], ("/rosout".into(), expected));
     let messages = folder.run(&["messages", "--json", "new.mcap"]).succeeded();
     assert_eq!(messages.json_lines()[0]["level"], "info");
-    // And back.
+    // The conversion back to CDR.
     folder.run(&["convert", "new.mcap", "-o", "back.bag"]).ended(0, &[]);
     let topic = &info(&folder, "back.bag")["topics"][0];
     assert_eq!(topic["type_name"], "rosgraph_msgs/Log");
     assert_eq!(cat(&folder, "back.bag")[0].1["level"], 2);
 }
 
-/// Every eighth file of the suite, which has 416; `conformance/mcap/suite.py` compares all.
+/// Every eighth of the 416 files of the suite; `conformance/mcap/suite.py` compares all.
 #[test]
 fn conformance_suite_of_the_format_is_sound() {
     let Some(suite) = sample("cases/mcap-conformance") else { return };
@@ -311,7 +313,7 @@ fn messages_before_the_damage_of_an_lz4_block_are_read() {
     let Some(file) = sample("cases/mcap/lz4_sector_zeroed.mcap") else { return };
     let folder = Folder::new();
     let read = folder.run(&["cat", &file]).ended(3, &["damaged"]);
-    // As many as Python's `mcap` finds before the damage that equal the originals.
+    // Python's `mcap` finds as many messages before the damage that equal the originals.
     assert!(read.stdout.lines().count() >= 5_653, "{}", read.stdout.lines().count());
     folder.run(&["repair", &file, "-o", "new.mcap"]).ended(3, &["doubtful"]);
     let second_run = folder.run(&["cat", "new.mcap"]).ended(0, &[]);
@@ -331,7 +333,7 @@ fn doubtful_messages_are_listed_or_dropped() {
     let contains =
         |text: &[u8]| listed.windows(text.len()).any(|window| window == text);
     assert!(contains(b"logtool.doubtful") && contains(b" messages, log_time "));
-    // Some of the falsified messages cannot be decoded.
+    // Some of the modified messages cannot be decoded.
     let run = folder.run(&["cat", "listed.mcap"]);
     assert_eq!(run.stdout.lines().count(), all);
     folder
@@ -351,7 +353,7 @@ fn repaired_file_has_no_reused_schema_id() {
     let folder = Folder::new();
     folder.run(&["repair", &file, "-o", "new.mcap"]);
     let check = folder.run(&["check", "new.mcap"]).ended(0, &[]);
-    // That its messages are in no order of time is as it was.
+    // The messages of the original are not in time order either.
     let lines: Vec<&str> = check.stdout.lines().skip(1).collect();
     assert!(lines.iter().all(|line| line.contains("time.mixed")), "{lines:?}");
 }

@@ -53,7 +53,7 @@ fn write_file(folder: &Folder, name: &str, encoding: &Encoding, payloads: &[&[u8
     folder.write(name, &file.finish().unwrap().into_inner());
 }
 
-/// The message with `x` = 7 and `s` = "hi", by hand, and `rest` behind it.
+/// Returns the message with `x` = 7 and `s` = "hi", encoded by hand, followed by `rest`.
 fn message(encoding: &Encoding, rest: &[u8]) -> Vec<u8> {
     let fields: &[u8] = match encoding.message {
         "cdr" => b"\0\x01\0\0\x07\0\0\0\x03\0\0\0hi\0",
@@ -90,7 +90,8 @@ fn trailing_bytes_follow_the_same_rule_in_all_encodings() {
 #[test]
 fn unknown_protobuf_fields_are_trailing_bytes() {
     let folder = Folder::new();
-    // Field 3 as a varint, field 9 as a text, field 3 as a group with a varint in it.
+    // Field 3 as a varint, field 9 as a string, and field 3 as a group that contains a
+    // varint.
     for rest in [&b"\x18\x01"[..], b"\x4a\x03new", b"\x1b\x08\x01\x1c"] {
         let payload = [rest, &message(&PROTOBUF, b"")].concat();
         write_file(&folder, "x.mcap", &PROTOBUF, &[&payload]);
@@ -105,7 +106,7 @@ fn unknown_protobuf_fields_are_trailing_bytes() {
     assert_eq!(lines[1]["data"], json!({"x": 0, "s": ""}));
 }
 
-/// A sound message, one that is cut, and another sound one.
+/// A valid message, a truncated one, and another valid one.
 fn payloads(encoding: &Encoding) -> [Vec<u8>; 3] {
     let sound = message(encoding, b"");
     let cut = sound[..sound.len() - 1].to_vec();
@@ -336,7 +337,7 @@ fn messages_compressed_one_by_one_are_decompressed() {
 fn broken_or_huge_compressed_messages_are_printed_as_payloads() {
     let folder = Folder::new();
     let frame = zstd::bulk::compress(&message(&CDR, b""), 1).unwrap();
-    // One that is cut, one that declares 2^62 bytes, and a sound one.
+    // A truncated message, one that declares 2^62 bytes, and a valid one.
     let huge = b"\x28\xb5\x2f\xfd\xe0\0\0\0\0\0\0\0\x40\x01\0\0";
     let payloads = [&frame[..frame.len() - 1], huge, &frame];
     write_file(&folder, "x.mcap", &CDR, &payloads);

@@ -42,7 +42,7 @@ fn field_named_time_keeps_its_name() {
     let folder = Folder::new();
     let text = folder.run(&["cat", "--format", "text", &bag]).succeeded().stdout;
     assert!(text.contains(" time=\"t\" "), "{text}");
-    // In a table it would have the name of the column of times.
+    // In a table, the field would have the name of the time column.
     folder.run(&["convert", &bag, "-o", "t", "--format", "csv"]).ended(0, &[]);
     let csv = folder.read("t/b21_field_time_x_0.csv");
     assert!(csv.starts_with("time,date,time_,stamp,topic\n"), "{csv}");

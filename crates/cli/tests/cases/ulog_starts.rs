@@ -1,5 +1,5 @@
-//! The start and the duration of a log are the same in every command, also where
-//! `--utc-start` states the start.
+//! The start and the duration of a log are the same in every command, also if `--utc-start`
+//! sets the start.
 
 use std::{fs, path::Path};
 
@@ -60,7 +60,7 @@ fn catalogs_have_the_start_and_the_duration_of_the_header() {
     }
 }
 
-/// The start is the header's, in bytes 8 to 16, of all logs whose header is in the log.
+/// If the header is in the file, the start is the time in bytes 8 to 16.
 #[test]
 fn catalogs_and_info_report_the_same_starts() {
     let Some(any) = samples::sample("ulog/pyulog_sample.ulg") else { return };
@@ -103,8 +103,8 @@ fn few_records_far_from_the_header_start_at_the_first_record() {
     assert_eq!(info["duration_s"], 0.000_05);
 }
 
-/// For a ULog the stated UTC start is the header's, also where a latched record is older;
-/// for a bag and an MCAP file it is the first message.
+/// For a ULog, `--utc-start` sets the time of the header, even if a latched record is older.
+/// For a bag and an MCAP file, it sets the time of the first message.
 #[test]
 fn stated_utc_start_is_the_same_in_all_commands() {
     let folder = Folder::with(&stale_log());
@@ -169,7 +169,7 @@ fn stated_utc_start_is_the_same_in_all_commands() {
     }
 }
 
-/// A new ULog keeps the stated start, as a whole copy and as a cut.
+/// A new ULog keeps the start, both in a complete copy and in a cut.
 #[test]
 fn new_log_keeps_the_stated_utc_start() {
     let folder = Folder::with(&stale_log());

@@ -91,8 +91,8 @@ fn change_before_the_first_record_is_at_the_start() {
     assert_eq!(run.stdout, "time,name,old,new\n6.464000,A,1,2\n8.400000,A,2,3\n");
 }
 
-/// Latched records of many topics at about one time do not move the clock, near as they
-/// are to each other; neither do those of shortly before the start.
+/// Latched records do not set the clock, even if many topics have them at about the same time.
+/// Records from shortly before the start do not set it either.
 #[test]
 fn many_old_records_are_kept_but_do_not_set_the_start() {
     let start = 500 * SECOND;
@@ -175,8 +175,8 @@ fn narrow_timestamps_are_right_after_a_dropout() {
     assert_eq!((all[49].0, all[50].0, all[99].0), (1_980_000, 2_500_000, 3_480_000));
 }
 
-/// The topic with 64 bits comes before or after the narrow one. Only it continues in a
-/// pause of two and a half hours.
+/// The topic with 64-bit timestamps comes before or after the narrow one. Only the wide topic
+/// continues during a pause of two and a half hours.
 #[test]
 fn narrow_timestamps_follow_the_other_topics() {
     for (timestamp, bytes, unit, step, pause) in [
@@ -212,7 +212,7 @@ fn narrow_timestamps_follow_the_other_topics() {
     }
 }
 
-/// Records at 0 and at an impossible time, first, between others and last.
+/// Records at 0 and at an impossible time: the first, one between others, and the last.
 #[test]
 fn record_without_a_usable_time_is_written_at_the_time_of_its_neighbour() {
     let mut log = head(1_000 * SECOND, &["uint64_t", "uint64_t"]);
@@ -266,7 +266,8 @@ fn merge_selects_the_requested_times() {
     merge("m.ulg", &["--start", "9", "--end", "8"]).ended(2, &["not after its start"]);
 }
 
-/// The lines of `cat` and those of the table have the time under one name, in one unit.
+/// The lines of `cat` and the rows of the table have the time under the same name, in the same
+/// unit.
 #[test]
 fn cat_and_tables_have_equal_times() {
     let folder = Folder::with(&[head(SECOND, &["uint64_t"]), ten(SECOND)].concat());

@@ -2,8 +2,8 @@
 
 use crate::program::Folder;
 
-/// A message of type `OBDDataM`: its size, its validity, type, version, time and seven
-/// numbers, and the first one is the speed.
+/// Returns a message of the type `OBDDataM`: its size, validity, type, version, time, and seven
+/// numbers. The first number is the speed.
 fn obd(millis: f64, speed: i32) -> Vec<u8> {
     let (size, kind, version) = (17_u32 + 28, 0x0001_4043_u32, 100_i32);
     [
@@ -26,8 +26,9 @@ fn log(times: &[f64]) -> Vec<u8> {
     log
 }
 
-/// Not a number, infinite, too long for nanoseconds, years and days away, long before, between
-/// others, first and last, and several in a row.
+/// Times that are not numbers, infinite, too large for nanoseconds, years and days away, or
+/// long before the others; the first one, one between others, the last one, and several in a
+/// row.
 #[test]
 fn message_without_a_usable_time_is_written_at_the_time_of_its_neighbour() {
     let (nan, inf) = (f64::NAN, f64::INFINITY);

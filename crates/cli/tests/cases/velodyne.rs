@@ -18,7 +18,7 @@ fn repair_keeps_equal_packets_that_become_adjacent() {
     assert_eq!(packets("new.pcap"), 268);
 }
 
-/// Its few packets are far apart in time: no sector is seen in them.
+/// Its few packets are far apart in time, so no blanked sector can be detected.
 #[test]
 fn few_packets_have_no_field_of_view() {
     let Some(log) = sample("cases/velodyne/cntmis.vel") else { return };

@@ -53,7 +53,7 @@ fn logs_and_bags_have_the_same_field_of_view_and_scans() {
     }
 }
 
-/// Of each point in a capture: azimuth, x, y, time in nanoseconds, and scan.
+/// Returns the azimuth, x, y, the time in nanoseconds and the scan of each point in a capture.
 fn points(path: &str) -> Vec<(f64, f64, f64, f64, u32)> {
     let folder = Folder::new();
     let out =
@@ -86,7 +86,7 @@ fn points_are_not_rotated_and_scans_end_in_the_blanked_sector() {
         let last = points.iter().map(|(.., scan)| *scan).max().unwrap();
         assert_eq!(last + 1, scans, "{name}");
         for (azimuth, x, y, ..) in &points {
-            // A VLP-32C has lasers that look 4.2 degrees to the side.
+            // Some lasers of a VLP-32C have an azimuth offset of 4.2 degrees.
             let side = if name.contains("vlp32c") { 4.3 } else { 0.1 };
             let deviation = (-y).atan2(*x).to_degrees() - azimuth;
             let deviation = (deviation + 180.0).rem_euclid(360.0) - 180.0;

@@ -51,7 +51,8 @@ fn field_6_of_an_obd_message_is_the_throttle_position() {
 fn log_ends_at_its_end_mark() {
     let name = "end_mark_then_old_messages.vel";
     let Some(cat) = run(name, &["cat", "--strict"]) else { return };
-    // The three messages before the mark; what follows is of an older recording.
+    // The three messages before the end mark; the bytes after it are from an older
+    // recording.
     let rows = cat.succeeded().json_lines();
     assert_eq!(rows.len(), 3);
     assert!(rows.iter().all(|row| row["topic"] == "gps"), "{rows:?}");
@@ -69,7 +70,7 @@ fn two_lidars_with_one_address_are_separated_by_interface() {
     assert!(info.contains("points: VLP-16, strongest return, 120 packets"), "{info}");
     assert!(info.contains("points.1: VLP-16, strongest return, 120 packets"), "{info}");
     assert!(info.contains("interface 0") && info.contains("interface 1"), "{info}");
-    // A copy in one pcap, which has no interfaces, keeps them apart too.
+    // A copy in one pcap, which has no interfaces, also keeps them apart.
     let folder = Folder::new();
     let path = sample(&format!("cases/velodyne/{name}")).unwrap();
     folder.run(&["filter", &path, "-o", "copy.pcap"]);
@@ -235,7 +236,7 @@ fn stopped_motor_and_impossible_rate_are_reported() {
 
 #[test]
 fn swapped_packets_at_the_cut_do_not_start_a_scan() {
-    // Ten turns; a packet is every 2.4 degrees, and a turn has 150 packets.
+    // Ten rotations. A packet covers 2.4 degrees, and a rotation has 150 packets.
     let mut datagrams: Vec<_> =
         (0..1_500).map(|n| data(n, 36_000 - 120 + 240 * n, [0x37, 0x22])).collect();
     let scans = |datagrams: &[(u16, Vec<u8>)]| {
@@ -249,7 +250,7 @@ fn swapped_packets_at_the_cut_do_not_start_a_scan() {
     for at in [150, 301, 449, 599, 600] {
         datagrams.swap(at, at + 1);
     }
-    // One that comes two packets later than it was sent.
+    // A packet that arrives two packets later than it was sent.
     let late = datagrams.remove(899);
     datagrams.insert(901, late);
     assert_eq!(scans(&datagrams), sound);
@@ -267,7 +268,7 @@ fn utc_start_of_a_log_can_be_set() {
         info.stdout.contains("2024-06-01 10:00:00.000 UTC (given UTC start"),
         "{info:?}"
     );
-    // A capture has the time of the computer, which is replaced with a warning.
+    // A capture has the clock of the computer, which is replaced with a warning.
     let cat = run(
         "full_vlp16.pcap",
         &[&args[..], &["-t", "velodyne_packets", "-n", "1"]].concat(),

@@ -100,7 +100,8 @@ fn lidars_are_separated_by_any_part_of_their_identity() {
             all.push(sent(number, 0x22, VLP16_PERIOD));
             let mut other = sent(number, 0x22, VLP16_PERIOD);
             change(&mut other);
-            // Another intensity: equal packets would be copies by a mirror port.
+            // Another intensity, because equal packets would be treated as copies by a
+            // mirror port.
             other.payload[6] = 50;
             other.micros += 300;
             all.push(other);
@@ -112,7 +113,7 @@ fn lidars_are_separated_by_any_part_of_their_identity() {
         }
         assert!(!info.contains("packets a second come"), "{property}: {info}");
     }
-    // Two that share all of these are one sender, with too many packets.
+    // Two lidars that share all of these are one sender, with too many packets.
     let packets = (0..120).map(|number| sent(number, 0x22, VLP16_PERIOD / 2.0));
     let info = info(&packets.collect::<Vec<_>>()).stdout;
     assert!(info.contains("points: VLP-16, strongest return, 120 packets"), "{info}");
@@ -146,7 +147,8 @@ fn impossible_rate_of_the_model_is_reported() {
         (0x21, "HDL-32E", 552.96),
         (0x28, "VLP-32C", 663.552),
     ] {
-        // Of two lidars, played back twice as fast, a little too fast, right, and too slow.
+        // Two lidars whose packets are replayed twice as fast, a little too fast, at the
+        // right speed, and too slowly.
         for (factor, is_reported) in
             [(2.0, true), (1.4, true), (1.05, false), (1.0, false), (0.5, false)]
         {
@@ -179,7 +181,7 @@ fn udp_checksums_are_verified_if_present() {
         bytes[24 + number * (16 + 42 + 1_206) + 16 + 42 + 506] ^= 0x10;
     }
     assert_eq!(records(&bytes), (3, 59));
-    // An odd length: the last byte is the high one of a word.
+    // An odd length: the last byte is the high byte of a word.
     let mut with_stray = all;
     with_stray.insert(
         30,

@@ -15,7 +15,7 @@ fn records(pcap: &[u8]) -> Vec<(usize, usize)> {
     all
 }
 
-/// `info` of a sample that `change` has changed.
+/// Returns the output of `info` for a sample that `change` has modified.
 fn info(name: &str, change: impl Fn(&mut [u8])) -> Option<Run> {
     let mut bytes = std::fs::read(sample(name)?).unwrap();
     change(&mut bytes);
@@ -65,7 +65,7 @@ fn only_offsets_of_time_scales_are_recognized() {
     }
 }
 
-/// Adds `add` to the status values of one sort.
+/// Adds `add` to the status values of one type.
 fn add_to_status(sort: u8, add: u8) -> impl Fn(&mut [u8]) {
     move |pcap| {
         for (_, data) in records(pcap) {

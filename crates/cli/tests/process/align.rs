@@ -15,7 +15,7 @@ fn dice(state: &mut u64) -> f64 {
     (*state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
 }
 
-/// A motion of five minutes: bumps at random times.
+/// A motion of five minutes: peaks at random times.
 fn motion(seed: u64) -> Vec<(f64, f64, f64)> {
     let mut state = seed;
     let bump = |_| {
@@ -25,8 +25,8 @@ fn motion(seed: u64) -> Vec<(f64, f64, f64)> {
     (0..450).map(bump).collect()
 }
 
-/// A ULog of a motion between two times, with noise; `clock` is what its clock shows then,
-/// in seconds.
+/// Returns a ULog of a motion between two times, with noise. `clock` converts a time to that of
+/// the log's clock, in seconds.
 fn log(
     motion: &[(f64, f64, f64)],
     (start, end): (f64, f64),
@@ -66,7 +66,8 @@ fn two_logs_of_one_motion_are_aligned_within_the_requested_error() {
     let text = folder.run(&args).succeeded().stdout;
     assert!(text.contains("--offset b.ulg=2.3"), "{text}");
 
-    // The printed options can be typed, also if names contain characters of shells or options.
+    // The printed options can be pasted into a shell, even if names contain special
+    // characters of shells or look like options.
     let b = fs::read(folder.path().join("b.ulg")).unwrap();
     folder.write("of b/it's.ulg", &b);
     let signals = ["--signal", "att.x", "att.x"];
@@ -108,8 +109,8 @@ fn unrelated_logs_are_refused() {
     folder.run(&args).ended(1, &["b.ulg: |bat.v|: it has only 0 numbers"]);
 }
 
-/// The ULog `data` between two times of its own clock, in seconds, with the times that
-/// `clock` makes of these, and noise on the rates of its gyro: up to `noise` rad/s.
+/// Returns the part of the ULog `data` between two times of its own clock, in seconds. `clock`
+/// converts its times, and the rates of its gyro get noise of up to `noise` rad/s.
 fn cut(
     data: &[u8],
     (start, end): (f64, f64),
@@ -185,7 +186,7 @@ fn list_of_numbers_is_a_vector_like_its_source_array() {
         assert_eq!(run.status, 0, "{new}: {}", run.stderr);
         let estimate = &run.json_lines()[0];
         assert_eq!(estimate["b"]["signal"], "|/sensor_combined.gyro_rad|");
-        // The log does not know UTC, and so its times stay as they are.
+        // The log has no UTC reference, so its times stay unchanged.
         assert!(
             estimate["offset_s"].as_f64().unwrap().abs() < 1e-4,
             "{new}: {estimate}"

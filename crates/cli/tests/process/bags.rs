@@ -18,7 +18,7 @@ fn record(fields: &[(&str, &[u8])], data: &[u8]) -> Vec<u8> {
     [&header_len[..], &header, &len, data].concat()
 }
 
-/// So many milliseconds after second 1000.
+/// Returns the time this number of milliseconds after second 1000.
 fn time(millis: u32) -> Vec<u8> {
     let (secs, nanos) = (1000 + millis / 1000, millis % 1000 * 1_000_000);
     [secs.to_le_bytes(), nanos.to_le_bytes()].concat()
@@ -185,7 +185,7 @@ fn info_json_equals_that_of_rosbag_info_yaml() {
 fn rates_and_gaps_equal_hand_computed_values() {
     let folder = folder();
     let run = folder.run(&["info", "--json", "--freq", "drive.bag"]).succeeded();
-    // /a comes at 0, 100, 200, 300 and 700 ms: 175 ms apart on average.
+    // The messages of /a are at 0, 100, 200, 300 and 700 ms: 175 ms apart on average.
     let report = &run.json_lines()[0];
     let a = &topic(report, "/a")["frequency"];
     let ms = |ms: u64| json!(ms * 1_000_000);
@@ -211,7 +211,7 @@ fn health_reports_the_layout_of_chunks() {
     let folder = folder();
     let run = folder.run(&["info", "--json", "--health", "drive.bag"]).succeeded();
     let health = &run.json_lines()[0]["health"];
-    // A message has 4 + 13 + 8 + 17 + 4 bytes before its 8 of data.
+    // A message has 4 + 13 + 8 + 17 + 4 bytes before its 8 bytes of data.
     let (first, second) = (4 * 54, 3 * 54);
     assert_eq!(health["parts"]["count"], 2);
     assert_eq!(health["parts"]["overlapping"], 1);
@@ -233,7 +233,7 @@ fn key_of_an_encrypted_bag_is_read_from_a_file() {
     let info =
         folder.run(&["info", &bag]).ended(0, &["hint: --key-file names the file"]);
     assert!(info.stdout.contains("not read, which needs its key"), "{info:?}");
-    // What `gpg --decrypt` makes of the key in the bag's header.
+    // The key in the header of the bag, as `gpg --decrypt` decrypts it.
     folder.write("key", b"38a894d77a7826af128b2503adda6c3d\n");
     let run = folder.run(&["cat", "--key-file", "key", &bag]).succeeded();
     assert_eq!(run.stdout.lines().count(), 20); // as MANIFEST.tsv says
@@ -363,7 +363,8 @@ fn bag_saying(headers: [&[(&str, &[u8])]; 3]) -> Vec<u8> {
     bag
 }
 
-/// How often something is in the bag that `bag` becomes through an MCAP file.
+/// Converts `bag` to MCAP and back, and returns a function that counts the occurrences of bytes
+/// in the result.
 fn through_mcap(folder: &Folder, bag: &[u8]) -> impl Fn(&[u8]) -> usize + use<> {
     folder.write("a.bag", bag);
     folder.run(&["convert", "a.bag", "-q", "-o", "a.mcap"]);
@@ -381,7 +382,7 @@ fn latching_of_connections_survives_a_round_trip_through_mcap() {
     ]);
     let count = through_mcap(&Folder::new(), &bag);
     let (none, one) = (b"\x09\0\0\0latching=", b"\x0a\0\0\0latching=1");
-    // Each connection is in its chunk, and at the end.
+    // Each connection is in its chunk, and again at the end.
     assert_eq!((count(none), count(one), count(b"latching=")), (2, 2, 4));
     assert_eq!(count(b"fdb28210bfa9d7c91146260178d9a584"), 6);
 }

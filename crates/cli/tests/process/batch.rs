@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::{program::Folder, samples::testdata};
 
-/// A folder of logs: two called alike in two folders, one of another format, a broken one,
-/// and a file that is not a log.
+/// A folder of logs: two with the same name in two folders, one of another format, a broken
+/// one, and a file that is not a log.
 fn logs() -> Folder {
     let folder = Folder::new();
     let flight = fs::read(testdata("quad_flight.ulg")).unwrap();
@@ -19,7 +19,7 @@ fn logs() -> Folder {
     folder
 }
 
-/// What became of each log, by its name; and the last event.
+/// Returns the outcome of each log by its name, and the last event.
 fn batch(
     folder: &Folder,
     status: i32,
@@ -206,7 +206,7 @@ fn index_describes_logs_and_is_refreshed() {
     let rows: Vec<Value> =
         rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
     let imu = rows.iter().find(|row| row["topic"] == "/imu/data").unwrap();
-    // The same as `logtool info` prints in the README.
+    // The output of `logtool info` in the README.
     assert_eq!(
         (&imu["topic_records"], &imu["type"]),
         (&250.into(), &"sensor_msgs/Imu".into())
@@ -251,7 +251,7 @@ fn catalog_keeps_the_rows_of_a_missing_disk() {
     fs::rename(&away, &disk).unwrap();
     let end = index(0, &["-o", "all.parquet"]).json_lines().pop().unwrap();
     assert_eq!(end["failed"], Value::Object(Default::default()));
-    // A folder that was named, exists and is empty has no logs any more.
+    // A folder that was named as an input, and exists but is empty, has no logs any more.
     fs::remove_file(disk.join("flight.ulg")).unwrap();
     index(0, &["-o", "all.parquet"]);
     assert!(rows("all.parquet") < before);

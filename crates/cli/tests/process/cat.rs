@@ -121,7 +121,7 @@ fn mixed_lines(count: u32) -> Vec<String> {
     lines
 }
 
-/// 3 MB, which are a dozen blocks.
+/// 3 MB, which is a dozen blocks.
 const MANY: u32 = 150_000;
 
 #[test]
@@ -177,10 +177,10 @@ fn damage_is_reported_and_fails_a_strict_run_on_any_number_of_threads() {
         let run = cat(&[]).ended(3, &["n.bag: damaged: ", "/n", "1 record"]);
         assert!(run.stdout == all, "{threads} threads");
         let run = cat(&["--strict"]).ended(1, &["error: n.bag: damaged: "]);
-        // What came before the block that the damage is in.
+        // The output before the block with the damage.
         assert!(lines[..40_000].concat().starts_with(&run.stdout), "{threads} threads");
         assert!(run.stdout.ends_with("}}\n"), "{threads} threads");
-        // A reader that stopped before the damage gets no warning.
+        // A reader that stops before the damage gets no warning.
         let run = cat(&["--strict", "-n", "100"]).succeeded();
         assert!(run.stdout == lines[..100].concat(), "{threads} threads");
     }

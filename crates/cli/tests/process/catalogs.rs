@@ -31,7 +31,7 @@ fn cells(folder: &Folder, name: &str) -> Vec<BTreeMap<String, String>> {
     rows.map(cells).collect()
 }
 
-/// Writes the log `name` with a time of change that is old enough to be trusted.
+/// Writes the log `name` with a modification time that is old enough to be trusted.
 fn settled(folder: &Folder, name: &str, bytes: &[u8]) -> PathBuf {
     let log = folder.write(name, bytes);
     let old = SystemTime::now() - Duration::from_secs(3600);
@@ -48,7 +48,7 @@ const OF_TOPICS: [&str; 6] = [
     "topic_bytes",
 ];
 
-/// Returns the properties of the topics that are not derived from others.
+/// Returns the properties of the topics that are not derived.
 fn of_topics(rows: &[Value]) -> Vec<Vec<Value>> {
     let own = rows.iter().filter(|row| row["origin"] != "derived");
     let row = |row: &Value| OF_TOPICS.map(|name| row[name].clone()).to_vec();
@@ -108,7 +108,7 @@ fn catalog_keeps_the_row_of_an_unreadable_log() {
         rows.iter().map(row).collect::<Vec<_>>()
     };
     let before = read();
-    // The start of the file is destroyed, so it is not a log any more.
+    // The start of the file is destroyed, so the file is no longer recognized as a log.
     fs::write(&log, b"gone").unwrap();
     index(1);
     let after = read();
@@ -132,7 +132,7 @@ fn logs_are_indexed_again_with_other_options() {
         assert_eq!(became(args), "indexed", "{args:?}");
         assert_eq!(became(args), "known", "{args:?}");
     }
-    // Also if the file has other contents now.
+    // The same applies if the file has other contents now.
     for key in [1, 2] {
         folder.write("key", &[key; 16]);
         assert_eq!(became(&["--key-file", "key"]), "indexed");
@@ -222,7 +222,7 @@ fn each_log_is_in_one_catalog_after_the_shard_count_changes() {
     let of_two = ["_catalog-0-of-2.parquet", "_catalog-1-of-2.parquet"];
     assert_eq!(batch(&["logs", "--shard", "1/2"]), of_two);
     assert_eq!(rows_of_logs(&folder, ".jsonl"), all);
-    // Logs that are no longer among the inputs too.
+    // Rows of logs that are no longer inputs are kept too.
     fs::remove_file(folder.path().join("logs/c.ulg")).unwrap();
     for shard in ["2/3", "0/2", "1/2", "0/3", "1/3"] {
         batch(&["logs", "--shard", shard]);
@@ -263,7 +263,7 @@ fn outputs_are_not_searched_for_logs() {
         let run = index("logs/all.parquet").ended(0, &["before"]);
         assert!(!run.stderr.contains("no log"), "{}", run.stderr);
     }
-    // As `*` names it.
+    // A shell that expands `*` passes such arguments.
     folder
         .run(&["index", "logs/all.parquet", "logs/x.ulg", "-o", "logs/all.parquet"])
         .ended(0, &["1 before"]);
@@ -278,7 +278,7 @@ fn outputs_are_not_searched_for_logs() {
 fn records_with_impossible_times_are_not_in_rates() {
     let folder = Folder::new();
     let sound = std::fs::read(testdata("quad_flight.ulg")).unwrap();
-    // With time 0, which PX4 writes if the time was never set.
+    // At time 0, which PX4 writes if the time was never set.
     let log = (0..3).fold(sound, |log, _| with_stray(&log, b"vehicle_status", 0));
     folder.write("odd.ulg", &log);
     folder.run(&["index", "odd.ulg", "-o", "c.jsonl"]).ended(0, &[]);
@@ -288,7 +288,7 @@ fn records_with_impossible_times_are_not_in_rates() {
     let topics = report[0]["topics"].as_array().unwrap();
     let topic = topics.iter().find(|topic| topic["topic"] == "vehicle_status").unwrap();
     assert_eq!((&row["topic_records"], &topic["records"]), (&63.into(), &63.into()));
-    // By pyulog, of the 60 of the sound log.
+    // The number of records that pyulog finds, out of 60 in the intact log.
     for rate in [&row["rate_hz"], &topic["rate_hz"]] {
         assert!((rate.as_f64().unwrap() - 1.991_900_5).abs() < 1e-6, "{rate}");
     }
@@ -298,7 +298,7 @@ fn records_with_impossible_times_are_not_in_rates() {
     );
 }
 
-/// The time of the first record of the topic, in the catalog of the sound log.
+/// The time of the first record of the topic, in the catalog of the intact log.
 fn topic_start(log: &str, folder: &Folder) -> Value {
     folder.run(&["index", log, "-o", "sound.jsonl"]).ended(0, &[]);
     let catalog = rows(folder, "sound.jsonl");

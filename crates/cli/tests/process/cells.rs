@@ -1,4 +1,4 @@
-//! Each cell of the table of inputs and outputs: `logtool formats` is true.
+//! Tests that each cell in the table of `logtool formats` is correct.
 
 use std::io::Cursor;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{program::Folder, samples::testdata};
 
-/// An input of each kind that is read, by the name that `formats` has for it.
+/// Returns an input of each kind, by its name in `formats`.
 const INPUTS: [(&str, &str); 4] = [
     ("ulog", "quad_flight.ulg"),
     ("rosbag", "rover.bag"),
@@ -16,7 +16,7 @@ const INPUTS: [(&str, &str); 4] = [
     ("capture", "puck.pcap"),
 ];
 
-/// A bag of one packet of a lidar, for what no bag without such becomes.
+/// A bag of one lidar packet, for the outputs that need lidar packets.
 pub(crate) fn bag_of_packets() -> Vec<u8> {
     let line = "=".repeat(80);
     let definition = format!(
@@ -29,7 +29,7 @@ pub(crate) fn bag_of_packets() -> Vec<u8> {
     let mut bag =
         Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
     let lidar = bag.connect(&header).unwrap();
-    // The header is empty but for its time; then one packet, and when it came.
+    // The header has only its time; then follow one packet and its time of arrival.
     let scan = [&[0; 16][..], &[1, 0, 0, 0], &[1, 0, 0, 0, 0, 0, 0, 0], &[0; 1206]];
     bag.write(lidar, Timestamp::from_nanos(1_000_000_000), &scan.concat()).unwrap();
     bag.finish().unwrap().into_inner()

@@ -67,8 +67,9 @@ fn each_false_statement_in_a_bag_has_its_code() {
 #[test]
 fn doubtful_and_complete_records_are_not_reported_as_lost() {
     let folder = Folder::new();
-    // EXPECT.tsv: the content checksums are wrong, data fine; killed in the last chunk, of
-    // which only the end of the stream is missing: 100 messages of each can be had.
+    // EXPECT.tsv: in one bag, the content checksums are wrong and the data are correct. In
+    // the other, only the end of the stream of the last chunk is missing. Each has 100
+    // readable messages.
     let bags = [
         ("lz4_badchecksum.bag", 3, "read, but doubtful"),
         ("active_unterminated_bz2.bag", 0, ""),
@@ -94,7 +95,7 @@ fn doubtful_and_complete_records_are_not_reported_as_lost() {
 fn encrypted_bag_is_checked_with_its_key() {
     let folder = Folder::new();
     let Some(bag) = sample("rosbag/edge/encrypted_aes_lz4.bag") else { return };
-    // What `gpg --decrypt` makes of the key in the bag's header.
+    // The key in the header of the bag, as `gpg --decrypt` decrypts it.
     folder.write("key", b"38a894d77a7826af128b2503adda6c3d\n");
     let run = folder.run(&["check", "--key-file", "key", &bag]).succeeded();
     assert!(run.stdout.contains("1 note") && run.stdout.contains("bag.encrypted"));

@@ -139,7 +139,7 @@ fn outlying_time_does_not_extend_the_merged_table() {
         u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
     };
     folder.write("good.pcap", &capture);
-    // The second frame is of 72 days later.
+    // The time of the second frame is 72 days later.
     let at = 24 + 16 + word(&capture, 24 + 8) as usize;
     let seconds = word(&capture, at) + 72 * 86_400;
     capture[at..at + 4].copy_from_slice(&seconds.to_le_bytes());
@@ -152,7 +152,8 @@ fn outlying_time_does_not_extend_the_merged_table() {
     let run = merge("stray.pcap", "stray");
     run.ended(0, &["others are over an hour away, as 2024-08-12T10:00:00"]);
     let lines = |out: &str| folder.read(&format!("{out}/merged.csv")).lines().count();
-    // Frames are of 10:00:00.000200 to 10:00:00.054611: a row each hundredth of a second.
+    // The frames are from 10:00:00.000200 to 10:00:00.054611: one row per hundredth of a
+    // second.
     assert_eq!([lines("good"), lines("stray")], [1 + 5, 1 + 5]);
 }
 
@@ -232,7 +233,8 @@ fn empty_table_has_its_columns_and_empty_folder_is_not_written() {
         folder.command(&[&args[..], &late].concat()).output().unwrap().stdout
     };
     assert_eq!(String::from_utf8(late("csv")).unwrap(), "timestamp,x\n");
-    // A message of Arrow's streams begins with four bytes of ones; one of length 0 is the end.
+    // A message in an Arrow stream begins with four bytes of ones; a message of length 0 is
+    // the end.
     let arrow = late("arrow");
     assert!(
         arrow.starts_with(&[0xff; 4]) && arrow.windows(9).any(|b| b == b"timestamp")

@@ -1,4 +1,4 @@
-//! Data sets that are made again, of other logs or with other options.
+//! Datasets that are updated with other logs or other options.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::{
     samples::testdata,
 };
 
-/// A folder with the logs `to`. Each is a copy of a file in `testdata/`.
+/// Returns a folder with logs. Each log is a copy of a file in `testdata/`.
 fn folder(logs: &[(&str, &str)]) -> Folder {
     let folder = Folder::new();
     for (from, to) in logs {
@@ -22,7 +22,7 @@ fn batch(folder: &Folder, args: &[&str]) -> Run {
     folder.run(&[&["batch", "--json"], args].concat())
 }
 
-/// What became of the logs: their names and that, sorted.
+/// Returns the names and the outcomes of the logs, sorted.
 fn became(run: &Run) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let events = run.json_lines().into_iter().filter(|event| event["event"] == "log");
@@ -52,7 +52,7 @@ fn missing_log_keeps_its_name_and_tables() {
     assert_eq!(folder.list("ds/kitchen_status"), ["log=log_1"]);
     assert_eq!(folder.list("ds/battery_status"), ["log=b_log_1"]);
     assert!(folder.read("ds/_catalog.jsonl").contains("mnt/a/log_1.ulg"));
-    // The same log elsewhere is the same log.
+    // A log in another folder is recognized as the same log.
     let run = batch(&folder, &["away", "mnt", "-o", "ds"]).ended(0, &[]);
     let both =
         ["b_log_1", "log_1"].map(|name| (name.to_owned(), "done_before".to_owned()));
@@ -74,7 +74,7 @@ fn logs_with_names_that_are_not_utf8_are_distinct() {
     assert_eq!(folder.list("ds/kitchen_status"), ["log=x_xff"]);
     assert_eq!(folder.list("ds/battery_status"), ["log=x_xfe"]);
     folder.run(&["index", ".", "-o", "all.parquet"]).ended(0, &["2 logs indexed"]);
-    // One of them in a list does not harm the others.
+    // A missing file in a list does not affect the others.
     let list = b"x\xff.ulg\0none.ulg\0";
     let run = folder.run_with(&["batch", "-", "-o", "ds"], list);
     run.ended(1, &["0 logs converted, 1 before, 1 failed", "none.ulg"]);
@@ -156,7 +156,7 @@ fn types_of_tables_without_files_are_ignored() {
     let plain = convert(&["-t", "vehicle_status"]);
     assert_eq!(plain, ["vehicle_status"]);
     assert_eq!(convert(&["-t", "esc_status"]), ["esc_status"]);
-    // Times of another type: nothing has files with those of the first one any more.
+    // The times have another type, and no table has files with the first type any more.
     assert_eq!(convert(&["-t", "vehicle_status", "--clock", "utc"]), plain);
 }
 

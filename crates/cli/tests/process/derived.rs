@@ -77,7 +77,7 @@ fn points_are_rows_of_a_derived_topic() {
     assert_eq!(beams.lines().count(), 50 * 36);
     let door = beams.lines().nth(7).unwrap();
     assert!(door.contains(r#""x":null,"y":null,"z":null"#), "{door}");
-    // Who reads everything gets every message once.
+    // Reading everything returns every message once.
     let all = folder.run(&["cat", "-q", "rover.bag"]).succeeded().stdout;
     assert_eq!(all.lines().count(), 491);
 }
@@ -119,7 +119,7 @@ fn derived_topics_are_not_copied_into_a_log() {
 #[test]
 fn vectors_are_not_points() {
     let folder = rover();
-    // Imu has an acceleration with x, y and z, and Twist speeds.
+    // `Imu` has an acceleration with x, y and z, and `Twist` has velocities.
     let args = ["convert", "rover.bag", "-q", "--format", "ply", "-o", "out"];
     folder.run(&args).succeeded();
     assert_eq!(folder.list("out"), ["points_points", "scan_points"]);
@@ -207,7 +207,7 @@ fn mcap_file_of_either_encoding_has_the_points_and_images_of_its_bag() {
             assert!(of_mcap == of_bag, "{to} of {log}: other bytes");
         }
     }
-    // Who reads everything gets every message once.
+    // Reading everything returns every message once.
     let all = folder.run(&["cat", "-q", "ros2.mcap"]).succeeded().stdout;
     assert_eq!(all.lines().count(), 491);
 }

@@ -11,10 +11,10 @@ use crate::{
 /// A name that clears the screen, starts a line and turns the direction of text.
 const NAME: &str = "a\u{1b}[2J\nb\u{202e}c\u{9b}1m.ulg";
 
-/// How it is shown.
+/// The escaped form of the name.
 const SHOWN: &str = "a\\u{1b}[2J\\nb\\u{202e}c\\u{9b}1m.ulg";
 
-/// That nothing that was printed acts on a terminal, apart from line ends.
+/// Checks that the printed text does not act on a terminal, apart from line ends.
 #[track_caller]
 fn is_plain(run: &Run) {
     let acts =
@@ -66,7 +66,7 @@ fn arguments_in_messages_are_escaped() {
         let run = folder.run(args);
         is_plain(&run);
         assert!(run.status != 0, "{run:?}");
-        // The library that goes through the command line drops what acts on a terminal.
+        // The argument parser removes characters that act on a terminal.
         let is_shown = run.stderr.contains("\\u{1b}[2J");
         assert!(is_shown || run.stderr.contains("--help"), "{run:?}");
     }
@@ -111,7 +111,7 @@ fn csv_for_spreadsheets_has_no_formulas() {
     assert!(rows(&["--csv-safe"]).contains(",'=cmd|"));
 }
 
-/// A parameter's name may start as a formula too, in all three tables of `params`.
+/// The name of a parameter may start like a formula too, in all three tables of `params`.
 #[test]
 fn csv_of_parameters_for_spreadsheets_has_no_formulas() {
     let name = |value: f32| {
@@ -121,7 +121,7 @@ fn csv_of_parameters_for_spreadsheets_has_no_formulas() {
     };
     let folder = Folder::new();
     for (log, first) in [("a.ulg", 1.0), ("b.ulg", -2.0)] {
-        // The first parameter comes behind the header of 16 bytes and the flags of 43.
+        // The first parameter is after the header of 16 bytes and the flags of 43 bytes.
         let whole = bytes::log();
         let (head, rest) = whole.split_at(16 + 43);
         folder.write(log, &[head, &name(first), rest, &name(3.0)].concat());

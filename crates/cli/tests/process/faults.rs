@@ -1,5 +1,5 @@
-//! Faults of machines: files that get shorter, full disks, and inputs that are not files.
-//! docs/RELIABILITY.md has a line for each.
+//! Faults of machines: files that are truncated while they are read, full disks, and inputs
+//! that are not files. docs/RELIABILITY.md has a line for each.
 
 #![cfg(unix)]
 
@@ -18,8 +18,8 @@ use crate::{
     samples::{sample, testdata},
 };
 
-/// Runs the program, and cuts the log `name`, which was `age` old, when its first temporary
-/// file is there.
+/// Runs the program, and truncates the log `name`, whose age is `age`, as soon as the first
+/// temporary file exists.
 fn cut_while_it_runs(folder: &Folder, name: &str, args: &[&str], age: Duration) -> Run {
     let log = fs::File::options().write(true).open(folder.path().join(name));
     let log = log.unwrap();
@@ -49,13 +49,14 @@ fn log_truncated_while_read_is_reported_and_leaves_no_output() {
         &["convert", "flight.ulg", "-o", ".", "--format", "parquet"],
         &["filter", "flight.ulg", "-o", "new.ulg"],
     ] {
-        // 63 MB: it takes long enough to be cut.
+        // 63 MB: reading takes long enough for the file to be truncated.
         let folder = Folder::with(&bytes::long_log(3_000_000));
         let run = cut_while_it_runs(&folder, "flight.ulg", args, Duration::ZERO);
         run.ended(1, &["flight.ulg: ", "got shorter while it was read"]);
         assert_eq!(folder.list("."), ["flight.ulg"], "{args:?}");
     }
-    // An old bag is mapped; a new one, which may be being written, is read.
+    // An old bag is mapped; a new bag may still be being written, and is read without a
+    // mapping.
     let folder = Folder::with(&bytes::long_log(1_000_000));
     folder.run(&["convert", "flight.ulg", "-o", "whole.bag"]).ended(0, &[]);
     fs::remove_file(folder.path().join("flight.ulg")).unwrap();
@@ -88,7 +89,7 @@ fn cut_while_it_is_open(folder: &Folder, args: &[&str]) -> String {
     let mut command = folder.command(args);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // Once it reads the log, it has asked for its length.
+    // When the program has read this much, it already has the length of the log.
     while bytes_read(child.id()) < 1 << 20 {
         assert!(child.try_wait().unwrap().is_none(), "it was too quick");
         thread::sleep(Duration::from_millis(1));
@@ -161,7 +162,7 @@ impl Disk {
         Self::with(&format!("size={size}"))
     }
 
-    /// With these options of tmpfs: `nr_inodes` bounds its files and folders.
+    /// With these options of tmpfs: `nr_inodes` limits the number of files and folders.
     fn with(options: &str) -> Option<Self> {
         let folder = Folder::new();
         let mut command = Command::new("mount");
@@ -184,7 +185,7 @@ impl Drop for Disk {
 #[test]
 fn full_disk_is_reported_and_leaves_no_output() {
     let Some(disk) = Disk::of(64 << 10) else { return };
-    // As much as a log of each kind becomes is more than the disk has room for.
+    // Each kind of log is converted to more bytes than the disk has free.
     let fill = vec![7; 48 << 10];
     fs::write(disk.0.path().join("fill"), fill).unwrap();
     let (flight, rover) = (testdata("quad_flight.ulg"), testdata("rover.bag"));
@@ -226,7 +227,8 @@ fn files_in(dir: &Path) -> Vec<String> {
 #[test]
 fn log_too_large_for_the_disk_leaves_nothing_in_a_dataset() {
     let rover = testdata("rover.bag");
-    // Too little for its files; too few for their folders, when some have their names.
+    // Too little space for the files; or too few inodes for the folders, after some files
+    // got their final names.
     for options in ["size=24k", "nr_inodes=12", "nr_inodes=17", "nr_inodes=20"] {
         let Some(disk) = Disk::with(options) else { return };
         let run = disk.0.run(&["batch", "--json", &rover, "-o", "set"]);
@@ -249,7 +251,7 @@ fn catalog_too_large_for_the_disk_does_not_hide_the_summary() {
     let topic = ["--topic", "/gps/fix", "-o", "set"];
     let args = [&["batch", &rover][..], &topic].concat();
     disk.0.run(&args).ended(0, &["1 log converted"]);
-    // The free space is filled now. The table exists, and the catalog is written again.
+    // Fill the free space. The table exists already, and the catalog is written again.
     let mut fill = fs::File::create(disk.0.path().join("fill")).unwrap();
     while std::io::Write::write_all(&mut fill, &[7; 512]).is_ok() {}
     let run = disk.0.run(&args);

@@ -31,7 +31,7 @@ fn filtered_log_equals_the_selected_part() {
     }
 }
 
-/// The lines of JSON without the times, which count from the start of each log.
+/// The lines of JSON without the times, which are relative to the start of each log.
 fn times(lines: &str) -> Vec<String> {
     let rest = |line: &str| line.split_once(",\"topic\"").unwrap().1.to_owned();
     lines.lines().map(rest).collect()
@@ -92,7 +92,7 @@ fn records_are_retimed_by_their_stamp() {
     let args =
         ["filter", &bag, "-o", "new.bag", "--restamp", "-t", "/imu*", "-t", "/tf"];
     folder.run(&args).ended(0, &["these keep their times: /tf"]);
-    // None of /map is in the cut.
+    // The cut has no message of /map.
     let cut =
         ["filter", &bag, "-o", "cut.bag", "--restamp", "-t", "/imu*", "-t", "/map"];
     let run = folder.run(&[&cut[..], &["--start", "2024-06-01T10:00:05Z"]].concat());

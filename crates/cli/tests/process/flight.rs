@@ -109,7 +109,8 @@ fn catalogs_find_flights_by_their_diagnoses() {
         (&40.0.into(), &110.0.into())
     );
 
-    // A catalog without the analysis has no such columns, and one with it is made again.
+    // A catalog without the analysis has no such columns. A catalog with the analysis is
+    // updated.
     let index = |more: &[&str]| {
         let args =
             [&["index", "flight.ulg", "-o", "c.parquet", "--json"], more].concat();
@@ -173,7 +174,8 @@ fn sound_flights_have_no_diagnoses() {
 
 #[test]
 fn incidents_are_diagnosed() {
-    // The monitor of the battery read 0.00 to 0.13 V in the air, without a battery.
+    // The battery monitor measured 0.00 to 0.13 V in the air, because no battery was
+    // connected to it.
     let Some(kinds_of_battery) = kinds("ulog/flightreviewrs_battery_brownout.ulg")
     else {
         return;

@@ -1,4 +1,4 @@
-//! Where logs come from.
+//! Sources of logs: files, standard input, and compressed files.
 
 use std::io::Write as _;
 
@@ -74,7 +74,8 @@ fn unrecognized_input_is_named_with_a_hint() {
 #[test]
 fn unknown_incompatible_flag_is_rejected_by_default() {
     let mut log = bytes::log();
-    // The incompatible flags follow the header, the message's and the 8 compatible ones.
+    // The incompatible flags are after the file header, the message header and the 8
+    // compatible flags.
     log[16 + 3 + 8] = 2;
     let folder = Folder::with(&log);
     folder.run(&["cat", "flight.ulg"]).ended(1, &["flag bit 1", "--read-anyway"]);

@@ -1,4 +1,4 @@
-//! On which clock the points of lidars are in new logs, and in which frame.
+//! The clock and the frame of lidar points in new logs.
 
 use std::fs;
 
@@ -71,7 +71,7 @@ fn lidars_of_several_logs_have_separate_frames() {
         assert_eq!(frames(&folder, new, "/tf"), ["car/base_link"]);
         assert_eq!(frames(&folder, new, "/position/fix"), ["gps"]);
     }
-    // Two captures, of lidars with different addresses, and of one.
+    // Captures of two lidars with different addresses, and of one.
     let folder = Folder::new();
     let mut bytes = fs::read(&puck).unwrap();
     fs::write(folder.path().join("same.pcap"), &bytes).unwrap();
@@ -103,7 +103,7 @@ fn points_in_logs_and_tables_are_in_utc() {
         let convert = ["convert", &log, "-o", new];
         folder.run(&[&convert[..], more].concat()).ended(0, &[note]);
         let (_, stamp) = clouds(&folder, new)[0];
-        // Of the first firings, some did not come back.
+        // Some of the first firings have no return.
         assert!((0..100).contains(&(stamp - expected)), "{new}: {stamp} {expected}");
     }
     let merge = ["merge", &log, &testdata("puck.pcap"), "-o", "m.bag"];
@@ -130,7 +130,7 @@ fn points_and_positions_without_a_pulse_state_share_a_clock() {
         let run = folder.run(&[&convert[..], &times, more].concat());
         run.ended(0, &["times are 0.904753 s earlier, as position packets"]);
         let clouds = clouds(&folder, new);
-        // A turn takes 0.1 s, and the lidar is cut in one of them.
+        // A rotation takes 0.1 s, and the time range starts within one of them.
         assert_eq!(clouds.len(), 3, "{new}");
         for (time, stamp) in clouds {
             assert!(range.contains(&time) && range.contains(&stamp), "{time} {stamp}");
@@ -140,10 +140,10 @@ fn points_and_positions_without_a_pulse_state_share_a_clock() {
         let topics = info[0]["topics"].as_array().unwrap();
         let position =
             topics.iter().find(|topic| topic["name"] == "/position").unwrap();
-        // One with every 9 packets of 552.96 us.
+        // One position packet for every 9 data packets of 552.96 us.
         assert_eq!(position["records"], 20, "{new}");
     }
-    // Who believes the computer has its times.
+    // The clock of the computer can be selected.
     let convert = ["convert", &log, "-o", "c.bag", "--lidar-clock", "log"];
     let stderr = folder.run(&convert).stderr;
     assert!(!stderr.contains("earlier"), "{stderr}");

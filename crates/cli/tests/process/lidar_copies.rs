@@ -1,4 +1,4 @@
-//! Logs of lidars: cut, copied, checked, and made into others.
+//! Logs of lidars: filtered, copied, checked, and converted.
 
 use std::fs;
 
@@ -48,7 +48,7 @@ fn capture_can_be_filtered_repaired_and_merged() {
     for topic in ["position", "velodyne_packets"] {
         assert!(cat("two.pcap", topic) == cat(&puck, topic), "{topic}");
     }
-    // Equal packets of two logs are both kept: they may be two.
+    // Equal packets of two logs are both kept, because they may be different packets.
     let args = ["merge", "new.pcap", "sound.pcap", "-q", "-o", "twice.pcap"];
     folder.run(&args).succeeded();
     let count = |log: &str| cat(log, "velodyne_packets").lines().count();
@@ -143,7 +143,7 @@ fn packets_of_a_bag_are_converted_to_a_capture_and_dropped_topics_are_reported()
 
 #[test]
 fn bag_and_capture_of_the_same_packets_give_the_same_vel_log() {
-    // MANIFEST.tsv: the bag was made over the capture, by other means.
+    // MANIFEST.tsv: the bag was converted from the capture by other means.
     let logs = ["velodyne/hdl64e_s1_atwall.bag", "velodyne/hdl64e_atwallshort.pcap"];
     let [Some(bag), Some(capture)] = logs.map(sample) else { return };
     let folder = Folder::new();
@@ -165,7 +165,8 @@ fn bag_and_capture_of_the_same_packets_give_the_same_vel_log() {
     assert_eq!((bag.len(), &bag), (306, &capture)); // as MANIFEST.tsv says
 }
 
-/// car.vel, with the first message of `kind` (its number, as it lies in the file) not valid.
+/// Returns car.vel with one message marked as not valid: the first message of `kind`, the
+/// number of its type in the file.
 fn invalid(kind: [u8; 4]) -> Vec<u8> {
     let mut bytes = fs::read(testdata("car.vel")).unwrap();
     let head = [&[0x49][..], &kind].concat();
@@ -183,7 +184,7 @@ fn messages_dropped_as_invalid_are_reported() {
     let expected =
         "points: made without 1 message of packets that are not marked valid";
     folder.run(&args).ended(0, &[expected]);
-    // One of the 21 of RobotPoseM is not; all of GPSTDataM are.
+    // One of the 21 messages of `RobotPoseM` is not valid; all of `GPSTDataM` are.
     let args = ["plot", &testdata("car.vel"), "pose.q0", "-o", "q0.svg"];
     folder
         .run(&args)
@@ -204,12 +205,13 @@ fn messages_dropped_as_invalid_are_reported() {
 fn check_decodes_points_of_packets() {
     let folder = Folder::new();
     let mut bytes = fs::read(testdata("puck.pcap")).unwrap();
-    // The first block of a packet, which is a whole one: its flag, and twelve of them.
+    // The first data block of a complete packet: a flag, followed by eleven more blocks with
+    // flags.
     let is_flag = |at: usize| bytes[at..at + 2] == [0xff, 0xee];
     let first =
         (0..bytes.len() - 1_200).find(|at| (0..12).all(|n| is_flag(at + n * 100)));
     let first = first.unwrap();
-    // Of the lasers 32 to 63, which a VLP-16 has not.
+    // The flag of lasers 32 to 63, which a VLP-16 does not have.
     bytes[first + 500..first + 502].copy_from_slice(&[0xff, 0xdd]);
     folder.write("odd.pcap", &bytes);
     folder.run(&["check", "odd.pcap"]).ended(3, &[]);

@@ -30,7 +30,7 @@ fn times(folder: &Folder, log: &str, topic: &str, more: &[&str]) -> Vec<String> 
 fn cloud_has_exactly_the_points_of_the_selected_times() {
     for (log, from, to) in [("car.vel", "0.7", "0.9"), ("puck.pcap", "0.01", "0.03")] {
         let (folder, log) = (Folder::new(), testdata(log));
-        // Tables have UTC only with --clock utc, new logs always.
+        // Tables have UTC only with `--clock utc`; new logs always have UTC.
         let own_clock = ["--lidar-clock", "log"];
         let relative = [&own_clock[..], &["--clock", "relative"]].concat();
         let all = times(&folder, &log, "points", &relative);
@@ -50,10 +50,10 @@ fn cloud_has_exactly_the_points_of_the_selected_times() {
 
 #[test]
 fn packets_are_converted_to_driver_scans_without_loss() {
-    // Of the car there are five valid messages of packets, far apart.
+    // The car log has five valid messages of packets, far apart in time.
     for (log, scans) in [("car.vel", 5..6), ("puck.pcap", 1..3)] {
         let (folder, log) = (Folder::new(), testdata(log));
-        // Since the first point, as the logs do not start with it.
+        // Times relative to the first point, because the logs do not start with it.
         let elapsed = |times: Vec<String>| -> Vec<i64> {
             let times: Vec<i64> = times.iter().map(|t| t.parse().unwrap()).collect();
             times.iter().map(|time| time - times[0]).collect()
@@ -92,8 +92,8 @@ fn vel_log_is_converted_to_mcap_and_bag_with_a_cloud_for_each_scan() {
     }
 }
 
-/// The rows of the table of the points in `log`, without its times: those of their firings, or of
-/// their cloud.
+/// Returns the rows of the table of the points in `log` without its time column, which has the
+/// times of the firings or of the clouds.
 fn points(folder: &Folder, log: &str, topic: &str) -> Vec<String> {
     let convert =
         ["convert", log, "-q", "-t", topic, "--format", "csv", "-o", "points"];

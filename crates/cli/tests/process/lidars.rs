@@ -48,7 +48,7 @@ fn calibration_of_another_lidar_is_rejected_by_info_and_convert() {
 
 #[test]
 fn contradicting_clocks_are_noted_and_can_be_chosen() {
-    // GPS has 13:11:07 when the time of the packets is one second before the full hour.
+    // GPS reports 13:11:07 when the time in the packets is one second before the full hour.
     let Some(log) = sample("velodyne/sample_sim_s2.vel") else { return };
     let folder = Folder::new();
     for (clock, hint) in
@@ -105,8 +105,9 @@ fn check_finds_lost_packets_and_contradicting_models() {
     }
 }
 
-/// The frames of `capture` from another address: behind a header of 24 bytes, each has one of
-/// 16, then Ethernet, then IPv4 with the address of the sender from its byte 12 on.
+/// Returns the frames of `capture` with another address. After the file header of 24 bytes,
+/// each frame has a header of 16 bytes, then Ethernet, then IPv4 with the address of the sender
+/// from byte 12 on.
 fn from_another(capture: &[u8]) -> Vec<u8> {
     let (mut frames, mut at) = (Vec::new(), 24);
     while let Some(frame) = capture.get(at..at + 16) {
@@ -174,7 +175,7 @@ fn calibration_of_one_of_several_lidars_is_rejected_with_its_topic() {
 
 #[test]
 fn part_too_short_for_the_transmitted_calibration_is_reported() {
-    // One round is 4160 packets of 288 us: 1.2 s.
+    // The transmission of a calibration takes 4160 packets of 288 us: 1.2 s.
     let Some(log) = sample("velodyne/sample_sim_s2.vel") else { return };
     let folder = Folder::new();
     let lost = "too short for the calibration that the lidar sends";
@@ -256,6 +257,6 @@ fn calibration_of_one_of_several_lidars_is_used_for_that_lidar() {
     run(&["plot", "two.pcap", "points.1.x", "-o", "x.svg"]).ended(0, &["1 line of"]);
     let first = run(&["plot", "two.pcap", "points.0.x", "-o", "y.svg"]);
     first.ended(1, &["for a lidar of 32"]);
-    // One that suits none is refused.
+    // A calibration that suits none of them is rejected.
     run(&["report", &hdl, "-o", "one.html"]).ended(1, &["for a lidar of 32"]);
 }

@@ -1,4 +1,4 @@
-//! MCAP files of bags. That others read them too, the conformance suite shows.
+//! MCAP files converted from bags. The conformance suite reads them with other programs.
 
 use std::io::Cursor;
 
@@ -42,7 +42,8 @@ fn chunks_have_the_requested_compression() {
     };
     convert(&bag, "a.mcap", "lz4").succeeded();
     convert(&testdata("puck.pcap"), "b.bag", "bz2").ended(0, &[]);
-    // A text in MCAP is its length and itself; a field of a bag's header, name=value.
+    // A string in MCAP is its length and its bytes; a field of a bag's header is
+    // `name=value`.
     assert!(
         contains("a.mcap", b"\x03\0\0\0lz4") && !contains("a.mcap", b"\x04\0\0\0zstd")
     );
@@ -81,7 +82,7 @@ fn bags_are_filtered_merged_and_repaired_to_mcap() {
     };
     assert_eq!(sorted(&cat(&folder, "both.mcap", &[])), sorted(&want));
 
-    // Without its end: the existing messages are written to a complete file.
+    // Without its end. The readable messages are written to a complete file.
     let whole = std::fs::read(folder.path().join("imu.mcap")).unwrap();
     folder.write("cut.mcap", &whole[..whole.len() / 2]);
     folder.run(&["repair", "cut.mcap", "-o", "mended.mcap"]).ended(3, &["records"]);
@@ -160,7 +161,8 @@ fn unknown_compression_is_a_single_error() {
 #[test]
 fn foxglove_images_are_written_to_files() {
     let folder = Folder::new();
-    // By hand, from foxglove-sdk's .proto files: the time 1.5 s, a file, or 2 by 1 pixels.
+    // Encoded by hand, according to foxglove-sdk's .proto files: the time 1.5 s, and a file
+    // or 2 by 1 pixels.
     let stamp = b"\x0a\x08\x08\x01\x10\x80\xca\xb5\xee\x01\x00";
     let stamp = &stamp[..10];
     let jpeg = b"\x12\x05\xff\xd8\xff\xe0x\x1a\x04jpeg\x22\x03cam";
@@ -194,7 +196,7 @@ fn log_time_beyond_tables_is_reported_and_copied() {
         Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
     let channel = file.channel("/a", Default::default(), "json", Default::default());
     let channel = channel.unwrap();
-    // A second, and twice the first time that is too late.
+    // One second, and twice the first time that is too late for tables.
     for nanos in [1_000_000_000, i64::MAX, i64::MAX] {
         let time = Timestamp::from_nanos(nanos);
         file.write(channel, 0, time, time, b"{}").unwrap();

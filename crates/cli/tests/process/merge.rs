@@ -35,7 +35,7 @@ fn more_logs_are_merged_than_files_may_be_open() {
     folder.run(&["filter", &bag, "-o", "0.bag", "-t", "/map", "-q"]).succeeded();
     let few = fs::read(folder.path().join("0.bag")).unwrap();
     (1..100).for_each(|number| drop(folder.write(&format!("{number}.bag"), &few)));
-    // The system lets a program have more than it begins with.
+    // The system lets a program raise its limit of open files.
     let program = env!("CARGO_BIN_EXE_logtool");
     let line = format!("ulimit -S -n 64 && '{program}' merge *.bag -o new.bag -q");
     let merged =
@@ -57,7 +57,7 @@ fn clock_drift_is_corrected() {
     let merge = |drift: &str, out: &str| {
         folder.run(&["merge", "a.bag", "b.bag", "-o", out, "--drift", drift])
     };
-    // A hundred millionths of the time since the start of the recording.
+    // A drift of 100 ppm since the start of the recording.
     merge("2=100@1717236000", "new.bag").ended(0, &["drift of its clock"]);
     let old_times = times(&folder, &bag, "/gps/fix");
     let elapsed = |nanos: i64| nanos - 1_717_236_000_000_000_000;
@@ -139,7 +139,7 @@ fn logs_of_two_formats_are_merged_on_one_clock() {
     let wrong = [&args[..], &["--offset", "other.ulg=1"]].concat();
     folder.run(&wrong).ended(2, &["none of the files has the name other.ulg"]);
 
-    // The bag is the first without an offset, and so it is its clock.
+    // The bag is the first log without an offset, so its clock is used.
     let offset = ["--offset", "flight.ulg=1700000000.25"];
     let run = folder.run(&[&args[..], &offset].concat());
     run.ended(0, &["flight.ulg: times are 1700000000.250000 s later, to Unix time"]);
@@ -184,7 +184,7 @@ fn bags_accept_a_clock_offset_and_ulogs_reject_it() {
     let args = ["merge", "flight.ulg", "other.ulg", "--offset", "2=1.5", "-o"];
     let refused = folder.run(&[&args[..], &["new.ulg"]].concat());
     refused.ended(2, &["in its records", ".mcap"]);
-    // There is no indication that they are from one vehicle.
+    // Nothing indicates that they are from the same vehicle.
     let run = folder.run(&[&args[..], &["new.mcap"]].concat());
     run.ended(0, &["other.ulg: an earlier log has topics of these names", "/other/"]);
     let own = times(&folder, "flight.ulg", "att");
@@ -217,7 +217,8 @@ fn logs_with_negative_times_are_shifted_to_unix_time() {
     let second = 1_000_000_000_i64;
     let own = times(&folder, "flight.ulg", "att");
     let of_bag = times(&folder, &bag, "/imu/data");
-    // The bag begins at 1717236000, and so five seconds before the ULog's clock did.
+    // The bag starts at 1717236000. With this offset, it starts five seconds before the zero
+    // of the ULog's clock.
     for out in ["all.mcap", "all.bag"] {
         let offset = ["--offset", "2=-1717236005"];
         let args = [&["merge", "flight.ulg", &bag, "-o", out][..], &offset].concat();
@@ -230,7 +231,7 @@ fn logs_with_negative_times_are_shifted_to_unix_time() {
         let new_times = times(&folder, out, att);
         assert_eq!(new_times[0], later[0], "{out}");
     }
-    // What `align` found brings all onto Unix time, wherever the one begins.
+    // The result of `align` shifts all logs to Unix time, whichever log is the first.
     let fit = format!(
         r#"{{"a":{{"file":"flight.ulg"}},"b":{{"file":{bag:?}}},"aligned":true,
         "offset_ns":-1717235000000000000,"reference_ns":1717236000000000000,
@@ -241,7 +242,7 @@ fn logs_with_negative_times_are_shifted_to_unix_time() {
         ["merge", "flight.ulg", &bag, "-q", "-o", "fit.mcap", "--align", "fit.json"];
     folder.run(&args).succeeded();
     assert_eq!(times(&folder, "fit.mcap", "/imu/data"), of_bag);
-    // Nobody knows Unix time.
+    // No log has Unix time.
     folder.write("other.ulg", &bytes::log());
     let args = ["merge", "flight.ulg", "other.ulg", "-o", "new.mcap", "--offset"];
     folder
@@ -254,11 +255,11 @@ fn logs_with_negative_times_are_shifted_to_unix_time() {
     assert_eq!(new_times[0] - other[0], 100 * second + second / 2);
     let all = times(&folder, "new.mcap", "*");
     assert!((0..second).contains(&all[0]), "{all:?}");
-    // Each log was given an offset.
+    // Each log has an offset.
     let wrong = ["--offset", "1=-50", "--offset", "2=-100", "-o", "x.mcap"];
     let wrong = folder.run(&[&args[..3], &wrong].concat());
     wrong.ended(2, &["before 1970", "to each --offset"]);
-    // Who knows Unix time stays there.
+    // A log with Unix time is not shifted.
     let (two, offset) =
         ([&*bag, &*bag], ["--offset", "2=-1717236000.5", "-o", "x.mcap"]);
     let wrong = folder.run(&[&["merge"], &two[..], &offset[..]].concat());

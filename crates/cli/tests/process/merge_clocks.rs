@@ -89,7 +89,7 @@ fn publish_and_attachment_times_are_shifted() {
             new_checksum.to_le_bytes(),
             "{offset}"
         );
-        // As the index of attachments has it: two numbers, and then the time.
+        // In the attachment index: two numbers, and then the time.
         assert_eq!(number(&contents(records, 10)[0], 16), later(1_700_000_000));
         let messages = contents(records, 5);
         let mine = messages.iter().find(|message| message.ends_with(b"payload"));
@@ -117,7 +117,7 @@ fn logs_far_apart_in_time_are_reported() {
     let (folder, bag) = (Folder::new(), testdata("rover.bag"));
     let (log, car) = (testdata("quad_flight.ulg"), testdata("car.vel"));
     let far = ["merge", &log, &bag, &car, "-o", "x.mcap"];
-    // The car drove years before the others, which are of one day.
+    // The car log is from years before the others, which are from the same day.
     let run = folder.run(&far).ended(0, &["after ", "car.vel ended", "--offset"]);
     assert_eq!(run.stderr.matches("ended").count(), 1, "{run:?}");
     let near = folder.run(&["merge", &log, &bag, "-o", "y.mcap"]).ended(0, &[]);
@@ -134,7 +134,7 @@ fn unsupported_compression_of_bags_is_rejected() {
 
 #[test]
 fn log_without_translatable_topics_is_named() {
-    // A channel of JSON only, which no bag has.
+    // A channel with only JSON messages, which bags cannot have.
     let folder = Folder::new();
     folder.write("a.mcap", &file(0, 0));
     let args = ["merge", "a.mcap", &testdata("rover.bag"), "-o", "x.bag"];

@@ -35,7 +35,7 @@ fn rosout_messages_are_printed() {
     let Some(bag) = sample("rosbag/example.bag") else { return };
     let folder = Folder::new();
     let run = folder.run(&["messages", &bag]).succeeded();
-    // As the package rosbags reads the bag's ten records of /rosout.
+    // The package rosbags reads these ten records of /rosout in the bag.
     assert_eq!(run.stdout.lines().count(), 10);
     let last = "INFO   /static_transform_publisher_1396293887803024259: Spinning until \
                 killed publishing turtle1 to carrot";
@@ -57,7 +57,7 @@ fn rosout_messages_are_printed() {
     let run = folder.run(&["messages", &bag, "--level", "warning"]);
     assert_eq!(run.stdout, "");
     run.ended(0, &["no messages are selected"]);
-    // The same in MCAP, as ROS 1 and as ROS 2 write it.
+    // The same messages in MCAP, as ROS 1 and ROS 2 write them.
     for (name, more) in [("one.mcap", None), ("two.mcap", Some("--ros2"))] {
         let args = ["convert", "-q", &bag, "-o", name];
         folder.run(&args.into_iter().chain(more).collect::<Vec<_>>()).ended(0, &[]);

@@ -8,7 +8,7 @@ use crate::{
     samples::{sample, testdata},
 };
 
-/// The first bytes of logs: `docs/formats` has the specifications.
+/// The first bytes of logs, according to the specifications in `docs/formats`.
 const MCAP_MAGIC: &[u8] = b"\x89MCAP0\r\n";
 const BAG_MAGIC: &[u8] = b"#ROSBAG V2.0\n";
 const ULOG_MAGIC: &[u8] = b"ULog\x01\x12\x35";

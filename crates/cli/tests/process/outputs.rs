@@ -188,7 +188,7 @@ fn replaced_file_keeps_its_mode() {
 }
 
 /// Returns a library whose `close` or `fsync` (named by `$FAIL`) fails for temporary outputs,
-/// like that of a full server or a broken disk. Returns `None` if there is no C compiler.
+/// as on a full server or a broken disk. Returns `None` if there is no C compiler.
 #[cfg(target_os = "linux")]
 fn failing_library(folder: &Folder) -> Option<std::path::PathBuf> {
     let source = r#"

@@ -1,4 +1,5 @@
-//! Plots: their contents, as far as their text states them. People have checked their looks.
+//! Plots: their contents, as far as their text states them. Their appearance was checked by
+//! people.
 
 use std::fs;
 
@@ -36,7 +37,7 @@ fn fields_of_any_format_are_plotted() {
 
 #[test]
 fn points_before_and_after_all_record_times_are_plotted() {
-    // As many as other decoders find in them: see conformance/velodyne.
+    // Other decoders find the same number of points: see conformance/velodyne.
     for (log, field, count) in [
         ("velodyne/hdl64e_s1_atwall.bag", "/velodyne_packets/points.x", "104,661"),
         ("velodyne/puck.pcap", "points.x", "14,616"),
@@ -53,7 +54,8 @@ fn date_is_that_of_the_plotted_range() {
     for (name, topic) in [("a.bag", "/imu*"), ("b.bag", "/gps/*")] {
         folder.run(&["filter", &bag, "-o", name, "-t", topic, "-q"]).succeeded();
     }
-    // It begins at 10:00 of 2024-06-01; here, five seconds before midnight.
+    // The bag begins at 10:00 on 2024-06-01; the offset shifts it to five seconds before
+    // midnight.
     let late = ["--offset=1=50395", "--offset=2=50395", "-o", "late.bag", "-q"];
     folder.run(&[&["merge", "a.bag", "b.bag"][..], &late].concat()).succeeded();
     let plot = |more: &[&str]| {
@@ -93,7 +95,7 @@ fn lines_of_one_color_have_different_dashes() {
     args.extend(fields.iter().map(String::as_str));
     folder.run(&args).succeeded();
     let svg = folder.read("x.svg");
-    // Eight lines, and what stands for them beside their names.
+    // Eight lines, and their samples next to their names in the legend.
     assert_eq!(svg.matches("stroke-dasharray").count(), 16);
     assert_eq!(svg.matches("stroke-width=\"24\"").count(), 16);
 }
@@ -115,7 +117,7 @@ fn list_has_a_line_for_each_element_like_an_array() {
         folder.run(&["convert", &flight, "-q", "-o", new]).ended(0, &[]);
         assert_eq!(plot(new, "/sensor_combined.gyro_rad"), own, "{new}");
     }
-    // The first of several by its number too.
+    // Each of several instances can be selected by its number, also the first.
     let second = plot(&flight, "battery_status.1.voltage_v");
     assert_eq!(second[..12], plot(&flight, "battery_status.0.voltage_v")[..12]);
 }
@@ -128,7 +130,7 @@ fn png_has_the_requested_size() {
     let args = [&["plot", &log, field, "-o", "x.png"][..], &size].concat();
     folder.run(&args).ended(0, &["2 lines of 59 values"]);
     let png = fs::read(folder.path().join("x.png")).unwrap();
-    // Where a PNG has its width and height.
+    // The offset of the width and the height in a PNG file.
     assert_eq!(png[..8], *b"\x89PNG\r\n\x1a\n");
     assert_eq!(png[16..24], [0, 0, 0x02, 0x80, 0, 0, 0x01, 0x2c]);
     folder.run(&args).ended(1, &["--force"]);
@@ -163,7 +165,7 @@ fn each_scan_is_a_top_view_image() {
     folder.run(&[&args[..], &look].concat()).ended(0, &["files of points"]);
     let names = folder.list("scans/points");
     let pictures = names.iter().filter(|name| name.ends_with(".png")).count();
-    // A line of the table for each, below its head.
+    // Each image has a row in the table, after the header.
     let rows = folder.read("scans/points/index.csv").lines().count() - 1;
     assert!(pictures > 1 && pictures == rows, "{names:?}");
     let cloud = ["convert", &testdata("rover.bag"), "-o", "clouds", "--format", "png"];

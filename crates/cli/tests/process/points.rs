@@ -1,15 +1,15 @@
-//! Points of lidars as files, and calibrations: what others have counted and computed of
-//! the same packets.
+//! Points of lidars as files, and calibrations, compared with results of other programs for the
+//! same packets.
 
 use std::fs;
 
 use crate::{program::Folder, samples::sample};
 
-/// A capture of a real HDL-64E S1, and the calibration that VeloView was given with it.
+/// A capture of a real HDL-64E S1, and the calibration that was loaded into VeloView with it.
 const CAPTURE: &str = "velodyne/hdl64e_atwallshort.pcap";
 const CALIBRATION: &str = "velodyne/calib_hdl64e_opendlv_db.xml";
 
-/// How many points velodyne_decoder finds in it (expected/index.json).
+/// The number of points that velodyne_decoder finds in the capture (expected/index.json).
 const POINTS: usize = 104_661;
 
 /// The first points of the frame that VeloView wrote (hdl64e_atwall_veloview_frame1.csv.zip): x to
@@ -19,17 +19,17 @@ const VELOVIEW: [[f64; 4]; 2] = [
     [0.8516161441801979, 14.21269702911377, -1.541462779045105, 28.0],
 ];
 
-/// Converts the capture into the folder `out`, and gives the folder that it is in.
+/// Converts the capture into the folder `out`, and returns the folder that contains `out`.
 fn convert(args: &[&str]) -> Option<Folder> {
     let (capture, calibration) = (sample(CAPTURE)?, sample(CALIBRATION)?);
     let folder = Folder::new();
     let start = ["convert", &capture, "-q", "-o", "out", "--calibration", &calibration];
-    // The last packet of the file is cut.
+    // The last packet of the file is truncated.
     folder.run(&[&start[..], args].concat()).ended(3, &[]);
     Some(folder)
 }
 
-/// The floats of a KITTI file, four a point.
+/// Returns the floats of a KITTI file, four for each point.
 fn kitti(folder: &Folder, name: &str) -> Vec<[f32; 4]> {
     let bytes = fs::read(folder.path().join(name)).unwrap();
     let (points, rest) = bytes.as_chunks::<16>();
@@ -65,7 +65,8 @@ fn kitti_files_have_the_points_of_veloview_in_either_axes() {
     let expected = VELOVIEW.map(|[x, y, z, intensity]| [y, -x, z, intensity]);
     let points = kitti(&convert(&args).unwrap(), "out/points.bin");
     assert!(has(&points, expected));
-    // ROS turns offsets with the laser: no point is where VeloView has it.
+    // The ROS formula rotates the offsets of a laser with it, so no point is where VeloView
+    // has it.
     let ros = convert(&[&args[..], &["--formula", "ros"]].concat()).unwrap();
     let points = kitti(&ros, "out/points.bin");
     assert_eq!(points.len(), POINTS);
@@ -95,8 +96,8 @@ fn each_format_has_the_reference_number_of_points() {
 
 #[test]
 fn partial_scans_at_a_cut_are_flagged() {
-    // The head passes the cut twice, once at the start of VeloView's frame and once at its
-    // end: there is something before and after it.
+    // The lidar passes the cut angle twice, at the start and at the end of VeloView's frame,
+    // so the scans before and after the frame are partial.
     let Some(folder) = convert(&["--format", "pcd"]) else { return };
     let index = folder.read("out/points/index.csv");
     let rows: Vec<Vec<&str>> =
@@ -106,7 +107,7 @@ fn partial_scans_at_a_cut_are_flagged() {
     assert_eq!(partial, ["true", "false", "true"], "{index}");
     let counts = rows[1..].iter().map(|row| row[3].parse::<usize>().unwrap());
     assert_eq!(counts.sum::<usize>(), POINTS);
-    // A whole scan that only some was asked for of, is partial as well.
+    // A complete scan is also partial if only a part of it is selected.
     let some =
         ["--clock", "relative", "--start", "0.02", "--end", "0.1", "--format", "pcd"];
     let folder = convert(&some).unwrap();
@@ -137,7 +138,8 @@ fn calibration_round_trips_through_xml_and_yaml() {
         assert_eq!(run.status, 0, "{run:?}");
     }
     let truth = fs::read_to_string(truth).unwrap();
-    // The lidar sends hundredths of a degree, and millimetres; the files have centimetres.
+    // The lidar sends hundredths of a degree and millimetres; the files have degrees and
+    // centimetres.
     for (tag, step) in
         [("vertCorrection_", 0.01), ("rotCorrection_", 0.01), ("distCorrection_", 0.1)]
     {
@@ -159,7 +161,8 @@ fn calibration_round_trips_through_xml_and_yaml() {
 
 #[test]
 fn calibration_with_a_wrong_number_of_lasers_is_rejected() {
-    // Those of 16 lasers, in a file of 64 places and in one of 16, and one of 128.
+    // A calibration of 16 lasers in a file with 64 entries, one in a file with 16 entries,
+    // and one of 128 lasers.
     let others = [
         "calib_vlp16_lidarview.xml",
         "calib_vlp16_nebula.yaml",

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{bytes, program::Folder, samples::testdata};
 
-/// The log, and its digest as the Python package `blake3` gives it.
+/// The log, and its digest as the Python package `blake3` computes it.
 const LOG: &str = "quad_flight.ulg";
 const DIGEST: &str =
     "blake3:180bb22484b37b3591691de80fd132495cea4099b95f9186e3f4e0356c658aaa";
@@ -84,7 +84,7 @@ fn mcap_file_has_its_provenance_and_that_of_its_source() {
     let of_filtered = provenance("b.mcap");
     assert_eq!(of_filtered["sources[0].digest"], digest[0]["digest"]);
     assert_eq!(of_filtered["command"], "filter");
-    // Both are in the file.
+    // Both provenances are in the file.
     let bytes = fs::read(folder.path().join("b.mcap")).unwrap();
     let holds = |text: &str| bytes.windows(text.len()).any(|at| at == text.as_bytes());
     assert!(holds(DIGEST) && holds("sources[0].digest"));

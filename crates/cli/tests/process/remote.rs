@@ -8,7 +8,8 @@ use std::{
 
 use crate::{bytes, program::Folder};
 
-/// A web server of `log` that supports ranges and states the time of change; returns its URL.
+/// Starts a web server of `log` that supports ranges and reports the modification time; returns
+/// its URL.
 fn serve(log: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/a/flight.ulg", listener.local_addr().unwrap());
@@ -133,7 +134,7 @@ fn unsupported_urls_are_wrong_usage() {
     for (args, expected) in [
         (vec!["info", "ftp://host/x.ulg"], "unknown scheme ftp://"),
         (vec!["info", "s3:///x.ulg"], "names no bucket"),
-        // Keys that would be read and written as other keys.
+        // Keys that would be read and written under other names.
         (vec!["info", "s3://b//x.ulg"], "an empty segment"),
         (vec!["filter", "flight.ulg", "-o", "s3://b/a//x.ulg"], "an empty segment"),
         (vec!["convert", "flight.ulg", "-o", "s3://b/a//x.mcap"], "an empty segment"),

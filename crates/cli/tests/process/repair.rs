@@ -6,7 +6,7 @@ use crate::{
     samples::{expected, sample, testdata},
 };
 
-/// Bags with another number of messages than in the table, and the reason.
+/// Bags whose number of messages differs from the table, and the reason.
 const OTHER: [(&str, u64, &str); 4] = [
     ("data_len_huge.bag", 100, "only the length of a chunk is wrong; 75"),
     ("active_unterminated_bz2.bag", 100, "the last chunk lacks only its checksum; 75+"),
@@ -25,7 +25,7 @@ const LOST: [&str; 7] = [
     "missing_conn.bag",
 ];
 
-/// The bag of a type that it does not define, which no repair can add.
+/// A bag with a type that it does not define. No repair can add the definition.
 const UNUSABLE: &str = "def_missing_dep.bag";
 
 #[test]
@@ -80,7 +80,8 @@ fn repair_reports_losses_by_topic_and_time() {
     let run = run.ended(3, &["75 records"]);
     let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(report["records"], 75);
-    // The second of four chunks, found by the index after it. EXPECT.tsv has the checksum.
+    // The second of four chunks, which is found by the index after it. EXPECT.tsv has the
+    // checksum.
     let topics = report["lost"]["topics"].as_array().unwrap();
     let lost: Vec<(&str, u64)> = topics
         .iter()
@@ -103,7 +104,7 @@ fn repair_recovers_ulogs() {
     let folder = Folder::with(&bytes::cut_log());
     let args = ["repair", "flight.ulg", "-o", "new.ulg"];
     folder.run(&args).ended(3, &["ends inside a record"]);
-    // Four of five records, and two strings and a change: see bytes.rs.
+    // Four of five records, two strings and a parameter change: see bytes.rs.
     let report = folder.run(&["info", "--json", "new.ulg"]).succeeded().json_lines();
     assert_eq!(report[0]["records"], 7);
     let zeroed = testdata("damaged/lost_sector.ulg");

@@ -1,4 +1,4 @@
-//! The contents of pages. The conformance suite proves that browsers show them.
+//! The contents of reports. The conformance suite opens them in browsers.
 
 use crate::{program::Folder, samples::testdata};
 
@@ -20,7 +20,7 @@ fn report_of_each_format_has_its_sections() {
         for title in titles {
             assert!(page.contains(&format!("<h2>{title}</h2>")), "{log}: {title}");
         }
-        // Nothing is loaded from anywhere.
+        // The page loads nothing from other files or servers.
         assert!(page.contains("default-src 'none'"));
         for loads in ["src=\"http", "href=\"http", "@import", "url("] {
             assert!(!page.contains(loads), "{log}: {loads}");
@@ -67,7 +67,7 @@ fn report_of_a_time_range_has_its_scans_and_images() {
         });
         (shown, image)
     };
-    // A cloud each half second, an image each second from 0.0023 s on.
+    // A cloud every half second, and an image every second from 0.0023 s on.
     let (first, third) = (page("0", "0.9"), page("1.9", "2.9"));
     assert_eq!((first.0, third.0), ([true; 2], [true; 2]));
     assert!(first.1.is_some() && first.1 != third.1, "the same image");
@@ -86,7 +86,8 @@ fn plots_of_a_bag_have_utc_times_on_request() {
     );
 }
 
-/// The ULog `log` with its last record of `topic` again, this number of microseconds after boot.
+/// Returns the ULog `log` with its last record of `topic` repeated, this number of microseconds
+/// after boot.
 pub(crate) fn with_stray(log: &[u8], topic: &[u8], micros: u64) -> Vec<u8> {
     let (mut rest, mut id, mut last) = (&log[16..], None, None);
     while rest.len() > 3 {
@@ -116,10 +117,10 @@ fn outlying_times_are_counted_and_not_plotted() {
     assert!(page.contains("not shown: 3 values at times far from those of the log"));
     assert!(page.contains("\"range\":[0.0202,30.0001]"));
     let args = ["plot", "stray.ulg", "vehicle_attitude.q[0]", "-o", "x.svg"];
-    // Once, and with the right kind.
+    // The outlier is counted once, as a value that is not shown.
     let run = folder.run(&args).ended(0, &["not shown: 1 value at times far"]);
     assert!(!run.stderr.contains("left out"), "{run:?}");
-    // Nor is it a gap between two records.
+    // The outlier is not a gap between two records either.
     folder.write("sound.ulg", &log);
     let frequencies = |log: &str| {
         let info = folder.run(&["info", "--freq", "--json", log]).json_lines();
@@ -149,7 +150,7 @@ fn times_at_1970_or_in_the_future_are_reported_and_not_plotted() {
         bag_with_stray(&folder, "stray.bag", offset);
         folder.run(&["report", "stray.bag", "-o", "x.html"]).ended(0, &["elements"]);
         let page = folder.read("x.html");
-        // Three axes of rates, and three of accelerations.
+        // Three axes of angular velocity, and three of acceleration.
         let expected =
             format!("not shown: 6 values at times far from those of the log, as {at}");
         assert!(page.contains(&expected), "{offset}");
@@ -158,7 +159,7 @@ fn times_at_1970_or_in_the_future_are_reported_and_not_plotted() {
             range.split([',', ']']).take(2).map(|end| end.parse().unwrap()).collect();
         assert!(ends[0] < 0.1 && (9.0..10.0).contains(&ends[1]), "{offset}: {ends:?}");
         assert!(page.contains(&format!("time since {axis}")), "{offset}");
-        // As many values as without it, in as many columns.
+        // The plot has as many values and columns as without the outlier.
         let picture =
             ["plot", "stray.bag", "/imu/data.angular_velocity.x", "-f", "-o", "x.svg"];
         let expected = ["1 line of 250 values", "1 value at times far", at, "--start"];
@@ -176,11 +177,11 @@ fn times_at_1970_or_in_the_future_are_reported_and_not_plotted() {
 fn plots_start_at_their_first_record() {
     let folder = Folder::new();
     let log = std::fs::read(testdata("quad_flight.ulg")).unwrap();
-    // 4 s before all others, of a topic that is in no plot.
+    // 4 s before all other records, in a topic that is not plotted.
     folder.write("early.ulg", &with_stray(&log, b"esc_status", 1_020_000));
     folder.run(&["report", "early.ulg", "-o", "x.html"]).ended(0, &["elements"]);
     let page = folder.read("x.html");
-    // The header has 5 s, and the first record in a plot has 5.0202 s.
+    // The header has the time 5 s, and the first plotted record has 5.0202 s.
     assert!(page.contains("\"range\":[0.0202,30.0001]"));
     assert!(!page.contains("\"range\":[0,"));
 }

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::{program::Folder, samples::testdata};
 
-/// What `logtool cat` prints of a log, but for the `seq` of headers, which ROS 2 has not.
+/// Returns the output of `logtool cat` for a log without the `seq` of headers, which ROS 2 does
+/// not have.
 fn cat(folder: &Folder, log: &str) -> String {
     let text = folder.run(&["cat", "-q", "--json", log]).succeeded().stdout;
     let mut parts = text.split("\"seq\":");
@@ -30,7 +31,7 @@ fn bag_converted_for_ros_2_has_the_same_records() {
     let info = folder.run(&["info", "--json", "new.mcap"]).succeeded().stdout;
     let info: Value = serde_json::from_str(&info).unwrap();
     assert_eq!(info["metadata"]["profile"], "ros2");
-    // A file of ROS 1 becomes the same.
+    // A file of ROS 1 is converted to the same file.
     folder.run(&["convert", &bag, "-o", "ros1.mcap"]).ended(0, &["491 records"]);
     folder
         .run(&["convert", "ros1.mcap", "-o", "again.mcap", "--ros2"])
@@ -47,7 +48,7 @@ fn only_mcap_outputs_accept_ros2() {
 
 #[test]
 fn mismatching_message_is_reported_and_the_others_are_converted() {
-    // The counts of the fields of the first cloud are beyond its end.
+    // The declared number of fields of the first cloud exceeds its length.
     let folder = Folder::new();
     folder.run(&["convert", &testdata("rover.bag"), "-o", "a.mcap"]).ended(0, &[]);
     let part = ["--topic", "/points", "--compression", "none"];
@@ -112,7 +113,7 @@ fn bag_round_trips_through_ros_2_except_for_seq() {
         actual[0][2].len() == 34 && actual.iter().any(|of| of[3] == "\"true\""),
         "{actual:?}"
     );
-    // Some topics, some of the time, and as one of several logs.
+    // Some topics, a part of the time, and as one of several logs.
     let part = ["-q", "-t", "/imu*", "--start", "1s", "--end", "5s"];
     for (verb, log, out) in
         [("convert", "ros2.mcap", "part.bag"), ("filter", &bag, "wanted.bag")]
@@ -126,11 +127,10 @@ fn bag_round_trips_through_ros_2_except_for_seq() {
     assert_eq!(topics(&folder, "twice.bag").len(), expected.len());
 }
 
-/// A channel of one message: name, encoding, type, how its definition is written,
-/// definition, message.
+/// A channel of one message: its name, encoding, type, schema encoding, definition and message.
 type Channel<'c> = (&'c str, &'c str, &'c str, &'c str, &'c str, &'c [u8]);
 
-/// An MCAP file of one message each, of these channels.
+/// Returns an MCAP file of these channels, with one message each.
 fn mcap(channels: &[Channel<'_>]) -> Vec<u8> {
     let mut file =
         Writer::new(Cursor::new(Vec::new()), WriterOptions::default()).unwrap();
@@ -172,7 +172,7 @@ fn content_dropped_from_a_ros_2_file_is_named_before_the_bag_is_written() {
     ];
     folder.run(&["convert", "all.mcap", "-o", "all.bag"]).ended(0, &expected);
     let bytes = std::fs::read(folder.path().join("all.bag")).unwrap();
-    // By hand, as ROS 1 writes them: little-endian, without the NUL.
+    // Encoded by hand, as ROS 1 writes them: little-endian, without the NUL.
     let contains = |some: &[u8]| bytes.windows(some.len()).any(|at| at == some);
     assert!(
         contains(b"\x0a\0\0\0\x05\0\0\0\x02\0\0\0hi"),
@@ -184,7 +184,7 @@ fn content_dropped_from_a_ros_2_file_is_named_before_the_bag_is_written() {
     let expected = [&expected[..3], &["3 records"]].concat();
     let merged = ["merge", "all.mcap", "old.mcap", "-o", "merged.bag"];
     folder.run(&merged).ended(0, &expected);
-    // `filter` takes messages as they are.
+    // `filter` copies messages unchanged.
     let args = ["filter", "all.mcap", "-o", "x.bag", "-t", "/big"];
     folder.run(&args).ended(
         1,
@@ -193,7 +193,7 @@ fn content_dropped_from_a_ros_2_file_is_named_before_the_bag_is_written() {
             "hint: `logtool convert` makes a bag",
         ],
     );
-    // Nothing is left that a bag can hold.
+    // No remaining topic can be written to a bag.
     folder.write("none.mcap", &mcap(&all[1..4]));
     let refused = ["no topic can be translated to messages of ROS 1", "/wide", "/json"];
     folder.run(&["convert", "none.mcap", "-o", "none.bag"]).ended(1, &refused);
@@ -225,8 +225,8 @@ fn time_before_1970_is_reported_for_ros_1() {
     let time = "builtin_interfaces/Time t\nbuiltin_interfaces/Duration d";
     let channel =
         |name, message| (name, "cdr", "a_msgs/msg/T", "ros2msg", time, message);
-    // By hand: -1 s and half a second, and -1 s as a duration, which ROS 1 also has; then
-    // times that both can represent.
+    // Encoded by hand: -1 s and half a second, and -1 s as a duration, which ROS 1 also has;
+    // then times that both can represent.
     let before = b"\0\x01\0\0\xff\xff\xff\xff\0\x65\xcd\x1d\xff\xff\xff\xff\0\0\0\0";
     let after = b"\0\x01\0\0\xff\xff\xff\x7f\0\x65\xcd\x1d\xff\xff\xff\xff\0\0\0\0";
     let all = [channel("/before", &before[..]), channel("/after", after)];
@@ -253,7 +253,7 @@ fn dropped_metadata_is_named_before_a_bag_is_written() {
     file.write(channel, 7, time, time, b"\x09").unwrap();
     let words = [("by".to_owned(), "hand".to_owned())].into();
     file.metadata("notes", &words).unwrap();
-    // Where a file is from is nothing of its own.
+    // The provenance does not count as dropped metadata.
     file.metadata("logtool", &words).unwrap();
     folder.write("a.mcap", &file.finish().unwrap().into_inner());
     let expected = "warning: a.mcap: left out: 1 metadata record (notes), 1 channel metadata pair: a \

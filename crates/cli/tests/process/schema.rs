@@ -30,7 +30,7 @@ fn schema_has_the_definition_and_the_columns_of_a_topic() {
 fn schema_of_a_ulog_topic_has_its_nested_types() {
     let (folder, log) = (Folder::new(), testdata("hostile_types.ulg"));
     let text = folder.run(&["schema", &log, "outer"]).succeeded().stdout;
-    // As testdata/README.md has them: a type in a type in a topic.
+    // Nested types, as described in testdata/README.md.
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let at = lines.iter().position(|line| line.contains("middle one;middle[2] two;"));
     let below: Vec<&str> = lines[at.unwrap() + 1..at.unwrap() + 3].to_vec();
@@ -41,7 +41,7 @@ fn schema_of_a_ulog_topic_has_its_nested_types() {
 #[test]
 fn schema_of_vel_and_capture_topics_has_their_fields() {
     let folder = Folder::new();
-    // As the manuals of Velodyne and the specification of `.vel` have them.
+    // As described in the manuals of Velodyne and the specification of `.vel`.
     for (log, topic, lines) in [
         (
             "puck.pcap",

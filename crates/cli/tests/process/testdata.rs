@@ -54,7 +54,8 @@ fn records_around_a_zeroed_sector_are_converted() {
     let folder = Folder::new();
     let args = ["convert", &testdata("damaged/lost_sector.ulg"), "-o", "out"];
     folder.run(&args).ended(3, &["lost_sector.ulg: damaged:", "no record can be read"]);
-    // 512 of 98,073 bytes are zero: about 12 rows of 50 Hz, with the others between.
+    // 512 of 98,073 bytes are zero: about 12 rows at 50 Hz, because records of other topics
+    // are between them.
     let rows =
         folder.read("out/lost_sector_vehicle_attitude_0.csv").lines().count() - 1;
     assert!((1_480..1_494).contains(&rows), "{rows}");

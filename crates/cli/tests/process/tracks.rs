@@ -19,7 +19,7 @@ fn extension_of_the_output_selects_the_track_format() {
             .ended(0, &["1 track of 145 positions", left_out, &format!("→ {out}:")]);
     }
     assert_eq!(folder.list("tracks"), ["flight.geojson", "flight.gpx", "flight.kml"]);
-    // As testdata/README.md and the log's own messages have it: loiter, take-off, …
+    // The modes in testdata/README.md and in the log's own messages: loiter, take-off, …
     let kml = folder.read("tracks/flight.kml");
     let names: Vec<_> = kml.lines().filter(|l| l.starts_with("<name>v")).collect();
     assert_eq!(names[1], "<name>vehicle_gps_position: AUTO_LOITER</name>");
@@ -27,7 +27,7 @@ fn extension_of_the_output_selects_the_track_format() {
     let gpx = folder.read("tracks/flight.gpx");
     assert_eq!(gpx.matches("<trkpt ").count(), 145);
     assert_eq!(gpx.matches("<time>2024-06-01T10:00:").count(), 145);
-    // It is there already.
+    // The file exists already.
     folder.run(&["convert", &log, "-o", "tracks/flight.kml"]).ended(1, &["--force"]);
     folder.run(&["convert", &log, "-q", "-f", "-o", "tracks/flight.kml"]).succeeded();
 }
@@ -58,7 +58,7 @@ fn folder_has_a_track_file_for_each_topic() {
 fn ulog_converted_to_mcap_has_the_same_track() {
     let (folder, log) = (Folder::new(), testdata("quad_flight.ulg"));
     folder.run(&["convert", &log, "-o", "new.mcap", "-q"]).succeeded();
-    // Its integers of 8 bits are of 32 in protocol buffers, `fix_type` among them.
+    // Protocol buffers have no 8-bit integers: `fix_type` and others become 32-bit integers.
     let left_out = "5 rows dropped: no position was known";
     folder
         .run(&["convert", "new.mcap", "-o", "new.gpx"])

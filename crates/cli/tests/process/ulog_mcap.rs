@@ -72,7 +72,7 @@ fn only_selected_topics_and_times_are_converted() {
 fn records_at_impossible_times_are_reported() {
     let Some(log) = sample("ulog/pyulog_sample_px4_events.ulg") else { return };
     let folder = Folder::new();
-    // As pyulog has it: 12 records of its topics are at 0, before the log begins.
+    // pyulog also reads 12 records at time 0, before the log begins.
     let expected = "12 records have an impossible time: they are written at the time";
     for out in ["a.mcap", "a.bag"] {
         folder.run(&["convert", &log, "-o", out]).ended(0, &[expected]);

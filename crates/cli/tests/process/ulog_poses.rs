@@ -1,5 +1,5 @@
-//! Poses of the vehicle in ULogs, as messages. The numbers are worked out by hand: north and east of
-//! PX4 are y and x of ROS, and a heading of 0 is a rotation of a quarter turn from x.
+//! Poses of the vehicle in ULogs, as messages. The numbers were computed by hand: north and
+//! east of PX4 are y and x of ROS, and a heading of 0 is a rotation of 90 degrees from x.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_8};
 
