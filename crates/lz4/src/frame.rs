@@ -130,7 +130,7 @@ fn frame(
         if has_block_checksums {
             is_doubtful |= cut.u32()? != XxHash32::oneshot(0, block);
         }
-        // Not more space than the chunk declares, as long as that is enough.
+        // No more space than the chunk declares, if that is enough.
         let declared_left = declared.saturating_sub(out.used).clamp(1, block_len);
         let len = match is_packed {
             true => packed_block(block, declared_left, window, out)

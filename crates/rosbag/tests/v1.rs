@@ -38,7 +38,7 @@ fn definition(topic: &str, (name, sum): Type, text: &str) -> Vec<u8> {
     record(&fields, b"")
 }
 
-/// Returns a message in the second `sec` of the publisher `who`: its name, and whether it latches.
+/// Returns a message in the second `sec`. `publisher` is its name, and whether it latches.
 fn message(
     topic: &str,
     (name, sum): Type,

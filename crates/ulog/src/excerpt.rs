@@ -144,7 +144,7 @@ fn defines_events(payload: &[u8]) -> bool {
 }
 
 /// Returns whether `reduced` assigns the same lengths and times to the records of all
-/// topics as the state of `log`, and decodes those of `topics` alike.
+/// topics as the state of `log`, and decodes those of `topics` in the same way.
 fn is_equivalent(log: &OpenLog, reduced: &FormatState, topics: &TopicSet) -> bool {
     let (registry, _) = reduced.replay();
     let declared = (0..).map(TopicId).zip(&log.registry.topics);

@@ -22,7 +22,7 @@ pub struct Damage {
     /// The number of lost bytes. Usually that is the length of `bytes`. It is less if the
     /// range also contains sound records, or if compressed data is shared with them. For
     /// [surplus](DamageKind::ExtraBytes) bytes, it is their number. It is 0 if the kind is
-    /// no [loss](DamageKind::is_loss).
+    /// not a [loss](DamageKind::is_loss).
     #[serde(default)]
     pub lost_bytes: u64,
     /// The number of records known to be lost or doubtful, or 0 if they cannot be

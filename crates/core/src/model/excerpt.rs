@@ -11,7 +11,7 @@ use crate::model::{
 /// A small manifest for reading some topics in some parts of a log.
 #[derive(Clone, Debug)]
 pub struct Excerpt {
-    /// The manifest. It has the topics in [`topics`](Self::topics), which are numbered anew.
+    /// The manifest. It has the topics in [`topics`](Self::topics), which are renumbered.
     pub manifest: Manifest,
     /// The topics of the log that the manifest has, in the order of their ids in both.
     pub topics: TopicSet,

@@ -35,7 +35,7 @@ pub struct Findings {
     name: String,
     bytes: u64,
     list: Vec<Finding>,
-    /// This many of them, from the first on, are in the order of the file.
+    /// The number of losses, from the first on, that are in the order of the file.
     sorted: usize,
     /// The damage of several records, which may cover long ranges.
     wide: Vec<Damage>,

@@ -96,8 +96,8 @@ impl LastRecords {
     }
 }
 
-/// Returns a hash of `bytes`. It is not cryptographic, because nobody gains from a
-/// collision.
+/// Returns a hash of `bytes`. It is not cryptographic, because a forged
+/// collision has no benefit.
 pub(super) fn sum(bytes: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |sum: u64, word: u64| (sum.rotate_left(23) ^ word).wrapping_mul(FACTOR);
